@@ -1,0 +1,46 @@
+"""agrad's engine, as a Python library: `import agrad.engine as ag`.
+
+    x = ag.tensor([1, 2], requires_grad=True)
+    y = (ag.sin(x) * x).sum()
+    y.backward()
+    x.grad
+
+Every operation of the table is a function here, `ag.sin`, and a method of its first operand, `x.sin()`. They take
+and return plain numbers and arrays as well as Tensors.
+"""
+
+from __future__ import annotations
+
+from agrad.engine import ops as _ops  # noqa: F401 - fills the table
+from agrad.engine.backward import backward
+from agrad.engine.derivatives import grad, hessian, hvp, jacobian, jvp, vjp
+from agrad.engine.errors import AgradError
+from agrad.engine.op import FUNCTIONS, Function
+from agrad.engine.tensor import Tensor, no_grad, tensor
+
+__all__ = [
+    "AgradError",
+    "Tensor",
+    "backward",
+    "grad",
+    "hessian",
+    "hvp",
+    "jacobian",
+    "jvp",
+    "no_grad",
+    "tensor",
+    "vjp",
+]
+
+setattr(Tensor, "backward", backward)  # noqa: B010 - the handle lies below the walk
+
+
+def __getattr__(name: str) -> Function:
+    entry = FUNCTIONS.get(name)
+    if entry is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return entry.call
+
+
+def __dir__() -> list[str]:
+    return sorted({*__all__, *FUNCTIONS})

@@ -1,0 +1,366 @@
+"""Derivatives as values, `hessian(y, x)`, and as functions, `hessian(f)`: all on top of the walk.
+
+grad(f)        the function that gives the gradient of f by its first argument; grad(f, 1) by its second,
+grad(f, (0, 1)) by both
+jacobian(y, x) all derivatives of the entries of y, in the shape of y followed by that of x
+hessian(y, x)  the second derivatives of a number; hessian(y, [a, b]) those by several values
+jvp(f, x, v)   the derivative of f(x) in the direction v        vjp(f, x, u)   u times the Jacobian
+hvp(f, x, v)   the Hessian times v, without the Hessian
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from agrad.engine.backward import grad as gradients
+from agrad.engine.backward import paths, reachable, result_of, walk
+from agrad.engine.dispatch import operand
+from agrad.engine.errors import AgradError
+from agrad.engine.graph import Node
+from agrad.engine.op import OPS, Function, composed
+from agrad.engine.refusals import no_grad_error
+from agrad.engine.tensor import Tensor, tensor
+from agrad.engine.values import describe, format_shape, np, whole
+
+# As values
+
+
+def grad(y: Any, x: Any = 0, create_graph: bool = False, gradient: object = None) -> Any:
+    """dy/dx of a value; of a function, the function that gives its gradient by its x-th argument.
+
+    A tuple for several x. Raises AgradError of kind `grad` where y does not depend on x, and of kind `shape` where y
+    is not one number and has no seed `gradient`.
+    """
+    if not isinstance(y, Tensor):
+        return _transform("grad", y, x, lambda y, xs: gradients(y, xs, True))
+    return _by_each(y, x, lambda xs: gradients(y, xs, create_graph, gradient))
+
+
+def jacobian(y: Any, x: Any = 0, create_graph: bool = False) -> Any:
+    """The derivatives of every entry of y by every entry of x, in the shape of y followed by that of x.
+
+    Of a function, the function that gives its Jacobian by its x-th argument. A tuple for several x.
+    """
+    if not isinstance(y, Tensor):
+        return _transform("jacobian", y, x, lambda y, xs: _jacobians(y, xs, True))
+    return _by_each(y, x, lambda xs: _jacobians(y, xs, create_graph))
+
+
+def hessian(y: Any, x: Any = 0, create_graph: bool = False) -> Any:
+    """The second derivatives of one number y by the entries of x, in the shape of x twice.
+
+    For several x the blocks, a tuple of tuples; for several numbers one matrix. Of a function, the function that
+    gives its Hessian by its x-th argument.
+    """
+    if not isinstance(y, Tensor):
+        return _transform("hessian", y, x, lambda y, xs: _hessians(y, xs, True), _matrix)
+    xs, single = _inputs(y, x)
+    return _matrix(_hessians(y, xs, create_graph), single)
+
+
+def vjp(y: Any, x: Any, u: Any, create_graph: bool = False) -> Any:
+    """u times the Jacobian of y by x: the gradient of sum(u*y). Of a function, at the point x."""
+    if isinstance(y, Tensor):
+        return _by_each(y, x, lambda xs: gradients(y, xs, create_graph, _seed(u)))
+    return _at("vjp", y, x, lambda y, xs: _or_zero(y, xs, _seed(u)))
+
+
+def jvp(y: Any, x: Any, v: Any, create_graph: bool = False) -> Any:
+    """The derivative of y in the direction v of x: the Jacobian times v. Of a function, at the point x.
+
+    The gradient of u*y is linear in u; its own derivative by u, against v, is the product: two walks, whatever the
+    sizes.
+    """
+    if isinstance(y, Tensor):
+        xs, single = _inputs(y, x)
+        result = _pushed(y, xs, _directions(v, single), [])
+        return result if create_graph else result.detach()
+    return _at("jvp", y, x, lambda y, xs: (_pushed(y, xs, _directions(v, not isinstance(x, tuple)), xs),))
+
+
+def hvp(y: Any, x: Any, v: Any, create_graph: bool = False) -> Any:
+    """The Hessian of one number y by x, times v, without the Hessian itself. Of a function, at the point x."""
+    if isinstance(y, Tensor):
+        xs, single = _inputs(y, x)
+        results = _hessian_products(y, xs, _directions(v, single), create_graph)
+        return results[0] if single else results
+    return _at("hvp", y, x, lambda y, xs: _hessian_products(y, xs, _directions(v, not isinstance(x, tuple)), True))
+
+
+# How
+
+
+def _inputs(y: Tensor, x: Any) -> tuple[list[Tensor], bool]:
+    """The values to differentiate by, and whether it is a single one.
+
+    A vector made of them on the spot, as the language makes one of `[a, b]`, stands for its parts.
+    """
+    if not isinstance(x, Tensor):
+        if not isinstance(x, Sequence) or isinstance(x, str) or not all(isinstance(one, Tensor) for one in x):
+            raise AgradError("type", f"a derivative is taken by a value with a graph, not by {describe(x)}")
+        return list(x), False
+    op = x.node.op
+    if op is None or op.name != "stack" or x.node in reachable(y.node):
+        return [x], True
+    for part in x.node.inputs:
+        if not isinstance(part, Node):
+            raise AgradError("grad", f"{describe(part)} is a constant: there is no derivative by it")
+    return [Tensor(part, part.value) for part in x.node.inputs if isinstance(part, Node)], False
+
+
+def _by_each(y: Tensor, x: Any, derive: Callable[[list[Tensor]], Sequence[Any]]) -> Any:
+    xs, single = _inputs(y, x)
+    results = derive(xs)
+    return results[0] if single else tuple(results)
+
+
+def _jacobians(y: Tensor, xs: Sequence[Tensor], create_graph: bool) -> list[Tensor]:
+    """One walk for each entry of y."""
+    if not y.node.requires_grad:
+        raise no_grad_error(y)
+    if not y.shape:
+        return list(gradients(y, xs, create_graph))
+    order, targets = paths(y, xs), [x.node for x in xs]
+    rows: list[list[Any]] = []
+    for index in np.ndindex(*y.shape):
+        seed = np.zeros(y.shape)
+        seed[index] = 1.0
+        only = {y.node: seed}
+        found = walk(order, only, create_graph, targets, only) if y.node in order else {}
+        rows.append([result_of(found.get(node), node.shape, y, create_graph) for node in targets])
+    return [_assembled([row[place] for row in rows], y, x) for place, x in enumerate(xs)]
+
+
+def _assembled(rows: list[Tensor], y: Tensor, x: Tensor) -> Tensor:
+    shape = y.shape + x.shape
+    if not rows:
+        return tensor(np.zeros(shape))
+    result: Tensor = OPS["reshape"].call(OPS["stack"].call(rows), shape)
+    return result
+
+
+def _hessians(y: Tensor, xs: Sequence[Tensor], create_graph: bool) -> list[list[Tensor]]:
+    return [_or_zeros(g, xs, create_graph) for g in gradients(y, xs, True)]
+
+
+def _or_zeros(g: Tensor, xs: Sequence[Tensor], create_graph: bool) -> list[Tensor]:
+    """The Jacobian of a gradient; where it does not depend on an x at all, the mixed derivatives are 0."""
+    behind = reachable(g.node)
+    used = [x for x in xs if x.node in behind]
+    found = dict(zip([x.node for x in used], _jacobians(g, used, create_graph), strict=True)) if used else {}
+    return [found[x.node] if x.node in found else _zeros(g.shape + x.shape) for x in xs]
+
+
+def _zeros(shape: tuple[int, ...]) -> Tensor:
+    return tensor(np.zeros(shape) if shape else 0.0)
+
+
+def _matrix(blocks: Sequence[Sequence[Tensor]], single: bool) -> Any:
+    if single:
+        return blocks[0][0]
+    if all(not block.shape for row in blocks for block in row):
+        return OPS["stack"].call([OPS["stack"].call(row) for row in blocks])
+    return tuple(tuple(row) for row in blocks)
+
+
+def _seed(u: Any) -> Any:
+    return u if isinstance(u, Tensor) else operand(u)
+
+
+def _or_zero(y: Any, xs: Sequence[Tensor], seed: Any, create_graph: bool = True) -> list[Tensor]:
+    """The gradients of y against a seed, 0 for what it does not depend on."""
+    behind = reachable(y.node) if isinstance(y, Tensor) and y.requires_grad else set()
+    used = [x for x in xs if x.node in behind]
+    found = dict(zip([x.node for x in used], gradients(y, used, create_graph, seed), strict=True)) if used else {}
+    return [found[x.node] if x.node in found else _zeros(x.shape) for x in xs]
+
+
+def _directions(v: Any, single: bool) -> list[Any]:
+    """One direction for each value."""
+    if single:
+        return [v]
+    if not isinstance(v, Sequence) or isinstance(v, str):
+        raise AgradError("arity", f"several values need a direction each, not {describe(v)}")
+    return list(v)
+
+
+def _pushed(y: Any, xs: Sequence[Tensor], directions: Sequence[Any], own: Sequence[Tensor]) -> Any:
+    """The Jacobian times a direction for each x, by transposing twice; without a graph if only `own` is behind it."""
+    if len(directions) != len(xs):
+        raise AgradError("arity", f"{len(directions)} directions for {len(xs)} values")
+    if not isinstance(y, Tensor):
+        return _zeros(np.shape(y))
+    dummy = tensor(np.ones(y.shape) if y.shape else 1.0, requires_grad=True)
+    total: Any = None
+    for x, pulled, direction in zip(xs, _or_zero(y, xs, dummy), directions, strict=True):
+        v = _seed(direction)
+        if np.shape(v) != x.shape:
+            have, want = format_shape(np.shape(v)), format_shape(x.shape)
+            raise AgradError("shape", f"the direction has shape {have}, not {want}")
+        part = _or_zero(pulled, [dummy], v)[0]
+        total = part if total is None else total + part
+    return _released(total, [*own, dummy])
+
+
+def _hessian_products(y: Any, xs: Sequence[Tensor], directions: Sequence[Any], create_graph: bool) -> list[Tensor]:
+    if len(directions) != len(xs):
+        raise AgradError("arity", f"{len(directions)} directions for {len(xs)} values")
+    totals: list[Any] = [_zeros(x.shape) for x in xs]
+    for pulled, direction in zip(_or_zero(y, xs, None), directions, strict=True):
+        parts = _or_zero(pulled, xs, _seed(direction), create_graph)
+        totals = [a + b for a, b in zip(totals, parts, strict=True)]
+    return totals
+
+
+# As functions
+
+
+def _transform(
+    name: str,
+    function: Any,
+    places: Any,
+    derive: Callable[[Tensor, list[Tensor]], Sequence[Any]],
+    shape_result: Callable[[Any, bool], Any] | None = None,
+) -> Function:
+    """The function that gives a derivative of another, by the arguments at `places`."""
+    if not callable(function):
+        raise AgradError("type", f"{name} of a value needs what to differentiate by: {describe(function)} has no graph")
+    single = not isinstance(places, tuple | list)
+    chosen = [whole(place, f"{name}: the place of an argument") for place in ([places] if single else places)]
+
+    def derived(*args: Any, **keywords: Any) -> Any:
+        if max(chosen) >= len(args) or min(chosen) < -len(args):
+            raise AgradError("arity", f"{name} by argument {max(chosen)} of a function that was given {len(args)}")
+        moved = list(args)
+        xs = [_entered(args[place]) for place in chosen]
+        for place, x in zip(chosen, xs, strict=True):
+            moved[place] = x
+        results = _derived(name, function(*moved, **keywords), xs, derive)
+        shaped = shape_result(results, single) if shape_result else (results[0] if single else tuple(results))
+        return _released(shaped, xs)
+
+    derived.__name__ = f"{name}({getattr(function, '__name__', 'f')})"
+    return derived
+
+
+def _at(name: str, function: Any, x: Any, derive: Callable[[Tensor, list[Tensor]], Sequence[Any]]) -> Any:
+    """A product with the derivative of a function, at a point."""
+    if not callable(function):
+        raise AgradError("type", f"{name} needs a function, or a value with a graph, not {describe(function)}")
+    single = not isinstance(x, tuple)
+    xs = [_entered(one) for one in ((x,) if single else x)]
+    results = [_released(result, xs) for result in derive(function(*xs), xs)]
+    return results[0] if single or name == "jvp" else tuple(results)
+
+
+def _entered(value: Any) -> Tensor:
+    """An argument as something to differentiate by; a value with a graph of its own stays connected to it."""
+    value = operand(value)
+    if isinstance(value, Tensor) and value.node.recorded and value.node.requires_grad:
+        copy: Tensor = OPS["clone"].call(value)
+        return copy
+    return tensor(value, requires_grad=True)
+
+
+def _derived(name: str, y: Any, xs: list[Tensor], derive: Callable[[Tensor, list[Tensor]], Sequence[Any]]) -> Any:
+    """The derivatives of the result of a function; 0 by an argument that it does not use."""
+    if not isinstance(y, Tensor):
+        if isinstance(y, tuple) or callable(y) or y is None:
+            raise AgradError("type", f"{name} of a function whose result is {describe(y)}, not a number or an array")
+        y = tensor(y)
+    if y.requires_grad and all(x.node in reachable(y.node) for x in xs):
+        return derive(y, xs)
+    # Ties the result to every argument, with derivative 0.
+    for x in xs:
+        y = y + OPS["where"].call(0.0, OPS["sum"].call(x), 0.0)
+    return derive(y, xs)
+
+
+def _released(result: Any, xs: list[Tensor]) -> Any:
+    """A result without its graph, unless that leads to something beyond the arguments."""
+    if isinstance(result, tuple):
+        return tuple(_released(one, xs) for one in result)
+    own = {x.node for x in xs}
+    if not isinstance(result, Tensor) or any(
+        node.op is None and node.requires_grad and node not in own for node in reachable(result.node)
+    ):
+        return result
+    return result.detach()
+
+
+# In the language, where every result can be differentiated again
+
+_FAMILY = "derivatives"
+
+
+@composed(
+    "grad",
+    "y; x=0",
+    family=_FAMILY,
+    doc="dy/dx as a value; of a function, its gradient function by its x-th argument.",
+    derivative="the next one: results can be differentiated again",
+    example="grad(sin)(0) == 1",
+)
+def _grad(y: Any, x: Any) -> Any:
+    return grad(y, x, create_graph=True)
+
+
+@composed(
+    "jacobian",
+    "y; x=0",
+    family=_FAMILY,
+    doc="All derivatives of the entries of y, or of a function by its x-th argument.",
+    derivative="the next one: results can be differentiated again",
+    example="jacobian(exp)([0, 0]) == [[1, 0], [0, 1]]",
+)
+def _jacobian(y: Any, x: Any) -> Any:
+    return jacobian(y, x, create_graph=True)
+
+
+@composed(
+    "hessian",
+    "y; x=0",
+    family=_FAMILY,
+    doc="The second derivatives of a number, or of a function by its x-th argument.",
+    derivative="the next one: results can be differentiated again",
+    example="hessian(prod)([2, 3]) == [[0, 1], [1, 0]]",
+)
+def _hessian(y: Any, x: Any) -> Any:
+    return hessian(y, x, create_graph=True)
+
+
+@composed(
+    "jvp",
+    "y; x, v",
+    family=_FAMILY,
+    doc="The derivative of a value, or of a function at x, in the direction v of x.",
+    derivative="the next one: results can be differentiated again",
+    example="jvp(square, [1, 2], [1, 1]) == [2, 4]",
+)
+def _jvp(y: Any, x: Any, v: Any) -> Any:
+    return jvp(y, x, v, create_graph=True)
+
+
+@composed(
+    "vjp",
+    "y; x, u",
+    family=_FAMILY,
+    doc="u times the derivatives of a value, or of a function at x.",
+    derivative="the next one: results can be differentiated again",
+    example="vjp(square, [1, 2], [1, 1]) == [2, 4]",
+)
+def _vjp(y: Any, x: Any, u: Any) -> Any:
+    return vjp(y, x, u, create_graph=True)
+
+
+@composed(
+    "hvp",
+    "y; x, v",
+    family=_FAMILY,
+    doc="The second derivatives of a number, or of a function at x, times v.",
+    derivative="the next one: results can be differentiated again",
+    example="hvp(prod, [2, 3], [1, 0]) == [0, 1]",
+)
+def _hvp(y: Any, x: Any, v: Any) -> Any:
+    return hvp(y, x, v, create_graph=True)

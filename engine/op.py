@@ -1,0 +1,193 @@
+"""`Op`, the row: one operation, and everything that is derived from it. And `OPS`, the table of rows.
+
+    @row("mul", "x, y", family="arithmetic",
+         scalar=operator.mul, array=operator.mul,
+         rules={"x": ("y", lambda g, out, x, y: g * y), "y": ("x", lambda g, out, x, y: g * x)}, …)
+
+A rule is the vector-Jacobian product for one operand, `(g, out, x, y, …, **attributes)`: the incoming gradient, the
+result, the operands. It is written in terms of operations, so that on plain values it computes, and on Tensors it
+builds the graph of the gradient. Beside each rule stands what it reads of `out` and the operands: that is what a
+node saves. Rules know nothing of broadcasting, which the walk undoes once.
+
+What is called, `mul(x, y)`, is a closure made for the row: see `dispatch`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+from agrad.engine.dispatch import caller
+from agrad.engine.errors import AgradError
+from agrad.engine.graph import Node
+from agrad.engine.signature import Signature
+
+Function: TypeAlias = Callable[..., Any]
+Reach: TypeAlias = Literal["pointwise", "whole", "part", "mixed"]
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class Entry:
+    """What a user can call: how, what it computes, its derivative in words, and an example that holds."""
+
+    name: str
+    family: str
+    signature: Signature
+    doc: str
+    derivative: str
+    example: str
+    samples: tuple[Any, ...]  # tuples of operands, a dict of attributes at the end, for the gradient tests
+    call: Function
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class Op(Entry):
+    """One operation.
+
+    `reach` says which entries of an operand a gradient reaches when it reaches some entries of the result only
+    ("not selected contributes exactly 0"): `pointwise`, the same entries; `whole` and `part`, those that the rule
+    moves the reached entries to, `part` when it leaves entries out; `mixed`, all.
+    """
+
+    title: str  # as dumps and grad_fn say it
+    scalar: Function | None  # on floats; may raise what IEEE lists
+    array: Function  # on arrays
+    rules: tuple[Function | None, ...]  # one vjp an operand, None where there is no derivative
+    reads: tuple[str, ...]  # what each rule (or its `selects`) reads: names of operands, and "out"
+    selects: tuple[Function | None, ...] | None  # (out, x, …) -> 1 where the operand was selected, else 0
+    reach: Reach
+    prepare: Function | None  # operands and attributes as given -> attributes as forward and rules want them
+    scatter: Function | None  # (buffer, g, **attributes): adds a gradient into a buffer, in place
+    variadic: bool = field(init=False)
+    keeps: tuple[tuple[bool, ...], ...] = field(init=False)  # for each rule: which operands it reads, then out
+
+    def __post_init__(self) -> None:
+        self.variadic = self.signature.variadic
+        operands = self.signature.operands
+        self.keeps = tuple(tuple(name in reads.split() for name in (*operands, "out")) for reads in self.reads)
+        self.call = caller(self)
+        self.call.__name__ = self.name
+        self.call.__doc__ = self.doc
+
+    @property
+    def differentiable(self) -> bool:
+        """Whether any operand has a rule."""
+        return any(rule is not None for rule in self.rules)
+
+    def rule(self, position: int) -> Function | None:
+        """The vjp for one operand; a sequence of operands shares one rule."""
+        return self.rules[0 if self.variadic else position]
+
+    def is_read(self, position: int, node: Node) -> bool:
+        """Whether a rule that a walk over `node` may use reads the operand at `position`."""
+        if self.variadic:
+            return self.keeps[0][0]
+        return any(
+            keep[position]
+            for keep, rule, operand in zip(self.keeps, self.rules, node.inputs, strict=True)
+            if rule is not None and type(operand) is Node and operand.requires_grad
+        )
+
+    def reads_result(self, node: Node) -> bool:
+        """Whether a rule that a walk over `node` may use reads the result."""
+        if self.variadic:
+            return self.keeps[0][-1]
+        return any(
+            keep[-1]
+            for keep, rule, operand in zip(self.keeps, self.rules, node.inputs, strict=True)
+            if rule is not None and type(operand) is Node and operand.requires_grad
+        )
+
+
+OPS: dict[str, Op] = {}  # every operation
+FUNCTIONS: dict[str, Entry] = {}  # every function that a user can call: most operations, and compositions of them
+
+
+def row(
+    name: str,
+    signature: str,
+    *,
+    family: str,
+    array: Function,
+    scalar: Function | None = None,
+    rules: Mapping[str, tuple[str, Function]] | None = None,
+    selects: Mapping[str, Function] | None = None,
+    reach: Reach = "pointwise",
+    prepare: Function | None = None,
+    scatter: Function | None = None,
+    title: str | None = None,
+    samples: tuple[Any, ...] = (),
+    doc: str,
+    derivative: str = "",
+    example: str = "",
+) -> Function:
+    """Add an operation to the table and return what is called. `rules` and `selects` go by operand name.
+
+    The family `internal` is for operations that only rules use.
+    """
+    rules = rules or {}
+    called = Signature(name, signature)
+    OPS[name] = op = Op(
+        name=name,
+        title=title or "".join(part.capitalize() for part in name.split("_")),
+        family=family,
+        signature=called,
+        scalar=scalar,
+        array=array,
+        rules=tuple(rules[operand][1] if operand in rules else None for operand in called.operands),
+        reads=tuple(rules[operand][0] if operand in rules else "" for operand in called.operands),
+        selects=tuple((selects or {}).get(operand) for operand in called.operands) if selects else None,
+        reach=reach,
+        prepare=prepare,
+        scatter=scatter,
+        samples=samples,
+        doc=doc,
+        derivative=derivative,
+        example=example,
+        call=row,  # replaced at once by the closure made for the row
+    )
+    if family != "internal":
+        FUNCTIONS[name] = op
+    return op.call
+
+
+def composed(
+    name: str,
+    signature: str,
+    *,
+    family: str,
+    doc: str,
+    derivative: str = "",
+    example: str = "",
+    samples: tuple[Any, ...] = (),
+) -> Callable[[Function], Function]:
+    """Decorator: a function made of operations (or one that makes values) as an entry of the table.
+
+    It is called with its operands, and with every attribute by name.
+    """
+
+    def register(function: Function) -> Function:
+        called = Signature(name, signature)
+
+        def call(*args: Any, **keywords: Any) -> Any:
+            operands, attrs = called.bind(args, keywords)
+            try:
+                return function(*operands, **attrs) if not called.variadic else function(operands, **attrs)
+            except MemoryError:
+                raise AgradError("limit", f"{name}: not enough memory for the result") from None
+
+        call.__name__, call.__doc__ = name, doc
+        FUNCTIONS[name] = Entry(
+            name=name,
+            family=family,
+            signature=called,
+            doc=doc,
+            derivative=derivative,
+            example=example,
+            samples=samples,
+            call=call,
+        )
+        return call
+
+    return register

@@ -1,0 +1,379 @@
+"""`Tensor`: the handle that a user holds. It knows its node, and an array's entries.
+
+Operators and methods come from the table of operations (see `ops`), `backward` from the walk; here is what a handle
+is by itself: value, gradient, leaf or not, and writing in place.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from agrad.engine.errors import AgradError
+from agrad.engine.graph import Gradient, Node, leaf, touch
+from agrad.engine.refusals import leaf_error
+from agrad.engine.state import STATE, next_stamp
+from agrad.engine.values import (
+    Array,
+    Shape,
+    Value,
+    coerce,
+    format_shape,
+    format_value,
+    np,
+    shape_of,
+    size_of,
+    whole,
+)
+
+
+class Tensor:
+    """A value that may have a graph behind it.
+
+    A scalar's value lives in its node; an array is held here as well, so that the node may let go of it when no
+    rule will read it.
+    """
+
+    __slots__ = ("array", "node", "__weakref__")
+    __array_ufunc__ = None  # numpy leaves `ndarray * Tensor` to us
+
+    def __init__(self, node: Node, array: Value | None = None) -> None:
+        self.node = node
+        self.array = array
+
+    if TYPE_CHECKING:  # installed from the table of operations and from the walk
+
+        def __getattr__(self, name: str) -> Any: ...
+        def __add__(self, other: object) -> Tensor: ...
+        def __radd__(self, other: object) -> Tensor: ...
+        def __sub__(self, other: object) -> Tensor: ...
+        def __rsub__(self, other: object) -> Tensor: ...
+        def __mul__(self, other: object) -> Tensor: ...
+        def __rmul__(self, other: object) -> Tensor: ...
+        def __truediv__(self, other: object) -> Tensor: ...
+        def __rtruediv__(self, other: object) -> Tensor: ...
+        def __pow__(self, other: object) -> Tensor: ...
+        def __rpow__(self, other: object) -> Tensor: ...
+        def __matmul__(self, other: object) -> Tensor: ...
+        def __rmatmul__(self, other: object) -> Tensor: ...
+        def __neg__(self) -> Tensor: ...
+        def __lt__(self, other: object) -> Tensor: ...
+        def __le__(self, other: object) -> Tensor: ...
+        def __gt__(self, other: object) -> Tensor: ...
+        def __ge__(self, other: object) -> Tensor: ...
+        def __getitem__(self, index: object) -> Tensor: ...
+        def backward(
+            self,
+            gradient: object = None,
+            retain_graph: bool | None = None,
+            create_graph: bool = False,
+            *,
+            fresh: bool = False,
+        ) -> None:
+            """See `backward.backward`."""
+
+    # What it is
+
+    @property
+    def value(self) -> Value:
+        """The number or the array itself. Not to be written to: see `data`."""
+        value = self.node.value
+        return self.array if value is None else value  # type: ignore[return-value]
+
+    @property
+    def data(self) -> Value:
+        """The value, read only: a float, or a view of the array that refuses writes."""
+        value = self.value
+        if isinstance(value, float):
+            return value
+        view = value.view()
+        view.flags.writeable = False
+        return view
+
+    @data.setter
+    def data(self, value: object) -> None:
+        """The same as `set_`."""
+        self.set_(value)
+
+    @property
+    def shape(self) -> Shape:
+        """() for a scalar."""
+        return self.node.shape
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return len(self.node.shape)
+
+    @property
+    def size(self) -> int:
+        """The number of entries."""
+        return size_of(self.node.shape)
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether a backward may pass here."""
+        return self.node.requires_grad
+
+    @requires_grad.setter
+    def requires_grad(self, on: bool) -> None:
+        self.requires_grad_(on)
+
+    @property
+    def is_leaf(self) -> bool:
+        """Not computed, or computed from nothing that requires a gradient."""
+        return self.node.op is None or not self.node.requires_grad
+
+    @property
+    def grad_fn(self) -> Node | None:
+        """The node of the operation that made this value; None for a leaf."""
+        return None if self.is_leaf else self.node
+
+    @property
+    def name(self) -> str | None:
+        """What the language, or the user, calls it in messages and dumps."""
+        return self.node.name
+
+    @name.setter
+    def name(self, name: str | None) -> None:
+        self.node.name = name
+
+    # Its gradient
+
+    @property
+    def grad(self) -> Tensor | None:
+        """What backward has collected here: a Tensor of the same shape, or None."""
+        return self.node.grad.value if self.node.grad else None
+
+    @grad.setter
+    def grad(self, value: object) -> None:
+        if value is None:
+            self.clear_grad()
+            return
+        given = value if isinstance(value, Tensor) else tensor(value)
+        if given.shape != self.shape:
+            shapes = f"a gradient of shape {format_shape(given.shape)} to {format_shape(self.shape)}"
+            raise AgradError("shape", f"cannot assign {shapes}: a gradient has the shape of its value")
+        touch(self.node)
+        self.node.grad = Gradient(given, (), 1, None)
+
+    def clear_grad(self) -> None:
+        """Set the gradient to none."""
+        if self.node.grad is not None:
+            touch(self.node)
+            self.node.grad = Gradient(None, (), 0, STATE.statement or "an earlier zero_grad")
+
+    def retain_grad(self) -> None:
+        """Keep the gradient of this value, though it is not a leaf, at the backwards to come."""
+        if not self.requires_grad:
+            raise AgradError("grad", f"{self.node.spell()} has no gradient to retain: it does not require grad")
+        touch(self.node)
+        self.node.keeps_grad = True
+
+    def requires_grad_(self, on: bool = True) -> Tensor:
+        """Make a leaf require a gradient, or not; returns itself."""
+        if self.node.op is not None:
+            if bool(on) == self.node.requires_grad:
+                return self
+            raise AgradError(
+                "leaf",
+                "only a leaf can be told whether it requires grad; this value was computed",
+                fixes=["use .detach() for the value without its graph"],
+            )
+        touch(self.node)
+        self.node.requires_grad = self.node.recorded = self.node.keeps_grad = bool(on)
+        return self
+
+    def detach(self) -> Tensor:
+        """The same storage and version, cut off from the graph."""
+        node = self.node
+        if not node.recorded:
+            return self
+        twin = node.twin
+        if twin is None:
+            twin = leaf(self.value)
+            twin.stamp, twin.name, twin.twin = node.stamp, node.name, weakref.ref(node)
+            touch(node)
+            node.twin = twin
+        return Tensor(twin, self.array)
+
+    # Plain numbers
+
+    def item(self) -> float:
+        """The one entry as a float."""
+        value = self.value
+        if isinstance(value, float):
+            return value
+        if value.size != 1:
+            raise AgradError("shape", f"a value of shape {format_shape(self.shape)} is not one number")
+        return float(value.reshape(()))
+
+    def tolist(self) -> Any:
+        """The entries as (nested lists of) floats."""
+        value = self.value
+        return value if isinstance(value, float) else value.tolist()
+
+    def numpy(self) -> Array:
+        """The entries as a read-only array."""
+        return np.asarray(self.data)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        view = np.asarray(self.data)
+        return view.astype(dtype) if dtype is not None and dtype != view.dtype else view.copy() if copy else view
+
+    def __float__(self) -> float:
+        return self.item()
+
+    def __int__(self) -> int:
+        return int(self.item())
+
+    def __index__(self) -> int:
+        return whole(self.item(), "an index")
+
+    def __bool__(self) -> bool:
+        value = self.value
+        if not isinstance(value, float) and value.size != 1:
+            raise AgradError(
+                "type",
+                f"an array of shape {format_shape(self.shape)} is neither true nor false",
+                fixes=["ask any(…) or all(…) of it"],
+            )
+        return bool(self.item())
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise AgradError("type", "a scalar has no length")
+        return self.shape[0]
+
+    def __iter__(self) -> Iterator[Tensor]:
+        return (self[position] for position in range(len(self)))
+
+    __hash__ = object.__hash__
+
+    def __repr__(self) -> str:
+        text = format_value(self.value)
+        if self.grad_fn is not None:
+            return f"tensor({text}, grad_fn={self.grad_fn!r})"
+        return f"tensor({text}, requires_grad=True)" if self.requires_grad else f"tensor({text})"
+
+    # Writing in place
+
+    def set_(self, value: object) -> Tensor:
+        """New data for a leaf, of the same shape. Whatever was computed from the old is stale from now on."""
+        if self.node.op is not None:
+            raise AgradError("leaf", f"{self.node.spell()} was computed: only a leaf can be set")
+        self._overwrite(value.value if isinstance(value, Tensor) else coerce(value), "set")
+        return self
+
+    def copy_(self, value: object) -> Tensor:
+        """Write another value over this one (spread to its shape); returns itself."""
+        self._check_writable("copy_")
+        self._overwrite(value.value if isinstance(value, Tensor) else coerce(value), "copy_", spread=True)
+        return self
+
+    def zero_(self) -> Tensor:
+        """Write zeros; returns itself."""
+        return self.copy_(0.0)
+
+    def _check_writable(self, what: str) -> None:
+        """PyTorch's rule: a leaf that requires grad is written only where nothing is recorded."""
+        node = self.node
+        if node.requires_grad and STATE.recording:
+            if node.op is None:
+                raise leaf_error(self)
+            raise AgradError(
+                "leaf",
+                f"{what} would overwrite {node.spell()}, which was computed and has a graph",
+                fixes=["write to .detach(), or make a new value"],
+            )
+
+    def _overwrite(self, value: Value, what: str, spread: bool = False) -> None:
+        shape = shape_of(value)
+        if shape != self.shape and not (spread and _fits(shape, self.shape)):
+            name = self.node.spell()
+            raise AgradError("shape", f"{what}: {name} has shape {format_shape(self.shape)}, not {format_shape(shape)}")
+        if self.shape:
+            self._write(lambda array: np.copyto(array, value))
+        else:
+            self._write(None, value)
+
+    def _write(self, change: Callable[[Array], None] | None, scalar: Value | None = None) -> None:
+        """Change the data, for every alias, and count it as a new version of each."""
+        sharers = _sharers(self.node)
+        for node in sharers:
+            touch(node)
+        if change is not None:
+            array: Any = self.value
+            journal = STATE.journal
+            if journal is not None and self.node.value is None and self.node.seq <= journal.since:
+                before = array.copy()
+                journal.remember(id(array), lambda: np.copyto(array, before))
+            change(array)
+        stamp = next_stamp()
+        for node in sharers:
+            node.stamp = stamp
+            if change is None:
+                node.value = scalar
+
+    def write_entries(self, index: Any, value: Value) -> None:
+        """`x[index] = value` on the data, without a trace in the graph."""
+
+        def change(array: Array) -> None:
+            try:
+                array[index] = value
+            except ValueError:
+                have, given = format_shape(np.shape(array[index])), format_shape(shape_of(value))
+                raise AgradError("shape", f"entries of shape {have} cannot be set to values of shape {given}") from None
+
+        self._write(change)
+
+    def adopt(self, other: Tensor) -> Tensor:
+        """Become `other`: how a write outside `no_grad` gives a computed value a new history. Returns itself."""
+        journal, node, array = STATE.journal, self.node, self.array
+        if journal is not None and node.seq <= journal.since:
+
+            def undo() -> None:
+                self.node, self.array = node, array
+
+            journal.remember(id(self), undo)
+        self.node, self.array = other.node, other.array
+        if node.keeps_grad and node.op is not None:
+            self.node.keeps_grad = True
+        if self.node.name is None:
+            self.node.name = node.name
+        return self
+
+
+def _sharers(node: Node) -> list[Node]:
+    """The node and the one it shares storage with through `detach`."""
+    twin = node.twin() if isinstance(node.twin, weakref.ref) else node.twin
+    return [node] if twin is None else [node, twin]
+
+
+def _fits(shape: Shape, into: Shape) -> bool:
+    """Whether a value of one shape can be spread over the other."""
+    try:
+        return np.broadcast_shapes(shape, into) == into
+    except ValueError:
+        return False
+
+
+def tensor(value: object, requires_grad: bool = False) -> Tensor:
+    """A new leaf from a number, nested lists or an array (copied). Raises AgradError of kind `type` or `shape`."""
+    if isinstance(value, Tensor):
+        value = value.value
+    number = coerce(value)
+    node = leaf(number, bool(requires_grad))
+    return Tensor(node, None if isinstance(number, float) else number)
+
+
+@contextmanager
+def no_grad() -> Iterator[None]:
+    """Nothing is recorded inside; leaves may be written in place."""
+    before, STATE.recording = STATE.recording, False
+    try:
+        yield
+    finally:
+        STATE.recording = before

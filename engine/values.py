@@ -1,0 +1,248 @@
+"""What a number is: a Python `float`, or, from one entry on in one dimension, a float64 `ndarray`.
+
+A scalar calculation never pays for numpy: `np` here is a stand-in that imports it at first use. Everything that
+has to tell the two kinds of value apart, or bring a gradient back to the shape of its value, is in this file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from agrad.engine.errors import AgradError
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    Array: TypeAlias = np.ndarray[Any, np.dtype[np.float64]]
+else:
+
+    class _Numpy:
+        """numpy, imported at the first attribute that is asked of it."""
+
+        def __getattr__(self, name: str) -> Any:
+            import numpy
+
+            value = getattr(numpy, name)
+            setattr(self, name, value)
+            return value
+
+    np = _Numpy()
+    Array = Any
+
+__all__ = ["Array", "np"]  # handed on to the other rooms
+
+Shape: TypeAlias = "tuple[int, ...]"
+Value: TypeAlias = "float | Array"
+
+# What float arithmetic raises where IEEE 754 has an answer (inf or nan).
+IEEE = (ZeroDivisionError, ValueError, OverflowError)
+
+
+class _Quiet:
+    """Whether numpy's warnings are already off, so that an array operation need not turn them off itself."""
+
+    __slots__ = ("on",)
+
+    def __init__(self) -> None:
+        self.on = False
+
+
+QUIET = _Quiet()
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Turn numpy's floating point warnings off: entered once per statement, walk or replay.
+
+    `np.errstate` costs more than a scalar operation; while this is open, array operations do not enter it. It
+    does not load numpy for a calculation of scalars only.
+    """
+    if QUIET.on:
+        yield
+        return
+    import sys
+
+    if "numpy" not in sys.modules:
+        yield
+        return
+    QUIET.on = True
+    try:
+        with np.errstate(all="ignore"):
+            yield
+    finally:
+        QUIET.on = False
+
+
+def coerce(value: object, copy: bool = True) -> Value:
+    """The value of a number, or of a (nested) sequence or array of numbers, as a new float or float64 array.
+
+    Without `copy`, a float64 array is returned as it is.
+
+    Raises AgradError of kind `type` for what is no number and of kind `shape` for ragged rows.
+    """
+    kind = type(value)
+    if kind is float:
+        return value  # type: ignore[return-value]
+    if kind is int or kind is bool:
+        return whole_as_float(value)  # type: ignore[arg-type]
+    if isinstance(value, str | bytes | complex) or value is None:
+        raise AgradError("type", f"a number is needed here, not {describe(value)}")
+    try:
+        array = np.array(value, dtype=np.float64) if copy else np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        if "inhomogeneous" in str(error) or "sequence" in str(error):
+            raise AgradError("shape", "the rows of an array must have the same length") from None
+        raise AgradError("type", f"numbers are needed here, not {describe(value)}") from None
+    except OverflowError:
+        array = np.array(np.array(value, dtype=object), dtype=np.float64)
+    return array if array.ndim else float(array)
+
+
+def whole_as_float(number: int) -> float:
+    """A whole number as a float; one that is too large is infinite."""
+    try:
+        return float(number)
+    except OverflowError:
+        return float("inf") if number > 0 else float("-inf")
+
+
+def describe(value: object) -> str:
+    """What something is, in words that a user of the language knows."""
+    if isinstance(value, str | bytes):
+        text = value if isinstance(value, str) else repr(value)
+        return f'the text "{text[:40]}"'
+    if value is None:
+        return "None"
+    if isinstance(value, bool | int | float):
+        return f"the number {format_number(float(value))}"
+    if type(value).__name__ == "ndarray":
+        return f"an array of shape {format_shape(value.shape)}"  # type: ignore[attr-defined]
+    if callable(value):
+        return f"the function {getattr(value, '__name__', 'f')}"
+    return f"a {type(value).__name__.lower()}"
+
+
+def shape_of(value: Value) -> Shape:
+    """() for a scalar."""
+    return () if isinstance(value, float) else value.shape
+
+
+def size_of(shape: Shape) -> int:
+    """How many entries a shape has."""
+    size = 1
+    for length in shape:
+        size *= length
+    return size
+
+
+def settle(value: Any) -> Value:
+    """The result of a numpy computation as one of the two kinds: 0-d arrays and numpy scalars become floats."""
+    if type(value) is float:
+        return value
+    if getattr(value, "shape", ()) == ():
+        return float(value)
+    if value.dtype != np.float64:
+        value = value.astype(np.float64)
+    return value  # type: ignore[no-any-return]
+
+
+def sum_to(value: Value, shape: Shape) -> Value:
+    """Sum out what broadcasting spread: the transpose of `broadcast_to(·, value.shape)` from `shape`."""
+    if isinstance(value, float) or value.shape == shape:
+        return value
+    extra = value.ndim - len(shape)
+    axes = tuple(range(extra)) + tuple(
+        extra + axis for axis, length in enumerate(shape) if length == 1 and value.shape[extra + axis] != 1
+    )
+    summed = np.add.reduce(value, axis=axes, keepdims=True) if axes else value
+    return settle(summed.reshape(shape)) if shape else float(summed.reshape(()))
+
+
+def spread(value: Value, shape: Shape) -> Value:
+    """`value` as an array of exactly `shape` (read only where it had to be spread), or itself for a scalar."""
+    if not shape:
+        return value if isinstance(value, float) else float(value.reshape(()))
+    if isinstance(value, float) or value.shape != shape:
+        return np.broadcast_to(np.asarray(value), shape)
+    return value
+
+
+def broadcast(*shapes: Shape) -> Shape:
+    """The shape that operands of these shapes are spread to; AgradError of kind `shape` where there is none."""
+    first = shapes[0]
+    if all(shape == first or not shape for shape in shapes):
+        return first
+    try:
+        return np.broadcast_shapes(*shapes)
+    except ValueError:
+        listed = " and ".join(format_shape(shape) for shape in shapes)
+        raise AgradError("shape", f"shapes {listed} do not fit together") from None
+
+
+def whole(value: object, what: str) -> int:
+    """A whole number (an axis, a size) as an int; AgradError of kind `type` if it is none."""
+    if type(value) is int:
+        return value
+    number = getattr(value, "value", value)
+    is_number = isinstance(number, bool | int | float) or getattr(number, "shape", None) == ()
+    if is_number and float(number).is_integer():  # type: ignore[arg-type]
+        return int(number)  # type: ignore[call-overload, no-any-return]
+    raise AgradError("type", f"{what} must be a whole number, not {describe(number)}")
+
+
+# Text
+
+
+def format_number(number: float, precision: int | None = 10) -> str:
+    """At most `precision` significant digits; None for the shortest text that reads back to the same float.
+
+    Whole numbers have no point, and are written in full below 10**15.
+    """
+    if number != number or number in (float("inf"), float("-inf")):
+        return str(number)
+    if number.is_integer() and abs(number) < 1e15:
+        return "-0" if number == 0 and str(number)[0] == "-" else str(int(number))
+    text = repr(number) if precision is None else format(number, f".{precision}g")
+    mantissa, e, exponent = text.partition("e")
+    return f"{mantissa.removesuffix('.0')}e{int(exponent)}" if e else mantissa
+
+
+def format_shape(shape: Shape) -> str:
+    """As it is written in the language: (), (4), (2, 3)."""
+    return f"({', '.join(map(str, shape))})"
+
+
+_EDGE = 3
+_MANY = 1000
+_WIDTH = 80
+
+
+def format_value(value: Value, precision: int | None = 10) -> str:
+    """A scalar as a number, an array in brackets: on one line where that fits 80 columns, else a row a line.
+
+    An array of more than 1000 entries shows the ends of each axis and its shape.
+    """
+    if isinstance(value, float):
+        return format_number(value, precision)
+    elide = value.size > _MANY
+    line = _format_array(value, precision, elide, None)
+    if value.ndim > 1 and len(line) > _WIDTH:
+        line = _format_array(value, precision, elide, 1)
+    return f"{line}   shape {format_shape(value.shape)}" if elide else line
+
+
+def _format_array(array: Array, precision: int | None, elide: bool, indent: int | None) -> str:
+    """The entries of an array in brackets; with an indent, each row of a matrix on a line of its own."""
+    skip = elide and len(array) > 2 * _EDGE
+    entries = [*array[:_EDGE], *array[-_EDGE:]] if skip else list(array)
+    if array.ndim == 1:
+        parts = [format_number(float(entry), precision) for entry in entries]
+    else:
+        deeper = None if indent is None else indent + 1
+        parts = [_format_array(entry, precision, elide, deeper) for entry in entries]
+    if skip:
+        parts.insert(_EDGE, "…")
+    broken = indent is not None and array.ndim > 1
+    return f"[{(',' + chr(10) + ' ' * (indent or 0) if broken else ', ').join(parts)}]"
