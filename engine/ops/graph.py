@@ -1,0 +1,49 @@
+"""The operations that stand for doing nothing to a value, and something to its graph."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from agrad.engine.op import Function, composed, row
+from agrad.engine.tensor import Tensor
+from agrad.engine.values import coerce
+
+FAMILY = "graph"
+
+clone: Function = row(
+    "clone",
+    "x",
+    family=FAMILY,
+    scalar=float,
+    array=lambda x: x.copy(),
+    rules={"x": ("", lambda g, out, x: g)},
+    samples=((1.5,), ([1.0, -2.0],)),
+    doc="A copy, which the gradient passes through.",
+    derivative="1",
+    example="clone(3) == 3",
+)
+
+depends: Function = row(
+    "depends",
+    "x; on",
+    family="internal",
+    scalar=lambda x, on: x,
+    array=lambda x, on: x.copy(),
+    rules={"x": ("", lambda g, out, x, on: g)},
+    doc="x itself, known to have been computed from a graph even where its derivative by that vanishes.",
+    derivative="1",
+)
+
+
+@composed(
+    "detach",
+    "x",
+    family=FAMILY,
+    samples=((1.5,), ([1.0, -2.0],)),
+    doc="The value without its graph: a constant, which shares its data and version.",
+    derivative="none: the result does not require grad",
+    example="detach(3) == 3",
+)
+def detach(x: Any) -> Any:
+    """See the entry."""
+    return x.detach() if isinstance(x, Tensor) else coerce(x)

@@ -1,0 +1,288 @@
+"""What makes values out of numbers, shapes, chance and files: Tensors without a graph."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from agrad.engine.errors import AgradError
+from agrad.engine.op import composed
+from agrad.engine.ops.arguments import number_of, sizes_of, small, truth_of
+from agrad.engine.ops.shaping import expand, shape_of_any
+from agrad.engine.state import STATE
+from agrad.engine.tensor import Tensor, tensor
+from agrad.engine.values import Shape, describe, np, whole
+
+FAMILY = "makers"
+NONE = "none: the result is a leaf"
+
+
+def _sizes(name: str, shape: Any) -> Shape:
+    sizes = sizes_of(name, shape)
+    if min(sizes, default=0) < 0:
+        raise AgradError("shape", f"{name}: a length cannot be negative")
+    return sizes
+
+
+def _filled(name: str, shape: Any, value: float) -> Tensor:
+    sizes = _sizes(name, shape)
+    return tensor(np.full(sizes, value)) if sizes else tensor(value)
+
+
+@composed(
+    "tensor",
+    "value; requires_grad=False, dtype=None",
+    family=FAMILY,
+    doc="A leaf from a number, nested lists or an array. Everything is float64.",
+    derivative=NONE,
+    example="tensor([1, 2]) == [1, 2]",
+)
+def make_tensor(value: Any, requires_grad: Any, dtype: Any) -> Tensor:
+    """See the entry."""
+    return tensor(value, truth_of("tensor", "requires_grad", requires_grad))
+
+
+@composed(
+    "Variable",
+    "value; requires_grad=False",
+    family=FAMILY,
+    doc="The same as tensor, as older programs spell it.",
+    derivative=NONE,
+    example="Variable(2) == 2",
+)
+def variable(value: Any, requires_grad: Any) -> Tensor:
+    """See the entry."""
+    return tensor(value, truth_of("Variable", "requires_grad", requires_grad))
+
+
+@composed(
+    "zeros",
+    "; *shape=()",
+    family=FAMILY,
+    doc="An array of zeros.",
+    derivative=NONE,
+    example="zeros(2) == [0, 0]",
+)
+def zeros(shape: Any) -> Tensor:
+    """See the entry."""
+    return _filled("zeros", shape, 0.0)
+
+
+@composed("ones", "; *shape=()", family=FAMILY, doc="An array of ones.", derivative=NONE, example="ones(2) == [1, 1]")
+def ones(shape: Any) -> Tensor:
+    """See the entry."""
+    return _filled("ones", shape, 1.0)
+
+
+@composed(
+    "full",
+    "; shape, value",
+    family=FAMILY,
+    doc="An array of a shape, with one value everywhere.",
+    derivative=NONE,
+    example="full((2,), 7) == [7, 7]",
+)
+def full(shape: Any, value: Any) -> Tensor:
+    """See the entry."""
+    if isinstance(value, Tensor) and value.requires_grad and not value.shape:
+        result: Tensor = expand(value, _sizes("full", shape))
+        return result
+    return _filled("full", shape, number_of("full", "the value", value))
+
+
+@composed(
+    "zeros_like",
+    "x",
+    family=FAMILY,
+    doc="Zeros in the shape of x.",
+    derivative=NONE,
+    example="zeros_like([1, 2]) == [0, 0]",
+)
+def zeros_like(x: Any) -> Tensor:
+    """See the entry."""
+    return _filled("zeros_like", shape_of_any(x), 0.0)
+
+
+@composed(
+    "ones_like",
+    "x",
+    family=FAMILY,
+    doc="Ones in the shape of x.",
+    derivative=NONE,
+    example="ones_like([1, 2]) == [1, 1]",
+)
+def ones_like(x: Any) -> Tensor:
+    """See the entry."""
+    return _filled("ones_like", shape_of_any(x), 1.0)
+
+
+@composed(
+    "eye",
+    "; n, m=None",
+    family=FAMILY,
+    doc="The unit matrix of n rows (and m columns).",
+    derivative=NONE,
+    example="eye(2) == [[1, 0], [0, 1]]",
+)
+def eye(n: Any, m: Any) -> Tensor:
+    """See the entry."""
+    rows, columns = _sizes("eye", (n, n if m is None else m))
+    return tensor(np.eye(rows, columns))
+
+
+@composed(
+    "arange",
+    "; start, stop=None, step=1",
+    family=FAMILY,
+    doc="The numbers from start (0 if only one is given) up to stop, without it, in steps.",
+    derivative=NONE,
+    example="arange(3) == [0, 1, 2]",
+)
+def arange(start: Any, stop: Any, step: Any) -> Tensor:
+    """See the entry."""
+    first, last = (0.0, start) if stop is None else (start, stop)
+    ends = [number_of("arange", what, x) for what, x in (("start", first), ("stop", last), ("step", step))]
+    if ends[2] == 0.0 or not np.isfinite(ends).all():
+        raise AgradError("domain", "arange: start, stop and step must be finite, and the step not 0")
+    small("arange", "the number of entries", float(int((ends[1] - ends[0]) / ends[2])))
+    return tensor(np.arange(*ends))
+
+
+@composed(
+    "linspace",
+    "; start, stop, num=50",
+    family=FAMILY,
+    doc="So many numbers at equal distances, from start to stop, both included.",
+    derivative=NONE,
+    example="linspace(0, 1, 3) == [0, 0.5, 1]",
+)
+def linspace(start: Any, stop: Any, num: Any) -> Tensor:
+    """See the entry."""
+    count = small("linspace", "the number of points", num)
+    _sizes("linspace", (count,))
+    return tensor(np.linspace(number_of("linspace", "start", start), number_of("linspace", "stop", stop), count))
+
+
+# Chance
+
+
+class _Source:
+    """Where random numbers come from; made when the first is asked for."""
+
+    def __init__(self) -> None:
+        self.generator: Any = None
+
+    def remember(self) -> None:
+        """Say in the journal how to go back to the numbers of now."""
+        journal, generator = STATE.journal, self.generator
+        if journal is None or "random" in journal.undos:
+            return
+        state = generator.bit_generator.state if generator is not None else None
+
+        def undo() -> None:
+            self.generator = generator
+            if generator is not None:
+                generator.bit_generator.state = state
+
+        journal.remember("random", undo)
+
+    def draw(self, name: str, shape: Any, method: str) -> Tensor:
+        """Random numbers of one distribution."""
+        self.remember()
+        if self.generator is None:
+            self.generator = np.random.default_rng()
+        sizes = _sizes(name, shape)
+        return tensor(getattr(self.generator, method)(sizes or None))
+
+
+_SOURCE = _Source()
+
+
+@composed(
+    "rand",
+    "; *shape=()",
+    family=FAMILY,
+    doc="Random numbers, evenly spread from 0 to 1.",
+    derivative=NONE,
+    example="rand(3) < 1",
+)
+def rand(shape: Any) -> Tensor:
+    """See the entry."""
+    return _SOURCE.draw("rand", shape, "random")
+
+
+@composed(
+    "randn",
+    "; *shape=()",
+    family=FAMILY,
+    doc="Random numbers of the standard normal distribution.",
+    derivative=NONE,
+    example="all(isfinite(randn(3)))",
+)
+def randn(shape: Any) -> Tensor:
+    """See the entry."""
+    return _SOURCE.draw("randn", shape, "standard_normal")
+
+
+@composed(
+    "manual_seed",
+    "; seed",
+    family=FAMILY,
+    doc="Make rand and randn give the same numbers each time from here on.",
+    derivative="none: it returns nothing",
+    example="manual_seed(1) is None",
+)
+def manual_seed(seed: Any) -> None:
+    """See the entry."""
+    number = whole(seed, "manual_seed: the seed")
+    if number < 0:
+        raise AgradError("domain", "manual_seed: the seed must not be negative")
+    _SOURCE.remember()
+    _SOURCE.generator = np.random.default_rng(number)
+
+
+# Files
+
+
+def _existing(name: str, path: Any) -> Any:
+    from pathlib import Path  # not at the start: a calculation reads no file
+
+    if not isinstance(path, str | Path):
+        raise AgradError("type", f"{name} needs the name of a file, not {describe(path)}")
+    if not Path(path).is_file():
+        raise AgradError("file", f"{name}: there is no file {path}")
+    return Path(path)
+
+
+@composed(
+    "load_csv",
+    "path",
+    family=FAMILY,
+    doc="The numbers of a file, separated by commas, a row a line. A first line of names is passed over.",
+    derivative=NONE,
+    example="",
+)
+def load_csv(path: Any) -> Tensor:
+    """See the entry."""
+    lines = [line for line in _existing("load_csv", path).read_text("utf-8").splitlines() if line.strip()]
+    rows: list[list[float]] = []
+    for number, line in enumerate(lines, 1):
+        try:
+            rows.append([float(entry) for entry in line.split(",")])
+        except ValueError:
+            if number > 1:
+                raise AgradError("file", f"load_csv: line {number} of {path} is not made of numbers") from None
+    if not rows:
+        raise AgradError("file", f"load_csv: there are no numbers in {path}")
+    if len({len(row) for row in rows}) > 1:
+        raise AgradError("file", f"load_csv: the lines of {path} differ in length")
+    return tensor(rows)
+
+
+@composed("load_npy", "path", family=FAMILY, doc="The array in a file that numpy saved.", derivative=NONE, example="")
+def load_npy(path: Any) -> Tensor:
+    """See the entry."""
+    file = _existing("load_npy", path)
+    try:
+        return tensor(np.load(file, allow_pickle=False))
+    except (ValueError, OSError):
+        raise AgradError("file", f"load_npy: {path} is no array that numpy saved") from None
