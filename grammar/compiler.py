@@ -1,0 +1,392 @@
+"""Syntax tree to code, without recursion on the depth of an expression.
+
+Every kind of node has a function that lists, in order, what it becomes: instructions, and the parts still to be
+compiled. A stack of such lists does the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+from typing import Any, TypeAlias, get_args
+
+from agrad.engine.errors import AgradError, Kind
+from agrad.engine.errors import Label as Remark
+from agrad.engine.op import OPS
+from agrad.engine.values import shape_of
+from agrad.grammar import syntax
+from agrad.grammar.code import Code, Definition, Do, Instruction, Label
+from agrad.grammar.diagnostics import Span, suggest
+
+MODULES = frozenset({"torch", "np", "numpy", "math", "F"})
+MAX_BLOCKS = 50
+KINDS: tuple[str, ...] = get_args(Kind)
+
+BINARY = {
+    "+": "add",
+    "-": "sub",
+    "*": "mul",
+    "/": "div",
+    "//": "floor_divide",
+    "%": "remainder",
+    "**": "pow",
+    "@": "matmul",
+}
+COMPARE = {
+    "==": "equal",
+    "!=": "not_equal",
+    "<": "less",
+    "<=": "less_equal",
+    ">": "greater",
+    ">=": "greater_equal",
+}
+
+Part: TypeAlias = Any  # a syntax node, an instruction, or a label to place here
+
+
+def compile_statement(statement: syntax.Statement) -> Code:
+    """The code of one statement of a session or script."""
+    return _Compiler().body((statement,))
+
+
+def compile_expression(expression: syntax.Expr) -> Code:
+    """The code that leaves the value of an expression."""
+    return _Compiler().parts([expression, (Do.RETURN, None, expression.span)])
+
+
+class _Compiler:
+    """The instructions of one code object under way."""
+
+    def __init__(self, depth: int = 0, in_function: bool = False) -> None:
+        self.instructions: list[Instruction] = []
+        self.depth = depth
+        self.in_function = in_function
+        self.loops: list[tuple[Label, Label, int]] = []  # where continue and break go; blocks of no_grad outside
+        self.no_grad = 0
+
+    def body(self, statements: syntax.Body) -> Code:
+        self.block(statements)
+        return self.finish()
+
+    def parts(self, parts: list[Part]) -> Code:
+        self.emit(parts)
+        return self.finish()
+
+    def finish(self) -> Code:
+        """Turn labels into positions."""
+        resolved: list[Instruction] = []
+        for do, detail, span in self.instructions:
+            if isinstance(detail, Label):
+                detail = detail.position
+            elif isinstance(detail, tuple) and any(isinstance(part, Label) for part in detail):
+                detail = tuple(part.position if isinstance(part, Label) else part for part in detail)
+            resolved.append((do, detail, span))
+        return Code(resolved)
+
+    def emit(self, parts: Iterable[Part]) -> None:
+        """Append instructions, compiling the expressions among them: depth first, without recursion."""
+        stack = list(parts)[::-1]
+        while stack:
+            part = stack.pop()
+            if type(part) is tuple:
+                self.instructions.append(part)
+            elif type(part) is Label:
+                part.position = len(self.instructions)
+            else:
+                stack.extend(EXPRESSIONS[type(part)](part)[::-1])
+
+    # Statements
+
+    def block(self, statements: syntax.Body) -> None:
+        if self.depth > MAX_BLOCKS:
+            span = statements[0].span
+            raise AgradError("limit", f"blocks are nested more than {MAX_BLOCKS} deep", labels=[Remark(span)])
+        self.depth += 1
+        for statement in statements:
+            self.instructions.append((Do.STATEMENT, None, statement.span))
+            handler: Callable[[Any], None] = getattr(self, f"_{type(statement).__name__.lower()}")
+            handler(statement)
+        self.depth -= 1
+
+    def _evaluate(self, node: syntax.Evaluate) -> None:
+        self.emit([node.value, (Do.SHOW, node, node.span)])
+
+    def _assign(self, node: syntax.Assign) -> None:
+        start = len(self.instructions)
+        self.emit([node.value, *((Do.COPY, 0, node.span) for _ in node.targets[1:])])
+        read = {detail for do, detail, _ in self.instructions[start:] if do is Do.LOAD}
+        for target in node.targets:
+            self.store(target, read)
+
+    def store(self, target: syntax.Target, read: Collection[str] = ()) -> None:
+        """Bind what is on the stack to a target, or its entries to several; `read`: names it was computed from."""
+        pending: list[Any] = [target]
+        while pending:
+            target = pending.pop()
+            if isinstance(target, syntax.Name):
+                self.instructions.append((Do.STORE, (target.id, target.id in read), target.span))
+            elif isinstance(target, syntax.Tuple):
+                self.instructions.append((Do.UNPACK, len(target.items), target.span))
+                pending.extend(target.items[::-1])
+            elif isinstance(target, syntax.Index):
+                self.emit([target.value, target.index, (Do.SET_INDEX, None, target.span)])
+            else:
+                self.emit([target.value, (Do.SET_ATTRIBUTE, target.name, target.span)])
+
+    def _augment(self, node: syntax.Augment) -> None:
+        target = node.target
+        change = (Do.AUGMENT, node.op, node.span)
+        if isinstance(target, syntax.Index):
+            twice = ((Do.COPY, 1, target.span), (Do.COPY, 1, target.span))
+            self.emit([target.value, target.index, *twice, (Do.INDEX, None, target.span), node.value])
+            self.emit([(Do.BINARY, OPS[BINARY[node.op]].call, node.span), (Do.SET_INDEX, True, node.span)])
+        elif isinstance(target, syntax.Attribute):
+            self.emit([target, node.value, change, target.value, (Do.SET_ATTRIBUTE, target.name, target.span)])
+        else:
+            self.emit([target, node.value, change])
+            self.store(target)
+
+    def _variable(self, node: syntax.Variable) -> None:
+        self.emit([node.value, (Do.VARIABLE, node.name.id, node.span)])
+
+    def _for(self, node: syntax.For) -> None:
+        again, end = Label(), Label()
+        self.emit([node.iterable, (Do.ITERATE, None, node.iterable.span), again, (Do.NEXT, end, node.span)])
+        self.store(node.target)
+        self._loop(node.body, again, end)
+        self.emit([(Do.JUMP, again, node.span), end, (Do.POP, None, node.span)])
+
+    def _while(self, node: syntax.While) -> None:
+        again, end = Label(), Label()
+        self.emit([again, node.test, (Do.JUMP_IF_FALSE, end, node.test.span)])
+        self._loop(node.body, again, end)
+        self.emit([(Do.JUMP, again, node.span), end])
+
+    def _loop(self, body: syntax.Body, again: Label, end: Label) -> None:
+        self.loops.append((again, end, self.no_grad))
+        self.block(body)
+        self.loops.pop()
+
+    def _break(self, node: syntax.Break) -> None:
+        self._leave_loop(node.span, "break", 1)
+
+    def _continue(self, node: syntax.Continue) -> None:
+        self._leave_loop(node.span, "continue", 0)
+
+    def _leave_loop(self, span: Span, word: str, which: int) -> None:
+        if not self.loops:
+            raise AgradError("syntax", f"{word} stands outside of any loop", labels=[Remark(span)])
+        *targets, outside = self.loops[-1]
+        self.emit((Do.END_NO_GRAD, None, span) for _ in range(self.no_grad - outside))
+        self.instructions.append((Do.JUMP, targets[which], span))
+
+    def _if(self, node: syntax.If) -> None:
+        end = Label()
+        for test, body in node.branches:
+            otherwise = Label()
+            self.emit([test, (Do.JUMP_IF_FALSE, otherwise, test.span)])
+            self.block(body)
+            self.emit([(Do.JUMP, end, node.span), otherwise])
+        if node.otherwise:
+            self.block(node.otherwise)
+        self.emit([end])
+
+    def _nograd(self, node: syntax.NoGrad) -> None:
+        self.instructions.append((Do.NO_GRAD, None, node.span))
+        self.no_grad += 1
+        self.block(node.body)
+        self.no_grad -= 1
+        self.instructions.append((Do.END_NO_GRAD, None, node.span))
+
+    def _define(self, node: syntax.Define) -> None:
+        inner = _Compiler(self.depth, in_function=True)
+        code = inner.body(node.body)
+        names = tuple(parameter.name for parameter in node.parameters)
+        defaults = [parameter.default for parameter in node.parameters if parameter.default is not None]
+        stored = {d[0] for do, d, _ in code.instructions if do is Do.STORE}
+        bound = {d for do, d, _ in code.instructions if do is Do.VARIABLE}
+        functions = {d.name for do, d, _ in code.instructions if do is Do.DEFINE}
+        code.locals = frozenset(names) | stored | bound | functions
+        definition = Definition(node.name, names, len(defaults), code, node.span)
+        self.emit([*defaults, (Do.DEFINE, definition, node.span)])
+
+    def _return(self, node: syntax.Return) -> None:
+        if not self.in_function:
+            raise AgradError("syntax", "return stands outside of any function", labels=[Remark(node.span)])
+        value = node.value or (Do.CONSTANT, None, node.span)
+        leave = [(Do.END_NO_GRAD, None, node.span)] * self.no_grad
+        self.emit([value, *leave, (Do.RETURN, None, node.span)])
+
+    def _print(self, node: syntax.Print) -> None:
+        self.emit([*node.arguments, (Do.PRINT, len(node.arguments), node.span)])
+
+    def _assert(self, node: syntax.Assert) -> None:
+        test = node.test
+        parts: list[Part] = [test]
+        kind = ""
+        if isinstance(test, syntax.Compare) and len(test.rest) == 1:
+            kind, right = test.rest[0]
+            parts = [test.first, right]
+        elif isinstance(test, syntax.Near):
+            kind = "~=" if test.tolerance is None else "+-"
+            parts = [test.left, test.right, *((test.tolerance,) if test.tolerance is not None else ())]
+        message = node.message or (Do.CONSTANT, None, node.span)
+        self.emit([*parts, message, (Do.ASSERT, kind, test.span)])
+
+    def _fails(self, node: syntax.Fails) -> None:
+        if node.kind not in KINDS:
+            fixes = [f"fails {close}: …" for close in suggest(node.kind, KINDS)] or [f"one of {' '.join(KINDS)}"]
+            raise AgradError(
+                "syntax", f"there is no kind of error called {node.kind}", labels=[Remark(node.span)], fixes=fixes
+            )
+        inner = _Compiler(self.depth, self.in_function)
+        self.instructions.append((Do.FAILS, (node.kind, inner.body(node.body)), node.span))
+
+    def _delete(self, node: syntax.Delete) -> None:
+        self.emit((Do.DELETE, name.id, name.span) for name in node.names)
+
+    def _pass(self, node: syntax.Pass) -> None:
+        pass
+
+    def _import(self, node: syntax.Import) -> None:
+        pass
+
+    def _command(self, node: syntax.Command) -> None:
+        values = [*node.operands, *(value for _, value in node.options if value is not None)]
+        if node.word == "set":
+            values = values[1:]  # the name that is set need not have a value that can be computed
+        self.emit([*values, (Do.COMMAND, node, node.span)])
+
+
+# Expressions
+
+
+def _list(node: syntax.List) -> list[Part]:
+    return [*node.items, (Do.LIST, len(node.items), node.span)]
+
+
+def _compare(node: syntax.Compare) -> list[Part]:
+    end = Label()
+    parts: list[Part] = [node.first]
+    for symbol, operand in node.rest[:-1]:
+        parts += [operand, (Do.CHAIN, (COMPARE_CALLS[symbol], end), node.span)]
+    symbol, operand = node.rest[-1]
+    return [*parts, operand, (Do.BINARY, COMPARE_CALLS[symbol], node.span), end]
+
+
+def _logic(node: syntax.Logic) -> list[Part]:
+    end = Label()
+    return [node.left, (Do.AND if node.op == "and" else Do.OR, end, node.left.span), node.right, end]
+
+
+def _conditional(node: syntax.Conditional) -> list[Part]:
+    other, end = Label(), Label()
+    choose = (Do.JUMP_IF_FALSE, other, node.test.span)
+    return [node.test, choose, node.then, (Do.JUMP, end, node.span), other, node.other, end]
+
+
+def _near(node: syntax.Near) -> list[Part]:
+    tolerance = () if node.tolerance is None else (node.tolerance,)
+    return [node.left, node.right, *tolerance, (Do.NEAR, bool(tolerance), node.span)]
+
+
+def _call(node: syntax.Call) -> list[Part]:
+    keywords = tuple(name for name, _ in node.keywords)
+    arguments = [*node.arguments, *(value for _, value in node.keywords)]
+    function = node.function
+    if isinstance(function, syntax.Attribute) and module_name(function) is None:
+        detail = (function.name, len(node.arguments), keywords)
+        return [function.value, *arguments, (Do.METHOD, detail, node.span)]
+    return [function, *arguments, (Do.CALL, (len(node.arguments), keywords), node.span)]
+
+
+def _attribute(node: syntax.Attribute) -> list[Part]:
+    module = module_name(node)
+    if module is not None:
+        return [(Do.MODULE, (node.name, module), node.span)]
+    return [node.value, (Do.ATTRIBUTE, node.name, node.span)]
+
+
+def module_name(node: syntax.Attribute) -> str | None:
+    """The prefix of a name spelled torch.sin, torch.linalg.inv, np.pi; None if this is an attribute of a value."""
+    parts: list[str] = []
+    inner: syntax.Expr = node.value
+    while isinstance(inner, syntax.Attribute):
+        parts.append(inner.name)
+        inner = inner.value
+    if not isinstance(inner, syntax.Name) or inner.id not in MODULES:
+        return None
+    return ".".join([inner.id, *reversed(parts)])
+
+
+def _slice(node: syntax.Slice) -> list[Part]:
+    ends = [part if part is not None else (Do.CONSTANT, None, node.span) for part in (node.start, node.stop, node.step)]
+    return [*ends, (Do.SLICE, None, node.span)]
+
+
+def _fstring(node: syntax.FString) -> list[Part]:
+    values = [part.value for part in node.parts if not isinstance(part, str)]
+    return [*values, (Do.FORMAT, node.parts, node.span)]
+
+
+def _unary(node: syntax.Unary) -> list[Part]:
+    if node.op == "not":
+        return [node.operand, (Do.NOT, None, node.span)]
+    return [node.operand, (Do.UNARY, OPS["neg"].call if node.op == "-" else _plus, node.span)]
+
+
+def _plus(x: Any) -> Any:
+    return OPS["mul"].call(1.0, x)
+
+
+def _comparison(symbol: str) -> Callable[[Any, Any], Any]:
+    """A comparison; == and != also of tuples, texts and None, which are equal or not as wholes."""
+    compare = OPS[COMPARE[symbol]].call
+    if symbol not in ("==", "!="):
+        return compare
+
+    def call(x: Any, y: Any) -> Any:
+        if type(x) in WHOLES and type(y) in WHOLES:
+            return float(_same(x, y) is (symbol == "=="))
+        return compare(x, y)
+
+    return call
+
+
+def _same(x: Any, y: Any) -> bool:
+    """Whether two tuples, texts or None are equal, entry by entry."""
+    if type(x) is tuple and type(y) is tuple:
+        return len(x) == len(y) and all(_same(a, b) for a, b in zip(x, y, strict=True))
+    if type(x) in WHOLES or type(y) in WHOLES:
+        return bool(x == y)
+    shapes = [shape_of(getattr(side, "value", side)) for side in (x, y)]
+    return shapes[0] == shapes[1] and bool(OPS["all"].call(OPS["equal"].call(x, y)))
+
+
+WHOLES = (tuple, str, type(None))
+COMPARE_CALLS = {symbol: _comparison(symbol) for symbol in COMPARE}
+
+EXPRESSIONS: dict[type, Callable[[Any], list[Part]]] = {
+    syntax.Number: lambda node: [(Do.CONSTANT, node.value, node.span)],
+    syntax.String: lambda node: [(Do.CONSTANT, node.value, node.span)],
+    syntax.FString: _fstring,
+    syntax.Name: lambda node: [(Do.LOAD, node.id, node.span)],
+    syntax.NoneLiteral: lambda node: [(Do.CONSTANT, None, node.span)],
+    syntax.EllipsisLiteral: lambda node: [(Do.CONSTANT, Ellipsis, node.span)],
+    syntax.List: _list,
+    syntax.Tuple: lambda node: [*node.items, (Do.TUPLE, len(node.items), node.span)],
+    syntax.Unary: _unary,
+    syntax.Binary: lambda node: [
+        node.left,
+        node.right,
+        (Do.BINARY, OPS[BINARY[node.op]].call, node.span),
+    ],
+    syntax.Compare: _compare,
+    syntax.Near: _near,
+    syntax.IsNone: lambda node: [node.operand, (Do.IS_NONE, node.negated, node.span)],
+    syntax.Logic: _logic,
+    syntax.Conditional: _conditional,
+    syntax.Call: _call,
+    syntax.Attribute: _attribute,
+    syntax.Slice: _slice,
+    syntax.Index: lambda node: [node.value, node.index, (Do.INDEX, None, node.span)],
+}

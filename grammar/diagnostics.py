@@ -1,0 +1,186 @@
+"""Places in source text, did-you-mean, and the rendering of an error or a note as plain text with a caret."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+from agrad.engine.errors import AgradError, Label, Note, Origin
+
+# Wider source lines are cut to a window around the caret.
+_WINDOW = 100
+_TAB = 4
+
+
+@lru_cache(maxsize=16)
+def _line_starts(text: str) -> list[int]:
+    return [0, *(found.end() for found in re.finditer(r"\r\n?|\n", text))]
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A text someone wrote, and what to call it: `session`, `expression`, or the path of a file."""
+
+    name: str
+    text: str
+    first_line: int = 1
+    is_file: bool = False
+
+    def position(self, offset: int) -> tuple[int, int]:
+        """The line and column of an offset, both counted from 1 (the line from `first_line`)."""
+        starts = _line_starts(self.text)
+        index = bisect_right(starts, offset) - 1
+        return self.first_line + index, offset - starts[index] + 1
+
+    def line(self, number: int) -> str:
+        """The text of one line, without its line break."""
+        starts = [*_line_starts(self.text), len(self.text)]
+        index = number - self.first_line
+        return self.text[starts[index] : starts[index + 1]].rstrip("\r\n")
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A stretch of a source, from `start` up to `end`; a place (an `Origin`) that an error can point at."""
+
+    source: Source
+    start: int
+    end: int
+
+    @property
+    def text(self) -> str:
+        """What stands there, folded to one line."""
+        return " ".join(self.source.text[self.start : self.end].split())
+
+    @property
+    def where(self) -> str:
+        """The place in words, such as `line 5`."""
+        return f"line {self.source.position(self.start)[0]}"
+
+
+def suggest(word: str, candidates: Iterable[str]) -> list[str]:
+    """The candidates that `word` may be a slip of, best first, in an order that never varies.
+
+    A word under three letters is only ever corrected in case: too many names are one letter away from it.
+    """
+    if not word:
+        return []
+    allowed = 0 if len(word) < 3 else 1 if len(word) < 6 else 2
+    ranked = []
+    for name in sorted(set(candidates) - {word}):
+        if name.lower() == word.lower():
+            ranked.append((0, name))
+        elif abs(len(name) - len(word)) <= allowed and len(name) > 1:
+            distance = _distance(word.lower(), name.lower())
+            if distance <= allowed:
+                ranked.append((distance, name))
+    return [name for _, name in sorted(ranked)[:3]]
+
+
+def _distance(a: str, b: str) -> int:
+    """How many letters to insert, delete, replace or swap with their neighbour to turn `a` into `b`.
+
+    The optimal string alignment distance (Boytsov 2011, section 2.2). difflib's ratio would not do: it takes
+    `foo` for `floor`, and does not see a swap as one slip.
+    """
+    before: list[int] = []
+    above = list(range(len(b) + 1))
+    for i, x in enumerate(a, 1):
+        row = [i]
+        for j, y in enumerate(b, 1):
+            best = min(above[j] + 1, row[j - 1] + 1, above[j - 1] + (x != y))
+            if i > 1 and j > 1 and x == b[j - 2] and a[i - 2] == y:
+                best = min(best, before[j - 2] + 1)
+            row.append(best)
+        before, above = above, row
+    return above[-1]
+
+
+def render(problem: AgradError | Note, severity: str | None = None) -> str:
+    """The whole report: a headline, every labelled place with carets under it, the notes, the fixes.
+
+    Plain text without colour or a final line break. Its first word is `severity`, or `error` or `note`.
+    """
+    is_error = isinstance(problem, AgradError)
+    head = severity or ("error" if is_error else "note")
+    if isinstance(problem, AgradError):
+        head += f"[{problem.kind}]"
+    head += f": {problem.message}"
+    main = next((label.origin for label in problem.labels if isinstance(label.origin, Span)), None)
+    if main is not None and main.source.is_file:
+        line, column = main.source.position(main.start)
+        head = f"{main.source.name}:{line}:{column}: {head}"
+    lines = [head, *_frames(problem.labels, main)]
+    lines += [f"  note: {label.text}" for label in problem.labels if label.origin is None]
+    lines += [f"  note: {note}" for note in problem.notes]
+    lines += [f"  fix: {fix}" for fix in problem.fixes]
+    return "\n".join(lines)
+
+
+def _frames(labels: Iterable[Label], main: Span | None) -> Iterator[str]:
+    """Two lines for every place: the source line, and the carets with the label's text."""
+    frames = [(_gutter(label.origin, main), label) for label in labels if label.origin is not None]
+    width = max((len(gutter) for gutter, _ in frames), default=0)
+    for gutter, label in frames:
+        line, start, end = _extent(label.origin)
+        shown, indent, carets = _window(line, start, end)
+        yield f"  {gutter:>{width}} | {shown}"
+        yield f"  {'':{width}} | {' ' * indent}{'^' * carets} {label.text}".rstrip()
+
+
+def _gutter(origin: Origin | None, main: Span | None) -> str:
+    if not isinstance(origin, Span):
+        return origin.where if origin else ""
+    source = origin.source
+    line = source.position(origin.start)[0]
+    stranger = source.is_file and main is not None and source.name != main.source.name
+    return f"{source.name} line {line}" if source.name == "session" or stranger else str(line)
+
+
+def _extent(origin: Origin | None) -> tuple[str, int, int]:
+    """The first line that a place covers, and the columns (from 0) where it starts and ends on that line."""
+    if not isinstance(origin, Span):
+        text = origin.text if origin else ""
+        return text, 0, len(text)
+    number, column = origin.source.position(origin.start)
+    line = origin.source.line(number)
+    start = min(column - 1, len(line))
+    return line, start, min(max(start + origin.end - origin.start, start), len(line))
+
+
+def _window(line: str, start: int, end: int) -> tuple[str, int, int]:
+    """The line as the terminal shows it, the columns before the carets, and how many carets there are."""
+    cells = [_cell(character) for character in line]
+    indent = sum(width for _, width in cells[:start])
+    carets = max(1, sum(width for _, width in cells[start:end]))
+    if sum(width for _, width in cells) <= _WINDOW:
+        return "".join(text for text, _ in cells), indent, carets
+    left = max(0, start - _WINDOW // 2)
+    right = left + _WINDOW
+    shown = "".join(text for text, _ in cells[left:right])
+    before = "…" if left else ""
+    indent = len(before) + sum(width for _, width in cells[left:start])
+    carets = max(1, sum(width for _, width in cells[start : min(end, right)]))
+    return before + shown + ("…" if right < len(cells) else ""), indent, carets
+
+
+def _cell(character: str) -> tuple[str, int]:
+    """What stands on the terminal for one character, and its width there.
+
+    A control character (an escape code, a change of writing direction) must not reach the terminal.
+    """
+    if character.isascii() and character.isprintable():
+        return character, 1
+    if character == "\t":
+        return " " * _TAB, _TAB
+    # Imported here: most source lines are plain ASCII and never need it.
+    import unicodedata
+
+    if unicodedata.combining(character):
+        return character, 0
+    if not character.isprintable():
+        return "\N{REPLACEMENT CHARACTER}", 1
+    return character, 2 if unicodedata.east_asian_width(character) in "WF" else 1

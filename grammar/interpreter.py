@@ -1,0 +1,479 @@
+"""Runs code: a stack, the names, and a frame for each function under way.
+
+The loop knows four instructions by itself, those that make up most of an expression, and calls; every other one is a
+method. Functions of the language do not use Python's stack: a frame is an entry of a list.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from agrad.engine.errors import AgradError, Label, Note
+from agrad.engine.op import FUNCTIONS, OPS
+from agrad.engine.state import STATE, Journal
+from agrad.engine.tensor import Tensor, tensor
+from agrad.engine.values import describe
+from agrad.grammar import attributes, syntax
+from agrad.grammar.code import Code, Definition, Do
+from agrad.grammar.compiler import BINARY
+from agrad.grammar.diagnostics import Span, suggest
+from agrad.grammar.functions import CONSTANTS, Closure, as_tensor
+from agrad.grammar.results import Noted, Printed, Shown, text_of
+from agrad.grammar.semantics import (
+    IN_PLACE,
+    adapted,
+    as_array,
+    describe_value,
+    entry_at,
+    formatted,
+    holds,
+    is_near,
+    iterate,
+    sides,
+    truth,
+)
+
+if TYPE_CHECKING:
+    from agrad.grammar.session import Session
+
+MISSING = object()
+MAX_CALLS = 2000
+
+
+class Frame:
+    """A function, or the top level, under way."""
+
+    __slots__ = ("code", "pc", "scopes", "stack", "switches")
+
+    def __init__(self, code: Code, scopes: tuple[dict[str, Any], ...]) -> None:
+        self.code = code
+        self.pc = 0
+        self.scopes = scopes  # where names are looked up: innermost first, the session's last
+        self.stack: list[Any] = []
+        self.switches: list[bool] = []  # whether recording was on outside each no_grad under way
+
+
+class Machine:
+    """Runs code against the names of a session."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self.frames: list[Frame] = []
+        self.handlers: dict[Do, Callable[[Frame, Any, Span], int | None]] = {
+            do: getattr(self, f"_{do.name.lower()}") for do in Do if hasattr(self, f"_{do.name.lower()}")
+        }
+
+    def run(self, code: Code) -> Any:
+        """Run the code of a statement (or expression) at the top level."""
+        return self._run(Frame(code, (self.session.names,)))
+
+    def call(self, function: Closure, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        """Call a function of the language from Python: how the engine differentiates one."""
+        return self._run(self._enter(function, args, keywords))
+
+    def _run(self, frame: Frame) -> Any:
+        base = len(self.frames)
+        self.frames.append(frame)
+        try:
+            return self._loop(base)
+        except AgradError as error:
+            self._locate(error, base)
+            raise
+        finally:
+            del self.frames[base:]
+
+    def _loop(self, base: int) -> Any:
+        """Run the topmost frame, and those it calls, until the one at `base` returns."""
+        load, constant, binary, call, leave = Do.LOAD, Do.CONSTANT, Do.BINARY, Do.CALL, Do.RETURN
+        handlers, frames = self.handlers, self.frames
+        while True:
+            frame, depth, result = frames[-1], len(frames), None
+            stack, names, instructions = frame.stack, frame.scopes[0], frame.code.instructions
+            end = len(instructions)
+            while frame.pc < end:
+                do, detail, span = instructions[frame.pc]
+                frame.pc += 1
+                if do is load:
+                    value = names.get(detail, MISSING)
+                    stack.append(self.look_up(detail, span) if value is MISSING else value)
+                elif do is constant:
+                    stack.append(detail)
+                elif do is binary:
+                    right = stack.pop()
+                    STATE.origin = span
+                    stack.append(detail(stack.pop(), right))
+                elif do is call:
+                    if self._call(stack, detail, span):
+                        break  # into the frame that this opened
+                elif do is leave:
+                    result = stack.pop()
+                    break
+                else:
+                    target = handlers[do](frame, detail, span)
+                    if target is not None:
+                        frame.pc = target
+            if len(frames) > depth:
+                continue
+            frames.pop()
+            if len(frames) == base:
+                return result
+            frames[-1].stack.append(result)
+
+    def _locate(self, error: AgradError, base: int) -> None:
+        """Say where an error happened: the instruction under way, and the calls that led there."""
+        places = [frame.code.instructions[frame.pc - 1][2] for frame in self.frames[base:] if frame.pc]
+        if not places or "at" in error.facts:
+            return
+        *callers, place = places
+        error.facts["at"] = place
+        if not error.labels:
+            error.labels.append(Label(place))
+            error.labels.extend(Label(caller, "called here") for caller in callers[:1])
+
+    # Names
+
+    def look_up(self, name: str, span: Span) -> Any:
+        """The value of a name that the innermost scope does not have."""
+        for scope in self.frames[-1].scopes[1:]:
+            if name in scope:
+                return scope[name]
+        if name in CONSTANTS:
+            return CONSTANTS[name]
+        if name in FUNCTIONS:
+            return FUNCTIONS[name].call
+        if name in ("_", "ans"):
+            if self.session.answer is None:
+                raise AgradError("name", f"{name} is the last answer, and there is none yet", labels=[Label(span)])
+            return self.session.answer
+        raise self.unknown(name, span)
+
+    def unknown(self, name: str, span: Span) -> AgradError:
+        """An unknown name, with what may have been meant."""
+        known = {*self.session.names, *CONSTANTS, *FUNCTIONS, *self.frames[-1].scopes[0]}
+        close = suggest(name, known)
+        fixes = [f"did you mean {' or '.join(close)}?"] if close else [f"give it one: {name} = 1"]
+        return AgradError("name", f"{name} has no value", labels=[Label(span)], fixes=fixes, name=name, close=close)
+
+    def _module(self, frame: Frame, detail: tuple[str, str], span: Span) -> None:
+        name, module = detail
+        if module in self.session.names or module in frame.scopes[0]:
+            value = frame.scopes[0].get(module, self.session.names.get(module))
+            frame.stack.append(attributes.attribute(value, name))
+        elif name in CONSTANTS:
+            frame.stack.append(CONSTANTS[name])
+        elif name in FUNCTIONS:
+            frame.stack.append(FUNCTIONS[name].call)
+        else:
+            close = suggest(name, [*FUNCTIONS, *CONSTANTS])
+            fixes = [f"did you mean {' or '.join(close)}?"] if close else []
+            raise AgradError("name", f"agrad has no {module}.{name}", labels=[Label(span)], fixes=fixes)
+
+    def _store(self, frame: Frame, detail: tuple[str, bool], span: Span) -> None:
+        name, again = detail
+        value = frame.stack.pop()
+        names = frame.scopes[0]
+        if again and len(frame.scopes) == 1:
+            self._note_lost_leaf(name, names.get(name), value, span)
+        self.bind(names, name, value)
+
+    def bind(self, names: dict[str, Any], name: str, value: Any) -> None:
+        """Give a name a value; at the top level so that a failing statement can take it back."""
+        if names is self.session.names:
+            self.session.remember_name(name)
+        if isinstance(value, Tensor) and value.node.name is None:
+            value.node.name = name
+        names[name] = value
+
+    def _note_lost_leaf(self, name: str, old: Any, new: Any, span: Span) -> None:
+        """`w = w - …` over a leaf: PyTorch's users expect an update and get another value."""
+        if not (isinstance(old, Tensor) and old.requires_grad and old.is_leaf) or new is old:
+            return
+        if isinstance(new, Tensor) and new.requires_grad and new.is_leaf:
+            return
+        now = "was computed" if isinstance(new, Tensor) and new.requires_grad else "is a plain value"
+        note = Note(
+            f"{name} is no longer a leaf: the new {name} {now}",
+            labels=[Label(span)],
+            fixes=[f"no_grad: {name} -= …   to update the leaf in place", f"set {name} = …   for new data"],
+        )
+        self.session.emit(Noted(note))
+
+    def _variable(self, frame: Frame, name: str, span: Span) -> None:
+        value = as_tensor(as_array(frame.stack.pop()), f"var {name}")
+        self.bind(frame.scopes[0], name, tensor(value, requires_grad=True))
+
+    def _delete(self, frame: Frame, name: str, span: Span) -> None:
+        if name not in frame.scopes[0]:
+            raise self.unknown(name, span)
+        if frame.scopes[0] is self.session.names:
+            self.session.remember_name(name)
+        del frame.scopes[0][name]
+
+    # Expressions
+
+    def _unary(self, frame: Frame, function: Callable[[Any], Any], span: Span) -> None:
+        STATE.origin = span
+        frame.stack.append(function(as_array(frame.stack.pop())))
+
+    def _not(self, frame: Frame, detail: None, span: Span) -> None:
+        frame.stack.append(0.0 if truth(frame.stack.pop()) else 1.0)
+
+    def _is_none(self, frame: Frame, negated: bool, span: Span) -> None:
+        frame.stack.append(float((frame.stack.pop() is None) is not negated))
+
+    def _chain(self, frame: Frame, detail: tuple[Callable[[Any, Any], Any], int], span: Span) -> int | None:
+        function, end = detail
+        right, left = frame.stack.pop(), frame.stack.pop()
+        STATE.origin = span
+        result = function(left, right)
+        if truth(result):
+            frame.stack.append(right)
+            return None
+        frame.stack.append(result)
+        return end
+
+    def _near(self, frame: Frame, given: bool, span: Span) -> None:
+        tolerance = as_tensor(frame.stack.pop(), "a tolerance").item() if given else None
+        right, left = as_array(frame.stack.pop()), as_array(frame.stack.pop())
+        frame.stack.append(float(is_near(left, right, tolerance)))
+
+    def _list(self, frame: Frame, count: int, span: Span) -> None:
+        stack = frame.stack
+        items = stack[len(stack) - count :]
+        del stack[len(stack) - count :]
+        STATE.origin = span
+        if all(type(item) is float for item in items):
+            stack.append(tensor(items))
+        else:
+            stack.append(OPS["stack"].call([as_array(item) for item in items]))
+
+    def _tuple(self, frame: Frame, count: int, span: Span) -> None:
+        stack = frame.stack
+        items = tuple(stack[len(stack) - count :])
+        del stack[len(stack) - count :]
+        stack.append(items)
+
+    def _unpack(self, frame: Frame, count: int, span: Span) -> None:
+        value = frame.stack.pop()
+        entries = list(iterate(value))
+        if len(entries) != count:
+            raise AgradError("arity", f"{len(entries)} values for {count} names", labels=[Label(span)])
+        frame.stack.extend(reversed(entries))
+
+    def _slice(self, frame: Frame, detail: None, span: Span) -> None:
+        step, stop, start = frame.stack.pop(), frame.stack.pop(), frame.stack.pop()
+        frame.stack.append(slice(start, stop, step))
+
+    def _index(self, frame: Frame, detail: None, span: Span) -> None:
+        index, value = frame.stack.pop(), frame.stack.pop()
+        STATE.origin = span
+        if isinstance(value, tuple | range):
+            frame.stack.append(entry_at(value, index))
+        else:
+            frame.stack.append(as_tensor(value, "an index")[index])
+
+    def _set_index(self, frame: Frame, value_on_top: bool | None, span: Span) -> None:
+        stack = frame.stack
+        if value_on_top:
+            value, index, target = stack.pop(), stack.pop(), stack.pop()
+        else:
+            index, target, value = stack.pop(), stack.pop(), stack.pop()
+        if not isinstance(target, Tensor):
+            raise AgradError("type", f"the entries of {describe(target)} cannot be assigned to", labels=[Label(span)])
+        STATE.origin = span
+        target[index] = as_array(value)
+
+    def _attribute(self, frame: Frame, name: str, span: Span) -> None:
+        STATE.origin = span
+        frame.stack.append(attributes.attribute(frame.stack.pop(), name))
+
+    def _set_attribute(self, frame: Frame, name: str, span: Span) -> None:
+        target = frame.stack.pop()
+        attributes.set_attribute(target, name, as_array(frame.stack.pop()))
+
+    def _augment(self, frame: Frame, symbol: str, span: Span) -> None:
+        value, target = as_array(frame.stack.pop()), as_array(frame.stack.pop())
+        STATE.origin = span
+        if isinstance(target, Tensor):
+            target = IN_PLACE[symbol](target, value)
+        else:
+            target = OPS[BINARY[symbol]].call(target, value)
+        frame.stack.append(target)
+
+    def _format(self, frame: Frame, parts: tuple[Any, ...], span: Span) -> None:
+        values = [part for part in parts if not isinstance(part, str)]
+        taken = frame.stack[len(frame.stack) - len(values) :] if values else []
+        del frame.stack[len(frame.stack) - len(values) :]
+        texts = iter(taken)
+        settings = self.session.settings
+        frame.stack.append(
+            "".join(part if isinstance(part, str) else formatted(part, next(texts), settings) for part in parts)
+        )
+
+    def _copy(self, frame: Frame, depth: int, span: Span) -> None:
+        frame.stack.append(frame.stack[-1 - depth])
+
+    def _pop(self, frame: Frame, detail: None, span: Span) -> None:
+        frame.stack.pop()
+
+    # Calls
+
+    def _call(self, stack: list[Any], detail: tuple[int, tuple[str, ...]], span: Span) -> bool:
+        """Call what stands below its arguments; True if that opened a frame."""
+        function, args, keywords = _arguments(stack, detail)
+        if isinstance(function, Closure):
+            self.frames.append(self._enter(function, args, keywords))
+            return True
+        if not callable(function):
+            raise AgradError(
+                "type", f"{describe_value(function)} cannot be called", labels=[Label(span)], fixes=["put * between"]
+            )
+        STATE.origin = span
+        stack.append(invoke(function, args, keywords))
+        return False
+
+    def _enter(self, function: Closure, args: tuple[Any, ...], keywords: dict[str, Any]) -> Frame:
+        if len(self.frames) > MAX_CALLS:
+            raise AgradError("limit", f"{function.__name__}: calls are nested more than {MAX_CALLS} deep")
+        return Frame(function.definition.code, (function.bind(args, keywords), *function.scopes))
+
+    def _method(self, frame: Frame, detail: tuple[str, int, tuple[str, ...]], span: Span) -> None:
+        name, count, names = detail
+        value, args, keywords = _arguments(frame.stack, (count, names))
+        STATE.origin = span
+        frame.stack.append(invoke(attributes.method(value, name), (value, *args), keywords))
+
+    def _define(self, frame: Frame, definition: Definition, span: Span) -> None:
+        count = definition.defaults
+        defaults = tuple(frame.stack[len(frame.stack) - count :])
+        del frame.stack[len(frame.stack) - count :]
+        self.bind(frame.scopes[0], definition.name, Closure(definition, defaults, self, frame.scopes))
+
+    # Control
+
+    def _statement(self, frame: Frame, detail: None, span: Span) -> None:
+        STATE.statement = span
+
+    def _jump(self, frame: Frame, label: int, span: Span) -> int:
+        return label
+
+    def _jump_if_false(self, frame: Frame, label: int, span: Span) -> int | None:
+        return None if truth(frame.stack.pop()) else label
+
+    def _and(self, frame: Frame, label: int, span: Span) -> int | None:
+        if truth(frame.stack[-1]):
+            frame.stack.pop()
+            return None
+        return label
+
+    def _or(self, frame: Frame, label: int, span: Span) -> int | None:
+        if not truth(frame.stack[-1]):
+            frame.stack.pop()
+            return None
+        return label
+
+    def _iterate(self, frame: Frame, detail: None, span: Span) -> None:
+        frame.stack.append(iterate(frame.stack.pop()))
+
+    def _next(self, frame: Frame, label: int, span: Span) -> int | None:
+        value = next(frame.stack[-1], MISSING)
+        if value is MISSING:
+            return label
+        frame.stack.append(value)
+        return None
+
+    def _no_grad(self, frame: Frame, detail: None, span: Span) -> None:
+        frame.switches.append(STATE.recording)
+        STATE.recording = False
+
+    def _end_no_grad(self, frame: Frame, detail: None, span: Span) -> None:
+        STATE.recording = frame.switches.pop()
+
+    # Statements
+
+    def _show(self, frame: Frame, node: syntax.Evaluate, span: Span) -> None:
+        value = frame.stack.pop()
+        if isinstance(value, Tensor | float):
+            self.session.answer = value.detach() if isinstance(value, Tensor) else value
+        if node.silent:
+            return
+        if value is not None:
+            self.session.emit(Shown(value))
+            return
+        reason = self.session.why_none(node.value)
+        if reason:
+            self.session.emit(Printed(reason))
+
+    def _print(self, frame: Frame, count: int, span: Span) -> None:
+        stack = frame.stack
+        items = stack[len(stack) - count :] if count else []
+        del stack[len(stack) - count :]
+        self.session.emit(Printed(" ".join(text_of(item, self.session.settings) for item in items)))
+
+    def _assert(self, frame: Frame, kind: str, span: Span) -> None:
+        stack = frame.stack
+        message = stack.pop()
+        if kind:
+            tolerance = as_tensor(stack.pop(), "a tolerance").item() if kind == "+-" else None
+            right, left = stack.pop(), stack.pop()
+            symbol = "~=" if kind == "+-" else kind
+            if holds(symbol, left, right, tolerance):
+                return
+            notes = sides(symbol, left, right)
+        else:
+            value = stack.pop()
+            if truth(value):
+                return
+            notes = [f"it is {text_of(value, self.session.settings)}"]
+        text = f": {text_of(message, self.session.settings)}" if message is not None else ""
+        raise AgradError("assert", f"the assertion does not hold{text}", labels=[Label(span)], notes=notes)
+
+    def _fails(self, frame: Frame, detail: tuple[str, Code], span: Span) -> None:
+        kind, code = detail
+        outer, inner = STATE.journal, Journal()
+        recording, statement = STATE.recording, STATE.statement
+        STATE.journal = inner
+        try:
+            self._run(Frame(code, frame.scopes))
+        except AgradError as error:
+            inner.roll_back()
+            if error.kind != kind:
+                error.notes.append(f"expected an error of kind {kind}")
+                raise
+            return
+        finally:
+            STATE.journal, STATE.recording, STATE.statement = outer, recording, statement
+            if outer is not None:
+                inner.join(outer)
+        raise AgradError("assert", f"expected an error of kind {kind}, and there was none", labels=[Label(span)])
+
+    def _command(self, frame: Frame, node: Any, span: Span) -> None:
+        from agrad.grammar.commands import COMMANDS, Call  # commands reach the session, and so this machine
+
+        command = COMMANDS[node.word]
+        values = [value for _, value in node.options if value is not None]
+        operands = node.operands[1:] if node.word == "set" else node.operands
+        count = len(values) + len(operands)
+        taken = frame.stack[len(frame.stack) - count :] if count else []
+        del frame.stack[len(frame.stack) - count :]
+        rest = iter(taken[len(operands) :])
+        options = {name: next(rest) if value is not None else True for name, value in node.options}
+        command.run(self.session, Call(node, taken[: len(operands)], options, frame.scopes[0], span))
+
+
+def invoke(function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    """Call a function of the table. Those of one or two operands take them by position only: others are bound here."""
+    signature = getattr(function, "signature", None)
+    if signature is not None and (keywords or len(args) != len(signature.operands)):
+        args, keywords = signature.bind(args, keywords)
+    return adapted(function(*args, **keywords))
+
+
+def _arguments(stack: list[Any], detail: tuple[int, tuple[str, ...]]) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
+    """What is called, its arguments and its keyword arguments, from the stack."""
+    count, names = detail
+    total = count + len(names)
+    given = stack[len(stack) - total :] if total else []
+    del stack[len(stack) - total :]
+    return stack.pop(), tuple(given[:count]), dict(zip(names, given[count:], strict=True))

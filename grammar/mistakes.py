@@ -1,0 +1,449 @@
+"""What can be wrong with the syntax of a text: one table of what is said, how to put it right, and examples.
+
+The table is the behaviour and the test: each example shows, by a ‸, where the caret of its message stands.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from agrad.engine.errors import AgradError, Label
+from agrad.grammar.diagnostics import Span
+
+CARET = "‸"
+
+
+@dataclass(frozen=True, slots=True)
+class Mistake:
+    """What is said of a mistake, with words of the text in braces, and texts that make it.
+
+    `label` stands behind the caret; `fix` is left out where it comes to nothing.
+    """
+
+    message: str
+    fix: str = ""
+    label: str = ""
+    examples: tuple[str, ...] = ()
+
+
+MISTAKES: dict[str, Mistake] = {
+    # Characters
+    "unknown character": Mistake(
+        "`{character}` means nothing in agrad",
+        examples=("2 ‸$ 3", "x = ‸?", "a‸\x00b", "‸\ud800", "‸~x", "1 + ‸\\\n2"),
+    ),
+    "look-alike": Mistake(
+        "`{character}` is not a sign of agrad",
+        fix="type {sign} instead",
+        examples=("2 ‸× 3", "3 ‸− 1", "6‸÷2", "x‸²", "2‸²", "print ‸“hello”", "a ‸&& b", "‸!x", "x‸\xa0+ 1"),
+    ),
+    "bad number": Mistake(
+        "`{number}` is no number",
+        fix="write numbers as 2, 2.5, .5 or 1e-3",
+        examples=("‸1.2.3", "‸1e", "2 + ‸0x1F", "‸0x", "‸1__0", "x = ‸1..2", "‸5_"),
+    ),
+    "number and name": Mistake(
+        "an operator is missing between `{number}` and `{name}`",
+        fix="{instead}",
+        examples=("2‸x", "3‸sin(x)", "y = 2.5‸pi*r", "1‸if x else 2", "2 * 2‸x**2"),
+    ),
+    "unterminated string": Mistake(
+        "this string does not end on its line",
+        fix="close it with the quote it begins with",
+        examples=(
+            'print ‸"loss',
+            "x = ‸'",
+            'print ‸f"loss {x}',
+            'print ‸f"a',
+            'print ‸"a\\"',
+            'print ""‸"long',
+        ),
+    ),
+    "single brace": Mistake(
+        "a single `}}` inside an f-string closes nothing",
+        fix="for the character itself write }}}}",
+        examples=('print f"a ‸} b"',),
+    ),
+    "nested format": Mistake(
+        "the format behind the colon is plain text in agrad, without braces",
+        examples=('print f"{x:‸{w}}"',),
+    ),
+    "braces": Mistake(
+        "agrad has no sets, no dictionaries and no blocks in braces",
+        examples=("x = ‸{1, 2}", "if x ‸{ y }"),
+    ),
+    "tolerance": Mistake(
+        "`+-` gives the tolerance of a `~=`, and there is none to its left",
+        fix="a ~= b +- 0.1 to compare, a + -0.1 to compute",
+        examples=("5 ‸+- 0.1", "x == 3 ‸+- 1", "(a ~= b) ‸+- 1", "f(a ~= b, 5 ‸+- 1)"),
+    ),
+    # Brackets
+    "unclosed bracket": Mistake(
+        "this `{bracket}` is never closed",
+        fix="add a {closer}",
+        examples=(
+            "‸(2+3",
+            "f‸(2, 3",
+            "x‸[0",
+            "‸[1, 2",
+            "f‸(2\ny = 3",
+            "x = ‸(2 +\ny = 3",
+            'print f"‸{x"',
+            "y = f‸((x)",
+            "if ‸(x:\n  y",
+            "for i in range‸(3: y",
+        ),
+    ),
+    "stray bracket": Mistake(
+        "this `{bracket}` closes nothing",
+        fix="delete it, or open one before it",
+        examples=("2+3‸)", "x = 1‸]", "f(2)‸)", "‸)", "2 + ‸)"),
+    ),
+    "mismatched bracket": Mistake(
+        "this `{bracket}` does not match the `{opener}` before it",
+        fix="close it with {closer}",
+        examples=("‸(2 + 3]", "f‸[2)"),
+    ),
+    # Lines and blocks
+    "tabs and spaces": Mistake(
+        "the margins of this line and the one above it mix tabs and spaces differently",
+        fix="indent both with spaces",
+        examples=("if x:\n\ty = 1\n‸    z = 2", "if x:\n    y = 1\n‸\tz = 2"),
+    ),
+    "dedent": Mistake(
+        "this line is indented less than the one above it, but not as any block around it",
+        examples=("if x:\n    y = 1\n‸  z = 2",),
+    ),
+    "indent": Mistake(
+        "this line is indented, but the line above it opens no block",
+        examples=("x = 1\n  ‸y = 2", "if x: y = 1\n    ‸z = 2"),
+    ),
+    "no block": Mistake(
+        "after this `:` a block must follow",
+        fix="indent the next line, or write a statement behind the :",
+        examples=("if x‸:\ny = 1", "def f(x)‸:", "if x:\n    while y‸:\nz = 1"),
+    ),
+    "block in line": Mistake(
+        "`{word}` opens a block of its own, so it cannot stand behind a `:`",
+        fix="put it on the next line, indented",
+        examples=("for i in x: ‸if i: y = 1", "no_grad: ‸for i in x: w -= 1"),
+    ),
+    "missing colon": Mistake(
+        "a `:` is missing here, before the block",
+        examples=(
+            "if x‸\n  y = 1",
+            "while x < 3‸",
+            "for i in range(3)‸",
+            "if x: y\nelse‸",
+            "if x ‸y = 1",
+            "if x:\n  y\nelse‸\n  z",
+        ),
+    ),
+    "else without if": Mistake(
+        "this `{word}` belongs to no `if`",
+        fix="put it straight behind the block of an if, indented as that if is",
+        examples=(
+            "‸else: x = 1",
+            "‸elif x: y",
+            "if x:\n    y = 1\n    ‸else:\n    z = 1",
+            "for i in x: y = 1\n‸else: z = 1",
+        ),
+    ),
+    "else if": Mistake(
+        "`else` and `if` make one word",
+        fix="elif",
+        examples=("if x: y\nelse ‸if z: w",),
+    ),
+    "if without else": Mistake(
+        "an `if` inside an expression needs an `else`",
+        fix="a if c else b",
+        examples=("x = 1 if y‸", "print 1 if y‸"),
+    ),
+    "return outside": Mistake(
+        "this `{word}` is outside a function",
+        examples=("‸return 3", "for i in x: ‸return i"),
+    ),
+    "break outside": Mistake(
+        "this `{word}` is outside a loop",
+        examples=("‸break", "if x: ‸continue", "for i in x:\n    def f(y):\n        ‸break"),
+    ),
+    "new statement": Mistake(
+        "`{word}` begins a statement of its own",
+        fix="put it on the next line, or behind a ;",
+        examples=("x = 3 ‸print x", "x ‸backward y", "f(x) ‸return", "x = 1 ‸y = 2"),
+    ),
+    # Words
+    "reserved": Mistake(
+        "`{word}` is a word of {owner}, so nothing else can be called that",
+        fix="choose another name",
+        examples=(
+            "‸backward = 3",
+            "‸plot = 1",
+            "‸if = 3",
+            "x = ‸if + 1",
+            "def ‸if(x) = x",
+            "def ‸print(x) = x",
+            "var ‸vars = 3",
+            "x = 2*‸explain",
+            "‸help = 3",
+            "‸quit = 3",
+            "‸print += 1",
+            "‸lambda = 3",
+            "def ‸print(x): y",
+            "f(‸while=3)",
+            "for ‸print in x: y",
+            "2 * ‸print",
+        ),
+    ),
+    "absent": Mistake(
+        "agrad has no `{word}`",
+        fix="{instead}",
+        examples=(
+            "f = ‸lambda x: x",
+            "‸class A: pass",
+            "‸try:\n    x",
+            "‸global x",
+            "‸raise x",
+            "‸async def f(): x",
+        ),
+    ),
+    "comprehension": Mistake(
+        "agrad has no comprehensions",
+        fix="compute with whole vectors, as in arange(3)**2, or write a for loop",
+        examples=("[x ‸for x in y]", "sum(x**2 ‸for x in y)"),
+    ),
+    "walrus": Mistake(
+        "agrad has no `:=`",
+        fix="give the name its value on a line before: {name} = ...",
+        examples=("(x ‸:= 3)", "if x ‸:= 3: y", "x ‸:= 3"),
+    ),
+    "in": Mistake(
+        "`in` belongs to `for i in ...`: agrad cannot ask whether a value is in another",
+        fix="any(x == values)",
+        examples=("x ‸in y", "if x ‸not in y: z", "assert 2 ‸in x"),
+    ),
+    "is": Mistake(
+        "`is` asks for `None` only",
+        fix="x is None, x is not None, or x == y",
+        examples=("x is ‸y", "assert x is ‸3", "x is not ‸2"),
+    ),
+    "chain": Mistake(
+        "`~=` and `is None` compare two values and cannot be part of a chain",
+        fix="a ~= b and b ~= c",
+        examples=("a ~= b ‸~= c", "a < b ‸~= c", "a ~= b ‸== c", "x is None ‸== y"),
+    ),
+    "import": Mistake(
+        "agrad cannot import `{module}`: it reads imports of torch, numpy and math only, and needs none",
+        examples=("import ‸os", "from ‸os import path", "import torch, ‸sys", "import ‸pandas as pd"),
+    ),
+    "string prefix": Mistake(
+        "agrad has no strings that begin with `{name}`",
+        fix='"text", or f"loss {{loss}}"',
+        examples=('print ‸r"a"', 'x = ‸b"a"'),
+    ),
+    "no command": Mistake(
+        "agrad has no command `{word}`",
+        fix="{instead}",
+        examples=(
+            "‸forward az",
+            "‸explain d",
+            "‸time: x = 3",
+            "‸undo",
+            "‸backwrd loss",
+            "‸plot sin(x)",
+            "‸check f(x)",
+            "‸info x",
+            "‸foo bar",
+            '‸save "f.ag"',
+        ),
+    ),
+    "shape": Mistake(
+        "`{word}` is written `{usage}`",
+        examples=(
+            "var x‸",
+            "var ‸2 = 3",
+            "var x‸, y = 2",
+            "set x‸",
+            "set x‸[0] = 3",
+            "backward‸",
+            "backward d ‸trace",
+            "grad ‸2",
+            "retain a ‸+ b",
+            "graph d as‸",
+            "graph d to ‸file",
+            "step sgd‸",
+            "step ‸0.1",
+            "vars ‸x",
+            "quit ‸now",
+            "help sin ‸cos",
+            "zero_grad‸(x)",
+            "del x‸[0]",
+            "for i‸: x",
+            "import‸",
+            "from torch‸",
+            "fails freed: grad ‸3",
+            "fails‸: x",
+        ),
+    ),
+    "def": Mistake(
+        "a function is written `def f(x, y=2) = x**y`, or `def f(x):` with a block",
+        examples=(
+            "def f x = 3",
+            "def ‸(x) = x",
+            "def f(‸2) = x",
+            "def f(x)‸",
+            "def f(x) ‸x**2",
+            "def f(x‸: float) = x",
+            "def‸",
+        ),
+    ),
+    # Signs
+    "= for ==": Mistake(
+        "`=` gives a value to a name; to compare write `==`",
+        fix="{line}",
+        examples=(
+            "if x ‸= 3: y",
+            "assert x ‸= 3",
+            "while x ‸= 3: y",
+            "f(2 ‸= 3)",
+            "if x:\n  y\nelif z ‸= 3: y",
+        ),
+    ),
+    "== for =": Mistake(
+        "`==` compares; to give a value write `=`",
+        fix="{line}",
+        examples=("var x ‸== 3", "set x ‸== 3", "def f(x) ‸== x**2"),
+    ),
+    "misspelt sign": Mistake(
+        "`{sign}` is no operator",
+        fix="{instead}",
+        examples=("x ‸=< 3", "x ‸=> 3", "x ‸<> y", "x‸++"),
+    ),
+    "missing operand": Mistake(
+        "a value is missing {place}",
+        examples=(
+            "2*‸",
+            "2 + ‸* 3",
+            "‸* 3",
+            "x =‸ ",
+            "x =‸ # comment",
+            "f(1, ‸, 2)",
+            "(2 + ‸)",
+            "x[‸]",
+            "not‸",
+            "if ‸: x",
+            "x = 3 +‸\ny = 2",
+            'print f"{‸}"',
+            "print 1,‸",
+            "x +=‸ ",
+            "assert‸",
+            "a and ‸or b",
+            "‸, 2",
+            "x = ‸= 3",
+            "f(‸*x)",
+            "a ~= b +-‸ ",
+            "def f(x) =‸",
+            "return ‸* 2",
+            "[1, ‸, 2]",
+            "x if ‸else 3",
+        ),
+    ),
+    "missing operator": Mistake(
+        "{what} is missing between `{left}` and `{right}`",
+        fix="{instead}",
+        examples=(
+            "3 ‸4",
+            "x ‸y",
+            "2 ‸x",
+            "2 + sin ‸x",
+            "(1 + 2) ‸x",
+            "(1) ‸2",
+            '"a" ‸"b"',
+            "[1 ‸2]",
+            "f(x ‸y)",
+            "x = 2 ‸y",
+            'print "loss" ‸x',
+            "if x ‸y: z",
+            "x[0] ‸3",
+            "2 ‸None",
+        ),
+    ),
+    "missing name": Mistake(
+        "a name must follow the dot",
+        examples=("x.‸", "x.‸(2)", "y = x. ‸+ 2", "x.‸if"),
+    ),
+    # Targets and arguments
+    "call as target": Mistake(
+        "`{text}` is a call, which cannot be given a value",
+        fix="to define the function: def {text} = ...",
+        examples=("‸f(x) = x**2", "a = ‸f(x) = 3"),
+    ),
+    "value as target": Mistake(
+        "`{text}` is a value, which cannot be given another",
+        fix="name = value to name it, == to compare",
+        examples=(
+            "‸2 = x",
+            "‸x + 1 = 2",
+            "‸-x = 2",
+            "‸True = 2",
+            "a, ‸2 = x",
+            "‸a == b = 3",
+            "for ‸2 in x: y",
+            "‸2 += 1",
+        ),
+    ),
+    "bad target": Mistake(
+        "`{text}` cannot be given a value",
+        examples=(
+            "‸[a, b] = x",
+            "‸None = 3",
+            '‸"a" = 3',
+            "‸(a, b) += 1",
+            "for ‸[i] in x: y",
+            "(a, (b, ‸...)) = x",
+        ),
+    ),
+    "positional after keyword": Mistake(
+        "an argument without a name cannot follow one with a name",
+        examples=("f(a=1, ‸2)", "step sgd lr=0.1 ‸w"),
+    ),
+    "repeated keyword": Mistake("`{name}` is given twice", examples=("f(a=1, ‸a=2)",)),
+    "repeated parameter": Mistake("the parameter `{name}` appears twice", examples=("def f(x, ‸x) = x",)),
+    "parameter order": Mistake(
+        "`{name}` needs a default, because a parameter before it has one",
+        examples=("def f(x=1, ‸y) = x",),
+    ),
+    "step without names": Mistake(
+        "`step` needs the leaves it is to change",
+        fix="step sgd w b lr=0.1",
+        examples=("step sgd ‸lr=0.1",),
+    ),
+    "with": Mistake(
+        "agrad reads `with no_grad():` and `with torch.no_grad():` only",
+        examples=("with ‸f(x): y", "with ‸x: y"),
+    ),
+    # The whole text
+    "empty": Mistake("an expression is missing: there is nothing to compute", examples=()),
+    "not an expression": Mistake("one expression is wanted here, not a statement", examples=()),
+    "misfit": Mistake("`{text}` does not fit here", examples=("x ‸: y", "break ‸+ 2", "pass ‸x")),
+}
+
+
+def wrong(mistake: str, span: Span, **words: str) -> AgradError:
+    """The error for one mistake of the table, at a place; `words` fill the braces of its texts."""
+    entry = MISTAKES[mistake]
+    shown = {key: _shown(word) for key, word in words.items()}
+    fix = entry.fix.format(**shown)
+    return AgradError(
+        "syntax",
+        entry.message.format(**shown),
+        labels=[Label(span, entry.label)],
+        fixes=[fix] if fix else [],
+        mistake=mistake,
+    )
+
+
+def _shown(word: str) -> str:
+    """A piece of the text as it can stand in a message: short, and without what would upset a terminal."""
+    word = "".join(c if c.isprintable() else f"U+{ord(c):04X}" for c in word)
+    return word if len(word) <= 60 else word[:59] + "…"

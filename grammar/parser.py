@@ -1,0 +1,163 @@
+"""Text to syntax tree: the parser that `agrad.lark` describes, its table read from `agrad.table`."""
+
+from __future__ import annotations
+
+import os.path
+import pickle
+from collections import deque
+from collections.abc import Iterable, Iterator
+from functools import cache
+from typing import Any, NamedTuple
+
+import lark
+from lark import Lark, Token, UnexpectedToken
+from lark.lexer import Lexer
+
+from agrad.engine.errors import AgradError
+from agrad.grammar import syntax
+from agrad.grammar.blame import blame
+from agrad.grammar.builder import Builder
+from agrad.grammar.diagnostics import Source, Span
+from agrad.grammar.layout import Layout, Read
+from agrad.grammar.mistakes import wrong
+from agrad.grammar.words import COMMAND_WORDS, PYTHON, RESERVED, SOFT
+
+__all__ = ["COMMAND_WORDS", "RESERVED", "SOFT", "needs_more", "parse", "parse_expression", "tokens"]
+
+# os.path, because importing pathlib would take longer than reading the table.
+_HERE = os.path.dirname(__file__)
+GRAMMAR = os.path.join(_HERE, "agrad.lark")
+TABLE = os.path.join(_HERE, "agrad.table")
+
+
+class Ready(Lexer):
+    """What lark sees of the lexer: tokens that layout.py has made already."""
+
+    def __init__(self, conf: object) -> None:
+        """lark hands over its terminals; Layout has them from the finished parser."""
+
+    def lex(self, data: Any) -> Iterator[Token]:  # type: ignore[override]  # lark's simple lexer interface
+        return iter(data)
+
+
+class _Machine(NamedTuple):
+    parser: Lark
+    builder: Builder
+    layout: Layout
+
+
+@cache
+def _machine() -> _Machine:
+    """The parser, made once.
+
+    Building its table from the grammar takes longer than all the rest of a start, so that is done beforehand
+    (build.py). `Lark.load` takes no transformer; `_load`, which it calls, does. A table that another version
+    of lark has made is not trusted.
+    """
+    builder = Builder()
+    with open(TABLE, "rb") as file:
+        stored = pickle.load(file)
+    if stored["lark"] == lark.__version__:
+        parser = Lark.__new__(Lark)._load(stored, transformer=builder)
+    else:
+        parser = from_grammar(transformer=builder)
+    return _Machine(parser, builder, Layout(parser.terminals))
+
+
+def from_grammar(**more: Any) -> Lark:
+    """lark's parser, built from agrad.lark itself."""
+    with open(GRAMMAR, encoding="utf-8") as file:
+        return Lark(file, parser="lalr", lexer=Ready, start="program", maybe_placeholders=False, **more)
+
+
+def _strict(items: Iterable[Read], read: list[Token]) -> Iterator[Token]:
+    """The tokens, up to the first lexical mistake; `read` remembers them."""
+    for item in items:
+        if isinstance(item, AgradError):
+            raise item
+        read.append(item)
+        yield item
+
+
+def parse(source: Source) -> tuple[syntax.Statement, ...]:
+    """The statements of a text.
+
+    Raises `AgradError("syntax", ...)`, whose label is the place and which has a fix where one is plain.
+    """
+    parser, builder, layout = _machine()
+    builder.begin(source)
+    read: list[Token] = []
+    stream = _strict(layout.read(source), read)
+    try:
+        tree: Any = parser.parse(stream)
+    except UnexpectedToken as error:
+        problem = blame(source, error, read, stream)
+    else:
+        statements: tuple[syntax.Statement, ...] = tree
+        return statements
+    raise problem
+
+
+def parse_expression(source: Source) -> syntax.Expr:
+    """The one expression that a text consists of. Raises as `parse` does."""
+    statements = parse(source)
+    if not statements:
+        raise wrong("empty", Span(source, 0, 0))
+    first = statements[0]
+    if isinstance(first, syntax.Evaluate) and len(statements) == 1 and not first.silent:
+        return first.value
+    raise wrong("not an expression", first.span)
+
+
+def needs_more(text: str) -> bool:
+    """Whether a session should wait for another line: a bracket is open, or a block lacks its blank line."""
+    source = Source("session", text)
+    blank = not text.rpartition("\n")[2].strip()
+    try:
+        parse(source)
+    except AgradError as error:
+        return bool(error.facts.get("unfinished")) and not (blank and error.facts["mistake"] == "no block")
+    last = deque(_machine().layout.read(source), maxlen=1)
+    return not blank and any(isinstance(token, Token) and token.type == "_DEDENT" for token in last)
+
+
+# The kinds of words and signs for highlighting; what is not here is an operator.
+_KINDS = {
+    **dict.fromkeys(("STRING", "FSTRING_START", "FSTRING_TEXT", "FSTRING_END", "SPEC"), "string"),
+    **dict.fromkeys(("FLAG", "SEED", "TO", "TOPIC"), "command"),
+    "NUMBER": "number",
+    "NAME": "name",
+    "COMMENT": "comment",
+}
+
+
+def _kind(token: Token) -> str:
+    if token.type in _KINDS:
+        return _KINDS[token.type]
+    if token in PYTHON:
+        return "keyword"
+    return "command" if token in RESERVED | SOFT else "operator"
+
+
+def tokens(text: str) -> list[tuple[str, int, int]]:
+    """What each stretch of a text is, for highlighting; never fails, and leaves out what is blank.
+
+    The kinds are number, string, name, command, keyword, operator, comment and error.
+    """
+    source = Source("session", text)
+    found: list[tuple[str, int, int]] = []
+    for item in _machine().layout.read(source, comments=True):
+        if isinstance(item, Token):
+            kind, start, end = _kind(item), item.start_pos or 0, item.end_pos or 0
+        elif item.facts.get("unfinished"):
+            continue
+        else:
+            place = item.labels[-1].origin
+            assert isinstance(place, Span)
+            kind, start, end = "error", place.start, place.end
+        # An error may say something of a stretch that has been told already: then it has the word.
+        while found and end > start and found[-1][1] >= start:
+            found.pop()
+        if end > start:
+            found.append((kind, start, end))
+    return found

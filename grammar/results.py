@@ -1,0 +1,104 @@
+"""What a statement hands out while it runs. A result knows its text; only the terminal prints it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from agrad.engine.errors import Note
+from agrad.engine.graph import Node
+from agrad.engine.tensor import Tensor
+from agrad.engine.values import format_number, format_value
+
+
+@dataclass(slots=True)
+class Settings:
+    """What a user may set. `precision`: significant digits, None for text that reads back to the same number."""
+
+    precision: int | None = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """The value of a bare expression."""
+
+    value: Any
+
+    def text(self, settings: Settings) -> str:
+        """The value as it is printed."""
+        return text_of(self.value, settings)
+
+
+@dataclass(frozen=True, slots=True)
+class Printed:
+    """A line from `print`."""
+
+    line: str
+
+    def text(self, settings: Settings) -> str:
+        """The line."""
+        return self.line
+
+
+@dataclass(frozen=True, slots=True)
+class Gradient:
+    """The gradient of one name: its value, or why there is none; and where it came from."""
+
+    name: str
+    value: Tensor | None
+    remark: str = ""
+
+    def text(self, settings: Settings) -> str:
+        """`a.grad = 12   (6 + 6, 2 backward calls)`."""
+        if self.value is None:
+            return f"{self.name}.grad = none: {self.remark}"
+        shown = text_of(self.value, settings)
+        return f"{self.name}.grad = {shown}" + (f"   ({self.remark})" if self.remark else "")
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Several lines that a command made: a dump, a list of names, help."""
+
+    lines: str
+
+    def text(self, settings: Settings) -> str:
+        """The lines."""
+        return self.lines
+
+
+@dataclass(frozen=True, slots=True)
+class Noted:
+    """Something worth saying about a result that stands."""
+
+    note: Note
+
+    def text(self, settings: Settings) -> str:
+        """The message alone; the terminal renders labels and fixes."""
+        return f"note: {self.note.message}"
+
+
+Result: TypeAlias = Shown | Printed | Gradient | Table | Noted
+
+
+class Quit(Exception):
+    """The session is to end: `quit`."""
+
+
+def text_of(value: Any, settings: Settings) -> str:
+    """A value of the language as it is printed: never a Python repr."""
+    if isinstance(value, Tensor):
+        return format_value(value.value, settings.precision)
+    if isinstance(value, bool | int | float):
+        return format_number(float(value), settings.precision)
+    if isinstance(value, str):
+        return value
+    if isinstance(value, tuple):
+        inner = ", ".join(text_of(item, settings) for item in value)
+        return f"({inner},)" if len(value) == 1 else f"({inner})"
+    if isinstance(value, range):
+        ends = (value.start, value.stop) if value.step == 1 else (value.start, value.stop, value.step)
+        return f"range({', '.join(map(str, ends))})"
+    if isinstance(value, Node):
+        return repr(value)
+    return "None" if value is None else str(value)

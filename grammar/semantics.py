@@ -1,0 +1,141 @@
+"""What the language does with values: truth, nearness, loops over them, formats."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from agrad.engine.errors import AgradError, Label
+from agrad.engine.graph import Node
+from agrad.engine.tensor import Tensor, tensor
+from agrad.engine.values import describe, format_number, format_shape, format_value, np, whole
+from agrad.grammar.compiler import COMPARE_CALLS
+from agrad.grammar.functions import as_tensor
+from agrad.grammar.results import Settings, text_of
+
+IN_PLACE: dict[str, Callable[[Any, Any], Any]] = {
+    symbol: getattr(operator, f"i{name}")
+    for symbol, name in {
+        "+": "add",
+        "-": "sub",
+        "*": "mul",
+        "/": "truediv",
+        "//": "floordiv",
+        "%": "mod",
+        "**": "pow",
+        "@": "matmul",
+    }.items()
+}
+
+
+def truth(value: Any) -> bool:
+    """Whether a value counts as true: not 0, not None, not empty."""
+    if isinstance(value, tuple | str):
+        return len(value) > 0
+    return bool(value)
+
+
+def iterate(value: Any) -> Iterator[Any]:
+    """What a loop runs over: whole numbers, entries of an array along its first axis, of a tuple."""
+    if isinstance(value, range):
+        return map(float, value)
+    if isinstance(value, tuple):
+        return iter(value)
+    if isinstance(value, Tensor) and value.shape:
+        return iter(value)
+    raise AgradError("type", f"{describe_value(value)} cannot be walked through", fixes=["range(n) for whole numbers"])
+
+
+def adapted(value: Any) -> Any:
+    """A result of the engine as the language has it: numbers are floats, arrays have a handle."""
+    if value is None or isinstance(value, Tensor | float | str | Node | range):
+        return value
+    if isinstance(value, int):
+        return float(value)
+    if isinstance(value, tuple):
+        return tuple(adapted(item) for item in value)
+    return tensor(value) if hasattr(value, "dtype") else value
+
+
+def as_array(value: Any) -> Any:
+    """A tuple of numbers as a vector; anything else as it is."""
+    return tensor(value) if isinstance(value, tuple) else value
+
+
+def describe_value(value: Any) -> str:
+    """What something is, in a sentence."""
+    if isinstance(value, Tensor):
+        return f"an array of shape {format_shape(value.shape)}" if value.shape else describe(value.item())
+    return describe(value)
+
+
+def entry_at(value: Any, index: Any) -> Any:
+    """An entry, or a slice, of a tuple or range."""
+    if isinstance(index, slice):
+        parts = (index.start, index.stop, index.step)
+        return value[slice(*(None if part is None else whole(part, "an index") for part in parts))]
+    position = whole(index, "an index")
+    if not -len(value) <= position < len(value):
+        raise AgradError("shape", f"index {position} is out of range: there are {len(value)} entries")
+    entry = value[position]
+    return float(entry) if isinstance(entry, int) else entry
+
+
+def is_near(left: Any, right: Any, tolerance: float | None) -> bool:
+    """All entries within an absolute tolerance, or 1e-9 relative to the larger; the shapes must agree."""
+    a, b = (as_tensor(as_array(side), "~=") for side in (left, right))
+    _check_shapes(a.shape, b.shape)
+    x, y = a.value, b.value
+    if isinstance(x, float) and isinstance(y, float):
+        return x == y or abs(x - y) <= (1e-9 * max(abs(x), abs(y)) if tolerance is None else tolerance)
+    bound = 1e-9 * np.maximum(np.abs(x), np.abs(y)) if tolerance is None else tolerance
+    with np.errstate(all="ignore"):
+        return bool(np.all((x == y) | (np.abs(x - y) <= bound)))
+
+
+def holds(symbol: str, left: Any, right: Any, tolerance: float | None = None) -> bool:
+    """Whether a comparison holds for all entries; for an equality the shapes must agree."""
+    if symbol == "~=":
+        return is_near(left, right, tolerance)
+    shapes = [getattr(as_array(side), "shape", ()) for side in (left, right)]
+    if symbol in ("==", "!="):
+        _check_shapes(*shapes)
+    result = COMPARE_CALLS[symbol](left, right)
+    return bool(np.all(result.value)) if isinstance(result, Tensor) and result.shape else truth(result)
+
+
+def _check_shapes(a: tuple[int, ...], b: tuple[int, ...]) -> None:
+    if a != b:
+        listed = f"{format_shape(a)} and {format_shape(b)}"
+        raise AgradError("shape", f"shapes {listed} cannot be compared entry by entry")
+
+
+def sides(symbol: str, left: Any, right: Any) -> list[str]:
+    """Both sides of a comparison that does not hold, in full precision, and how far arrays are apart."""
+    settings = Settings(None)
+    lines = [f"left:  {text_of(left, settings)}", f"right: {text_of(right, settings)}"]
+    pair = [as_array(side) for side in (left, right)]
+    if symbol in ("==", "~=") and all(isinstance(side, Tensor) and side.shape for side in pair):
+        lines.append(f"largest difference: {format_value(float(np.max(np.abs(pair[0].value - pair[1].value))))}")
+    return lines
+
+
+def formatted(part: Any, value: Any, settings: Settings) -> str:
+    """One value of an f-string, by its format spec as in Python."""
+    prefix = f"{part.text}" if part.debug else ""
+    if not part.spec:
+        return prefix + text_of(value, settings)
+    number = value
+    if isinstance(value, Tensor):
+        number = value.item() if value.size == 1 else value
+    if isinstance(number, Tensor):
+        entries = [formatted(part, entry, settings) for entry in number]
+        return f"{prefix}[{', '.join(entries)}]"
+    if isinstance(number, float) and part.spec[-1] in "dbcoxX" and number.is_integer():
+        number = int(number)
+    try:
+        return prefix + format(number, part.spec)
+    except (ValueError, TypeError):
+        what = format_number(number) if isinstance(number, float) else describe_value(number)
+        raise AgradError("type", f'the format "{part.spec}" does not fit {what}', labels=[Label(part.span)]) from None

@@ -1,0 +1,415 @@
+"""The syntax tree: what a text says, before anyone asks what it means.
+
+Every node knows the place it was read from. Trees can be as deep as a text is long, so nothing may walk one
+by recursion; `repr`, `==` and `hash` of a node do not look at its children.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Self, TypeAlias, dataclass_transform
+
+from agrad.grammar.diagnostics import Span
+
+
+@dataclass_transform(frozen_default=True)
+class _NodeType(type):
+    """Makes a slotted class of the annotations in its body, as `dataclass` would.
+
+    `dataclass` compiles its methods class by class: for all the nodes that takes longer, at each start, than
+    to read and evaluate a formula.
+    """
+
+    fields: tuple[str, ...]
+
+    def __new__(cls, name: str, bases: tuple[type, ...], body: dict[str, Any]) -> _NodeType:
+        fields = tuple(body.get("__annotations__", ()))
+        made = super().__new__(cls, name, bases, {**body, "__slots__": fields, "__match_args__": fields})
+        made.fields = fields
+        return made
+
+
+class Node(metaclass=_NodeType):
+    """A part of a text. Its last field is its `span`; to the type checker it is immutable."""
+
+    def __init__(self, *values: Any, **named: Any) -> None:
+        for name, value in zip(type(self).fields, values, strict=False):
+            setattr(self, name, value)
+        for name, value in named.items():
+            setattr(self, name, value)
+
+    def changed(self, **named: Any) -> Self:
+        """A copy with other values in some fields."""
+        return type(self)(**{name: getattr(self, name) for name in type(self).fields} | named)
+
+    def __repr__(self) -> str:
+        """The kind of node and what stands in its place; not its children."""
+        span: Span | None = getattr(self, "span", None)
+        return f"{type(self).__name__}({span.text if span else ''!r})"
+
+
+class Number(Node):
+    """`2`, `.5`, `1e-3`; also `True` (1) and `False` (0)."""
+
+    value: float
+    span: Span
+
+
+class String(Node):
+    """`"text"`, its escapes resolved; also a word that a command takes as it is, as in `graph d as dot`."""
+
+    value: str
+    span: Span
+
+
+class Formatted(Node):
+    """One `{…}` of an f-string.
+
+    `spec` is what follows the colon; `text` the source, which is shown before the value if `debug` (`{x=}`).
+    """
+
+    value: Expr
+    spec: str
+    text: str
+    debug: bool
+    span: Span
+
+
+class FString(Node):
+    """`f"loss {loss:.4f}"`: texts and formatted values in turn."""
+
+    parts: tuple[str | Formatted, ...]
+    span: Span
+
+
+class Name(Node):
+    """A name, wherever it stands: `x`, a parameter, the target of an assignment."""
+
+    id: str
+    span: Span
+
+
+class NoneLiteral(Node):
+    """`None`."""
+
+    span: Span
+
+
+class EllipsisLiteral(Node):
+    """`...`, as in `x[..., 0]`."""
+
+    span: Span
+
+
+class List(Node):
+    """`[1, 2, 3]`."""
+
+    items: tuple[Expr, ...]
+    span: Span
+
+
+class Tuple(Node):
+    """`(2, 3)` or, without brackets, `q, r`."""
+
+    items: tuple[Expr, ...]
+    span: Span
+
+
+class Unary(Node):
+    """`-x`, `+x`, `not x`."""
+
+    op: str
+    operand: Expr
+    span: Span
+
+
+class Binary(Node):
+    """`x + y` and the other arithmetic: `+ - * / // % ** @`. `^` has become `**`."""
+
+    op: str
+    left: Expr
+    right: Expr
+    span: Span
+
+
+class Compare(Node):
+    """`a < b <= c`: the first operand, then each operator with the operand after it."""
+
+    first: Expr
+    rest: tuple[tuple[str, Expr], ...]
+    span: Span
+
+
+class Near(Node):
+    """`a ~= b +- t`: equal within an absolute tolerance, or a relative one of the interpreter's choice."""
+
+    left: Expr
+    right: Expr
+    tolerance: Expr | None
+    span: Span
+
+
+class IsNone(Node):
+    """`a is None`, and negated `a is not None`."""
+
+    operand: Expr
+    negated: bool
+    span: Span
+
+
+class Logic(Node):
+    """`a and b`, `a or b`."""
+
+    op: str
+    left: Expr
+    right: Expr
+    span: Span
+
+
+class Conditional(Node):
+    """`then if test else other`."""
+
+    test: Expr
+    then: Expr
+    other: Expr
+    span: Span
+
+
+class Call(Node):
+    """`f(x, axis=0)`."""
+
+    function: Expr
+    arguments: tuple[Expr, ...]
+    keywords: tuple[tuple[str, Expr], ...]
+    span: Span
+
+
+class Attribute(Node):
+    """`x.grad`."""
+
+    value: Expr
+    name: str
+    span: Span
+
+
+class Slice(Node):
+    """`1:`, `a:b:2`: only inside an index."""
+
+    start: Expr | None
+    stop: Expr | None
+    step: Expr | None
+    span: Span
+
+
+class Index(Node):
+    """`x[i]`; with a comma the index is a `Tuple`."""
+
+    value: Expr
+    index: Expr
+    span: Span
+
+
+Expr: TypeAlias = (
+    Number
+    | String
+    | FString
+    | Name
+    | NoneLiteral
+    | EllipsisLiteral
+    | List
+    | Tuple
+    | Unary
+    | Binary
+    | Compare
+    | Near
+    | IsNone
+    | Logic
+    | Conditional
+    | Call
+    | Attribute
+    | Slice
+    | Index
+)
+
+# A tuple as a target holds targets only; the builder has seen to it.
+Target: TypeAlias = Name | Index | Attribute | Tuple
+
+
+class Evaluate(Node):
+    """A bare expression: its value is printed, unless a `;` follows it (`silent`)."""
+
+    value: Expr
+    silent: bool
+    span: Span
+
+
+class Assign(Node):
+    """`x = 3`, `a = b = 3`, `q, r = qr(A)`."""
+
+    targets: tuple[Target, ...]
+    value: Expr
+    span: Span
+
+
+class Augment(Node):
+    """`x += 1`; the operator stands without its `=`."""
+
+    target: Target
+    op: str
+    value: Expr
+    span: Span
+
+
+class Variable(Node):
+    """`var x = 2`: a leaf that requires grad."""
+
+    name: Name
+    value: Expr
+    span: Span
+
+
+class For(Node):
+    """`for i in range(3): …`."""
+
+    target: Target
+    iterable: Expr
+    body: Body
+    span: Span
+
+
+class While(Node):
+    """`while c: …`."""
+
+    test: Expr
+    body: Body
+    span: Span
+
+
+class If(Node):
+    """`if`, each `elif` (all in `branches`), and `else`."""
+
+    branches: tuple[tuple[Expr, Body], ...]
+    otherwise: Body
+    span: Span
+
+
+class Parameter(Node):
+    """A parameter of a `def`, with its default if it has one."""
+
+    name: str
+    default: Expr | None
+    span: Span
+
+
+class Define(Node):
+    """`def f(x): …`; the one-line `def f(x) = x**2` has a single `Return` as its body."""
+
+    name: str
+    parameters: tuple[Parameter, ...]
+    body: Body
+    span: Span
+
+
+class Return(Node):
+    """`return`, `return x`."""
+
+    value: Expr | None
+    span: Span
+
+
+class Break(Node):
+    """`break`."""
+
+    span: Span
+
+
+class Continue(Node):
+    """`continue`."""
+
+    span: Span
+
+
+class Pass(Node):
+    """`pass`."""
+
+    span: Span
+
+
+class NoGrad(Node):
+    """`no_grad: …`, `with no_grad(): …`, `with torch.no_grad(): …`."""
+
+    body: Body
+    span: Span
+
+
+class Print(Node):
+    """`print x, y`, and `print(x, y)` as a whole statement."""
+
+    arguments: tuple[Expr, ...]
+    span: Span
+
+
+class Assert(Node):
+    """`assert test, message`."""
+
+    test: Expr
+    message: Expr | None
+    span: Span
+
+
+class Fails(Node):
+    """`fails freed: …`: the body must fail with an error of that kind."""
+
+    kind: str
+    body: Body
+    span: Span
+
+
+class Delete(Node):
+    """`del x, y`."""
+
+    names: tuple[Name, ...]
+    span: Span
+
+
+class Import(Node):
+    """`import torch` and its like: read so that a snippet can be pasted, and without effect."""
+
+    text: str
+    span: Span
+
+
+class Command(Node):
+    """A command on the graph or the session, such as `backward d retain`.
+
+    `options` are pairs in the order written; a flag has no value, a word such as `dot` is a `String`.
+    """
+
+    word: str
+    operands: tuple[Expr, ...]
+    options: tuple[tuple[str, Expr | None], ...]
+    span: Span
+
+
+Statement: TypeAlias = (
+    Evaluate
+    | Assign
+    | Augment
+    | Variable
+    | For
+    | While
+    | If
+    | Define
+    | Return
+    | Break
+    | Continue
+    | Pass
+    | NoGrad
+    | Print
+    | Assert
+    | Fails
+    | Delete
+    | Import
+    | Command
+)
+
+Body: TypeAlias = tuple[Statement, ...]

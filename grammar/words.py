@@ -1,0 +1,90 @@
+"""The words and signs of the language, in one place for the parser, its messages, completion and help."""
+
+from __future__ import annotations
+
+
+def words(text: str) -> frozenset[str]:
+    """The set of the words in a text."""
+    return frozenset(text.split())
+
+
+# Python's words, whether agrad has a use for them or not.
+PYTHON = words(
+    """if elif else for in while def return break continue pass and or not is None True False del assert
+    import from with as lambda class try except finally raise global nonlocal yield async await"""
+)
+# Commands that no value may be called after, because a statement beginning with them would be ambiguous.
+COMMANDS = words("print backward zero_grad vars quit help")
+# Commands to come, whose words are kept free.
+KEPT = words("explain plot undo reset history save load")
+RESERVED = PYTHON | COMMANDS | KEPT
+# Commands where a statement begins and a name follows; names everywhere else.
+SOFT = words("var set grad retain graph step fails no_grad")
+# What a session can be told, for completion, help and did-you-mean.
+COMMAND_WORDS = COMMANDS | SOFT - {"fails", "no_grad"}
+
+# The options of a command, and their terminals: words only after an operand of it.
+OPTIONS = {
+    "backward": {"retain": "FLAG", "create_graph": "FLAG", "fresh": "FLAG", "seed": "SEED"},
+    "graph": {"to": "TO"},
+}
+
+CLOSERS = {"(": ")", "[": "]", "{": "}"}
+
+# Characters that come with pasted text, and what they are typed as.
+LOOK_ALIKES = {
+    **dict.fromkeys("×⋅·∗✕", "*"),
+    **dict.fromkeys("−–—‒", "-"),
+    **dict.fromkeys("÷∕⁄", "/"),
+    **{character: f"**{digit}" for digit, character in enumerate("⁰¹²³⁴⁵⁶⁷⁸⁹")},
+    **dict.fromkeys("“”„‟″«»", '"'),
+    **dict.fromkeys("‘’‚‛′`´", "'"),
+    "≤": "<=",
+    "≥": ">=",
+    "≠": "!=",
+    "≈": "~=",
+    "…": "...",
+    "√": "sqrt",
+    "∞": "inf",
+    **dict(zip("，；：（）", ",;:()", strict=True)),
+    **dict.fromkeys("\xa0\u2002\u2003\u2007\u2009\u202f\u3000", "an ordinary space"),
+    **dict.fromkeys("\u200b\u200c\u200d\u2060\ufeff", "nothing"),
+    "&": "and",
+    "|": "or",
+    "!": "not",
+}
+
+# Words of Python without a use in agrad, and what serves instead.
+ABSENT = {
+    "lambda": "name the function: def f(x) = x**2",
+    "class": "",
+    "try": "to expect an error: fails domain: log(x)",
+    "except": "to expect an error: fails domain: log(x)",
+    "finally": "",
+    "raise": 'to stop with a message: assert x > 0, "x must be positive"',
+    "global": "",
+    "nonlocal": "",
+    "yield": "",
+    "async": "",
+    "await": "",
+}
+
+# How each command, and each statement with a shape of its own, is written.
+SHAPES = {
+    "var": "var x = 2",
+    "set": "set x = 5",
+    "backward": "backward d [retain] [create_graph] [fresh] [seed v]",
+    "retain": "retain b",
+    "grad": "grad a b",
+    "zero_grad": "zero_grad, or zero_grad a b",
+    "graph": 'graph d [as dot] [to "d.svg"]',
+    "step": "step sgd w b lr=0.1",
+    "vars": "vars",
+    "quit": "quit",
+    "help": "help, or help sin",
+    "del": "del x, y",
+    "for": "for i in range(3): x = x + i",
+    "import": "import torch",
+    "from": "from torch import sin",
+    "fails": "fails freed: backward d",
+}
