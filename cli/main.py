@@ -1,0 +1,79 @@
+"""The root of the command line.
+
+A command's module is imported when the command is called, so that `agrad --version` pays for none of them.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from typing import NoReturn
+
+import click
+
+from agrad.cli import __version__
+from agrad.cli.command import FAILED, Command, unknown
+from agrad.cli.interrupt import INTERRUPTED
+
+COMMANDS = ("eval", "run", "repl")  # agrad.cli.<name>.command
+
+
+class Root(Command, click.Group):
+    """The group of COMMANDS."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """In the order of a first acquaintance."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command of that name, imported now."""
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = import_module(f"agrad.cli.{cmd_name}").command
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """As click does it, but an unknown command is taken for an expression in the advice."""
+        if args[0] not in COMMANDS and not args[0].startswith("-"):
+            raise unknown("command", args[0], COMMANDS, ctx, f'for an expression: agrad eval "{args[0]}"')
+        return super().resolve_command(ctx, args)
+
+
+@click.command(
+    cls=Root,
+    invoke_without_command=True,
+    subcommand_metavar="[COMMAND] [ARGS]...",
+    context_settings={"max_content_width": 100},
+)
+@click.version_option(__version__, message="agrad %(version)s")
+@click.pass_context
+def root(context: click.Context) -> int | None:
+    """An autograd calculator: values, the graph in the open, exact derivatives.
+
+    Without a command it opens a session, as `agrad repl` does.
+
+    \b
+    agrad eval "a**2*2" a=3 --wrt a      one answer, one gradient
+    agrad repl                           a session
+    agrad run script.ag                  the same statements from a file
+    """
+    if context.invoked_subcommand is not None:
+        return None
+    return context.invoke(import_module("agrad.cli.repl").command)  # type: ignore[no-any-return]
+
+
+def main() -> NoReturn:
+    """Run the command line and exit: 0, 1 after an error, 2 for wrong usage or syntax, 130 after Ctrl-C."""
+    try:
+        code = root.main(prog_name="agrad", standalone_mode=False)
+    except click.Abort:
+        code = INTERRUPTED
+    except click.ClickException as problem:
+        problem.show()
+        code = problem.exit_code
+    except OSError as problem:  # files have been asked for their errors where they were read
+        click.echo(f"error[file]: cannot write the results: {problem.strerror}", err=True)
+        code = FAILED
+    sys.exit(code)
