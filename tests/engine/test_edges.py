@@ -1,0 +1,558 @@
+"""Edges and kinks: what each function and its derivatives are where they are not smooth, not finite, or not defined."""
+
+import math
+from decimal import Decimal, localcontext
+
+import numpy as np
+import pytest
+
+import agrad.engine as ag
+from agrad.engine.op import OPS
+from agrad.engine.ops import special
+from agrad.engine.ops.determinant import _by_minors, _by_singular_values
+
+inf, nan, pi = math.inf, math.nan, math.pi
+
+
+def value(y):
+    return np.asarray(y.data if isinstance(y, ag.Tensor) else y)
+
+
+def derivatives(f, *xs, order=1):
+    """All derivatives of that order of a function of numbers: by its one argument, or nested by each of several."""
+    leaves = [ag.tensor(x, requires_grad=True) for x in xs]
+    y = f(*leaves)
+    result = [y]
+    for _ in range(order):
+        result = [by(y, x) for y in result for x in leaves]
+    return [float(value(y)) for y in result]
+
+
+def by(y, x):
+    if not y.requires_grad:
+        return ag.tensor(0.0)
+    try:
+        return ag.grad(y, x, create_graph=True)
+    except ag.AgradError as error:
+        assert error.kind == "grad"
+        return ag.tensor(0.0)
+
+
+def gradient(f, x):
+    leaf = ag.tensor(x, requires_grad=True)
+    return value(ag.grad(f(leaf), leaf))
+
+
+def hessian(f, x):
+    leaf = ag.tensor(x, requires_grad=True)
+    return value(ag.hessian(f(leaf), leaf))
+
+
+def same(found, expected, rtol=1e-12):
+    np.testing.assert_allclose(np.asarray(found, dtype=float), np.asarray(expected, dtype=float), rtol=rtol, atol=0)
+
+
+# One number: f, x, value, first derivative, second (None: not said)
+POINTS = [
+    ("abs", lambda x: ag.abs(x), 0, 0, 0, 0),
+    ("sign", ag.sign, 0, 0, 0, 0),
+    ("relu", ag.relu, 0, 0, 0, 0),
+    ("floor", ag.floor, 2, 2, 0, 0),
+    ("round half to even", ag.round, 2.5, 2, 0, 0),
+    ("clip at the lower bound", lambda x: ag.clip(x, 0, 1), 0, 0, 1, 0),
+    ("clip at the upper bound", lambda x: ag.clip(x, 0, 1), 1, 1, 1, 0),
+    ("clip outside", lambda x: ag.clip(x, 0, 1), -0.5, 0, 0, 0),
+    ("clip with bounds crossed", lambda x: ag.clip(x, 3, 2), 2.5, 2, 0, 0),
+    ("clip of nan", lambda x: ag.clip(x, 0, 1), nan, nan, 0, 0),
+    ("leaky_relu", ag.leaky_relu, 0, 0, 0.01, 0),
+    ("elu", ag.elu, 0, 0, 1, None),
+    ("selu", ag.selu, 0, 0, 1.0507009873554805 * 1.6732632423543772, None),
+    ("hardtanh at 1", ag.hardtanh, 1, 1, 0, 0),
+    ("hardtanh at -1", ag.hardtanh, -1, -1, 0, 0),
+    ("huber at delta", lambda x: ag.huber_loss(x, 0.0, delta=1.0), 1, 0.5, 1, None),
+    ("huber at another delta", lambda x: ag.huber_loss(x, 0.0, delta=3.0), 3, 4.5, 3, None),
+    ("l1 at its target", lambda x: ag.l1_loss(x, 2.0), 2, 0, 0, 0),
+    ("sqrt", ag.sqrt, 0, 0, inf, -inf),
+    ("cbrt", ag.cbrt, 0, 0, inf, None),
+    ("cbrt of -8", ag.cbrt, -8, -2, 1 / 12, 1 / 144),
+    ("rsqrt", ag.rsqrt, 0, inf, -inf, inf),
+    ("asin", ag.asin, 1, pi / 2, inf, None),
+    ("acos", ag.acos, 1, 0, -inf, None),
+    ("acos at -1", ag.acos, -1, pi, -inf, None),
+    ("atanh", ag.atanh, 1, inf, inf, None),
+    ("acosh", ag.acosh, 1, 0, inf, None),
+    ("log", ag.log, 0, -inf, inf, -inf),
+    ("log of -1", ag.log, -1, nan, nan, nan),
+    ("log2 of -1", ag.log2, -1, nan, nan, nan),
+    ("log10", ag.log10, 0, -inf, inf, -inf),
+    ("log1p", ag.log1p, -1, -inf, inf, -inf),
+    ("log1p below", ag.log1p, -2, nan, nan, nan),
+    ("atanh of 2", ag.atanh, 2, nan, nan, None),
+    ("acosh of -2", ag.acosh, -2, nan, nan, None),
+    ("asinh far out", ag.asinh, 1e200, 461.2101657793691, 1e-200, None),
+    ("acosh far out", ag.acosh, 1e200, 461.2101657793691, 1e-200, None),
+    ("1/x", lambda x: 1 / x, 0, inf, -inf, inf),
+    ("reciprocal", ag.reciprocal, 0, inf, -inf, inf),
+    ("x/x", lambda x: x / x, 0, nan, nan, nan),
+    ("sqrt(x)**2: a computed zero stays IEEE", lambda x: ag.sqrt(x) ** 2, 0, 0, nan, None),
+    ("sqrt(x**2)", lambda x: ag.sqrt(x**2), 0, 0, nan, None),
+    ("sinc", ag.sinc, 0, 1, 0, -pi * pi / 3),
+    ("sinc beside 0", ag.sinc, 1e-9, 1, -pi * pi / 3 * 1e-9, -pi * pi / 3),
+    ("x**0", lambda x: x**0, 0, 1, 0, 0),
+    ("nan**0", lambda x: x**0, nan, 1, 0, 0),
+    ("inf**0", lambda x: x**0, inf, 1, 0, 0),
+    ("x**1", lambda x: x**1, 0, 0, 1, 0),
+    ("x**2", lambda x: x**2, 0, 0, 0, 2),
+    ("x**0.5", lambda x: x**0.5, 0, 0, inf, -inf),
+    ("x**1.5", lambda x: x**1.5, 0, 0, 0, inf),
+    ("x**-1", lambda x: x**-1, 0, inf, -inf, inf),
+    ("(-2)**3", lambda x: x**3, -2, -8, 12, -12),
+    ("0**y at 0", lambda y: 0**y, 0, 1, 0, 0),
+    ("0**y", lambda y: 0**y, 2, 0, 0, 0),
+    ("0**-1 by y", lambda y: 0**y, -1, inf, -inf, inf),
+    ("sigmoid far right", ag.sigmoid, 1000, 1, 0, 0),
+    ("sigmoid far left", ag.sigmoid, -1000, 0, 0, 0),
+    ("sigmoid at inf", ag.sigmoid, inf, 1, 0, 0),
+    ("softplus far right", ag.softplus, 1000, 1000, 1, 0),
+    ("softplus at 20: no threshold", ag.softplus, 20.1, 20.10000000186500823, 0.9999999981349918, 1.86500891494625e-09),
+    ("softplus far left", ag.softplus, -1000, 0, 0, 0),
+    ("logsigmoid far left", ag.logsigmoid, -1000, -1000, 1, 0),
+    ("logsigmoid far right", ag.logsigmoid, 1000, 0, 0, 0),
+    ("silu far right", ag.silu, 1000, 1000, 1, 0),
+    ("gelu far right", ag.gelu, 1000, 1000, 1, 0),
+    ("tanh far right", ag.tanh, 1000, 1, 0, 0),
+    ("tanh at inf", ag.tanh, inf, 1, 0, 0),
+    ("exp overflows", ag.exp, 1000, inf, inf, inf),
+    ("sinh overflows", ag.sinh, -1000, -inf, inf, -inf),
+    ("atan at inf", ag.atan, inf, pi / 2, 0, None),
+    ("erf at inf", ag.erf, inf, 1, 0, None),
+]
+
+
+@pytest.mark.parametrize(("f", "x", "y", "first", "second"), [p[1:] for p in POINTS], ids=[p[0] for p in POINTS])
+@pytest.mark.parametrize("shape", [(), (2,)], ids=["number", "vector"])
+def test_point(f, x, y, first, second, shape):
+    if shape:
+        x, g = np.full(shape, float(x)), lambda x: ag.sum(f(x)) if np.ndim(value(f(x))) else f(x)
+        loss = np.ndim(value(f(ag.tensor(x)))) == 0  # a loss of two entries is their mean
+        share = 0.5 if loss else 1.0
+        same(value(f(ag.tensor(x))), y if loss else [y, y])
+        same(gradient(g, x), [first * share] * 2)
+        if second is not None:
+            same(np.diag(hessian(g, x)), [second * share] * 2, rtol=1e-9)
+    else:
+        same(derivatives(f, float(x), order=0), [y])
+        same(derivatives(f, float(x)), [first])
+        if second is not None:
+            same(derivatives(f, float(x), order=2), [second], rtol=1e-9)
+
+
+# Two numbers: f, point, value, gradient, Hessian row by row (None: not said)
+PAIRS = [
+    ("maximum tie", ag.maximum, (2, 2), 2, (0.5, 0.5), (0, 0, 0, 0)),
+    ("minimum tie", ag.minimum, (2, 2), 2, (0.5, 0.5), (0, 0, 0, 0)),
+    ("maximum of squares, tie", lambda x, y: ag.maximum(x * x, y * y), (2, 2), 4, (2, 2), (1, 0, 0, 1)),
+    ("maximum with nan", ag.maximum, (1, nan), nan, (1, 1), None),
+    ("max of two values", lambda x, y: ag.max(x, y), (1, 2), 2, (0, 1), (0, 0, 0, 0)),
+    ("hypot", ag.hypot, (0, 0), 0, (0, 0), (nan, nan, nan, nan)),
+    ("hypot on an axis", ag.hypot, (3, 0), 3, (1, 0), (0, 0, 0, 1 / 3)),
+    ("hypot far out", ag.hypot, (1e200, 1e200), 1.4142135623730950e200, (0.5**0.5, 0.5**0.5), None),
+    ("atan2", ag.atan2, (0, 0), 0, (0, 0), None),
+    ("atan2 close", ag.atan2, (1e-200, 1e-200), pi / 4, (5e199, -5e199), None),
+    ("atan2 far out", ag.atan2, (1e200, 1e200), pi / 4, (5e-201, -5e-201), None),
+    ("x**y at 0, 0", lambda x, y: x**y, (0, 0), 1, (0, 0), None),
+    ("x**y at 0, 2", lambda x, y: x**y, (0, 2), 0, (0, 0), (2, 0, 0, 0)),
+    ("x**y at 0, 3", lambda x, y: x**y, (0, 3), 0, (0, 0), (0, 0, 0, 0)),
+    ("x**y at 0, -1", lambda x, y: x**y, (0, -1), inf, (-inf, -inf), None),
+    ("x**y at 2, 0", lambda x, y: x**y, (2, 0), 1, (0, math.log(2)), (0, 0.5, 0.5, math.log(2) ** 2)),
+    ("x**y at -2, 3", lambda x, y: x**y, (-2, 3), -8, (12, nan), None),
+    ("x**y at -2, 0.5", lambda x, y: x**y, (-2, 0.5), nan, (nan, nan), None),
+    ("x % y at a jump", lambda x, y: x % y, (6, 3), 0, (1, -2), (0, 0, 0, 0)),
+    ("x % y, negative", lambda x, y: x % y, (-7, 3), 2, (1, 3), (0, 0, 0, 0)),
+    ("x % 0", lambda x, y: x % y, (1, 0), nan, (1, -inf), None),
+    ("fmod, negative", ag.fmod, (-7, 3), -1, (1, 2), (0, 0, 0, 0)),
+    ("x // y", lambda x, y: x // y, (7, 2), 3, (0, 0), None),
+    ("1/0", lambda x, y: x / y, (1, 0), inf, (inf, -inf), None),
+    ("0/0", lambda x, y: x / y, (0, 0), nan, (inf, nan), None),
+    ("logaddexp far apart", ag.logaddexp, (1000, -1000), 1000, (1, 0), (0, 0, 0, 0)),
+    ("logaddexp far out", ag.logaddexp, (-1000, -1000), -1000 + math.log(2), (0.5, 0.5), (0.25, -0.25, -0.25, 0.25)),
+    ("logaddexp at -inf, 0", ag.logaddexp, (-inf, 0), 0, (0, 1), (0, 0, 0, 0)),
+    ("logaddexp at inf, 0", ag.logaddexp, (inf, 0), inf, (1, 0), (0, 0, 0, 0)),
+    ("logaddexp at inf, inf", ag.logaddexp, (inf, inf), inf, (nan, nan), None),
+    ("logaddexp at -inf, -inf", ag.logaddexp, (-inf, -inf), -inf, (nan, nan), None),
+    ("xlogy", ag.xlogy, (0, 0), 0, (-inf, 0), None),
+    ("xlogy at 0, 2", ag.xlogy, (0, 2), 0, (math.log(2), 0), (0, 0.5, 0.5, 0)),
+    ("xlogy of -1", ag.xlogy, (1, -1), nan, (nan, nan), None),
+    ("binary_cross_entropy, sure and wrong", ag.binary_cross_entropy, (0, 1), inf, (-inf, None), None),
+    ("binary_cross_entropy, sure and right", ag.binary_cross_entropy, (1, 1), 0, (-1, None), None),
+]
+
+
+@pytest.mark.parametrize(("f", "at", "y", "first", "second"), [p[1:] for p in PAIRS], ids=[p[0] for p in PAIRS])
+@pytest.mark.parametrize("shape", [(), (2,)], ids=["number", "vector"])
+def test_pair(f, at, y, first, second, shape):
+    if shape:
+        xs = [ag.tensor(np.full(shape, float(x)), requires_grad=True) for x in at]
+        z = f(*xs)
+        share = 1.0 if z.shape else 0.5
+        same(value(z), np.full(z.shape, float(y)))
+        for x, expected in zip(xs, first, strict=True):
+            if expected is not None:
+                same(value(ag.grad(ag.sum(z), x)), [expected * share] * 2)
+    else:
+        same(derivatives(f, *map(float, at), order=0), [y])
+        for found, expected in zip(derivatives(f, *map(float, at)), first, strict=True):
+            if expected is not None:
+                same(found, expected)
+        if second is not None:
+            same(derivatives(f, *map(float, at), order=2), second)
+
+
+def test_third_orders_of_a_power_are_those_of_the_function():
+    third = derivatives(lambda x, y: x**y, 2.0, 0.0, order=3)
+    l2 = math.log(2)
+    xxy, xyy, yyy = -0.25, l2, l2**3
+    same(third, [0, xxy, xxy, xyy, xxy, xyy, xyy, yyy], rtol=1e-12)
+
+
+# Not selected contributes exactly 0, in all orders, also behind what is infinite
+
+CHOICES = [
+    ("where", lambda x: ag.where(x > 0, ag.log(x), 0), 0.0),
+    ("where, other branch", lambda x: ag.where(x <= 0, 0, ag.sqrt(x)), 0.0),
+    ("where around a quotient", lambda x: ag.where(x != 0, ag.sin(x) / x, 1), 0.0),
+    ("where around an overflow", lambda x: ag.where(x < 700, ag.exp(x), 0), 1000.0),
+    ("index", lambda x: ag.stack([ag.log(x), x * 0 + 1])[1], 0.0),
+    ("relu", lambda x: ag.relu(ag.sqrt(x) - 1), 0.0),
+    ("clip", lambda x: ag.clip(ag.sqrt(x), 1, 2), 0.0),
+    ("maximum", lambda x: ag.maximum(ag.sqrt(x), 1), 0.0),
+    ("minimum", lambda x: ag.minimum(-ag.sqrt(x), -1), 0.0),
+    ("max", lambda x: ag.max(ag.stack([ag.sqrt(x), ag.sqrt(x + 1)])) - ag.sqrt(x + 1), 0.0),
+    ("topk", lambda x: ag.topk(ag.stack([ag.sqrt(x), 1.0]), 1)[0].sum(), 0.0),
+    ("hardtanh", lambda x: ag.hardtanh(ag.log(x)), 0.0),
+]
+
+
+@pytest.mark.parametrize(("f", "x"), [c[1:] for c in CHOICES], ids=[c[0] for c in CHOICES])
+def test_what_was_not_selected_contributes_exactly_0(f, x):
+    same(derivatives(f, x), [0])
+    same(derivatives(f, x, order=2), [0])
+    leaf = ag.tensor(x, requires_grad=True)
+    f(leaf).backward()
+    same(value(leaf.grad), 0)
+
+
+VECTORS = [
+    ("where", lambda x: ag.where(x > 0, ag.log(x), 0).sum(), [0, 2], [0, 0.5], [0, -0.25]),
+    ("mask", lambda x: ag.log(x[x > 0]).sum(), [0, 2], [0, 0.5], [0, -0.25]),
+    ("mask of a result", lambda x: ag.sqrt(x)[x > 0].sum(), [0, 4], [0, 0.25], [0, -1 / 32]),
+    ("index", lambda x: ag.log(x)[1], [0, 2], [0, 0.5], [0, -0.25]),
+    ("slice", lambda x: ag.log(x)[1:].sum(), [0, 2], [0, 0.5], [0, -0.25]),
+    ("places", lambda x: ag.log(x)[[1, 1]].sum(), [0, 2], [0, 1], [0, -0.5]),
+    ("index_put", lambda x: _put(ag.log(x), 0, 7.0).sum(), [0, 2], [0, 0.5], [0, -0.25]),
+    ("max", lambda x: ag.max(ag.sqrt(x)), [0, 4], [0, 0.25], [0, -1 / 32]),
+    ("min", lambda x: ag.min(-ag.sqrt(x)), [0, 4], [0, -0.25], [0, 1 / 32]),
+    ("median", lambda x: ag.median(ag.sqrt(x)), [0, 4, 9], [0, 0.25, 0], [0, -1 / 32, 0]),
+    ("sort", lambda x: ag.sort(ag.sqrt(x))[1], [0, 4], [0, 0.25], [0, -1 / 32]),
+    ("topk", lambda x: ag.topk(ag.sqrt(x), 1)[0].sum(), [0, 4], [0, 0.25], [0, -1 / 32]),
+    ("relu", lambda x: ag.relu(ag.sqrt(x) - 1).sum(), [0, 4], [0, 0.25], [0, -1 / 32]),
+    ("tril", lambda x: ag.tril(ag.stack([ag.sqrt(x), ag.sqrt(x)]).T)[0].sum(), [4, 0], [0.25, 0], [-1 / 32, 0]),
+    ("reshape and index", lambda x: ag.sqrt(x).reshape(2, 1).T[0, 1], [0, 4], [0, 0.25], [0, -1 / 32]),
+    ("split", lambda x: ag.split(ag.sqrt(x), 2)[1].sum(), [0, 4], [0, 0.25], [0, -1 / 32]),
+    ("concat", lambda x: ag.concat([ag.sqrt(x), x])[1:].sum(), [0, 4], [1, 1.25], [0, -1 / 32]),
+    ("sum of a part", lambda x: ag.sum(ag.stack([ag.sqrt(x), x]), axis=1)[1], [0, 4], [1, 1], [0, 0]),
+]
+
+
+def _put(b, index, v):
+    b[index] = v
+    return b
+
+
+@pytest.mark.parametrize(("f", "x", "first", "second"), [v[1:] for v in VECTORS], ids=[v[0] for v in VECTORS])
+def test_what_was_not_selected_of_a_vector(f, x, first, second):
+    same(gradient(f, x), first)
+    if second is not None:
+        same(np.diag(hessian(f, x)), second)
+
+
+def test_rows_of_a_jacobian_are_about_one_entry():
+    x = ag.tensor([0.0, 2.0], requires_grad=True)
+    same(value(ag.jacobian(ag.log(x), x)), [[inf, 0], [0, 0.5]])
+    x = ag.tensor([0.0, 4.0], requires_grad=True)
+    same(value(ag.hessian(ag.sum(ag.sqrt(x)), x)), [[-inf, 0], [0, -1 / 32]])
+
+
+def test_a_part_that_is_reached_elsewhere_keeps_its_infinity():
+    assert derivatives(lambda x: ag.where(x > 0, ag.log(x), 0) + ag.log(x), 0.0) == [inf]
+
+
+# Reductions
+
+
+@pytest.mark.parametrize(
+    ("f", "x", "expected"),
+    [
+        (ag.max, [1, 3, 3, 2], [0, 0.5, 0.5, 0]),
+        (ag.min, [1, 1, 2], [0.5, 0.5, 0]),
+        (lambda x: ag.max(x, axis=1).sum(), [[5, 5], [1, 1]], [[0.5, 0.5], [0.5, 0.5]]),
+        (ag.max, [[1, 5], [5, 2]], [[0, 0.5], [0.5, 0]]),
+        (ag.max, [1, nan, nan], [0, 0.5, 0.5]),
+        (ag.median, [1, 2, 3, 4], [0, 0.5, 0.5, 0]),
+        (ag.median, [1, 2, 2], [0, 0.5, 0.5]),
+        (ag.var, [0.1, 0.1, 0.1], [0, 0, 0]),
+        (ag.std, [0.1, 0.1, 0.1], [0, 0, 0]),
+        (ag.norm, [0, 0], [0, 0]),
+        (lambda x: ag.norm(x, ord=1), [0, 2], [0, 1]),
+        (lambda x: ag.norm(x, ord=inf), [2, -2], [0.5, -0.5]),
+        (lambda x: ag.norm(x, ord=-inf), [2, -2], [0.5, -0.5]),
+        (lambda x: ag.norm(x, ord=3), [0, 0], [0, 0]),
+        (lambda x: ag.norm(x, ord=0.5), [0, 1], [0, 1]),
+        (lambda x: ag.norm(x, axis=1).sum(), [[0, 0], [3, 4]], [[0, 0], [0.6, 0.8]]),
+        (ag.norm, [[0, 0], [0, 0]], [[0, 0], [0, 0]]),
+        (ag.norm, [1e200, 1e200], [0.5**0.5, 0.5**0.5]),
+        (ag.norm, [1e-200, 1e-200], [0.5**0.5, 0.5**0.5]),
+        (ag.logsumexp, [1000, 0, -1000], [1, 0, 0]),
+        (ag.logsumexp, [-1000, -1000], [0.5, 0.5]),
+        (ag.logsumexp, [-inf, 0], [0, 1]),
+        (ag.logsumexp, [inf, 0], [1, 0]),
+        (ag.logsumexp, [inf, inf], [nan, nan]),
+        (ag.logsumexp, [-inf, -inf], [nan, nan]),
+        (ag.logsumexp, [nan, 0], [nan, nan]),
+        (lambda x: ag.softmax(x)[0], [1000, 0, -1000], [0, 0, 0]),
+        (lambda x: ag.log_softmax(x)[0], [-1000, -1000], [0.5, -0.5]),
+        (ag.prod, [0, 3, 4], [12, 0, 0]),
+        (ag.prod, [0, 0, 4], [0, 0, 0]),
+        (ag.prod, [1e-200, 1e-200, 1e200], [1, 1, 0]),
+        (ag.prod, [1e200, 1e200, 1e-300], [1e-100, 1e-100, inf]),
+        (ag.prod, [inf, 0, 2], [0, inf, nan]),
+        (lambda x: ag.prod(x, axis=1).sum(), [[0, 3], [0, 0]], [[3, 0], [0, 0]]),
+        (lambda x: ag.cumprod(x).sum(), [2, 3, 4], [16, 10, 6]),
+        (lambda x: ag.cumprod(x).sum(), [0, 3, 4], [16, 0, 0]),
+        (lambda x: ag.cumprod(x).sum(), [0, 0, 4], [1, 0, 0]),
+        (lambda x: ag.sum(ag.sort(x) * [1, 10, 100]), [2, 1, 2], [10, 1, 100]),
+        (lambda x: ag.sum(ag.topk(x, 2)[0] * [1, 10]), [2, 1, 2, 2], [1, 0, 10, 0]),
+        (lambda x: ag.sum(ag.sort(x, descending=True) * [1, 10, 100]), [2, 1, 2], [1, 100, 10]),
+    ],
+)
+def test_gradient_of_a_reduction(f, x, expected):
+    same(gradient(f, np.array(x, dtype=float)), expected)
+
+
+@pytest.mark.parametrize(
+    ("f", "x", "expected"),
+    [
+        (ag.prod, [0, 0, 4], [[0, 4, 0], [4, 0, 0], [0, 0, 0]]),
+        (ag.prod, [2, 3, 4], [[0, 4, 3], [4, 0, 2], [3, 2, 0]]),
+        (ag.prod, [0, 3, 4], [[0, 4, 3], [4, 0, 0], [3, 0, 0]]),
+        (lambda x: ag.cumprod(x).sum(), [0, 3, 4], [[0, 5, 3], [5, 0, 0], [3, 0, 0]]),
+        (lambda x: ag.cumprod(x).sum(), [0, 0, 4], [[0, 5, 0], [5, 0, 0], [0, 0, 0]]),
+        (ag.norm, [3, 4], [[0.128, -0.096], [-0.096, 0.072]]),
+        (ag.norm, [0, 0], [[nan, nan], [nan, nan]]),
+        (lambda x: ag.norm(x) ** 2, [0, 0], [[nan, nan], [nan, nan]]),
+        (ag.std, [1, 1], [[0, 0], [0, 0]]),
+        (ag.var, [1, 1], [[0.5, -0.5], [-0.5, 0.5]]),
+        (ag.logsumexp, [1000, 0, -1000], [[0, 0, 0], [0, 0, 0], [0, 0, 0]]),
+        (ag.logsumexp, [1000, 1000], [[0.25, -0.25], [-0.25, 0.25]]),
+        (ag.max, [2, 2], [[0, 0], [0, 0]]),
+        (lambda x: ag.max(x * x), [2, 2], [[1, 0], [0, 1]]),
+        (ag.det, [[1, 2], [2, 4]], [[[[0, 0], [0, 1]], [[0, 0], [-1, 0]]], [[[0, -1], [0, 0]], [[1, 0], [0, 0]]]]),
+    ],
+)
+def test_hessian_of_a_reduction(f, x, expected):
+    same(hessian(f, np.array(x, dtype=float)), expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("f", "x", "expected"),
+    [
+        (ag.var, [0.1, 0.1, 0.1], 0),
+        (ag.std, [0.1, 0.1, 0.1], 0),
+        (ag.norm, [1e200, 1e200], 1.414213562373095e200),
+        (ag.norm, [3, 4], 5),
+        (ag.std, [1e200, -1e200], 1e200),
+        (lambda x: ag.norm(x, ord=0), [0, 2], 1),
+        (lambda x: ag.var(x, ddof=1), [1], nan),
+        (ag.mean, [], nan),
+        (ag.sum, [], 0),
+        (ag.prod, [], 1),
+        (ag.logsumexp, [], -inf),
+        (ag.any, [], 0),
+        (ag.all, [], 1),
+        (ag.logsumexp, [inf, -inf], inf),
+        (ag.median, [1, 2, 3, 4], 2.5),
+        (lambda x: ag.slogdet(x)[1], [[1, 2], [2, 4]], -inf),
+        (lambda x: ag.slogdet(x)[0], [[1, 2], [2, 4]], 0),
+    ],
+)
+def test_value_of_a_reduction(f, x, expected):
+    same(value(f(ag.tensor(x))), expected)
+
+
+def test_third_order_of_a_product_with_zeros():
+    x = ag.tensor([0.0, 0.0, 4.0], requires_grad=True)
+    g = ag.grad(ag.prod(x), x, create_graph=True)
+    h = ag.grad(g[0], x, create_graph=True)
+    same(value(ag.grad(h[1], x)), [0, 0, 1])
+
+
+# Far out: full relative accuracy
+
+
+@pytest.mark.parametrize("x", [-30.0, -3.0, 0.5, 10.0, 20.0, 30.0, 300.0])
+def test_slopes_of_tanh_and_sigmoid_in_the_tails(x):
+    with localcontext(prec=400):
+        up, down = Decimal(x).exp(), Decimal(-x).exp()
+        sech_squared, tanh, sigmoid = 4 / (up + down) ** 2, (up - down) / (up + down), 1 / (1 + down)
+        slope = sigmoid * (1 - sigmoid)
+        exact = {ag.tanh: (sech_squared, -2 * sech_squared * tanh), ag.sigmoid: (slope, slope * (1 - 2 * sigmoid))}
+    for f, (first, second) in exact.items():
+        same(derivatives(f, x), [float(first)], rtol=2e-15)
+        same(derivatives(f, x, order=2), [float(second)], rtol=5e-15)
+
+
+def test_third_derivative_of_tanh_at_0():
+    same(derivatives(ag.tanh, 0.0, order=3), [-2])
+
+
+def pi_to(digits):
+    """Machin's formula."""
+
+    def arctan_of_inverse(n):
+        power, total, k = Decimal(1) / n, Decimal(0), 1
+        while abs(power) > Decimal(10) ** -digits:
+            total, power, k = total + power / k, -power / (n * n), k + 2
+        return total
+
+    return 4 * (4 * arctan_of_inverse(5) - arctan_of_inverse(239))
+
+
+@pytest.mark.parametrize("x", [0.0, 1e-12, 1e-3, 0.3, 1.0, 2.5, 40.0])
+def test_derivatives_of_sinc(x):
+    for n in range(7):
+        with localcontext(prec=200):
+            circle = pi_to(190)
+            z, total, term = circle * Decimal(x), Decimal(0), Decimal(1)
+            for k in range(500):  # term: z**k/k!
+                if (k + n) % 2 == 0:
+                    total += (-1) ** ((k + n) // 2) * term / (k + n + 1)
+                term = term * z / (k + 1)
+            expected = float(circle**n * total)
+        assert abs(OPS["sinc_derivative"].call(x, n) - expected) < 1e-14 * pi**n
+        assert abs(OPS["sinc_derivative"].call(np.array([x]), n)[0] - expected) < 1e-14 * pi**n
+
+
+# Linear algebra
+
+
+@pytest.mark.parametrize(
+    ("a", "cofactors"),
+    [
+        ([[1, 2], [2, 4]], [[4, -2], [-2, 1]]),
+        ([[0, 0], [0, 0]], [[0, 0], [0, 0]]),
+        ([[1, 0, 0], [0, 1, 0], [0, 0, 0]], [[0, 0, 0], [0, 0, 0], [0, 0, 1]]),
+        ([[1, 2, 3], [4, 5, 6], [7, 8, 9]], [[-3, 6, -3], [6, -12, 6], [-3, 6, -3]]),
+        ([[0]], [[1]]),
+        ([[2, 1], [1, 3]], [[3, -1], [-1, 2]]),
+        ([[1e-200, 0], [0, 1e-200]], [[1e-200, 0], [0, 1e-200]]),
+    ],
+)
+def test_cofactors(a, cofactors):
+    np.testing.assert_allclose(gradient(ag.det, np.array(a, dtype=float)), cofactors, rtol=1e-13, atol=1e-210)
+
+
+@pytest.mark.parametrize("rank", [0, 1, 2, 3, 4])
+def test_second_and_third_derivatives_of_det_of_any_rank(rank):
+    rng = np.random.default_rng(rank)
+    a = rng.normal(size=(4, rank)) @ rng.normal(size=(rank, 4))
+    u, v, w = rng.normal(size=(3, 4, 4))
+    x = ag.tensor(a, requires_grad=True)
+    g = ag.grad(ag.det(x), x, create_graph=True)
+    h = ag.grad(ag.sum(g * u), x, create_graph=True)
+    t = ag.grad(ag.sum(h * v), x)
+
+    def mixed(*directions):
+        """The coefficient of all directions in det(a + sum of them), by inclusion and exclusion."""
+        total = 0.0
+        for chosen in range(2 ** len(directions)):
+            signs = [2 * (chosen >> k & 1) - 1 for k in range(len(directions))]
+            moved = a + sum(s * d for s, d in zip(signs, directions, strict=True))
+            total += np.prod(signs) * np.linalg.det(moved)
+        return total / 2 ** len(directions)
+
+    # det(a + su + tv + …) is of degree 4: of an even function only the mixed term and those of order + 2 remain
+    tiny = 1e-2
+    second = mixed(tiny * u, tiny * v) / tiny**2
+    third = mixed(tiny * u, tiny * v, tiny * w) / tiny**3
+    assert abs(float(np.sum(value(h) * v)) - second) < 1e-2 * (1 + abs(second))
+    assert abs(float(np.sum(value(t) * w)) - third) < 1e-6 * (1 + abs(third))
+
+
+def test_both_ways_to_the_derivatives_of_det_agree():
+    rng = np.random.default_rng(7)
+    for size, rank in ((3, 3), (4, 2), (5, 4), (6, 6)):
+        a = rng.normal(size=(size, rank)) @ rng.normal(size=(rank, size))
+        for count in range(4):
+            directions = rng.normal(size=(count, size, size))
+            one, two = _by_minors(a, *directions), _by_singular_values(a, *directions)
+            np.testing.assert_allclose(one, two, rtol=0, atol=1e-12 * (1 + np.abs(one).max()))
+
+
+def test_eigenvalues_that_repeat():
+    same(gradient(lambda a: ag.sum(ag.eigh(a)[0] * [1, 1]), np.eye(2)), np.eye(2))
+    assert np.isnan(gradient(lambda a: ag.sum(ag.eigh(a)[1]), np.eye(2))).any()
+    same(gradient(lambda a: ag.sum(ag.svd(a)[1]), np.eye(2)), np.eye(2))
+
+
+def test_the_pseudo_inverse_of_a_singular_matrix_has_finite_derivatives():
+    a = np.array([[1.0, 2.0], [2.0, 4.0]])
+    assert np.isfinite(gradient(lambda x: ag.sum(ag.pinv(x)), a)).all()
+    assert np.isfinite(hessian(lambda x: ag.sum(ag.pinv(x)), a)).all()
+
+
+@pytest.mark.parametrize("f", [ag.inv, lambda a: ag.solve(a, [1, 2])], ids=["inv", "solve"])
+def test_a_singular_matrix_is_an_error_that_names_it(f):
+    with pytest.raises(ag.AgradError, match=r"of shape \(2, 2\).*singular") as caught:
+        f([[1, 2], [2, 4]])
+    assert caught.value.kind == "domain"
+
+
+def test_cholesky_of_an_indefinite_matrix_is_an_error():
+    with pytest.raises(ag.AgradError, match="positive definite") as caught:
+        ag.cholesky([[1, 2], [2, 1]])
+    assert caught.value.kind == "domain"
+
+
+# Special functions
+
+SPECIAL = [
+    ("erfinv", 1, inf, inf),
+    ("lgamma", 0, inf, -inf),
+    ("lgamma", -1, inf, nan),
+    ("digamma", 0, -inf, inf),
+    ("gamma", 0, inf, None),
+    ("gamma", -1, nan, nan),
+    ("i0", 0, 1, 0),
+    ("j0", 0, 1, 0),
+    ("j1", 0, 0, 0.5),
+    ("i1", 0, 0, 0.5),
+]
+
+
+@pytest.mark.parametrize(("name", "x", "y", "slope"), SPECIAL)
+def test_special_function_at_its_edge(name, x, y, slope):
+    pytest.importorskip("scipy")
+    f = getattr(ag, name)
+    same(derivatives(f, float(x), order=0), [y])
+    if slope is not None:
+        same(derivatives(f, float(x)), [slope])
+
+
+def test_without_scipy_the_message_says_what_to_install(monkeypatch):
+    monkeypatch.setattr(special, "scipy_special", lambda: None)
+    with pytest.raises(ag.AgradError, match="erfinv needs SciPy") as caught:
+        ag.erfinv(0.5)
+    assert caught.value.fixes == ['pip install "agrad[science]"']
+    same(value(ag.erf([0.5, 1.0])), [math.erf(0.5), math.erf(1.0)])
+    same(value(ag.gamma([5, 0, -1])), [24, inf, nan])
+    same(value(ag.lgamma([5, 0])), [math.log(24), inf])

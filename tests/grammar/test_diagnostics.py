@@ -1,0 +1,133 @@
+"""Places, did-you-mean, and how a report looks on a terminal."""
+
+from __future__ import annotations
+
+import pytest
+
+from agrad.engine.errors import AgradError, Label, Note
+from agrad.grammar.diagnostics import Source, Span, render, suggest
+
+
+def at(text: str, part: str, source: Source | None = None) -> Span:
+    source = source or Source("expression", text)
+    start = source.text.index(part)
+    return Span(source, start, start + len(part))
+
+
+def test_positions() -> None:
+    source = Source("session", "ab\ncd\r\n\re", first_line=5)
+    assert [source.position(offset) for offset in (0, 2, 3, 7, 8, 9)] == [
+        (5, 1),
+        (5, 3),
+        (6, 1),
+        (7, 1),
+        (8, 1),
+        (8, 2),
+    ]
+    assert [source.line(number) for number in (5, 6, 7, 8)] == ["ab", "cd", "", "e"]
+
+
+def test_a_span_in_words() -> None:
+    span = at("y = f(\n  a,\n  b)", "f(\n  a,\n  b)")
+    assert (span.text, span.where) == ("f( a, b)", "line 1")
+
+
+def test_an_expression() -> None:
+    problem = AgradError("name", "q has no value", labels=[Label(at("sin(q)", "q"))], fixes=["give it one"])
+    assert render(problem) == "error[name]: q has no value\n  1 | sin(q)\n    |     ^\n  fix: give it one"
+
+
+def test_a_session_with_several_lines() -> None:
+    third = Source("session", "c = b*2", first_line=3)
+    tenth = Source("session", "backward d", first_line=10)
+    labels = [
+        Label(at("", "b*2", third), "MulBackward lost its saved values"),
+        Label(at("", "backward d", tenth), "here"),
+        Label(None, "made in Python"),
+    ]
+    problem = AgradError("freed", "e is gone", labels=labels, notes=["n"], fixes=["backward d retain"])
+    assert render(problem).splitlines() == [
+        "error[freed]: e is gone",
+        "   session line 3 | c = b*2",
+        "                  |     ^^^ MulBackward lost its saved values",
+        "  session line 10 | backward d",
+        "                  | ^^^^^^^^^^ here",
+        "  note: made in Python",
+        "  note: n",
+        "  fix: backward d retain",
+    ]
+
+
+def test_a_file_comes_first_so_that_editors_can_jump_there() -> None:
+    source = Source("a.ag", "x = 1\ny = x +\n", is_file=True)
+    problem = AgradError("syntax", "a value is missing", labels=[Label(Span(source, 13, 13))])
+    assert render(problem) == "a.ag:2:8: error[syntax]: a value is missing\n  2 | y = x +\n    |        ^"
+
+
+def test_a_label_in_another_file_says_so() -> None:
+    here, there = Source("a.ag", "f(x)", is_file=True), Source("b.ag", "def f(x) = y", is_file=True)
+    problem = AgradError("name", "y has no value", labels=[Label(at("", "f(x)", here)), Label(at("", "y", there))])
+    assert render(problem).splitlines() == [
+        "a.ag:1:1: error[name]: y has no value",
+        "            1 | f(x)",
+        "              | ^^^^",
+        "  b.ag line 1 | def f(x) = y",
+        "              |            ^",
+    ]
+
+
+def test_a_note_and_a_severity_of_one_s_own() -> None:
+    note = Note("w is no longer a leaf", labels=[Label(at("w = w - 1", "w = w - 1"))], fixes=["no_grad: w -= 1"])
+    assert render(note).splitlines()[0] == "note: w is no longer a leaf"
+    assert render(note, "warning").splitlines()[0] == "warning: w is no longer a leaf"
+    assert render(note).splitlines()[-1] == "  fix: no_grad: w -= 1"
+
+
+@pytest.mark.parametrize(
+    ("line", "part", "carets"),
+    [
+        ("x\ty", "y", "     ^"),
+        ("数 + y", "y", "     ^"),
+        ("数 + y", "数", "^^"),
+        ("e\u0301 + y", "y", "    ^"),
+        ("\x1b[31m + y", "y", "        ^"),
+    ],
+)
+def test_carets_stand_under_what_the_terminal_shows(line: str, part: str, carets: str) -> None:
+    shown = render(AgradError("syntax", "m", labels=[Label(at(line, part))])).splitlines()
+    assert shown[2] == "    | " + carets
+    assert "\x1b" not in shown[1] and "\t" not in shown[1]
+
+
+def test_only_the_first_line_of_a_place_is_marked() -> None:
+    text = "f(a,\n  b)"
+    shown = render(AgradError("syntax", "m", labels=[Label(at(text, text))])).splitlines()
+    assert shown[1:] == ["  1 | f(a,", "    | ^^^^"]
+
+
+def test_a_long_line_is_cut_to_a_window() -> None:
+    text = " + ".join(["x"] * 1_000) + " + q" + " + x" * 1_000
+    _, line, carets = render(AgradError("name", "m", labels=[Label(at(text, "q"))])).splitlines()
+    assert len(line) < 120
+    assert line[carets.index("^")] == "q"
+    assert line.count("…") == 2
+
+
+@pytest.mark.parametrize(
+    ("word", "expected"),
+    [
+        ("sni", ["sin"]),
+        ("sinn", ["sin", "sinh"]),
+        ("Sin", ["sin", "sinh"]),
+        ("X", ["x"]),
+        ("q", []),
+        ("xy", []),
+        ("sin", ["sinh"]),
+        ("backwrd", ["backward"]),
+        ("elephant", []),
+        ("", []),
+    ],
+)
+def test_did_you_mean(word: str, expected: list[str]) -> None:
+    names = ["sin", "sinh", "x", "y", "backward", "cos"]
+    assert suggest(word, names) == suggest(word, reversed(names)) == expected

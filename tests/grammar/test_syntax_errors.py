@@ -1,0 +1,162 @@
+"""Every mistake of the table is recognised, said in plain words, and its caret stands where it was made."""
+
+from __future__ import annotations
+
+import re
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agrad.engine.errors import AgradError
+from agrad.grammar.diagnostics import Source, Span, render
+from agrad.grammar.mistakes import CARET, MISTAKES
+from agrad.grammar.parser import from_grammar, parse
+from agrad.grammar.words import words
+
+EXAMPLES = [(mistake, example) for mistake, entry in MISTAKES.items() for example in entry.examples]
+# Those that no statement can make, only parse_expression.
+WITHOUT_EXAMPLES = {"empty", "not an expression"}
+
+
+def failure(text: str) -> AgradError:
+    with pytest.raises(AgradError) as caught:
+        parse(Source("script.ag", text))
+    assert caught.value.kind == "syntax"
+    assert any(isinstance(label.origin, Span) for label in caught.value.labels)
+    return caught.value
+
+
+@pytest.mark.parametrize(("mistake", "example"), EXAMPLES)
+def test_example(mistake: str, example: str) -> None:
+    problem = failure(example.replace(CARET, ""))
+    place = problem.labels[0].origin
+    assert isinstance(place, Span)
+    assert problem.facts["mistake"] == mistake
+    if CARET in example:
+        assert place.start == example.index(CARET)
+
+
+def test_every_mistake_has_examples() -> None:
+    assert {mistake for mistake, entry in MISTAKES.items() if not entry.examples} == WITHOUT_EXAMPLES
+
+
+def test_no_message_shows_a_terminal() -> None:
+    parser = from_grammar()
+    names = {name for state in parser.parser.parser._parse_table.states.values() for name in state if name.isupper()}
+    pattern = re.compile(rf"\b({'|'.join(sorted(name.strip('_$') for name in names))})\b")
+    for _, example in EXAMPLES:
+        problem = failure(example.replace(CARET, ""))
+        said = " ".join([problem.message, *problem.fixes, *problem.notes, *(label.text for label in problem.labels)])
+        assert not pattern.search(said) and "__" not in said.replace("1__0", ""), said
+
+
+WHOLE = {
+    "2*": """\
+error[syntax]: a value is missing after `*`
+  1 | 2*
+    |   ^""",
+    "x = 3\ny = 2x + 1": """\
+error[syntax]: an operator is missing between `2` and `x`
+  2 | y = 2x + 1
+    |      ^
+  fix: 2*x""",
+    "y = (1 +\n  [2, 3)": """\
+error[syntax]: this `)` does not match the `[` before it
+  2 |   [2, 3)
+    |   ^ opened here
+  2 |   [2, 3)
+    |        ^
+  fix: close it with ]""",
+    "forward az": """\
+error[syntax]: agrad has no command `forward`
+  1 | forward az
+    | ^^^^^^^
+  note: the commands are backward, grad, graph, help, print, quit, retain, set, step, var, vars, zero_grad""",
+    "bakward loss": """\
+error[syntax]: agrad has no command `bakward`
+  1 | bakward loss
+    | ^^^^^^^
+  fix: backward loss""",
+    "if x = 3: y": """\
+error[syntax]: `=` gives a value to a name; to compare write `==`
+  1 | if x = 3: y
+    |      ^
+  fix: if x == 3: y""",
+    "backward = 3": """\
+error[syntax]: `backward` is a word of agrad, so nothing else can be called that
+  1 | backward = 3
+    | ^^^^^^^^
+  fix: choose another name""",
+    "retain a*2": """\
+error[syntax]: `retain` is written `retain b`
+  1 | retain a*2
+    |         ^
+  note: it acts on names, such as a, a.grad or w[0]""",
+    'print "loss" x': """\
+error[syntax]: an operator or a comma is missing between `"loss"` and `x`
+  1 | print "loss" x
+    |              ^
+  fix: "loss", x""",
+    "f(x) = x**2": """\
+error[syntax]: `f(x)` is a call, which cannot be given a value
+  1 | f(x) = x**2
+    | ^^^^
+  fix: to define the function: def f(x) = ...""",
+    "f = lambda x: x": """\
+error[syntax]: agrad has no `lambda`
+  1 | f = lambda x: x
+    |     ^^^^^^
+  fix: name the function: def f(x) = x**2""",
+}
+
+
+@pytest.mark.parametrize("text", WHOLE)
+def test_whole_message(text: str) -> None:
+    assert render(failure(text)) == WHOLE[text]
+
+
+HOSTILE = {
+    "open brackets": "(" * 100_000,
+    "open brackets, then a mistake": "[" * 100_000 + "* 3",
+    "open calls": "f(" * 50_000,
+    "garbage": "%$#@!^&*()_+{}|:\"<>?'" * 500,
+    "nothing but NUL": "\0" * 10_000,
+    "half a surrogate pair": "x = '\ud800' \udfff",
+    "quotes": '"' * 10_001,
+    "f-strings in f-strings": "f'{" * 10_000,
+    "margins": "".join(" " * (width % 7) + "x\n" for width in range(10_000)),
+    "bare keywords": "if " * 10_000,
+    "commas": "," * 10_000,
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_text_is_refused_quickly(name: str) -> None:
+    start = time.perf_counter()
+    problem = failure(HOSTILE[name])
+    assert len(render(problem)) < 2_000
+    assert time.perf_counter() - start < 10
+
+
+_WORDS = words(
+    """if else elif for in while def return break pass and or not is None True backward grad
+    retain graph set step var x y f 1 2.5 1e 0x ( ) [ ] { } , : ; = == += + - * ** ^ ~= +- . ... "a"
+    f"{x}" f"{ ' \\ # ² \N{MULTIPLICATION SIGN} lambda import torch class help print fails freed
+    as to seed no_grad with"""
+)
+
+_lines = st.lists(st.sampled_from([*sorted(_WORDS), "\n", "\n  ", "\n\t", "\n    "]), max_size=20).map(" ".join)
+
+
+@given(st.one_of(st.text(max_size=60), _lines))
+def test_any_text_parses_or_is_a_syntax_error(text: str) -> None:
+    try:
+        parse(Source("session", text))
+    except AgradError as problem:
+        assert problem.kind == "syntax"
+        assert render(problem)
+        for label in problem.labels:
+            assert isinstance(label.origin, Span)
+            assert 0 <= label.origin.start <= label.origin.end <= len(text)

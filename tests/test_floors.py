@@ -1,0 +1,63 @@
+"""cli -> grammar -> engine: each floor imports what lies below it, and nothing above."""
+
+import ast
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+FLOORS = {
+    "engine": {"numpy", "agrad.engine"},
+    "grammar": {"lark", "agrad.engine", "agrad.grammar"},
+    "cli": {"click", "prompt_toolkit", "agrad.engine", "agrad.grammar", "agrad.cli"},
+}
+MODULES = [path for floor in FLOORS for path in sorted((ROOT / floor).rglob("*.py"))]
+
+
+def imports(code):
+    """Every module that the code imports, wherever it does so; `from .x` counts as a module called `.`"""
+    for node in ast.walk(ast.parse(code)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield "." if node.level else node.module
+
+
+def wrong_arrows(code, floor):
+    allowed = FLOORS[floor]
+    for name in imports(code):
+        parts = name.split(".")
+        package = ".".join(parts[:2]) if parts[0] == "agrad" else parts[0]
+        if package not in allowed and parts[0] not in sys.stdlib_module_names:
+            yield name
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_a_floor_imports_only_what_lies_below(path):
+    floor = path.relative_to(ROOT).parts[0]
+    assert list(wrong_arrows(path.read_text("utf-8"), floor)) == []
+
+
+@pytest.mark.parametrize(
+    ("floor", "code"),
+    [
+        ("engine", "import agrad.grammar.parser"),
+        ("engine", "def f():\n    from agrad.cli import render"),
+        ("engine", "from lark import Lark"),
+        ("engine", "from ..grammar import parser"),
+        ("grammar", "from agrad.cli.main import main"),
+        ("grammar", "import numpy as np"),
+        ("grammar", "import click"),
+        ("cli", "import requests"),
+    ],
+)
+def test_a_wrong_arrow_is_seen(floor, code):
+    assert list(wrong_arrows(code, floor)) != []
+
+
+def test_every_package_on_disk_is_installed():
+    listed = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["setuptools"]["packages"]
+    on_disk = [path.parent.relative_to(ROOT) for path in MODULES if path.name == "__init__.py"]
+    assert sorted(listed) == sorted(".".join(("agrad", *folder.parts)) for folder in on_disk)

@@ -1,0 +1,36 @@
+"""Every transcript, in tests/transcripts and in the documents, says exactly what agrad answers.
+
+After a change that is meant: python tests/test_transcripts.py writes today's answers into tests/transcripts.
+"""
+
+from pathlib import Path
+
+import pytest
+from transcript import blocks, replayed
+
+HERE = Path(__file__).parent
+FILES = sorted((HERE / "transcripts").glob("*.txt"))
+DOCUMENTS = [HERE.parent / "README.md"]
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_transcript(file):
+    text = file.read_text(encoding="utf-8")
+    assert replayed(text) == text
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda file: file.stem)
+def test_transcripts_of_a_document(document):
+    found = blocks(document.read_text(encoding="utf-8"))
+    assert found
+    for block in found:
+        assert replayed(block) == block
+
+
+def main():
+    for file in FILES:
+        file.write_text(replayed(file.read_text(encoding="utf-8")), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
