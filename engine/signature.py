@@ -9,6 +9,8 @@ from typing import Any
 from agrad.engine.errors import AgradError
 from agrad.engine.values import describe
 
+# PyTorch's names for attributes that NumPy, and so agrad, calls otherwise.
+ALIASES = {"dim": "axis", "keepdim": "keepdims", "steps": "num", "correction": "ddof", "p": "ord"}
 REQUIRED = object()  # the default of an attribute that has none
 
 
@@ -70,9 +72,10 @@ class Signature:
             raise self._error(f"{self.name} got {count} too many: {self.usage}")
         else:
             attrs.update(zip(attrs, rest, strict=False))
-        for name, value in keywords.items():
+        for given, value in keywords.items():
+            name = ALIASES.get(given, given) if given not in attrs else given
             if name not in attrs:
-                raise self._error(f"{self.name} has no argument {name}: {self.usage}")
+                raise self._error(f"{self.name} has no argument {given}: {self.usage}")
             attrs[name] = value
         for name, value in attrs.items():
             if value is REQUIRED:

@@ -114,7 +114,7 @@ def _pow_by_base(g: Any, out: Any, x: Any, y: Any) -> Any:
     if type(y) is float:
         if y == 0.0:
             return 0.0
-        return g * (2.0 * x) if y == 2.0 else g * (y * power(x, y - 1.0))
+        return (2.0 * g) * x if y == 2.0 else (g * y) * power(x, y - 1.0)
     unreached = equal(y, 0.0) * maximum(equal(x, 0.0), not_equal(x, x))
     return where(unreached, 0.0, g * (y * power(x, y - 1.0)))
 

@@ -6,8 +6,8 @@ import math
 from typing import Any
 
 from agrad.engine.op import Function, row
-from agrad.engine.ops.arguments import small
 from agrad.engine.ops.arithmetic import flat
+from agrad.engine.ops.axes import small
 from agrad.engine.values import np
 
 FAMILY = "elementary"
@@ -48,7 +48,7 @@ exp2: Function = elementary(
     "exp2",
     math.exp2,
     "out",
-    lambda g, out, x: g * (out * LN2),
+    lambda g, out, x: (g * LN2) * out,
     doc="The power 2**x.",
     derivative="2**x*log(2)",
     example="exp2(3) == 8",
@@ -97,7 +97,7 @@ log2: Function = elementary(
     "log2",
     math.log2,
     "x",
-    lambda g, out, x: g * (inverse_of_positive(x) / LN2),
+    lambda g, out, x: (g / LN2) * inverse_of_positive(x),
     samples=((0.5,), ([0.3, 2.0],)),
     doc="The logarithm to base 2; -inf at 0, nan below.",
     derivative="1/(x*log(2)); nan below 0",
@@ -108,7 +108,7 @@ log10: Function = elementary(
     "log10",
     math.log10,
     "x",
-    lambda g, out, x: g * (inverse_of_positive(x) / LN10),
+    lambda g, out, x: (g / LN10) * inverse_of_positive(x),
     samples=((0.5,), ([0.3, 2.0],)),
     doc="The logarithm to base 10; -inf at 0, nan below.",
     derivative="1/(x*log(10)); nan below 0",
@@ -132,7 +132,7 @@ sqrt: Function = elementary(
     "sqrt",
     math.sqrt,
     "out",
-    lambda g, out, x: g * (0.5 / out),
+    lambda g, out, x: (0.5 * g) / out,
     samples=((0.5,), ([0.3, 2.0],)),
     doc="The square root; nan below 0.",
     derivative="1/(2*sqrt(x)); inf at 0",
@@ -153,7 +153,7 @@ rsqrt: Function = elementary(
     "rsqrt",
     lambda x: 1.0 / math.sqrt(x),
     "x out",
-    lambda g, out, x: -0.5 * g * (out / x),
+    lambda g, out, x: (-0.5 * g) * (out / x),
     array=lambda x: 1.0 / np.sqrt(x),
     samples=((0.5,), ([0.3, 2.0],)),
     doc="One over the square root; inf at 0, nan below.",
@@ -165,7 +165,7 @@ square: Function = elementary(
     "square",
     lambda x: x * x,
     "x",
-    lambda g, out, x: g * (2.0 * x),
+    lambda g, out, x: (2.0 * g) * x,
     doc="The square x*x.",
     derivative="2*x",
     example="square(-3) == 9",

@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 
 from agrad.engine.errors import AgradError
 from agrad.engine.op import Function, row
-from agrad.engine.ops.arguments import axis_of
+from agrad.engine.ops.axes import axis_of
 from agrad.engine.ops.comparison import mask_type
 from agrad.engine.ops.shaping import collapse, reshape
 from agrad.engine.values import Shape, describe, format_shape, np, shape_of, whole
@@ -22,6 +22,8 @@ def positions(shape: Shape, index: Any) -> tuple[Any, ...]:
     Raises AgradError of kind `shape` for what is out of range, with the valid range, and of kind `type` for what is
     no index.
     """
+    if type(index) is int and shape and -shape[0] <= index < shape[0]:  # what most loops ask for
+        return (index,)
     parts = index if isinstance(index, tuple) else (index,)
     parts = tuple(part if type(part) is int else _tidy(part) for part in parts)
     taken = sum(_width(part) for part in parts)
@@ -144,7 +146,7 @@ getitem: Function = row(
     "x; index",
     title="Index",
     family="internal",
-    array=lambda x, index, shape: np.asarray(x)[index],
+    array=lambda x, index, shape: np.asanyarray(x)[index],
     rules={"x": ("", lambda g, out, x, index, shape: scatter(g, index, shape))},
     prepare=_prepared,
     scatter=_add_into,

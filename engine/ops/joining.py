@@ -7,8 +7,8 @@ from typing import Any
 
 from agrad.engine.errors import AgradError
 from agrad.engine.op import Function, composed, row
-from agrad.engine.ops.arguments import axis_of, small, wholes_of
 from agrad.engine.ops.arithmetic import mul
+from agrad.engine.ops.axes import axis_of, small, wholes_of
 from agrad.engine.ops.comparison import where
 from agrad.engine.ops.indexing import getitem, scatter
 from agrad.engine.ops.shaping import FAMILY, expand, permute, reshape, shape_of_any

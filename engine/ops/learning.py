@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from agrad.engine.op import Function, row
-from agrad.engine.ops.arguments import axes_of, axis_of, numbers
+from agrad.engine.ops.axes import axes_of, axis_of, numbers
 from agrad.engine.ops.comparison import greater, less, where
 from agrad.engine.ops.elementary import LN2, elementary, exp
 from agrad.engine.ops.reduction import FAMILY as REDUCTIONS

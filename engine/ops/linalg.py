@@ -184,6 +184,13 @@ def _solvable(x: Any, y: Any) -> dict[str, Any]:
     return {"shapes": (a, b)}
 
 
+def _solved(x: Any, y: Any, shapes: tuple[Shape, Shape]) -> Any:
+    """One dimension is a vector, more are matrices, as since numpy 2."""
+    columns = y[:, None] if y.ndim == 1 else y
+    result = np.linalg.solve(x, columns.reshape((1,) * (x.ndim - columns.ndim) + columns.shape))
+    return result[..., 0] if y.ndim == 1 else result
+
+
 def _by_matrix(g: Any, out: Any, x: Any, y: Any, shapes: tuple[Shape, Shape]) -> Any:
     a, b = shapes
     u = _solve_back(g, x, b)
@@ -207,7 +214,7 @@ solve: Function = row(
     "solve",
     "x, y",
     family=FAMILY,
-    array=lambda x, y, shapes: np.linalg.solve(x, y),
+    array=_solved,
     rules={"x": ("out x", _by_matrix), "y": ("x", _by_right_side)},
     prepare=_solvable,
     reach="mixed",

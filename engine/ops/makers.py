@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from agrad.engine.errors import AgradError
-from agrad.engine.op import composed
-from agrad.engine.ops.arguments import number_of, sizes_of, small, truth_of
+from agrad.engine.op import Function, composed
+from agrad.engine.ops.axes import number_of, sizes_of, small, truth_of
 from agrad.engine.ops.shaping import expand, shape_of_any
 from agrad.engine.state import STATE
 from agrad.engine.tensor import Tensor, tensor
@@ -14,6 +15,21 @@ from agrad.engine.values import Shape, describe, np, whole
 
 FAMILY = "makers"
 NONE = "none: the result is a leaf"
+
+
+def maker(name: str, signature: str, *, doc: str, example: str) -> Callable[[Function], Function]:
+    """Decorator: an entry whose result is a new leaf; it takes `requires_grad`, and a `dtype` that says nothing."""
+    text = f"{signature}{', ' if ';' in signature else '; '}requires_grad=False, dtype=None"
+
+    def register(function: Function) -> Function:
+        @composed(name, text, family=FAMILY, doc=doc, derivative=NONE, example=example)
+        def make(*operands: Any, requires_grad: Any, dtype: Any, **attrs: Any) -> Tensor:
+            made: Tensor = function(*operands, **attrs)
+            return made.requires_grad_() if truth_of(name, "requires_grad", requires_grad) else made
+
+        return make
+
+    return register
 
 
 def _sizes(name: str, shape: Any) -> Shape:
@@ -54,12 +70,10 @@ def variable(value: Any, requires_grad: Any) -> Tensor:
     return tensor(value, truth_of("Variable", "requires_grad", requires_grad))
 
 
-@composed(
+@maker(
     "zeros",
     "; *shape=()",
-    family=FAMILY,
     doc="An array of zeros.",
-    derivative=NONE,
     example="zeros(2) == [0, 0]",
 )
 def zeros(shape: Any) -> Tensor:
@@ -67,18 +81,21 @@ def zeros(shape: Any) -> Tensor:
     return _filled("zeros", shape, 0.0)
 
 
-@composed("ones", "; *shape=()", family=FAMILY, doc="An array of ones.", derivative=NONE, example="ones(2) == [1, 1]")
+@maker(
+    "ones",
+    "; *shape=()",
+    doc="An array of ones.",
+    example="ones(2) == [1, 1]",
+)
 def ones(shape: Any) -> Tensor:
     """See the entry."""
     return _filled("ones", shape, 1.0)
 
 
-@composed(
+@maker(
     "full",
     "; shape, value",
-    family=FAMILY,
     doc="An array of a shape, with one value everywhere.",
-    derivative=NONE,
     example="full((2,), 7) == [7, 7]",
 )
 def full(shape: Any, value: Any) -> Tensor:
@@ -89,12 +106,10 @@ def full(shape: Any, value: Any) -> Tensor:
     return _filled("full", shape, number_of("full", "the value", value))
 
 
-@composed(
+@maker(
     "zeros_like",
     "x",
-    family=FAMILY,
     doc="Zeros in the shape of x.",
-    derivative=NONE,
     example="zeros_like([1, 2]) == [0, 0]",
 )
 def zeros_like(x: Any) -> Tensor:
@@ -102,12 +117,10 @@ def zeros_like(x: Any) -> Tensor:
     return _filled("zeros_like", shape_of_any(x), 0.0)
 
 
-@composed(
+@maker(
     "ones_like",
     "x",
-    family=FAMILY,
     doc="Ones in the shape of x.",
-    derivative=NONE,
     example="ones_like([1, 2]) == [1, 1]",
 )
 def ones_like(x: Any) -> Tensor:
@@ -115,12 +128,10 @@ def ones_like(x: Any) -> Tensor:
     return _filled("ones_like", shape_of_any(x), 1.0)
 
 
-@composed(
+@maker(
     "eye",
     "; n, m=None",
-    family=FAMILY,
     doc="The unit matrix of n rows (and m columns).",
-    derivative=NONE,
     example="eye(2) == [[1, 0], [0, 1]]",
 )
 def eye(n: Any, m: Any) -> Tensor:
@@ -129,12 +140,10 @@ def eye(n: Any, m: Any) -> Tensor:
     return tensor(np.eye(rows, columns))
 
 
-@composed(
+@maker(
     "arange",
     "; start, stop=None, step=1",
-    family=FAMILY,
     doc="The numbers from start (0 if only one is given) up to stop, without it, in steps.",
-    derivative=NONE,
     example="arange(3) == [0, 1, 2]",
 )
 def arange(start: Any, stop: Any, step: Any) -> Tensor:
@@ -147,12 +156,10 @@ def arange(start: Any, stop: Any, step: Any) -> Tensor:
     return tensor(np.arange(*ends))
 
 
-@composed(
+@maker(
     "linspace",
     "; start, stop, num=50",
-    family=FAMILY,
     doc="So many numbers at equal distances, from start to stop, both included.",
-    derivative=NONE,
     example="linspace(0, 1, 3) == [0, 0.5, 1]",
 )
 def linspace(start: Any, stop: Any, num: Any) -> Tensor:
@@ -197,12 +204,10 @@ class _Source:
 _SOURCE = _Source()
 
 
-@composed(
+@maker(
     "rand",
     "; *shape=()",
-    family=FAMILY,
     doc="Random numbers, evenly spread from 0 to 1.",
-    derivative=NONE,
     example="rand(3) < 1",
 )
 def rand(shape: Any) -> Tensor:
@@ -210,12 +215,10 @@ def rand(shape: Any) -> Tensor:
     return _SOURCE.draw("rand", shape, "random")
 
 
-@composed(
+@maker(
     "randn",
     "; *shape=()",
-    family=FAMILY,
     doc="Random numbers of the standard normal distribution.",
-    derivative=NONE,
     example="all(isfinite(randn(3)))",
 )
 def randn(shape: Any) -> Tensor:

@@ -7,8 +7,8 @@ from typing import Any
 
 from agrad.engine.errors import AgradError
 from agrad.engine.op import Function, composed, row
-from agrad.engine.ops.arguments import axes_of, number_of, truth_of
 from agrad.engine.ops.arithmetic import power
+from agrad.engine.ops.axes import axes_of, number_of, truth_of
 from agrad.engine.ops.comparison import equal, not_equal, where
 from agrad.engine.ops.decomposition import svd_values
 from agrad.engine.ops.elementary import absolute, ratio, sign

@@ -6,7 +6,7 @@ from typing import Any
 
 from agrad.engine.errors import AgradError
 from agrad.engine.op import Function, composed, row
-from agrad.engine.ops.arguments import axis_of, kept, truth_of
+from agrad.engine.ops.axes import axis_of, kept, truth_of
 from agrad.engine.ops.comparison import FAMILY, equal, where
 from agrad.engine.ops.indexing import take_along
 from agrad.engine.ops.reduction import FAMILY as REDUCTIONS
@@ -33,7 +33,7 @@ def _place_of(name: str, size: str) -> Function:
         "x; axis=None, keepdims=False",
         family=FAMILY,
         scalar=lambda x, axis, keepdims: 0.0,
-        array=lambda x, axis, keepdims: getattr(np, name)(x, axis=axis, keepdims=keepdims),
+        array=lambda x, axis, keepdims: getattr(np, name)(np.asarray(x), axis=axis, keepdims=keepdims),
         prepare=_one_axis(name),
         samples=(([1.0, 3.0, 2.0],), ([[1.0, 2.0], [4.0, 3.0]], {"axis": 1})),
         doc=f"The place of the {size} entry, the first of them; of all entries in order, or along an axis.",
@@ -50,11 +50,16 @@ def _sorting(x: Any, axis: Any, descending: Any) -> dict[str, Any]:
     return {"axis": axis_of("argsort", shape_of(x), axis), "descending": truth_of("sort", "descending", descending)}
 
 
+def _order(x: Any, axis: int, descending: bool) -> Any:
+    """Places, which are no mask even where x is one."""
+    return np.argsort(-np.asarray(x) if descending else np.asarray(x), axis=axis, kind="stable")
+
+
 argsort: Function = row(
     "argsort",
     "x; axis=-1, descending=False",
     family=FAMILY,
-    array=lambda x, axis, descending: np.argsort(-x if descending else x, axis=axis, kind="stable"),
+    array=lambda x, axis, descending: _order(x, axis, descending),
     prepare=_sorting,
     samples=(([1.0, 3.0, 2.0],), ([[1.0, 2.0], [4.0, 3.0]], {"axis": 0, "descending": True})),
     doc="The places of the entries in ascending order; equal entries stay in their order.",
@@ -86,8 +91,7 @@ def _topmost(x: Any, k: Any, axis: Any, largest: Any) -> dict[str, Any]:
 
 
 def _places(x: Any, k: int, axis: int, largest: bool) -> Any:
-    order = np.argsort(-x if largest else x, axis=axis, kind="stable")
-    return np.take(order, range(k), axis=axis)
+    return np.take(_order(x, axis, largest), range(k), axis=axis)
 
 
 topk_places: Function = row(

@@ -10,7 +10,7 @@ import math
 from typing import Any
 
 from agrad.engine.op import Function, composed, row
-from agrad.engine.ops.arguments import axis_of
+from agrad.engine.ops.axes import axis_of
 from agrad.engine.ops.indexing import getitem
 from agrad.engine.ops.joining import at, concat
 from agrad.engine.ops.reduction import FAMILY, itself, reducing, widened

@@ -7,7 +7,7 @@ from typing import Any
 
 from agrad.engine.errors import AgradError
 from agrad.engine.op import Function, composed, row
-from agrad.engine.ops.arguments import axes_of, kept, number_of, truth_of
+from agrad.engine.ops.axes import axes_of, kept, number_of, truth_of
 from agrad.engine.ops.comparison import as_mask, equal, maximum, minimum, not_equal, where
 from agrad.engine.ops.shaping import reshape
 from agrad.engine.values import Shape, format_shape, np, shape_of, size_of
@@ -258,7 +258,7 @@ def _undefined(x: Any, axis: Shape, keepdims: bool) -> Any:
 
 
 def _var_rule(g: Any, out: Any, x: Any, axis: Shape, keepdims: bool, wide: Shape, ddof: float, n: float) -> Any:
-    return widened(g, wide) * (centre(x, axis) * (2.0 / n if n > 0.0 else math.nan))
+    return widened(g, wide) * (2.0 / n if n > 0.0 else math.nan) * centre(x, axis)
 
 
 def _std_rule(g: Any, out: Any, x: Any, axis: Shape, keepdims: bool, wide: Shape, ddof: float, n: float) -> Any:

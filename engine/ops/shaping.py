@@ -8,7 +8,7 @@ from typing import Any
 from agrad.engine.dispatch import operand
 from agrad.engine.errors import AgradError
 from agrad.engine.op import Function, composed, row
-from agrad.engine.ops.arguments import axes_of, axis_of, sizes_of, small, wholes_of
+from agrad.engine.ops.axes import axes_of, axis_of, sizes_of, small, wholes_of
 from agrad.engine.values import Shape, format_shape, np, shape_of, size_of, spread, sum_to
 
 FAMILY = "shapes"

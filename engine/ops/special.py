@@ -72,7 +72,7 @@ erf: Function = elementary(
     "erf",
     math.erf,
     "x",
-    lambda g, out, x: g * (_TWO_BY_ROOT_PI * exp(-x * x)),
+    lambda g, out, x: (_TWO_BY_ROOT_PI * g) * exp(-x * x),
     array=from_math("erf", math.erf, math.erf),
     family=FAMILY,
     doc="The error function.",
@@ -84,7 +84,7 @@ erfc: Function = elementary(
     "erfc",
     math.erfc,
     "x",
-    lambda g, out, x: -g * (_TWO_BY_ROOT_PI * exp(-x * x)),
+    lambda g, out, x: (-_TWO_BY_ROOT_PI * g) * exp(-x * x),
     array=from_math("erfc", math.erfc, math.erfc),
     family=FAMILY,
     doc="1 - erf(x), exact also where that is small.",
@@ -134,12 +134,17 @@ def _gamma_pole(x: float) -> float:
     return math.inf if x > 0.0 else math.copysign(math.inf, x) if x == 0.0 else math.nan
 
 
+def _gamma_array(x: Any) -> Any:
+    value = from_math("gamma", math.gamma, _gamma_pole)(x)
+    return np.where((x < 0.0) & (x == np.floor(x)), np.nan, value)  # releases of SciPy differ
+
+
 gamma: Function = elementary(
     "gamma",
     math.gamma,
     "x out",
     lambda g, out, x: g * (out * digamma(x)),
-    array=from_math("gamma", math.gamma, _gamma_pole),
+    array=_gamma_array,
     family=FAMILY,
     samples=((2.5,), ([0.7, 3.2, -1.5],)),
     doc="The gamma function: (n - 1)! for a whole n.",

@@ -158,6 +158,10 @@ def test_a_mask_is_an_index_and_places_are_another():
     np.testing.assert_array_equal(value(x[(x > 4) * (x < 6)]), [5])
     np.testing.assert_array_equal(value(x[ag.isfinite(x)]), [5, 7])
     np.testing.assert_array_equal(value(x[ag.tensor([1.0, 0.0])]), [7, 5])
+    np.testing.assert_array_equal(value(x[ag.tensor([[1.0, 9.0]])[0] > 2]), [7])
+    np.testing.assert_array_equal(value(x[(x > 6)[[0, 1]]]), [7])
+    np.testing.assert_array_equal(value(x[ag.argsort(x < 6)]), [7, 5])
+    np.testing.assert_array_equal(value(x[ag.topk(x < 6, 2)[1]]), [5, 7])
     assert type((x > 4).value * 1.0) is np.ndarray
 
 

@@ -1,4 +1,7 @@
-"""Attributes as users write them, checked once and for all operations: wrong ones are named with what is right."""
+"""Axes, sizes and other attributes as users write them, checked once and for all operations.
+
+Wrong ones are named, with what would be right.
+"""
 
 from __future__ import annotations
 
