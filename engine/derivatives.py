@@ -14,14 +14,16 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from agrad.engine.backward import grad as gradients
-from agrad.engine.backward import paths, reachable, result_of, walk
+from agrad.engine.backward import paths, result_of
 from agrad.engine.dispatch import operand
 from agrad.engine.errors import AgradError
-from agrad.engine.graph import Node
+from agrad.engine.forward import push
+from agrad.engine.graph import Node, reachable
 from agrad.engine.op import OPS, Function, composed
 from agrad.engine.refusals import no_grad_error
 from agrad.engine.tensor import Tensor, tensor
 from agrad.engine.values import describe, format_shape, np, whole
+from agrad.engine.walk import walk
 
 # As values
 
@@ -67,10 +69,9 @@ def vjp(y: Any, x: Any, u: Any, create_graph: bool = False) -> Any:
 
 
 def jvp(y: Any, x: Any, v: Any, create_graph: bool = False) -> Any:
-    """The derivative of y in the direction v of x: the Jacobian times v. Of a function, at the point x.
+    """The derivative of y in the direction v of x: the Jacobian times v, in one walk forward.
 
-    The gradient of u*y is linear in u; its own derivative by u, against v, is the product: two walks, whatever the
-    sizes.
+    Of a function, at the point x. Raises AgradError of kind `shape` where v has another shape than x.
     """
     if isinstance(y, Tensor):
         xs, single = _inputs(y, x)
@@ -186,21 +187,20 @@ def _directions(v: Any, single: bool) -> list[Any]:
 
 
 def _pushed(y: Any, xs: Sequence[Tensor], directions: Sequence[Any], own: Sequence[Tensor]) -> Any:
-    """The Jacobian times a direction for each x, by transposing twice; without a graph if only `own` is behind it."""
+    """The Jacobian times a direction for each x, in one walk forward; without a graph if only `own` is behind it."""
     if len(directions) != len(xs):
         raise AgradError("arity", f"{len(directions)} directions for {len(xs)} values")
     if not isinstance(y, Tensor):
         return _zeros(np.shape(y))
-    dummy = tensor(np.ones(y.shape) if y.shape else 1.0, requires_grad=True)
-    total: Any = None
-    for x, pulled, direction in zip(xs, _or_zero(y, xs, dummy), directions, strict=True):
+    given: dict[Node, Any] = {}
+    for x, direction in zip(xs, directions, strict=True):
         v = _seed(direction)
         if np.shape(v) != x.shape:
-            have, want = format_shape(np.shape(v)), format_shape(x.shape)
-            raise AgradError("shape", f"the direction has shape {have}, not {want}")
-        part = _or_zero(pulled, [dummy], v)[0]
-        total = part if total is None else total + part
-    return _released(total, [*own, dummy])
+            raise AgradError(
+                "shape", f"the direction has shape {format_shape(np.shape(v))}, not {format_shape(x.shape)}"
+            )
+        given[x.node] = v
+    return _released(result_of(push(y, given, True), y.shape, y, True), [*own])
 
 
 def _hessian_products(y: Any, xs: Sequence[Tensor], directions: Sequence[Any], create_graph: bool) -> list[Tensor]:

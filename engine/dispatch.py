@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 Function: TypeAlias = Callable[..., Any]
 
+MISSING = object()  # stands for an argument that was not given
+
 
 def caller(op: Op) -> Function:
     """What is called for a row."""
@@ -82,7 +84,9 @@ def _unary(op: Op) -> Function:
     reads_x, reads_out = op.keeps[0]
     general = _general(op)
 
-    def call(x: Any) -> Any:
+    def call(x: Any = MISSING, *rest: Any) -> Any:
+        if rest:
+            return general(x, *rest)
         kind = type(x)
         if kind is float:
             try:
@@ -90,7 +94,7 @@ def _unary(op: Op) -> Function:
             except IEEE:
                 return ieee(op, (x,))
         if kind is not Tensor:
-            return general(x)
+            return general() if x is MISSING else general(x)
         source = x.node
         a = source.value
         if a is None:
@@ -121,7 +125,9 @@ def _binary(op: Op) -> Function:
     first, second = (rule is not None for rule in op.rules)
     general = _general(op)
 
-    def call(x: Any, y: Any) -> Any:
+    def call(x: Any = MISSING, y: Any = MISSING, *rest: Any) -> Any:
+        if rest or y is MISSING:
+            return general(*(given for given in (x, y) if given is not MISSING), *rest)
         nx: Any
         ny: Any
         if type(x) is Tensor:

@@ -153,6 +153,27 @@ def _by_seq(node: Node) -> int:
     return node.seq
 
 
+def reachable(root: Node) -> set[Node]:
+    """All nodes behind the root, also behind those that a gradient with a vanishing derivative came from."""
+    found: set[Node] = set()
+    roots = [root]
+    while roots:
+        order = collect(roots)
+        found.update(order)
+        tied = [node.attrs["on"] for node in order if node.op and node.op.name == "depends" and node.attrs]
+        roots = [node for node in tied if node not in found]
+    return found
+
+
+def leading_to(order: list[Node], targets: Iterable[Node]) -> list[Node]:
+    """Those nodes of a graph, youngest first, from which a path leads to a target."""
+    leading = set(targets)
+    for node in reversed(order):
+        if any(type(operand) is Node and operand in leading for operand in node.inputs):
+            leading.add(node)
+    return [node for node in order if node in leading]
+
+
 def free(nodes: Iterable[Node], by: object) -> None:
     """Let go of what the nodes saved. Leaves stay; links stay, so that a freed graph can still be looked at."""
     journal = STATE.journal

@@ -23,16 +23,15 @@ def freed_error(node: Node, root: Node) -> AgradError:
         labels.append(Label(by, f"… {how}"))  # type: ignore[arg-type]
     fix = "keep the graph with retain_graph=True at that backward, or compute the value again"
     message = f"{root.spell()} cannot be walked backward: part of its graph is gone"
-    return AgradError("freed", message, labels=labels, fixes=[fix], node=node, by=by)
+    return AgradError("freed", message, labels=labels, fixes=[fix], node=node, root=root, by=by)
 
 
 def stale_error(node: Node, operand: Node, root: Node) -> AgradError:
     """A walk over values that were computed before their operand was written."""
     changed = f"{operand.spell()} was changed after {node.spell()} was computed from it"
-    places = list(dict.fromkeys(place.origin.where for place in (node, root) if place.origin is not None))
-    again = f"evaluate {', then '.join(places)} again" if places else f"compute {root.spell()} again"
+    again = f"compute {root.spell()} again"
     labels = [Label(node.origin)] if node.origin is not None else []
-    return AgradError("stale", f"{root.spell()} is stale: {changed}", labels=labels, fixes=[again])
+    return AgradError("stale", f"{root.spell()} is stale: {changed}", labels=labels, fixes=[again], root=root)
 
 
 def no_grad_error(root: Tensor) -> AgradError:

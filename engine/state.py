@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import count
 
-from agrad.engine.errors import Origin
+from agrad.engine.errors import Note, Origin
 
 next_stamp = count(1).__next__
 
@@ -13,13 +13,14 @@ next_stamp = count(1).__next__
 class State:
     """The switches; there is one, `STATE`."""
 
-    __slots__ = ("journal", "origin", "recording", "statement")
+    __slots__ = ("journal", "listener", "origin", "recording", "statement")
 
     def __init__(self) -> None:
         self.recording = True
         self.origin: Origin | None = None  # of the expression that is being evaluated
         self.statement: Origin | None = None  # of the statement it belongs to
         self.journal: Journal | None = None
+        self.listener: Callable[[Note], None] | None = None  # who hears what is worth saying about a result
 
 
 class Journal:

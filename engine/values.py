@@ -6,6 +6,7 @@ has to tell the two kinds of value apart, or bring a gradient back to the shape 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -127,6 +128,15 @@ def describe(value: object) -> str:
 def shape_of(value: Value) -> Shape:
     """() for a scalar."""
     return () if isinstance(value, float) else value.shape
+
+
+def is_finite(value: Any) -> bool:
+    """Whether a value has no inf and no nan; what is not there has none."""
+    if value is None:
+        return True
+    if isinstance(value, float):
+        return math.isfinite(value)
+    return bool(np.isfinite(getattr(value, "value", value)).all())
 
 
 def size_of(shape: Shape) -> int:
