@@ -29,6 +29,14 @@ from agrad.engine.values import (
 )
 
 
+class NoIndex(AgradError, TypeError):
+    """What requires grad is no index.
+
+    For `array ** x` NumPy, before 2.3, asks for an index first, and would give an array without the graph. A TypeError
+    makes it ask for the operation.
+    """
+
+
 class Tensor:
     """A value that may have a graph behind it.
 
@@ -37,13 +45,12 @@ class Tensor:
     """
 
     __slots__ = ("array", "node", "__weakref__")
-    __array_ufunc__ = None  # numpy leaves `ndarray * Tensor` to us
 
     def __init__(self, node: Node, array: Value | None = None) -> None:
         self.node = node
         self.array = array
 
-    if TYPE_CHECKING:  # installed from the table of operations and from the walk
+    if TYPE_CHECKING:  # installed from the table of operations, from the walk and from numpy_protocol
 
         def __getattr__(self, name: str) -> Any: ...
         def __add__(self, other: object) -> Tensor: ...
@@ -230,6 +237,10 @@ class Tensor:
         return int(self.item())
 
     def __index__(self) -> int:
+        if self.requires_grad:
+            raise NoIndex(
+                "type", f"{self.node.spell()} requires grad: as an index it has no derivative", fixes=["int(x)"]
+            )
         return whole(self.item(), "an index")
 
     def __bool__(self) -> bool:
