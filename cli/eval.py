@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 import click
 
 from agrad.cli.command import Command, precision_option, read_text
-from agrad.cli.render import answer, answer_json, note
-from agrad.engine.backward import backward
+from agrad.cli.render import Printer, answer, answer_json, note
 from agrad.engine.errors import AgradError
 from agrad.engine.tensor import Tensor, tensor
-from agrad.engine.values import Value, format_shape, quiet, spread
+from agrad.engine.values import Value, format_shape, spread
 from agrad.grammar.parser import RESERVED
+from agrad.grammar.results import Result
 from agrad.grammar.session import Session
 
 _BINDING = re.compile(r"\s*([^\W\d]\w*)\s*=(?!=)(.*)", re.DOTALL)
@@ -53,7 +54,7 @@ def command(words: tuple[str, ...], wrt: str, as_json: bool, bare: bool, precisi
     try:
         leaves = _bind(session, given, names)
         value = session.evaluate(text)
-        gradient = _gradient(value, leaves)
+        gradient = _gradient(session, value, leaves, (lambda result: None) if bare else Printer(session.settings))
     except AgradError as problem:
         _advise(problem, expression, given, wrt)
         raise
@@ -109,14 +110,15 @@ def _leaf(value: object, name: str) -> Tensor:
     return leaf
 
 
-def _gradient(value: object, leaves: dict[str, Tensor]) -> dict[str, Value]:
+def _gradient(
+    session: Session, value: object, leaves: dict[str, Tensor], emit: Callable[[Result], None]
+) -> dict[str, Value]:
     """The derivative by each leaf: 0 where the value does not depend on it."""
     if leaves and isinstance(value, Tensor) and value.requires_grad:
         if value.size != 1:
             shape = format_shape(value.shape)
             raise AgradError("grad", f"only one number has a gradient; this is an array of shape {shape}", array=True)
-        with quiet():
-            backward(value)
+        session.backward(value, emit)
     return {
         name: leaf.grad.value if leaf.grad is not None else spread(0.0, leaf.shape) for name, leaf in leaves.items()
     }

@@ -11,8 +11,10 @@ and return plain numbers and arrays as well as Tensors.
 
 from __future__ import annotations
 
+from agrad.engine import numpy_protocol
 from agrad.engine import ops as _ops  # noqa: F401 - fills the table
 from agrad.engine.backward import backward
+from agrad.engine.check import check
 from agrad.engine.derivatives import grad, hessian, hvp, jacobian, jvp, vjp
 from agrad.engine.errors import AgradError
 from agrad.engine.op import FUNCTIONS, Function
@@ -22,6 +24,7 @@ __all__ = [
     "AgradError",
     "Tensor",
     "backward",
+    "check",
     "grad",
     "hessian",
     "hvp",
@@ -33,6 +36,7 @@ __all__ = [
 ]
 
 setattr(Tensor, "backward", backward)  # noqa: B010 - the handle lies below the walk
+numpy_protocol.install()
 
 
 def __getattr__(name: str) -> Function:

@@ -12,6 +12,7 @@ from agrad.engine.op import FUNCTIONS
 from agrad.engine.tensor import Tensor
 from agrad.engine.values import describe
 from agrad.grammar.functions import as_tensor
+from agrad.grammar.pytorch import RENAMED
 
 ATTRIBUTES: dict[str, Callable[[Tensor], Any]] = {
     "grad": lambda x: x.grad,
@@ -48,7 +49,26 @@ def _write(name: str) -> Callable[..., Any]:
     return call
 
 
+def _same(x: Tensor, *_: Any, **__: Any) -> Tensor:
+    """A method that changes the type or the device, of which there is one each."""
+    return x
+
+
+def _extreme(name: str) -> Callable[..., Any]:
+    """x.max(0): along an axis, as in NumPy; max(a, b) of two values is the larger."""
+
+    def call(x: Tensor, axis: Any = None, keepdims: Any = False, **keywords: Any) -> Any:
+        if isinstance(axis, Tensor) and axis.shape:
+            return FUNCTIONS[f"{name}imum"].call(x, axis)
+        return FUNCTIONS[name].call(x, axis=axis, keepdims=keepdims, **keywords)
+
+    return call
+
+
 METHODS: dict[str, Callable[..., Any]] = {
+    "max": _extreme("max"),
+    "min": _extreme("min"),
+    **dict.fromkeys(("float", "double", "to", "cpu", "cuda", "contiguous"), _same),
     "item": Tensor.item,
     "tolist": lambda x: x.detach(),
     "numpy": lambda x: x.detach(),
@@ -96,8 +116,8 @@ def method(value: Any, name: str) -> Callable[..., Any]:
     if name in METHODS:
         own = METHODS[name]
         return lambda x, *args, **keywords: own(as_tensor(x, f".{name}()"), *args, **keywords)
-    if name in FUNCTIONS:
-        return FUNCTIONS[name].call
+    if name in FUNCTIONS or name in RENAMED:
+        return FUNCTIONS[RENAMED.get(name, name)].call
     if name in ATTRIBUTES:
         raise AgradError("type", f"{name} is no function: leave out the brackets", fixes=[f".{name}"])
     raise _unknown(value, name, {**ATTRIBUTES, **METHODS, **FUNCTIONS})

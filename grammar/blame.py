@@ -37,13 +37,13 @@ _OPERATORS = words("SUM PRODUCT POWER COMPARISON _NEAR _TOLERANCE AND OR NOT IS 
 # After these a value must follow.
 _WANTS_VALUE = _OPERATORS | _OPENERS | {"_COMMA", "_IN", "SEED"}
 _STATEMENT_WORDS = words("ELIF WHILE WITH PRINT RETURN ASSERT DEL DEF BACKWARD ZERO_GRAD VARS QUIT HELP")
-_NAME_PLACES = words("VAR SET DEF FOR DEL GRAD RETAIN GRAPH STEP AS")
+_NAME_PLACES = words("VAR SET DEF FOR DEL GRAD RETAIN GRAPH STEP WRT AS")
 _BLOCKS = words("IF ELIF ELSE WHILE FOR WITH NO_GRAD FAILS DEF")
 _CONDITIONS = words("IF ELIF WHILE ASSERT")
 # Signs of other languages, as the two signs that they are read as.
 _MISSPELT = {"=<": "<=", "=>": ">=", "<>": "!=", "++": "+= 1", "--": "-= 1", "=!": "!=", "||": "or"}
 # Commands that people will try, beside those whose words are kept.
-_COMING = frozenset({"forward", "check", "time", "info"})
+_COMING = frozenset({"forward", "time", "info"})
 _NOTHING = Token("", "", 0, end_pos=0)
 
 

@@ -300,6 +300,11 @@ class Builder:
             raise wrong("step without names", Span(self.source, parts[-1].span.start, parts[-1].span.start))
         return self.command(parts, names, [("method", self.plain_word(method)), *keywords])
 
+    def check(self, parts: Parts) -> s.Command:
+        """The expression, and behind it the names to differentiate by."""
+        operands = [part for part in parts if not isinstance(part, Token)]
+        return self.command(parts, operands, [])
+
     def bare_command(self, parts: Parts) -> s.Command:
         return self.command(parts, [], [])
 

@@ -237,6 +237,20 @@ def _step(session: Session, call: Call) -> None:
     STEPS[method](leaves, **rates)
 
 
+@command(
+    "check",
+    "check f(x) [wrt x y]",
+    "Compares exact derivatives with differences, entry by entry; that they disagree is an error.",
+    "var x = 3; check x**2*sin(x)",
+)
+def _check(session: Session, call: Call) -> None:
+    from agrad.grammar.checking import check, leaf_to_check  # here, since few sessions check anything
+
+    expression, *operands = call.node.operands
+    leaves = [leaf_to_check(value, operand) for value, operand in zip(call.values, operands, strict=True)]
+    check(session, expression, leaves)
+
+
 @command("vars", "vars", "Lists the names there are, with shape and what they are.", "var a = 3; k = 2; vars")
 def _vars(session: Session, call: Call) -> None:
     rows = [(name, *_describe(value, session)) for name, value in session.names.items()]

@@ -11,13 +11,13 @@ from typing import Any, TypeAlias, get_args
 
 from agrad.engine.errors import AgradError, Kind
 from agrad.engine.errors import Label as Remark
-from agrad.engine.op import OPS
+from agrad.engine.op import FUNCTIONS, OPS
 from agrad.engine.values import shape_of
 from agrad.grammar import syntax
 from agrad.grammar.code import Code, Definition, Do, Instruction, Label
 from agrad.grammar.diagnostics import Span, suggest
+from agrad.grammar.pytorch import PREFIXES
 
-MODULES = frozenset({"torch", "np", "numpy", "math", "F"})
 MAX_BLOCKS = 50
 KINDS: tuple[str, ...] = get_args(Kind)
 
@@ -31,6 +31,9 @@ BINARY = {
     "**": "pow",
     "@": "matmul",
 }
+# Commands whose first operand is not computed before they run: the name that is set need not have a value, what is
+# checked is computed many times.
+UNEVALUATED = frozenset({"set", "check"})
 COMPARE = {
     "==": "equal",
     "!=": "not_equal",
@@ -108,7 +111,8 @@ class _Compiler:
         self.depth -= 1
 
     def _evaluate(self, node: syntax.Evaluate) -> None:
-        self.emit([node.value, (Do.SHOW, node, node.span)])
+        last = (Do.POP, None, node.span) if self.in_function else (Do.SHOW, node, node.span)
+        self.emit([node.value, last])
 
     def _assign(self, node: syntax.Assign) -> None:
         start = len(self.instructions)
@@ -128,6 +132,7 @@ class _Compiler:
                 self.instructions.append((Do.UNPACK, len(target.items), target.span))
                 pending.extend(target.items[::-1])
             elif isinstance(target, syntax.Index):
+                refuse_lost_write(target.value, target.span.text + " = …")
                 self.emit([target.value, target.index, (Do.SET_INDEX, None, target.span)])
             else:
                 self.emit([target.value, (Do.SET_ATTRIBUTE, target.name, target.span)])
@@ -136,6 +141,7 @@ class _Compiler:
         target = node.target
         change = (Do.AUGMENT, node.op, node.span)
         if isinstance(target, syntax.Index):
+            refuse_lost_write(target.value, node.span.text)
             twice = ((Do.COPY, 1, target.span), (Do.COPY, 1, target.span))
             self.emit([target.value, target.index, *twice, (Do.INDEX, None, target.span), node.value])
             self.emit([(Do.BINARY, OPS[BINARY[node.op]].call, node.span), (Do.SET_INDEX, True, node.span)])
@@ -251,9 +257,8 @@ class _Compiler:
         pass
 
     def _command(self, node: syntax.Command) -> None:
-        values = [*node.operands, *(value for _, value in node.options if value is not None)]
-        if node.word == "set":
-            values = values[1:]  # the name that is set need not have a value that can be computed
+        operands = node.operands[1:] if node.word in UNEVALUATED else node.operands
+        values = [*operands, *(value for _, value in node.options if value is not None)]
         self.emit([*values, (Do.COMMAND, node, node.span)])
 
 
@@ -291,12 +296,42 @@ def _near(node: syntax.Near) -> list[Part]:
 
 def _call(node: syntax.Call) -> list[Part]:
     keywords = tuple(name for name, _ in node.keywords)
-    arguments = [*node.arguments, *(value for _, value in node.keywords)]
     function = node.function
+    called = function.id if isinstance(function, syntax.Name) else getattr(function, "name", "")
+    arguments: list[Part] = [*node.arguments, *(value for _, value in node.keywords)]
+    if _takes_several(called):
+        arguments = [_as_tuple(argument) for argument in arguments]
     if isinstance(function, syntax.Attribute) and module_name(function) is None:
+        if function.name in WRITERS:
+            refuse_lost_write(function.value, f"{function.value.span.text} = …")
         detail = (function.name, len(node.arguments), keywords)
         return [function.value, *arguments, (Do.METHOD, detail, node.span)]
     return [function, *arguments, (Do.CALL, (len(node.arguments), keywords), node.span)]
+
+
+def refuse_lost_write(base: syntax.Expr, written: str) -> None:
+    """There are no views: what is written into `A[0]`, `A.T` or `f(A)` would be lost with it."""
+    lost = isinstance(base, syntax.Index | syntax.Binary | syntax.Unary)
+    if isinstance(base, syntax.Attribute):
+        lost = base.name in ("T", "mT")
+    if isinstance(base, syntax.Call) and isinstance(base.function, syntax.Attribute):
+        lost = base.function.name in SHAPERS
+    if not lost:
+        return
+    name = base.span.text
+    fixes = [f"{written}   in one step, as in A[0, 1] = 5"] if isinstance(base, syntax.Index) else []
+    message = f"{name} is a value of its own, not a view: what is written into it would be lost"
+    raise AgradError("type", message, labels=[Remark(base.span)], fixes=fixes or [f"name it first: b = {name}"])
+
+
+def _takes_several(name: str) -> bool:
+    """Whether a list in a call stands for several values, of any shapes: concat([a, b]), grad(y, [w, b])."""
+    entry = FUNCTIONS.get(name)
+    return name in ("grad", "jacobian", "hessian") or (entry is not None and entry.signature.variadic)
+
+
+def _as_tuple(argument: syntax.Expr) -> syntax.Expr:
+    return syntax.Tuple(argument.items, argument.span) if isinstance(argument, syntax.List) else argument
 
 
 def _attribute(node: syntax.Attribute) -> list[Part]:
@@ -313,7 +348,7 @@ def module_name(node: syntax.Attribute) -> str | None:
     while isinstance(inner, syntax.Attribute):
         parts.append(inner.name)
         inner = inner.value
-    if not isinstance(inner, syntax.Name) or inner.id not in MODULES:
+    if not isinstance(inner, syntax.Name) or inner.id not in PREFIXES:
         return None
     return ".".join([inner.id, *reversed(parts)])
 
@@ -362,6 +397,8 @@ def _same(x: Any, y: Any) -> bool:
     return shapes[0] == shapes[1] and bool(OPS["all"].call(OPS["equal"].call(x, y)))
 
 
+WRITERS = frozenset({"zero_", "copy_", "add_", "sub_", "mul_", "div_", "fill_"})
+SHAPERS = frozenset({"reshape", "view", "transpose", "t", "flatten", "squeeze", "unsqueeze", "permute", "diagonal"})
 WHOLES = (tuple, str, type(None))
 COMPARE_CALLS = {symbol: _comparison(symbol) for symbol in COMPARE}
 

@@ -7,18 +7,19 @@ method. Functions of the language do not use Python's stack: a frame is an entry
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from agrad.engine.errors import AgradError, Label, Note
 from agrad.engine.op import FUNCTIONS, OPS
 from agrad.engine.state import STATE, Journal
 from agrad.engine.tensor import Tensor, tensor
 from agrad.engine.values import describe
-from agrad.grammar import attributes, syntax
+from agrad.grammar import attributes, pytorch, syntax
 from agrad.grammar.code import Code, Definition, Do
-from agrad.grammar.compiler import BINARY
+from agrad.grammar.compiler import BINARY, UNEVALUATED
 from agrad.grammar.diagnostics import Span, suggest
 from agrad.grammar.functions import CONSTANTS, Closure, as_tensor
+from agrad.grammar.pytorch import IGNORED, KNOWN_ELSEWHERE
 from agrad.grammar.results import Noted, Printed, Shown, text_of
 from agrad.grammar.semantics import (
     IN_PLACE,
@@ -30,6 +31,7 @@ from agrad.grammar.semantics import (
     holds,
     is_near,
     iterate,
+    rows,
     sides,
     truth,
 )
@@ -68,6 +70,11 @@ class Machine:
         """Run the code of a statement (or expression) at the top level."""
         return self._run(Frame(code, (self.session.names,)))
 
+    def evaluate(self, code: Code) -> Any:
+        """Run the code of an expression among the names that the statement under way sees."""
+        scopes = self.frames[-1].scopes if self.frames else (self.session.names,)
+        return self._run(Frame(code, scopes))
+
     def call(self, function: Closure, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         """Call a function of the language from Python: how the engine differentiates one."""
         return self._run(self._enter(function, args, keywords))
@@ -102,7 +109,8 @@ class Machine:
                 elif do is binary:
                     right = stack.pop()
                     STATE.origin = span
-                    stack.append(detail(stack.pop(), right))
+                    value = detail(stack.pop(), right)
+                    stack.append(value if type(value) is float or type(value) is Tensor else no_arithmetic(span))
                 elif do is call:
                     if self._call(stack, detail, span):
                         break  # into the frame that this opened
@@ -151,23 +159,33 @@ class Machine:
     def unknown(self, name: str, span: Span) -> AgradError:
         """An unknown name, with what may have been meant."""
         known = {*self.session.names, *CONSTANTS, *FUNCTIONS, *self.frames[-1].scopes[0]}
-        close = suggest(name, known)
-        fixes = [f"did you mean {' or '.join(close)}?"] if close else [f"give it one: {name} = 1"]
-        return AgradError("name", f"{name} has no value", labels=[Label(span)], fixes=fixes, name=name, close=close)
+        called = span.source.text[span.end :].lstrip().startswith("(")
+        close = [f"did you mean {' or '.join(found)}?" for found in [suggest(name, known)] if found]
+        if name in KNOWN_ELSEWHERE:
+            close = [KNOWN_ELSEWHERE[name]]
+        elif called and not close:
+            close = [f"def {name}(x) = …   defines it", "help   lists the functions there are"]
+        fixes = close or [f"give it one: {name} = 1"]
+        message = f"there is no function {name}" if called else f"{name} has no value"
+        return AgradError("name", message, labels=[Label(span)], fixes=fixes, name=name, close=close)
 
     def _module(self, frame: Frame, detail: tuple[str, str], span: Span) -> None:
         name, module = detail
-        if module in self.session.names or module in frame.scopes[0]:
-            value = frame.scopes[0].get(module, self.session.names.get(module))
-            frame.stack.append(attributes.attribute(value, name))
-        elif name in CONSTANTS:
+        own = frame.scopes[0].get(module, self.session.names.get(module))
+        if own is not None:
+            frame.stack.append(attributes.attribute(own, name))
+            return
+        if name in CONSTANTS:
             frame.stack.append(CONSTANTS[name])
-        elif name in FUNCTIONS:
-            frame.stack.append(FUNCTIONS[name].call)
-        else:
+            return
+        function = pytorch.function(module, name)
+        if function is None and name not in IGNORED:
             close = suggest(name, [*FUNCTIONS, *CONSTANTS])
-            fixes = [f"did you mean {' or '.join(close)}?"] if close else []
+            fixes = [f"did you mean {' or '.join(close)}?"] if close else ["help   lists what there is"]
+            if "optim" in module:
+                fixes = ["step sgd w b lr=0.1"]
             raise AgradError("name", f"agrad has no {module}.{name}", labels=[Label(span)], fixes=fixes)
+        frame.stack.append(function)
 
     def _store(self, frame: Frame, detail: tuple[str, bool], span: Span) -> None:
         name, again = detail
@@ -205,6 +223,8 @@ class Machine:
 
     def _delete(self, frame: Frame, name: str, span: Span) -> None:
         if name not in frame.scopes[0]:
+            if name in CONSTANTS or name in FUNCTIONS:
+                raise AgradError("name", f"{name} is agrad's own, and stays", labels=[Label(span)])
             raise self.unknown(name, span)
         if frame.scopes[0] is self.session.names:
             self.session.remember_name(name)
@@ -246,7 +266,7 @@ class Machine:
         if all(type(item) is float for item in items):
             stack.append(tensor(items))
         else:
-            stack.append(OPS["stack"].call([as_array(item) for item in items]))
+            stack.append(OPS["stack"].call(rows(items)))
 
     def _tuple(self, frame: Frame, count: int, span: Span) -> None:
         stack = frame.stack
@@ -326,9 +346,9 @@ class Machine:
             self.frames.append(self._enter(function, args, keywords))
             return True
         if not callable(function):
-            raise AgradError(
-                "type", f"{describe_value(function)} cannot be called", labels=[Label(span)], fixes=["put * between"]
-            )
+            name = span.text.partition("(")[0]
+            fixes = [f"del {name}   brings the function back"] if name in FUNCTIONS else ["put * between"]
+            raise AgradError("type", f"{describe_value(function)} cannot be called", labels=[Label(span)], fixes=fixes)
         STATE.origin = span
         stack.append(invoke(function, args, keywords))
         return False
@@ -453,7 +473,7 @@ class Machine:
 
         command = COMMANDS[node.word]
         values = [value for _, value in node.options if value is not None]
-        operands = node.operands[1:] if node.word == "set" else node.operands
+        operands = node.operands[1:] if node.word in UNEVALUATED else node.operands
         count = len(values) + len(operands)
         taken = frame.stack[len(frame.stack) - count :] if count else []
         del frame.stack[len(frame.stack) - count :]
@@ -462,10 +482,16 @@ class Machine:
         command.run(self.session, Call(node, taken[: len(operands)], options, frame.scopes[0], span))
 
 
+def no_arithmetic(span: Span) -> NoReturn:
+    """A tuple is a shape, an index, several arguments; what computes is a vector."""
+    fixes = ["[1, 2] for a vector; concat([a, b]) to put two together"]
+    raise AgradError("type", "a tuple has no arithmetic", labels=[Label(span)], fixes=fixes)
+
+
 def invoke(function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-    """Call a function of the table. Those of one or two operands take them by position only: others are bound here."""
+    """Call a function of the table. Those of one or two operands take them by position only: names are bound here."""
     signature = getattr(function, "signature", None)
-    if signature is not None and (keywords or len(args) != len(signature.operands)):
+    if signature is not None and keywords:
         args, keywords = signature.bind(args, keywords)
     return adapted(function(*args, **keywords))
 

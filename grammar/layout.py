@@ -33,6 +33,8 @@ _STARTS = frozenset({"_NEWLINE", "_INDENT", "_DEDENT", "SEMICOLON"})
 _CONTINUES = frozenset({"if", "and", "or", "in", "is", "else", "for"})
 
 _FOLLOWING_WORD = re.compile(r"[ \t]+([^\W\d]\w*)")
+# What begins an expression and, with this spacing, does not continue one.
+_FOLLOWING_VALUE = re.compile(r"""[ \t]+([-+](?![\s=])|[\w.("'\[])""")
 _FAILS_KIND = re.compile(r"[ \t]+(\w+)[ \t]*:")
 _SPACE_COLON = re.compile(r"[ \t]*:")
 _TOPIC = re.compile(r"[ \t]*(\([^()\s]*\)|[^\s;#]+)")
@@ -236,6 +238,8 @@ class _Reading:
         if word == "fails":
             return bool(_FAILS_KIND.match(self.text, end))
         following = _FOLLOWING_WORD.match(self.text, end)
+        if following is None and word == "check":
+            return bool(_FOLLOWING_VALUE.match(self.text, end))
         return following is not None and following[1] not in _CONTINUES
 
     def command(self, word: str) -> Iterator[Read]:

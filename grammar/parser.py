@@ -124,7 +124,7 @@ def needs_more(text: str) -> bool:
 # The kinds of words and signs for highlighting; what is not here is an operator.
 _KINDS = {
     **dict.fromkeys(("STRING", "FSTRING_START", "FSTRING_TEXT", "FSTRING_END", "SPEC"), "string"),
-    **dict.fromkeys(("FLAG", "SEED", "TO", "TOPIC"), "command"),
+    **dict.fromkeys(("FLAG", "SEED", "TO", "WRT", "TOPIC"), "command"),
     "NUMBER": "number",
     "NAME": "name",
     "COMMENT": "comment",

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from agrad.engine.errors import Note
 from agrad.engine.graph import Node
+from agrad.engine.op import FUNCTIONS
 from agrad.engine.tensor import Tensor
 from agrad.engine.values import format_number, format_value
+
+if TYPE_CHECKING:
+    from agrad.engine.differences import Report
 
 
 @dataclass(slots=True)
@@ -68,6 +72,17 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
+class Checked:
+    """Exact derivatives beside differences, from `check`."""
+
+    report: Report
+
+    def text(self, settings: Settings) -> str:
+        """A table, a line an entry."""
+        return self.report.text(settings.precision)
+
+
+@dataclass(frozen=True, slots=True)
 class Noted:
     """Something worth saying about a result that stands."""
 
@@ -78,7 +93,7 @@ class Noted:
         return f"note: {self.note.message}"
 
 
-Result: TypeAlias = Shown | Printed | Gradient | Table | Noted
+Result: TypeAlias = Shown | Printed | Gradient | Table | Checked | Noted
 
 
 class Quit(Exception):
@@ -101,4 +116,7 @@ def text_of(value: Any, settings: Settings) -> str:
         return f"range({', '.join(map(str, ends))})"
     if isinstance(value, Node):
         return repr(value)
+    if callable(value) and not hasattr(value, "definition"):
+        entry = FUNCTIONS.get(value.__name__)
+        return f"function {entry.signature.usage if entry else value.__name__}"
     return "None" if value is None else str(value)

@@ -29,6 +29,17 @@ IN_PLACE: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
+def rows(items: list[Any]) -> list[Any]:
+    """The entries of a list that is to be an array; AgradError where they differ in shape or are no numbers."""
+    entries = [as_array(item) for item in items]
+    shapes = [as_tensor(entry, "an entry of a list").shape for entry in entries]
+    for shape in shapes[1:]:
+        if shape != shapes[0]:
+            both = f"{format_shape(shapes[0])} and {format_shape(shape)}"
+            raise AgradError("shape", f"the entries of a list must have the same shape, and these have {both}")
+    return entries
+
+
 def truth(value: Any) -> bool:
     """Whether a value counts as true: not 0, not None, not empty."""
     if isinstance(value, tuple | str):

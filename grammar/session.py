@@ -7,20 +7,22 @@ the random generator.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from agrad.engine.errors import AgradError, Label
+from agrad.engine.backward import backward
+from agrad.engine.errors import AgradError, Label, Note
+from agrad.engine.graph import collect
 from agrad.engine.state import STATE, Journal
 from agrad.engine.tensor import Tensor
-from agrad.engine.values import quiet
+from agrad.engine.values import Value, quiet
 from agrad.grammar import syntax
 from agrad.grammar.commands import COMMANDS, gradient_of
 from agrad.grammar.compiler import compile_expression, compile_statement
 from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.interpreter import MISSING, Machine
 from agrad.grammar.parser import parse, parse_expression
-from agrad.grammar.results import Result, Settings
+from agrad.grammar.results import Noted, Result, Settings
 
 __all__ = ["COMMANDS", "Session"]
 
@@ -60,15 +62,34 @@ class Session:
         expression = parse_expression(Source(source, text))
         return self._guarded(lambda: self.machine.run(compile_expression(expression)), expression.span, _ignore)
 
+    def check(
+        self,
+        text: str,
+        leaves: Sequence[Tensor],
+        claims: Sequence[Value | None],
+        emit: Callable[[Result], None],
+        source: str = "expression",
+    ) -> None:
+        """Compare the derivatives of an expression by some leaves with differences, as the command does."""
+        from agrad.grammar.checking import check  # here, since few sessions check anything
+
+        expression = parse_expression(Source(source, text))
+        self._guarded(lambda: check(self, expression, leaves, claims), expression.span, emit)
+
+    def backward(self, value: Tensor, emit: Callable[[Result], None] = _ignore) -> None:
+        """Add the derivative of a value to its leaves, as the command does; notes go to `emit`."""
+        origin = value.node.origin
+        self._guarded(lambda: backward(value), origin if isinstance(origin, Span) else None, emit)
+
     def _run_statement(self, statement: syntax.Statement, emit: Callable[[Result], None]) -> None:
         self._guarded(lambda: self.machine.run(compile_statement(statement)), statement.span, emit)
 
-    def _guarded(self, action: Callable[[], Any], span: Span, emit: Callable[[Result], None]) -> Any:
+    def _guarded(self, action: Callable[[], Any], span: Span | None, emit: Callable[[Result], None]) -> Any:
         """Do something as one statement: all of it or nothing."""
         journal = Journal()
         answer, precision, outer = self.answer, self.settings.precision, self.emit
         self.emit = emit
-        STATE.journal, STATE.statement = journal, span
+        STATE.journal, STATE.statement, STATE.listener = journal, span, self._hear(emit)
         try:
             with quiet():
                 return action()
@@ -81,9 +102,23 @@ class Session:
                 self.explain(error)
             raise
         finally:
-            STATE.journal = STATE.statement = STATE.origin = None
+            STATE.journal = STATE.statement = STATE.origin = STATE.listener = None
             STATE.recording = True
             self.emit = outer
+
+    @staticmethod
+    def _hear(emit: Callable[[Result], None]) -> Callable[[Note], None]:
+        """Hands on a note of the engine, once for a statement however often a loop meets it."""
+        heard: set[str] = set()
+
+        def listener(note: Note) -> None:
+            place = note.labels[0].origin if note.labels else None
+            key = note.message if place is None else f"{place.where} {place.text}"
+            if key not in heard:
+                heard.add(key)
+                emit(Noted(note))
+
+        return listener
 
     def remember_name(self, name: str) -> None:
         """Keep what a name stands for, in case the statement under way fails."""
@@ -114,9 +149,12 @@ class Session:
         """Say the fixes of an engine's error in the words of the language."""
         by, needs = error.facts.get("by"), error.facts.get("needs")
         if needs == "seed":
-            name = getattr(error.facts["node"], "name", None) or "y"
-            wanted = (f"backward sum({name})", f"backward {name}[0]", f"backward {name} seed …", f"jacobian({name}, x)")
-            error.fixes = list(wanted)
+            node: Any = error.facts["node"]
+            name, typed = node.spell(), STATE.statement.text if STATE.statement is not None else ""
+            wanted = ["backward sum({0})", "backward {0}[0]", "backward {0} seed …", "jacobian({0}, x)"]
+            if "backward" not in typed:
+                wanted = ["grad(sum({0}), x)", "jacobian({0}, x)"]
+            error.fixes = [form.format(name) for form in wanted]
         elif needs == "leaf":
             error.fixes = ["var x = …   and compute the value from x, outside no_grad and without detach"]
         elif needs == "no_grad" and STATE.statement is not None:
@@ -125,10 +163,27 @@ class Session:
             new = " ".join(augmented.groups()) if augmented else "…"
             error.fixes = [f"no_grad: {statement}   to update the leaf", f"{name}2 = {new}   to make a new value"]
         elif error.kind == "freed" and isinstance(by, Span):
-            node: Any = error.facts["node"]
-            again = f", or evaluate {node.origin.where} again" if node.origin else ""
-            kept = _retaining(by.text)
-            error.fixes = [f"{kept}   at {by.where}{again}"] if kept else error.fixes
+            kept, again = _retaining(by.text), _again(error.facts["root"])
+            error.fixes = [f"{kept}   at {by.where}, or {again}"] if kept else [again]
+        elif error.kind == "stale" and "root" in error.facts:
+            error.fixes = [_again(error.facts["root"])]
+
+
+def _again(root: Any) -> str:
+    """Which lines to evaluate again: all that what was freed, or is out of date, was computed on, up to the root."""
+    redo: set[Any] = set()
+    for node in reversed(collect([root])):
+        old = node.freed is not None or any(getattr(operand, "stamp", 0) > node.stamp for operand in node.inputs)
+        if node.op is not None and (old or any(type(x) is type(node) and x in redo for x in node.inputs)):
+            redo.add(node)
+    spans = [node.origin for node in redo if isinstance(node.origin, Span)]
+    lines = sorted({span.source.position(span.start)[0] for span in spans})
+    if not lines:
+        return f"evaluate {root.spell()} again"
+    if lines == list(range(lines[0], lines[-1] + 1)) and len(lines) > 1:
+        return f"evaluate lines {lines[0]} to {lines[-1]} again"
+    *others, last = lines
+    return f"evaluate lines {', '.join(map(str, others))} and {last} again" if others else f"evaluate line {last} again"
 
 
 def _retaining(text: str) -> str | None:

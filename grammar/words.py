@@ -18,8 +18,8 @@ COMMANDS = words("print backward zero_grad vars quit help")
 # Commands to come, whose words are kept free.
 KEPT = words("explain plot undo reset history save load")
 RESERVED = PYTHON | COMMANDS | KEPT
-# Commands where a statement begins and a name follows; names everywhere else.
-SOFT = words("var set grad retain graph step fails no_grad")
+# Commands where a statement begins and a name (after `check` any expression) follows; names everywhere else.
+SOFT = words("var set grad retain graph step check fails no_grad")
 # What a session can be told, for completion, help and did-you-mean.
 COMMAND_WORDS = COMMANDS | SOFT - {"fails", "no_grad"}
 
@@ -27,6 +27,7 @@ COMMAND_WORDS = COMMANDS | SOFT - {"fails", "no_grad"}
 OPTIONS = {
     "backward": {"retain": "FLAG", "create_graph": "FLAG", "fresh": "FLAG", "seed": "SEED"},
     "graph": {"to": "TO"},
+    "check": {"wrt": "WRT"},
 }
 
 CLOSERS = {"(": ")", "[": "]", "{": "}"}
@@ -44,14 +45,14 @@ LOOK_ALIKES = {
     "≠": "!=",
     "≈": "~=",
     "…": "...",
-    "√": "sqrt",
+    "√": "sqrt(…)",
     "∞": "inf",
     **dict(zip("，；：（）", ",;:()", strict=True)),
     **dict.fromkeys("\xa0\u2002\u2003\u2007\u2009\u202f\u3000", "an ordinary space"),
-    **dict.fromkeys("\u200b\u200c\u200d\u2060\ufeff", "nothing"),
+    **dict.fromkeys("\u200b\u200c\u200d\u2060\ufeff", "no invisible sign"),
     "&": "and",
-    "|": "or",
-    "!": "not",
+    "|": "or, or abs(x) for |x|",
+    "!": "!= to compare, not, or gamma(n + 1) for n!",
 }
 
 # Words of Python without a use in agrad, and what serves instead.
@@ -77,8 +78,9 @@ SHAPES = {
     "retain": "retain b",
     "grad": "grad a b",
     "zero_grad": "zero_grad, or zero_grad a b",
-    "graph": 'graph d [as dot] [to "d.svg"]',
+    "graph": "graph d",
     "step": "step sgd w b lr=0.1",
+    "check": "check f(x), or check f(x, y) wrt x",
     "vars": "vars",
     "quit": "quit",
     "help": "help, or help sin",

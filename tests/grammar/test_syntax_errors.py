@@ -73,7 +73,7 @@ error[syntax]: this `)` does not match the `[` before it
 error[syntax]: agrad has no command `forward`
   1 | forward az
     | ^^^^^^^
-  note: the commands are backward, grad, graph, help, print, quit, retain, set, step, var, vars, zero_grad""",
+  note: the commands are backward, check, grad, graph, help, print, quit, retain, set, step, var, vars, zero_grad""",
     "bakward loss": """\
 error[syntax]: agrad has no command `bakward`
   1 | bakward loss
