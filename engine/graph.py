@@ -7,10 +7,11 @@ by `seq` puts a graph in order: no walk ever recurses.
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from agrad.engine.refusals import freed_error, stale_error
+from agrad.engine.refusals import freed_error, stale_error, written_error
 from agrad.engine.state import STATE, next_stamp
 from agrad.engine.values import Shape, Value, shape_of
 
@@ -54,8 +55,8 @@ class Node:
         "requires_grad",
         "seq",
         "shape",
+        "sharers",
         "stamp",
-        "twin",
         "value",
         "__weakref__",
     )
@@ -83,7 +84,7 @@ class Node:
         self.name: str | None = None
         self.grad: Gradient | None = None
         self.freed: object = None  # the statement that freed it, or a phrase
-        self.twin: Any = None  # the node of its detached aliases; there, a weak reference back
+        self.sharers: list[weakref.ref[Node]] | None = None  # all nodes with the same storage, through detach
 
     @property
     def title(self) -> str:
@@ -113,6 +114,17 @@ class Node:
         return self.origin.text if self.origin else f"a result of {self.title}" if self.op else "a leaf"
 
 
+def share_storage(node: Node, alias: Node) -> None:
+    """Let a write to one of two nodes count for both, and for all that they share storage with already."""
+    alive = [other for other in node.sharers or [weakref.ref(node)] if other() is not None]
+    alive.append(weakref.ref(alias))
+    for other in alive:
+        sharer = other()
+        if sharer is not None:
+            touch(sharer)
+            sharer.sharers = alive
+
+
 def leaf(value: Value, requires_grad: bool = False) -> Node:
     """A node that was not computed."""
     return Node(None, (), None, value, shape_of(value), requires_grad)
@@ -123,18 +135,16 @@ def touch(node: Node) -> None:
     journal = STATE.journal
     if journal is None or node.seq > journal.since or node in journal.undos:
         return
-    inputs, value, stamp, freed = node.inputs, node.value, node.stamp, node.freed
-    grad, keeps, requires, recorded, twin = node.grad, node.keeps_grad, node.requires_grad, node.recorded, node.twin
-    entries = None if value is None or isinstance(value, float) else value.copy()
+    before = [(slot, getattr(node, slot)) for slot in _CHANGING]
 
     def undo() -> None:
-        node.inputs, node.value, node.stamp, node.freed = inputs, value, stamp, freed
-        node.grad, node.keeps_grad, node.requires_grad = grad, keeps, requires
-        node.recorded, node.twin = recorded, twin
-        if entries is not None:
-            value[...] = entries  # type: ignore[index]
+        for slot, value in before:
+            setattr(node, slot, value)
 
     journal.remember(node, undo)
+
+
+_CHANGING = ("inputs", "value", "stamp", "freed", "grad", "keeps_grad", "name", "sharers")
 
 
 def collect(roots: Iterable[Node]) -> list[Node]:
@@ -212,6 +222,8 @@ def check_walkable(order: list[Node], root: Node) -> None:
     for node in order:
         if node.freed is not None:
             raise freed_error(node, root)
+        if node.stamp != node.seq and node.op is not None and node.op.reads_result(node):
+            raise written_error(node, root)
         stamp = node.stamp
         for operand in node.inputs:
             if type(operand) is Node and operand.stamp > stamp and _matters(operand, node):

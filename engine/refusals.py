@@ -34,6 +34,13 @@ def stale_error(node: Node, operand: Node, root: Node) -> AgradError:
     return AgradError("stale", f"{root.spell()} is stale: {changed}", labels=labels, fixes=[again], root=root)
 
 
+def written_error(node: Node, root: Node) -> AgradError:
+    """A walk over a result that its own rule reads, and that was written to."""
+    message = f"{root.spell()} is stale: {node.spell()} was written to, and the derivative of {node.title} reads it"
+    labels = [Label(node.origin)] if node.origin is not None else []
+    return AgradError("stale", message, labels=labels, fixes=[f"compute {node.spell()} again"])
+
+
 def no_grad_error(root: Tensor) -> AgradError:
     """A walk from a value that nothing leads to."""
     name = root.node.spell()

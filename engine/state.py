@@ -42,9 +42,8 @@ class Journal:
 
     def roll_back(self) -> None:
         """Put everything back."""
-        for undo in self.undos.values():
-            undo()
-        self.undos.clear()
+        while self.undos:
+            self.undos.popitem()[1]()  # the last first: what was snapped later may hold less of what was
 
     def join(self, outer: Journal) -> None:
         """Hand what this part of a statement wrote to the journal of the whole."""

@@ -6,13 +6,12 @@ is by itself: value, gradient, leaf or not, and writing in place.
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from agrad.engine.errors import AgradError
-from agrad.engine.graph import Gradient, Node, leaf, touch
+from agrad.engine.graph import Gradient, Node, leaf, share_storage, touch
 from agrad.engine.refusals import leaf_error
 from agrad.engine.state import STATE, next_stamp
 from agrad.engine.values import (
@@ -189,22 +188,20 @@ class Tensor:
                 "only a leaf can be told whether it requires grad; this value was computed",
                 fixes=["use .detach() for the value without its graph"],
             )
-        touch(self.node)
-        self.node.requires_grad = self.node.recorded = self.node.keeps_grad = bool(on)
+        if bool(on) != self.node.requires_grad:
+            before = self.node
+            node = leaf(self.value, bool(on))  # what was computed so far keeps the old one
+            node.stamp, node.name, node.grad = before.stamp, before.name, before.grad
+            share_storage(before, node)
+            self._become(node, self.array)
         return self
 
     def detach(self) -> Tensor:
-        """The same storage and version, cut off from the graph."""
-        node = self.node
-        if not node.recorded:
-            return self
-        twin = node.twin
-        if twin is None:
-            twin = leaf(self.value)
-            twin.stamp, twin.name, twin.twin = node.stamp, node.name, weakref.ref(node)
-            touch(node)
-            node.twin = twin
-        return Tensor(twin, self.array)
+        """A leaf with the same storage and version, cut off from the graph."""
+        alias = leaf(self.value)
+        alias.stamp, alias.name = self.node.stamp, self.node.name
+        share_storage(self.node, alias)
+        return Tensor(alias, self.array)
 
     # Plain numbers
 
@@ -279,7 +276,14 @@ class Tensor:
         return self
 
     def copy_(self, value: object) -> Tensor:
-        """Write another value over this one (spread to its shape); returns itself."""
+        """Write another value over this one, spread to its shape, with the graph it has; returns itself."""
+        if isinstance(value, Tensor) and value.node.recorded and STATE.recording and self.node.op is None:
+            if self.node.requires_grad:
+                raise leaf_error(self)
+            if not _fits(value.shape, self.shape):
+                shapes = f"{format_shape(self.shape)}, not {format_shape(value.shape)}"
+                raise AgradError("shape", f"copy_: {self.node.spell()} has shape {shapes}")
+            return self.adopt(value.expand(self.shape) if value.shape != self.shape else value.clone())
         self._check_writable("copy_")
         self._overwrite(value.value if isinstance(value, Tensor) else coerce(value), "copy_", spread=True)
         return self
@@ -318,7 +322,7 @@ class Tensor:
         if change is not None:
             array: Any = self.value
             journal = STATE.journal
-            if journal is not None and self.node.value is None and self.node.seq <= journal.since:
+            if journal is not None and min(node.seq for node in sharers) <= journal.since:
                 before = array.copy()
                 journal.remember(id(array), lambda: np.copyto(array, before))
             change(array)
@@ -342,25 +346,31 @@ class Tensor:
 
     def adopt(self, other: Tensor) -> Tensor:
         """Become `other`: how a write outside `no_grad` gives a computed value a new history. Returns itself."""
-        journal, node, array = STATE.journal, self.node, self.array
-        if journal is not None and node.seq <= journal.since:
-
-            def undo() -> None:
-                self.node, self.array = node, array
-
-            journal.remember(id(self), undo)
-        self.node, self.array = other.node, other.array
-        if node.keeps_grad and node.op is not None:
+        before = self.node
+        self._become(other.node, other.array)
+        if before.keeps_grad and before.op is not None:
             self.node.keeps_grad = True
         if self.node.name is None:
-            self.node.name = node.name
+            self.node.name = before.name
         return self
+
+    def _become(self, node: Node, array: Value | None) -> None:
+        """Hold another node; a statement that fails takes it back."""
+        journal, before = STATE.journal, (self.node, self.array)
+        if journal is not None and self.node.seq <= journal.since:
+
+            def undo() -> None:
+                self.node, self.array = before
+
+            journal.remember((id(self), self), undo)
+        self.node, self.array = node, array
 
 
 def _sharers(node: Node) -> list[Node]:
-    """The node and the one it shares storage with through `detach`."""
-    twin = node.twin() if isinstance(node.twin, weakref.ref) else node.twin
-    return [node] if twin is None else [node, twin]
+    """The node and those it shares storage with through `detach`."""
+    if node.sharers is None:
+        return [node]
+    return [other for other in (reference() for reference in node.sharers) if other is not None]
 
 
 def _fits(shape: Shape, into: Shape) -> bool:

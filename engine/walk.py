@@ -253,7 +253,9 @@ def _sum_to(c: Any, shape: Shape) -> Any:
 
 def _whole(g: Any, node: Node, flight: _Flight) -> Any:
     """A cotangent as the gradient of a value: of its shape, and nobody else's array."""
-    g = spread_to(g, node.shape)
-    if type(g) is float or type(g) is Tensor or (node in flight.owned and node.op is None):
-        return g
-    return np.array(g)
+    full = spread_to(g, node.shape)
+    if type(full) is Tensor:
+        return OPS["clone"].call(full)
+    if type(full) is float or (full is g and node in flight.owned and node.op is None):
+        return full
+    return np.array(full)

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from agrad.engine.errors import AgradError, Label, Note
+from agrad.engine.graph import touch
 from agrad.engine.op import FUNCTIONS, OPS
 from agrad.engine.state import STATE, Journal
 from agrad.engine.tensor import Tensor, tensor
@@ -62,6 +63,7 @@ class Machine:
     def __init__(self, session: Session) -> None:
         self.session = session
         self.frames: list[Frame] = []
+        self.expecting = 0  # how many `fails` are under way
         self.handlers: dict[Do, Callable[[Frame, Any, Span], int | None]] = {
             do: getattr(self, f"_{do.name.lower()}") for do in Do if hasattr(self, f"_{do.name.lower()}")
         }
@@ -197,9 +199,10 @@ class Machine:
 
     def bind(self, names: dict[str, Any], name: str, value: Any) -> None:
         """Give a name a value; at the top level so that a failing statement can take it back."""
-        if names is self.session.names:
-            self.session.remember_name(name)
+        if names is self.session.names or self.expecting:
+            self.session.remember_name(names, name)
         if isinstance(value, Tensor) and value.node.name is None:
+            touch(value.node)
             value.node.name = name
         names[name] = value
 
@@ -226,8 +229,7 @@ class Machine:
             if name in CONSTANTS or name in FUNCTIONS:
                 raise AgradError("name", f"{name} is agrad's own, and stays", labels=[Label(span)])
             raise self.unknown(name, span)
-        if frame.scopes[0] is self.session.names:
-            self.session.remember_name(name)
+        self.session.remember_name(frame.scopes[0], name)
         del frame.scopes[0][name]
 
     # Expressions
@@ -415,7 +417,7 @@ class Machine:
     def _show(self, frame: Frame, node: syntax.Evaluate, span: Span) -> None:
         value = frame.stack.pop()
         if isinstance(value, Tensor | float):
-            self.session.answer = value.detach() if isinstance(value, Tensor) else value
+            self.session.answer = tensor(value) if isinstance(value, Tensor) else value
         if node.silent:
             return
         if value is not None:
@@ -452,17 +454,20 @@ class Machine:
     def _fails(self, frame: Frame, detail: tuple[str, Code], span: Span) -> None:
         kind, code = detail
         outer, inner = STATE.journal, Journal()
-        recording, statement = STATE.recording, STATE.statement
+        recording, statement, answer = STATE.recording, STATE.statement, self.session.answer
         STATE.journal = inner
+        self.expecting += 1
         try:
             self._run(Frame(code, frame.scopes))
         except AgradError as error:
             inner.roll_back()
+            self.session.answer = answer
             if error.kind != kind:
                 error.notes.append(f"expected an error of kind {kind}")
                 raise
             return
         finally:
+            self.expecting -= 1
             STATE.journal, STATE.recording, STATE.statement = outer, recording, statement
             if outer is not None:
                 inner.join(outer)

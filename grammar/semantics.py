@@ -6,6 +6,7 @@ import operator
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from agrad.engine.dispatch import operand
 from agrad.engine.errors import AgradError, Label
 from agrad.engine.graph import Node
 from agrad.engine.tensor import Tensor, tensor
@@ -71,7 +72,10 @@ def adapted(value: Any) -> Any:
 
 def as_array(value: Any) -> Any:
     """A tuple of numbers as a vector; anything else as it is."""
-    return tensor(value) if isinstance(value, tuple) else value
+    if not isinstance(value, tuple):
+        return value
+    array = operand(value)
+    return array if isinstance(array, Tensor) else tensor(array)
 
 
 def describe_value(value: Any) -> str:

@@ -96,8 +96,10 @@ class Session:
         except BaseException as error:
             self.answer, self.settings.precision = answer, precision
             journal.roll_back()
-            if isinstance(error, RecursionError):
-                raise AgradError("limit", "this nests too deeply", labels=[Label(span)]) from None
+            limits: dict[type, str] = {RecursionError: "this nests too deeply", MemoryError: "there is not enough memory for this"}
+            if type(error) in limits:
+                labels = [Label(span)] if span is not None else []
+                raise AgradError("limit", limits[type(error)], labels=labels) from None
             if isinstance(error, AgradError):
                 self.explain(error)
             raise
@@ -120,9 +122,10 @@ class Session:
 
         return listener
 
-    def remember_name(self, name: str) -> None:
+    @staticmethod
+    def remember_name(names: dict[str, Any], name: str) -> None:
         """Keep what a name stands for, in case the statement under way fails."""
-        journal, names = STATE.journal, self.names
+        journal = STATE.journal
         if journal is None:
             return
         before = names.get(name, MISSING)
@@ -133,7 +136,7 @@ class Session:
             else:
                 names[name] = before
 
-        journal.remember(("name", name), undo)
+        journal.remember((id(names), name), undo)
 
     def why_none(self, expression: syntax.Expr) -> str | None:
         """What to say instead of a bare None: `W.grad` tells why there is no gradient."""

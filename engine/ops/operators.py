@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from agrad.engine.dispatch import operand
 from agrad.engine.errors import AgradError
 from agrad.engine.op import FUNCTIONS, OPS, Function
 from agrad.engine.refusals import leaf_error
@@ -87,6 +88,7 @@ def _in_place(call: Function, sign: str) -> Function:
     """`x += y`: on the data where nothing is recorded, otherwise as a new history of the same value."""
 
     def operator(self: Tensor, other: Any) -> Tensor:
+        other = operand(other)
         in_data = _writes_data(self, other)
         result: Any = call(self.value, _plain(other)) if in_data else call(self, other)
         if shape_of(result) != self.shape:
@@ -105,7 +107,7 @@ def _in_place(call: Function, sign: str) -> Function:
 
 def set_entries(self: Tensor, index: Any, value: Any) -> None:
     """`x[index] = value`: on the data where nothing is recorded, otherwise as a new history of the same value."""
-    put = OPS["index_put"]
+    put, value = OPS["index_put"], operand(value)
     if not _writes_data(self, value):
         self.adopt(put.call(self, value, index))
         return
