@@ -74,12 +74,11 @@ def paths(y: Tensor, inputs: Iterable[Tensor]) -> list[Node]:
 
     Raises AgradError of kind `grad` where y does not depend on an input, and of kind `freed` or `stale`.
     """
-    order = collect([y.node])
-    behind = set(order) | reachable(y.node)
+    behind = reachable(y.node)
     for x in inputs:
         if x.node not in behind or not x.node.requires_grad:
             raise unused_error(y, x)
-    order = leading_to(order, [x.node for x in inputs])
+    order = leading_to(collect([y.node]), [x.node for x in inputs])
     check_walkable(order, y.node)
     return order
 

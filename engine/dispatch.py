@@ -214,7 +214,7 @@ def record(op: Op, operands: tuple[Any, ...], attrs: dict[str, Any]) -> Tensor:
     live = [
         node is not None and node.requires_grad and op.rule(position) is not None for position, node in enumerate(nodes)
     ]
-    reads, reads_out = _read(op, live)
+    reads, reads_out = op.read_by(live)
     inputs: list[Input] = []
     for node, value, read in zip(nodes, values, reads, strict=True):
         if node is None:
@@ -225,12 +225,3 @@ def record(op: Op, operands: tuple[Any, ...], attrs: dict[str, Any]) -> Tensor:
                 node.value = value
     kept = out if reads_out or type(out) is float else None
     return Tensor(Node(op, tuple(inputs), attrs or None, kept, shape_of(out), any(live)), out)
-
-
-def _read(op: Op, live: list[bool]) -> tuple[list[bool], bool]:
-    """Which operands, and whether the result, are read by the rules for the operands that require a gradient."""
-    if op.variadic:
-        *operands, out = op.keeps[0]
-        return [operands[0] and any(live)] * len(live), out and any(live)
-    keeps = [keep for keep, on in zip(op.keeps, live, strict=True) if on]
-    return [any(keep[position] for keep in keeps) for position in range(len(live))], any(k[-1] for k in keeps)

@@ -117,12 +117,9 @@ def _saves(node: Node, numbers: dict[Node, int]) -> tuple[int, ...]:
     op = node.op
     if op is None or not node.requires_grad:
         return ()
-    read = [
-        operand
-        for position, operand in enumerate(node.inputs)
-        if isinstance(operand, Node) and operand in numbers and op.is_read(position, node)
-    ]
-    if op.reads_result(node):
+    reads, reads_result = op.read_in(node)
+    read = [x for x, on in zip(node.inputs, reads, strict=True) if on and isinstance(x, Node) and x in numbers]
+    if reads_result:
         read.append(node)
     return tuple(numbers[x] for x in read)
 

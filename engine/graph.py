@@ -164,14 +164,18 @@ def _by_seq(node: Node) -> int:
 
 
 def reachable(root: Node) -> set[Node]:
-    """All nodes behind the root, also behind those that a gradient with a vanishing derivative came from."""
-    found: set[Node] = set()
-    roots = [root]
-    while roots:
-        order = collect(roots)
-        found.update(order)
-        tied = [node.attrs["on"] for node in order if node.op and node.op.name == "depends" and node.attrs]
-        roots = [node for node in tied if node not in found]
+    """All nodes behind the root that a derivative may be taken by.
+
+    Also those that a gradient with a vanishing derivative came from: a `depends` node knows them.
+    """
+    found, stack = {root}, [root]
+    while stack:
+        node = stack.pop()
+        tied = (node.attrs["on"],) if node.op and node.op.name == "depends" and node.attrs else ()
+        for operand in (*node.inputs, *tied):
+            if type(operand) is Node and operand.requires_grad and operand not in found:
+                found.add(operand)
+                stack.append(operand)
     return found
 
 
@@ -179,7 +183,7 @@ def leading_to(order: list[Node], targets: Iterable[Node]) -> list[Node]:
     """Those nodes of a graph, youngest first, from which a path leads to a target."""
     leading = set(targets)
     for node in reversed(order):
-        if any(type(operand) is Node and operand in leading for operand in node.inputs):
+        if node.requires_grad and any(type(x) is Node and x in leading for x in node.inputs):
             leading.add(node)
     return [node for node in order if node in leading]
 
@@ -222,7 +226,7 @@ def check_walkable(order: list[Node], root: Node) -> None:
     for node in order:
         if node.freed is not None:
             raise freed_error(node, root)
-        if node.stamp != node.seq and node.op is not None and node.op.reads_result(node):
+        if node.stamp != node.seq and node.op is not None and node.op.read_in(node)[1]:
             raise written_error(node, root)
         stamp = node.stamp
         for operand in node.inputs:
@@ -234,4 +238,5 @@ def _matters(operand: Node, node: Node) -> bool:
     """Whether a change of an operand spoils the node: always, but for a constant that no rule will read."""
     if operand.recorded or node.op is None:
         return True
-    return any(x is operand and node.op.is_read(position, node) for position, x in enumerate(node.inputs))
+    reads, _ = node.op.read_in(node)
+    return any(x is operand and read for x, read in zip(node.inputs, reads, strict=True))

@@ -14,7 +14,7 @@ What is called, `mul(x, y)`, is a closure made for the row: see `dispatch`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
@@ -79,24 +79,21 @@ class Op(Entry):
         """The vjp for one operand; a sequence of operands shares one rule."""
         return self.rules[0 if self.variadic else position]
 
-    def is_read(self, position: int, node: Node) -> bool:
-        """Whether a rule that a walk over `node` may use reads the operand at `position`."""
+    def read_by(self, live: Sequence[bool]) -> tuple[list[bool], bool]:
+        """Which operands, and whether the result, are read by the rules for the `live` operands."""
         if self.variadic:
-            return self.keeps[0][0]
-        return any(
-            keep[position]
-            for keep, rule, operand in zip(self.keeps, self.rules, node.inputs, strict=True)
-            if rule is not None and type(operand) is Node and operand.requires_grad
-        )
+            *operands, out = self.keeps[0]
+            return [operands[0] and any(live)] * len(live), out and any(live)
+        keeps = [keep for keep, on in zip(self.keeps, live, strict=True) if on]
+        return [any(keep[position] for keep in keeps) for position in range(len(live))], any(k[-1] for k in keeps)
 
-    def reads_result(self, node: Node) -> bool:
-        """Whether a rule that a walk over `node` may use reads the result."""
-        if self.variadic:
-            return self.keeps[0][-1]
-        return any(
-            keep[-1]
-            for keep, rule, operand in zip(self.keeps, self.rules, node.inputs, strict=True)
-            if rule is not None and type(operand) is Node and operand.requires_grad
+    def read_in(self, node: Node) -> tuple[list[bool], bool]:
+        """The same for the operands of a node of this operation."""
+        return self.read_by(
+            [
+                type(operand) is Node and operand.requires_grad and self.rule(position) is not None
+                for position, operand in enumerate(node.inputs)
+            ]
         )
 
 

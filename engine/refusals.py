@@ -42,8 +42,11 @@ def written_error(node: Node, root: Node) -> AgradError:
 
 
 def no_grad_error(root: Tensor) -> AgradError:
-    """A walk from a value that nothing leads to."""
+    """A walk from a value that nothing leads to: with the operation that has no derivative, if one cut the path."""
     name = root.node.spell()
+    cut = cut_behind(root.node)
+    if cut is not None:
+        return _cut_error(f"{name} has no derivative", cut, root)
     labels = [Label(root.node.origin, "computed here")] if root.node.op and root.node.origin else []
     return AgradError(
         "grad",
@@ -60,8 +63,34 @@ def unused_error(y: Tensor, x: Tensor) -> AgradError:
     a, b = y.node.spell(), x.node.spell()
     if not x.requires_grad:
         return AgradError("grad", f"{b} does not require grad, so that there is no derivative by it", node=x.node)
+    cut = cut_behind(y.node, x.node)
+    if cut is not None:
+        return _cut_error(f"{a} has no derivative by {b}", cut, y)
     fix = f"compute {a} from {b}, without detach and outside no_grad"
     return AgradError("grad", f"{a} does not depend on {b}: no path of the graph leads there", fixes=[fix], node=x.node)
+
+
+def cut_behind(node: Node, leaf: Node | None = None) -> Node | None:
+    """The operation without a derivative that stands between a value and what requires grad (the leaf, if given)."""
+    found, stack = {node}, [node]
+    while stack:
+        current = stack.pop()
+        for operand in current.inputs:
+            if not hasattr(operand, "inputs") or operand in found:  # a constant, or seen
+                continue
+            cuts = current.op is not None and not current.op.differentiable
+            if cuts and operand.requires_grad and leaf in (None, operand):  # type: ignore[union-attr]
+                return current
+            found.add(operand)  # type: ignore[arg-type]
+            stack.append(operand)  # type: ignore[arg-type]
+    return None
+
+
+def _cut_error(what: str, cut: Node, root: Tensor) -> AgradError:
+    """A path that ends at an operation without a derivative."""
+    assert cut.op is not None
+    labels = [Label(cut.origin)] if cut.origin is not None else []
+    return AgradError("grad", f"{what}: {cut.op.name} has none", labels=labels, node=root.node)
 
 
 def leaf_error(target: Tensor) -> AgradError:
