@@ -21,10 +21,11 @@ def check(f: Callable[..., Any], *points: Any, claim: Any = None) -> Report:
     a function of the points that gives this. The verdict on an entry is
 
     * `kink` if there is no derivative for differences to find: the value is not finite, there or on one side, or the
-      differences on the right and on the left do not come near each other (to 1e-4) as the step shrinks;
+      differences on the right and on the left do not come near each other (to 1e-4) as the step shrinks; and where
+      the exact derivative is inf or nan, if a value or a slope on the way is so too;
     * else `ok` if the difference, and the claim if there is one, are within 1e-7*max(|exact|, |difference|) + 4*doubt
       of the exact derivative, where the doubt is what the differences themselves leave open: what extrapolating them
-      changed, and what rounding can do to them;
+      changed, and what rounding can do to them and to the exact derivative;
     * else `mismatch`.
 
     Each step is chosen for its entry, among all powers of 2 from a quarter of max(1, |x|) down to rounding. Whatever

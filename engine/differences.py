@@ -11,18 +11,20 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Literal
 
 from agrad.engine.dispatch import compute
 from agrad.engine.errors import AgradError
 from agrad.engine.graph import Node, check_walkable, collect, reachable, touch
-from agrad.engine.slopes import AGREE, AMPLIFIED, EPSILON, slope
+from agrad.engine.slopes import AGREE, AMPLIFIED, EPSILON, SINGULAR, slope
 from agrad.engine.state import STATE, Journal, next_stamp
 from agrad.engine.tensor import Tensor
-from agrad.engine.values import Value, describe, format_number, format_shape, np, quiet, spread
+from agrad.engine.values import Value, describe, format_number, format_shape, is_finite, np, quiet, spread
 from agrad.engine.walk import walk
 
 Verdict = Literal["ok", "mismatch", "kink"]
+_OWN = 16  # roundings that may be in an exact derivative, of the largest of its contributions
 MANY = 40  # a report of more entries leaves out most of those that are ok
 
 
@@ -121,8 +123,7 @@ def compare(
     with quiet():
         with _undone():
             y = _number(f())
-            order = collect([y.node]) if isinstance(y, Tensor) else []
-            exact, rounding = _exactly(y, order)
+            exact = _exactly(y)
         # Behind a gradient, those that a derivative of 0 came from as well: it may be computed again.
         behind = reachable(y.node) if isinstance(y, Tensor) else ()
         older = sorted((node for node in behind if node.seq < since), key=lambda node: node.seq)
@@ -130,14 +131,11 @@ def compare(
             leaves = [Tensor(node, node.value) for node in older if node.op is None and node.requires_grad]
         if not leaves:
             raise AgradError("grad", "there is no leaf that requires grad behind this", needs="leaf")
-        point = _Point(f, [node for node in older if node.op is not None], float(y), rounding)
+        point = _Point(f, [node for node in older if node.op is not None], float(y), exact)
         point.hold()
-        findings = [
-            finding
-            for leaf, claim in zip(leaves, claims or [None] * len(leaves), strict=True)
-            for finding in point.findings(leaf, exact.get(leaf.node), claim)
-        ]
-    return Report(tuple(findings))
+        claims = claims or [None] * len(leaves)
+        pairs = zip(leaves, claims, strict=True)
+        return Report(tuple(finding for leaf, claim in pairs for finding in point.findings(leaf, claim)))
 
 
 def _number(y: Any) -> Tensor | float:
@@ -154,39 +152,70 @@ def _number(y: Any) -> Tensor | float:
     raise AgradError("type", f"check needs one number, not {describe(y)}", array=hasattr(y, "shape"))
 
 
-def _exactly(y: Tensor | float, order: list[Node]) -> tuple[dict[Node, Value], float]:
-    """The exact derivatives by every node, and how far y may be off through rounding.
+@dataclass(slots=True)
+class _Exact:
+    """What the graph says at a point: the derivative by every node, and how far rounding may have taken things."""
+
+    slopes: dict[Node, Value]
+    largest: dict[Node, float]  # of the contributions that the derivative by a leaf was added up from
+    rounding: float  # of the value
+    finite: bool  # whether every value on the way is, and no slope there is infinite
+
+
+def _exactly(y: Tensor | float) -> _Exact:
+    """The exact derivatives.
 
     Each operation rounds its result; what becomes of that is told by the derivative of y by this result (M. Iri,
     T. Tsuchiya, M. Hoshi, Automatic computation of partial derivatives and rounding error estimates, 1988).
     """
-    rounding = EPSILON * abs(float(y))
     if not isinstance(y, Tensor) or not y.requires_grad:
-        return {}, rounding if math.isfinite(rounding) else 0.0
+        return _Exact({}, {}, EPSILON * abs(float(y)), True)
+    order = collect([y.node])
     check_walkable(order, y.node)
-    exact = walk(order, {y.node: spread(1.0, y.shape)}, False, order)
-    _replay(node for node in reversed(order) if node.op is not None)
-    rounding = EPSILON * sum(_moved(exact[node], node.value) for node in order if node.op is not None)
-    return exact, rounding if math.isfinite(rounding) else 0.0
+    largest: dict[Node, float] = {}
+
+    def watch(node: Node, position: int, g: Any, c: Any) -> None:
+        operand = node.inputs[position]
+        if isinstance(operand, Node) and operand.op is None:
+            largest[operand] = max(
+                largest.get(operand, 0.0), abs(c) if isinstance(c, float) else float(np.max(np.abs(c), initial=0.0))
+            )
+
+    slopes = walk(order, {y.node: spread(1.0, y.shape)}, False, order, watch=watch)
+    computed = [node for node in reversed(order) if node.op is not None]
+    _replay(computed)
+    rounding = EPSILON * sum(_moved(slopes[node], node.value) for node in computed)
+    finite = all(is_finite(node.value) and not _infinite(slopes[node]) for node in computed)
+    return _Exact(slopes, largest, rounding, finite)
+
+
+def _infinite(slopes: Value) -> bool:
+    return math.isinf(slopes) if isinstance(slopes, float) else bool(np.isinf(slopes).any())
 
 
 def _moved(derivative: Any, value: Any) -> float:
-    """How far the result moves, in the worst case, if every entry of a value moves by the whole of it."""
+    """How far the result moves, in the worst case, if every entry of a value moves by the whole of it.
+
+    What is nan, as behind a choice, is left out.
+    """
     if isinstance(value, float):
         part = abs(derivative * value)
-        return part if math.isfinite(part) else 0.0
+        return 0.0 if math.isnan(part) else part
     parts = np.abs(derivative * value)
-    return float(np.sum(parts, where=np.isfinite(parts)))
+    return float(np.sum(parts, where=~np.isnan(parts)))
 
 
 def _replay(nodes: Iterator[Node] | Sequence[Node]) -> None:
-    """Compute nodes again, oldest first, in place: every handle sees the new value."""
+    """Compute nodes again, oldest first, in place: every handle sees the new value, and a walk finds them fresh."""
+    journal = STATE.journal
+    assert journal is not None
     for node in nodes:
         assert node.op is not None
         touch(node)
+        journal.remember((node, "seq"), partial(setattr, node, "seq", node.seq))
         operands: Any = tuple(x.value if isinstance(x, Node) else x for x in node.inputs)
         node.value = compute(node.op, operands, node.attrs or {})
-        node.stamp = next_stamp()
+        node.seq = node.stamp = next_stamp()
 
 
 @contextmanager
@@ -209,14 +238,14 @@ class _Point:
     f: Callable[[], Any]
     computed: list[Node]  # what was computed from leaves before, oldest first
     value: float
-    rounding: float
+    exact: _Exact
 
     def hold(self) -> None:
         """Refuse a function that gives something else at each call."""
         with _undone():
             _replay(self.computed)
             again = float(_number(self.f()))
-        if abs(again - self.value) > AMPLIFIED * self.rounding:  # sums of products vary with where arrays lie
+        if abs(again - self.value) > AMPLIFIED * self.exact.rounding:  # sums of products vary with where arrays lie
             values = f"{format_number(self.value, None)}, then {format_number(again, None)}"
             why = "a constant that it was computed from may have changed since" if self.computed else ""
             raise AgradError(
@@ -226,21 +255,25 @@ class _Point:
                 fixes=[] if why else ["manual_seed(1), before random numbers are drawn for the first time"],
             )
 
-    def findings(self, leaf: Tensor, exact: Value | None, claim: Value | None) -> Iterator[Finding]:
-        """One finding for each entry of a leaf; no exact derivative, for one that is not read, is 0."""
-        name = leaf.name or "leaf"
+    def findings(self, leaf: Tensor, claim: Value | None) -> Iterator[Finding]:
+        """One finding for each entry of a leaf; the exact derivative by one that is not read is 0."""
+        name, slopes = leaf.name or "leaf", self.exact.slopes.get(leaf.node)
         for index in np.ndindex(*leaf.shape) if leaf.shape else [()]:
-            slopes = [0.0 if value is None else _entry(value, index) for value in (exact, claim)]
             entry = f"{name}[{', '.join(map(str, index))}]" if index else name
-            yield self.finding(entry, leaf, index, slopes[0], slopes[1] if claim is not None else None)
+            exact = 0.0 if slopes is None else _entry(slopes, index)
+            yield self.finding(entry, leaf, index, exact, None if claim is None else _entry(claim, index))
 
     def finding(self, entry: str, leaf: Tensor, index: tuple[int, ...], exact: float, claim: float | None) -> Finding:
         """The verdict on one entry; the rule is that of `check`."""
         x = _entry(leaf.value, index)
-        found = slope(lambda moved: self.at(leaf, index, moved), x, self.value, exact, self.rounding)
-        if found.kink:
-            return Finding(entry, exact, found.value, found.doubt, claim, "kink", found.kink)
-        bound = AGREE * max(abs(exact), abs(found.value)) + 4 * found.doubt
+        found = slope(lambda moved: self.at(leaf, index, moved), x, self.value, exact, self.exact.rounding)
+        kink = found.kink
+        if not (kink or math.isfinite(exact) or self.exact.finite):
+            kink = SINGULAR
+        if kink:
+            return Finding(entry, exact, found.value, found.doubt, claim, "kink", kink)
+        own = _OWN * EPSILON * self.exact.largest.get(leaf.node, 0.0)
+        bound = AGREE * max(abs(exact), abs(found.value)) + 4 * found.doubt + own
         wrong = [
             name
             for name, other in (("the difference", found.value), ("the claim", claim))

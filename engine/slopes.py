@@ -17,10 +17,14 @@ from functools import cache
 from itertools import pairwise
 from typing import NamedTuple
 
+from agrad.engine.values import format_number
+
 EPSILON = 2.0**-52
 SMALLEST = 2.0**-1074  # numbers below it are 0
 AGREE = 1e-7  # relative: as near as a difference that is trusted must come
 SETTLED = 1e-4  # relative: as near as the differences of one window must come to each other to be trusted at all
+
+SINGULAR = "a value or a slope on the way is not finite"
 
 # Of the rounding error of one value divided by the width: what may arrive in a window's results. The weights of the
 # extrapolations, of which that of the gap are the largest, add up to 40.
@@ -84,7 +88,7 @@ def slope(f: Callable[[float], float], x: float, middle: float, expected: float,
     if not math.isfinite(middle):
         return Slope(math.nan, math.inf, "the value is not finite")
     if not math.isfinite(rounding):
-        return Slope(math.nan, math.inf, "a slope on the way is not finite")
+        return Slope(math.nan, math.inf, SINGULAR)
 
     @cache
     def window(exponent: int) -> Window | None:
@@ -150,15 +154,14 @@ def _best(windows: Sequence[Window]) -> Slope:
         if window.doubt <= windows[best].doubt:
             best = place
     found = windows[best]
-    if found.spread <= SETTLED * found.size + found.rounding or _shrinks(windows[best : best + 3]):
+    if found.spread <= SETTLED * found.size + 8 * found.rounding or _shrinks(windows[best : best + 3]):
         return Slope(found.value, found.doubt)
     narrower = windows[max(best - 1, 0)]
     change = abs(narrower.gap - found.gap) + abs(narrower.value - found.value)
     if change > SETTLED * found.size + narrower.rounding:
         return Slope(math.nan, math.inf, "the differences have no limit")
-    return Slope(
-        found.value, found.doubt, f"slope {_rounded(found, -1)} on the left, {_rounded(found, 1)} on the right"
-    )
+    sides = f"slope {_rounded(found, -1)} on the left, {_rounded(found, 1)} on the right"
+    return Slope(found.value, found.doubt, sides)
 
 
 def _shrinks(windows: Sequence[Window]) -> bool:
@@ -170,4 +173,4 @@ def _rounded(window: Window, side: int) -> str:
     """The slope on one side, with the digits that are certain."""
     number = window.value + side * window.gap / 2
     size = abs(window.gap) * SETTLED
-    return f"{0.0 if abs(number) < size else number:.4g}"
+    return format_number(0.0 if abs(number) < size else number, 4)

@@ -64,12 +64,12 @@ def _disagreement(report: Report, expression: syntax.Expr) -> AgradError:
     """The error that a mismatch ends in."""
     wrong = report.mismatches
     names = ", ".join(finding.entry for finding in wrong[:5]) + (", …" if len(wrong) > 5 else "")
-    which = "the exact derivative" if len(wrong) == 1 else f"{len(wrong)} exact derivatives"
+    which, verb = ("the derivative", "is") if len(wrong) == 1 else (f"{len(wrong)} derivatives", "are")
     claims_only = all(finding.remark == "the claim" for finding in wrong)
     other = "what is claimed" if claims_only else "what the differences say"
     return AgradError(
         "assert",
-        f"{which} by {names} {'is' if len(wrong) == 1 else 'are'} not {other}",
+        f"{which} by {names} {verb} not {other}",
         labels=[Label(expression.span)],
         notes=[] if claims_only else ["what detach or no_grad cuts off still moves the differences"],
     )

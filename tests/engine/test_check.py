@@ -55,6 +55,9 @@ SMOOTH = [
     ("a kink not far", lambda x: ag.abs(x - 1.0001), 1.0),
     ("a kink very near", lambda x: ag.abs(x - 1 - 1e-9), 1.0),
     ("a step not far", ag.floor, 2.001),
+    ("many steps to the argument", ag.floor, -7327.44779279578),
+    ("as many, each of its own slope", lambda x: x % 2, 5160287.372721506),
+    ("waves in step with the powers of 2", ag.sinc, 1000.3),
     ("behind a choice", lambda x: ag.where(x > 0, ag.log(x), 0), 2.0),
     ("a gradient", ag.grad(lambda x: x**3 * ag.sin(x)), 0.7),
     ("a second derivative", ag.grad(ag.grad(ag.exp)), 1.0),
@@ -95,7 +98,7 @@ KINKS = [
     ("clip", lambda x: ag.clip(x, 0, 1), 1, "slope 1 on the left, 0 on the right"),
     ("hardtanh", ag.hardtanh, -1, "slope 0 on the left, 1 on the right"),
     ("sqrt(x**2)", lambda x: ag.sqrt(x**2), 0, "slope -1 on the left, 1 on the right"),
-    ("a slight kink", lambda x: x**2 + 1e-6 * ag.abs(x), 0, "slope -1e-06 on the left, 1e-06 on the right"),
+    ("a slight kink", lambda x: x**2 + 1e-6 * ag.abs(x), 0, "slope -1e-6 on the left, 1e-6 on the right"),
     ("a kink on a slope", lambda x: ag.exp(100 * x) + ag.abs(x), 0, "slope 99 on the left, 101 on the right"),
     ("floor", ag.floor, 2, "the differences have no limit"),
     ("round", ag.round, 0.5, "the differences have no limit"),
@@ -105,6 +108,13 @@ KINKS = [
     ("sqrt", ag.sqrt, 0, "the value is not finite beside it"),
     ("asin", ag.asin, 1, "the value is not finite beside it"),
     ("x**1.5", lambda x: x**1.5, 0, "the value is not finite beside it"),
+    (
+        "a value that overflows inside",
+        lambda x: ag.atan(ag.exp(1000 + x)),
+        0,
+        "a value or a slope on the way is not finite",
+    ),
+    ("a slope that does", lambda x: ag.acosh(ag.exp(x * x)), 0, "a value or a slope on the way is not finite"),
     ("log", ag.log, 0, "the value is not finite"),
     ("log of -1", ag.log, -1, "the value is not finite"),
     ("1/x", lambda x: 1 / x, 0, "the value is not finite"),
@@ -148,6 +158,24 @@ def test_a_wrong_rule_is_caught():
     finally:
         for name in rules:
             OPS.pop(f"{name}_cube", None)
+
+
+def test_a_straight_through_floor_is_caught():
+    rules = {"x": ("x", lambda g, out, x: g)}
+    try:
+        through = row(
+            "through",
+            "x",
+            rules=rules,
+            family="internal",
+            array=np.floor,
+            scalar=lambda x: float(math.floor(x)),
+            doc="",
+        )
+        assert verdicts(through, 2.5) == ["mismatch"]
+        assert verdicts(lambda x: through(x) * 1.0, 7327.447) == ["mismatch"]
+    finally:
+        OPS.pop("through", None)
 
 
 @pytest.mark.parametrize("slope_at_0", [0.5, math.nan, math.inf])
