@@ -28,43 +28,43 @@ from agrad.engine.walk import walk
 # As values
 
 
-def grad(y: Any, x: Any = 0, create_graph: bool = False, gradient: object = None) -> Any:
-    """dy/dx of a value; of a function, the function that gives its gradient by its x-th argument.
+def grad(y: Any, x: Any = None, create_graph: bool = False, gradient: object = None) -> Any:
+    """dy/dx of a value; of a function, the function that gives its gradient by its first, or its x-th, argument.
 
     A tuple for several x. Raises AgradError of kind `grad` where y does not depend on x, and of kind `shape` where y
     is not one number and has no seed `gradient`.
     """
     if not isinstance(y, Tensor):
         return _transform("grad", y, x, lambda y, xs: gradients(y, xs, True))
-    return _by_each(y, x, lambda xs: gradients(y, xs, create_graph, gradient))
+    return _by_each("grad", y, x, lambda xs: gradients(y, xs, create_graph, gradient))
 
 
-def jacobian(y: Any, x: Any = 0, create_graph: bool = False) -> Any:
+def jacobian(y: Any, x: Any = None, create_graph: bool = False) -> Any:
     """The derivatives of every entry of y by every entry of x, in the shape of y followed by that of x.
 
-    Of a function, the function that gives its Jacobian by its x-th argument. A tuple for several x.
+    Of a function, the function that gives its Jacobian by its first, or its x-th, argument. A tuple for several x.
     """
     if not isinstance(y, Tensor):
         return _transform("jacobian", y, x, lambda y, xs: _jacobians(y, xs, True))
-    return _by_each(y, x, lambda xs: _jacobians(y, xs, create_graph))
+    return _by_each("jacobian", y, x, lambda xs: _jacobians(y, xs, create_graph))
 
 
-def hessian(y: Any, x: Any = 0, create_graph: bool = False) -> Any:
+def hessian(y: Any, x: Any = None, create_graph: bool = False) -> Any:
     """The second derivatives of one number y by the entries of x, in the shape of x twice.
 
     For several x the blocks, a tuple of tuples; for several numbers one matrix. Of a function, the function that
-    gives its Hessian by its x-th argument.
+    gives its Hessian by its first, or its x-th, argument.
     """
     if not isinstance(y, Tensor):
         return _transform("hessian", y, x, lambda y, xs: _hessians(y, xs, True), _matrix)
-    xs, single = _inputs(y, x)
+    xs, single = _inputs("hessian", y, x)
     return _matrix(_hessians(y, xs, create_graph), single)
 
 
 def vjp(y: Any, x: Any, u: Any, create_graph: bool = False) -> Any:
     """u times the Jacobian of y by x: the gradient of sum(u*y). Of a function, at the point x."""
     if isinstance(y, Tensor):
-        return _by_each(y, x, lambda xs: gradients(y, xs, create_graph, _seed(u)))
+        return _by_each("vjp", y, x, lambda xs: gradients(y, xs, create_graph, _seed(u)))
     return _at("vjp", y, x, lambda y, xs: _or_zero(y, xs, _seed(u)))
 
 
@@ -74,7 +74,7 @@ def jvp(y: Any, x: Any, v: Any, create_graph: bool = False) -> Any:
     Of a function, at the point x. Raises AgradError of kind `shape` where v has another shape than x.
     """
     if isinstance(y, Tensor):
-        xs, single = _inputs(y, x)
+        xs, single = _inputs("jvp", y, x)
         result = _pushed(y, xs, _directions(v, single), [])
         return result if create_graph else result.detach()
     return _at("jvp", y, x, lambda y, xs: (_pushed(y, xs, _directions(v, not isinstance(x, tuple)), xs),))
@@ -83,7 +83,7 @@ def jvp(y: Any, x: Any, v: Any, create_graph: bool = False) -> Any:
 def hvp(y: Any, x: Any, v: Any, create_graph: bool = False) -> Any:
     """The Hessian of one number y by x, times v, without the Hessian itself. Of a function, at the point x."""
     if isinstance(y, Tensor):
-        xs, single = _inputs(y, x)
+        xs, single = _inputs("hvp", y, x)
         results = _hessian_products(y, xs, _directions(v, single), create_graph)
         return results[0] if single else results
     return _at("hvp", y, x, lambda y, xs: _hessian_products(y, xs, _directions(v, not isinstance(x, tuple)), True))
@@ -92,14 +92,19 @@ def hvp(y: Any, x: Any, v: Any, create_graph: bool = False) -> Any:
 # How
 
 
-def _inputs(y: Tensor, x: Any) -> tuple[list[Tensor], bool]:
+def _inputs(name: str, y: Tensor, x: Any) -> tuple[list[Tensor], bool]:
     """The values to differentiate by, and whether it is a single one.
 
     A vector made of them on the spot, as the language makes one of `[a, b]`, stands for its parts.
     """
+    if x is None:
+        what = y.node.spell()
+        raise AgradError("arity", f"{name} of {what} needs what to differentiate it by", fixes=[f"{name}({what}, x)"])
     if not isinstance(x, Tensor):
         if not isinstance(x, Sequence) or isinstance(x, str) or not all(isinstance(one, Tensor) for one in x):
             raise AgradError("type", f"a derivative is taken by a value with a graph, not by {describe(x)}")
+        if not x:
+            raise AgradError("arity", f"{name} by no value at all: () is empty")
         return list(x), False
     op = x.node.op
     if op is None or op.name != "stack" or x.node in reachable(y.node):
@@ -110,8 +115,8 @@ def _inputs(y: Tensor, x: Any) -> tuple[list[Tensor], bool]:
     return [Tensor(part, part.value) for part in x.node.inputs if isinstance(part, Node)], False
 
 
-def _by_each(y: Tensor, x: Any, derive: Callable[[list[Tensor]], Sequence[Any]]) -> Any:
-    xs, single = _inputs(y, x)
+def _by_each(name: str, y: Tensor, x: Any, derive: Callable[[list[Tensor]], Sequence[Any]]) -> Any:
+    xs, single = _inputs(name, y, x)
     results = derive(xs)
     return results[0] if single else tuple(results)
 
@@ -169,9 +174,9 @@ def _seed(u: Any) -> Any:
     return u if isinstance(u, Tensor) else operand(u)
 
 
-def _or_zero(y: Any, xs: Sequence[Tensor], seed: Any, create_graph: bool = True) -> list[Tensor]:
+def _or_zero(y: Tensor, xs: Sequence[Tensor], seed: Any, create_graph: bool = True) -> list[Tensor]:
     """The gradients of y against a seed, 0 for what it does not depend on."""
-    behind = reachable(y.node) if isinstance(y, Tensor) and y.requires_grad else set()
+    behind = reachable(y.node) if y.requires_grad else set()
     used = [x for x in xs if x.node in behind]
     found = dict(zip([x.node for x in used], gradients(y, used, create_graph, seed), strict=True)) if used else {}
     return [found[x.node] if x.node in found else _zeros(x.shape) for x in xs]
@@ -186,12 +191,10 @@ def _directions(v: Any, single: bool) -> list[Any]:
     return list(v)
 
 
-def _pushed(y: Any, xs: Sequence[Tensor], directions: Sequence[Any], own: Sequence[Tensor]) -> Any:
+def _pushed(y: Tensor, xs: Sequence[Tensor], directions: Sequence[Any], own: Sequence[Tensor]) -> Any:
     """The Jacobian times a direction for each x, in one walk forward; without a graph if only `own` is behind it."""
     if len(directions) != len(xs):
         raise AgradError("arity", f"{len(directions)} directions for {len(xs)} values")
-    if not isinstance(y, Tensor):
-        return _zeros(np.shape(y))
     given: dict[Node, Any] = {}
     for x, direction in zip(xs, directions, strict=True):
         v = _seed(direction)
@@ -203,7 +206,7 @@ def _pushed(y: Any, xs: Sequence[Tensor], directions: Sequence[Any], own: Sequen
     return _released(result_of(push(y, given, True), y.shape, y, True), [*own])
 
 
-def _hessian_products(y: Any, xs: Sequence[Tensor], directions: Sequence[Any], create_graph: bool) -> list[Tensor]:
+def _hessian_products(y: Tensor, xs: Sequence[Tensor], directions: Sequence[Any], create_graph: bool) -> list[Tensor]:
     if len(directions) != len(xs):
         raise AgradError("arity", f"{len(directions)} directions for {len(xs)} values")
     totals: list[Any] = [_zeros(x.shape) for x in xs]
@@ -226,7 +229,10 @@ def _transform(
     """The function that gives a derivative of another, by the arguments at `places`."""
     if not callable(function):
         raise AgradError("type", f"{name} of a value needs what to differentiate by: {describe(function)} has no graph")
+    places = 0 if places is None else places
     single = not isinstance(places, tuple | list)
+    if not single and not places:
+        raise AgradError("arity", f"{name} by no argument at all: () is empty")
     chosen = [whole(place, f"{name}: the place of an argument") for place in ([places] if single else places)]
 
     def derived(*args: Any, **keywords: Any) -> Any:
@@ -235,7 +241,7 @@ def _transform(
         moved = list(args)
         xs = [_entered(args[place]) for place in chosen]
         for place, x in zip(chosen, xs, strict=True):
-            moved[place] = x
+            moved[place] = _handle(x)
         results = _derived(name, function(*moved, **keywords), xs, derive)
         shaped = shape_result(results, single) if shape_result else (results[0] if single else tuple(results))
         return _released(shaped, xs)
@@ -250,7 +256,7 @@ def _at(name: str, function: Any, x: Any, derive: Callable[[Tensor, list[Tensor]
         raise AgradError("type", f"{name} needs a function, or a value with a graph, not {describe(function)}")
     single = not isinstance(x, tuple)
     xs = [_entered(one) for one in ((x,) if single else x)]
-    results = [_released(result, xs) for result in derive(function(*xs), xs)]
+    results = [_released(result, xs) for result in derive(_result(name, function(*map(_handle, xs))), xs)]
     return results[0] if single or name == "jvp" else tuple(results)
 
 
@@ -263,12 +269,22 @@ def _entered(value: Any) -> Tensor:
     return tensor(value, requires_grad=True)
 
 
+def _handle(x: Tensor) -> Tensor:
+    """What a function is given: a value of its own, that it may write to, while x stays what to differentiate by."""
+    copy: Tensor = OPS["clone"].call(x)
+    return copy
+
+
+def _result(name: str, y: Any) -> Tensor:
+    """The result of a function as a value."""
+    if isinstance(y, tuple | list | str) or callable(y) or y is None:
+        raise AgradError("type", f"{name} of a function whose result is {describe(y)}, not a number or an array")
+    return y if isinstance(y, Tensor) else tensor(y)
+
+
 def _derived(name: str, y: Any, xs: list[Tensor], derive: Callable[[Tensor, list[Tensor]], Sequence[Any]]) -> Any:
     """The derivatives of the result of a function; 0 by an argument that it does not use."""
-    if not isinstance(y, Tensor):
-        if isinstance(y, tuple) or callable(y) or y is None:
-            raise AgradError("type", f"{name} of a function whose result is {describe(y)}, not a number or an array")
-        y = tensor(y)
+    y = _result(name, y)
     if y.requires_grad and all(x.node in reachable(y.node) for x in xs):
         return derive(y, xs)
     # Ties the result to every argument, with derivative 0.
@@ -296,9 +312,9 @@ _FAMILY = "derivatives"
 
 @composed(
     "grad",
-    "y; x=0",
+    "y; x=None",
     family=_FAMILY,
-    doc="dy/dx as a value; of a function, its gradient function by its x-th argument.",
+    doc="dy/dx as a value; of a function, its gradient function by its first argument, or its x-th.",
     derivative="the next one: results can be differentiated again",
     example="grad(sin)(0) == 1",
 )
@@ -308,9 +324,9 @@ def _grad(y: Any, x: Any) -> Any:
 
 @composed(
     "jacobian",
-    "y; x=0",
+    "y; x=None",
     family=_FAMILY,
-    doc="All derivatives of the entries of y, or of a function by its x-th argument.",
+    doc="All derivatives of the entries of y, or of a function by its first argument, or its x-th.",
     derivative="the next one: results can be differentiated again",
     example="jacobian(exp)([0, 0]) == [[1, 0], [0, 1]]",
 )
@@ -320,9 +336,9 @@ def _jacobian(y: Any, x: Any) -> Any:
 
 @composed(
     "hessian",
-    "y; x=0",
+    "y; x=None",
     family=_FAMILY,
-    doc="The second derivatives of a number, or of a function by its x-th argument.",
+    doc="The second derivatives of a number, or of a function by its first argument, or its x-th.",
     derivative="the next one: results can be differentiated again",
     example="hessian(prod)([2, 3]) == [[0, 1], [1, 0]]",
 )

@@ -180,14 +180,6 @@ def _symmetric(name: str, function: Function) -> Function:
     return call
 
 
-def _norm(x: Any, ord: Any = None, axis: Any = None, keepdims: Any = False) -> Any:
-    if isinstance(axis, tuple | list) and len(axis) == 2:
-        first, second = (axis_of("norm", shape_of(x), one) for one in axis)
-        if first > second:  # rows and columns exchanged, which matters for the norms of rows and of columns
-            x = shapes.swapaxes(x, first, second)
-    return ag.norm(x, ord, axis, keepdims)
-
-
 def _matrix_norm(x: Any, keepdims: Any = False, ord: Any = "fro") -> Any:
     return ag.norm(x, ord, (-2, -1), keepdims)
 
@@ -301,7 +293,6 @@ MADE: dict[str, Function] = {
     "linalg.cross": lambda x1, x2: shapes.cross(x1, x2),
     "linalg.tensordot": lambda x1, x2, axes=2: shapes.tensordot(x1, x2, axes),
     "linalg.multi_dot": lambda arrays: reduce(ag.dot, arrays),
-    "linalg.norm": _norm,
     "linalg.matrix_norm": _matrix_norm,
     "linalg.vector_norm": _vector_norm,
     "linalg.cholesky": _symmetric("np.linalg.cholesky", lambda a: ag.cholesky(a)),

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from agrad.engine.errors import AgradError
@@ -25,6 +26,7 @@ else:
         def __getattr__(self, name: str) -> Any:
             import numpy
 
+            QUIET.loaded()
             value = getattr(numpy, name)
             setattr(self, name, value)
             return value
@@ -44,10 +46,17 @@ IEEE = (ZeroDivisionError, ValueError, OverflowError)
 class _Quiet:
     """Whether numpy's warnings are already off, so that an array operation need not turn them off itself."""
 
-    __slots__ = ("on",)
+    __slots__ = ("on", "wanted", "before")
 
     def __init__(self) -> None:
-        self.on = False
+        self.on = self.wanted = False
+        self.before: Any = None  # what numpy did about each kind of error before the outermost `quiet`
+
+    def loaded(self) -> None:
+        """numpy is there: turn its warnings off, if that is wanted."""
+        if self.wanted and not self.on:
+            self.on = True  # first, since asking for `seterr` comes back here
+            self.before = np.seterr(all="ignore")
 
 
 QUIET = _Quiet()
@@ -58,28 +67,28 @@ def quiet() -> Iterator[None]:
     """Turn numpy's floating point warnings off: entered once per statement, walk or replay.
 
     `np.errstate` costs more than a scalar operation; while this is open, array operations do not enter it. It
-    does not load numpy for a calculation of scalars only.
+    does not load numpy for a calculation of scalars only: then the first that needs numpy turns them off.
     """
-    if QUIET.on:
+    if QUIET.wanted:
         yield
         return
     import sys
 
-    if "numpy" not in sys.modules:
-        yield
-        return
-    QUIET.on = True
+    QUIET.wanted = True
     try:
-        with np.errstate(all="ignore"):
-            yield
+        if "numpy" in sys.modules:
+            QUIET.loaded()
+        yield
     finally:
-        QUIET.on = False
+        if QUIET.on:
+            np.seterr(**QUIET.before)
+        QUIET.on = QUIET.wanted = False
 
 
 def coerce(value: object, copy: bool = True) -> Value:
     """The value of a number, or of a (nested) sequence or array of numbers, as a new float or float64 array.
 
-    Without `copy`, a float64 array is returned as it is.
+    Without `copy`, a float64 array is returned as it is, and a mask stays one.
 
     Raises AgradError of kind `type` for what is no number and of kind `shape` for ragged rows.
     """
@@ -90,15 +99,40 @@ def coerce(value: object, copy: bool = True) -> Value:
         return whole_as_float(value)  # type: ignore[arg-type]
     if isinstance(value, str | bytes | complex) or value is None:
         raise AgradError("type", f"a number is needed here, not {describe(value)}")
+    if not copy and kind in (np.ndarray, mask_type()) and value.dtype == np.float64 and value.ndim:  # type: ignore[attr-defined]
+        return value  # type: ignore[return-value]
     try:
-        array = np.array(value, dtype=np.float64) if copy else np.asarray(value, dtype=np.float64)
+        found = np.asarray(value)
+        if found.dtype.kind == "c":  # numpy would drop the imaginary parts
+            raise AgradError("type", "real numbers are needed here, and these are complex")
+        fresh = kind is list or kind is tuple
+        array = np.array(found, dtype=np.float64) if copy and not fresh else np.asarray(found, dtype=np.float64)
     except (TypeError, ValueError) as error:
         if "inhomogeneous" in str(error) or "sequence" in str(error):
             raise AgradError("shape", "the rows of an array must have the same length") from None
         raise AgradError("type", f"numbers are needed here, not {describe(value)}") from None
     except OverflowError:
-        array = np.array(np.array(value, dtype=object), dtype=np.float64)
+        numbers = [whole_as_float(entry) if isinstance(entry, int) else entry for entry in found.flat]
+        array = np.array(numbers, dtype=np.float64).reshape(found.shape)
     return array if array.ndim else float(array)
+
+
+@cache
+def mask_type() -> Any:
+    """The type of an array of truths: 1.0 and 0.0 like any other array, but as an index it selects where it is 1.
+
+    A class of its own, since `x[[1, 0]]` takes two entries and `x[x > 2]`, with the same numbers, takes one. Products
+    and choices of masks are masks, all other arithmetic gives ordinary arrays.
+    """
+
+    class Mask(np.ndarray):
+        def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
+            keeps = context is not None and context[0] in (np.multiply, np.maximum, np.minimum)
+            if keeps and all(isinstance(x, Mask) for x in context[1][:2]):
+                return array.view(Mask) if array.shape else array[()]
+            return np.asarray(array) if array.shape else array[()]
+
+    return Mask
 
 
 def whole_as_float(number: int) -> float:
@@ -189,6 +223,13 @@ def broadcast(*shapes: Shape) -> Shape:
     except ValueError:
         listed = " and ".join(format_shape(shape) for shape in shapes)
         raise AgradError("shape", f"shapes {listed} do not fit together") from None
+
+
+def fits(shape: Shape, into: Shape) -> bool:
+    """Whether a value of one shape can be spread over another."""
+    return len(shape) <= len(into) and all(
+        length in (1, target) for length, target in zip(shape[::-1], into[::-1], strict=False)
+    )
 
 
 def whole(value: object, what: str) -> int:

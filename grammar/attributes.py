@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from agrad.engine.backward import backward
 from agrad.engine.errors import AgradError
 from agrad.engine.graph import Node
 from agrad.engine.op import FUNCTIONS
+from agrad.engine.ops.axes import axis_of
+from agrad.engine.signature import Signature
 from agrad.engine.tensor import Tensor
 from agrad.engine.values import describe
 from agrad.grammar.functions import as_tensor
@@ -31,16 +34,7 @@ NODE_ATTRIBUTES: dict[str, Callable[[Node], Any]] = {
 }
 
 
-def _effect(method: Callable[..., Any]) -> Callable[..., Any]:
-    """A method that is called for what it does: it hands back nothing to print."""
-
-    def call(x: Tensor, *args: Any, **keywords: Any) -> None:
-        method(x, *args, **keywords)
-
-    return call
-
-
-def _write(name: str) -> Callable[..., Any]:
+def _write(name: str) -> Callable[[Tensor, Any], None]:
     """add_ and its like: the operator that writes in place."""
 
     def call(x: Tensor, other: Any) -> None:
@@ -49,7 +43,7 @@ def _write(name: str) -> Callable[..., Any]:
     return call
 
 
-def _same(x: Tensor, *_: Any, **__: Any) -> Tensor:
+def _same(x: Tensor, **_: Any) -> Tensor:
     """A method that changes the type or the device, of which there is one each."""
     return x
 
@@ -57,37 +51,67 @@ def _same(x: Tensor, *_: Any, **__: Any) -> Tensor:
 def _extreme(name: str) -> Callable[..., Any]:
     """x.max(0): along an axis, as in NumPy; max(a, b) of two values is the larger."""
 
-    def call(x: Tensor, axis: Any = None, keepdims: Any = False, **keywords: Any) -> Any:
+    def call(x: Tensor, axis: Any, keepdims: Any) -> Any:
         if isinstance(axis, Tensor) and axis.shape:
             return FUNCTIONS[f"{name}imum"].call(x, axis)
-        return FUNCTIONS[name].call(x, axis=axis, keepdims=keepdims, **keywords)
+        return FUNCTIONS[name].call(x, axis=axis, keepdims=keepdims)
 
     return call
 
 
-METHODS: dict[str, Callable[..., Any]] = {
-    "max": _extreme("max"),
-    "min": _extreme("min"),
-    **dict.fromkeys(("float", "double", "to", "cpu", "cuda", "contiguous"), _same),
-    "item": Tensor.item,
-    "tolist": lambda x: x.detach(),
-    "numpy": lambda x: x.detach(),
-    "detach": Tensor.detach,
-    "size": lambda x, axis=None: x.shape if axis is None else float(x.shape[int(axis)]),
-    "dim": lambda x: float(x.ndim),
-    "numel": lambda x: float(x.size),
-    "view": lambda x, *shape: FUNCTIONS["reshape"].call(x, *shape),
-    "t": lambda x: FUNCTIONS["transpose"].call(x),
-    "backward": _effect(backward),
-    "retain_grad": _effect(Tensor.retain_grad),
-    "requires_grad_": Tensor.requires_grad_,
-    "zero_": _effect(Tensor.zero_),
-    "copy_": _effect(Tensor.copy_),
-    "add_": _write("add"),
-    "sub_": _write("sub"),
-    "mul_": _write("mul"),
-    "div_": _write("truediv"),
+def _size(x: Tensor, axis: Any) -> Any:
+    return x.shape if axis is None else float(x.shape[axis_of("x.size", x.shape, axis)])
+
+
+def _copy(x: Tensor, value: Any) -> None:
+    x.copy_(value)
+
+
+def _zero(x: Tensor) -> None:
+    x.zero_()
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """A method: how it is called, and what does it, with every argument by name."""
+
+    form: Signature  # of the arguments after the value itself
+    run: Callable[..., Any]
+
+    def __call__(self, value: Any, *args: Any, **keywords: Any) -> Any:
+        """Call it on a value; AgradError of kind `arity` where the arguments do not fit."""
+        _, given = self.form.bind(args, keywords)
+        return self.run(as_tensor(value, f"{self.form.name.removeprefix('x')}()"), **given)
+
+
+# The arguments of each method as of a function's attributes, and what it does. What is called for its effect hands
+# back nothing to print.
+_METHODS: dict[str, tuple[str, Callable[..., Any]]] = {
+    "max": ("axis=None, keepdims=False", _extreme("max")),
+    "min": ("axis=None, keepdims=False", _extreme("min")),
+    **dict.fromkeys(("float", "double", "cpu", "contiguous"), ("", _same)),
+    "cuda": ("device=None", _same),
+    "to": ("*target=None, dtype=None, device=None, non_blocking=False, copy=False", _same),
+    "item": ("", Tensor.item),
+    "tolist": ("", Tensor.detach),
+    "numpy": ("", Tensor.detach),
+    "detach": ("", Tensor.detach),
+    "size": ("axis=None", _size),
+    "dim": ("", lambda x: float(x.ndim)),
+    "numel": ("", lambda x: float(x.size)),
+    "view": ("*shape", lambda x, shape: FUNCTIONS["reshape"].call(x, shape)),
+    "t": ("", lambda x: FUNCTIONS["transpose"].call(x)),
+    "backward": ("gradient=None, retain_graph=None, create_graph=False, fresh=False", backward),
+    "retain_grad": ("", Tensor.retain_grad),
+    "requires_grad_": ("requires_grad=True", lambda x, requires_grad: x.requires_grad_(requires_grad)),
+    "zero_": ("", _zero),
+    "copy_": ("value", _copy),
+    "add_": ("other", _write("add")),
+    "sub_": ("other", _write("sub")),
+    "mul_": ("other", _write("mul")),
+    "div_": ("other", _write("truediv")),
 }
+METHODS = {name: Method(Signature(f"x.{name}", f"; {text}"), run) for name, (text, run) in _METHODS.items()}
 
 
 def attribute(value: Any, name: str) -> Any:
@@ -114,8 +138,7 @@ def method(value: Any, name: str) -> Callable[..., Any]:
     if isinstance(value, str | tuple | Node):
         raise _unknown(value, name, {})
     if name in METHODS:
-        own = METHODS[name]
-        return lambda x, *args, **keywords: own(as_tensor(x, f".{name}()"), *args, **keywords)
+        return METHODS[name]
     if name in FUNCTIONS or name in RENAMED:
         return FUNCTIONS[RENAMED.get(name, name)].call
     if name in ATTRIBUTES:

@@ -12,6 +12,7 @@ from typing import Any, TypeAlias, get_args
 from agrad.engine.errors import AgradError, Kind
 from agrad.engine.errors import Label as Remark
 from agrad.engine.op import FUNCTIONS, OPS
+from agrad.engine.tensor import Tensor
 from agrad.engine.values import shape_of
 from agrad.grammar import syntax
 from agrad.grammar.code import Code, Definition, Do, Instruction, Label
@@ -388,12 +389,12 @@ def _comparison(symbol: str) -> Callable[[Any, Any], Any]:
 
 
 def _same(x: Any, y: Any) -> bool:
-    """Whether two tuples, texts or None are equal, entry by entry."""
+    """Whether two tuples are equal, entry by entry: numbers and arrays, texts, functions."""
     if type(x) is tuple and type(y) is tuple:
         return len(x) == len(y) and all(_same(a, b) for a, b in zip(x, y, strict=True))
-    if type(x) in WHOLES or type(y) in WHOLES:
-        return bool(x == y)
-    shapes = [shape_of(getattr(side, "value", side)) for side in (x, y)]
+    if not (isinstance(x, Tensor | float) and isinstance(y, Tensor | float)):
+        return type(x) is type(y) and bool(x == y)
+    shapes = [shape_of(side.value if isinstance(side, Tensor) else side) for side in (x, y)]
     return shapes[0] == shapes[1] and bool(OPS["all"].call(OPS["equal"].call(x, y)))
 
 

@@ -96,11 +96,18 @@ def as_tensor(value: Any, what: str) -> Tensor:
 )
 def _range(start: Any, stop: Any, step: Any) -> range:
     ends = (0, start) if stop is None else (start, stop)
-    first, last = (whole(end, "an end of a range") for end in ends)
-    stride = whole(step, "the step of a range")
+    first, last = (_counted(end, "an end of a range") for end in ends)
+    stride = _counted(step, "the step of a range")
     if stride == 0:
         raise AgradError("domain", "the step of a range cannot be 0")
     return range(first, last, stride)
+
+
+def _counted(value: Any, what: str) -> int:
+    number = whole(value, what)
+    if abs(number) > 2**53:
+        raise AgradError("limit", f"{what} is at most 2**53: from there on a number does not know its neighbours")
+    return number
 
 
 @composed("len", "x", family="graph", doc="The length of the first axis.", example="len([1, 2, 3]) == 3")
@@ -108,18 +115,6 @@ def _len(x: Any) -> float:
     if isinstance(x, tuple | str | range):
         return float(len(x))
     return float(len(as_tensor(x, "len")))
-
-
-@composed(
-    "detach",
-    "x",
-    family="graph",
-    doc="The same value, cut off from the graph; storage is shared.",
-    derivative="none: a gradient stops here",
-    example="detach(3) == 3",
-)
-def _detach(x: Any) -> Any:
-    return x.detach() if isinstance(x, Tensor) else x
 
 
 @composed("float", "x", family="graph", doc="A value of one entry as a plain number.", example="float([2]) == 2")

@@ -10,6 +10,8 @@ from typing import Any
 
 from agrad.engine.derivatives import grad, hessian, jacobian
 from agrad.engine.op import FUNCTIONS
+from agrad.engine.ops.axes import truth_of
+from agrad.engine.signature import Signature
 
 PREFIXES = frozenset({"torch", "np", "numpy", "math", "F"})
 
@@ -75,12 +77,7 @@ KNOWN_ELSEWHERE = {
 
 
 def _torch_grad(
-    outputs: Any,
-    inputs: Any,
-    grad_outputs: Any = None,
-    retain_graph: Any = None,
-    create_graph: Any = True,
-    **_: Any,
+    outputs: Any, inputs: Any, grad_outputs: Any, retain_graph: Any, create_graph: Any, allow_unused: Any
 ) -> tuple[Any, ...]:
     """torch.autograd.grad: always a tuple."""
     several = isinstance(inputs, tuple | list)
@@ -89,12 +86,10 @@ def _torch_grad(
 
 
 def _unbiased(name: str) -> Callable[..., Any]:
-    def call(x: Any, *args: Any, **keywords: Any) -> Any:
-        if not {"ddof", "correction", "unbiased"} & keywords.keys():
-            keywords["ddof"] = 1.0
-        if keywords.pop("unbiased", True) in (False, 0.0):
-            keywords["ddof"] = 0.0
-        return FUNCTIONS[name].call(x, *args, **keywords)
+    def call(x: Any, axis: Any, unbiased: Any, keepdims: Any, ddof: Any) -> Any:
+        if ddof is None:
+            ddof = 1.0 if truth_of(name, "unbiased", unbiased) else 0.0
+        return FUNCTIONS[name].call(x, axis=axis, keepdims=keepdims, ddof=ddof)
 
     return call
 
@@ -102,28 +97,45 @@ def _unbiased(name: str) -> Callable[..., Any]:
 def _extreme(name: str) -> Callable[..., Any]:
     """torch.max: of all entries; with an axis the values and their places; of two values the larger."""
 
-    def call(x: Any, other: Any = None, dim: Any = None, keepdim: Any = False) -> Any:
-        axis = other if dim is None else dim
+    def call(x: Any, axis: Any, keepdims: Any, other: Any) -> Any:
+        other = axis if getattr(axis, "shape", ()) else other
+        if other is not None:
+            return FUNCTIONS[f"{name}imum"].call(x, other)
         if axis is None:
             return FUNCTIONS[name].call(x)
-        if getattr(axis, "shape", ()):
-            return FUNCTIONS[f"{name}imum"].call(x, axis)
-        places = {"axis": axis, "keepdims": keepdim}
+        places = {"axis": axis, "keepdims": keepdims}
         return FUNCTIONS[name].call(x, **places), FUNCTIONS[f"arg{name}"].call(x, **places)
 
     return call
 
 
-# What means something else, or takes other arguments, under PyTorch's full name.
-OWN: dict[str, Callable[..., Any]] = {
-    "torch.autograd.grad": _torch_grad,
-    "torch.autograd.functional.jacobian": lambda f, inputs, **_: jacobian(f)(inputs),
-    "torch.autograd.functional.hessian": lambda f, inputs, **_: hessian(f)(inputs),
-    "torch.max": _extreme("max"),
-    "torch.min": _extreme("min"),
-    "torch.std": _unbiased("std"),
-    "torch.var": _unbiased("var"),
+def _bound(name: str, form: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function called with its operands, and every attribute by name."""
+    signature = Signature(name, form)
+
+    def call(*args: Any, **keywords: Any) -> Any:
+        operands, attributes = signature.bind(args, keywords)
+        return function(*operands, **attributes)
+
+    return call
+
+
+_BY_PLACE = "func, inputs; create_graph=False, strict=False, vectorize=False, strategy=None"
+_MOMENT = "input; axis=None, unbiased=True, keepdims=False, ddof=None"
+_OWN: dict[str, tuple[str, Callable[..., Any]]] = {
+    "torch.autograd.grad": (
+        "outputs, inputs; grad_outputs=None, retain_graph=None, create_graph=True, allow_unused=None",
+        _torch_grad,
+    ),
+    "torch.autograd.functional.jacobian": (_BY_PLACE, lambda f, inputs, **_: jacobian(f)(inputs)),
+    "torch.autograd.functional.hessian": (_BY_PLACE, lambda f, inputs, **_: hessian(f)(inputs)),
+    "torch.max": ("input; axis=None, keepdims=False, other=None", _extreme("max")),
+    "torch.min": ("input; axis=None, keepdims=False, other=None", _extreme("min")),
+    "torch.std": (_MOMENT, _unbiased("std")),
+    "torch.var": (_MOMENT, _unbiased("var")),
 }
+# What means something else, or takes other arguments, under PyTorch's full name.
+OWN = {name: _bound(name, form, function) for name, (form, function) in _OWN.items()}
 
 
 def function(prefix: str, name: str) -> Callable[..., Any] | None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import operator
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from agrad.engine.dispatch import operand
 from agrad.engine.errors import AgradError, Label
 from agrad.engine.graph import Node
+from agrad.engine.ops.indexing import tidy_slice
 from agrad.engine.tensor import Tensor, tensor
 from agrad.engine.values import describe, format_number, format_shape, format_value, np, whole
 from agrad.grammar.compiler import COMPARE_CALLS
@@ -88,8 +90,7 @@ def describe_value(value: Any) -> str:
 def entry_at(value: Any, index: Any) -> Any:
     """An entry, or a slice, of a tuple or range."""
     if isinstance(index, slice):
-        parts = (index.start, index.stop, index.step)
-        return value[slice(*(None if part is None else whole(part, "an index") for part in parts))]
+        return value[tidy_slice(index)]
     position = whole(index, "an index")
     if not -len(value) <= position < len(value):
         raise AgradError("shape", f"index {position} is out of range: there are {len(value)} entries")
@@ -149,8 +150,13 @@ def formatted(part: Any, value: Any, settings: Settings) -> str:
         return f"{prefix}[{', '.join(entries)}]"
     if isinstance(number, float) and part.spec[-1] in "dbcoxX" and number.is_integer():
         number = int(number)
+    if any(len(digits) > 3 for digits in re.findall(r"\d+", part.spec)):
+        message = f'the format "{part.spec}" asks for more than 999 characters'
+        raise AgradError("limit", message, labels=[Label(part.span)])
     try:
-        return prefix + format(number, part.spec)
-    except (ValueError, TypeError):
+        text = format(number, part.spec)
+        text.encode()  # half a surrogate pair, as "c" makes it of 55296, is no text
+        return prefix + text
+    except (ValueError, TypeError, OverflowError):
         what = format_number(number) if isinstance(number, float) else describe_value(number)
         raise AgradError("type", f'the format "{part.spec}" does not fit {what}', labels=[Label(part.span)]) from None

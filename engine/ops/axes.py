@@ -9,9 +9,10 @@ from typing import Any
 
 from agrad.engine.errors import AgradError
 from agrad.engine.op import Function
-from agrad.engine.values import Shape, describe, format_shape, size_of, whole, whole_as_float
+from agrad.engine.values import Shape, describe, format_number, format_shape, size_of, whole, whole_as_float
 
-MOST_ENTRIES = 2**32
+MOST_ENTRIES = 2**30  # 8 GiB
+MOST_AXES = 32  # of numpy before 2
 
 
 def axis_of(name: str, shape: Shape, axis: Any, extra: int = 0) -> int:
@@ -24,31 +25,40 @@ def axis_of(name: str, shape: Shape, axis: Any, extra: int = 0) -> int:
     return number % count
 
 
-def axes_of(name: str, shape: Shape, axis: Any) -> Shape:
-    """Several axes (one, a tuple of them, or None for all) in ascending order, each only once."""
+def axes_of(name: str, shape: Shape, axis: Any, in_order: bool = True) -> Shape:
+    """Several axes (one, a tuple of them, or None for all), each only once: in ascending order, or as given."""
     if axis is None:
         return tuple(range(len(shape)))
     given = axis if isinstance(axis, tuple | list) else (axis,)
-    axes = sorted(axis_of(name, shape, one) for one in given)
+    axes = tuple(axis_of(name, shape, one) for one in given)
     if len(set(axes)) < len(axes):
-        raise AgradError("shape", f"{name}: an axis is named twice in {format_shape(tuple(given))}")
-    return tuple(axes)
+        raise AgradError("shape", f"{name}: an axis is named twice in {format_shape(axes)}")
+    return tuple(sorted(axes)) if in_order else axes
 
 
-def wholes_of(name: str, what: str, given: Any) -> Shape:
-    """Whole numbers: one, or several in a tuple or a list."""
+def wholes_of(name: str, what: str, given: Any, limited: bool = True) -> Shape:
+    """Whole numbers, that numpy can take if `limited`: one, or several in a tuple or a list."""
     if isinstance(given, str):
         raise AgradError("type", f"{name}: {what} must be a whole number, not {describe(given)}")
     several = hasattr(given, "__iter__") and getattr(given, "shape", None) != ()
-    return tuple(whole(one, f"{name}: {what}") for one in (given if several else (given,)))
+    entries = given if several else (given,)
+    return tuple(small(name, what, one) if limited else whole(one, f"{name}: {what}") for one in entries)
 
 
 def sizes_of(name: str, shape: Any) -> Shape:
     """A shape: whole numbers one by one, in a tuple, or in a list. -1 stays."""
-    sizes = wholes_of(name, "a size", shape)
-    if abs(size_of(sizes)) > MOST_ENTRIES:
-        raise AgradError("limit", f"{name}: {format_shape(sizes)} is more than this computer can hold")
+    sizes = wholes_of(name, "a size", shape, limited=False)  # how much memory they need says more
+    if len(sizes) > MOST_AXES:
+        raise AgradError("limit", f"{name}: {len(sizes)} axes, and an array has at most {MOST_AXES}")
+    entries = size_of(tuple(abs(size) or 1 for size in sizes))  # numpy counts so, too, where there is no entry
+    if entries > MOST_ENTRIES:
+        need = format_number(float(f"{whole_as_float(entries) / 2**27:.3g}"))
+        raise AgradError("limit", f"{name}: a value of shape {_listed(sizes)} needs {need} GiB; 8 GiB is the limit")
     return sizes
+
+
+def _listed(sizes: Shape) -> str:
+    return f"({', '.join(format_number(whole_as_float(size)) for size in sizes)})"
 
 
 def small(name: str, what: str, value: Any) -> int:

@@ -4,31 +4,12 @@ from __future__ import annotations
 
 import math
 import operator
-from functools import cache
 from typing import Any
 
 from agrad.engine.op import Function, composed, row
-from agrad.engine.values import np, shape_of
+from agrad.engine.values import mask_type, np, shape_of
 
 FAMILY = "choices"
-
-
-@cache
-def mask_type() -> Any:
-    """The type of an array of truths: 1.0 and 0.0 like any other array, but as an index it selects where it is 1.
-
-    A class of its own, since `x[[1, 0]]` takes two entries and `x[x > 2]`, with the same numbers, takes one. Products
-    and choices of masks are masks, all other arithmetic gives ordinary arrays.
-    """
-
-    class Mask(np.ndarray):
-        def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
-            keeps = context is not None and context[0] in (np.multiply, np.maximum, np.minimum)
-            if keeps and all(isinstance(x, Mask) for x in context[1][:2]):
-                return array.view(Mask) if array.shape else array[()]
-            return np.asarray(array) if array.shape else array[()]
-
-    return Mask
 
 
 def as_mask(truths: Any) -> Any:

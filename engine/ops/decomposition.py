@@ -12,12 +12,14 @@ from typing import Any
 from agrad.engine.errors import AgradError
 from agrad.engine.op import Function, composed, row
 from agrad.engine.ops.comparison import where
+from agrad.engine.ops.indexing import getitem
 from agrad.engine.ops.linalg import FAMILY, matmul, matrices, solve
 from agrad.engine.ops.shaping import shape_of_any, swap, unsqueeze
 from agrad.engine.values import Shape, format_shape, np, shape_of
 
 
 def _symmetric(x: Any) -> Any:
+    """The symmetric part."""
     return 0.5 * (x + swap(x))
 
 
@@ -43,7 +45,7 @@ cholesky: Function = row(
     "cholesky",
     "x",
     family=FAMILY,
-    array=lambda x: np.linalg.cholesky(0.5 * (x + np.swapaxes(x, -1, -2))),
+    array=lambda x: np.linalg.cholesky(_symmetric(x)),
     rules={"x": ("out", _cholesky_rule)},
     prepare=matrices("cholesky"),
     reach="mixed",
@@ -64,10 +66,6 @@ def _vectors_rule(g: Any, out: Any, x: Any) -> Any:
     return _symmetric(matmul(matmul(out, inner), swap(out)))
 
 
-def _symmetric_part(x: Any) -> Any:
-    return 0.5 * (x + np.swapaxes(x, -1, -2))
-
-
 def _values_rule(g: Any, out: Any, x: Any) -> Any:
     vectors = eigh_vectors(x)
     return matmul(_scaled(vectors, g), swap(vectors))
@@ -79,7 +77,7 @@ eigh_values: Function = row(
     "eigh_values",
     "x",
     family="internal",
-    array=lambda x: np.linalg.eigvalsh(_symmetric_part(x)),
+    array=lambda x: np.linalg.eigvalsh(_symmetric(x)),
     rules={"x": ("x", _values_rule)},
     prepare=matrices("eigh"),
     reach="mixed",
@@ -92,7 +90,7 @@ eigh_vectors: Function = row(
     "eigh_vectors",
     "x",
     family="internal",
-    array=lambda x: np.linalg.eigh(_symmetric_part(x))[1],
+    array=lambda x: np.linalg.eigh(_symmetric(x))[1],
     rules={"x": ("out x", _vectors_rule)},
     prepare=matrices("eigh"),
     reach="mixed",
@@ -294,9 +292,7 @@ def qr(x: Any) -> tuple[Any, Any]:
     shape = shape_of_any(x)
     if len(shape) < 2 or shape[-2] >= shape[-1]:
         return qr_q(x), qr_r(x)
-    from agrad.engine.ops.indexing import getitem  # of a wide matrix, the square in front decides
-
-    q = qr_q(getitem(x, (Ellipsis, slice(0, shape[-2]))))
+    q = qr_q(getitem(x, (Ellipsis, slice(0, shape[-2]))))  # of a wide matrix, the square in front decides
     return q, matmul(swap(q), x)
 
 

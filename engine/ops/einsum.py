@@ -72,12 +72,21 @@ def _rule(g: Any, out: Any, *xs: Any, subscripts: Any, which: int) -> Any:
     c = sum_of_products([g, *(xs[place] for place in others)], f"{inputs}->{found}")
     if found != letters:  # an index that is summed away in this operand alone
         c = reshape(c, tuple(sizes[letter] if letter in known else 1 for letter in letters))
+    c = _fitted(c, tuple(shape[term.index(letter)] for letter in letters))
     if len(letters) < len(term):  # a diagonal
-        lengths = tuple(shape[term.index(letter)] for letter in letters)
-        c = expand(c, lengths)
+        lengths = shape_of(c)
         grid = dict(zip(letters, np.indices(lengths, sparse=True), strict=True))
         return scatter(c, tuple(grid[letter] for letter in term), shape)
-    return c if all(a in (b, 1) for a, b in zip(shape_of(c), shape, strict=True)) else collapse(c, shape)
+    return c
+
+
+def _fitted(c: Any, shape: Shape) -> Any:
+    """A gradient in the shape of its operand: summed where that has length 1, spread where the gradient has."""
+    have = shape_of(c)
+    if have == shape:
+        return c
+    least = tuple(min(a, b) for a, b in zip(have, shape, strict=True))
+    return expand(collapse(c, least), shape)
 
 
 sum_of_products: Function = row(

@@ -11,9 +11,8 @@ from typing import Any, NoReturn
 from agrad.engine.errors import AgradError
 from agrad.engine.op import Function, row
 from agrad.engine.ops.axes import axis_of
-from agrad.engine.ops.comparison import mask_type
 from agrad.engine.ops.shaping import collapse, reshape
-from agrad.engine.values import Shape, describe, format_shape, np, shape_of, whole
+from agrad.engine.values import Shape, describe, fits, format_shape, mask_type, np, shape_of, whole
 
 
 def positions(shape: Shape, index: Any) -> tuple[Any, ...]:
@@ -50,23 +49,19 @@ def _tidy(part: Any) -> Any:
     if part is None or part is Ellipsis:
         return part
     if isinstance(part, slice):
-        ends = (part.start, part.stop, part.step)
-        start, stop, step = (None if end is None else whole(_number(end), "an end of a slice") for end in ends)
-        if step == 0:
-            raise AgradError("type", "the step of a slice must not be 0")
-        return slice(start, stop, step)
+        return tidy_slice(part)
     part = getattr(part, "value", part)
     if isinstance(part, str | float) or not hasattr(part, "__iter__"):
         return whole(part, "an index")
-    array = np.asanyarray(part)
-    if not array.shape:
-        return whole(float(array), "an index")
-    if array.dtype.kind == "b" or isinstance(array, mask_type()):
-        return np.asarray(array, dtype=bool)
     try:
+        array = np.asanyarray(part)
+        if array.dtype.kind == "b" or isinstance(array, mask_type()):
+            return np.asarray(array, dtype=bool) if array.shape else whole(float(array), "an index")
         numbers = np.asarray(array, dtype=np.float64)
     except (TypeError, ValueError):
         raise AgradError("type", f"an index must be made of whole numbers, not {describe(part)}") from None
+    if not numbers.shape:
+        return whole(float(numbers), "an index")
     places = numbers.astype(np.intp)
     if not np.array_equal(places, numbers):
         wrong = numbers[places != numbers][0]
@@ -74,9 +69,13 @@ def _tidy(part: Any) -> Any:
     return places
 
 
-def _number(end: Any) -> Any:
-    value = getattr(end, "value", end)
-    return value if isinstance(value, float | int) else getattr(value, "item", lambda: value)()
+def tidy_slice(part: slice) -> slice:
+    """A slice of whole numbers; AgradError of kind `type` for any other."""
+    ends = (part.start, part.stop, part.step)
+    start, stop, step = (None if end is None else whole(end, "an end of a slice") for end in ends)
+    if step == 0:
+        raise AgradError("type", "the step of a slice must not be 0")
+    return slice(start, stop, step)
 
 
 def _width(part: Any) -> int:
@@ -182,17 +181,10 @@ def _put_prepared(x: Any, v: Any, index: Any) -> dict[str, Any]:
     into = np.empty(shape, dtype=bool)[tidy].shape
     given = shape_of(v)
     bare = given[max(0, len(given) - len(into)) :]  # numpy lets leading axes of length 1 pass
-    if not _fills(bare, into) or any(length != 1 for length in given[: len(given) - len(bare)]):
+    if not fits(bare, into) or any(length != 1 for length in given[: len(given) - len(bare)]):
         have, want = format_shape(given), format_shape(into)
         raise AgradError("shape", f"a value of shape {have} does not fit the entries it is put into, of shape {want}")
     return {"index": tidy, "shape": given, "bare": bare, "won": _won(shape, tidy, into)}
-
-
-def _fills(shape: Shape, into: Shape) -> bool:
-    try:
-        return np.broadcast_shapes(shape, into) == into
-    except ValueError:
-        return False
 
 
 def _won(shape: Shape, index: tuple[Any, ...], into: Shape) -> Any:

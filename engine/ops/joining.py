@@ -8,11 +8,11 @@ from typing import Any
 from agrad.engine.errors import AgradError
 from agrad.engine.op import Function, composed, row
 from agrad.engine.ops.arithmetic import mul
-from agrad.engine.ops.axes import axis_of, small, wholes_of
+from agrad.engine.ops.axes import axis_of, sizes_of, small, wholes_of
 from agrad.engine.ops.comparison import where
 from agrad.engine.ops.indexing import getitem, scatter
 from agrad.engine.ops.shaping import FAMILY, expand, permute, reshape, shape_of_any
-from agrad.engine.values import Shape, format_shape, np, shape_of, whole
+from agrad.engine.values import Shape, format_shape, np, shape_of
 
 
 def at(axis: int, part: Any) -> tuple[Any, ...]:
@@ -80,6 +80,9 @@ stack: Function = row(
 )
 
 
+_MOST_EMPTY = 1000  # parts of an axis that has no entry
+
+
 @composed(
     "split",
     "x; parts, axis=0",
@@ -97,7 +100,9 @@ def split(x: Any, parts: Any, axis: Any) -> tuple[Any, ...]:
     if hasattr(parts, "__iter__") and getattr(parts, "shape", None) != ():
         ends = [0, *wholes_of("split", "a place", parts), length]
     else:
-        count = whole(parts, "split: the number of parts")
+        count = small("split", "the number of parts", parts)
+        if not length and count > _MOST_EMPTY:
+            raise AgradError("limit", f"split: nothing is cut into at most {_MOST_EMPTY} parts, not {count}")
         if count < 1 or length % count:
             raise AgradError("shape", f"split: {length} entries do not divide into {count} equal parts")
         ends = list(range(0, length + 1, length // count)) if length else [0] * (count + 1)
@@ -124,7 +129,8 @@ def repeat(x: Any, n: Any, axis: Any) -> Any:
     counts = wholes_of("repeat", "n", n)
     if len(counts) not in (1, shape[place]) or min(counts, default=-1) < 0:
         raise AgradError("shape", f"repeat: {len(counts)} counts for {shape[place]} entries")
-    small("repeat", "the number of copies", sum(counts) if len(counts) > 1 else sum(counts) * shape[place])
+    copies = sum(counts) if len(counts) > 1 else sum(counts) * shape[place]
+    sizes_of("repeat", (*shape[:place], copies, *shape[place + 1 :]))
     return getitem(x, at(place, np.repeat(np.arange(shape[place]), counts)))
 
 
@@ -140,12 +146,15 @@ def repeat(x: Any, n: Any, axis: Any) -> Any:
 def tile(x: Any, n: Any) -> Any:
     """See the entry."""
     counts, shape = wholes_of("tile", "n", n), shape_of_any(x)
+    if min(counts, default=0) < 0:
+        raise AgradError("shape", "tile: n cannot be negative")
     axes = max(len(counts), len(shape))
     counts = (1,) * (axes - len(counts)) + counts
     shape = (1,) * (axes - len(shape)) + shape
+    result = sizes_of("tile", tuple(a * b for a, b in zip(counts, shape, strict=True)))
     apart = tuple(size for length in shape for size in (1, length))
     spread = tuple(size for pair in zip(counts, shape, strict=True) for size in pair)
-    return reshape(expand(reshape(x, apart), spread), tuple(a * b for a, b in zip(counts, shape, strict=True)))
+    return reshape(expand(reshape(x, apart), spread), result)
 
 
 # Matrices

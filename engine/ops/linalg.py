@@ -10,7 +10,7 @@ from agrad.engine.ops.arithmetic import add, flat, mul
 from agrad.engine.ops.determinant import minor_form
 from agrad.engine.ops.joining import diagonal
 from agrad.engine.ops.reduction import total
-from agrad.engine.ops.shaping import collapse, reshape, shape_of_any, swap, unsqueeze
+from agrad.engine.ops.shaping import collapse, permute, reshape, shape_of_any, swap, unsqueeze
 from agrad.engine.values import Shape, broadcast, format_shape, np, shape_of, whole
 
 FAMILY = "linear algebra"
@@ -112,9 +112,7 @@ def dot(x: Any, y: Any) -> Any:
         return mul(x, y)
     if len(b) < 3:
         return matmul(x, y)
-    from agrad.engine.ops.shaping import permute  # numpy's product of stacks: all of x with all of y
-
-    order = (len(b) - 2, *range(len(b) - 2), len(b) - 1)
+    order = (len(b) - 2, *range(len(b) - 2), len(b) - 1)  # numpy's product of stacks: all of x with all of y
     spread = reshape(permute(y, order), (b[-2], -1))
     return reshape(matmul(x, spread), (*a[:-1], *b[:-2], b[-1]))
 

@@ -17,7 +17,7 @@ from agrad.engine.ops.learning import FAMILY, log_softmax
 from agrad.engine.ops.reduction import mean, total
 from agrad.engine.ops.shaping import collapse
 from agrad.engine.ops.special import xlog1py, xlogy
-from agrad.engine.values import Shape, broadcast, describe, format_shape, np, shape_of, size_of, whole
+from agrad.engine.values import Shape, broadcast, describe, format_number, format_shape, np, shape_of, size_of, whole
 
 
 def _pair(name: str, x: Any, y: Any) -> tuple[Any, Any]:
@@ -163,6 +163,16 @@ def cross_entropy(x: Any, target: Any, reduction: Any) -> Any:
     if given != shape[:-1]:
         have, want = format_shape(given), format_shape(shape[:-1])
         raise AgradError("shape", f"cross_entropy: the target has shape {have}, neither {want} nor that of the scores")
-    place = whole(target, "a class") if not given else target
+    place = _classes(target, shape[-1])
     index = (place,) if len(shape) == 1 else (np.arange(shape[0]), place)
     return _reduced("cross_entropy", neg(getitem(logs, index)), reduction)
+
+
+def _classes(target: Any, count: int) -> Any:
+    """The number of a class, or of one for each row; a negative one would count from the end, and is a mistake."""
+    values = np.asarray(getattr(target, "value", target))
+    outside = values[~((values >= 0) & (values < count))]
+    if outside.size:
+        wrong = format_number(float(outside.flat[0]))
+        raise AgradError("shape", f"cross_entropy: there is no class {wrong}: there are {count}, from 0 on")
+    return target if values.shape else whole(target, "a class")

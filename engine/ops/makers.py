@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 from agrad.engine.errors import AgradError
 from agrad.engine.op import Function, composed
-from agrad.engine.ops.axes import number_of, sizes_of, small, truth_of
+from agrad.engine.ops.axes import MOST_ENTRIES, number_of, sizes_of, truth_of
 from agrad.engine.ops.shaping import expand, shape_of_any
 from agrad.engine.state import STATE
 from agrad.engine.tensor import Tensor, tensor
@@ -152,8 +153,9 @@ def arange(start: Any, stop: Any, step: Any) -> Tensor:
     ends = [number_of("arange", what, x) for what, x in (("start", first), ("stop", last), ("step", step))]
     if ends[2] == 0.0 or not np.isfinite(ends).all():
         raise AgradError("domain", "arange: start, stop and step must be finite, and the step not 0")
-    small("arange", "the number of entries", float(int((ends[1] - ends[0]) / ends[2])))
-    return tensor(np.arange(*ends))
+    count = max((ends[1] - ends[0]) / ends[2], 0.0)
+    _sizes("arange", math.ceil(count) if math.isfinite(count) else MOST_ENTRIES + 1)
+    return tensor(np.arange(*ends) if count else np.zeros(0))
 
 
 @maker(
@@ -164,8 +166,7 @@ def arange(start: Any, stop: Any, step: Any) -> Tensor:
 )
 def linspace(start: Any, stop: Any, num: Any) -> Tensor:
     """See the entry."""
-    count = small("linspace", "the number of points", num)
-    _sizes("linspace", (count,))
+    (count,) = _sizes("linspace", (num,))
     return tensor(np.linspace(number_of("linspace", "start", start), number_of("linspace", "stop", stop), count))
 
 
@@ -251,7 +252,11 @@ def _existing(name: str, path: Any) -> Any:
 
     if not isinstance(path, str | Path):
         raise AgradError("type", f"{name} needs the name of a file, not {describe(path)}")
-    if not Path(path).is_file():
+    try:
+        there = Path(path).is_file()
+    except (OSError, ValueError):  # no system has such a name
+        there = False
+    if not there:
         raise AgradError("file", f"{name}: there is no file {path}")
     return Path(path)
 
@@ -266,7 +271,13 @@ def _existing(name: str, path: Any) -> Any:
 )
 def load_csv(path: Any) -> Tensor:
     """See the entry."""
-    lines = [line for line in _existing("load_csv", path).read_text("utf-8").splitlines() if line.strip()]
+    file = _existing("load_csv", path)
+    try:
+        text = file.read_text("utf-8-sig")
+    except (OSError, ValueError) as error:
+        why = "is not text in UTF-8" if isinstance(error, ValueError) else f"cannot be read: {error.strerror}"
+        raise AgradError("file", f"load_csv: {path} {why}") from None
+    lines = [line for line in text.splitlines() if line.strip()]
     rows: list[list[float]] = []
     for number, line in enumerate(lines, 1):
         try:
@@ -286,6 +297,12 @@ def load_npy(path: Any) -> Tensor:
     """See the entry."""
     file = _existing("load_npy", path)
     try:
-        return tensor(np.load(file, allow_pickle=False))
-    except (ValueError, OSError):
-        raise AgradError("file", f"load_npy: {path} is no array that numpy saved") from None
+        with file.open("rb") as stream:
+            array = np.load(stream, allow_pickle=False)
+    except MemoryError:
+        raise
+    except Exception:  # what a damaged file leads numpy's reader to is not documented
+        array = None
+    if type(array) is not np.ndarray:
+        raise AgradError("file", f"load_npy: {path} is no array that numpy saved")
+    return tensor(array)

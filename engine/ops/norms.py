@@ -14,7 +14,7 @@ from agrad.engine.ops.decomposition import svd_values
 from agrad.engine.ops.elementary import absolute, ratio, sign
 from agrad.engine.ops.reduction import amax, amin, reducing, scaled_root, total, widened
 from agrad.engine.ops.shaping import permute, reshape, shape_of_any
-from agrad.engine.values import Shape, describe, format_shape, np
+from agrad.engine.values import Shape, describe, format_number, format_shape, np
 
 FAMILY = "reductions"
 
@@ -76,17 +76,24 @@ def _of_vector(x: Any, p: float, axes: Any, keepdims: Any) -> Any:
     return p_norm(x, axes, keepdims, p)
 
 
+def _extreme(order: float, values: Any) -> Any:
+    """The largest value along the last axis for a positive order, the smallest for a negative one."""
+    if not shape_of_any(values)[-1]:
+        raise AgradError("shape", f"norm of order {format_number(order)}: the matrix has no entries")
+    return (amax if order > 0.0 else amin)(values, -1)
+
+
 def _of_matrix(x: Any, order: Any, axes: Shape, keepdims: bool) -> Any:
     shape = shape_of_any(x)
     others = tuple(one for one in range(len(shape)) if one not in axes)
-    moved = permute(x, (*others, *axes)) if others else x
+    moved = permute(x, (*others, *axes)) if (*others, *axes) != tuple(range(len(shape))) else x
     if order in (1.0, -1.0, math.inf, -math.inf):
         sums = total(absolute(moved), -2 if abs(order) == 1.0 else -1)
-        value = (amax if order > 0.0 else amin)(sums, -1)
+        value = _extreme(order, sums)
     elif order == "nuc":
         value = total(svd_values(moved), -1)
     elif order in (2.0, -2.0):
-        value = (amax if order > 0.0 else amin)(svd_values(moved), -1)
+        value = _extreme(order, svd_values(moved))
     else:
         raise AgradError("domain", f"norm: matrices have no norm of order {describe(order)}")
     return reshape(value, tuple(1 if one in axes else n for one, n in enumerate(shape))) if keepdims else value
@@ -111,7 +118,7 @@ def norm(x: Any, ord: Any, axis: Any, keepdims: Any) -> Any:
     """See the entry."""
     order = getattr(ord, "value", ord)
     shape = shape_of_any(x)
-    axes = axes_of("norm", shape, axis)
+    axes = axes_of("norm", shape, axis, in_order=False)  # the norms of rows and of columns differ
     if order is None or (isinstance(order, str) and order == "fro" and len(axes) == 2):
         return euclidean(x, axes, keepdims)
     if isinstance(order, str) and order != "nuc":

@@ -11,6 +11,7 @@ from agrad.engine.ops.comparison import FAMILY, equal, where
 from agrad.engine.ops.indexing import take_along
 from agrad.engine.ops.reduction import FAMILY as REDUCTIONS
 from agrad.engine.ops.reduction import count_of, reducing, total, widened
+from agrad.engine.ops.shaping import shape_of_any
 from agrad.engine.values import Shape, format_shape, np, shape_of, whole
 
 NONE = "none: the result does not require grad"
@@ -47,7 +48,7 @@ argmin: Function = _place_of("argmin", "smallest")
 
 
 def _sorting(x: Any, axis: Any, descending: Any) -> dict[str, Any]:
-    return {"axis": axis_of("argsort", shape_of(x), axis), "descending": truth_of("sort", "descending", descending)}
+    return {"axis": axis_of("argsort", shape_of(x), axis), "descending": truth_of("argsort", "descending", descending)}
 
 
 def _order(x: Any, axis: int, descending: bool) -> Any:
@@ -79,7 +80,8 @@ argsort: Function = row(
 )
 def sort(x: Any, axis: Any, descending: Any) -> Any:
     """See the entry."""
-    return take_along(x, argsort(x, axis, descending), axis)
+    axis = axis_of("sort", shape_of_any(x), axis)
+    return take_along(x, argsort(x, axis, truth_of("sort", "descending", descending)), axis)
 
 
 def _topmost(x: Any, k: Any, axis: Any, largest: Any) -> dict[str, Any]:

@@ -214,3 +214,21 @@ def test_what_is_no_derivative_is_said(call, kind, message):
     with pytest.raises(ag.AgradError, match=message) as caught:
         call()
     assert caught.value.kind == kind
+
+
+def test_a_function_may_write_to_its_parameter():
+    def tripled(x):
+        x *= 3
+        return ag.sum(x * x)
+
+    def first(x):
+        x[0] = x[1] * x[1]
+        return ag.sum(x)
+
+    for point in ([1.0, 2.0], leaf([1.0, 2.0]) * 1.0):
+        same(ag.grad(tripled)(point), [18, 36])
+        same(ag.hessian(tripled)(point), [[18, 0], [0, 18]])
+        same(ag.vjp(tripled, point, 2.0), [36, 72])
+        same(ag.jvp(tripled, point, [1.0, 1.0]), 54)
+        same(ag.hvp(tripled, point, [1.0, 0.0]), [18, 0])
+        same(ag.grad(first)(point), [0, 5])

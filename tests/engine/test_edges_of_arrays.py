@@ -283,3 +283,38 @@ def test_without_scipy_the_message_says_what_to_install(monkeypatch):
     same(value(ag.erf([0.5, 1.0])), [math.erf(0.5), math.erf(1.0)])
     same(value(ag.gamma([5, 0, -1])), [24, inf, nan])
     same(value(ag.lgamma([5, 0])), [math.log(24), inf])
+
+
+@pytest.mark.parametrize("axis", [(0, 1), (1, 0), (2, 0), (-1, 1), (1, 2)])
+@pytest.mark.parametrize("order", [1, -1, inf, 2, "fro", "nuc"])
+@pytest.mark.parametrize("keepdims", [False, True])
+def test_the_norm_of_a_matrix_goes_by_the_order_of_the_axes(axis, order, keepdims):
+    x = np.arange(24.0).reshape(2, 3, 4) ** 1.5
+    same(ag.norm(ag.tensor(x), order, axis, keepdims), np.linalg.norm(x, order, axis, keepdims))
+
+
+@pytest.mark.parametrize(
+    ("subscripts", "a", "b"),
+    [("ii,i->", [[2.0]], [1.0, 2.0, 3.0]), ("ij,i->", [[1.0, 2.0]], [1.0, 2.0, 3.0]), ("ii,i->i", [[2.0]], [1.0, 4.0])],
+)
+def test_einsum_spreads_lengths_of_1_and_sums_their_gradients(subscripts, a, b):
+    a, b = ag.tensor(a, requires_grad=True), ag.tensor(b, requires_grad=True)
+    y = ag.sum(ag.einsum(subscripts, a, b) ** 2)
+    for x in (a, b):
+        other = np.zeros(x.shape)
+        for place in np.ndindex(*x.shape):
+            step = np.zeros(x.shape)
+            step[place] = 1e-6
+            up, down = (
+                ag.sum(ag.einsum(subscripts, *(v.data + way * step if v is x else v.data for v in (a, b))) ** 2)
+                for way in (1, -1)
+            )
+            other[place] = (float(up) - float(down)) / 2e-6
+        np.testing.assert_allclose(value(ag.grad(y, x)), other, rtol=1e-6)
+
+
+def test_a_plain_mask_and_a_mask_with_a_handle_are_a_mask():
+    x = ag.tensor([1.0, 2.0, 3.0])
+    plain, handled = ag.greater([1.0, 2.0, 3.0], 1.0), x < 3
+    for mask in (plain * handled, handled * plain, ag.minimum(plain, handled), ag.mul(plain, plain) * handled):
+        assert x[mask].tolist() == [2]

@@ -87,7 +87,7 @@ CASES = [
     (lambda: ag.einsum("i1", [[1]]), "type", "indices are letters"),
     (lambda: ag.einsum("i->j", [1]), "type", "the result names"),
     # what is too large, or is not there
-    (lambda: ag.zeros(1e6, 1e6), "limit", "more than this computer can hold"),
+    (lambda: ag.zeros(1e6, 1e6), "limit", "needs 7450 GiB; 8 GiB is the limit"),
     (lambda: ag.load_csv("nowhere.csv"), "file", "load_csv: there is no file nowhere.csv"),
     (lambda: ag.load_npy("nowhere.npy"), "file", "load_npy: there is no file nowhere.npy"),
     (lambda: ag.arange(0, 1, 0), "domain", "the step not 0"),
@@ -139,8 +139,40 @@ def test_files_of_numbers(tmp_path):
             ag.load_csv(str(tmp_path / f"{name}.csv"))
     np.save(tmp_path / "a.npy", [[1.0, 2.0]])
     assert ag.load_npy(str(tmp_path / "a.npy")).tolist() == [[1, 2]]
-    with pytest.raises(ag.AgradError, match="no array that numpy saved"):
-        ag.load_npy(str(tmp_path / "a.csv"))
+    (tmp_path / "bom.csv").write_bytes(b"\xef\xbb\xbf1,2\n")  # as spreadsheets write it
+    assert ag.load_csv(str(tmp_path / "bom.csv")).tolist() == [[1, 2]]
+
+
+def test_files_that_cannot_be_read(tmp_path):
+    np.save(tmp_path / "a.npy", [[1.0, 2.0]])
+    np.save(tmp_path / "complex.npy", [1j])
+    np.savez(tmp_path / "two.npz", [1.0], [2.0])
+    whole = (tmp_path / "a.npy").read_bytes()
+    damaged = {"a.csv": b"1,2", "empty": b"", "cut": whole[:-3], "head": whole[:40], "torn": whole[:12] + b"\xff" * 99}
+    for name, content in damaged.items():
+        (tmp_path / name).write_bytes(content)
+    for name in (*damaged, "two.npz"):
+        with pytest.raises(ag.AgradError, match="no array that numpy saved") as caught:
+            ag.load_npy(str(tmp_path / name))
+        assert caught.value.kind == "file"
+    with pytest.raises(ag.AgradError, match="complex"):
+        ag.load_npy(str(tmp_path / "complex.npy"))
+    (tmp_path / "latin.csv").write_bytes("1,2\n3,é".encode("latin-1"))
+    with pytest.raises(ag.AgradError, match="is not text in UTF-8"):
+        ag.load_csv(str(tmp_path / "latin.csv"))
+    with pytest.raises(ag.AgradError, match="there is no file"):
+        ag.load_csv("a" * 5000)
+
+
+@pytest.mark.parametrize("given", [np.array([1j]), [1j], [[np.complex64(1)]], np.complex64(1), (1.0, np.complex128(1))])
+def test_complex_numbers_do_not_lose_their_imaginary_part(given):
+    with pytest.raises(ag.AgradError) as caught:
+        ag.tensor(given)
+    assert caught.value.kind == "type"
+
+
+def test_whole_numbers_too_large_for_a_float_are_infinite():
+    assert ag.tensor([10**400, 2, -(10**400)]).tolist() == [float("inf"), 2, float("-inf")]
 
 
 # Whatever is thrown at them
