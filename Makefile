@@ -3,6 +3,7 @@
 # make check    everything that CI runs: lint, format, strict types, tests
 # make format   puts the sources into the format that `make check` asks for
 # make table    rebuilds the parser's table after a change of grammar/agrad.lark
+# make docs     rebuilds docs/functions.md after a change of the table of functions
 # make clean    removes all that was made here
 
 PYTHON ?= python3
@@ -10,7 +11,7 @@ VENV := $(if $(filter python3,$(PYTHON)),.venv,build/venv-$(patsubst python%,%,$
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: run test check format types table clean
+.PHONY: run test check format types table docs clean
 
 run: $(VENV)/.agrad
 	@echo '$$ agrad eval "a**2*2" a=3 --wrt a'
@@ -42,6 +43,10 @@ types:
 
 table: $(VENV)/.agrad
 	$(BIN)/python -m agrad.grammar.build
+
+docs: $(VENV)/.agrad
+	@mkdir -p docs
+	$(BIN)/agrad functions --markdown > docs/functions.md
 
 clean:
 	rm -rf .venv build dist agrad.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis

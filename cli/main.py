@@ -15,7 +15,7 @@ from agrad.cli import __version__
 from agrad.cli.command import FAILED, Command, unknown
 from agrad.cli.interrupt import INTERRUPTED
 
-COMMANDS = ("eval", "run", "repl")  # agrad.cli.<name>.command
+COMMANDS = ("eval", "run", "repl", "check", "functions", "help")  # agrad.cli.<name>.command
 
 
 class Root(Command, click.Group):
@@ -58,6 +58,8 @@ def root(context: click.Context) -> int | None:
     agrad eval "a**2*2" a=3 --wrt a      one answer, one gradient
     agrad repl                           a session
     agrad run script.ag                  the same statements from a file
+    agrad check "a**2*2" a=3             the gradient beside differences
+    agrad help sin                       what there is, and what it does
     """
     if context.invoked_subcommand is not None:
         return None

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 from agrad.engine.backward import backward
 from agrad.engine.dump import dump
 from agrad.engine.errors import AgradError, Label
-from agrad.engine.op import FUNCTIONS
+from agrad.engine.ops.axes import number_of
 from agrad.engine.optim import STEPS
 from agrad.engine.tensor import Tensor
 from agrad.engine.values import format_shape
 from agrad.grammar import syntax
-from agrad.grammar.diagnostics import Span, suggest
-from agrad.grammar.functions import CONSTANTS, Closure
+from agrad.grammar.diagnostics import Span
+from agrad.grammar.functions import Closure
 from agrad.grammar.help import help_on, overview
 from agrad.grammar.results import Gradient, Quit, Table, text_of
 from agrad.grammar.semantics import as_array, describe_value
@@ -233,14 +233,14 @@ def _step(session: Session, call: Call) -> None:
     unknown = [name for name in options if name != "lr"]
     if unknown:
         raise AgradError("arity", f"step {method} has no option {unknown[0]}", fixes=["lr=0.1"])
-    rates = {name: float(value) for name, value in options.items()}
+    rates = {name: number_of(f"step {method}", name, value) for name, value in options.items()}
     STEPS[method](leaves, **rates)
 
 
 @command(
     "check",
     "check f(x) [wrt x y]",
-    "Compares exact derivatives with differences, entry by entry; that they disagree is an error.",
+    "Compares exact derivatives with differences, entry by entry; a mismatch is an error.",
     "var x = 3; check x**2*sin(x)",
 )
 def _check(session: Session, call: Call) -> None:
@@ -287,11 +287,7 @@ def _short(value: Tensor, session: Session) -> str:
 @command("help", "help [word]", "Explains a command or a function; alone, lists what there is.", "help backward")
 def _help(session: Session, call: Call) -> None:
     word = call.options.get("word")
-    text = overview(COMMANDS) if word is None else help_on(str(word), COMMANDS)
-    if text is None:
-        fixes = [f"help {close}" for close in suggest(str(word), [*COMMANDS, *FUNCTIONS, *CONSTANTS])]
-        raise AgradError("name", f"there is no help on {word}", labels=[Label(call.span)], fixes=fixes or ["help"])
-    session.emit(Table(text))
+    session.emit(Table(overview(COMMANDS) if word is None else help_on(str(word), COMMANDS)))
 
 
 @command("quit", "quit", "Ends the session.", "quit")

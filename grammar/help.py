@@ -1,17 +1,23 @@
-"""The text of `help`, made from the tables of commands and functions."""
+"""The text of `help`, made from the tables of commands and functions. The command line shows the same."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import TYPE_CHECKING
 
+from agrad.engine.errors import AgradError
 from agrad.engine.op import FUNCTIONS, Entry
+from agrad.grammar.compiler import BINARY, COMPARE
+from agrad.grammar.diagnostics import suggest
 from agrad.grammar.functions import CONSTANTS
 
 if TYPE_CHECKING:
     from agrad.grammar.commands import Command
 
 WIDTH = 100
+_WIDEST = 50  # a column
 
 STATEMENTS = """\
   var x = 2              a leaf that requires grad
@@ -22,33 +28,104 @@ STATEMENTS = """\
   no_grad: w -= w.grad   without recording
   print f"{y:.3f}"       assert y ~= 3 +- 1e-9       fails freed: backward y       del x"""
 
+# In the order of a first acquaintance; a family that is not here comes last.
+FAMILIES = (
+    *("arithmetic", "elementary", "learning", "special", "choices", "comparison", "reductions", "shapes"),
+    *("linear algebra", "makers", "graph", "derivatives"),
+)
 
-def help_on(word: str, commands: Mapping[str, Command]) -> str | None:
-    """Help on a command, function or constant; None if there is none of that name."""
-    if word in commands and word in FUNCTIONS:
-        return f"{_of_command(commands[word])}\n\n{_of_function(FUNCTIONS[word])}"
+
+def help_on(word: str, commands: Mapping[str, Command]) -> str:
+    """Help on a command, function, operator or constant, or one of the TOPICS.
+
+    Raises AgradError of kind `name` where there is none, with what may have been meant.
+    """
+    parts = []
+    name = {**BINARY, **COMPARE, "^": "pow"}.get(word, word)
+    if word in TOPICS:
+        parts.append(TOPICS[word]())
     if word in commands:
-        return _of_command(commands[word])
-    if word in FUNCTIONS:
-        return _of_function(FUNCTIONS[word])
+        parts.append(_of_command(commands[word]))
+    if name in FUNCTIONS:
+        parts.append(_of_function(FUNCTIONS[name]))
     if word in CONSTANTS:
-        return f"{word} = {CONSTANTS[word]!r}"
-    return None
+        parts.append(f"{word} = {CONSTANTS[word]!r}")
+    if not parts:
+        fixes = [f"help {close}" for close in suggest(word, [*commands, *FUNCTIONS, *CONSTANTS, *TOPICS])]
+        raise AgradError("name", f"there is no help on {word}", fixes=fixes or ["help"], word=word)
+    return "\n\n".join(parts)
 
 
 def overview(commands: Mapping[str, Command]) -> str:
     """All there is, a line or a word each."""
     lines = ["statements", STATEMENTS, "", "commands"]
-    width = max(len(command.usage) for command in commands.values())
-    lines += [f"  {command.usage.ljust(width)}  {command.help}" for command in commands.values()]
-    families: dict[str, list[str]] = {}
-    for entry in FUNCTIONS.values():
-        families.setdefault(entry.family, []).append(entry.name)
+    lines += columns(((command.usage, command.help) for command in commands.values()), "  ")
     lines.append("")
-    for family, names in families.items():
-        lines += _wrapped(family, names)
+    for family, entries in families():
+        lines += _wrapped(family, [entry.name for entry in entries])
     lines += _wrapped("constants", list(CONSTANTS))
-    return "\n".join([*lines, "", "help WORD tells more: help backward, help sin"])
+    more = "help WORD tells more: help backward, help sin; a line on each function: help functions; edges: help kinks"
+    return "\n".join([*lines, "", more])
+
+
+def families() -> list[tuple[str, list[Entry]]]:
+    """The functions by family."""
+    places = {family: place for place, family in enumerate(FAMILIES)}
+    entries = sorted(FUNCTIONS.values(), key=lambda entry: (places.get(entry.family, len(places)), entry.family))
+    return [(family, list(group)) for family, group in groupby(entries, key=lambda entry: entry.family)]
+
+
+def facts(entry: Entry) -> Iterator[tuple[str, str]]:
+    """What there is to say of a function beside its one line, each under a word."""
+    from agrad.grammar.kinks import DOMAINS, KINKS  # here, since only help needs these tables
+
+    if entry.derivative:
+        legend = " (g: the gradient of the result)" if re.search(r"\bg\b", entry.derivative) else ""
+        yield "derivative", entry.derivative + legend
+    for domain in DOMAINS:
+        if entry.name in domain.functions.split():
+            yield "domain", domain.told
+    for kink in KINKS:
+        if entry.name in kink.functions.split():
+            told = [("value", kink.value), ("derivative", kink.derivative)]
+            yield "kink", f"{kink.at}: {', '.join(f'{word} {text}' for word, text in told if text)}"
+    if entry.example:
+        yield "example", entry.example
+
+
+def functions() -> str:
+    """All functions by family, a line each."""
+    lines = []
+    for family, entries in families():
+        lines += [family, *columns(((entry.signature.usage, first_sentence(entry.doc)) for entry in entries), "  "), ""]
+    return "\n".join([*lines, "help WORD tells more: help sin"])
+
+
+def kinks() -> str:
+    """What functions and their derivatives are at kinks, ends and poles."""
+    from agrad.grammar.kinks import FOOTING, HEADING, KINKS  # here, since only help needs these tables
+
+    rows = [("", "value", "derivative"), *((kink.at, kink.value, kink.derivative) for kink in KINKS)]
+    return "\n".join([HEADING, "", *columns(rows, "  "), "", FOOTING])
+
+
+TOPICS: dict[str, Callable[[], str]] = {"functions": functions, "kinks": kinks}
+
+
+def columns(rows: Iterable[Sequence[str]], margin: str) -> list[str]:
+    """Lines whose cells stand below each other. A cell that is much longer than the others pushes its line out."""
+    table = [list(row) for row in rows]
+    widths = [min(max(map(len, column)), _WIDEST) for column in zip(*table, strict=True)]
+    widths[-1] = 0
+    return [
+        (margin + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))).rstrip()
+        for row in table
+    ]
+
+
+def first_sentence(doc: str) -> str:
+    """What a function computes, without the remarks."""
+    return doc.partition(". ")[0].rstrip(".") + "."
 
 
 def _wrapped(title: str, names: list[str]) -> list[str]:
@@ -67,9 +144,5 @@ def _of_command(command: Command) -> str:
 
 
 def _of_function(entry: Entry) -> str:
-    lines: list[Any] = [entry.signature.usage, f"  {entry.doc}"]
-    if entry.derivative:
-        lines.append(f"  derivative: {entry.derivative}")
-    if entry.example:
-        lines.append(f"  example: {entry.example}")
+    lines = [entry.signature.usage, f"  {entry.doc}", *(f"  {word}: {text}" for word, text in facts(entry))]
     return "\n".join(lines)

@@ -96,7 +96,10 @@ class Session:
         except BaseException as error:
             self.answer, self.settings.precision = answer, precision
             journal.roll_back()
-            limits: dict[type, str] = {RecursionError: "this nests too deeply", MemoryError: "there is not enough memory for this"}
+            limits: dict[type, str] = {
+                RecursionError: "this nests too deeply",
+                MemoryError: "there is not enough memory for this",
+            }
             if type(error) in limits:
                 labels = [Label(span)] if span is not None else []
                 raise AgradError("limit", limits[type(error)], labels=labels) from None

@@ -15,6 +15,7 @@ try:
     main()
 finally:
     heavy = {"numpy", "prompt_toolkit", "lark", "difflib", "importlib.metadata", "json"}
+    heavy |= {f"agrad.{room}" for room in ("engine.differences", "engine.slopes", "grammar.checking", "grammar.kinks")}
     print(*sorted(heavy & set(sys.modules)), file=sys.stderr)
 """
 
@@ -38,6 +39,10 @@ def test_the_version_does_not_load_the_language(environment):
 
 def test_a_scalar_with_its_gradient_loads_no_numpy(environment):
     assert loaded(environment, "eval", "x**2*sin(x)", "x=2", "--wrt", "x") == {"lark"}
+
+
+def test_a_check_on_scalars_loads_no_numpy_either(environment):
+    assert not {"numpy", "agrad.grammar.kinks"} & loaded(environment, "check", "x**2*sin(x)", "x=2")
 
 
 def test_an_array_does_load_numpy(environment):
