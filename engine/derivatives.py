@@ -21,6 +21,7 @@ from agrad.engine.forward import push
 from agrad.engine.graph import Node, reachable
 from agrad.engine.op import OPS, Function, composed
 from agrad.engine.refusals import no_grad_error
+from agrad.engine.state import STATE
 from agrad.engine.tensor import Tensor, tensor
 from agrad.engine.values import describe, format_shape, np, whole
 from agrad.engine.walk import walk
@@ -235,6 +236,7 @@ def _transform(
         raise AgradError("arity", f"{name} by no argument at all: () is empty")
     chosen = [whole(place, f"{name}: the place of an argument") for place in ([places] if single else places)]
 
+    @_recorded
     def derived(*args: Any, **keywords: Any) -> Any:
         if max(chosen) >= len(args) or min(chosen) < -len(args):
             raise AgradError("arity", f"{name} by argument {max(chosen)} of a function that was given {len(args)}")
@@ -250,6 +252,27 @@ def _transform(
     return derived
 
 
+def _recorded(derivative: Function) -> Function:
+    """A derivative of a function needs its graph, also inside no_grad; there, what comes out has none."""
+
+    def call(*args: Any, **keywords: Any) -> Any:
+        before, STATE.recording = STATE.recording, True
+        try:
+            result = derivative(*args, **keywords)
+        finally:
+            STATE.recording = before
+        return result if before else _detached(result)
+
+    return call
+
+
+def _detached(result: Any) -> Any:
+    if isinstance(result, tuple):
+        return tuple(map(_detached, result))
+    return result.detach() if isinstance(result, Tensor) else result
+
+
+@_recorded
 def _at(name: str, function: Any, x: Any, derive: Callable[[Tensor, list[Tensor]], Sequence[Any]]) -> Any:
     """A product with the derivative of a function, at a point."""
     if not callable(function):

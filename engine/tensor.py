@@ -19,6 +19,7 @@ from agrad.engine.values import (
     Shape,
     Value,
     coerce,
+    fits,
     format_shape,
     format_value,
     np,
@@ -280,7 +281,7 @@ class Tensor:
         if isinstance(value, Tensor) and value.node.recorded and STATE.recording and self.node.op is None:
             if self.node.requires_grad:
                 raise leaf_error(self)
-            if not _fits(value.shape, self.shape):
+            if not fits(value.shape, self.shape):
                 shapes = f"{format_shape(self.shape)}, not {format_shape(value.shape)}"
                 raise AgradError("shape", f"copy_: {self.node.spell()} has shape {shapes}")
             return self.adopt(value.expand(self.shape) if value.shape != self.shape else value.clone())
@@ -306,7 +307,7 @@ class Tensor:
 
     def _overwrite(self, value: Value, what: str, spread: bool = False) -> None:
         shape = shape_of(value)
-        if shape != self.shape and not (spread and _fits(shape, self.shape)):
+        if shape != self.shape and not (spread and fits(shape, self.shape)):
             name = self.node.spell()
             raise AgradError("shape", f"{what}: {name} has shape {format_shape(self.shape)}, not {format_shape(shape)}")
         if self.shape:
@@ -371,14 +372,6 @@ def _sharers(node: Node) -> list[Node]:
     if node.sharers is None:
         return [node]
     return [other for other in (reference() for reference in node.sharers) if other is not None]
-
-
-def _fits(shape: Shape, into: Shape) -> bool:
-    """Whether a value of one shape can be spread over the other."""
-    try:
-        return np.broadcast_shapes(shape, into) == into
-    except ValueError:
-        return False
 
 
 def tensor(value: object, requires_grad: bool = False) -> Tensor:

@@ -16,7 +16,7 @@ from agrad.grammar.functions import CONSTANTS
 if TYPE_CHECKING:
     from agrad.grammar.commands import Command
 
-WIDTH = 100
+WIDTH = 80
 _WIDEST = 50  # a column
 
 STATEMENTS = """\
@@ -26,7 +26,23 @@ STATEMENTS = """\
   def f(x) = x**2        a function; a block with return works too
   for i in range(3): …   while c: …   if c: …   elif, else
   no_grad: w -= w.grad   without recording
-  print f"{y:.3f}"       assert y ~= 3 +- 1e-9       fails freed: backward y       del x"""
+  print f"{y:.3f}"       assert y ~= 3 +- 1e-9   fails freed: backward y   del x"""
+
+# What `help` says of a statement that is no command.
+_STATEMENTS = {
+    "var": "var x = 2\n  A leaf that requires grad: x = tensor(2, requires_grad=True) in short.",
+    "def": "def f(x, y=2) = x**y\n  A function on one line; a block, indented, ends with `return x`.\n"
+    "  Defaults, keyword arguments, recursion and functions inside functions work as in Python.",
+    "for": "for i in range(3): print i\n  Also over a vector, the rows of a matrix, a tuple; `break`, `continue`.",
+    "while": "while x > 1: x = x/2\n  As long as the condition holds; `break` and `continue` inside.",
+    "if": "if x > 0: y = x\n  `elif` and `else` stand on lines of their own.",
+    "print": 'print "loss", loss\n  Values with blanks between; print(f"{loss:.4f}") works too.',
+    "assert": 'assert y ~= 12 +- 1e-9, "too far"\n'
+    "  All entries must agree; ~= is equal to 1e-9 relative, or to the absolute tolerance behind +-.",
+    "fails": "fails freed: backward e\n  Holds if the rest of the line fails with an error of that kind.",
+    "no_grad": "no_grad: w -= 0.1*w.grad\n  Nothing is recorded inside, and leaves may be written in place.",
+    "del": "del x\n  Forgets a name; its graph goes with it.",
+}
 
 # In the order of a first acquaintance; a family that is not here comes last.
 FAMILIES = (
@@ -48,10 +64,12 @@ def help_on(word: str, commands: Mapping[str, Command]) -> str:
         parts.append(_of_command(commands[word]))
     if name in FUNCTIONS:
         parts.append(_of_function(FUNCTIONS[name]))
+    if word in _STATEMENTS:
+        parts.append(_STATEMENTS[word])
     if word in CONSTANTS:
         parts.append(f"{word} = {CONSTANTS[word]!r}")
     if not parts:
-        fixes = [f"help {close}" for close in suggest(word, [*commands, *FUNCTIONS, *CONSTANTS, *TOPICS])]
+        fixes = [f"help {close}" for close in suggest(word, [*commands, *FUNCTIONS, *CONSTANTS, *TOPICS, *_STATEMENTS])]
         raise AgradError("name", f"there is no help on {word}", fixes=fixes or ["help"], word=word)
     return "\n\n".join(parts)
 
@@ -59,13 +77,14 @@ def help_on(word: str, commands: Mapping[str, Command]) -> str:
 def overview(commands: Mapping[str, Command]) -> str:
     """All there is, a line or a word each."""
     lines = ["statements", STATEMENTS, "", "commands"]
-    lines += columns(((command.usage, command.help) for command in commands.values()), "  ")
+    for command in commands.values():
+        lines += _beside(command.usage, command.help)
     lines.append("")
     for family, entries in families():
         lines += _wrapped(family, [entry.name for entry in entries])
     lines += _wrapped("constants", list(CONSTANTS))
-    more = "help WORD tells more: help backward, help sin; a line on each function: help functions; edges: help kinks"
-    return "\n".join([*lines, "", more])
+    more = ["help WORD tells more: help backward, help sin, help for", "help functions, a line on each; help kinks"]
+    return "\n".join([*lines, "", *more])
 
 
 def families() -> list[tuple[str, list[Entry]]]:
@@ -126,6 +145,16 @@ def columns(rows: Iterable[Sequence[str]], margin: str) -> list[str]:
 def first_sentence(doc: str) -> str:
     """What a function computes, without the remarks."""
     return doc.partition(". ")[0].rstrip(".") + "."
+
+
+def _beside(usage: str, text: str) -> list[str]:
+    """How a command is typed and, beside or below it, what it does, within the width."""
+    import textwrap  # here, since only help needs it
+
+    margin = " " * 25
+    first = f"  {usage}".ljust(len(margin))
+    told = textwrap.wrap(text, WIDTH, initial_indent=margin, subsequent_indent=margin)
+    return [first + told[0][len(margin) :], *told[1:]] if len(first) == len(margin) else [first, *told]
 
 
 def _wrapped(title: str, names: list[str]) -> list[str]:

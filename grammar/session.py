@@ -34,10 +34,9 @@ def _ignore(result: Result) -> None:
 class Session:
     """The names of one user, and all that has happened to them."""
 
-    def __init__(self, *, files: bool = True) -> None:
+    def __init__(self) -> None:
         self.names: dict[str, Any] = {}
         self.settings = Settings()
-        self.files = files
         self.answer: Any = None
         self.machine = Machine(self)
         self.emit: Callable[[Result], None] = _ignore

@@ -174,7 +174,7 @@ def test_backward_on_what_requires_no_grad_is_an_error():
         (x.detach() * 2).backward()
     with pytest.raises(ag.AgradError, match="has no derivative: greater has none"):
         (x > 1).backward()
-    with pytest.raises(ag.AgradError, match="has no derivative by .*: argmax has none"):
+    with pytest.raises(ag.AgradError, match=r"has no derivative by .*: argmax has none"):
         ag.grad(ag.tensor(2.0, requires_grad=True) * ag.argmax(x), x)
 
 

@@ -21,7 +21,7 @@ def text_on(word):
 
 @pytest.mark.parametrize("entry", FUNCTIONS.values(), ids=lambda entry: entry.name)
 def test_help_on_a_function(entry):
-    lines = help_on(entry.name, {}).splitlines()
+    lines = help_on(entry.name, {}).partition("\n\n")[0].splitlines()  # behind that, a statement of this name
     assert lines[:2] == [entry.signature.usage, f"  {entry.doc}"]
     words = [line.split(":")[0].strip() for line in lines[2:]]
     assert words == sorted(words, key=["derivative", "domain", "kink", "example"].index)

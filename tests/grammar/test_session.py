@@ -111,6 +111,12 @@ def test_functions_of_functions():
     assert said("jvp(sin, 0, 2), vjp(sin, 0, 3)") == ["(2, 3)"]
 
 
+def test_a_derivative_of_a_function_inside_no_grad():
+    assert said("no_grad: g = grad(sin)(0)\ng, g.requires_grad") == ["(1, 0)"]
+    assert said("var w = 3\ndef loss(w) = w**2\nno_grad: w -= 0.1*grad(loss)(w)\nw, w.is_leaf") == ["(2.4, 1)"]
+    assert said("no_grad: print jvp(sin, 0, 2), hessian(exp)(0)") == ["2 1"]
+
+
 def _with(text):
     session = Session()
     session.run(text)
