@@ -27,11 +27,15 @@ UNARY = {
     **dict.fromkeys("asin acos atanh tan".split(), (-0.9, 0.9)),
     "acosh": (1.2, 3), "rad2deg": (-0.03, 0.03),
 }  # fmt: skip
+SCIPY = {**dict.fromkeys("j0 j1 i0 i1".split(), (-2, 2)), "digamma": (0.6, 3), "erfinv": (-0.8, 0.8)}
 if find_spec("scipy") is None:
     del UNARY["gamma"], UNARY["lgamma"]
+else:
+    UNARY.update(SCIPY)
 BINARY = {
     **dict.fromkeys("add sub mul maximum minimum hypot logaddexp matmul atan2".split(), (-2, 2)),
     **dict.fromkeys("div pow remainder fmod xlogy".split(), (0.5, 2.5)),
+    **({} if find_spec("scipy") is None else dict.fromkeys(("beta", "lbeta"), (0.6, 2.5))),
 }
 WHOLE = {
     "sum": ag.sum, "mean": ag.mean, "prod": lambda x: ag.prod(inside(x, 0.5, 1.5)), "max": ag.max, "min": ag.min,
