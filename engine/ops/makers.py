@@ -195,9 +195,9 @@ class _Source:
 
     def draw(self, name: str, shape: Any, method: str) -> Tensor:
         """Random numbers of one distribution."""
-        self.remember()
         if self.generator is None:
             self.generator = np.random.default_rng()
+        self.remember()
         sizes = _sizes(name, shape)
         return tensor(getattr(self.generator, method)(sizes or None))
 
