@@ -488,9 +488,9 @@ class Machine:
 
 
 def no_arithmetic(span: Span) -> NoReturn:
-    """A tuple is a shape, an index, several arguments; what computes is a vector."""
-    fixes = ["[1, 2] for a vector; concat([a, b]) to put two together"]
-    raise AgradError("type", "a tuple has no arithmetic", labels=[Label(span)], fixes=fixes)
+    """A tuple is a shape, an index, several arguments, and a range is for loops; what computes is a vector."""
+    fixes = ["[1, 2] or arange(3) for a vector; concat([a, b]) to put two together"]
+    raise AgradError("type", "tuples and ranges have no arithmetic", labels=[Label(span)], fixes=fixes)
 
 
 def invoke(function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
