@@ -1,17 +1,20 @@
 # make run      sets agrad up in .venv and shows a first answer
 # make test     runs the tests (PYTHON=python3.13: with that Python, in an environment of its own)
-# make check    everything that CI runs: lint, format, strict types, tests
+# make check    lint, format, strict types, and the tests but for the long ones: CI runs this, then make test
+# make explore  lets the property tests look for counterexamples that they have not seen yet
 # make format   puts the sources into the format that `make check` asks for
 # make table    rebuilds the parser's table after a change of grammar/agrad.lark
-# make docs     rebuilds docs/functions.md after a change of the table of functions
+# make bench    measures agrad beside its peers (ONLY=determinant: one of the benchmarks)
+# make docs     rebuilds what is made in docs/ after a change of a function, or of a command's help
 # make clean    removes all that was made here
 
 PYTHON ?= python3
 VENV := $(if $(filter python3,$(PYTHON)),.venv,build/venv-$(patsubst python%,%,$(notdir $(PYTHON))))
 BIN := $(VENV)/bin
+PARALLEL := --numprocesses auto --dist worksteal
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: run test check format types table docs clean
+.PHONY: run test check explore format types table bench docs clean
 
 run: $(VENV)/.agrad
 	@echo '$$ agrad eval "a**2*2" a=3 --wrt a'
@@ -24,13 +27,18 @@ run: $(VENV)/.agrad
 	@echo '  $(BIN)/agrad --help                                    the rest'
 
 test: $(VENV)/.test
-	$(BIN)/python -m pytest -q
+	$(BIN)/python -m pytest -q -m 'not signals' $(PARALLEL)
+	$(BIN)/python -m pytest -q -m signals
 
 check: $(VENV)/.dev types
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest -q
+	$(BIN)/python -m pytest -q -m 'not signals and not long' $(PARALLEL)
+	$(BIN)/python -m pytest -q -m 'signals and not long'
+
+explore: $(VENV)/.test
+	$(BIN)/python -m pytest -q --hypothesis-profile=explore tests/grammar/test_precedence.py tests/grammar/test_properties.py tests/fuzz
 
 format: $(VENV)/.dev
 	$(BIN)/ruff check --fix .
@@ -44,9 +52,18 @@ types:
 table: $(VENV)/.agrad
 	$(BIN)/python -m agrad.grammar.build
 
+# Beside its peers, and installed as for a user: what is measured is not the editable install.
+bench: build/bench-venv/.peers
+	@rm -rf build/lib build/bdist*
+	@build/bench-venv/bin/python -m pip install --quiet --disable-pip-version-check --force-reinstall --no-deps .
+	build/bench-venv/bin/python bench/run.py $(ONLY)
+
 docs: $(VENV)/.agrad
 	@mkdir -p docs
 	$(BIN)/agrad functions --markdown > docs/functions.md
+	$(BIN)/agrad functions --pytorch > docs/pytorch.md
+	$(BIN)/agrad --no-init man --markdown > docs/cli.md
+	$(BIN)/agrad --no-init man > docs/agrad.1
 
 clean:
 	rm -rf .venv build dist agrad.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis
@@ -69,6 +86,12 @@ $(VENV)/.agrad: pyproject.toml | $(VENV)/.made
 
 $(VENV)/.test $(VENV)/.dev: $(VENV)/.%: $(VENV)/.agrad
 	@$(INSTALL) --editable '.[$*]'
+	@touch $@
+
+build/bench-venv/.peers: bench/requirements.txt pyproject.toml
+	@echo "setting up build/bench-venv, once: some 2 GB"
+	@$(PYTHON) -m venv build/bench-venv
+	@build/bench-venv/bin/python -m pip install --quiet --disable-pip-version-check -r bench/requirements.txt '.[jit,data]'
 	@touch $@
 
 define CHECK_PYTHON

@@ -1,45 +1,57 @@
-"""How long one answer takes as a whole process, beside `import numpy` in the same run.
-
-    python bench/startup.py [runs]
-
-The two are run in turn, so that a busy moment of the machine hits both; medians and their ratio are printed.
-"""
+"""One answer as a whole process, and a session's first prompt."""
 
 from __future__ import annotations
 
-import shutil
-import statistics
-import subprocess
+import os
 import sys
 import time
-from pathlib import Path
 
-FORMULA = ["eval", "x**2*sin(x)", "x=2", "--wrt", "x"]
+from harness import BIN, Case, Work, serve, whole
 
-
-def seconds(command: list[str]) -> float:
-    """The wall time of one run of a command."""
-    start = time.perf_counter()
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-    return time.perf_counter() - start
+WORKS = (
+    Work('`agrad eval "x**2*sin(x)" x=2 --wrt x`, whole process', "eval", {"import numpy": 1.0}, rounds=31),
+    Work("`agrad repl` to its first prompt", "repl", {"import prompt_toolkit, numpy": None}),
+)
+PROMPT = b"agrad>"
 
 
-def main() -> None:
-    """Print both medians, and their ratio."""
-    runs = int(sys.argv[1]) if len(sys.argv) > 1 else 20
-    agrad = shutil.which("agrad", path=str(Path(sys.executable).parent)) or "agrad"
-    commands = {"agrad eval": [agrad, *FORMULA], "import numpy": [sys.executable, "-c", "import numpy"]}
-    times: dict[str, list[float]] = {name: [] for name in commands}
-    for command in commands.values():
-        seconds(command)  # once for the file cache
-    for _ in range(runs):
-        for name, command in commands.items():
-            times[name].append(seconds(command))
-    medians = {name: statistics.median(values) for name, values in times.items()}
-    for name, median in medians.items():
-        print(f"{name:14}{1000 * median:7.0f} ms")
-    print(f"ratio         {medians['agrad eval'] / medians['import numpy']:7.2f}")
+def agrad() -> dict[str, Case]:
+    """As it is installed."""
+    answer = whole([BIN / "agrad", "eval", "x**2*sin(x)", "x=2", "--wrt", "x"])
+    return {"eval": answer, "repl": Case(prompted)}
+
+
+def prompted() -> float:
+    """The seconds until a session, on a terminal of its own, shows its first prompt."""
+    import pty
+    import subprocess
+
+    terminal, inside = pty.openpty()
+    began = time.perf_counter()
+    process = subprocess.Popen(
+        [BIN / "agrad", "repl"], stdin=inside, stdout=inside, stderr=inside, env={**os.environ, "TERM": "xterm"}
+    )
+    os.close(inside)
+    try:
+        shown = b""
+        while PROMPT not in shown:
+            shown += os.read(terminal, 4096)
+        return time.perf_counter() - began
+    finally:
+        process.kill()
+        process.wait()
+        os.close(terminal)
+
+
+def numpy() -> dict[str, Case]:
+    """What a calculator could not do without."""
+    return {"eval": whole([sys.executable, "-c", "import numpy"])}
+
+
+def terminal() -> dict[str, Case]:
+    """What a session is made of."""
+    return {"repl": whole([sys.executable, "-c", "import prompt_toolkit, numpy"])}
 
 
 if __name__ == "__main__":
-    main()
+    serve({"agrad": agrad, "import numpy": numpy, "import prompt_toolkit, numpy": terminal})

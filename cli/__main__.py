@@ -18,13 +18,12 @@ def process() -> NoReturn:
     # `agrad run x | head -1` ends as any Unix tool does: silently.
     if hasattr(signal, "SIGPIPE"):
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
-    # A name in π must not fail where the locale knows none; a stream is None where it was closed.
-    streams = [stream for stream in (sys.stdout, sys.stderr) if stream]
-    for stream in streams:
-        stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    streams = [stream for stream in (sys.stdout, sys.stderr) if stream]  # None where it was closed
     try:
         from agrad.cli.main import main  # here, so that its imports already profit
+        from agrad.cli.terminal import stand_ins
 
+        stand_ins(streams)  # a name in π must not fail where the locale knows none
         main()
     except SystemExit as end:
         code = int(end.code or 0)

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import click
 
-from agrad.cli.command import precision_option
-from agrad.cli.formula import FormulaCommand, binding, formula, listed, noted
-from agrad.cli.render import Printer
+from agrad.cli.command import json_option, precision_option
+from agrad.cli.formula import FormulaCommand, binding, formula, listed, named_completions, noted, wrt_option
+from agrad.cli.render import note, printer
 from agrad.engine.check import claimed
 from agrad.engine.errors import AgradError
 from agrad.engine.tensor import Tensor
@@ -17,11 +17,14 @@ from agrad.grammar.session import Session
 
 
 @click.command("check", cls=FormulaCommand)
-@click.argument("words", nargs=-1, metavar="EXPR NAME=VALUE...")
-@click.option("--wrt", multiple=True, metavar="NAME,...", help="Names to differentiate by; all, if left out.")
+@click.argument("words", nargs=-1, metavar="EXPR NAME=VALUE...", shell_complete=named_completions)
+@wrt_option("Names to differentiate by; all, if left out.")
 @click.option("--claim", "claims", multiple=True, metavar="NAME=EXPR", help="A derivative by NAME to check as well.")
+@json_option
 @precision_option
-def command(words: tuple[str, ...], wrt: tuple[str, ...], claims: tuple[str, ...], precision: int | None) -> None:
+def command(
+    words: tuple[str, ...], wrt: tuple[str, ...], claims: tuple[str, ...], as_json: bool, precision: int | None
+) -> None:
     """Compare exact derivatives with differences.
 
     The derivatives of EXPR by all the names, or those in --wrt, with a line for each entry. A --claim is an
@@ -48,8 +51,10 @@ def command(words: tuple[str, ...], wrt: tuple[str, ...], claims: tuple[str, ...
         if names:
             names += [name for name in asserted if name in wanted.given and name not in names]
         leaves = wanted.bind(session, names or None)
+        for remark in wanted.remarks:
+            note(remark)
         values = _values(session, asserted, leaves)
-        session.check(text, list(leaves.values()), values, Printer(session.settings))
+        session.check(text, list(leaves.values()), values, printer(session.settings, "json" if as_json else "text"))
 
 
 def _claims(words: Sequence[str]) -> dict[str, str]:

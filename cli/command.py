@@ -3,42 +3,105 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import click
+
+from agrad.cli.interrupt import told
+from agrad.cli.limits import TIMED_OUT
+from agrad.cli.settings import configuration, digits, find
+from agrad.cli.terminal import display_options, only_ascii, option
 
 FAILED = 1
 WRONG_SYNTAX = 2
 
 
 class Command(click.Command):
-    """A command that reports an AgradError on stderr and returns its exit code."""
+    """A command that reports an AgradError on stderr, or as JSON on stdout, and returns its exit code."""
+
+    tells_all = False  # of what is wrong with config.toml; others tell the first
+
+    def __init__(self, *arguments: Any, **settings: Any) -> None:
+        super().__init__(*arguments, **settings)
+        self.params += display_options()
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Name the likely option beside an unknown one."""
         try:
             return super().parse_args(ctx, args)
         except click.NoSuchOption as problem:
-            options = [name for parameter in self.get_params(ctx) for name in parameter.opts]
-            raise unknown("option", problem.option_name, options, ctx) from None
+            name = problem.option_name
+            raise unknown("option", name, options(self, ctx), ctx, self.where_known(ctx, name)) from None
+
+    def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """What it does, without the examples: they come last."""
+        formatter.write_paragraph()
+        with formatter.indentation():
+            formatter.write_text(self._parts()[0])
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The examples, which are the last paragraph of the docstring."""
+        with formatter.section("Examples"):
+            formatter.write_text(self._parts()[2])
+
+    def _parts(self) -> tuple[str, str, str]:
+        from inspect import cleandoc  # here, since few runs ask for help
+
+        return cleandoc(self.help or "").rpartition("\n\n")
+
+    def where_known(self, ctx: click.Context, option: str) -> str:
+        """Advice on an option that is none of this command; empty if there is none."""
+        return ""
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run it; 0 or what it returns, 1 after an error, 2 after a syntax error."""
         from agrad.engine.errors import AgradError  # here, so that `agrad --version` does without the engine
 
+        if not isinstance(self, click.Group):  # a group knows nothing of the options behind its command
+            _configure(self.tells_all)
         try:
             return super().invoke(ctx) or 0
         except AgradError as problem:
-            return complain(problem)
+            return complain(problem, as_json=bool(ctx.params.get("as_json")) or ctx.params.get("form") == "json")
+        except KeyboardInterrupt:
+            return told()
 
 
-def complain(problem: Any) -> int:
-    """Show an AgradError on stderr; its exit code."""
-    from agrad.grammar.diagnostics import render
+def _configure(tells_all: bool) -> None:
+    """Heed what config.toml says of all that is printed; tell what is wrong with it."""
+    written = configuration()
+    if written is None:
+        return
+    if find("ascii", option("ascii"))[0]:
+        only_ascii()
+    if written.problems:
+        from agrad.cli.config_file import first  # here, since the file is hardly ever wrong
+        from agrad.cli.render import tell
 
-    click.echo(render(problem), err=True)
+        for problem in written.problems if tells_all else [first(written.problems)]:
+            tell(problem)
+
+
+def complain(problem: Any, as_json: bool = False) -> int:
+    """Show an AgradError on stderr, or as JSON on stdout; its exit code."""
+    if as_json:
+        from agrad.cli.records import error_line  # here, as below: most commands fail at nothing
+
+        click.echo(error_line(problem))
+    else:
+        from agrad.cli.render import tell
+
+        tell(problem)
+    if problem.facts.get("time"):
+        return TIMED_OUT
     return WRONG_SYNTAX if problem.kind == "syntax" else FAILED
+
+
+def options(command: click.Command, context: click.Context) -> list[str]:
+    """The names of the options of a command."""
+    own = [one for one in command.get_params(context) if isinstance(one, click.Option)]
+    return [name for option in own for name in (*option.opts, *option.secondary_opts)]
 
 
 def unknown(
@@ -55,11 +118,14 @@ def unknown(
 
 def _digits(context: click.Context, parameter: click.Parameter, value: str) -> int | None:
     """The value of --precision as a session's settings have it: None for full."""
-    if value == "full":
-        return None
-    if value.isdecimal() and 1 <= int(value) <= 17:
-        return int(value)
-    raise click.BadParameter(f"{value} is neither a number of digits (1 to 17) nor full", context, parameter)
+    if context.get_parameter_source("precision") is click.core.ParameterSource.DEFAULT:
+        found: int | None = find("precision")[0]
+        return found
+    try:
+        return digits(value)
+    except ValueError:
+        message = f"{value} is neither a number of digits (1 to 17) nor full"
+        raise click.BadParameter(message, context, parameter) from None
 
 
 precision_option = click.option(
@@ -72,23 +138,51 @@ precision_option = click.option(
 )
 
 
+def format_options(*forms: str) -> Callable[..., Any]:
+    """Decorator: the options --format, of these forms, and --json. `form_of` takes their values."""
+
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        command = click.option("--json", "as_json", is_flag=True, help="The same as --format json.")(command)
+        choice = click.Choice(forms)
+        text = "How to print results; json: one object a line, numbers in full."
+        return click.option("--format", "form", type=choice, default=forms[0], show_default=True, help=text)(command)
+
+    return decorate
+
+
+def form_of(form: str, as_json: bool) -> str:
+    """What --format and --json say together. Raises click.UsageError where they contradict each other."""
+    if as_json and form not in ("text", "json"):
+        raise click.UsageError(f"--json and --format {form} are two forms: take one of them")
+    return "json" if as_json else form
+
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Each result as one JSON object, numbers in full.")
+
+
+files_option = click.option(
+    "--no-files", "files", is_flag=True, flag_value=False, default=True, help="Neither read nor write any file."
+)
+
+
+def file_completions(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[Any]:
+    """For the shell: the names of files."""
+    from click.shell_completion import CompletionItem  # here, since few runs are of the shell
+
+    return [CompletionItem(incomplete, type="file")]
+
+
 def read_text(path: str) -> str:
     """The text of a file, or of standard input for `-`. Raises AgradError of kind `file`."""
     from agrad.engine.errors import AgradError
+    from agrad.grammar import files  # here, as above: most commands read none
 
-    name = shown_name(path)
+    if path != "-":
+        return files.read_text(path)
     try:
-        if path == "-":
-            data = sys.stdin.buffer.read()
-        else:
-            with open(path, "rb") as file:
-                data = file.read()
-        return data.decode("utf-8-sig").replace("\r\n", "\n")
+        return files.decoded(sys.stdin.buffer.read(), shown_name(path))
     except OSError as problem:
-        raise AgradError("file", f"cannot read {name}: {problem.strerror}") from None
-    except UnicodeDecodeError as problem:
-        line = data.count(b"\n", 0, problem.start) + 1
-        raise AgradError("file", f"cannot read {name}: line {line} is not UTF-8 text") from None
+        raise AgradError("file", f"cannot read {shown_name(path)}: {problem.strerror}") from None
 
 
 def shown_name(path: str) -> str:

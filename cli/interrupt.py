@@ -16,6 +16,14 @@ def stop_once(number: int, frame: object) -> NoReturn:
     raise KeyboardInterrupt
 
 
+def told() -> int:
+    """Say that a command was interrupted; its exit code. What it printed before stands."""
+    import click  # here, since this file is needed before anything that prints
+
+    click.echo("interrupted before the end", err=True)
+    return INTERRUPTED
+
+
 @contextmanager
 def ignored() -> Iterator[None]:
     """Ctrl-C does nothing inside, but where `stop_once` is put in its place again."""

@@ -5,17 +5,20 @@ A command's module is imported when the command is called, so that `agrad --vers
 
 from __future__ import annotations
 
+import os
 import sys
 from importlib import import_module
+from os.path import isfile
 from typing import NoReturn
 
 import click
 
 from agrad.cli import __version__
-from agrad.cli.command import FAILED, Command, unknown
+from agrad.cli.command import FAILED, Command, options, unknown
 from agrad.cli.interrupt import INTERRUPTED
 
-COMMANDS = ("eval", "run", "repl", "check", "functions", "help")  # agrad.cli.<name>.command
+# agrad.cli.<name>.command
+COMMANDS = ("eval", "run", "repl", "check", "graph", "map", "functions", "help", "config", "completion", "man")
 
 
 class Root(Command, click.Group):
@@ -35,10 +38,21 @@ class Root(Command, click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """As click does it, but an unknown command is taken for an expression in the advice."""
-        if args[0] not in COMMANDS and not args[0].startswith("-"):
-            raise unknown("command", args[0], COMMANDS, ctx, f'for an expression: agrad eval "{args[0]}"')
-        return super().resolve_command(ctx, args)
+        """As click does it, but a script is run, and an unknown command is taken for an expression in the advice."""
+        word = args[0]
+        if word in COMMANDS or (word.startswith("-") and word != "-") or ctx.resilient_parsing:
+            return super().resolve_command(ctx, args)
+        if word == "-" or word.endswith(".ag") or isfile(word):
+            return "run", self.get_command(ctx, "run"), [word, "--", *args[1:]]  # what follows a script is for it
+        raise unknown("command", word, COMMANDS, ctx, f'for an expression: agrad eval "{word}"')
+
+    def where_known(self, ctx: click.Context, option: str) -> str:
+        """Behind which command an option belongs that is none of the group; empty if behind none."""
+        commands = [command for name in COMMANDS if (command := self.get_command(ctx, name)) is not None]
+        known = [command.name for command in commands if option in options(command, ctx)]
+        if not known:
+            return ""
+        return f"it stands behind a command: agrad {'repl' if 'repl' in known else known[0]} {option}"
 
 
 @click.command(
@@ -52,22 +66,27 @@ class Root(Command, click.Group):
 def root(context: click.Context) -> int | None:
     """An autograd calculator: values, the graph in the open, exact derivatives.
 
-    Without a command it opens a session, as `agrad repl` does.
+    Without a command it opens a session, as `agrad repl` does; the name of a script runs it, and - what comes from a
+    pipe.
 
     \b
     agrad eval "a**2*2" a=3 --wrt a      one answer, one gradient
     agrad repl                           a session
-    agrad run script.ag                  the same statements from a file
+    agrad run examples/toy.ag            the same statements from a file
     agrad check "a**2*2" a=3             the gradient beside differences
     agrad help sin                       what there is, and what it does
     """
     if context.invoked_subcommand is not None:
         return None
-    return context.invoke(import_module("agrad.cli.repl").command)  # type: ignore[no-any-return]
+    repl: click.Command = import_module("agrad.cli.repl").command
+    with repl.make_context("repl", [], parent=context) as inner:
+        return repl.invoke(inner)  # type: ignore[no-any-return]
 
 
 def main() -> NoReturn:
     """Run the command line and exit: 0, 1 after an error, 2 for wrong usage or syntax, 130 after Ctrl-C."""
+    sys.stdin = sys.stdin or open(os.devnull, encoding="utf-8")  # noqa: SIM115 - it was closed: there is nothing to read
+    sys.stdout = sys.stdout or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - nor anyone to read
     try:
         code = root.main(prog_name="agrad", standalone_mode=False)
     except click.Abort:

@@ -15,9 +15,11 @@ from agrad.engine import numpy_protocol
 from agrad.engine import ops as _ops  # noqa: F401 - fills the table
 from agrad.engine.backward import backward
 from agrad.engine.check import check
+from agrad.engine.compile import compile  # noqa: A004 - PyTorch's name
 from agrad.engine.derivatives import grad, hessian, hvp, jacobian, jvp, vjp
 from agrad.engine.errors import AgradError
 from agrad.engine.op import FUNCTIONS, Function
+from agrad.engine.replay import forward
 from agrad.engine.tensor import Tensor, no_grad, tensor
 
 __all__ = [
@@ -25,6 +27,8 @@ __all__ = [
     "Tensor",
     "backward",
     "check",
+    "compile",
+    "forward",
     "grad",
     "hessian",
     "hvp",
@@ -35,7 +39,8 @@ __all__ = [
     "vjp",
 ]
 
-setattr(Tensor, "backward", backward)  # noqa: B010 - the handle lies below the walk
+for _method in (backward, forward):  # the handle lies below the walk and the replay
+    setattr(Tensor, _method.__name__, _method)
 numpy_protocol.install()
 
 

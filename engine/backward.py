@@ -6,17 +6,20 @@ Leaves are written only when the whole walk has succeeded; then the graph is fre
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from time import perf_counter
 from typing import Any
 
+from agrad.engine.dispatch import blank, fill
 from agrad.engine.errors import AgradError
-from agrad.engine.graph import Gradient, Node, check_walkable, collect, free, leading_to, reachable, touch
+from agrad.engine.graph import Gradient, Node, check_walkable, collect, free, leading_to, reachable, touch, walkable
 from agrad.engine.notes import say_not_finite
 from agrad.engine.op import OPS
 from agrad.engine.refusals import no_grad_error, unused_error
+from agrad.engine.routine import routine_of
 from agrad.engine.state import STATE
-from agrad.engine.tensor import Tensor
+from agrad.engine.tensor import CLEARED, Tensor, handle
 from agrad.engine.values import Shape, Value, coerce, format_shape, np, shape_of, spread
-from agrad.engine.walk import walk
+from agrad.engine.walk import Watch, walk
 
 
 def backward(
@@ -26,28 +29,45 @@ def backward(
     create_graph: bool = False,
     *,
     fresh: bool = False,
+    watch: Watch | None = None,
 ) -> None:
     """Add the derivative of `root` to the gradient of every leaf (and retained value) behind it.
 
     `gradient` is the seed, of exactly the shape of `root`; one entry needs none. The graph is freed unless
     `retain_graph` (by default: `create_graph`). With `create_graph` the gradients have a graph themselves. `fresh`
-    overwrites gradients instead of adding to them. Raises AgradError of kind `grad`, `shape`, `freed` or `stale`,
-    and then nothing has changed.
+    overwrites gradients instead of adding to them. `watch` is told of each contribution (see `walk`). Raises
+    AgradError of kind `grad`, `shape`, `freed` or `stale`, and then nothing has changed.
     """
-    node = root.node
+    node, began = root.node, perf_counter()
     if not node.requires_grad:
         raise no_grad_error(root)
-    seed = _seed(root, gradient, create_graph)
-    order = collect([node])
-    check_walkable(order, node)
-    found = walk(order, {node: seed}, create_graph)
-    if STATE.listener is not None and not create_graph:
-        say_not_finite(order, {node: seed}, found)
-    written = [(target, _collected(target, value, fresh)) for target, value in found.items() if target.keeps_grad]
+    keeps = create_graph if retain_graph is None else retain_graph
+    plain = gradient is None and not (create_graph or watch)
+    routine = routine_of(node) if plain and node.extra is not None else None
+    found: Any = routine.gradients(node) if routine is not None and keeps else None
+    order: list[Node] = []
+    if found is None:
+        seed = _seed(root, gradient, create_graph)
+        order = walkable(node)
+        found = walk(order, {node: seed}, create_graph, watch=watch)
+        if STATE.listener is not None:
+            say_not_finite(order, {node: seed}, found)
+        if routine is not None:
+            routine.walked_in(node, perf_counter() - began)
+    written = [
+        (target, value)
+        if type(value) is float and ((before := target.collected) is None or before is CLEARED)
+        else (target, _collected(target, value, fresh))
+        for target, value in found.items()
+    ]
+    journal = STATE.journal
     for target, collected in written:
-        touch(target)
-        target.grad = collected
-    if not (create_graph if retain_graph is None else retain_graph):
+        if journal is not None:
+            touch(target)
+        target.collected = collected
+    if STATE.clock is not None:
+        STATE.clock.walked(node, perf_counter() - began)
+    elif not keeps:
         free(order, STATE.statement or f"an earlier backward of {node.spell()}")
 
 
@@ -65,6 +85,8 @@ def grad(y: Tensor, inputs: Tensor | Sequence[Tensor], create_graph: bool = Fals
     order = paths(y, wanted)
     targets = [x.node for x in wanted]
     found = walk(order, {y.node: seed}, create_graph, targets) if y.node in order else {}
+    if STATE.listener is not None:
+        say_not_finite(order, {y.node: seed}, found)
     results = tuple(result_of(found.get(node), node.shape, y, create_graph) for node in targets)
     return results[0] if single else results
 
@@ -85,13 +107,15 @@ def paths(y: Tensor, inputs: Iterable[Tensor]) -> list[Node]:
 
 def _seed(root: Tensor, gradient: object, create_graph: bool) -> Any:
     """The cotangent that a walk starts with."""
+    if gradient is None and not root.node.shape:
+        return 1.0
     name = root.node.spell()
     if gradient is None:
         if root.size != 1:
             raise AgradError(
                 "shape",
                 f"{name} has shape {format_shape(root.shape)}: backward starts from one number, or needs a seed",
-                fixes=[f"sum({name}).backward()", f"{name}[0].backward()", f"{name}.backward(seed)"],
+                fixes=[f"{root.name or 'y'}{form}" for form in (".sum().backward()", ".backward(seed)")],
                 needs="seed",
                 node=root.node,
             )
@@ -104,21 +128,31 @@ def _seed(root: Tensor, gradient: object, create_graph: bool) -> Any:
     return seed.value if isinstance(seed, Tensor) and not create_graph else seed
 
 
-def _collected(node: Node, value: Any, fresh: bool) -> Gradient:
-    """The gradient of a leaf after one more backward: a new value each time."""
+def _collected(node: Node, value: Any, fresh: bool) -> Gradient | float:
+    """The gradient of a leaf after one more backward: a new value each time. The first may be a number: see `Node`."""
+    before = None if fresh or node.collected is None else node.grad
+    if type(value) is float and (before is None or before.value is None):
+        return value
     result = value if isinstance(value, Tensor) else _handle(value)
-    before = None if fresh else node.grad
     part = (result.item(),) if not result.shape else ()
     if before is None or before.value is None:
         return Gradient(result, part, 1, None)
     parts = before.parts + part if len(before.parts) == before.calls < 8 else before.parts
-    return Gradient(before.value + result, parts, before.calls + 1, None)
+    if before.value.node.recorded or result.node.recorded:
+        total = before.value + result
+    else:
+        total = _handle(OPS["add"].call(before.value.value, result.value))
+    return Gradient(total, parts, before.calls + 1, None)
 
 
 def _handle(value: Value) -> Tensor:
-    """A plain value that the walk made, as a Tensor, without a copy."""
-    node = Node(None, (), None, value, shape_of(value), False)
-    return Tensor(node, None if isinstance(value, float) else value)
+    """A plain value that the walk made, as a Tensor, without a copy: data, whatever was chosen before."""
+    node = blank(Node)
+    fill(node, None, (), None, value, () if type(value) is float else shape_of(value), False)
+    node.guard = None
+    made: Tensor = blank(Tensor)
+    made.node, made.array = node, None
+    return made
 
 
 def result_of(value: Any, shape: Shape, y: Tensor, create_graph: bool) -> Tensor:
@@ -129,4 +163,4 @@ def result_of(value: Any, shape: Shape, y: Tensor, create_graph: bool) -> Tensor
         return value.detach() if isinstance(value, Tensor) else _handle(value)
     result = value if isinstance(value, Tensor) else _handle(value)
     node = Node(OPS["depends"], (result.node,), {"on": y.node}, result.value, shape, True)
-    return Tensor(node, None if not shape else result.value)
+    return handle(node, None if not shape else result.value)

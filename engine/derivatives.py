@@ -10,6 +10,7 @@ hvp(f, x, v)   the Hessian times v, without the Hessian
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -17,13 +18,15 @@ from agrad.engine.backward import grad as gradients
 from agrad.engine.backward import paths, result_of
 from agrad.engine.dispatch import operand
 from agrad.engine.errors import AgradError
-from agrad.engine.forward import push
-from agrad.engine.graph import Node, reachable
+from agrad.engine.graph import Node, collect, reachable
+from agrad.engine.limits import afford
+from agrad.engine.notes import say_not_finite
 from agrad.engine.op import OPS, Function, composed
+from agrad.engine.pushforward import push
 from agrad.engine.refusals import no_grad_error
 from agrad.engine.state import STATE
 from agrad.engine.tensor import Tensor, tensor
-from agrad.engine.values import describe, format_shape, np, whole
+from agrad.engine.values import describe, format_shape, np, spread, whole
 from agrad.engine.walk import walk
 
 # As values
@@ -128,6 +131,7 @@ def _jacobians(y: Tensor, xs: Sequence[Tensor], create_graph: bool) -> list[Tens
         raise no_grad_error(y)
     if not y.shape:
         return list(gradients(y, xs, create_graph))
+    afford("the Jacobian", *(y.shape + x.shape for x in xs))
     order, targets = paths(y, xs), [x.node for x in xs]
     rows: list[list[Any]] = []
     for index in np.ndindex(*y.shape):
@@ -135,6 +139,8 @@ def _jacobians(y: Tensor, xs: Sequence[Tensor], create_graph: bool) -> list[Tens
         seed[index] = 1.0
         only = {y.node: seed}
         found = walk(order, only, create_graph, targets, only) if y.node in order else {}
+        if STATE.listener is not None:
+            say_not_finite(order, only, found)
         rows.append([result_of(found.get(node), node.shape, y, create_graph) for node in targets])
     return [_assembled([row[place] for row in rows], y, x) for place, x in enumerate(xs)]
 
@@ -204,7 +210,10 @@ def _pushed(y: Tensor, xs: Sequence[Tensor], directions: Sequence[Any], own: Seq
                 "shape", f"the direction has shape {format_shape(np.shape(v))}, not {format_shape(x.shape)}"
             )
         given[x.node] = v
-    return _released(result_of(push(y, given, True), y.shape, y, True), [*own])
+    pushed = push(y, given, True)
+    if STATE.listener is not None and pushed is not None:
+        say_not_finite(collect([y.node]), {y.node: spread(1.0, y.shape)}, {y.node: pushed})
+    return _released(result_of(pushed, y.shape, y, True), [*own])
 
 
 def _hessian_products(y: Tensor, xs: Sequence[Tensor], directions: Sequence[Any], create_graph: bool) -> list[Tensor]:
@@ -229,17 +238,23 @@ def _transform(
 ) -> Function:
     """The function that gives a derivative of another, by the arguments at `places`."""
     if not callable(function):
-        raise AgradError("type", f"{name} of a value needs what to differentiate by: {describe(function)} has no graph")
+        message = f"{name} of a value needs what to differentiate by: {describe(function)} has no graph"
+        raise AgradError("type", message, needs="leaf")
     places = 0 if places is None else places
     single = not isinstance(places, tuple | list)
     if not single and not places:
         raise AgradError("arity", f"{name} by no argument at all: () is empty")
-    chosen = [whole(place, f"{name}: the place of an argument") for place in ([places] if single else places)]
+    listed = [places] if single else list(places)
+    if any(isinstance(place, Tensor) and (place.requires_grad or place.shape) for place in listed):
+        raise _misplaced(name, function, "behind a function stands the number of an argument, and this is a value")
+    chosen = [whole(place, f"{name}: the place of an argument") for place in listed]
+    if max(chosen) >= getattr(function, "places", math.inf):  # a function of the language knows how many it has
+        raise _misplaced(name, function, _beyond(function, max(chosen)))
 
     @_recorded
     def derived(*args: Any, **keywords: Any) -> Any:
         if max(chosen) >= len(args) or min(chosen) < -len(args):
-            raise AgradError("arity", f"{name} by argument {max(chosen)} of a function that was given {len(args)}")
+            raise _misplaced(name, function, _beyond(function, max(chosen)))
         moved = list(args)
         xs = [_entered(args[place]) for place in chosen]
         for place, x in zip(chosen, xs, strict=True):
@@ -250,6 +265,18 @@ def _transform(
 
     derived.__name__ = f"{name}({getattr(function, '__name__', 'f')})"
     return derived
+
+
+def _beyond(function: Any, place: int) -> str:
+    return f"{getattr(function, '__name__', 'the function')} has no argument {place}, counted from 0"
+
+
+def _misplaced(name: str, function: Any, why: str) -> AgradError:
+    """What stands behind a function is the number of an argument, and not what to differentiate at, or by."""
+    f = getattr(function, "__name__", "f")
+    message = f"{name}: {why}"
+    fixes = [f"{name}({f})(x)   at the point x", f"{name}({f}(x), x)   of a value, by the leaf x"]
+    return AgradError("arity", message, fixes=fixes, places=True)
 
 
 def _recorded(derivative: Function) -> Function:
@@ -340,6 +367,7 @@ _FAMILY = "derivatives"
     doc="dy/dx as a value; of a function, its gradient function by its first argument, or its x-th.",
     derivative="the next one: results can be differentiated again",
     example="grad(sin)(0) == 1",
+    data=("x",),
 )
 def _grad(y: Any, x: Any) -> Any:
     return grad(y, x, create_graph=True)
@@ -352,6 +380,7 @@ def _grad(y: Any, x: Any) -> Any:
     doc="All derivatives of the entries of y, or of a function by its first argument, or its x-th.",
     derivative="the next one: results can be differentiated again",
     example="jacobian(exp)([0, 0]) == [[1, 0], [0, 1]]",
+    data=("x",),
 )
 def _jacobian(y: Any, x: Any) -> Any:
     return jacobian(y, x, create_graph=True)
@@ -364,6 +393,7 @@ def _jacobian(y: Any, x: Any) -> Any:
     doc="The second derivatives of a number, or of a function by its first argument, or its x-th.",
     derivative="the next one: results can be differentiated again",
     example="hessian(prod)([2, 3]) == [[0, 1], [1, 0]]",
+    data=("x",),
 )
 def _hessian(y: Any, x: Any) -> Any:
     return hessian(y, x, create_graph=True)
@@ -376,6 +406,7 @@ def _hessian(y: Any, x: Any) -> Any:
     doc="The derivative of a value, or of a function at x, in the direction v of x.",
     derivative="the next one: results can be differentiated again",
     example="jvp(square, [1, 2], [1, 1]) == [2, 4]",
+    data=("x", "v"),
 )
 def _jvp(y: Any, x: Any, v: Any) -> Any:
     return jvp(y, x, v, create_graph=True)
@@ -388,6 +419,7 @@ def _jvp(y: Any, x: Any, v: Any) -> Any:
     doc="u times the derivatives of a value, or of a function at x.",
     derivative="the next one: results can be differentiated again",
     example="vjp(square, [1, 2], [1, 1]) == [2, 4]",
+    data=("x", "u"),
 )
 def _vjp(y: Any, x: Any, u: Any) -> Any:
     return vjp(y, x, u, create_graph=True)
@@ -400,6 +432,7 @@ def _vjp(y: Any, x: Any, u: Any) -> Any:
     doc="The second derivatives of a number, or of a function at x, times v.",
     derivative="the next one: results can be differentiated again",
     example="hvp(prod, [2, 3], [1, 0]) == [0, 1]",
+    data=("x", "v"),
 )
 def _hvp(y: Any, x: Any, v: Any) -> Any:
     return hvp(y, x, v, create_graph=True)

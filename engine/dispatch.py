@@ -6,14 +6,31 @@ these with everything inline. The rest (arrays, attributes, sequences, lists) ta
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
+from weakref import ref
 
 from agrad.engine.errors import AgradError
-from agrad.engine.graph import Input, Node, leaf
-from agrad.engine.state import STATE
-from agrad.engine.tensor import Tensor
-from agrad.engine.values import IEEE, QUIET, Value, broadcast, coerce, format_shape, np, settle, shape_of
+from agrad.engine.graph import Input, Node
+from agrad.engine.guards import choose, entries, number
+from agrad.engine.limits import LIMITS, afford_spread, exhausted
+from agrad.engine.signature import REQUIRED
+from agrad.engine.state import STATE, next_stamp
+from agrad.engine.tensor import Tensor, handle, inherit
+from agrad.engine.values import (
+    IEEE,
+    QUIET,
+    Shape,
+    Value,
+    broadcast,
+    coerce,
+    format_shape,
+    hushed,
+    np,
+    settle,
+    shape_of,
+    whole_as_float,
+)
 
 if TYPE_CHECKING:
     from agrad.engine.op import Op
@@ -21,6 +38,10 @@ if TYPE_CHECKING:
 Function: TypeAlias = Callable[..., Any]
 
 MISSING = object()  # stands for an argument that was not given
+
+# A node or a handle is made by these two, step by step: Python takes a third longer to go through its type.
+blank: Callable[[type], Any] = object.__new__
+fill = Node.__init__
 
 
 def caller(op: Op) -> Function:
@@ -43,20 +64,32 @@ def ieee(op: Op, values: tuple[Value, ...], attrs: Mapping[str, Any] = {}) -> fl
 
 def compute(op: Op, values: tuple[Value, ...], attrs: dict[str, Any]) -> Value:
     """The result on plain values; AgradError where they do not fit the operation."""
-    if op.scalar is not None and all(type(value) is float for value in values):
+    if op.scalar is not None and all_floats(values):
         try:
             return op.scalar(*values, **attrs)  # type: ignore[no-any-return]
         except IEEE:
             return ieee(op, values, attrs)
+    return on_arrays(op, values, attrs)
+
+
+def all_floats(values: Iterable[object]) -> bool:
+    """Whether these are scalars, all of them."""
+    for value in values:  # noqa: SIM110 - all(...) makes a generator, which takes longer than the loop
+        if type(value) is not float:
+            return False
+    return True
+
+
+def on_arrays(op: Op, values: tuple[Value, ...], attrs: dict[str, Any]) -> Value:
+    """The result where one operand at least is an array, or the operation knows no other way."""
+    if len(values) > 1:
+        afford_spread(op, values)
     try:
-        if QUIET.on:
-            return settle(op.array(*values, **attrs))
-        with np.errstate(all="ignore"):
-            return settle(op.array(*values, **attrs))
+        return settle(hushed(op.array, *values, **attrs))
     except (ValueError, IndexError) as error:
         raise misfit(op, values, attrs, error) from None
-    except MemoryError:
-        raise AgradError("limit", f"{op.name}: not enough memory for the result") from None
+    except MemoryError as error:
+        raise exhausted(op.name, error) from None
 
 
 def misfit(op: Op, values: tuple[Value, ...], attrs: dict[str, Any], error: Exception) -> AgradError:
@@ -73,15 +106,31 @@ def misfit(op: Op, values: tuple[Value, ...], attrs: dict[str, Any], error: Exce
     return AgradError("shape", f"{op.name} of shape {listed}: {error}")
 
 
-def plain(value: Value) -> Tensor:
-    """A handle on a result that has no graph."""
-    return Tensor(leaf(value), None if type(value) is float else value)
+def plain(value: Value, operands: Iterable[object]) -> Tensor:
+    """A handle on a result that has no graph, and remembers which leaves led to it."""
+    node, made = blank(Node), blank(Tensor)
+    fill(node, None, (), None, value, () if type(value) is float else shape_of(value), False)
+    inherit(node, operands)
+    made.node, made.array = node, None
+    return made  # type: ignore[no-any-return]
+
+
+def choose_all(given: Iterable[Any]) -> None:
+    """A guard for each value with a graph among arguments that are no operands: sizes, axes, indices."""
+    stack = list(given)
+    while stack:
+        one = stack.pop()
+        if isinstance(one, Tensor):
+            choose(one.node, one.value, entries if one.shape else number)
+        elif isinstance(one, tuple | list):
+            stack.extend(one)
+        elif isinstance(one, slice):
+            stack.extend((one.start, one.stop, one.step))
 
 
 def _unary(op: Op) -> Function:
     scalar, differentiable = op.scalar, op.differentiable
     assert scalar is not None
-    reads_x, reads_out = op.keeps[0]
     general = _general(op)
 
     def call(x: Any = MISSING, *rest: Any) -> Any:
@@ -97,24 +146,24 @@ def _unary(op: Op) -> Function:
             return general() if x is MISSING else general(x)
         source = x.node
         a = source.value
-        if a is None:
-            a = x.array
         out: Any
         if type(a) is float:
             try:
                 out = scalar(a)
             except IEEE:
                 out = ieee(op, (a,))
-            if not (source.recorded and STATE.recording):
-                return Tensor(Node(None, (), None, out, (), False))
-            return Tensor(Node(op, (source,), None, out, (), differentiable and source.requires_grad))
-        out = compute(op, (a,), {})
-        if not (source.recorded and STATE.recording):
-            return plain(out)
-        requires = differentiable and source.requires_grad
-        if requires and reads_x:
-            source.value = a
-        return Tensor(Node(op, (source,), None, out if requires and reads_out else None, out.shape, requires), out)
+            if not (STATE.recording and (source.requires_grad or source.recorded)):
+                return plain(out, (source,))
+            node = blank(Node)
+            node.op, node.inputs, node.attrs = op, (source,), None
+            node.value, node.shape, node.requires_grad = out, (), differentiable and source.requires_grad
+            node.seq = node.stamp = next_stamp()
+            node.collected = node.freed = node.extra = node.handle = None
+            node.origin, node.guard, node.name = STATE.origin, STATE.guard, None
+            made = blank(Tensor)
+            made.node, made.array = node, None
+            return made
+        return _single(op, x, {})
 
     return call
 
@@ -126,46 +175,127 @@ def _binary(op: Op) -> Function:
     general = _general(op)
 
     def call(x: Any = MISSING, y: Any = MISSING, *rest: Any) -> Any:
-        if rest or y is MISSING:
-            return general(*(given for given in (x, y) if given is not MISSING), *rest)
-        nx: Any
+        nx: Any  # a node, or the number itself
         ny: Any
         if type(x) is Tensor:
             nx = x.node
             a = nx.value
-            recorded, gx = nx.recorded, first and nx.requires_grad
         elif type(x) is float:
             nx = a = x
-            recorded = gx = False
+        elif type(x) is int:
+            nx = a = whole_as_float(x)
         else:
-            return general(x, y)
+            return general(*(given for given in (x, y) if given is not MISSING), *rest)
         if type(y) is Tensor:
             ny = y.node
             b = ny.value
-            recorded, gy = recorded or ny.recorded, second and ny.requires_grad
         elif type(y) is float:
             ny = b = y
-            gy = False
+        elif type(y) is int:
+            ny = b = whole_as_float(y)
         else:
-            return general(x, y)
+            return general(*(given for given in (x, y) if given is not MISSING), *rest)
+        if rest:
+            return general(x, y, *rest)
         if type(a) is not float or type(b) is not float:
-            return record(op, (x, y), {})
+            return _pair(op, nx, ny, x.array if a is None else a, y.array if b is None else b)
         try:
             out = scalar(a, b)
         except IEEE:
             out = ieee(op, (a, b))
-        if nx is a and ny is b:
-            return out
-        if not (recorded and STATE.recording):
-            return Tensor(Node(None, (), None, out, (), False))
-        return Tensor(Node(op, (nx, ny), None, out, (), gx or gy))
+        live = (first and nx is not a and nx.requires_grad) or (second and ny is not b and ny.requires_grad)
+        if not (STATE.recording and (live or (nx is not a and nx.recorded) or (ny is not b and ny.recorded))):
+            return out if nx is a and ny is b else plain(out, (nx, ny))
+        node = blank(Node)
+        node.op, node.inputs, node.attrs = op, (nx, ny), None
+        node.value, node.shape, node.requires_grad = out, (), live
+        node.seq = node.stamp = next_stamp()
+        node.collected = node.freed = node.extra = node.handle = None
+        node.origin, node.guard, node.name = STATE.origin, STATE.guard, None
+        made = blank(Tensor)
+        made.node, made.array = node, None
+        return made
 
     return call
 
 
+def _pair(op: Op, nx: Node | float, ny: Node | float, a: Any, b: Any) -> Tensor:
+    """The same where one of two operands is an array: `a` and `b` are their values."""
+    out: Any
+    one = b if type(a) is float else a
+    shape = one.shape
+    if (one is b or type(b) is float or shape == b.shape) and one.size <= LIMITS.entries and QUIET.context:
+        try:  # nothing is spread, which leaves little to go wrong
+            out = op.array(a, b) if QUIET.on else QUIET.context().run(op.array, a, b)
+        except (ValueError, IndexError, MemoryError):
+            out = on_arrays(op, (a, b), {})  # says why
+        if type(out) is not np.ndarray or out.dtype.char != "d":
+            out = settle(out)
+    else:
+        out = on_arrays(op, (a, b), {})
+        shape = out.shape
+    of_x: Any = nx if nx is not a else None
+    of_y: Any = ny if ny is not b else None
+    by_x, by_y = op.rules
+    live = (
+        of_x is not None and by_x is not None and of_x.requires_grad,
+        of_y is not None and by_y is not None and of_y.requires_grad,
+    )
+    if not (STATE.recording and (True in live or (of_x and of_x.recorded) or (of_y and of_y.recorded))):
+        return plain(out, (nx, ny))
+    (reads_x, reads_y), reads_out = op.known.get(live) or op.read_by(live)
+    if reads_x and of_x:
+        of_x.value = a
+    if reads_y and of_y:
+        of_y.value = b
+    node, made = blank(Node), blank(Tensor)
+    fill(node, op, (nx, ny), None, out if reads_out else None, shape, True in live)
+    made.node, made.array, node.handle = node, out, ref(made)
+    return made  # type: ignore[no-any-return]
+
+
+def _single(op: Op, x: Tensor, attrs: dict[str, Any]) -> Tensor:
+    """The result for one handle."""
+    source, a = x.node, x.value
+    if op.prepare is not None:
+        attrs = op.prepare(a, **attrs)
+    out: Any
+    if type(a) is float or QUIET.on or QUIET.context is None:
+        out = compute(op, (a,), attrs)
+    else:
+        try:
+            out = settle(QUIET.context().run(op.array, a, **attrs))
+        except (ValueError, IndexError, MemoryError):
+            out = on_arrays(op, (a,), attrs)  # says why
+    if type(out) is not float and out.base is not None:
+        out = out.copy()  # there are no views: a write to one value never shows in another
+    if not (STATE.recording and source.recorded):
+        return plain(out, (source,))
+    live = (source.requires_grad and op.rules[0] is not None,)
+    (reads_x,), reads_out = op.known.get(live) or op.read_by(live)
+    if reads_x:
+        source.value = a
+    node, made = blank(Node), blank(Tensor)
+    made.node, made.array = node, None
+    if type(out) is float:
+        fill(node, op, (source,), attrs or None, out, (), live[0])
+    else:
+        fill(node, op, (source,), attrs or None, out if reads_out else None, out.shape, live[0])
+        made.array, node.handle = out, ref(made)
+    return made  # type: ignore[no-any-return]
+
+
 def _general(op: Op) -> Function:
+    signature = op.signature
+    alone = len(signature.operands) == 1 and not signature.variadic and signature.gathers is None
+    defaults = signature.attributes if alone and REQUIRED not in signature.attributes.values() else None
+
     def call(*args: Any, **attrs: Any) -> Any:
+        if defaults is not None and not attrs and len(args) == 1 and type(args[0]) is Tensor:
+            return _single(op, args[0], defaults)
         operands, attrs = op.signature.bind(args, attrs)
+        if attrs:
+            choose_all(attrs.values())
         if any(type(x) is list or type(x) is tuple for x in operands):
             operands = tuple(operand(x) for x in operands)
         if any(isinstance(x, Tensor) for x in operands):
@@ -201,27 +331,43 @@ def prepared(op: Op, values: tuple[Value, ...], attrs: dict[str, Any]) -> dict[s
     return op.prepare(*values, **attrs) if op.prepare is not None else attrs
 
 
+def _lent(x: Any) -> Value:
+    """A constant, for a computation that keeps nothing."""
+    return coerce(x, copy=False)
+
+
+def _kept(x: Any) -> Value:
+    """A constant that a node keeps: nobody else's, row by row. A replay must see what the first computation saw."""
+    value = coerce(x, copy=False)
+    return value if isinstance(value, float) else value.copy()
+
+
 def record(op: Op, operands: tuple[Any, ...], attrs: dict[str, Any]) -> Tensor:
     """Compute on handles and constants, and append the node: the path for whatever is not one or two scalars."""
-    values = tuple(x.value if isinstance(x, Tensor) else coerce(x, copy=False) for x in operands)
-    attrs = prepared(op, values, attrs)
-    out: Any = compute(op, values, attrs)
-    if type(out) is not float and out.base is not None:
-        out = out.copy()  # there are no views: a write to one value never shows in another
     nodes = [x.node if isinstance(x, Tensor) else None for x in operands]
-    if not (STATE.recording and any(node is not None and node.recorded for node in nodes)):
-        return plain(out)
-    live = [
-        node is not None and node.requires_grad and op.rule(position) is not None for position, node in enumerate(nodes)
-    ]
+    recorded = STATE.recording and any(node is not None and node.recorded for node in nodes)
+    constant = _kept if recorded else _lent
+    values: Any = tuple([x.value if isinstance(x, Tensor) else constant(x) for x in operands])
+    if op.prepare is not None:
+        attrs = op.prepare(*values, **attrs)
+    out: Any = compute(op, values, attrs)
+    shape: Shape = ()
+    if type(out) is not float:
+        shape = out.shape
+        if out.base is not None:
+            out = out.copy()  # there are no views: a write to one value never shows in another
+    if not recorded:
+        return plain(out, nodes)
+    live = op.live(nodes)
     reads, reads_out = op.read_by(live)
     inputs: list[Input] = []
     for node, value, read in zip(nodes, values, reads, strict=True):
         if node is None:
-            inputs.append(value if type(value) is float else coerce(value))
+            inputs.append(value)
         else:
             inputs.append(node)
             if read:
                 node.value = value
-    kept = out if reads_out or type(out) is float else None
-    return Tensor(Node(op, tuple(inputs), attrs or None, kept, shape_of(out), any(live)), out)
+    if not shape:
+        return Tensor(Node(op, tuple(inputs), attrs or None, out, shape, True in live))
+    return handle(Node(op, tuple(inputs), attrs or None, out if reads_out else None, shape, True in live), out)

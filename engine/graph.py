@@ -8,14 +8,18 @@ by `seq` puts a graph in order: no walk ever recurses.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from functools import partial
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from agrad.engine.refusals import freed_error, stale_error, written_error
+from agrad.engine.refusals import changed_error, freed_error, stale_error
 from agrad.engine.state import STATE, next_stamp
 from agrad.engine.values import Shape, Value, shape_of
 
 if TYPE_CHECKING:
+    from agrad.engine.errors import Origin
+    from agrad.engine.guards import Guard
     from agrad.engine.op import Op
     from agrad.engine.tensor import Tensor
 
@@ -32,7 +36,51 @@ class Gradient:
         self.cleared = cleared  # what cleared it last
 
 
+class Storage:
+    """What is known of the data of a value, once they are shared or written. Never changed, only replaced.
+
+    A write outside `no_grad` gives a computed value a new history: then `successor` is the node that has the name from
+    there on, and the node itself keeps what others were computed from.
+    """
+
+    __slots__ = ("by", "count", "cut", "nodes", "roots", "stamp", "successor")
+
+    def __init__(
+        self,
+        nodes: list[weakref.ref[Node]],
+        count: int = 0,
+        by: object = None,
+        stamp: int = 0,
+        successor: int = 0,
+        roots: Roots = (),
+        cut: Origin | None = None,
+    ) -> None:
+        self.nodes = nodes  # all with the same data, through detach
+        self.count = count  # the version: how often it was written
+        self.by = by  # the statement that wrote last, or a phrase
+        self.stamp = stamp  # of that write
+        self.successor = successor  # the `seq` of the node that took over
+        self.roots = roots  # the leaves that it was computed from without a record
+        self.cut = cut  # where the record ended
+
+
+_UNWRITTEN = Storage([])  # what every value starts from
+
+
+class Extra:
+    """What few nodes have: made when it is needed, so that the others take less memory."""
+
+    __slots__ = ("aside", "keeps", "recorded", "storage")
+
+    def __init__(self) -> None:
+        self.aside: Any = None  # see `aside`
+        self.keeps = False  # a computed value whose gradient is retained
+        self.recorded = False  # a leaf that stands for something computed, though it requires no gradient
+        self.storage: Storage | None = None
+
+
 Input: TypeAlias = "Node | Value"
+Roots: TypeAlias = "tuple[weakref.ref[Node], ...]"
 
 
 class Node:
@@ -44,18 +92,18 @@ class Node:
 
     __slots__ = (
         "attrs",
+        "collected",
+        "extra",
         "freed",
-        "grad",
+        "guard",
+        "handle",
         "inputs",
-        "keeps_grad",
         "name",
         "op",
         "origin",
-        "recorded",
         "requires_grad",
         "seq",
         "shape",
-        "sharers",
         "stamp",
         "value",
         "__weakref__",
@@ -76,15 +124,69 @@ class Node:
         self.value = value
         self.shape = shape
         self.requires_grad = requires_grad
-        # Recorded is more than requires grad: a comparison has no derivative, but a replay must compute it again.
-        self.recorded = op is not None or requires_grad
-        self.keeps_grad = op is None and requires_grad
         self.seq = self.stamp = next_stamp()
         self.origin = STATE.origin
         self.name: str | None = None
-        self.grad: Gradient | None = None
+        self.collected: Gradient | float | None = None  # see `grad`
         self.freed: object = None  # the statement that freed it, or a phrase
-        self.sharers: list[weakref.ref[Node]] | None = None  # all nodes with the same storage, through detach
+        self.guard: Guard | None = STATE.guard  # the choices that led here
+        self.extra: Extra | None = None
+        self.handle: weakref.ref[Tensor] | None = None  # that of an array, which a replay renews
+
+    def _more(self) -> Extra:
+        if self.extra is None:
+            self.extra = Extra()
+        return self.extra
+
+    @property
+    def aside(self) -> Any:
+        """See the function of that name."""
+        return self.extra.aside if self.extra is not None else None
+
+    @aside.setter
+    def aside(self, kept: Any) -> None:
+        self._more().aside = kept
+
+    @property
+    def recorded(self) -> bool:
+        """More than requires grad: a comparison has no derivative, but a replay must compute it again."""
+        return self.requires_grad or self.op is not None or (self.extra is not None and self.extra.recorded)
+
+    @recorded.setter
+    def recorded(self, on: bool) -> None:
+        if on is not self.recorded:
+            self._more().recorded = on
+
+    @property
+    def keeps_grad(self) -> bool:
+        """Whether a backward leaves a gradient here: in a leaf that requires one, and where it is retained."""
+        return (self.op is None and self.requires_grad) or (self.extra is not None and self.extra.keeps)
+
+    @keeps_grad.setter
+    def keeps_grad(self, on: bool) -> None:
+        if on is not self.keeps_grad:
+            self._more().keeps = on
+
+    @property
+    def storage(self) -> Storage | None:
+        """What is known of its data, where they are shared or were written."""
+        return self.extra.storage if self.extra is not None else None
+
+    @storage.setter
+    def storage(self, storage: Storage | None) -> None:
+        if storage is not None or self.extra is not None:
+            self._more().storage = storage
+
+    @property
+    def grad(self) -> Gradient | None:
+        """What it has collected. Of one number that a walk left here, a Gradient is made when someone asks."""
+        from agrad.engine.tensor import gradient_of  # a node knows its handle's type only when someone asks
+
+        return gradient_of(self)
+
+    @grad.setter
+    def grad(self, gradient: Gradient | None) -> None:
+        self.collected = gradient
 
     @property
     def title(self) -> str:
@@ -100,9 +202,10 @@ class Node:
     @property
     def variable(self) -> Tensor | None:
         """The leaf that an AccumulateGrad node belongs to, as a handle."""
-        from agrad.engine.tensor import Tensor  # a node knows its handle's type only when someone asks
+        from agrad.engine.tensor import handle  # a node knows its handle's type only when someone asks
 
-        return None if self.op else Tensor(self, self.value)
+        made = self.handle() if self.handle is not None else None
+        return None if self.op else made if made is not None and made.node is self else handle(self)
 
     def __repr__(self) -> str:
         return f"<{self.op.title}Backward>" if self.op else "<AccumulateGrad>"
@@ -111,18 +214,68 @@ class Node:
         """How a message speaks of it: by name, else by its source text, else by its operation."""
         if self.name:
             return self.name
-        return self.origin.text if self.origin else f"a result of {self.title}" if self.op else "a leaf"
+        nameless = f"a result of {self.title}" if self.op else "a leaf" if self.requires_grad else "a value"
+        return self.origin.text if self.origin else nameless
+
+
+def aside(node: Node) -> Any:
+    """What is kept with a node from one use to the next: a routine with a result, an optimiser's means with a leaf."""
+    return node.aside
 
 
 def share_storage(node: Node, alias: Node) -> None:
-    """Let a write to one of two nodes count for both, and for all that they share storage with already."""
-    alive = [other for other in node.sharers or [weakref.ref(node)] if other() is not None]
-    alive.append(weakref.ref(alias))
-    for other in alive:
-        sharer = other()
-        if sharer is not None:
-            touch(sharer)
-            sharer.sharers = alive
+    """Let a write to one of two nodes count for both, and for all that they share data with already."""
+    storage = node.storage or Storage([])
+    alive = [*sharers(node), alias]
+    for sharer in alive:
+        touch(sharer)
+        sharer.storage = storage
+    together = [weakref.ref(sharer) for sharer in alive]
+    roots = storage.roots or roots_of(node)
+    _replaced(alive, Storage(together, storage.count, storage.by, storage.stamp, 0, roots, storage.cut))
+
+
+def sharers(node: Node) -> list[Node]:
+    """The node and those it shares its data with through `detach`."""
+    storage = node.storage
+    if storage is None or not storage.nodes:
+        return [node]
+    return [other for other in (reference() for reference in storage.nodes) if other is not None]
+
+
+def mark_written(nodes: list[Node], by: object, roots: Roots = ()) -> None:
+    """Count a write to nodes that share their data: a new version of each. Whoever was computed from them is older."""
+    old = nodes[0].storage or _UNWRITTEN
+    stamp = next_stamp()
+    roots = together(old.roots, roots) if old.roots or roots else ()
+    storage = Storage(old.nodes, old.count + 1, by, stamp, 0, roots, old.cut)
+    for node in nodes:
+        if STATE.journal is not None:
+            touch(node)
+        node.stamp, node.storage = stamp, storage
+        if STATE.guard is not None and not node.recorded:
+            node.guard = STATE.guard
+
+
+def supersede(node: Node, successor: Node, by: object) -> list[Node]:
+    """Let a new node have the name, the version and the aliases of another; returns the aliases."""
+    old = node.storage or Storage([])
+    aliases = [other for other in sharers(node) if other is not node]
+    touch(node)
+    node.stamp = next_stamp()
+    node.storage = Storage([], old.count, by, node.stamp, successor.seq, old.roots)
+    together = [successor, *aliases]
+    storage = Storage([weakref.ref(one) for one in together] if aliases else [], old.count + 1, by)
+    _replaced(together, storage)
+    for alias in aliases:
+        alias.stamp = node.stamp
+    return aliases
+
+
+def _replaced(nodes: list[Node], storage: Storage) -> None:
+    for node in nodes:
+        touch(node)
+        node.storage = storage
 
 
 def leaf(value: Value, requires_grad: bool = False) -> Node:
@@ -135,16 +288,17 @@ def touch(node: Node) -> None:
     journal = STATE.journal
     if journal is None or node.seq > journal.since or node in journal.undos:
         return
-    before = [(slot, getattr(node, slot)) for slot in _CHANGING]
-
-    def undo() -> None:
-        for slot, value in before:
-            setattr(node, slot, value)
-
-    journal.remember(node, undo)
+    state = _state_of(node)
+    journal.remember(node, partial(_put_back, node, state), state)
 
 
-_CHANGING = ("inputs", "value", "stamp", "freed", "grad", "keeps_grad", "name", "sharers")
+def _put_back(node: Node, state: tuple[Any, ...]) -> None:
+    for slot, value in zip(_CHANGING, state, strict=True):
+        setattr(node, slot, value)
+
+
+_CHANGING = ("inputs", "attrs", "value", "stamp", "freed", "collected", "keeps_grad", "name", "storage", "guard")
+_state_of = attrgetter(*_CHANGING)
 
 
 def collect(roots: Iterable[Node]) -> list[Node]:
@@ -159,8 +313,35 @@ def collect(roots: Iterable[Node]) -> list[Node]:
     return sorted(found, key=_by_seq, reverse=True)
 
 
-def _by_seq(node: Node) -> int:
-    return node.seq
+_by_seq = attrgetter("seq")
+
+
+def walkable(root: Node) -> list[Node]:
+    """`collect` of one root, and `check_walkable`, in one pass where nothing was freed or changed."""
+    order, found = [root], {root}
+    newest, suspect = 0, False
+    for node in order:  # which grows meanwhile
+        stamp = node.stamp
+        if stamp is not node.seq and stamp > newest:  # it was written, or computed again
+            newest = stamp
+        if node.freed is not None or (node.extra is not None and node.op is not None and node.storage is not None):
+            suspect = True
+        for operand in node.inputs:
+            if type(operand) is Node and operand not in found:
+                if operand.requires_grad or operand.recorded:
+                    found.add(operand)
+                    order.append(operand)
+                elif operand.stamp > stamp:
+                    suspect = True
+    order.sort(key=_by_seq, reverse=True)
+    if newest and not suspect:  # only a node that was made before the last write can be older than what was written
+        for node in reversed(order):
+            if node.op is not None:
+                suspect = node.seq < newest
+                break
+    if suspect:
+        check_walkable(order, root)
+    return order
 
 
 def reachable(root: Node) -> set[Node]:
@@ -191,24 +372,41 @@ def leading_to(order: list[Node], targets: Iterable[Node]) -> list[Node]:
 def free(nodes: Iterable[Node], by: object) -> None:
     """Let go of what the nodes saved. Leaves stay; links stay, so that a freed graph can still be looked at."""
     journal = STATE.journal
+    since = -1 if journal is None else journal.since
     for node in nodes:
-        if node.op is None:
+        op = node.op
+        if op is None:
             continue
-        if journal is not None:
+        if node.seq <= since:
             touch(node)
         node.freed = by
-        if type(node.value) is not float:
+        if type(node.value) is float:
+            if op.rules_of_scalars is not None:
+                continue  # an operation on scalars, which saved nothing else
+        else:
             node.value = None
-        for operand in node.inputs:
-            if type(operand) is not float and _holds_array(operand):
-                node.inputs = tuple(_ghost(x) if _holds_array(x) else x for x in node.inputs)
+        for attr in node.attrs.values() if node.attrs is not None else ():
+            if type(attr) is tuple and _has_places(attr):
+                node.attrs = None
                 break
+        for operand in node.inputs if node.shape or op.reach != "pointwise" else ():
+            if type(operand) is not float and _holds_array(operand):
+                node.inputs = tuple([_ghost(x) if _holds_array(x) else x for x in node.inputs])
+                break
+
+
+def _has_places(index: tuple[Any, ...]) -> bool:
+    """Whether an attribute is an index with arrays in it, which take memory."""
+    for part in index:  # noqa: SIM110 - any(...) makes a generator, which takes longer than the loop
+        if type(part) is not int and hasattr(part, "nbytes"):
+            return True
+    return False
 
 
 def _holds_array(operand: Input) -> bool:
     """Whether this is a constant with more than one number in it."""
     if type(operand) is Node:
-        return bool(operand.shape) and not operand.recorded and operand.value is not None
+        return bool(operand.shape) and operand.op is None and operand.value is not None and not operand.recorded
     return type(operand) is not float
 
 
@@ -226,17 +424,101 @@ def check_walkable(order: list[Node], root: Node) -> None:
     for node in order:
         if node.freed is not None:
             raise freed_error(node, root)
-        if node.stamp != node.seq and node.op is not None and node.op.read_in(node)[1]:
-            raise written_error(node, root)
+        if node.storage is not None and rewritten(node) and node.op is not None and node.op.read_in(node)[1]:
+            raise changed_error(node, node, root)
         stamp = node.stamp
         for operand in node.inputs:
-            if type(operand) is Node and operand.stamp > stamp and _matters(operand, node):
-                raise stale_error(node, operand, root)
+            if type(operand) is Node and operand.stamp > stamp:
+                if changed_since(operand, node):
+                    raise stale_error(node, operand, root)
+                if _reads(node, operand):
+                    raise changed_error(node, operand, root)
 
 
-def _matters(operand: Node, node: Node) -> bool:
-    """Whether a change of an operand spoils the node: always, but for a constant that no rule will read."""
-    if operand.recorded or node.op is None:
-        return True
+def rewritten(node: Node) -> bool:
+    """Whether the value of a node was written to, or given a new history, since it was computed."""
+    return node.storage is not None and node.storage.stamp == node.stamp
+
+
+def changed_since(operand: Node, node: Node) -> bool:
+    """Whether the data of an operand that may be set or computed again have changed since the node was computed.
+
+    A computed value with a new history is another matter: its node still has the data of before.
+    """
+    if operand.stamp <= node.stamp or not operand.recorded:
+        return False
+    return not (rewritten(operand) and operand.storage is not None and operand.storage.successor)
+
+
+def _reads(node: Node, changed: Node) -> bool:
+    """Whether a rule will read an operand that changed. What `b *= a` itself was computed from stays."""
+    if node.op is None:
+        return False
+    own = changed.storage is not None and changed.storage.successor == node.seq
     reads, _ = node.op.read_in(node)
-    return any(x is operand and read for x, read in zip(node.inputs, reads, strict=True))
+    pairs = list(zip(node.inputs, reads, strict=True))[1 if own else 0 :]
+    return any(operand is changed and read for operand, read in pairs)
+
+
+def out_of_date(order: list[Node], sources: Mapping[Node, Node] = {}) -> set[Node]:
+    """Those nodes of a graph (youngest first) whose data a computation from the leaves of today would change.
+
+    `sources` tells of constants what they share their data with.
+    """
+    late: set[Node] = set()
+    for node in reversed(order):
+        if node.op is None:
+            continue
+        if rewritten(node) and node.storage is not None and not node.storage.successor:
+            late.add(node)
+            continue
+        for x in node.inputs:
+            if type(x) is Node and (x in late or sources.get(x) in late or _newer(x, node)):
+                late.add(node)
+                break
+    return late
+
+
+def _newer(operand: Node, node: Node) -> bool:
+    if operand.recorded:
+        return changed_since(operand, node)
+    superseded = operand.storage is not None and operand.storage.successor
+    return operand.stamp > node.stamp and not superseded
+
+
+def changed_behind(node: Node) -> Node | None:
+    """The leaf, or rewritten value, that makes a value out of date; None where it is not."""
+    if node.op is None:
+        leaves = (root() for root in node.storage.roots) if node.storage is not None and not node.recorded else ()
+        return next((leaf for leaf in leaves if leaf is not None and leaf.stamp > node.stamp), None)
+    order = collect([node])
+    if max(one.stamp for one in order) == node.seq:
+        return None  # nothing behind it was written since it was made
+    late = out_of_date(order)
+    if node not in late:
+        return None
+    for one in reversed(order):
+        if one in late:
+            changed = [x for x in one.inputs if isinstance(x, Node) and _newer(x, one)]
+            return changed[0] if changed else one
+    return None
+
+
+def together(*groups: Roots) -> Roots:
+    """The leaves of several groups, those that are still there once each."""
+    return tuple({leaf: root for group in groups for root in group if (leaf := root()) is not None}.values())
+
+
+def roots_of(node: Node) -> Roots:
+    """The leaves that a value was computed from, recorded or not."""
+    if node.storage is not None and node.storage.roots:
+        return node.storage.roots
+    if node.op is None:
+        return (weakref.ref(node),) if node.recorded else ()
+    graph = collect([node])
+    leaves = tuple(weakref.ref(one) for one in graph if one.op is None)
+    constants = (x for one in graph for x in one.inputs if isinstance(x, Node) and not x.recorded)
+    roots = together(leaves, *(x.storage.roots for x in constants if x.storage is not None))
+    old = node.storage or Storage([])
+    node.storage = Storage(old.nodes, old.count, old.by, old.stamp, old.successor, roots, old.cut)
+    return roots

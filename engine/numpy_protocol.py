@@ -5,17 +5,22 @@ is also what an operator of an array calls, and in `__array_function__` for all 
 function, so that a plain NumPy function is differentiable unchanged: `numpy_functions` says to which. What agrad cannot
 do raises an AgradError that names the function, since a result that had lost its graph would be a wrong derivative.
 
-NumPy does not ask everywhere. It takes the entries alone, as `np.asarray(x)` does on purpose, from a list of Tensors
-(`np.array([x, y])`, `np.sum([x, y])`: `np.stack([x, y])` keeps the graph), from a Tensor that is written into an array
-(`a[0] = x`, `np.full(3, x)`: `np.zeros_like(x)` makes what can be written to), and in the methods of arrays
-(`a.dot(x)`: `a @ x` keeps it), `np.vectorize` and `np.random`.
+NumPy does not ask everywhere. For a list of Tensors (`np.array([x, y])`, `np.sum([x, y])`), in the methods of arrays
+(`a.dot(x)`), in `a[:] = x`, `np.full(3, x)`, `np.vectorize` and `np.random` it wants an array, in `__array__`; for one
+entry, `a[0] = x`, only a number. Both are refused to what requires grad: `x.numpy()` and `float(x)` are the ways out.
+
+What is left is the number that a call asks for: `a.fill(x)`, `np.fromiter([x, y], float)`, `np.float64(x)` and
+`a.itemset(0, x)`, with a Tensor of one entry, cannot be told from `float(x)`, and lose the graph as it does. An array
+of truths takes the truth of a Tensor, which has no derivative.
 """
 
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Mapping
 from functools import cache
+from opcode import opmap
 from typing import Any
 
 from agrad.engine.errors import AgradError
@@ -45,8 +50,9 @@ _METHODS = ("astype", "ravel", "swapaxes", "take")
 
 
 def install() -> None:
-    """Give Tensors the two methods that NumPy looks for, and what else arrays have: `&`, `|`, `^`, `~`, `x.ravel()`."""
+    """Give Tensors the methods that NumPy looks for, and what else arrays have: `&`, `|`, `^`, `~`, `x.ravel()`."""
     methods: dict[str, Any] = {
+        "__array__": _array,
         "__array_ufunc__": _array_ufunc,
         "__array_function__": _array_function,
         "copy": FUNCTIONS["clone"].call,
@@ -55,6 +61,8 @@ def install() -> None:
         methods[f"__{name}__"] = lambda self, other, ufunc=ufunc: getattr(np, ufunc)(self, other)
         methods[f"__r{name}__"] = lambda self, other, ufunc=ufunc: getattr(np, ufunc)(other, self)
     methods["__invert__"] = lambda self: np.invert(self)
+    for name in ("__float__", "__int__"):
+        methods[name] = _number(getattr(Tensor, name))
     for name in _METHODS:
         methods[name] = _method(name)
     for name, method in methods.items():
@@ -68,6 +76,38 @@ def _method(name: str) -> Function:
         return MADE[name](self, *args, **keywords)
 
     method.__name__ = name
+    return method
+
+
+# The entries alone
+
+
+def _array(self: Tensor, dtype: Any = None, copy: bool | None = None) -> Any:
+    """The entries for NumPy, read only unless they are copied; refused to what requires grad."""
+    if self.requires_grad:
+        message = f"{self.node.spell()} requires grad: NumPy would make a plain array of it, without the graph"
+        together = "ag.stack([…]) to put several together, np.dot(a, x) for a.dot(x)"
+        raise AgradError("type", message, fixes=["x.numpy() or x.detach() for the value alone", together])
+    view = self.numpy()
+    return view.astype(dtype) if dtype is not None and dtype != view.dtype else view.copy() if copy else view
+
+
+def _number(convert: Function) -> Function:
+    """`float(x)` or `int(x)`, but not for `array[0] = x`.
+
+    There NumPy asks for a number, and for nothing before: only the instruction of the caller tells the two apart.
+    NumPy may make a ValueError of the refusal, with the refusal as its cause.
+    """
+
+    def method(self: Tensor) -> Any:
+        if self.requires_grad:
+            caller = sys._getframe(1)
+            if caller.f_code.co_code[caller.f_lasti] == opmap["STORE_SUBSCR"]:
+                message = f"{self.node.spell()} requires grad: an entry of an array cannot hold its graph"
+                fixes = ["array[…] = x.item() for the value alone", "array = ag.zeros(…) for entries that can"]
+                raise AgradError("type", message, fixes=fixes)
+        return convert(self)
+
     return method
 
 
@@ -111,8 +151,6 @@ def _ufuncs() -> Mapping[Any, Function]:
 
 def _from_scipy(ufunc: Any) -> Function | None:
     """scipy.special's functions are ufuncs as well."""
-    import sys
-
     from agrad.engine.numpy_functions import in_scipy
 
     name = str(ufunc.__name__)

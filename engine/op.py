@@ -18,9 +18,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
-from agrad.engine.dispatch import caller
-from agrad.engine.errors import AgradError
+from agrad.engine.dispatch import caller, choose_all
 from agrad.engine.graph import Node
+from agrad.engine.limits import exhausted
 from agrad.engine.signature import Signature
 
 Function: TypeAlias = Callable[..., Any]
@@ -61,11 +61,18 @@ class Op(Entry):
     scatter: Function | None  # (buffer, g, **attributes): adds a gradient into a buffer, in place
     variadic: bool = field(init=False)
     keeps: tuple[tuple[bool, ...], ...] = field(init=False)  # for each rule: which operands it reads, then out
+    known: dict[tuple[bool, ...], tuple[tuple[bool, ...], bool]] = field(init=False)  # what `read_by` found so far
+    rules_of_scalars: tuple[Function | None, ...] | None = field(init=False)  # if it is one of one or two floats
+    straight: bool = field(init=False)  # whether a rule is all that the walk has to know
 
     def __post_init__(self) -> None:
         self.variadic = self.signature.variadic
         operands = self.signature.operands
+        self.known = {}
         self.keeps = tuple(tuple(name in reads.split() for name in (*operands, "out")) for reads in self.reads)
+        self.straight = not self.variadic and self.selects is None and self.scatter is None and self.reach != "part"
+        simple = self.scalar is not None and not self.signature.attributes and not self.variadic
+        self.rules_of_scalars = self.rules if simple and len(operands) <= 2 and self.selects is None else None
         self.call = caller(self)
         self.call.__name__ = self.name
         self.call.__doc__ = self.doc
@@ -79,22 +86,31 @@ class Op(Entry):
         """The vjp for one operand; a sequence of operands shares one rule."""
         return self.rules[0 if self.variadic else position]
 
-    def read_by(self, live: Sequence[bool]) -> tuple[list[bool], bool]:
+    def read_by(self, live: tuple[bool, ...]) -> tuple[tuple[bool, ...], bool]:
         """Which operands, and whether the result, are read by the rules for the `live` operands."""
+        found = self.known.get(live)
+        if found is None:
+            self.known[live] = found = self._read_by(live)
+        return found
+
+    def _read_by(self, live: tuple[bool, ...]) -> tuple[tuple[bool, ...], bool]:
         if self.variadic:
             *operands, out = self.keeps[0]
-            return [operands[0] and any(live)] * len(live), out and any(live)
+            return (operands[0] and any(live),) * len(live), out and any(live)
         keeps = [keep for keep, on in zip(self.keeps, live, strict=True) if on]
-        return [any(keep[position] for keep in keeps) for position in range(len(live))], any(k[-1] for k in keeps)
+        return tuple(any(keep[position] for keep in keeps) for position in range(len(live))), any(k[-1] for k in keeps)
 
-    def read_in(self, node: Node) -> tuple[list[bool], bool]:
+    def read_in(self, node: Node) -> tuple[tuple[bool, ...], bool]:
         """The same for the operands of a node of this operation."""
-        return self.read_by(
-            [
-                type(operand) is Node and operand.requires_grad and self.rule(position) is not None
-                for position, operand in enumerate(node.inputs)
-            ]
-        )
+        return self.read_by(self.live(node.inputs))
+
+    def live(self, operands: Sequence[object]) -> tuple[bool, ...]:
+        """Which operands a gradient is asked for: nodes that require one and have a rule."""
+        if self.variadic:
+            some = self.rules[0] is not None
+            return tuple([some and type(x) is Node and x.requires_grad for x in operands])
+        pairs = zip(operands, self.rules, strict=True)
+        return tuple([type(x) is Node and x.requires_grad and rule is not None for x, rule in pairs])
 
 
 OPS: dict[str, Op] = {}  # every operation
@@ -158,10 +174,12 @@ def composed(
     derivative: str = "",
     example: str = "",
     samples: tuple[Any, ...] = (),
+    data: tuple[str, ...] = (),
 ) -> Callable[[Function], Function]:
     """Decorator: a function made of operations (or one that makes values) as an entry of the table.
 
-    It is called with its operands, and with every attribute by name.
+    It is called with its operands, and with every attribute by name. An attribute is a choice that a replay must find
+    unchanged, unless it is among the `data`: these are computed with like operands.
     """
 
     def register(function: Function) -> Function:
@@ -169,10 +187,12 @@ def composed(
 
         def call(*args: Any, **keywords: Any) -> Any:
             operands, attrs = called.bind(args, keywords)
+            if attrs:
+                choose_all(value for key, value in attrs.items() if key not in data)
             try:
                 return function(*operands, **attrs) if not called.variadic else function(operands, **attrs)
-            except MemoryError:
-                raise AgradError("limit", f"{name}: not enough memory for the result") from None
+            except MemoryError as error:
+                raise exhausted(name, error) from None
 
         call.__name__, call.__doc__ = name, doc
         FUNCTIONS[name] = Entry(

@@ -6,14 +6,30 @@ is by itself: value, gradient, leaf or not, and writing in place.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+import sys
+import weakref
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ContextDecorator
 from typing import TYPE_CHECKING, Any
 
 from agrad.engine.errors import AgradError
-from agrad.engine.graph import Gradient, Node, leaf, share_storage, touch
+from agrad.engine.graph import (
+    Gradient,
+    Node,
+    Roots,
+    Storage,
+    leaf,
+    mark_written,
+    roots_of,
+    share_storage,
+    sharers,
+    supersede,
+    together,
+    touch,
+)
+from agrad.engine.guards import choose, forget, integer, joined, number, truth
 from agrad.engine.refusals import leaf_error
-from agrad.engine.state import STATE, next_stamp
+from agrad.engine.state import STATE
 from agrad.engine.values import (
     Array,
     Shape,
@@ -27,6 +43,8 @@ from agrad.engine.values import (
     size_of,
     whole,
 )
+
+CLEARED = Gradient(None, (), 0, "an earlier zero_grad")
 
 
 class NoIndex(AgradError, TypeError):
@@ -78,8 +96,12 @@ class Tensor:
             create_graph: bool = False,
             *,
             fresh: bool = False,
+            watch: Any = None,
         ) -> None:
             """See `backward.backward`."""
+
+        def forward(self) -> None:
+            """See `replay.forward`."""
 
     # What it is
 
@@ -95,9 +117,8 @@ class Tensor:
         value = self.value
         if isinstance(value, float):
             return value
-        view = value.view()
-        view.flags.writeable = False
-        return view
+        buffer: Any = value  # of which a read-only view has no flag that could be set back
+        return np.asarray(memoryview(buffer).toreadonly())
 
     @data.setter
     def data(self, value: object) -> None:
@@ -152,12 +173,14 @@ class Tensor:
     @property
     def grad(self) -> Tensor | None:
         """What backward has collected here: a Tensor of the same shape, or None."""
-        return self.node.grad.value if self.node.grad else None
+        gradient = gradient_of(self.node)
+        return gradient.value if gradient is not None else None
 
     @grad.setter
     def grad(self, value: object) -> None:
         if value is None:
-            self.clear_grad()
+            if self.node.collected is not None:
+                self.clear_grad()
             return
         given = value if isinstance(value, Tensor) else tensor(value)
         if given.shape != self.shape:
@@ -168,9 +191,12 @@ class Tensor:
 
     def clear_grad(self) -> None:
         """Set the gradient to none."""
-        if self.node.grad is not None:
-            touch(self.node)
-            self.node.grad = Gradient(None, (), 0, STATE.statement or "an earlier zero_grad")
+        node = self.node
+        if node.collected is not None:
+            if STATE.journal is not None:
+                touch(node)
+            by = STATE.statement
+            node.collected = CLEARED if by is None else Gradient(None, (), 0, by)
 
     def retain_grad(self) -> None:
         """Keep the gradient of this value, though it is not a leaf, at the backwards to come."""
@@ -194,15 +220,21 @@ class Tensor:
             node = leaf(self.value, bool(on))  # what was computed so far keeps the old one
             node.stamp, node.name, node.grad = before.stamp, before.name, before.grad
             share_storage(before, node)
-            self._become(node, self.array)
+            self._become(node)
         return self
 
     def detach(self) -> Tensor:
         """A leaf with the same storage and version, cut off from the graph."""
         alias = leaf(self.value)
         alias.stamp, alias.name = self.node.stamp, self.node.name
+        inherit(alias, (self.node,))
         share_storage(self.node, alias)
-        return Tensor(alias, self.array)
+        return Tensor(alias)
+
+    @property
+    def version(self) -> int:
+        """How often the data were written in place, through whatever alias."""
+        return self.node.storage.count if self.node.storage else 0
 
     # Plain numbers
 
@@ -224,14 +256,11 @@ class Tensor:
         """The entries as a read-only array."""
         return np.asarray(self.data)
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
-        view = np.asarray(self.data)
-        return view.astype(dtype) if dtype is not None and dtype != view.dtype else view.copy() if copy else view
-
     def __float__(self) -> float:
         return self.item()
 
     def __int__(self) -> int:
+        choose(self.node, self.item(), integer)
         return int(self.item())
 
     def __index__(self) -> int:
@@ -239,6 +268,7 @@ class Tensor:
             raise NoIndex(
                 "type", f"{self.node.spell()} requires grad: as an index it has no derivative", fixes=["int(x)"]
             )
+        choose(self.node, self.item(), number)
         return whole(self.item(), "an index")
 
     def __bool__(self) -> bool:
@@ -249,6 +279,8 @@ class Tensor:
                 f"an array of shape {format_shape(self.shape)} is neither true nor false",
                 fixes=["ask any(…) or all(…) of it"],
             )
+        caller = sys._getframe(1)
+        choose(self.node, value, truth, (caller.f_code, caller.f_lasti))
         return bool(self.item())
 
     def __len__(self) -> int:
@@ -286,11 +318,13 @@ class Tensor:
                 raise AgradError("shape", f"copy_: {self.node.spell()} has shape {shapes}")
             return self.adopt(value.expand(self.shape) if value.shape != self.shape else value.clone())
         self._check_writable("copy_")
-        self._overwrite(value.value if isinstance(value, Tensor) else coerce(value), "copy_", spread=True)
+        source = value.node if isinstance(value, Tensor) else None
+        self._overwrite(value.value if isinstance(value, Tensor) else coerce(value), "copy_", True, source)
         return self
 
     def zero_(self) -> Tensor:
         """Write zeros; returns itself."""
+        self._check_writable("zero_")
         return self.copy_(0.0)
 
     def _check_writable(self, what: str) -> None:
@@ -299,41 +333,48 @@ class Tensor:
         if node.requires_grad and STATE.recording:
             if node.op is None:
                 raise leaf_error(self)
+            name = node.name or "x"
+            call = f"{name}.detach().{what}({'' if what == 'zero_' else '…'})"
             raise AgradError(
                 "leaf",
                 f"{what} would overwrite {node.spell()}, which was computed and has a graph",
-                fixes=["write to .detach(), or make a new value"],
+                fixes=[f"{call}   to write the data alone", f"{name}2 = …   to make a new value"],
             )
 
-    def _overwrite(self, value: Value, what: str, spread: bool = False) -> None:
+    def _overwrite(self, value: Value, what: str, spread: bool = False, source: Node | None = None) -> None:
         shape = shape_of(value)
         if shape != self.shape and not (spread and fits(shape, self.shape)):
             name = self.node.spell()
             raise AgradError("shape", f"{what}: {name} has shape {format_shape(self.shape)}, not {format_shape(shape)}")
+        self.write(lambda array: np.copyto(array, value), value if not self.shape else None, what, source)
+
+    def write(
+        self, change: Callable[[Array], None], scalar: Value | None, what: str, source: Node | None = None
+    ) -> None:
+        """Change the data, for every alias, and count it as a new version of each.
+
+        An array is changed in place, a scalar replaced. `source` is what was written, if it has a node.
+        """
+        together, journal = sharers(self.node), STATE.journal
+        if journal is not None:
+            for node in together:
+                touch(node)
         if self.shape:
-            self._write(lambda array: np.copyto(array, value))
-        else:
-            self._write(None, value)
-
-    def _write(self, change: Callable[[Array], None] | None, scalar: Value | None = None) -> None:
-        """Change the data, for every alias, and count it as a new version of each."""
-        sharers = _sharers(self.node)
-        for node in sharers:
-            touch(node)
-        if change is not None:
             array: Any = self.value
-            journal = STATE.journal
-            if journal is not None and min(node.seq for node in sharers) <= journal.since:
+            if journal is not None and min(node.seq for node in together) <= journal.since:
                 before = array.copy()
-                journal.remember(id(array), lambda: np.copyto(array, before))
+                journal.remember(id(array), lambda: np.copyto(array, before), before)
             change(array)
-        stamp = next_stamp()
-        for node in sharers:
-            node.stamp = stamp
-            if change is None:
+        else:
+            for node in together:
                 node.value = scalar
+        for node in together if STATE.guard is not None else ():
+            if node.op is None and node.requires_grad:
+                forget(node)
+        roots = () if self.node.recorded or source is None else roots_of(source)
+        mark_written(together, STATE.statement or f"an earlier {what}", roots)
 
-    def write_entries(self, index: Any, value: Value) -> None:
+    def write_entries(self, index: Any, value: Value, source: Node | None) -> None:
         """`x[index] = value` on the data, without a trace in the graph."""
 
         def change(array: Array) -> None:
@@ -343,19 +384,22 @@ class Tensor:
                 have, given = format_shape(np.shape(array[index])), format_shape(shape_of(value))
                 raise AgradError("shape", f"entries of shape {have} cannot be set to values of shape {given}") from None
 
-        self._write(change)
+        self.write(change, None, "x[…] =", source)
 
-    def adopt(self, other: Tensor) -> Tensor:
-        """Become `other`: how a write outside `no_grad` gives a computed value a new history. Returns itself."""
-        before = self.node
-        self._become(other.node, other.array)
+    def adopt(self, other: Tensor, what: str = "copy_") -> Tensor:
+        """Become `other`: how a write outside `no_grad` gives a value a new history, for its aliases too."""
+        before, node = self.node, other.node
+        for alias in supersede(before, node, STATE.statement or f"an earlier {what}"):
+            alias.value = other.value
+            inherit(alias, (node,))
+        self._become(node, other.array)
         if before.keeps_grad and before.op is not None:
-            self.node.keeps_grad = True
-        if self.node.name is None:
-            self.node.name = before.name
+            node.keeps_grad = True
+        if node.name is None:
+            node.name = before.name
         return self
 
-    def _become(self, node: Node, array: Value | None) -> None:
+    def _become(self, node: Node, array: Value | None = None) -> None:
         """Hold another node; a statement that fails takes it back."""
         journal, before = STATE.journal, (self.node, self.array)
         if journal is not None and self.node.seq <= journal.since:
@@ -363,31 +407,80 @@ class Tensor:
             def undo() -> None:
                 self.node, self.array = before
 
-            journal.remember((id(self), self), undo)
+            journal.remember((id(self), self), undo, before)
         self.node, self.array = node, array
+        node.handle = weakref.ref(self)
 
 
-def _sharers(node: Node) -> list[Node]:
-    """The node and those it shares storage with through `detach`."""
-    if node.sharers is None:
-        return [node]
-    return [other for other in (reference() for reference in node.sharers) if other is not None]
+def handle(node: Node, array: Value | None = None) -> Tensor:
+    """A handle that its node knows, so that a replay can renew its array."""
+    made = Tensor(node, array)
+    node.handle = weakref.ref(made)
+    return made
+
+
+def gradient_of(node: Node) -> Gradient | None:
+    """What a node has collected: see `Node.grad`."""
+    found = node.collected
+    if found is None or isinstance(found, Gradient):
+        return found
+    value = Node(None, (), None, found, (), False)
+    value.origin = value.guard = None  # data, whatever was chosen, and whoever asks
+    value.seq = value.stamp = node.seq  # as old as the walk at least: so a journal takes note of a write to it
+    node.collected = gradient = Gradient(Tensor(value), (found,), 1, None)
+    return gradient
+
+
+def inherit(node: Node, operands: Iterable[object]) -> None:
+    """Let a value that is not recorded remember what it was computed from: the leaves, and the choices."""
+    roots: Roots = ()
+    cut = None
+    for operand in operands:
+        if type(operand) is not Node:
+            continue
+        if operand.extra is None and operand.op is None and not operand.requires_grad:
+            pass  # a constant, of which no more is known
+        elif operand.recorded or operand.storage is not None:
+            found = roots_of(operand)
+            roots = found if not roots or roots is found else together(roots, found)
+            if found and cut is None:
+                before = None if operand.recorded else operand
+                cut = node.origin if before is None else (before.storage and before.storage.cut) or before.origin
+        if operand.guard is not node.guard:
+            node.guard = joined(node.guard, operand.guard)
+    if roots:
+        node.storage = Storage([], roots=roots, cut=cut)
 
 
 def tensor(value: object, requires_grad: bool = False) -> Tensor:
     """A new leaf from a number, nested lists or an array (copied). Raises AgradError of kind `type` or `shape`."""
-    if isinstance(value, Tensor):
-        value = value.value
-    number = coerce(value)
+    source = value.node if isinstance(value, Tensor) else None
+    number = coerce(value.value if isinstance(value, Tensor) else value)
+    if type(number) is not float:
+        number = np.ascontiguousarray(number)  # a sum rounds by where its entries lie: as in data that are set later
     node = leaf(number, bool(requires_grad))
-    return Tensor(node, None if isinstance(number, float) else number)
+    if requires_grad:
+        return handle(node)
+    if source is not None:
+        inherit(node, (source,))
+    return Tensor(node)
 
 
-@contextmanager
-def no_grad() -> Iterator[None]:
+class _NoGrad(ContextDecorator):
+    """What `no_grad()` gives: a class, which Python enters and leaves in a third of a generator's time."""
+
+    __slots__ = ("before",)
+
+    def _recreate_cm(self) -> _NoGrad:
+        return _NoGrad()  # each call of a function that is decorated with it has one of its own
+
+    def __enter__(self) -> None:
+        self.before, STATE.recording = STATE.recording, False
+
+    def __exit__(self, *_: object) -> None:
+        STATE.recording = self.before
+
+
+def no_grad() -> _NoGrad:
     """Nothing is recorded inside; leaves may be written in place."""
-    before, STATE.recording = STATE.recording, False
-    try:
-        yield
-    finally:
-        STATE.recording = before
+    return _NoGrad()

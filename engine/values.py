@@ -7,7 +7,8 @@ has to tell the two kinds of value apart, or bring a gradient back to the shape 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -24,6 +25,13 @@ else:
         """numpy, imported at the first attribute that is asked of it."""
 
         def __getattr__(self, name: str) -> Any:
+            if "numpy" not in sys.modules:  # in a thread, which hears no Ctrl-C: half an import could not be repeated
+                from importlib import import_module
+                from threading import Thread
+
+                thread = Thread(target=import_module, args=("numpy",))
+                thread.start()
+                thread.join()
             import numpy
 
             QUIET.loaded()
@@ -46,17 +54,56 @@ IEEE = (ZeroDivisionError, ValueError, OverflowError)
 class _Quiet:
     """Whether numpy's warnings are already off, so that an array operation need not turn them off itself."""
 
-    __slots__ = ("on", "wanted", "before")
+    __slots__ = ("on", "wanted", "before", "context")
 
     def __init__(self) -> None:
         self.on = self.wanted = False
         self.before: Any = None  # what numpy did about each kind of error before the outermost `quiet`
+        self.context: Callable[[], Any] | None = None  # makes a new one, where they are off
 
     def loaded(self) -> None:
         """numpy is there: turn its warnings off, if that is wanted."""
+        if self.context is None:
+            self.context = _Thread  # first, since asking for `seterr` comes back here
+            if int(np.__version__.partition(".")[0]) > 1:
+                from contextvars import Context
+
+                context: Any = Context()
+                context.run(np.seterr, all="ignore")
+                self.context = context.copy
+            # Freed at once, it tells glibc to keep the memory of arrays up to its size for the next ones, instead of
+            # giving it back to the system each time: on arrays of 100,000 entries, graphs are three times faster.
+            np.empty(_LARGE)
         if self.wanted and not self.on:
-            self.on = True  # first, since asking for `seterr` comes back here
-            self.before = np.seterr(all="ignore")
+            self.on = True  # first, since asking for `geterr` comes back here
+            self.before = np.geterr()
+            np.seterr(all="ignore")
+
+    def begin(self) -> None:
+        """Turn them off, or have them turned off as soon as numpy is there."""
+        self.wanted = True
+        if "numpy" in sys.modules:
+            self.loaded()
+
+    def end(self) -> None:
+        """Let numpy warn again as before. What is interrupted here can be called again."""
+        if self.on:
+            if self.before is not None:
+                np.seterr(**self.before)
+            self.on, self.before = False, None
+        self.wanted = False
+
+
+_LARGE = 2_000_000  # entries
+
+
+class _Thread:
+    """Before version 2, numpy keeps by thread, and not by context, what it warns of."""
+
+    def run(self, function: Callable[..., Any], *args: Any, **keywords: Any) -> Any:
+        """What the function gives, called where the warnings are off."""
+        with np.errstate(all="ignore"):
+            return function(*args, **keywords)
 
 
 QUIET = _Quiet()
@@ -72,17 +119,24 @@ def quiet() -> Iterator[None]:
     if QUIET.wanted:
         yield
         return
-    import sys
-
-    QUIET.wanted = True
     try:
-        if "numpy" in sys.modules:
-            QUIET.loaded()
+        QUIET.begin()
         yield
     finally:
-        if QUIET.on:
-            np.seterr(**QUIET.before)
-        QUIET.on = QUIET.wanted = False
+        QUIET.end()
+
+
+def hushed(function: Callable[..., Any], *args: Any, **keywords: Any) -> Any:
+    """What a function gives, without numpy's warnings.
+
+    It runs in a context that has them off, for a twentieth of what `np.errstate` takes.
+    """
+    if QUIET.on:
+        return function(*args, **keywords)
+    if QUIET.context is not None:
+        return QUIET.context().run(function, *args, **keywords)
+    with quiet():  # for a calculation of scalars, which may still come to need numpy
+        return function(*args, **keywords)
 
 
 def coerce(value: object, copy: bool = True) -> Value:
@@ -183,17 +237,19 @@ def size_of(shape: Shape) -> int:
 
 def settle(value: Any) -> Value:
     """The result of a numpy computation as one of the two kinds: 0-d arrays and numpy scalars become floats."""
-    if type(value) is float:
+    if type(value) is float or (type(value) is np.ndarray and value.shape and value.dtype.char == "d"):
         return value
     if getattr(value, "shape", ()) == ():
         return float(value)
-    if value.dtype != np.float64:
+    if value.dtype.char != "d":
         value = value.astype(np.float64)
     return value  # type: ignore[no-any-return]
 
 
 def sum_to(value: Value, shape: Shape) -> Value:
     """Sum out what broadcasting spread: the transpose of `broadcast_to(·, value.shape)` from `shape`."""
+    if not shape and type(value) is not float:
+        return float(np.add.reduce(value, None))
     if isinstance(value, float) or value.shape == shape:
         return value
     extra = value.ndim - len(shape)
@@ -201,14 +257,14 @@ def sum_to(value: Value, shape: Shape) -> Value:
         extra + axis for axis, length in enumerate(shape) if length == 1 and value.shape[extra + axis] != 1
     )
     summed = np.add.reduce(value, axis=axes, keepdims=True) if axes else value
-    return settle(summed.reshape(shape)) if shape else float(summed.reshape(()))
+    return settle(summed.reshape(shape))
 
 
 def spread(value: Value, shape: Shape) -> Value:
     """`value` as an array of exactly `shape` (read only where it had to be spread), or itself for a scalar."""
     if not shape:
         return value if isinstance(value, float) else float(value.reshape(()))
-    if isinstance(value, float) or value.shape != shape:
+    if type(value) is float or value.shape != shape:  # type: ignore[union-attr]
         return np.broadcast_to(np.asarray(value), shape)
     return value
 

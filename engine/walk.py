@@ -11,14 +11,14 @@ did not select, None for everywhere. Where it is 0 a rule contributes exactly 0,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeAlias
 
 from agrad.engine.graph import Node
 from agrad.engine.op import OPS, Op
 from agrad.engine.state import STATE
 from agrad.engine.tensor import Tensor
-from agrad.engine.values import IEEE, Shape, np, quiet, settle, shape_of, spread, sum_to
+from agrad.engine.values import IEEE, Shape, hushed, np, settle, shape_of, spread, sum_to
 
 Watch: TypeAlias = Callable[[Node, int, Any, Any], None]
 
@@ -34,41 +34,127 @@ def walk(
     """Run the rules of `order` (youngest first); returns the cotangent of each node that keeps one, or is a target.
 
     `reached` says which entries of a seed count, where not all do: a row of a Jacobian is about one entry. `watch` is
-    told of each contribution: the node, the position of the operand, the cotangent that came in, what goes out.
+    told of each contribution: the node, the position of the operand, the cotangent that came in, what goes out: 0.0 to
+    an operand that was not selected at all, and of an index what is added into the entries taken.
     """
-    flight = _Flight(seeds, watch)
-    flight.reach.update(reached or {})
-    cotangents, reach = flight.cotangents, flight.reach
+    quick = not create_graph and watch is None
+    nodes, cotangents, wanted = iter(order), dict(seeds), set(targets)
     found: dict[Node, Any] = {}
-    wanted = set(targets)
+    first = None
+    if quick and not reached:
+        first = _run_plain(nodes, cotangents, found, wanted, None)
+        if first is None:
+            return found  # scalars only: numpy was not asked
+    flight = Flight(cotangents, watch)
+    if reached:
+        flight.reach.update(reached)
     recording, STATE.recording = STATE.recording, create_graph
     try:
-        with quiet():
-            for node in order:
-                g = cotangents.pop(node, None)
-                if node.keeps_grad or node in wanted:
-                    # No cotangent arrives where a choice led elsewhere.
-                    found[node] = _whole(0.0 if g is None else g, node, flight)
-                op = node.op
-                if g is None or op is None:
-                    continue
-                quick = type(g) is float and not (reach or create_graph or watch)
-                if quick and _step_scalar(op, node, g, cotangents):
-                    continue
-                _step(op, node, g, flight, create_graph)
+        hushed(_run, first or next(nodes, None), nodes, flight, found, wanted, create_graph)
     finally:
         STATE.recording = recording
     return found
 
 
-class _Flight:
+def _run(
+    node: Node | None,
+    nodes: Iterator[Node],
+    flight: Flight,
+    found: dict[Node, Any],
+    wanted: set[Node],
+    create_graph: bool,
+) -> None:
+    """The walk itself, from a node on."""
+    cotangents, reach = flight.cotangents, flight.reach
+    quick = not create_graph and flight.watch is None
+    while node is not None:
+        g, op = cotangents.pop(node, None), node.op
+        if ((op is None or node.extra is not None) and node.keeps_grad) or node in wanted:
+            # No cotangent arrives where a choice led elsewhere.
+            found[node] = _whole(0.0 if g is None else g, node, flight)
+        if g is not None and op is not None:
+            if quick and op.straight and not reach:
+                step_straight(op, node, g, flight)
+            else:
+                step(op, node, g, flight, create_graph)
+        node = next(nodes, None) if reach or not quick else _run_plain(nodes, cotangents, found, wanted, flight)
+
+
+def _run_plain(
+    nodes: Iterator[Node],
+    cotangents: dict[Node, Any],
+    found: dict[Node, Any],
+    wanted: set[Node],
+    flight: Flight | None,
+) -> Node | None:
+    """The walk as long as it meets what most graphs consist of; returns the node that is something else.
+
+    These are operations entry by entry on one or two plain values: scalars, and arrays if there is a `flight` to add
+    them in. The step stands here as a whole: a function of its own would cost a fifth of it.
+    """
+    x: Any
+    y: Any
+    a: Any
+    b: Any
+    for node in nodes:
+        g = cotangents.pop(node, None)
+        op = node.op
+        if op is None:
+            if type(g) is float and not node.shape:
+                if node.requires_grad or node.keeps_grad or node in wanted:
+                    found[node] = g
+                continue
+            if g is None and not node.keeps_grad and node not in wanted:
+                continue
+            break
+        if (node.extra is not None and node.keeps_grad) or (wanted and node in wanted):
+            break
+        if g is None:
+            continue
+        rules, shape, out = op.rules_of_scalars, node.shape, node.value
+        if rules is None or (shape and flight is None):
+            break
+        first = second = None
+        try:
+            if len(rules) == 2:
+                x, y = node.inputs
+                by_x, by_y = rules
+                a = x.value if type(x) is Node else x
+                b = y.value if type(y) is Node else y
+                if a is not x and x.requires_grad and by_x is not None:
+                    first = by_x(g, out, a, b)
+                if b is not y and y.requires_grad and by_y is not None:
+                    second = by_y(g, out, a, b)
+            else:
+                (x,) = node.inputs
+                first = rules[0](g, out, x.value)  # type: ignore[misc]
+        except IEEE:
+            break
+        if shape and flight is not None:
+            if first is not None:
+                flight.arrive(x, first, shape)
+            if second is not None:
+                flight.arrive(y, second, shape)
+            continue
+        if first is not None:
+            cotangents[x] = cotangents[x] + first if x in cotangents else first
+        if second is not None:
+            cotangents[y] = cotangents[y] + second if y in cotangents else second
+    else:
+        return None
+    if g is not None:
+        cotangents[node] = g
+    return node
+
+
+class Flight:
     """What is under way: cotangents, where they were reached, and which buffers the walk itself made."""
 
     __slots__ = ("cotangents", "owned", "owned_reach", "reach", "watch")
 
-    def __init__(self, seeds: dict[Node, Any], watch: Watch | None = None) -> None:
+    def __init__(self, cotangents: dict[Node, Any], watch: Watch | None = None) -> None:
         self.watch = watch
-        self.cotangents = dict(seeds)
+        self.cotangents = cotangents
         self.reach: dict[Node, Any] = {}
         self.owned: set[Node] = set()
         self.owned_reach: set[Node] = set()
@@ -97,6 +183,15 @@ class _Flight:
         elif type(total) is not float:
             self.owned.add(node)
 
+    def arrive(self, node: Node, c: Any, shape: Shape) -> None:
+        """A contribution by an operation entry by entry, whose result has a shape: broadcasting is undone."""
+        if node.shape != shape:
+            c = sum_to(c if type(c) is not float and c.shape == shape else spread(c, shape), node.shape)
+        if node in self.cotangents:
+            self.add(node, c, None)
+        else:
+            self.cotangents[node] = c
+
     def buffer(self, node: Node) -> Any:
         """An array of the node's shape that may be added to in place."""
         before: Any = self.cotangents.get(node)
@@ -117,37 +212,30 @@ class _Flight:
         return self.reach[node]
 
 
-def _step_scalar(op: Op, node: Node, g: float, cotangents: dict[Node, Any]) -> bool:
-    """The step for one or two floats, which graphs of scalars consist of. False if this is not such a node."""
-    inputs, rules = node.inputs, op.rules
-    if op.selects is not None or node.attrs is not None or len(inputs) > 2:
-        return False
-    try:
-        if len(inputs) == 1:
-            (x,) = inputs
-            a = x.value  # type: ignore[union-attr]
-            if type(a) is not float:
-                return False
-            first, second, y = rules[0](g, node.value, a), None, None  # type: ignore[misc]
+def step_straight(op: Op, node: Node, g: Any, flight: Flight) -> None:
+    """The step on plain values where all is reached, and a rule is all there is to an operand."""
+    shape, out, attrs, cotangents = node.shape, node.value, node.attrs, flight.cotangents
+    values = [x.value if type(x) is Node else x for x in node.inputs]
+    pointwise = op.reach == "pointwise"
+    if shape and not pointwise:
+        g = spread(g, shape)
+    for position, x in enumerate(node.inputs):
+        rule = op.rules[position]
+        if type(x) is not Node or not x.requires_grad or rule is None:
+            continue
+        try:
+            c = rule(g, out, *values, **attrs) if attrs else rule(g, out, *values)
+        except IEEE:
+            c = applied(rule, g, out, values, attrs or {})
+        if pointwise and shape:
+            flight.arrive(x, c, shape)
+        elif x in cotangents:
+            flight.add(x, c, None)
         else:
-            x, y = inputs
-            gx, gy = type(x) is Node and x.requires_grad, type(y) is Node and y.requires_grad
-            a = x.value if type(x) is Node else x
-            b = y.value if type(y) is Node else y
-            if type(a) is not float or type(b) is not float:
-                return False
-            first = rules[0](g, node.value, a, b) if gx and rules[0] is not None else None
-            second = rules[1](g, node.value, a, b) if gy and rules[1] is not None else None
-    except IEEE:
-        return False
-    if first is not None:
-        cotangents[x] = cotangents[x] + first if x in cotangents else first  # type: ignore[index]
-    if second is not None:
-        cotangents[y] = cotangents[y] + second if y in cotangents else second  # type: ignore[index]
-    return True
+            cotangents[x] = c
 
 
-def _step(op: Op, node: Node, g: Any, flight: _Flight, create_graph: bool) -> None:
+def step(op: Op, node: Node, g: Any, flight: Flight, create_graph: bool) -> None:
     """The step for everything else: one contribution for each operand that requires a gradient."""
     values = [operand_value(x, create_graph) for x in node.inputs]
     out: Any = operand_value(node, create_graph)
@@ -163,6 +251,8 @@ def _step(op: Op, node: Node, g: Any, flight: _Flight, create_graph: bool) -> No
             attrs = {**(node.attrs or {}), "which": position}
         if op.scatter is not None and not create_graph and operand.shape:
             _scatter(op, node, operand, g, reach, flight)
+            if flight.watch is not None:
+                flight.watch(node, position, g, g)
             continue
         selected = op.selects[position] if op.selects else None
         mask = reach
@@ -170,14 +260,18 @@ def _step(op: Op, node: Node, g: Any, flight: _Flight, create_graph: bool) -> No
             chosen = selected(out, *values, **attrs)
             mask = chosen if reach is None else chosen * reach
             if type(mask) is float and mask == 0.0:
+                if flight.watch is not None:
+                    flight.watch(node, position, g, 0.0)
                 continue  # not reached at all: what lies behind is not walked
             mask = _unless_all(mask)
         c = applied(rule, g, out, values, attrs)
         if mask is not None and op.reach == "pointwise":
             c = OPS["where"].call(mask, c, 0.0)
+        elif type(mask) is Tensor and op.reach == "mixed":  # at other values nothing of it may be reached
+            c = OPS["where"].call(OPS["any"].call(mask), c, 0.0)
         if flight.watch is not None:
             flight.watch(node, position, g, c)
-        behind = _moved(op, rule, mask, node, values, attrs, out) if operand.op is not None else None
+        behind = _moved(op, rule, mask, node, operand.shape, values, attrs, out) if operand.op is not None else None
         if op.reach == "pointwise" and operand.shape != node.shape:
             c = _sum_to(spread_to(c, node.shape), operand.shape)
             behind = behind if behind is None else _is_reached(_sum_to(spread_to(behind, node.shape), operand.shape))
@@ -202,10 +296,14 @@ def applied(rule: Any, g: Any, out: Any, values: list[Any], attrs: dict[str, Any
         return result if type(result) is Tensor else settle(result)
 
 
-def _moved(op: Op, rule: Any, mask: Any, node: Node, values: list[Any], attrs: dict[str, Any], out: Any) -> Any:
-    """Which entries of the operand are reached, given those of the result that are."""
+def _moved(
+    op: Op, rule: Any, mask: Any, node: Node, shape: Shape, values: list[Any], attrs: dict[str, Any], out: Any
+) -> Any:
+    """Which entries of the operand, of this shape, are reached, given those of the result that are."""
     if op.reach == "pointwise":
         return mask
+    if op.reach == "mixed" and type(mask) is Tensor:
+        return OPS["expand"].call(OPS["any"].call(mask), shape)
     if op.reach == "mixed" or (mask is None and op.reach == "whole"):
         return None
     ones = np.ones(node.shape) if node.shape else 1.0
@@ -218,7 +316,7 @@ def _is_reached(moved: Any) -> Any:
     return float(reached) if type(reached) is bool else reached
 
 
-def _scatter(op: Op, node: Node, operand: Node, g: Any, reach: Any, flight: _Flight) -> None:
+def _scatter(op: Op, node: Node, operand: Node, g: Any, reach: Any, flight: Flight) -> None:
     """The gradient of an index, added into one buffer however many entries are taken one by one."""
     assert op.scatter is not None
     attrs = node.attrs or {}
@@ -251,7 +349,7 @@ def _sum_to(c: Any, shape: Shape) -> Any:
     return sum_to(c, shape)
 
 
-def _whole(g: Any, node: Node, flight: _Flight) -> Any:
+def _whole(g: Any, node: Node, flight: Flight) -> Any:
     """A cotangent as the gradient of a value: of its shape, and nobody else's array."""
     full = spread_to(g, node.shape)
     if type(full) is Tensor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -9,13 +10,17 @@ from typing import Any
 from agrad.engine.backward import backward
 from agrad.engine.errors import AgradError
 from agrad.engine.graph import Node
+from agrad.engine.guards import choose, number
 from agrad.engine.op import FUNCTIONS
 from agrad.engine.ops.axes import axis_of
+from agrad.engine.replay import forward
 from agrad.engine.signature import Signature
 from agrad.engine.tensor import Tensor
 from agrad.engine.values import describe
 from agrad.grammar.functions import as_tensor
 from agrad.grammar.pytorch import RENAMED
+
+_LONGEST = 60  # characters of a text in a fix
 
 ATTRIBUTES: dict[str, Callable[[Tensor], Any]] = {
     "grad": lambda x: x.grad,
@@ -63,6 +68,12 @@ def _size(x: Tensor, axis: Any) -> Any:
     return x.shape if axis is None else float(x.shape[axis_of("x.size", x.shape, axis)])
 
 
+def _item(x: Tensor) -> float:
+    """A number that takes no graph along; what is computed with it depends on it all the same."""
+    choose(x.node, x.item(), number)
+    return x.item()
+
+
 def _copy(x: Tensor, value: Any) -> None:
     x.copy_(value)
 
@@ -92,7 +103,7 @@ _METHODS: dict[str, tuple[str, Callable[..., Any]]] = {
     **dict.fromkeys(("float", "double", "cpu", "contiguous"), ("", _same)),
     "cuda": ("device=None", _same),
     "to": ("*target=None, dtype=None, device=None, non_blocking=False, copy=False", _same),
-    "item": ("", Tensor.item),
+    "item": ("", _item),
     "tolist": ("", Tensor.detach),
     "numpy": ("", Tensor.detach),
     "detach": ("", Tensor.detach),
@@ -102,6 +113,7 @@ _METHODS: dict[str, tuple[str, Callable[..., Any]]] = {
     "view": ("*shape", lambda x, shape: FUNCTIONS["reshape"].call(x, shape)),
     "t": ("", lambda x: FUNCTIONS["transpose"].call(x)),
     "backward": ("gradient=None, retain_graph=None, create_graph=False, fresh=False", backward),
+    "forward": ("", forward),
     "retain_grad": ("", Tensor.retain_grad),
     "requires_grad_": ("requires_grad=True", lambda x, requires_grad: x.requires_grad_(requires_grad)),
     "zero_": ("", _zero),
@@ -116,6 +128,8 @@ METHODS = {name: Method(Signature(f"x.{name}", f"; {text}"), run) for name, (tex
 
 def attribute(value: Any, name: str) -> Any:
     """`value.name`."""
+    if isinstance(value, str):
+        raise _no_text_method(value, name)
     if isinstance(value, Node):
         if name in NODE_ATTRIBUTES:
             return NODE_ATTRIBUTES[name](value)
@@ -135,7 +149,9 @@ def method(value: Any, name: str) -> Callable[..., Any]:
             f"there is no gradient to call .{name}() on: it is none",
             fixes=["run backward first", "zero_grad  (clears all gradients)"],
         )
-    if isinstance(value, str | tuple | Node):
+    if isinstance(value, str):
+        raise _no_text_method(value, name)
+    if isinstance(value, tuple | Node):
         raise _unknown(value, name, {})
     if name in METHODS:
         return METHODS[name]
@@ -157,6 +173,17 @@ def set_attribute(target: Any, name: str, value: Any) -> None:
         target.grad = value
     else:
         target.set_(value)
+
+
+def _no_text_method(text: str, name: str) -> AgradError:
+    """What Python has for a text; instead of `format`, the f-string that does the same."""
+    if name != "format":
+        return AgradError("name", f"a text has no .{name} in agrad")
+    names = iter("xyzabc")
+    filled = re.sub(r"(?<!\{)\{\d*(?=[:}])", lambda _: f"{{{next(names, 'x')}", text)
+    instead = filled if filled != text and len(text) < _LONGEST else "loss {x:.3f}"
+    message = "a text has no .format in agrad: values are put into it by an f-string"
+    return AgradError("name", message, fixes=[f'f"{instead}"'])
 
 
 def _unknown(value: Any, name: str, known: dict[str, Any]) -> AgradError:

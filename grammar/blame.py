@@ -11,17 +11,18 @@ from collections.abc import Callable, Iterator
 from functools import cached_property
 from itertools import pairwise
 
-from lark import Token, UnexpectedToken
+from lark import Token
 
 from agrad.engine.errors import AgradError
 from agrad.grammar.diagnostics import Source, Span, suggest
+from agrad.grammar.driver import Misfit
 from agrad.grammar.layout import OPERAND_ENDS
 from agrad.grammar.mistakes import wrong
 from agrad.grammar.words import (
     ABSENT,
     CLOSERS,
     COMMAND_WORDS,
-    KEPT,
+    HEADERS,
     PYTHON,
     RESERVED,
     SHAPES,
@@ -35,22 +36,27 @@ _CLOSERS = frozenset({"RPAR", "RSQB", "RBRACE"})
 _OPERAND_STARTS = OPERAND_ENDS - {"RPAR", "RSQB", "FSTRING_END"} | {"FSTRING_START", "LPAR", "_LSQB"}
 _OPERATORS = words("SUM PRODUCT POWER COMPARISON _NEAR _TOLERANCE AND OR NOT IS _EQUAL AUGMENT")
 # After these a value must follow.
-_WANTS_VALUE = _OPERATORS | _OPENERS | {"_COMMA", "_IN", "SEED"}
-_STATEMENT_WORDS = words("ELIF WHILE WITH PRINT RETURN ASSERT DEL DEF BACKWARD ZERO_GRAD VARS QUIT HELP")
-_NAME_PLACES = words("VAR SET DEF FOR DEL GRAD RETAIN GRAPH STEP WRT AS")
-_BLOCKS = words("IF ELIF ELSE WHILE FOR WITH NO_GRAD FAILS DEF")
+_WANTS_VALUE = _OPERATORS | _OPENERS | {"_COMMA", "_IN", "_RANGE", "SEED"}
+_STATEMENT_WORDS = words(
+    "ELIF WHILE WITH PRINT RETURN ASSERT DEL DEF BACKWARD EXPLAIN PLOT ZERO_GRAD "
+    "UNDO RESET HISTORY LOAD SAVE VARS QUIT HELP"
+)
+_NAME_PLACES = words("VAR SET DEF FOR DEL GRAD RETAIN GRAPH STEP FORWARD INFO WRT AS")
+_BLOCKS = words("IF ELIF ELSE WHILE FOR WITH NO_GRAD FAILS TIME DEF")
+_CONDITIONED = words("IF ELIF ELSE WHILE FOR WITH")  # blocks with something of any length before the colon
 _CONDITIONS = words("IF ELIF WHILE ASSERT")
 # Signs of other languages, as the two signs that they are read as.
 _MISSPELT = {"=<": "<=", "=>": ">=", "<>": "!=", "++": "+= 1", "--": "-= 1", "=!": "!=", "||": "or"}
-# Commands that people will try, beside those whose words are kept.
-_COMING = frozenset({"forward", "time", "info"})
+# Commands whose operands are names, and the words behind which others stand.
+_ON_NAMES = words("retain grad zero_grad step graph forward info")
+_BEHIND_NAMES = words("AS DEPTH TO WITH")
 _NOTHING = Token("", "", 0, end_pos=0)
 
 
 class Scene:
     """The token that did not fit (`bad`), and what stands around it."""
 
-    def __init__(self, source: Source, error: UnexpectedToken, read: list[Token], ahead: Iterator[Token]) -> None:
+    def __init__(self, source: Source, error: Misfit, read: list[Token], ahead: Iterator[Token]) -> None:
         self.source = source
         self.error = error
         at_end = error.token.type == "$END"
@@ -131,7 +137,7 @@ class Scene:
         return self.previous + self.bad if self.previous.end_pos == self.bad.start_pos else ""
 
 
-def blame(source: Source, error: UnexpectedToken, read: list[Token], ahead: Iterator[Token]) -> AgradError:
+def blame(source: Source, error: Misfit, read: list[Token], ahead: Iterator[Token]) -> AgradError:
     """The mistake behind a token that did not fit: `read` are the tokens up to it, `ahead` those behind."""
     scene = Scene(source, error, read, ahead)
     for recognise in _RECOGNISERS:
@@ -161,9 +167,9 @@ def _indentation(scene: Scene) -> AgradError | None:
         problem = wrong("no block", scene.span(before[-2]))
         problem.facts["unfinished"] = bad.type == "$END" or bad.start_pos == len(scene.source.text)
         return problem
-    in_block_line = scene.previous.type == "_COLON" and not scene.open
-    if in_block_line and bad.type in _BLOCKS:
-        return wrong("block in line", scene.span(bad), word=str(bad))
+    sign = str(scene.previous)
+    if sign in (":", ";") and not scene.open and bad.type in _BLOCKS - {"ELIF", "ELSE"}:
+        return wrong("block in line", scene.span(bad), word=str(bad), sign=sign)
     return None
 
 
@@ -206,12 +212,14 @@ def _python(scene: Scene) -> AgradError | None:
         return wrong("absent", scene.span(bad), word=str(bad), instead=ABSENT[bad])
     if bad.type == "FOR" and scene.open:
         return wrong("comprehension", scene.span(bad))
+    if bad == "@" and bad is scene.head:
+        return wrong("decorator", scene.span(bad))
     colon = bad if bad.type == "_COLON" else scene.previous if scene.previous.type == "_COLON" else None
     if colon is not None and scene.source.text.startswith(":=", colon.start_pos or 0):
         place = Span(scene.source, colon.start_pos or 0, (colon.start_pos or 0) + 2)
         tokens = scene.before[: -1 if colon is scene.previous else None]
         return wrong("walrus", place, name=str(tokens[-1]) if tokens else "x")
-    if bad.type == "_IN" or (bad.type == "NOT" and scene.next_type == "_IN"):
+    if (bad.type == "_IN" and scene.head.type != "PLOT") or (bad.type == "NOT" and scene.next_type == "_IN"):
         return wrong("in", scene.span(bad))
     if scene.previous.type == "IS" or [token.type for token in scene.before[-2:]] == ["IS", "NOT"]:
         return wrong("is", scene.place)
@@ -248,7 +256,7 @@ def _line_with(scene: Scene, sign: str) -> str:
 
 def _missing_colon(scene: Scene) -> AgradError | None:
     head = scene.line_head
-    if scene.open or head.type not in _BLOCKS - {"DEF", "FAILS", "NO_GRAD"} or "_COLON" not in scene.error.accepts:
+    if scene.open or head.type not in _CONDITIONED or "_COLON" not in scene.error.accepts:
         return None
     if scene.at_line_end:
         return wrong("missing colon", scene.place)
@@ -271,7 +279,8 @@ def _missing_value(scene: Scene) -> AgradError | None:
     before = str(previous) if previous.type not in _LINE_STARTS else ""
     after = str(bad) if not scene.at_line_end else ""
     wants = previous.type in _WANTS_VALUE or (
-        previous.type in ("IF", "ELIF", "ELSE", "WHILE", "ASSERT", "PRINT", "WITH")
+        previous.type in ("IF", "ELIF", "ELSE", "WHILE", "ASSERT", "PRINT")
+        or (previous.type == "WITH" and previous is scene.head)  # not that of `forward d with`
     )
     starts = previous.type in _LINE_STARTS | {"RETURN", "_COLON", "PRINT"} and bad.type in _OPERATORS | {"_COMMA"}
     if not (wants or starts):
@@ -297,7 +306,8 @@ def _shape(scene: Scene) -> AgradError | None:
     if head.type == "FOR" and any(token.type == "_IN" for token in scene.statement):
         return None
     problem = wrong("shape", scene.place, word=word, usage=SHAPES[word])
-    if word in ("retain", "grad", "zero_grad", "graph", "step") and not scene.at_line_end:
+    behind = any(token.type in _BEHIND_NAMES for token in scene.statement)
+    if word in _ON_NAMES and not behind and not scene.at_line_end:
         problem.notes.append("it acts on names, such as a, a.grad or w[0]")
     return problem
 
@@ -316,19 +326,16 @@ def _command(scene: Scene) -> AgradError | None:
     """A first word that is followed as a command would be, but is none."""
     head, bad = scene.head, scene.bad
     word = str(head)
-    if head is bad:
-        if bad.type != "RESERVED" or bad not in KEPT:
-            return None
-    else:
-        likely = word in _COMING or (len(word) > 2 and word not in SOFT)
-        shaped = bad.type in _OPERAND_STARTS - {"LPAR", "_LSQB"} or (bad.type == "_COLON" and word in _COMING)
-        prefix = scene.joined() and bad.type in ("STRING", "FSTRING_START")
-        if head.type != "NAME" or len(scene.statement) > 1 or prefix or not (likely and shaped):
-            return None
-    near = suggest(word, COMMAND_WORDS)
+    candidates = HEADERS if bad.type == "_COLON" else COMMAND_WORDS - HEADERS
+    likely = len(word) > 2 and word not in SOFT
+    shaped = bad.type in _OPERAND_STARTS - {"LPAR", "_LSQB"} or (bad.type == "_COLON" and suggest(word, HEADERS))
+    prefix = scene.joined() and bad.type in ("STRING", "FSTRING_START")
+    if head is bad or head.type != "NAME" or len(scene.statement) > 1 or prefix or not (likely and shaped):
+        return None
+    near = suggest(word, candidates)
     behind = scene.rest_of_line(head.end_pos or 0)
     instead = " or ".join(name + behind for name in near)
-    if not instead and word not in KEPT | _COMING and bad.type == "NAME":
+    if not instead and bad.type == "NAME":
         instead = f"{word}*{bad} or {word}({bad})"
     problem = wrong("no command", scene.span(head), word=word, instead=instead)
     if not near:

@@ -7,40 +7,19 @@ checked here as well.
 
 from __future__ import annotations
 
-import re
-from typing import Any, TypeAlias
-
 from lark.lexer import Token
 
 from agrad.engine.errors import AgradError
 from agrad.grammar import syntax as s
 from agrad.grammar.diagnostics import Source, Span
+from agrad.grammar.expressions import Expressions, Parts
 from agrad.grammar.mistakes import wrong
 
-Parts: TypeAlias = list[Any]
-
 # Modules whose import is read and passed over, so that a snippet of PyTorch can be pasted.
-_MODULES = frozenset({"torch", "numpy", "math"})
-
-_ESCAPE = re.compile(r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([\\'\"abfnrtv]))")
-_ESCAPES = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
+MODULES = frozenset({"torch", "numpy", "math"})
 
 
-def _unescape(text: str) -> str:
-    r"""The text that a string literal stands for. As in Python, an unknown escape stands for itself."""
-    return _ESCAPE.sub(_character, text) if "\\" in text else text
-
-
-def _character(escape: re.Match[str]) -> str:
-    code = escape[1] or escape[2] or escape[3]
-    if code is None:
-        return _ESCAPES.get(escape[4], escape[4])
-    number = int(code, 16)
-    # Half a surrogate pair could not be printed.
-    return chr(number) if number < 0xD800 or 0xDFFF < number < 0x110000 else escape[0]
-
-
-class Builder:
+class Builder(Expressions):
     """The callbacks of the parser. `source` is set before each parse; every node's span points into it."""
 
     def __init__(self) -> None:
@@ -51,142 +30,6 @@ class Builder:
         self.source = source
         # `return`, `break` and `continue` that no `def` or loop has claimed yet.
         self.loose: list[s.Return | s.Break | s.Continue] = []
-
-    def span(self, first: Any, last: Any) -> Span:
-        """From the beginning of one part to the end of another."""
-        start: Any = first.start_pos if isinstance(first, Token) else first.span.start
-        end: Any = last.end_pos if isinstance(last, Token) else last.span.end
-        return Span(self.source, start, end)
-
-    # Atoms
-
-    def name(self, parts: Parts) -> s.Name:
-        return s.Name(str(parts[0]), self.span(parts[0], parts[0]))
-
-    def number(self, parts: Parts) -> s.Number:
-        return s.Number(float(parts[0]), self.span(parts[0], parts[0]))
-
-    def true(self, parts: Parts) -> s.Number:
-        return s.Number(1.0, self.span(parts[0], parts[0]))
-
-    def false(self, parts: Parts) -> s.Number:
-        return s.Number(0.0, self.span(parts[0], parts[0]))
-
-    def none(self, parts: Parts) -> s.NoneLiteral:
-        return s.NoneLiteral(self.span(parts[0], parts[0]))
-
-    def ellipsis(self, parts: Parts) -> s.EllipsisLiteral:
-        return s.EllipsisLiteral(self.span(parts[0], parts[0]))
-
-    def string(self, parts: Parts) -> s.String:
-        return s.String(_unescape(parts[0][1:-1]), self.span(parts[0], parts[0]))
-
-    def fstring(self, parts: Parts) -> s.FString:
-        pieces = [
-            _unescape(part.replace("{{", "{").replace("}}", "}")) if isinstance(part, Token) else part
-            for part in parts[1:-1]
-        ]
-        return s.FString(tuple(pieces), self.span(parts[0], parts[-1]))
-
-    def field(self, parts: Parts) -> s.Formatted:
-        opener, value, *rest, closer = parts
-        options = {token.type: token for token in rest}
-        debug, spec = options.get("DEBUG"), options.get("SPEC")
-        end = debug.end_pos if debug else value.span.end
-        text = self.source.text[opener.end_pos : end]
-        return s.Formatted(value, spec[1:] if spec else "", text, debug is not None, self.span(opener, closer))
-
-    def vector(self, parts: Parts) -> s.List:
-        return s.List(self.nodes(parts), self.span(parts[0], parts[-1]))
-
-    def bare_tuple(self, parts: Parts) -> s.Tuple:
-        return s.Tuple(tuple(parts), self.span(parts[0], parts[-1]))
-
-    def empty_tuple(self, parts: Parts) -> s.Tuple:
-        return s.Tuple((), self.span(parts[0], parts[-1]))
-
-    def group(self, parts: Parts) -> s.Expr:
-        """An expression in parentheses is the expression; its span takes them in."""
-        inner: s.Expr = parts[1]
-        return inner.changed(span=self.span(parts[0], parts[2]))
-
-    # Operators
-
-    def prefix(self, parts: Parts) -> s.Unary:
-        return s.Unary(str(parts[0]), parts[1], self.span(parts[0], parts[1]))
-
-    def binary(self, parts: Parts) -> s.Binary:
-        left, op, right = parts
-        return s.Binary("**" if op == "^" else str(op), left, right, self.span(left, right))
-
-    def logic(self, parts: Parts) -> s.Logic:
-        left, op, right = parts
-        return s.Logic(str(op), left, right, self.span(left, right))
-
-    def compare(self, parts: Parts) -> s.Compare:
-        rest = tuple((str(op), value) for op, value in zip(parts[1::2], parts[2::2], strict=True))
-        return s.Compare(parts[0], rest, self.span(parts[0], parts[-1]))
-
-    def near(self, parts: Parts) -> s.Near:
-        left, right, *tolerance = parts
-        return s.Near(left, right, tolerance[0] if tolerance else None, self.span(left, parts[-1]))
-
-    def is_none(self, parts: Parts) -> s.IsNone:
-        return s.IsNone(parts[0], len(parts) == 4, self.span(parts[0], parts[-1]))
-
-    def conditional(self, parts: Parts) -> s.Conditional:
-        then, _, test, _, other = parts
-        return s.Conditional(test, then, other, self.span(then, other))
-
-    # Calls, indices, attributes
-
-    def call(self, parts: Parts) -> s.Call:
-        function, _, (arguments, keywords), closer = parts
-        return s.Call(function, arguments, keywords, self.span(function, closer))
-
-    def arguments(self, parts: Parts) -> tuple[tuple[s.Expr, ...], tuple[tuple[str, s.Expr], ...]]:
-        keywords = self.keywords(parts)
-        return tuple(part for part in parts if not isinstance(part, s.Parameter)), keywords
-
-    def keyword(self, parts: Parts) -> s.Parameter:
-        """A keyword argument, until the call that it belongs to takes it apart."""
-        return s.Parameter(str(parts[0]), parts[1], self.span(parts[0], parts[1]))
-
-    def keywords(self, parts: Parts) -> tuple[tuple[str, s.Expr], ...]:
-        """The keyword arguments among the parts: each once, and behind the others."""
-        seen: dict[str, s.Expr] = {}
-        for part in parts:
-            if not isinstance(part, s.Parameter):
-                if seen:
-                    raise wrong("positional after keyword", part.span)
-            elif part.name in seen:
-                raise wrong("repeated keyword", part.span, name=part.name)
-            elif part.default is not None:
-                seen[part.name] = part.default
-        return tuple(seen.items())
-
-    def subscript(self, parts: Parts) -> s.Index:
-        value, index, closer = parts
-        return s.Index(value, index, self.span(value, closer))
-
-    def index(self, parts: Parts) -> s.Expr:
-        if len(parts) == 1:
-            only: s.Expr = parts[0]
-            return only
-        return s.Tuple(self.nodes(parts), self.span(parts[0], parts[-1]))
-
-    def slice(self, parts: Parts) -> s.Slice:
-        bounds: list[s.Expr | None] = [None]
-        for part in parts:
-            if isinstance(part, Token):
-                bounds.append(None)
-            else:
-                bounds[-1] = part
-        start, stop, step = [*bounds, None][:3]
-        return s.Slice(start, stop, step, self.span(parts[0], parts[-1]))
-
-    def attribute(self, parts: Parts) -> s.Attribute:
-        return s.Attribute(parts[0], str(parts[1]), self.span(parts[0], parts[1]))
 
     # Simple statements
 
@@ -255,7 +98,7 @@ class Builder:
 
     def module_import(self, parts: Parts) -> s.Import:
         for part in parts:
-            if isinstance(part, s.Name) and part.id not in _MODULES:
+            if isinstance(part, s.Name) and part.id not in MODULES:
                 raise wrong("import", part.span, module=part.span.text.split()[0])
             if isinstance(part, Token) and part.type == "PRODUCT" and part != "*":
                 raise wrong("misfit", self.span(part, part), text=str(part))
@@ -280,14 +123,43 @@ class Builder:
         return self.command(parts, parts[1:], [])
 
     def graph(self, parts: Parts) -> s.Command:
-        options = []
-        for word, value in zip(parts[2::2], parts[3::2], strict=True):
-            node = self.plain_word(value) if isinstance(value, Token) else value
-            options.append((str(word), node))
-        return self.command(parts, parts[1:2], options)
+        return self.command(parts, parts[1:2], list(self.keywords(parts[2:])))
 
     def plain_word(self, token: Token) -> s.String:
         return s.String(str(token), self.span(token, token))
+
+    def graph_option(self, parts: Parts) -> s.Parameter:
+        """A word and its value, until the graph that they belong to takes them apart."""
+        word, first, last = parts[0], parts[1], parts[-1]
+        value: s.Expr = first
+        if word == "as":
+            value = self.plain_word(first)
+        elif word == "from":
+            value = s.Tuple(tuple(parts[1:]), self.span(first, last))
+        elif word == "depth":
+            value = self.number(parts[1:])
+            if not value.value.is_integer():
+                raise wrong("depth", value.span, text=str(first))
+        return s.Parameter(str(word), value, self.span(word, last))
+
+    def plot(self, parts: Parts) -> s.Command:
+        """What is drawn; the name that runs, inside each of these, and its ends; the file."""
+        words = [part if isinstance(part, Token) else "" for part in parts]
+        last = words.index("to") if "to" in words else len(parts)
+        middle = words.index("for") if "for" in words else last
+        operands, options = parts[1:middle], []
+        if len(operands) == 1 and isinstance(operands[0], s.Tuple) and operands[0].items:
+            operands = list(operands[0].items)  # plot(x, y), as Python would have it
+        if middle < last:
+            name, *ends = parts[middle + 1 : last]
+            if len(ends) == 1:
+                instead, place = f"for {name.id} in {_range(ends[0])}", ends[0].span
+                raise wrong("range", place, text=place.text, instead=instead)
+            operands = [s.Over(name, operand, operand.span) for operand in operands]
+            options += [("low", ends[0]), ("high", ends[1])]
+        if last < len(parts):
+            options.append(("to", parts[-1]))
+        return self.command(parts, operands, options)
 
     def set_leaf(self, parts: Parts) -> s.Command:
         return self.command(parts, parts[1:], [])
@@ -304,6 +176,38 @@ class Builder:
         """The expression, and behind it the names to differentiate by."""
         operands = [part for part in parts if not isinstance(part, Token)]
         return self.command(parts, operands, [])
+
+    explain = check
+
+    def forward(self, parts: Parts) -> s.Command:
+        """The names, and behind `with` the new values; the span of each takes in the name it is for."""
+        given = [part for part in parts if isinstance(part, s.Parameter)]
+        values = [value for _, value in self.keywords(given)]
+        options = [(part.name, value.changed(span=part.span)) for part, value in zip(given, values, strict=True)]
+        return self.command(parts, [part for part in parts if not isinstance(part, Token | s.Parameter)], options)
+
+    def limit(self, parts: Parts) -> s.Command:
+        return self.command(parts, [], list(self.keywords(parts[1:])))
+
+    def undo(self, parts: Parts) -> s.Command:
+        """`undo`, `undo 3`; `undo()` is the same."""
+        numbers = [self.number([part]) for part in parts if part.type == "NUMBER"]
+        for number in numbers:
+            if number.value < 1 or not number.value.is_integer():
+                raise wrong("undo", number.span, text=number.span.text)
+        return self.command(parts, numbers, [])
+
+    def history(self, parts: Parts) -> s.Command:
+        numbers = [self.number([part]) for part in parts[1:]]
+        for number in numbers:
+            if number.value < 1 or not number.value.is_integer():
+                raise wrong("history", number.span, text=number.span.text)
+        return self.command(parts, numbers, [])
+
+    def load(self, parts: Parts) -> s.Command:
+        return self.command(parts, parts[1:], [])
+
+    save = load
 
     def bare_command(self, parts: Parts) -> s.Command:
         return self.command(parts, [], [])
@@ -379,6 +283,9 @@ class Builder:
         keyword, kind, body = parts
         return s.Fails(str(kind), body, self.span(keyword, body[-1]))
 
+    def timed(self, parts: Parts) -> s.Time:
+        return s.Time(parts[1], self.span(parts[0], parts[1][-1]))
+
     # Functions
 
     def parameter(self, parts: Parts) -> s.Parameter:
@@ -429,6 +336,15 @@ class Builder:
         mistake = "return outside" if isinstance(statement, s.Return) else "break outside"
         return wrong(mistake, statement.span, word=statement.span.text.split()[0])
 
-    def nodes(self, parts: Parts) -> tuple[s.Expr, ...]:
-        """The parts without the punctuation between them."""
-        return tuple(part for part in parts if not isinstance(part, Token))
+
+def _range(node: s.Expr) -> str:
+    """The range that was probably meant by something else: range(0, 3), [0, 3], (0, 3)."""
+    ends: tuple[s.Expr, ...] = ()
+    match node:
+        case s.Call(s.Name("range" | "linspace" | "arange"), ends, ()):
+            pass
+        case s.List(ends) | s.Tuple(ends):
+            pass
+    if len(ends) == 1:
+        return f"0..{ends[0].span.text}"
+    return f"{ends[0].span.text}..{ends[1].span.text}" if ends else "-2..2"

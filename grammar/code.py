@@ -45,7 +45,7 @@ class Do(IntEnum):
     OR = auto()  # [label] x → x and jump if it is true, else nothing
     COPY = auto()  # [depth] x … → x … x
     POP = auto()  # x →
-    ITERATE = auto()  # x → an iterator
+    ITERATE = auto()  # [Loop, where its turns may be run as a program] x → an iterator
     NEXT = auto()  # [label] iterator → iterator and the next value, or nothing and jump
     RETURN = auto()  # x → the value of the function
     DEFINE = auto()  # [Definition] defaults … → (binds the name)
@@ -55,6 +55,7 @@ class Do(IntEnum):
     PRINT = auto()  # [count] x … → (prints them)
     ASSERT = auto()  # [kind of test] x (y (t)) message →
     FAILS = auto()  # [kind, Code]
+    TIME = auto()  # [Code]
     DELETE = auto()  # [name]
     VARIABLE = auto()  # [name] value → (binds a leaf)
     COMMAND = auto()  # [command, operands, options] values … →
@@ -75,7 +76,6 @@ class Code:
     """The instructions of a statement or of a function's body."""
 
     instructions: list[Instruction] = field(default_factory=list)
-    locals: frozenset[str] = frozenset()
 
 
 @dataclass(slots=True, eq=False)
@@ -87,3 +87,13 @@ class Definition:
     defaults: int  # how many of the last parameters have one
     code: Code
     span: Span
+
+
+@dataclass(slots=True, eq=False)
+class Loop:
+    """A `for` with one counter, as written; and what a turn of it is as a program, once that is known."""
+
+    counter: str
+    body: Any
+    turn: Any = None
+    refused: bool = False

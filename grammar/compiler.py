@@ -15,11 +15,12 @@ from agrad.engine.op import FUNCTIONS, OPS
 from agrad.engine.tensor import Tensor
 from agrad.engine.values import shape_of
 from agrad.grammar import syntax
-from agrad.grammar.code import Code, Definition, Do, Instruction, Label
+from agrad.grammar.code import Code, Definition, Do, Instruction, Label, Loop
 from agrad.grammar.diagnostics import Span, suggest
 from agrad.grammar.pytorch import PREFIXES
 
 MAX_BLOCKS = 50
+_LONGEST_PREFIX = 4  # torch.nn.functional and what is like it
 KINDS: tuple[str, ...] = get_args(Kind)
 
 BINARY = {
@@ -52,6 +53,11 @@ def compile_statement(statement: syntax.Statement) -> Code:
     return _Compiler().body((statement,))
 
 
+def compile_block(body: syntax.Body) -> Code:
+    """The code of the statements inside a loop, of one turn."""
+    return _Compiler().body(body)
+
+
 def compile_expression(expression: syntax.Expr) -> Code:
     """The code that leaves the value of an expression."""
     return _Compiler().parts([expression, (Do.RETURN, None, expression.span)])
@@ -66,6 +72,7 @@ class _Compiler:
         self.in_function = in_function
         self.loops: list[tuple[Label, Label, int]] = []  # where continue and break go; blocks of no_grad outside
         self.no_grad = 0
+        self.timed = False  # whether all this is the body of a `time:`
 
     def body(self, statements: syntax.Body) -> Code:
         self.block(statements)
@@ -150,14 +157,15 @@ class _Compiler:
             self.emit([target, node.value, change, target.value, (Do.SET_ATTRIBUTE, target.name, target.span)])
         else:
             self.emit([target, node.value, change])
-            self.store(target)
+            self.store(target, (target.id,) if isinstance(target, syntax.Name) else ())
 
     def _variable(self, node: syntax.Variable) -> None:
         self.emit([node.value, (Do.VARIABLE, node.name.id, node.span)])
 
     def _for(self, node: syntax.For) -> None:
         again, end = Label(), Label()
-        self.emit([node.iterable, (Do.ITERATE, None, node.iterable.span), again, (Do.NEXT, end, node.span)])
+        loop = Loop(node.target.id, node.body) if isinstance(node.target, syntax.Name) else None
+        self.emit([node.iterable, (Do.ITERATE, loop, node.iterable.span), again, (Do.NEXT, end, node.span)])
         self.store(node.target)
         self._loop(node.body, again, end)
         self.emit([(Do.JUMP, again, node.span), end, (Do.POP, None, node.span)])
@@ -181,6 +189,7 @@ class _Compiler:
 
     def _leave_loop(self, span: Span, word: str, which: int) -> None:
         if not self.loops:
+            self._refuse_to_leave(span, word)
             raise AgradError("syntax", f"{word} stands outside of any loop", labels=[Remark(span)])
         *targets, outside = self.loops[-1]
         self.emit((Do.END_NO_GRAD, None, span) for _ in range(self.no_grad - outside))
@@ -209,14 +218,11 @@ class _Compiler:
         code = inner.body(node.body)
         names = tuple(parameter.name for parameter in node.parameters)
         defaults = [parameter.default for parameter in node.parameters if parameter.default is not None]
-        stored = {d[0] for do, d, _ in code.instructions if do is Do.STORE}
-        bound = {d for do, d, _ in code.instructions if do is Do.VARIABLE}
-        functions = {d.name for do, d, _ in code.instructions if do is Do.DEFINE}
-        code.locals = frozenset(names) | stored | bound | functions
         definition = Definition(node.name, names, len(defaults), code, node.span)
         self.emit([*defaults, (Do.DEFINE, definition, node.span)])
 
     def _return(self, node: syntax.Return) -> None:
+        self._refuse_to_leave(node.span, "return")
         if not self.in_function:
             raise AgradError("syntax", "return stands outside of any function", labels=[Remark(node.span)])
         value = node.value or (Do.CONSTANT, None, node.span)
@@ -247,6 +253,17 @@ class _Compiler:
             )
         inner = _Compiler(self.depth, self.in_function)
         self.instructions.append((Do.FAILS, (node.kind, inner.body(node.body)), node.span))
+
+    def _time(self, node: syntax.Time) -> None:
+        inner = _Compiler(self.depth, self.in_function)
+        inner.timed = True
+        self.instructions.append((Do.TIME, inner.body(node.body), node.span))
+
+    def _refuse_to_leave(self, span: Span, word: str) -> None:
+        """What is timed is run to its end."""
+        if self.timed:
+            message = f"{word} cannot leave the body of `time:`"
+            raise AgradError("syntax", message, labels=[Remark(span)], fixes=["time: y = f(x)   to time a call"])
 
     def _delete(self, node: syntax.Delete) -> None:
         self.emit((Do.DELETE, name.id, name.span) for name in node.names)
@@ -325,6 +342,12 @@ def refuse_lost_write(base: syntax.Expr, written: str) -> None:
     raise AgradError("type", message, labels=[Remark(base.span)], fixes=fixes or [f"name it first: b = {name}"])
 
 
+def _over(node: syntax.Over) -> list[Part]:
+    """A function without a name, which the command that it belongs to calls."""
+    definition = Definition(node.value.span.text, (node.name.id,), 0, compile_expression(node.value), node.span)
+    return [(Do.CONSTANT, definition, node.span)]
+
+
 def _takes_several(name: str) -> bool:
     """Whether a list in a call stands for several values, of any shapes: concat([a, b]), grad(y, [w, b])."""
     entry = FUNCTIONS.get(name)
@@ -346,7 +369,7 @@ def module_name(node: syntax.Attribute) -> str | None:
     """The prefix of a name spelled torch.sin, torch.linalg.inv, np.pi; None if this is an attribute of a value."""
     parts: list[str] = []
     inner: syntax.Expr = node.value
-    while isinstance(inner, syntax.Attribute):
+    while isinstance(inner, syntax.Attribute) and len(parts) < _LONGEST_PREFIX:
         parts.append(inner.name)
         inner = inner.value
     if not isinstance(inner, syntax.Name) or inner.id not in PREFIXES:
@@ -426,5 +449,6 @@ EXPRESSIONS: dict[type, Callable[[Any], list[Part]]] = {
     syntax.Call: _call,
     syntax.Attribute: _attribute,
     syntax.Slice: _slice,
+    syntax.Over: _over,
     syntax.Index: lambda node: [node.value, node.index, (Do.INDEX, None, node.span)],
 }

@@ -12,7 +12,10 @@ from agrad.engine.errors import AgradError, Label, Note, Origin
 
 # Wider source lines are cut to a window around the caret.
 _WINDOW = 100
+_LEAST = 20  # columns of it, however narrow the terminal is
 _TAB = 4
+_LONG = 200  # characters of a line in which words that are too long for a message are cut
+_LONG_WORD = re.compile(r"(\w{60})\w{40,}")
 
 
 @lru_cache(maxsize=16)
@@ -99,34 +102,47 @@ def _distance(a: str, b: str) -> int:
     return above[-1]
 
 
-def render(problem: AgradError | Note, severity: str | None = None) -> str:
+def render(problem: AgradError | Note, severity: str | None = None, width: int | None = None) -> str:
     """The whole report: a headline, every labelled place with carets under it, the notes, the fixes.
 
-    Plain text without colour or a final line break. Its first word is `severity`, or `error` or `note`.
+    Plain text without colour or a final line break. Its first word is `severity`, or `error` or `note`. `width`: the
+    columns of the terminal; a source line that it would break is cut, so that the carets stay below what they mark.
     """
     is_error = isinstance(problem, AgradError)
     head = severity or ("error" if is_error else "note")
     if isinstance(problem, AgradError):
         head += f"[{problem.kind}]"
     head += f": {problem.message}"
-    main = next((label.origin for label in problem.labels if isinstance(label.origin, Span)), None)
+    main = _main(problem)
     if main is not None and main.source.is_file:
         line, column = main.source.position(main.start)
         head = f"{main.source.name}:{line}:{column}: {head}"
-    lines = [head, *_frames(problem.labels, main)]
+    lines = [head, *_frames(problem.labels, main, width)]
     lines += [f"  note: {label.text}" for label in problem.labels if label.origin is None]
     lines += [f"  note: {note}" for note in problem.notes]
     lines += [f"  fix: {fix}" for fix in problem.fixes]
-    return "\n".join(lines)
+    text = "\n".join(line if len(line) < _LONG else _LONG_WORD.sub(r"\1…", line) for line in lines)
+    return "".join(sign if sign.isprintable() or sign == "\n" else "\N{REPLACEMENT CHARACTER}" for sign in text)
 
 
-def _frames(labels: Iterable[Label], main: Span | None) -> Iterator[str]:
+def _main(problem: AgradError | Note) -> Span | None:
+    """The place that a problem is at: the instruction that failed or, inside it, what the first label points at."""
+    labelled = next((label.origin for label in problem.labels if isinstance(label.origin, Span)), None)
+    at = problem.facts.get("at") if isinstance(problem, AgradError) else None
+    if not isinstance(at, Span):
+        return labelled
+    inside = labelled is not None and labelled.source == at.source and at.start <= labelled.start < at.end
+    return labelled if inside else at
+
+
+def _frames(labels: Iterable[Label], main: Span | None, columns: int | None) -> Iterator[str]:
     """Two lines for every place: the source line, and the carets with the label's text."""
     frames = [(_gutter(label.origin, main), label) for label in labels if label.origin is not None]
     width = max((len(gutter) for gutter, _ in frames), default=0)
+    room = _WINDOW if columns is None else min(max(columns - width - len("   | "), _LEAST), _WINDOW)
     for gutter, label in frames:
         line, start, end = _extent(label.origin)
-        shown, indent, carets = _window(line, start, end)
+        shown, indent, carets = _window(line, start, end, room)
         yield f"  {gutter:>{width}} | {shown}"
         yield f"  {'':{width}} | {' ' * indent}{'^' * carets} {label.text}".rstrip()
 
@@ -151,20 +167,30 @@ def _extent(origin: Origin | None) -> tuple[str, int, int]:
     return line, start, min(max(start + origin.end - origin.start, start), len(line))
 
 
-def _window(line: str, start: int, end: int) -> tuple[str, int, int]:
+def _window(line: str, start: int, end: int, room: int = _WINDOW) -> tuple[str, int, int]:
     """The line as the terminal shows it, the columns before the carets, and how many carets there are."""
     cells = [_cell(character) for character in line]
     indent = sum(width for _, width in cells[:start])
     carets = max(1, sum(width for _, width in cells[start:end]))
-    if sum(width for _, width in cells) <= _WINDOW:
+    if sum(width for _, width in cells) <= room and len(cells) <= 2 * room:  # marks have no width
         return "".join(text for text, _ in cells), indent, carets
-    left = max(0, start - _WINDOW // 2)
-    right = left + _WINDOW
-    shown = "".join(text for text, _ in cells[left:right])
-    before = "…" if left else ""
+    left = start - _count(reversed(cells[:start]), room // 2)
+    right = left + _count(cells[left:], room - len("……"))
+    before, after = "…" * (left > 0), "…" * (right < len(cells))
     indent = len(before) + sum(width for _, width in cells[left:start])
     carets = max(1, sum(width for _, width in cells[start : min(end, right)]))
-    return before + shown + ("…" if right < len(cells) else ""), indent, carets
+    return before + "".join(text for text, _ in cells[left:right]) + after, indent, carets
+
+
+def _count(cells: Iterable[tuple[str, int]], room: int) -> int:
+    """How many cells from the first on have room."""
+    count, taken = 0, 0.0
+    for _, width in cells:
+        taken += max(width, 0.5)  # marks have no width, and yet there is an end to them
+        if taken > room:
+            break
+        count += 1
+    return count
 
 
 def _cell(character: str) -> tuple[str, int]:

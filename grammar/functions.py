@@ -7,9 +7,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from agrad.engine.errors import AgradError
+from agrad.engine.guards import choose, number
 from agrad.engine.op import FUNCTIONS, Entry, composed
+from agrad.engine.state import STATE
 from agrad.engine.tensor import Tensor, tensor
-from agrad.engine.values import describe, whole
+from agrad.engine.values import Value, describe, whole, whole_as_float
 
 if TYPE_CHECKING:
     from agrad.grammar.interpreter import Machine
@@ -37,6 +39,11 @@ class Closure:
         """As it was defined."""
         name: str = self.definition.name
         return name
+
+    @property
+    def places(self) -> int:
+        """How many arguments it has."""
+        return len(self.definition.parameters)
 
     @property
     def usage(self) -> str:
@@ -87,6 +94,18 @@ def as_tensor(value: Any, what: str) -> Tensor:
     raise AgradError("type", f"{what} needs a number or an array, not {describe(value)}")
 
 
+def taken(x: Any, what: str, read: Callable[[Value], object]) -> float:
+    """A value of one entry as a number without a graph; what is computed with it depends on it all the same."""
+    value = as_tensor(x, what)
+    choose(value.node, value.item(), read)
+    return value.item()
+
+
+def integral(value: Value) -> object:
+    """What `int(x)` makes of a number, also of one that has no end."""
+    return math.trunc(float(value)) if math.isfinite(float(value)) else float(value)
+
+
 @composed(
     "range",
     "start; stop=None, step=1",
@@ -104,10 +123,12 @@ def _range(start: Any, stop: Any, step: Any) -> range:
 
 
 def _counted(value: Any, what: str) -> int:
-    number = whole(value, what)
-    if abs(number) > 2**53:
+    count = whole(value, what)
+    if isinstance(value, Tensor):
+        taken(value, what, number)
+    if abs(count) > 2**53:
         raise AgradError("limit", f"{what} is at most 2**53: from there on a number does not know its neighbours")
-    return number
+    return count
 
 
 @composed("len", "x", family="graph", doc="The length of the first axis.", example="len([1, 2, 3]) == 3")
@@ -117,15 +138,56 @@ def _len(x: Any) -> float:
     return float(len(as_tensor(x, "len")))
 
 
-@composed("float", "x", family="graph", doc="A value of one entry as a plain number.", example="float([2]) == 2")
+@composed(
+    "float",
+    "x",
+    family="graph",
+    doc="A value of one entry, or the number that a text such as args[0] spells, as a plain number.",
+    example="float([2]) == 2",
+)
 def _float(x: Any) -> float:
-    return as_tensor(x, "float").item()
+    return _spelt(x, "float", float) if isinstance(x, str) else taken(x, "float", number)
 
 
-@composed("int", "x", family="graph", doc="A number without its fraction.", example="int(-2.5) == -2")
+@composed(
+    "int",
+    "x",
+    family="graph",
+    doc="A number without its fraction; of a text, the whole number that it spells.",
+    example="int(-2.5) == -2",
+)
 def _int(x: Any) -> float:
-    number = as_tensor(x, "int").item()
-    return float(math.trunc(number)) if math.isfinite(number) else number
+    if isinstance(x, str):
+        return _spelt(x, "int", int)
+    value = taken(x, "int", integral)
+    return float(math.trunc(value)) if math.isfinite(value) else value
+
+
+@composed(
+    "beside",
+    "path",
+    family="files",
+    doc='The path of a file in the folder of the script that says so: load_csv(beside("data.csv")). Any other path '
+    "starts in the folder that agrad was started in.",
+    derivative="none: it is a text",
+    example='beside("data.csv") == "data.csv"',
+)
+def _beside(path: Any) -> str:
+    from agrad.grammar.files import beside  # here, since a calculation needs no files
+
+    if not isinstance(path, str):
+        raise AgradError("type", f"beside needs the name of a file, not {describe(path)}")
+    return beside(path, STATE.origin)
+
+
+def _spelt(text: str, name: str, read: Callable[[str], float]) -> float:
+    """The number that a text spells, as Python reads it."""
+    try:
+        number = read(text)
+    except ValueError:
+        what = "whole number" if name == "int" else "number"
+        raise AgradError("type", f"{name}: {describe(text)} spells no {what}") from None
+    return whole_as_float(number) if isinstance(number, int) else number
 
 
 def entry_of(function: Callable[..., Any]) -> Entry | None:

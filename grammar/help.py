@@ -15,6 +15,7 @@ from agrad.grammar.functions import CONSTANTS
 
 if TYPE_CHECKING:
     from agrad.grammar.commands import Command
+    from agrad.grammar.kinks import Kink
 
 WIDTH = 80
 _WIDEST = 50  # a column
@@ -43,6 +44,29 @@ _STATEMENTS = {
     "no_grad": "no_grad: w -= 0.1*w.grad\n  Nothing is recorded inside, and leaves may be written in place.",
     "del": "del x\n  Forgets a name; its graph goes with it.",
 }
+
+_OPERATORS = (
+    ("f(x)   x[0]   x.grad", "call, index, attribute"),
+    ("x**y   x^y", "power, from the right: 2**3**2 is 512"),
+    ("-x   +x", "sign: -2**2 is -4"),
+    ("x*y   x/y   x//y   x%y   x@y", "/ never rounds, // goes down, @ multiplies matrices"),
+    ("x + y   x - y", "sums"),
+    ("== != < <= > >=", "1 or 0, entry by entry; chains: 0 < x < 1"),
+    ("x ~= y   x ~= y +- 0.1", "equal to 1e-9 relative, or to a tolerance"),
+    ("x is None   x is not None", "whether there is a value, as for a gradient"),
+    ("not x", "1 where x is 0"),
+    ("x and y", "x if that is 0, else y"),
+    ("x or y", "x if that is not 0, else y"),
+    ("x if c else y", "a choice"),
+)
+
+_PYTORCH = """\
+  Pasted code runs: imports are read, and these prefixes left out:
+  {prefixes}
+  x = torch.tensor([1., 2.], requires_grad=True), y.backward(retain_graph=True),
+  x.grad.zero_(), with torch.no_grad():, dim= and keepdim= mean what they do there.
+  All is float64, on one machine. A backward frees every node that it walked.
+  There are no views. std and var divide by n."""
 
 # In the order of a first acquaintance; a family that is not here comes last.
 FAMILIES = (
@@ -83,8 +107,29 @@ def overview(commands: Mapping[str, Command]) -> str:
     for family, entries in families():
         lines += _wrapped(family, [entry.name for entry in entries])
     lines += _wrapped("constants", list(CONSTANTS))
-    more = ["help WORD tells more: help backward, help sin, help for", "help functions, a line on each; help kinks"]
+    more = ["help WORD tells more: help backward, help sin, help for", f"and there is help on {_and(list(TOPICS))}"]
     return "\n".join([*lines, "", *more])
+
+
+def _and(words: Sequence[str]) -> str:
+    return f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+def topics(commands: Mapping[str, Command]) -> dict[str, str]:
+    """Every word that there is help on, and in a few words what it is."""
+    return {
+        **dict.fromkeys(TOPICS, "a page"),
+        **{word: first_sentence(command.help) for word, command in commands.items()},
+        **{word: text.partition("\n")[0] for word, text in _STATEMENTS.items()},
+        **{name: first_sentence(entry.doc) for name, entry in sorted(FUNCTIONS.items())},
+        **dict.fromkeys(CONSTANTS, "constant"),
+    }
+
+
+def statement(word: str) -> tuple[str, str]:
+    """How a statement that begins with a word is written, and what it does; empty if there is nothing to say."""
+    usage, _, meaning = _STATEMENTS.get(word, "").partition("\n")
+    return usage, first_sentence(meaning.strip().partition("\n")[0]) if meaning else ""
 
 
 def families() -> list[tuple[str, list[Entry]]]:
@@ -106,8 +151,7 @@ def facts(entry: Entry) -> Iterator[tuple[str, str]]:
             yield "domain", domain.told
     for kink in KINKS:
         if entry.name in kink.functions.split():
-            told = [("value", kink.value), ("derivative", kink.derivative)]
-            yield "kink", f"{kink.at}: {', '.join(f'{word} {text}' for word, text in told if text)}"
+            yield "kink", _told(kink)
     if entry.example:
         yield "example", entry.example
 
@@ -122,13 +166,52 @@ def functions() -> str:
 
 def kinks() -> str:
     """What functions and their derivatives are at kinks, ends and poles."""
-    from agrad.grammar.kinks import FOOTING, HEADING, KINKS  # here, since only help needs these tables
+    import textwrap  # here, as below, since only help needs it
 
-    rows = [("", "value", "derivative"), *((kink.at, kink.value, kink.derivative) for kink in KINKS)]
-    return "\n".join([HEADING, "", *columns(rows, "  "), "", FOOTING])
+    from agrad.grammar.kinks import FOOTING, HEADING, KINKS
+
+    rows = [textwrap.fill(_told(kink), WIDTH, initial_indent="  ", subsequent_indent=" " * 6) for kink in KINKS]
+    return "\n".join([HEADING, "", *rows, "", textwrap.fill(FOOTING, WIDTH)])
 
 
-TOPICS: dict[str, Callable[[], str]] = {"functions": functions, "kinks": kinks}
+def _told(kink: Kink) -> str:
+    """`sqrt, cbrt at 0: value 0, derivative inf`."""
+    told = [("value", kink.value), ("derivative", kink.derivative)]
+    return f"{kink.at}: {', '.join(f'{word} {text}' for word, text in told if text)}"
+
+
+def commands() -> str:
+    """All commands, how each is typed and what it does."""
+    from agrad.grammar.commands import COMMANDS  # here, since the commands import this file
+
+    return "\n".join(line for command in COMMANDS.values() for line in _beside(command.usage, command.help))
+
+
+def operators() -> str:
+    """The operators, those that bind tightest first."""
+    rows = columns(_OPERATORS, "  ")
+    return "\n".join(["operators, the tightest first", *rows, "", "help ** names the function behind one"])
+
+
+def pytorch() -> str:
+    """What of PyTorch's spelling is read, and what it is called here."""
+    from agrad.grammar.pytorch import PREFIXES, RENAMED  # here, since only help needs these tables
+
+    ours: dict[str, list[str]] = {}
+    for theirs, name in RENAMED.items():
+        ours.setdefault(name, []).append(theirs)
+    rows = [(name, f"also {', '.join(theirs)}") for name, theirs in sorted(ours.items())]
+    head = _PYTORCH.format(prefixes=_and([f"{prefix}." for prefix in sorted(PREFIXES)]))
+    return "\n".join(["if you come from PyTorch", head, "", "functions with several names", *columns(rows, "  ")])
+
+
+TOPICS: dict[str, Callable[[], str]] = {
+    "commands": commands,
+    "functions": functions,
+    "kinks": kinks,
+    "operators": operators,
+    "pytorch": pytorch,
+}
 
 
 def columns(rows: Iterable[Sequence[str]], margin: str) -> list[str]:
@@ -140,6 +223,27 @@ def columns(rows: Iterable[Sequence[str]], margin: str) -> list[str]:
         (margin + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))).rstrip()
         for row in table
     ]
+
+
+def fitted(text: str, width: int | None) -> str:
+    """A text whose lines fit a width: what is too long goes on below the last column that leaves room."""
+    lines = text.split("\n")
+    if width is None or max(map(len, lines)) <= width:
+        return text
+    import textwrap  # here, since only help needs it
+
+    room = max(width // 2, width - 28)
+
+    def margin(line: str) -> str:
+        starts = [gap.end() for gap in re.finditer(r"(?<=\S) {2,}(?=\S)", line) if gap.end() <= room]
+        return " " * (starts[-1] if starts else min(len(line) - len(line.lstrip()) + 4, width // 4))
+
+    return "\n".join(
+        textwrap.fill(line, width, subsequent_indent=margin(line), break_long_words=False, break_on_hyphens=False)
+        if len(line) > width
+        else line
+        for line in lines
+    )
 
 
 def first_sentence(doc: str) -> str:

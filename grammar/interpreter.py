@@ -6,21 +6,24 @@ method. Functions of the language do not use Python's stack: a frame is an entry
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from agrad.engine.errors import AgradError, Label, Note
-from agrad.engine.graph import touch
+from agrad.engine.graph import Node, changed_behind, collect, touch
+from agrad.engine.guards import choose, entries
 from agrad.engine.op import FUNCTIONS, OPS
-from agrad.engine.state import STATE, Journal
+from agrad.engine.ops.files import Table
+from agrad.engine.state import STATE, Journal, next_stamp
 from agrad.engine.tensor import Tensor, tensor
 from agrad.engine.values import describe
 from agrad.grammar import attributes, pytorch, syntax
-from agrad.grammar.code import Code, Definition, Do
+from agrad.grammar.code import Code, Definition, Do, Loop
 from agrad.grammar.compiler import BINARY, UNEVALUATED
-from agrad.grammar.diagnostics import Span, suggest
+from agrad.grammar.diagnostics import Span
 from agrad.grammar.functions import CONSTANTS, Closure, as_tensor
-from agrad.grammar.pytorch import IGNORED, KNOWN_ELSEWHERE
+from agrad.grammar.growth import Growth
+from agrad.grammar.pytorch import IGNORED
 from agrad.grammar.results import Noted, Printed, Shown, text_of
 from agrad.grammar.semantics import (
     IN_PLACE,
@@ -32,10 +35,15 @@ from agrad.grammar.semantics import (
     holds,
     is_near,
     iterate,
+    joined,
     rows,
     sides,
     truth,
+    tuple_of,
 )
+from agrad.grammar.turns import WORTH, Turns
+from agrad.grammar.unknown import unknown, unknown_in
+from agrad.grammar.words import SHAPES
 
 if TYPE_CHECKING:
     from agrad.grammar.session import Session
@@ -63,6 +71,7 @@ class Machine:
     def __init__(self, session: Session) -> None:
         self.session = session
         self.frames: list[Frame] = []
+        self.growth = Growth()
         self.expecting = 0  # how many `fails` are under way
         self.handlers: dict[Do, Callable[[Frame, Any, Span], int | None]] = {
             do: getattr(self, f"_{do.name.lower()}") for do in Do if hasattr(self, f"_{do.name.lower()}")
@@ -70,6 +79,7 @@ class Machine:
 
     def run(self, code: Code) -> Any:
         """Run the code of a statement (or expression) at the top level."""
+        self.growth.next_round()
         return self._run(Frame(code, (self.session.names,)))
 
     def evaluate(self, code: Code) -> Any:
@@ -77,14 +87,18 @@ class Machine:
         scopes = self.frames[-1].scopes if self.frames else (self.session.names,)
         return self._run(Frame(code, scopes))
 
+    def run_inside(self, code: Code, frame: Frame) -> None:
+        """Run the code of statements among the names of a frame under way."""
+        self._run(Frame(code, frame.scopes))
+
     def call(self, function: Closure, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         """Call a function of the language from Python: how the engine differentiates one."""
         return self._run(self._enter(function, args, keywords))
 
     def _run(self, frame: Frame) -> Any:
         base = len(self.frames)
-        self.frames.append(frame)
         try:
+            self.frames.append(frame)  # inside, since a Ctrl-C may come as soon as it is done
             return self._loop(base)
         except AgradError as error:
             self._locate(error, base)
@@ -160,16 +174,7 @@ class Machine:
 
     def unknown(self, name: str, span: Span) -> AgradError:
         """An unknown name, with what may have been meant."""
-        known = {*self.session.names, *CONSTANTS, *FUNCTIONS, *self.frames[-1].scopes[0]}
-        called = span.source.text[span.end :].lstrip().startswith("(")
-        close = [f"did you mean {' or '.join(found)}?" for found in [suggest(name, known)] if found]
-        if name in KNOWN_ELSEWHERE:
-            close = [KNOWN_ELSEWHERE[name]]
-        elif called and not close:
-            close = [f"def {name}(x) = …   defines it", "help   lists the functions there are"]
-        fixes = close or [f"give it one: {name} = 1"]
-        message = f"there is no function {name}" if called else f"{name} has no value"
-        return AgradError("name", message, labels=[Label(span)], fixes=fixes, name=name, close=close)
+        return unknown(name, span, [*self.session.names, *self.frames[-1].scopes[0]])
 
     def _module(self, frame: Frame, detail: tuple[str, str], span: Span) -> None:
         name, module = detail
@@ -182,34 +187,38 @@ class Machine:
             return
         function = pytorch.function(module, name)
         if function is None and name not in IGNORED:
-            close = suggest(name, [*FUNCTIONS, *CONSTANTS])
-            fixes = [f"did you mean {' or '.join(close)}?"] if close else ["help   lists what there is"]
-            if "optim" in module:
-                fixes = ["step sgd w b lr=0.1"]
-            raise AgradError("name", f"agrad has no {module}.{name}", labels=[Label(span)], fixes=fixes)
+            raise unknown_in(module, name, span)
         frame.stack.append(function)
 
     def _store(self, frame: Frame, detail: tuple[str, bool], span: Span) -> None:
         name, again = detail
         value = frame.stack.pop()
         names = frame.scopes[0]
-        if again and len(frame.scopes) == 1:
+        if len(frame.scopes) == 1 and again:
             self._note_lost_leaf(name, names.get(name), value, span)
+            note = self.growth.stored(name, names.get(name), value, span)
+            if note is not None:
+                self.session.emit(Noted(note))
         self.bind(names, name, value)
 
     def bind(self, names: dict[str, Any], name: str, value: Any) -> None:
         """Give a name a value; at the top level so that a failing statement can take it back."""
         if names is self.session.names or self.expecting:
             self.session.remember_name(names, name)
-        if isinstance(value, Tensor) and value.node.name is None:
+        if isinstance(value, Tensor) and (value.node.name is None or self._is_strange(value.node, names)):
             touch(value.node)
             value.node.name = name
         names[name] = value
 
+    def _is_strange(self, node: Node, names: dict[str, Any]) -> bool:
+        """Whether a value is known by a name that does not stand for it at the top level, where it gets another."""
+        known = self.session.names.get(node.name or "")
+        return names is self.session.names and not (isinstance(known, Tensor) and known.node is node)
+
     def _note_lost_leaf(self, name: str, old: Any, new: Any, span: Span) -> None:
         """`w = w - …` over a leaf: PyTorch's users expect an update and get another value."""
-        if not (isinstance(old, Tensor) and old.requires_grad and old.is_leaf) or new is old:
-            return
+        if not (isinstance(old, Tensor) and old.requires_grad and old.is_leaf) or new is old or old.name != name:
+            return  # under another name the leaf is there as ever
         if isinstance(new, Tensor) and new.requires_grad and new.is_leaf:
             return
         now = "was computed" if isinstance(new, Tensor) and new.requires_grad else "is a plain value"
@@ -230,6 +239,8 @@ class Machine:
                 raise AgradError("name", f"{name} is agrad's own, and stays", labels=[Label(span)])
             raise self.unknown(name, span)
         self.session.remember_name(frame.scopes[0], name)
+        if STATE.journal is not None:
+            STATE.journal.remember_first((id(frame.scopes[0]), "order"), _in_order(frame.scopes[0]))
         del frame.scopes[0][name]
 
     # Expressions
@@ -239,6 +250,7 @@ class Machine:
         frame.stack.append(function(as_array(frame.stack.pop())))
 
     def _not(self, frame: Frame, detail: None, span: Span) -> None:
+        STATE.origin = span
         frame.stack.append(0.0 if truth(frame.stack.pop()) else 1.0)
 
     def _is_none(self, frame: Frame, negated: bool, span: Span) -> None:
@@ -249,6 +261,8 @@ class Machine:
         right, left = frame.stack.pop(), frame.stack.pop()
         STATE.origin = span
         result = function(left, right)
+        if type(result) is not float and type(result) is not Tensor:
+            no_arithmetic(span)
         if truth(result):
             frame.stack.append(right)
             return None
@@ -272,15 +286,16 @@ class Machine:
 
     def _tuple(self, frame: Frame, count: int, span: Span) -> None:
         stack = frame.stack
-        items = tuple(stack[len(stack) - count :])
+        items = stack[len(stack) - count :]
         del stack[len(stack) - count :]
-        stack.append(items)
+        stack.append(tuple_of(items))
 
     def _unpack(self, frame: Frame, count: int, span: Span) -> None:
         value = frame.stack.pop()
-        entries = list(iterate(value))
+        entries = [value] if isinstance(value, float) or getattr(value, "shape", None) == () else list(iterate(value))
         if len(entries) != count:
-            raise AgradError("arity", f"{len(entries)} values for {count} names", labels=[Label(span)])
+            number = "1 value" if len(entries) == 1 else f"{len(entries)} values"
+            raise AgradError("arity", f"{number} for {count} names", labels=[Label(span)])
         frame.stack.extend(reversed(entries))
 
     def _slice(self, frame: Frame, detail: None, span: Span) -> None:
@@ -327,11 +342,13 @@ class Machine:
         values = [part for part in parts if not isinstance(part, str)]
         taken = frame.stack[len(frame.stack) - len(values) :] if values else []
         del frame.stack[len(frame.stack) - len(values) :]
+        for value in taken:
+            if isinstance(value, Tensor):
+                choose(value.node, value.value, entries)  # a text may be asked about, or made a number of
         texts = iter(taken)
         settings = self.session.settings
-        frame.stack.append(
-            "".join(part if isinstance(part, str) else formatted(part, next(texts), settings) for part in parts)
-        )
+        pieces = [part if isinstance(part, str) else formatted(part, next(texts), settings) for part in parts]
+        frame.stack.append(joined(pieces))
 
     def _copy(self, frame: Frame, depth: int, span: Span) -> None:
         frame.stack.append(frame.stack[-1 - depth])
@@ -358,10 +375,14 @@ class Machine:
     def _enter(self, function: Closure, args: tuple[Any, ...], keywords: dict[str, Any]) -> Frame:
         if len(self.frames) > MAX_CALLS:
             raise AgradError("limit", f"{function.__name__}: calls are nested more than {MAX_CALLS} deep")
+        if next_stamp() > self.session.watch.due:
+            self.session.watch.look(self.frames)
         return Frame(function.definition.code, (function.bind(args, keywords), *function.scopes))
 
     def _method(self, frame: Frame, detail: tuple[str, int, tuple[str, ...]], span: Span) -> None:
         name, count, names = detail
+        if name == "backward":
+            self.growth.next_round()
         value, args, keywords = _arguments(frame.stack, (count, names))
         STATE.origin = span
         frame.stack.append(invoke(attributes.method(value, name), (value, *args), keywords))
@@ -378,28 +399,48 @@ class Machine:
         STATE.statement = span
 
     def _jump(self, frame: Frame, label: int, span: Span) -> int:
+        if next_stamp() > self.session.watch.due:
+            self.session.watch.look(self.frames)
         return label
 
     def _jump_if_false(self, frame: Frame, label: int, span: Span) -> int | None:
+        STATE.origin = span
         return None if truth(frame.stack.pop()) else label
 
     def _and(self, frame: Frame, label: int, span: Span) -> int | None:
+        STATE.origin = span
         if truth(frame.stack[-1]):
             frame.stack.pop()
             return None
         return label
 
     def _or(self, frame: Frame, label: int, span: Span) -> int | None:
+        STATE.origin = span
         if not truth(frame.stack[-1]):
             frame.stack.pop()
             return None
         return label
 
-    def _iterate(self, frame: Frame, detail: None, span: Span) -> None:
-        frame.stack.append(iterate(frame.stack.pop()))
+    def _iterate(self, frame: Frame, loop: Loop | None, span: Span) -> None:
+        value = frame.stack.pop()
+        turns, progress = iterate(value), self.session.progress
+        if progress is not None:
+            turns = progress(turns, None if isinstance(value, Table) else len(value))
+        if type(value) is range and len(value) >= WORTH and loop is not None and not loop.refused:
+            turns = self._as_program(turns, value, loop, frame)
+        frame.stack.append(turns)
+
+    def _as_program(self, turns: Iterator[Any], numbers: range, loop: Loop, frame: Frame) -> Iterator[Any]:
+        """The same turns, of which those that do the same may be run as a program."""
+        if len(frame.scopes) > 1 or self.expecting or STATE.clock is not None or not self.session.compiles:
+            return turns
+        return Turns(turns, numbers, loop)
 
     def _next(self, frame: Frame, label: int, span: Span) -> int | None:
-        value = next(frame.stack[-1], MISSING)
+        turns = frame.stack[-1]
+        if type(turns) is Turns and turns.position >= turns.due:
+            turns.leap(self)
+        value = next(turns, MISSING)
         if value is MISSING:
             return label
         frame.stack.append(value)
@@ -417,24 +458,48 @@ class Machine:
     def _show(self, frame: Frame, node: syntax.Evaluate, span: Span) -> None:
         value = frame.stack.pop()
         if isinstance(value, Tensor | float):
-            self.session.answer = tensor(value) if isinstance(value, Tensor) else value
+            self.session.answer = tensor(value.value) if isinstance(value, Tensor) else value
         if node.silent:
             return
+        if isinstance(node.value, syntax.Name) and node.value.id in SHAPES and _is_own(node.value.id, value):
+            raise unknown(node.value.id, span, ())  # `grad`, the command without its operand
         if value is not None:
+            self._note_stale([value], span)
             self.session.emit(Shown(value))
             return
         reason = self.session.why_none(node.value)
         if reason:
             self.session.emit(Printed(reason))
 
+    def _note_stale(self, values: list[Any], span: Span) -> None:
+        """What is shown may have been computed from data that have changed since."""
+        for value in values:
+            changed = changed_behind(value.node) if isinstance(value, Tensor) else None
+            if changed is not None:
+                name = value.node.spell()
+                held = value.node.op is not None and all(node.freed is None for node in collect([value.node]))
+                fixes = [f"forward {value.node.name}"] if value.node.name and held else []
+                message = f"{name} has its old value: {changed.spell()} was changed since"
+                if STATE.listener is not None:
+                    STATE.listener(Note(message, labels=[Label(span)], fixes=fixes))
+
     def _print(self, frame: Frame, count: int, span: Span) -> None:
         stack = frame.stack
         items = stack[len(stack) - count :] if count else []
         del stack[len(stack) - count :]
+        self._note_stale(items, span)
         self.session.emit(Printed(" ".join(text_of(item, self.session.settings) for item in items)))
 
     def _assert(self, frame: Frame, kind: str, span: Span) -> None:
-        stack = frame.stack
+        recording, guard = STATE.recording, STATE.guard
+        STATE.recording = False  # what is asserted chooses nothing
+        try:
+            self._hold(frame.stack, kind, span)
+        finally:
+            STATE.recording, STATE.guard = recording, guard
+
+    def _hold(self, stack: list[Any], kind: str, span: Span) -> None:
+        """Stop where an assertion does not hold."""
         message = stack.pop()
         if kind:
             tolerance = as_tensor(stack.pop(), "a tolerance").item() if kind == "+-" else None
@@ -454,11 +519,11 @@ class Machine:
     def _fails(self, frame: Frame, detail: tuple[str, Code], span: Span) -> None:
         kind, code = detail
         outer, inner = STATE.journal, Journal()
-        recording, statement, answer = STATE.recording, STATE.statement, self.session.answer
+        recording, statement, answer, guard = STATE.recording, STATE.statement, self.session.answer, STATE.guard
         STATE.journal = inner
         self.expecting += 1
         try:
-            self._run(Frame(code, frame.scopes))
+            self.run_inside(code, frame)
         except AgradError as error:
             inner.roll_back()
             self.session.answer = answer
@@ -468,14 +533,19 @@ class Machine:
             return
         finally:
             self.expecting -= 1
-            STATE.journal, STATE.recording, STATE.statement = outer, recording, statement
-            if outer is not None:
-                inner.join(outer)
+            STATE.journal, STATE.recording, STATE.statement, STATE.guard = outer, recording, statement, guard
         raise AgradError("assert", f"expected an error of kind {kind}, and there was none", labels=[Label(span)])
+
+    def _time(self, frame: Frame, code: Code, span: Span) -> None:
+        from agrad.grammar.timing import timed  # here, since few sessions time anything
+
+        timed(self, frame, code, span)
 
     def _command(self, frame: Frame, node: Any, span: Span) -> None:
         from agrad.grammar.commands import COMMANDS, Call  # commands reach the session, and so this machine
 
+        if node.word == "backward":
+            self.growth.next_round()
         command = COMMANDS[node.word]
         values = [value for _, value in node.options if value is not None]
         operands = node.operands[1:] if node.word in UNEVALUATED else node.operands
@@ -485,6 +555,24 @@ class Machine:
         rest = iter(taken[len(operands) :])
         options = {name: next(rest) if value is not None else True for name, value in node.options}
         command.run(self.session, Call(node, taken[: len(operands)], options, frame.scopes[0], span))
+
+
+def _is_own(name: str, value: Any) -> bool:
+    """Whether a value is the function that agrad itself has under a name."""
+    return name in FUNCTIONS and value is FUNCTIONS[name].call
+
+
+def _in_order(names: dict[str, Any]) -> Callable[[], None]:
+    """What puts names, of which some were gone meanwhile, in the order that they are in now."""
+    order = list(names)
+    kept: dict[str, Any] = {}  # out here, so that no name is lost if a Ctrl-C comes in between: then this runs again
+
+    def undo() -> None:
+        kept.update({name: names[name] for name in order if name in names})
+        names.clear()
+        names.update(kept)
+
+    return undo
 
 
 def no_arithmetic(span: Span) -> NoReturn:

@@ -16,7 +16,7 @@ from lark.lexer import TerminalDef, Token
 from agrad.engine.errors import AgradError, Label
 from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.mistakes import wrong
-from agrad.grammar.words import CLOSERS, LOOK_ALIKES, OPTIONS, PYTHON, RESERVED, SOFT, words
+from agrad.grammar.words import CLOSERS, HEADERS, LOOK_ALIKES, OPTIONS, PYTHON, RESERVED, SOFT, words
 
 # What an operand may end with: after it a minus is a difference, a further operand is a mistake.
 OPERAND_ENDS = words("NAME NUMBER STRING FSTRING_END RPAR RSQB NONE TRUE FALSE ELLIPSIS RESERVED TOPIC")
@@ -35,6 +35,7 @@ _CONTINUES = frozenset({"if", "and", "or", "in", "is", "else", "for"})
 _FOLLOWING_WORD = re.compile(r"[ \t]+([^\W\d]\w*)")
 # What begins an expression and, with this spacing, does not continue one.
 _FOLLOWING_VALUE = re.compile(r"""[ \t]+([-+](?![\s=])|[\w.("'\[])""")
+_NOTHING_FOLLOWS = re.compile(r"[ \t]*(?![^\r\n;#])")
 _FAILS_KIND = re.compile(r"[ \t]+(\w+)[ \t]*:")
 _SPACE_COLON = re.compile(r"[ \t]*:")
 _TOPIC = re.compile(r"[ \t]*(\([^()\s]*\)|[^\s;#]+)")
@@ -96,6 +97,7 @@ class _Reading:
             "NUMBER": self.number,
             "FSTRING_START": self.fstring,
             "_TOLERANCE": self.tolerance,
+            "_RANGE": self.dots,
             "LPAR": self.opened,
             "_LSQB": self.opened,
             "LBRACE": self.opened,
@@ -233,11 +235,13 @@ class _Reading:
 
     def is_command(self, word: str, end: int) -> bool:
         """Whether a soft word at the start of a statement is meant as the command."""
-        if word == "no_grad":
+        if word in HEADERS:
             return bool(_SPACE_COLON.match(self.text, end))
         if word == "fails":
             return bool(_FAILS_KIND.match(self.text, end))
         following = _FOLLOWING_WORD.match(self.text, end)
+        if following is None and word == "limit":
+            return bool(_NOTHING_FOLLOWS.match(self.text, end))
         if following is None and word == "check":
             return bool(_FOLLOWING_VALUE.match(self.text, end))
         return following is not None and following[1] not in _CONTINUES
@@ -274,6 +278,8 @@ class _Reading:
         follower = self.text[end : end + 1]
         if not (follower.isalnum() or follower in ("_", ".")) or follower in LOOK_ALIKES:
             return
+        if self.ranging and re.match(r"\.\.(?!\.)", self.text[end : end + 3]):
+            return
         run = _RUN.match(self.text, end)
         rest = run.group() if run else ""
         number = self.text[start:end]
@@ -296,7 +302,9 @@ class _Reading:
             yield self.wrong("unterminated string", start, self.position)
             return
         self.position = end
-        if character in LOOK_ALIKES:
+        if character == "!" and self.fstrings and re.match(r"![rsa]\b", self.text[start : start + 3]):
+            yield self.wrong("conversion", start, end + 1)
+        elif character in LOOK_ALIKES:
             yield self.wrong("look-alike", start, end, character=character, sign=LOOK_ALIKES[character])
         else:
             yield self.wrong("unknown character", start, end, character=character)
@@ -338,6 +346,19 @@ class _Reading:
             yield self.wrong("tolerance", start, end)
         yield self.token("SUM", start + 1)
         yield self.token("SUM", end)
+
+    @property
+    def ranging(self) -> bool:
+        """Whether two dots stand between the ends of a range here: only `plot` has one."""
+        return self.options is OPTIONS["plot"] and not self.brackets
+
+    def dots(self, kind: str, end: int) -> Iterator[Read]:
+        """`..` is one sign in a range, two dots too many elsewhere."""
+        if self.ranging:
+            yield self.token(kind, end)
+        else:
+            yield self.token("_DOT", end - 1)
+            yield self.token("_DOT", end)
 
     # f-strings
 

@@ -121,12 +121,12 @@ MISTAKES: dict[str, Mistake] = {
     "no block": Mistake(
         "after this `:` a block must follow",
         fix="indent the next line, or write a statement behind the :",
-        examples=("if x‸:\ny = 1", "def f(x)‸:", "if x:\n    while y‸:\nz = 1"),
+        examples=("if x‸:\ny = 1", "def f(x)‸:", "if x:\n    while y‸:\nz = 1", "time‸:", "time‸: \nx = 1"),
     ),
     "block in line": Mistake(
-        "`{word}` opens a block of its own, so it cannot stand behind a `:`",
+        "`{word}` opens a block of its own, so it cannot stand behind a `{sign}`",
         fix="put it on the next line, indented",
-        examples=("for i in x: ‸if i: y = 1", "no_grad: ‸for i in x: w -= 1"),
+        examples=("for i in x: ‸if i: y = 1", "no_grad: ‸for i in x: w -= 1", "time: ‸while x: y", "x = 1; ‸time: y"),
     ),
     "missing colon": Mistake(
         "a `:` is missing here, before the block",
@@ -170,7 +170,7 @@ MISTAKES: dict[str, Mistake] = {
     "new statement": Mistake(
         "`{word}` begins a statement of its own",
         fix="put it on the next line, or behind a ;",
-        examples=("x = 3 ‸print x", "x ‸backward y", "f(x) ‸return", "x = 1 ‸y = 2"),
+        examples=("x = 3 ‸print x", "x ‸backward y", "f(x) ‸return", "x = 1 ‸y = 2", "x ‸explain d"),
     ),
     # Words
     "reserved": Mistake(
@@ -179,12 +179,15 @@ MISTAKES: dict[str, Mistake] = {
         examples=(
             "‸backward = 3",
             "‸plot = 1",
+            "‸explain = 3",
             "‸if = 3",
             "x = ‸if + 1",
             "def ‸if(x) = x",
             "def ‸print(x) = x",
             "var ‸vars = 3",
             "x = 2*‸explain",
+            "forward d, ‸if",
+            "info ‸print",
             "‸help = 3",
             "‸quit = 3",
             "‸print += 1",
@@ -215,7 +218,27 @@ MISTAKES: dict[str, Mistake] = {
     "walrus": Mistake(
         "agrad has no `:=`",
         fix="give the name its value on a line before: {name} = ...",
-        examples=("(x ‸:= 3)", "if x ‸:= 3: y", "x ‸:= 3"),
+        examples=("(x ‸:= 3)", "if x ‸:= 3: y"),
+    ),
+    "becomes": Mistake(
+        "agrad has no `:=`",
+        fix="{instead}",
+        examples=("x ‸:= 3", "f(x) ‸:= x^2", "set x ‸:= 5", "x = 1; w[0] ‸:= 5"),
+    ),
+    "brackets": Mistake(
+        "what `{name}` is of stands in brackets",
+        fix="{instead}",
+        examples=("sin ‸x", "sqrt ‸4  # two", "exp ‸x + 1"),
+    ),
+    "rows": Mistake(
+        "a `;` ends no row",
+        fix="each row in brackets of its own: [[1, 2], [3, 4]]",
+        examples=("x = [1, 2‸; 3, 4]",),
+    ),
+    "decorator": Mistake(
+        "agrad has no decorators",
+        fix="no_grad: …   around what is to record nothing",
+        examples=("‸@torch.no_grad()\ndef f(x) = x", "x = 1\n‸@f"),
     ),
     "in": Mistake(
         "`in` belongs to `for i in ...`: agrad cannot ask whether a value is in another",
@@ -236,6 +259,40 @@ MISTAKES: dict[str, Mistake] = {
         "agrad cannot import `{module}`: it reads imports of torch, numpy and math only, and needs none",
         examples=("import ‸os", "from ‸os import path", "import torch, ‸sys", "import ‸pandas as pd"),
     ),
+    "alias": Mistake(
+        "an import makes no names in agrad: `{module}` cannot be called `{name}`",
+        fix="{instead}",
+        examples=(
+            "import torch.nn.functional as ‸G",
+            "import numpy as ‸xp",
+            "from torch.nn import functional as ‸G",
+            "from torch import exp, sin as ‸s",
+            "if 1:\n    import math as ‸m",
+        ),
+    ),
+    "annotation": Mistake(
+        "agrad has no annotations: every number is a float64",
+        fix="{instead}",
+        examples=(
+            "x‸: float = 3",
+            "x‸: int",
+            "self.x‸: float = 3",
+            "y = 2; x‸: list[float] = [1, 2]",
+            "def f(x‸: float) = x",
+            "def f(x, y‸: float = 2):\n    return x",
+            "def f(x) ‸-> float:\n    return x",
+        ),
+    ),
+    "star": Mistake(
+        "agrad takes no values apart with `{sign}`",
+        fix="write them out: f(x[0], x[1])",
+        examples=("f(‸*x)", "f(1, ‸**options)", "[‸*x, 1]", "print(‸*x)"),
+    ),
+    "conversion": Mistake(
+        "an f-string in agrad has no conversions such as `!r`",
+        fix="leave it out",
+        examples=('print f"{x‸!r}"', 'f"{x‸!s:>9}"'),
+    ),
     "string prefix": Mistake(
         "agrad has no strings that begin with `{name}`",
         fix='"text", or f"loss {{loss}}"',
@@ -245,15 +302,31 @@ MISTAKES: dict[str, Mistake] = {
         "agrad has no command `{word}`",
         fix="{instead}",
         examples=(
-            "‸forward az",
-            "‸explain d",
-            "‸time: x = 3",
-            "‸undo",
+            "‸forwrd az",
+            "‸explian d",
+            "‸tiem: x = 3",
+            "‸no_gard: x = 3",
             "‸backwrd loss",
-            "‸plot sin(x)",
-            "‸info x",
+            "‸infoo x",
             "‸foo bar",
-            '‸save "f.ag"',
+        ),
+    ),
+    "option": Mistake(
+        "`{word}` is no option of `{command}`",
+        fix="{instead}",
+        examples=(
+            "backward y ‸retian",
+            "backward y retain ‸frsh",
+            "backward d trace ‸trac",
+            "backward y ‸sede [1, 2]",
+            "forward y ‸wiht x=3",
+            "forward y z ‸wth x=3, y=4",
+            "graph d ‸sa dot",
+            "graph d ‸dpeth 3",
+            "graph d from a ‸dept 3",
+            'graph d as dot ‸ot "d.gv"',
+            "explain d ‸wtr a",
+            "check f(x) ‸wtr x",
         ),
     ),
     "shape": Mistake(
@@ -265,11 +338,35 @@ MISTAKES: dict[str, Mistake] = {
             "set x‸",
             "set x‸[0] = 3",
             "backward‸",
-            "backward d ‸trace",
+            "backward d ‸keep",
+            "backward(y, retain_graph‸=True)",
             "grad ‸2",
             "retain a ‸+ b",
             "graph d as‸",
+            "graph d as ‸3",
+            "graph d ‸nodes",
+            "graph d depth‸",
+            "graph d depth ‸x",
+            "graph d depth ‸-1",
+            "graph d from‸",
+            "graph d from ‸2",
+            "graph d to‸",
             "graph d to ‸file",
+            "forward ‸3",
+            "forward d ‸+ 1",
+            "forward d with‸",
+            "forward d with x‸",
+            "forward d with x ‸3",
+            "forward d with ‸3",
+            "info ‸3",
+            "info x ‸+ 1",
+            "info x ‸print",
+            "explain‸",
+            "explain d ‸e",
+            "explain d wrt‸",
+            "explain d wrt ‸2",
+            "time ‸x",
+            "time ‸3",
             "step sgd‸",
             "step ‸0.1",
             "check x wrt‸",
@@ -295,8 +392,8 @@ MISTAKES: dict[str, Mistake] = {
             "def ‸(x) = x",
             "def f(‸2) = x",
             "def f(x)‸",
+            "def f(‸*args) = x",
             "def f(x) ‸x**2",
-            "def f(x‸: float) = x",
             "def‸",
         ),
     ),
@@ -343,7 +440,6 @@ MISTAKES: dict[str, Mistake] = {
             "a and ‸or b",
             "‸, 2",
             "x = ‸= 3",
-            "f(‸*x)",
             "a ~= b +-‸ ",
             "def f(x) =‸",
             "return ‸* 2",
@@ -410,7 +506,40 @@ MISTAKES: dict[str, Mistake] = {
         "an argument without a name cannot follow one with a name",
         examples=("f(a=1, ‸2)", "step sgd lr=0.1 ‸w"),
     ),
-    "repeated keyword": Mistake("`{name}` is given twice", examples=("f(a=1, ‸a=2)",)),
+    "repeated keyword": Mistake(
+        "`{name}` is given twice",
+        examples=(
+            "f(a=1, ‸a=2)",
+            "forward d with x=1, ‸x=2",
+            "graph d as dot ‸as text",
+            "graph d depth 1 from a ‸depth 2",
+        ),
+    ),
+    "depth": Mistake(
+        "a depth counts operations, and {text} is no whole number",
+        fix="graph d depth 3",
+        examples=("graph d depth ‸2.5", "graph d from a depth ‸1e-3"),
+    ),
+    "range": Mistake(
+        "`{text}` is no range of numbers: a curve runs from one end to the other",
+        fix="{instead}",
+        examples=(
+            "plot f(x) for x in ‸range(-2, 2)",
+            "plot f(x) for x in ‸[0, 2*pi]",
+            "plot f(x) for x in ‸xs",
+            'plot x**2 for x in ‸(0, 1) to "f.svg"',
+        ),
+    ),
+    "undo": Mistake(
+        "`undo` takes back so many statements, and {text} is no such number",
+        fix="undo 3",
+        examples=("undo ‸2.5", "undo ‸0"),
+    ),
+    "history": Mistake(
+        "`history` shows so many statements, and {text} is no such number",
+        fix="history 9",
+        examples=("history ‸2.5", "history ‸0"),
+    ),
     "repeated parameter": Mistake("the parameter `{name}` appears twice", examples=("def f(x, ‸x) = x",)),
     "parameter order": Mistake(
         "`{name}` needs a default, because a parameter before it has one",
@@ -428,14 +557,15 @@ MISTAKES: dict[str, Mistake] = {
     # The whole text
     "empty": Mistake("an expression is missing: there is nothing to compute", examples=()),
     "not an expression": Mistake("one expression is wanted here, not a statement", examples=()),
-    "misfit": Mistake("`{text}` does not fit here", examples=("x ‸: y", "break ‸+ 2", "pass ‸x")),
+    "misfit": Mistake("`{text}` does not fit here", examples=("x[0] ‸: y", "break ‸+ 2", "pass ‸x")),
 }
 
 
 def wrong(mistake: str, span: Span, **words: str) -> AgradError:
     """The error for one mistake of the table, at a place; `words` fill the braces of its texts."""
     entry = MISTAKES[mistake]
-    shown = {key: _shown(word) for key, word in words.items()}
+    # A usage is agrad's own text, which is not too long.
+    shown = {key: word if key == "usage" else _shown(word) for key, word in words.items()}
     fix = entry.fix.format(**shown)
     return AgradError(
         "syntax",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os.path
 import pickle
 from collections import deque
@@ -10,7 +11,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 import lark
-from lark import Lark, Token, UnexpectedToken
+from lark import Lark, Token
 from lark.lexer import Lexer
 
 from agrad.engine.errors import AgradError
@@ -18,11 +19,23 @@ from agrad.grammar import syntax
 from agrad.grammar.blame import blame
 from agrad.grammar.builder import Builder
 from agrad.grammar.diagnostics import Source, Span
+from agrad.grammar.driver import Driver, Misfit
 from agrad.grammar.layout import Layout, Read
 from agrad.grammar.mistakes import wrong
-from agrad.grammar.words import COMMAND_WORDS, PYTHON, RESERVED, SOFT
+from agrad.grammar.slips import refuse_aliases, slip
+from agrad.grammar.words import COMMAND_WORDS, OPTIONS, PYTHON, RESERVED, SOFT
 
-__all__ = ["COMMAND_WORDS", "RESERVED", "SOFT", "needs_more", "parse", "parse_expression", "tokens"]
+__all__ = [
+    "COMMAND_WORDS",
+    "RESERVED",
+    "SOFT",
+    "followers",
+    "lexed",
+    "needs_more",
+    "parse",
+    "parse_expression",
+    "tokens",
+]
 
 # os.path, because importing pathlib would take longer than reading the table.
 _HERE = os.path.dirname(__file__)
@@ -44,6 +57,7 @@ class _Machine(NamedTuple):
     parser: Lark
     builder: Builder
     layout: Layout
+    driver: Driver
 
 
 @cache
@@ -61,7 +75,7 @@ def _machine() -> _Machine:
         parser = Lark.__new__(Lark)._load(stored, transformer=builder)
     else:
         parser = from_grammar(transformer=builder)
-    return _Machine(parser, builder, Layout(parser.terminals))
+    return _Machine(parser, builder, Layout(parser.terminals), Driver(parser))
 
 
 def from_grammar(**more: Any) -> Lark:
@@ -84,17 +98,23 @@ def parse(source: Source) -> tuple[syntax.Statement, ...]:
 
     Raises `AgradError("syntax", ...)`, whose label is the place and which has a fix where one is plain.
     """
-    parser, builder, layout = _machine()
+    _, builder, layout, driver = _machine()
     builder.begin(source)
     read: list[Token] = []
     stream = _strict(layout.read(source), read)
+    collecting = gc.isenabled()
+    gc.disable()  # it would look through a growing tree again and again, and find nothing
     try:
-        tree: Any = parser.parse(stream)
-    except UnexpectedToken as error:
-        problem = blame(source, error, read, stream)
+        statements: tuple[syntax.Statement, ...] = driver.parse(stream)
+    except Misfit as error:
+        problem = slip(source, error, read) or blame(source, error, read, stream)
     else:
-        statements: tuple[syntax.Statement, ...] = tree
+        if " as " in source.text:
+            refuse_aliases(source, read)
         return statements
+    finally:
+        if collecting:
+            gc.enable()
     raise problem
 
 
@@ -121,10 +141,36 @@ def needs_more(text: str) -> bool:
     return not blank and any(isinstance(token, Token) and token.type == "_DEDENT" for token in last)
 
 
+def followers(text: str) -> tuple[list[Token], set[str]]:
+    """The tokens of a text that a word is to follow, and the kinds that the word may be of.
+
+    None where the text is wrong already, or ends inside a string or a comment. The tree is not built.
+    """
+    _, _, layout, driver = _machine()
+    states = [driver.start]
+    read: list[Token] = []
+    try:
+        # Which words are commands depends on what follows them: here a name.
+        for token in _strict(layout.read(Source("session", f"{text}_")), read):
+            if token and (token.end_pos or 0) > len(text):
+                return read[:-1], driver.accepted(states)
+            if not driver.over(states, token.type):
+                break
+    except AgradError:
+        pass
+    return read, set()
+
+
+def lexed(text: str) -> list[Token]:
+    """The tokens of a text that may be unfinished or wrong: what cannot be read is left out."""
+    items = _machine().layout.read(Source("session", text))
+    return [item for item in items if isinstance(item, Token)]
+
+
 # The kinds of words and signs for highlighting; what is not here is an operator.
 _KINDS = {
     **dict.fromkeys(("STRING", "FSTRING_START", "FSTRING_TEXT", "FSTRING_END", "SPEC"), "string"),
-    **dict.fromkeys(("FLAG", "SEED", "TO", "WRT", "TOPIC"), "command"),
+    **dict.fromkeys(("TOPIC", *(kind for options in OPTIONS.values() for kind in options.values())), "command"),
     "NUMBER": "number",
     "NAME": "name",
     "COMMENT": "comment",

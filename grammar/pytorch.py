@@ -55,6 +55,9 @@ IGNORED = frozenset(
     {"float", "float16", "float32", "float64", "double", "half", "int", "int32", "int64", "long", "bool"}
 )
 
+_STEP = "step sgd w b lr=0.1"
+_NO_GRAD = "no_grad: …, or with torch.no_grad(): …"
+
 # What other languages and libraries call it; for the advice on an unknown name.
 KNOWN_ELSEWHERE = {
     **{name: f"{ours}(…)" for name, ours in RENAMED.items()},
@@ -67,12 +70,45 @@ KNOWN_ELSEWHERE = {
     "d": "grad(y, x)",
     "integrate": "agrad differentiates only",
     "exit": "quit",
+    "true": "True",
+    "false": "False",
+    "null": "None",
+    "input": "-D x=3 on the command line, or args",
+    "open": 'load_csv("data.csv")',
     "π": "pi",
     "zip": "for i in range(n): …",
     "enumerate": "for i in range(n): …",
     "append": "losses = concat([losses, [x]])",
     "allclose": "assert a ~= b +- 1e-8",
     "backwards": "backward y",
+    "nn": "layers are written out: y = relu(x @ W + b)",
+    "Linear": "write it out: y = x @ W + b",
+    "Sequential": "write it out: y = relu(x @ W + b)",
+    "ReLU": "relu(…)",
+    "MSELoss": "mse_loss(x, y)",
+    "CrossEntropyLoss": "cross_entropy(x, target)",
+    "Parameter": "var w = …",
+    "optim": _STEP,
+    "optimizer": _STEP,
+    "opt": _STEP,
+    "SGD": _STEP,
+    "Adam": "step adam w b lr=0.01",
+    "no_grad": _NO_GRAD,
+    "inference_mode": _NO_GRAD,
+    "set_grad_enabled": _NO_GRAD,
+    "enable_grad": "leave it out, or write it before no_grad: …",
+    "device": "leave it out: there is one device",
+    "is_available": "leave it out: there is one device",
+    "set_default_dtype": "leave it out: every number is a float64",
+    "Tensor": "tensor([1, 2])",
+    "FloatTensor": "tensor([1, 2])",
+    "DoubleTensor": "tensor([1, 2])",
+    "str": 'f"{x}"',
+    "repr": 'f"{x}"',
+    "format": 'f"{x:.3f}"',
+    "isclose": "a ~= b, or a ~= b +- 1e-8",
+    "backward": "backward y",
+    "__name__": "leave it out: a script runs from its first line to its last",
 }
 
 
@@ -122,7 +158,7 @@ def _bound(name: str, form: str, function: Callable[..., Any]) -> Callable[..., 
 
 _BY_PLACE = "func, inputs; create_graph=False, strict=False, vectorize=False, strategy=None"
 _MOMENT = "input; axis=None, unbiased=True, keepdims=False, ddof=None"
-_OWN: dict[str, tuple[str, Callable[..., Any]]] = {
+OWN_FORMS: dict[str, tuple[str, Callable[..., Any]]] = {
     "torch.autograd.grad": (
         "outputs, inputs; grad_outputs=None, retain_graph=None, create_graph=True, allow_unused=None",
         _torch_grad,
@@ -135,7 +171,7 @@ _OWN: dict[str, tuple[str, Callable[..., Any]]] = {
     "torch.var": (_MOMENT, _unbiased("var")),
 }
 # What means something else, or takes other arguments, under PyTorch's full name.
-OWN = {name: _bound(name, form, function) for name, (form, function) in _OWN.items()}
+OWN = {name: _bound(name, form, function) for name, (form, function) in OWN_FORMS.items()}
 
 
 def function(prefix: str, name: str) -> Callable[..., Any] | None:

@@ -31,18 +31,18 @@ def markdown() -> str:
 
 def _lines(entry: Entry) -> Iterator[str]:
     """One function: how it is called and what it computes, then what else there is to say."""
-    yield f"* `{entry.signature.usage}`: {_escaped(entry.doc)}"
+    yield f"* `{entry.signature.usage}`: {escaped(entry.doc)}"
     for word, text in facts(entry):
-        yield f"  * {word}: {f'`{text}`' if word == 'example' else _escaped(text)}"
+        yield f"  * {word}: {f'`{text}`' if word == 'example' else escaped(text)}"
 
 
 def _kinks() -> Iterator[str]:
-    yield from ("## kinks", "", f"{_escaped(HEADING)}.", "", "| at | value | derivative |", "|---|---|---|")
+    yield from ("## kinks", "", f"{escaped(HEADING)}.", "", "| at | value | derivative |", "|---|---|---|")
     for kink in KINKS:
-        yield f"| {_escaped(kink.at)} | {_escaped(kink.value)} | {_escaped(kink.derivative)} |"
-    yield from ("", _escaped(FOOTING))
+        yield f"| {escaped(kink.at)} | {escaped(kink.value)} | {escaped(kink.derivative)} |"
+    yield from ("", escaped(FOOTING))
 
 
-def _escaped(text: str) -> str:
+def escaped(text: str) -> str:
     """A text in which nothing is markup."""
     return re.sub(r"([\\`*_\[<|])", r"\\\1", text)

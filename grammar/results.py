@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from agrad.engine.errors import Note
 from agrad.engine.graph import Node
@@ -17,9 +18,14 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Settings:
-    """What a user may set. `precision`: significant digits, None for text that reads back to the same number."""
+    """What a user may set, and what the terminal is like.
+
+    `precision`: significant digits, None for text that reads back to the same number. `width`: of the terminal, None
+    where there is none.
+    """
 
     precision: int | None = 10
+    width: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +89,34 @@ class Checked:
 
 
 @dataclass(frozen=True, slots=True)
+class Curve:
+    """Points that belong together; where one is not finite there is a gap."""
+
+    name: str
+    x: Sequence[float]
+    y: Sequence[float]
+    style: Literal["line", "dots", "dashes", "points"] = "line"  # dots and dashes: of a line
+
+
+# The styles of several lines in one picture, which colour alone does not tell apart everywhere.
+LINES: tuple[Literal["line", "dots", "dashes"], ...] = ("line", "dots", "dashes")
+
+
+@dataclass(frozen=True, slots=True)
+class Plot:
+    """Curves over one axis. `window`: the values worth showing, where a pole would flatten all others."""
+
+    curves: tuple[Curve, ...]
+    axis: str = ""
+    window: tuple[float, float] | None = None
+
+    def text(self, settings: Settings) -> str:
+        """What is drawn, in words: the picture itself depends on the terminal."""
+        curves = ", ".join(f"{curve.name} ({len(curve.x)} points)" for curve in self.curves)
+        return f"plot of {curves}"
+
+
+@dataclass(frozen=True, slots=True)
 class Noted:
     """Something worth saying about a result that stands."""
 
@@ -93,7 +127,7 @@ class Noted:
         return f"note: {self.note.message}"
 
 
-Result: TypeAlias = Shown | Printed | Gradient | Table | Checked | Noted
+Result: TypeAlias = Shown | Printed | Gradient | Table | Checked | Plot | Noted
 
 
 class Quit(Exception):

@@ -5,11 +5,14 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable, Iterator
+from sys import getsizeof
 from typing import Any
 
 from agrad.engine.dispatch import operand
 from agrad.engine.errors import AgradError, Label
 from agrad.engine.graph import Node
+from agrad.engine.limits import LIMITS
+from agrad.engine.ops.files import Table
 from agrad.engine.ops.indexing import tidy_slice
 from agrad.engine.tensor import Tensor, tensor
 from agrad.engine.values import describe, format_number, format_shape, format_value, np, whole
@@ -31,6 +34,11 @@ IN_PLACE: dict[str, Callable[[Any, Any], Any]] = {
     }.items()
 }
 
+MAX_NESTED = 5000  # entries of the tuples inside a tuple
+
+# A format that gives an alignment and a width only.
+_WIDTH = re.compile(r"[<>^]?[1-9]\d*")
+
 
 def rows(items: list[Any]) -> list[Any]:
     """The entries of a list that is to be an array; AgradError where they differ in shape or are no numbers."""
@@ -50,11 +58,42 @@ def truth(value: Any) -> bool:
     return bool(value)
 
 
+def tuple_of(items: list[Any]) -> tuple[Any, ...]:
+    """Entries as a tuple. Raises AgradError of kind `limit` where tuples in tuples would be too many to go through."""
+    waiting = [item for item in items if type(item) is tuple]
+    entries = 0
+    while waiting:
+        part = waiting.pop()
+        entries += len(part)
+        if entries > MAX_NESTED:
+            message = f"tuples inside a tuple have {MAX_NESTED} entries at most"
+            raise AgradError("limit", message, fixes=["concat([a, b]) to put vectors together"])
+        waiting += [item for item in part if type(item) is tuple]
+    return tuple(items)
+
+
+def joined(pieces: list[str]) -> str:
+    """One text of several. Raises AgradError of kind `limit` where it would need more memory than there may be."""
+    need = sum(map(getsizeof, pieces))
+    if need > LIMITS.memory:
+        raise too_long(need)
+    return "".join(pieces)
+
+
+def too_long(need: float) -> AgradError:
+    """What to say of a text that needs more bytes than there may be."""
+    from agrad.engine.memory import format_bytes  # here, since few texts are too long
+
+    return AgradError(
+        "limit", f"this text needs {format_bytes(round(need))}; the limit is {format_bytes(round(LIMITS.memory))}"
+    )
+
+
 def iterate(value: Any) -> Iterator[Any]:
-    """What a loop runs over: whole numbers, entries of an array along its first axis, of a tuple."""
+    """What a loop runs over: whole numbers, entries of an array along its first axis, of a tuple, pieces of a file."""
     if isinstance(value, range):
         return map(float, value)
-    if isinstance(value, tuple):
+    if isinstance(value, tuple | Table):
         return iter(value)
     if isinstance(value, Tensor) and value.shape:
         return iter(value)
@@ -140,23 +179,30 @@ def sides(symbol: str, left: Any, right: Any) -> list[str]:
 def formatted(part: Any, value: Any, settings: Settings) -> str:
     """One value of an f-string, by its format spec as in Python."""
     prefix = f"{part.text}" if part.debug else ""
-    if not part.spec:
-        return prefix + text_of(value, settings)
-    number = value
+    return prefix + (_formatted(part, value, settings) if part.spec else text_of(value, settings))
+
+
+def _formatted(part: Any, value: Any, settings: Settings) -> str:
+    number, spec = value, part.spec
     if isinstance(value, Tensor):
         number = value.item() if value.size == 1 else value
+    widths = [int(digits) for digits in re.findall(r"\d+", spec) if len(digits) <= 3]
     if isinstance(number, Tensor):
-        entries = [formatted(part, entry, settings) for entry in number]
-        return f"{prefix}[{', '.join(entries)}]"
-    if isinstance(number, float) and part.spec[-1] in "dbcoxX" and number.is_integer():
-        number = int(number)
-    if any(len(digits) > 3 for digits in re.findall(r"\d+", part.spec)):
-        message = f'the format "{part.spec}" asks for more than 999 characters'
+        if number.size * max(widths, default=1) > LIMITS.memory:
+            raise too_long(float(number.size * max(widths, default=1)))
+        return f"[{', '.join(_formatted(part, entry, settings) for entry in number)}]"
+    if any(len(digits) > 3 for digits in re.findall(r"\d+", spec)):
+        message = f'the format "{spec}" asks for more than 999 characters'
         raise AgradError("limit", message, labels=[Label(part.span)])
+    if isinstance(number, float) and spec[-1] in "dbcoxX" and number.is_integer():
+        number = int(number)
+    elif isinstance(number, float) and _WIDTH.fullmatch(spec):
+        # No say in how many digits: those that agrad shows.
+        number, spec = text_of(number, settings), spec if spec[0] in "<^" else f">{spec.lstrip('>')}"
     try:
-        text = format(number, part.spec)
+        text = format(number, spec)
         text.encode()  # half a surrogate pair, as "c" makes it of 55296, is no text
-        return prefix + text
+        return text
     except (ValueError, TypeError, OverflowError):
         what = format_number(number) if isinstance(number, float) else describe_value(number)
         raise AgradError("type", f'the format "{part.spec}" does not fit {what}', labels=[Label(part.span)]) from None

@@ -6,25 +6,36 @@ the random generator.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from typing import Any, TypeVar
 
 from agrad.engine.backward import backward
 from agrad.engine.errors import AgradError, Label, Note
-from agrad.engine.graph import collect
+from agrad.engine.guards import Guard, joined
+from agrad.engine.limits import exhausted
+from agrad.engine.ops import makers
+from agrad.engine.ops.files import FILES
 from agrad.engine.state import STATE, Journal
 from agrad.engine.tensor import Tensor
-from agrad.engine.values import Value, quiet
+from agrad.engine.values import QUIET, Value
 from agrad.grammar import syntax
+from agrad.grammar.choices import after, context
 from agrad.grammar.commands import COMMANDS, gradient_of
 from agrad.grammar.compiler import compile_expression, compile_statement
 from agrad.grammar.diagnostics import Source, Span
+from agrad.grammar.fixes import explain
 from agrad.grammar.interpreter import MISSING, Machine
+from agrad.grammar.keeping import Held, Record, asks, is_block
+from agrad.grammar.limits import TimeUp, Watch
 from agrad.grammar.parser import parse, parse_expression
-from agrad.grammar.results import Noted, Result, Settings
+from agrad.grammar.results import Noted, Printed, Quit, Result, Settings
+from agrad.grammar.undo import DEPTH, Steps, undone
 
 __all__ = ["COMMANDS", "Session"]
+
+_T = TypeVar("_T")
 
 
 def _ignore(result: Result) -> None:
@@ -38,27 +49,84 @@ class Session:
         self.names: dict[str, Any] = {}
         self.settings = Settings()
         self.answer: Any = None
+        self.chosen: dict[str, Guard] = {}  # the names whose values depend on a choice
         self.machine = Machine(self)
+        self.watch = Watch()
+        self.steps = Steps()  # what `undo` can take back
+        self.record = Record()  # the statements that stand
         self.emit: Callable[[Result], None] = _ignore
         self.line = 1  # the line that the next text of the session begins at
+        self.compiles = True  # whether turns of a loop that do the same are run as a program
+        self.files = True  # whether the language reaches files
+        self.loading: list[str] = []  # the scripts under way, each loaded by the one before it
+        # Told of every loop that begins; gives what it should walk through instead.
+        self.progress: Callable[[Iterator[Any], int | None], Iterator[Any]] | None = None
+        self._limits: dict[str, float] = {}  # as they were before the first statement
 
     def run(
-        self, text: str, emit: Callable[[Result], None] = _ignore, source: str = "session", is_file: bool = False
+        self,
+        text: str,
+        emit: Callable[[Result], None] = _ignore,
+        source: str = "session",
+        is_file: bool = False,
+        report: Callable[[AgradError], None] | None = None,
     ) -> None:
         """Run statements, handing out each result as it happens.
 
         Raises AgradError (nothing runs if the text does not parse); the statement that failed has changed nothing,
-        those before it stand. `quit` raises results.Quit.
+        those before it stand. With `report`, which is told of it, those behind it run too. `quit` raises results.Quit.
         """
-        first = 1 if is_file else self.line
-        if not is_file:
-            self.line += text.count("\n") + (not text.endswith("\n"))
-        for statement in parse(Source(source, text, first, is_file)):
-            self._run_statement(statement, emit)
+        self._note_limits()
+        read = Source(source, text, 1 if is_file else self.line, is_file)
+        self._pass(read)
+        statements = self._read(parse, read)
+        self.loading = [source] if is_file else []
+        with self._keeping(text, statements):
+            for statement in statements:
+                try:
+                    self._run_statement(statement, emit)
+                except AgradError as problem:
+                    if report is None:
+                        raise
+                    report(problem)
+
+    def _pass(self, source: Source) -> None:
+        """Go on to the line behind a text that was typed."""
+        if not source.is_file:
+            lines = source.text.count("\n") + (not source.text.endswith("\n"))
+            self.line = max(self.line, source.first_line + lines)
+
+    @contextmanager
+    def _keeping(self, text: str, statements: Sequence[syntax.Statement]) -> Iterator[None]:
+        """Keep what a text asks for: the record, and what `undo` needs."""
+        depth, recorded = self.steps.depth, self.record.on
+        if not depth and any(map(undone, statements)):
+            self.steps.depth = DEPTH
+        self.record.on = recorded or asks(text)
+        try:
+            yield
+        finally:
+            self.loading = []
+            if not depth:
+                self.steps.turn_off()
+            if not recorded:
+                self.record.turn_off()
+
+    def run_again(self, statement: syntax.Statement, seed: int | None) -> None:
+        """Run a statement of a session that has ended, in silence; `seed`: what it gave to the random numbers."""
+        source = statement.span.source
+        self._note_limits()
+        self._pass(source)
+        self.loading = [source.name] if source.is_file else []
+        self.record.begin(seed)
+        try:
+            self._guarded(lambda: self._do(statement), statement.span, _ignore, statement)
+        finally:
+            self.loading = []
 
     def evaluate(self, text: str, source: str = "expression") -> Any:
         """The value of one expression: a float, a Tensor, a tuple, a text or None. Raises AgradError."""
-        expression = parse_expression(Source(source, text))
+        expression = self._read(parse_expression, Source(source, text))
         return self._guarded(lambda: self.machine.run(compile_expression(expression)), expression.span, _ignore)
 
     def check(
@@ -72,7 +140,7 @@ class Session:
         """Compare the derivatives of an expression by some leaves with differences, as the command does."""
         from agrad.grammar.checking import check  # here, since few sessions check anything
 
-        expression = parse_expression(Source(source, text))
+        expression = self._read(parse_expression, Source(source, text))
         self._guarded(lambda: check(self, expression, leaves, claims), expression.span, emit)
 
     def backward(self, value: Tensor, emit: Callable[[Result], None] = _ignore) -> None:
@@ -80,35 +148,147 @@ class Session:
         origin = value.node.origin
         self._guarded(lambda: backward(value), origin if isinstance(origin, Span) else None, emit)
 
-    def _run_statement(self, statement: syntax.Statement, emit: Callable[[Result], None]) -> None:
-        self._guarded(lambda: self.machine.run(compile_statement(statement)), statement.span, emit)
+    def undo(self, count: int, emit: Callable[[Result], None] = _ignore) -> None:
+        """Take back the last statements that changed something. Raises AgradError if there are not so many."""
+        if count > len(self.steps):
+            raise self.steps.too_few(count)
+        for _ in range(count):
+            step = self.steps.last
+            self.answer, self.chosen = step.answer, step.chosen
+            try:
+                self.steps.take_back()
+            finally:
+                self.record.cut(step.place)
+            emit(Printed(f"took back: {step.text}"))
 
-    def _guarded(self, action: Callable[[], Any], span: Span | None, emit: Callable[[Result], None]) -> Any:
-        """Do something as one statement: all of it or nothing."""
-        journal = Journal()
-        answer, precision, outer = self.answer, self.settings.precision, self.emit
-        self.emit = emit
-        STATE.journal, STATE.statement, STATE.listener = journal, span, self._hear(emit)
+    def forget(self) -> None:
+        """Be as a new session is, as a part of the statement under way: without names, as to numbers and limits."""
+        before, watch = dict(self.names), self.watch
+
+        def undo() -> None:
+            self.names.clear()
+            self.names.update(before)
+
+        if STATE.journal is not None:
+            STATE.journal.remember(("forget", id(self.names)), undo, before)
+        self.names.clear()
+        self.answer, self.chosen = None, {}
+        makers._SOURCE.remember()
+        makers._SOURCE.generator = None
+        for name, amount in self._limits.items():
+            change = watch.allow if name == "memory" else partial(setattr, watch, name)
+            if STATE.journal is not None:
+                STATE.journal.remember((id(watch), name), partial(change, getattr(watch, name)))
+            change(amount)
+
+    def _note_limits(self) -> None:
+        """Remember what the limits are before any statement, for `forget`."""
+        if not self._limits:
+            self._limits = {name: getattr(self.watch, name) for name in ("memory", "time", "nodes")}
+
+    def _read(self, reader: Callable[[Source], _T], source: Source) -> _T:
+        """Read a text in the time that there is. Raises AgradError."""
+        watch = self.watch
+        watch.start()
         try:
-            with quiet():
-                return action()
+            watch.running = True
+            return reader(source)
+        except (RecursionError, MemoryError, TimeUp) as error:
+            raise self._stopped(error, None) from None
+        finally:
+            watch.running = False
+            watch.stop()
+
+    def _run_statement(self, statement: syntax.Statement, emit: Callable[[Result], None]) -> None:
+        if count := undone(statement):
+            self.undo(count, emit)
+            return
+
+        self.record.begin()
+        self._guarded(lambda: self._do(statement), statement.span, emit, statement)
+
+    def include(self, source: Source) -> None:
+        """Run the statements of another script as a part of the one under way; `quit` ends the script."""
+        guard = STATE.guard
+        self.loading.append(source.name)
+        try:
+            for statement in parse(source):
+                self._do(statement, guard)
+        except Quit:
+            pass
+        finally:
+            self.loading.pop()
+            STATE.guard = guard
+
+    def _do(self, statement: syntax.Statement, guard: Guard | None = None) -> None:
+        """Run a statement under the choices behind the names that it uses, and behind what it is a part of."""
+        self.record.seed(statement)
+        code = compile_statement(statement)
+        STATE.guard = joined(guard, context(code, self.chosen, self.names)) if self.chosen else guard
+        self.machine.run(code)
+        if self.chosen or STATE.guard is not None:
+            self.chosen = after(code, self.chosen, STATE.guard, self.names)
+
+    def _guarded(
+        self,
+        action: Callable[[], _T],
+        span: Span | None,
+        emit: Callable[[Result], None],
+        statement: syntax.Statement | None = None,
+    ) -> _T:
+        """Do something as one statement: all of it or nothing. A `statement` that ends well is put on record."""
+        journal, place = Journal(), len(self.record)
+        answer, precision, chosen = self.answer, self.settings.precision, self.chosen
+        written = self.record.keeper is not None and statement is not None and not is_block(statement)
+        held = Held(emit, self.machine if written else None)
+        outer, guard, listener, watch = self.emit, STATE.guard, self._hear(held), self.watch
+        watch.start(span)
+        # From here to `try` nothing is called, so that no Ctrl-C can come in between.
+        self.emit, STATE.guard, FILES.on = held, None, self.files
+        STATE.journal, STATE.statement, STATE.listener = journal, span, listener
+        watch.running = True
+        try:
+            QUIET.begin()
+            result = action()
+            self.steps.keep(span, journal, answer, chosen, place)
+            if statement is not None:
+                self.record.add(statement)
+            held.release()
+            return result
         except BaseException as error:
-            self.answer, self.settings.precision = answer, precision
-            journal.roll_back()
-            limits: dict[type, str] = {
-                RecursionError: "this nests too deeply",
-                MemoryError: "there is not enough memory for this",
-            }
-            if type(error) in limits:
-                labels = [Label(span)] if span is not None else []
-                raise AgradError("limit", limits[type(error)], labels=labels) from None
-            if isinstance(error, AgradError):
-                self.explain(error)
+            watch.running = False  # what is stopped may take its time to tidy up
+            try:
+                self.steps.drop(journal)
+                self.record.cut(place)
+                if isinstance(error, AgradError):
+                    explain(error, self.steps)
+            finally:
+                self.answer, self.settings.precision, self.chosen = answer, precision, chosen
+                journal.roll_back()
+            if isinstance(error, Exception):
+                held.release()
+            if isinstance(error, RecursionError | MemoryError | TimeUp):
+                raise self._stopped(error, span) from None
             raise
         finally:
-            STATE.journal = STATE.statement = STATE.origin = STATE.listener = None
+            watch.running = False
+            STATE.journal = STATE.statement = STATE.origin = STATE.listener = STATE.clock = None
             STATE.recording = True
-            self.emit = outer
+            self.emit, STATE.guard, FILES.on = outer, guard, True
+            QUIET.end()
+            watch.stop()
+
+    def _stopped(self, error: BaseException, span: Span | None) -> AgradError:
+        """What to say of a statement, or a text, that was too much."""
+        labels = [Label(span)] if span is not None else []
+        if isinstance(error, TimeUp):
+            return self.watch.too_long(labels)
+        if isinstance(error, MemoryError):
+            self.steps.clear()
+            problem = exhausted("this", error)
+            problem.labels = problem.labels or labels
+            return problem
+        return AgradError("limit", "this nests too deeply", labels=labels)
 
     @staticmethod
     def _hear(emit: Callable[[Result], None]) -> Callable[[Note], None]:
@@ -138,7 +318,7 @@ class Session:
             else:
                 names[name] = before
 
-        journal.remember((id(names), name), undo)
+        journal.remember((id(names), name), undo, before)
 
     def why_none(self, expression: syntax.Expr) -> str | None:
         """What to say instead of a bare None: `W.grad` tells why there is no gradient."""
@@ -149,52 +329,3 @@ class Session:
             if isinstance(value, Tensor):
                 return gradient_of(expression.value.span.text, value, self).text(self.settings)
         return f"{expression.span.text} = none"
-
-    def explain(self, error: AgradError) -> None:
-        """Say the fixes of an engine's error in the words of the language."""
-        by, needs = error.facts.get("by"), error.facts.get("needs")
-        if needs == "seed":
-            node: Any = error.facts["node"]
-            name, typed = node.spell(), STATE.statement.text if STATE.statement is not None else ""
-            wanted = ["backward sum({0})", "backward {0}[0]", "backward {0} seed …", "jacobian({0}, x)"]
-            if "backward" not in typed:
-                wanted = ["grad(sum({0}), x)", "jacobian({0}, x)"]
-            error.fixes = [form.format(name) for form in wanted]
-        elif needs == "leaf":
-            error.fixes = ["var x = …   and compute the value from x, outside no_grad and without detach"]
-        elif needs == "no_grad" and STATE.statement is not None:
-            name, statement = error.facts["name"], STATE.statement.text
-            augmented = re.fullmatch(r"(\w+) ?([-+*/%]+)= ?(.+)", statement)
-            new = " ".join(augmented.groups()) if augmented else "…"
-            error.fixes = [f"no_grad: {statement}   to update the leaf", f"{name}2 = {new}   to make a new value"]
-        elif error.kind == "freed" and isinstance(by, Span):
-            kept, again = _retaining(by.text), _again(error.facts["root"])
-            error.fixes = [f"{kept}   at {by.where}, or {again}"] if kept else [again]
-        elif error.kind == "stale" and "root" in error.facts:
-            error.fixes = [_again(error.facts["root"])]
-
-
-def _again(root: Any) -> str:
-    """Which lines to evaluate again: all that what was freed, or is out of date, was computed on, up to the root."""
-    redo: set[Any] = set()
-    for node in reversed(collect([root])):
-        old = node.freed is not None or any(getattr(operand, "stamp", 0) > node.stamp for operand in node.inputs)
-        if node.op is not None and (old or any(type(x) is type(node) and x in redo for x in node.inputs)):
-            redo.add(node)
-    spans = [node.origin for node in redo if isinstance(node.origin, Span)]
-    lines = sorted({span.source.position(span.start)[0] for span in spans})
-    if not lines:
-        return f"evaluate {root.spell()} again"
-    if lines == list(range(lines[0], lines[-1] + 1)) and len(lines) > 1:
-        return f"evaluate lines {lines[0]} to {lines[-1]} again"
-    *others, last = lines
-    return f"evaluate lines {', '.join(map(str, others))} and {last} again" if others else f"evaluate line {last} again"
-
-
-def _retaining(text: str) -> str | None:
-    """A backward as typed, with the graph kept."""
-    if text.startswith("backward "):
-        return f"{text} retain"
-    if text.endswith(".backward()"):
-        return text.removesuffix(")") + "retain_graph=True)"
-    return None

@@ -364,6 +364,13 @@ class Fails(Node):
     span: Span
 
 
+class Time(Node):
+    """`time: …`: the body, and how long it takes."""
+
+    body: Body
+    span: Span
+
+
 class Delete(Node):
     """`del x, y`."""
 
@@ -375,6 +382,14 @@ class Import(Node):
     """`import torch` and its like: read so that a snippet can be pasted, and without effect."""
 
     text: str
+    span: Span
+
+
+class Over(Node):
+    """An expression and the name that runs through it: `f(x)` in `plot f(x) for x in -2..2`."""
+
+    name: Name
+    value: Expr
     span: Span
 
 
@@ -407,6 +422,7 @@ Statement: TypeAlias = (
     | Print
     | Assert
     | Fails
+    | Time
     | Delete
     | Import
     | Command

@@ -14,20 +14,23 @@ PYTHON = words(
     import from with as lambda class try except finally raise global nonlocal yield async await"""
 )
 # Commands that no value may be called after, because a statement beginning with them would be ambiguous.
-COMMANDS = words("print backward zero_grad vars quit help")
-# Commands to come, whose words are kept free.
-KEPT = words("explain plot undo reset history save load")
-RESERVED = PYTHON | COMMANDS | KEPT
-# Commands where a statement begins and a name (after `check` any expression) follows; names everywhere else.
-SOFT = words("var set grad retain graph step check fails no_grad")
+COMMANDS = words("print backward explain plot zero_grad undo reset history load save vars quit help")
+RESERVED = PYTHON | COMMANDS
+# Commands where a statement begins and a `:` follows; names everywhere else.
+HEADERS = words("no_grad time")
+# Commands where a statement begins and a name follows (after `check` any expression, after `limit` also nothing); names
+# everywhere else.
+SOFT = words("var set grad retain graph step check forward info limit fails") | HEADERS
 # What a session can be told, for completion, help and did-you-mean.
 COMMAND_WORDS = COMMANDS | SOFT - {"fails", "no_grad"}
 
 # The options of a command, and their terminals: words only after an operand of it.
 OPTIONS = {
-    "backward": {"retain": "FLAG", "create_graph": "FLAG", "fresh": "FLAG", "seed": "SEED"},
-    "graph": {"to": "TO"},
+    "backward": {"retain": "FLAG", "create_graph": "FLAG", "fresh": "FLAG", "trace": "FLAG", "seed": "SEED"},
+    "graph": {"depth": "DEPTH", "to": "TO"},
     "check": {"wrt": "WRT"},
+    "explain": {"wrt": "WRT"},
+    "plot": {"to": "TO"},
 }
 
 CLOSERS = {"(": ")", "[": "]", "{": "}"}
@@ -74,13 +77,23 @@ ABSENT = {
 SHAPES = {
     "var": "var x = 2",
     "set": "set x = 5",
-    "backward": "backward d [retain] [create_graph] [fresh] [seed v]",
+    "backward": "backward d [retain] [create_graph] [fresh] [trace] [seed v]",
     "retain": "retain b",
     "grad": "grad a b",
     "zero_grad": "zero_grad, or zero_grad a b",
-    "graph": "graph d",
     "step": "step sgd w b lr=0.1",
     "check": "check f(x), or check f(x, y) wrt x",
+    "explain": "explain d, or explain d wrt a b",
+    "graph": 'graph d [as text|tree|boxes|dot|mermaid|program|svg|json] [depth 3] [from a b] [to "d.gv"]',
+    "plot": 'plot f(x) for x in -2..2, plot loss, or plot x, y, w*x + b; [to "f.svg"]',
+    "forward": "forward d, or forward d with x=3, y=4",
+    "info": "info x",
+    "limit": 'limit, or limit memory="4 GB" time=10 nodes=1e6',
+    "undo": "undo, or undo 3",
+    "reset": "reset",
+    "history": "history, or history 9",
+    "load": 'load "model.ag"',
+    "save": 'save "session.ag"',
     "vars": "vars",
     "quit": "quit",
     "help": "help, or help sin",
@@ -89,4 +102,5 @@ SHAPES = {
     "import": "import torch",
     "from": "from torch import sin",
     "fails": "fails freed: backward d",
+    "time": "time: y = f(x)",
 }

@@ -11,4 +11,4 @@ EXAMPLES = sorted((Path(__file__).parent.parent / "examples").glob("*.ag"))
 
 @pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: file.stem)
 def test_example(file):
-    Session().run(file.read_text(encoding="utf-8"), source=file.name, is_file=True)
+    Session().run(file.read_text(encoding="utf-8"), source=str(file), is_file=True)

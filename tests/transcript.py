@@ -8,6 +8,7 @@ from agrad.engine.errors import AgradError
 from agrad.grammar.diagnostics import render
 from agrad.grammar.results import Noted
 from agrad.grammar.session import Session
+from agrad.grammar.undo import DEPTH
 
 PROMPT = "agrad> "
 MORE = "  ...> "
@@ -16,6 +17,7 @@ MORE = "  ...> "
 def replayed(text: str) -> str:
     """The transcript as it comes out now: the typed lines with today's answers."""
     session, lines = Session(), []
+    session.steps.depth = DEPTH  # as at the prompt
     for typed in _statements(text):
         lines += [(MORE if position else PROMPT) + line for position, line in enumerate(typed.split("\n"))]
         lines += answers(session, typed)

@@ -2,44 +2,145 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import click
 
-from agrad.cli.command import Command, complain, precision_option
-from agrad.cli.render import Printer
+from agrad.cli.command import Command, complain, file_completions, files_option, precision_option, read_text, shown_name
+from agrad.cli.interrupt import stop_once
+from agrad.cli.limits import limit_memory, limit_statements, memory_option, timeout_option
+from agrad.cli.progress import watching
+from agrad.cli.render import Printer, note
+from agrad.cli.repl.printing import PromptPrinter
+from agrad.cli.settings import find, initial_script
 from agrad.engine.errors import AgradError
 from agrad.grammar.results import Quit
 from agrad.grammar.session import Session
+from agrad.grammar.undo import DEPTH
+
+if TYPE_CHECKING:
+    from agrad.cli.repl.journal import Journal
 
 
 @click.command("repl", cls=Command)
+@click.argument("file", required=False, shell_complete=file_completions)
 @precision_option
-def command(precision: int | None) -> int:
-    """Open a session: type statements, see their results.
+@files_option
+@timeout_option("a statement")
+@memory_option
+@click.option("--vi/--emacs", default=None, help="The keys to edit with; those of Emacs if nothing is said.")
+@click.option("--resume", is_flag=True, help="Bring back the last session that ended without quit, as after a crash.")
+@click.pass_context
+def command(
+    context: click.Context,
+    /,
+    file: str | None,
+    precision: int | None,
+    files: bool,
+    timeout: float | None,
+    memory: float | None,
+    vi: bool | None,
+    resume: bool,
+) -> int:
+    """Open a session: type statements, see their results. A FILE is run first.
 
-    On a terminal: Tab completes, Ctrl-C clears the line or stops a computation, Ctrl-D leaves. A statement
-    that fails, or is stopped, leaves everything as it was.
+    On a terminal: Tab completes, Up finds what began like this, Alt-Enter breaks the line, Ctrl-X Ctrl-E opens
+    the editor, Ctrl-C clears the line or stops a computation, Ctrl-D leaves. A statement that fails, or is
+    stopped, leaves everything as it was. `agrad config` tells where an init.ag may stand, which runs before all.
+
+    What a session accepts is written down as it happens, even with --no-files, until it is left: after a crash
+    --resume runs it again, in silence, and goes on. With it, a session from a pipe is written down too.
 
     From a pipe: no prompt, and a failing statement does not keep the next from running; the exit code is
     that of the first failure (1, or 2 for syntax).
 
     \b
     agrad repl
+    agrad repl examples/toy.ag
     echo "sin(pi/6)" | agrad repl
     """
+    if resume and file is not None:
+        raise click.UsageError("--resume brings back what a FILE did as well: leave it out", context)
+    limit_memory(memory)
     session = Session()
+    session.files = files
+    limit_statements(session)
+    session.watch.time = timeout or session.watch.time
     session.settings.precision = precision
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        from agrad.cli.repl.plain import statements
+    session.record.on = True
+    at_terminal = sys.stdin.isatty() and sys.stdout.isatty()
+    journal, told, failure = _journal(session, resume) if resume or at_terminal else (None, "", 0)
+    if at_terminal and not session.record.entries:  # what init.ag did is brought back with the rest
+        _initialise(session)
+    session.steps.depth = DEPTH
+    try:
+        failure = failure if file is None else _begin(session, file)
+    except Quit:
+        return 0
+    if journal is not None:
+        journal.start()
+    code = _prompted(session, vi, told) if at_terminal else _piped(session, told)
+    if journal is not None:
+        journal.end()
+    return code if at_terminal else failure or code
 
-        return loop(session, statements(sys.stdin.buffer))
-    from agrad.cli.repl.prompt import (
-        prompted,
-    )  # here, since prompt_toolkit takes longer to load than all the rest
 
-    return loop(session, prompted(session), interactive=True)
+def _journal(session: Session, resume: bool) -> tuple[Journal, str, int]:
+    from agrad.cli.repl.journal import opened  # here, since a pipe needs none
+
+    return opened(session, resume)
+
+
+def _prompted(session: Session, vi: bool | None, told: str) -> int:
+    """What a person types, and what there is to tell before; the exit code."""
+    if os.environ.get("TERM") == "dumb":
+        from agrad.cli.repl.dumb import typed  # here, since few terminals are
+
+        return loop(session, typed(session, told), interactive=True)
+    # Here, since prompt_toolkit takes longer to load than all the rest.
+    from agrad.cli.repl.prompt import prompted
+
+    keys, _ = find("edit", None if vi is None else "vi" if vi else "emacs")
+    return loop(session, prompted(session, keys == "vi", told), interactive=True)
+
+
+def _piped(session: Session, told: str) -> int:
+    """What comes from a pipe; the exit code."""
+    from agrad.cli.repl.plain import statements
+
+    if told:
+        click.echo(told, err=True)
+    return loop(session, statements(sys.stdin.buffer))
+
+
+def _initialise(session: Session) -> None:
+    """Run init.ag, if there is one; whatever it does, the session opens, and `undo` does not reach it."""
+    import shutil  # here, since a session from a pipe does without
+
+    session.settings.width = shutil.get_terminal_size().columns
+    path = initial_script()
+    if path is None:
+        return
+    try:
+        _begin(session, path)
+    except Quit:
+        pass
+    except KeyboardInterrupt:
+        signal.signal(signal.SIGINT, stop_once)
+        note(f"interrupted: of {path} only the statements before this one have run")
+
+
+def _begin(session: Session, file: str) -> int:
+    """Run a script at the start of a session, which an error does not end; its exit code."""
+    try:
+        session.run(read_text(file), Printer(session.settings), source=shown_name(file), is_file=True)
+    except AgradError as problem:
+        return complain(problem)
+    return 0
 
 
 def loop(session: Session, statements: Iterator[str], interactive: bool = False) -> int:
@@ -47,11 +148,12 @@ def loop(session: Session, statements: Iterator[str], interactive: bool = False)
 
     A person at a terminal has seen the failures: the exit code is 0.
     """
-    printer = Printer(session.settings)
+    printer = PromptPrinter(session.settings) if interactive else Printer(session.settings)
     code = 0
     for text in statements:
         try:
-            session.run(text, printer)
+            with watching(session, printer) as emit:
+                session.run(text, emit)
         except AgradError as problem:
             failure = complain(problem)
             code = code or failure

@@ -1,42 +1,64 @@
-"""Tab: names, functions, and at the start of a statement commands."""
+"""Tab: what the grammar accepts here, the likeliest first; inside the name of a file, files."""
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
 
-from agrad.grammar.attributes import ATTRIBUTES, METHODS
-from agrad.grammar.commands import COMMANDS
-from agrad.grammar.functions import CONSTANTS, FUNCTIONS
+from agrad.grammar.completion import completions
 from agrad.grammar.session import Session
 
-_WORD = re.compile(r"[^\W\d]\w*$")
-_STATEMENT_START = re.compile(r"(^|[;:\n])[ \t]*(help )?$")
+_USAGE = 34  # columns
+# An open string that is the name of a file.
+_FILE = re.compile(r"""(?:\b(?:load|save|to)\s+|\b(?:load_csv|load_npy|load|chunks)\(\s*)["']([^"'\n]*)$""")
+
+_QUESTION = re.compile(r"\s*\?\s*(?=\w*$)")
 
 
-class Names(Completer):
-    """Completes the word before the cursor from what the session knows."""
+class Words(Completer):
+    """Completes the word before the cursor from the language and what the session knows."""
 
     def __init__(self, session: Session) -> None:
         self.session = session
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
-        """In alphabetical order, each with a line that says what it is."""
+        """Each with how it is used, and a line that says what it is."""
         text = document.text_before_cursor
-        found = _WORD.search(text)
-        word = found[0] if found else ""
-        for name, meaning in sorted(self._candidates(text.removesuffix(word)).items()):
-            if name.startswith(word):
-                yield Completion(name, start_position=-len(word), display_meta=meaning)
+        if found := _FILE.search(text):
+            yield from files(found[1])
+            return
+        if question := _QUESTION.match(text):
+            word = text[question.end() :]
+            yield from (Completion(name, -len(word)) for name in self.session.names if name.startswith(word))
+            text = f"help {word}"
+        word, candidates = completions(text, self.session)
+        for candidate in candidates:
+            yield Completion(
+                candidate.text,
+                start_position=-len(word),
+                display=shortened(candidate.usage or candidate.text),
+                display_meta=candidate.meaning,
+            )
 
-    def _candidates(self, before: str) -> dict[str, str]:
-        """What may stand after `before`, and what it is."""
-        known = {name: function.doc for name, function in FUNCTIONS.items()}
-        if before.endswith("."):
-            return known | dict.fromkeys([*ATTRIBUTES, *METHODS], "of a value")
-        if _STATEMENT_START.search(before):
-            known |= {word: command.help for word, command in COMMANDS.items()}
-        return known | dict.fromkeys(CONSTANTS, "constant") | dict.fromkeys(self.session.names, "yours")
+
+def shortened(usage: str) -> str:
+    """How something is called, cut so that what it is has room beside it."""
+    return usage if len(usage) <= _USAGE else f"{usage[: _USAGE - 1]}…"
+
+
+def files(path: str) -> Iterator[Completion]:
+    """The files and folders that the path may become."""
+    folder, _, start = path.rpartition("/")
+    where = os.path.expanduser(f"{folder}/" if "/" in path else ".")
+    try:
+        entries = sorted(os.scandir(where), key=lambda entry: entry.name)
+    except OSError:
+        return
+    for entry in entries:
+        if entry.name.startswith(start) and (start or not entry.name.startswith(".")):
+            name = entry.name + "/" * entry.is_dir()
+            yield Completion(name, start_position=-len(start), display_meta="folder" if entry.is_dir() else "file")

@@ -1,31 +1,48 @@
-"""The language in colour."""
+"""The language in colour, and names that mean nothing underlined."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 
 from prompt_toolkit.document import Document
 from prompt_toolkit.formatted_text import StyleAndTextTuples
 from prompt_toolkit.lexers import Lexer
 
+from agrad.grammar.naming import unknown
 from agrad.grammar.parser import tokens
+from agrad.grammar.session import Session
+
+_LONGEST = 20_000  # characters; more is not coloured, since every key colours anew
 
 
 class Highlighter(Lexer):
     """Each token in the style class of its kind."""
 
+    def __init__(self, session: Session) -> None:
+        self.session = session
+
     def lex_document(self, document: Document) -> Callable[[int], StyleAndTextTuples]:
         """A function from a line's number to its coloured pieces."""
-        lines = highlighted(document.text)
+        if len(document.text) > _LONGEST:
+            return lambda number: [("", document.lines[number])]
+        names = unknown(document.text, self.session.names)
+        # The word being typed may become one that is known.
+        strangers = {start for start, end in names if end != document.cursor_position}
+        lines = highlighted(document.text, strangers)
         return lambda number: lines[number] if number < len(lines) else []
 
+    def invalidation_hash(self) -> Hashable:
+        """Changes with the names there are."""
+        return id(self), self.session.line
 
-def highlighted(text: str) -> list[StyleAndTextTuples]:
-    """For each line, its pieces: (style, text), which joined give the line."""
+
+def highlighted(text: str, strangers: set[int] = frozenset()) -> list[StyleAndTextTuples]:  # type: ignore[assignment]
+    """For each line, its pieces: (style, text), which joined give the line. `strangers`: where unknown names start."""
     pieces: StyleAndTextTuples = []
     done = 0
     for kind, start, end in tokens(text):
-        pieces += [("", text[done:start]), (f"class:{kind}", text[start:end])]
+        style = f"class:{kind}" + (" class:unknown" if start in strangers else "")
+        pieces += [("", text[done:start]), (style, text[start:end])]
         done = end
     pieces.append(("", text[done:]))
     lines: list[StyleAndTextTuples] = [[]]

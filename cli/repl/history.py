@@ -1,32 +1,61 @@
-"""What was typed in earlier sessions."""
+"""What was typed in earlier sessions, and in others at the same time."""
 
 from __future__ import annotations
 
-from contextlib import suppress
+import os
+from datetime import datetime
 from pathlib import Path
 
-import click
 from prompt_toolkit.history import FileHistory, History, InMemoryHistory
 
 from agrad.cli.render import note
+from agrad.cli.settings import folder
 
 
 class KeptHistory(FileHistory):
-    """A file of what was typed; a disk that is full, or gone, does not end the session."""
+    """A file of what was typed, in prompt_toolkit's form.
+
+    An entry is one write at the end of the file, so that sessions side by side lose nothing. A disk that is full, or
+    gone, is one note and does not end the session.
+    """
+
+    def __init__(self, path: Path, writable: bool = True) -> None:
+        self.writable = writable
+        super().__init__(str(path))
 
     def store_string(self, string: str) -> None:
         """Append what was typed."""
-        with suppress(OSError):
-            super().store_string(string)
+        if not self.writable:
+            return
+        lines = "".join(f"+{line}\n" for line in string.split("\n"))
+        entry = f"\n# {datetime.now()}\n{lines}".encode(errors="surrogatepass")
+        try:
+            file = _opened(Path(str(self.filename)))
+            try:
+                os.write(file, entry)
+            finally:
+                os.close(file)
+        except OSError as problem:
+            self.writable = False
+            _warn(str(self.filename), problem)
 
 
 def history() -> History:
-    """The user's history file; where it cannot be written, a note, and a history of this session alone."""
-    path = Path(click.get_app_dir("agrad"), "history")
+    """The user's history file; where it cannot be written, a note, and what it holds already."""
+    path = Path(folder(), "history")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.open("ab").close()
+        os.close(_opened(path))
     except OSError as problem:
-        note(f"what you type is not remembered beyond this session: {path}: {problem.strerror}")
-        return InMemoryHistory()
-    return KeptHistory(str(path))
+        _warn(str(path), problem)
+        return KeptHistory(path, writable=False) if os.access(path, os.R_OK) else InMemoryHistory()
+    return KeptHistory(path)
+
+
+def _opened(path: Path) -> int:
+    """The file, to be written to at its end; a new one is for nobody else's eyes. Raises OSError."""
+    return os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+
+
+def _warn(path: str, problem: OSError) -> None:
+    note(f"what you type is not remembered beyond this session: {path}: {problem.strerror}")

@@ -7,7 +7,7 @@ import operator
 from typing import Any
 
 from agrad.engine.op import OPS, Function, row
-from agrad.engine.ops.comparison import equal, greater_equal, maximum, not_equal, where
+from agrad.engine.ops.comparison import equal, greater_equal, isfinite, where
 
 FAMILY = "arithmetic"
 
@@ -115,8 +115,8 @@ def _pow_by_base(g: Any, out: Any, x: Any, y: Any) -> Any:
         if y == 0.0:
             return 0.0
         return (2.0 * g) * x if y == 2.0 else (g * y) * power(x, y - 1.0)
-    unreached = equal(y, 0.0) * maximum(equal(x, 0.0), not_equal(x, x))
-    return where(unreached, 0.0, g * (y * power(x, y - 1.0)))
+    slope = (g * y) * power(x, y - 1.0)
+    return where(equal(y, 0.0), where(isfinite(slope), slope + 0.0, 0.0), slope)
 
 
 def _pow_by_exponent(g: Any, out: Any, x: Any, y: Any) -> Any:

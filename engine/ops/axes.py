@@ -8,10 +8,11 @@ from __future__ import annotations
 from typing import Any
 
 from agrad.engine.errors import AgradError
+from agrad.engine.limits import afford
 from agrad.engine.op import Function
-from agrad.engine.values import Shape, describe, format_number, format_shape, size_of, whole, whole_as_float
+from agrad.engine.values import Shape, describe, format_shape, whole, whole_as_float
 
-MOST_ENTRIES = 2**30  # 8 GiB
+MOST = 2**30  # of what counts or names entries
 MOST_AXES = 32  # of numpy before 2
 
 
@@ -50,21 +51,14 @@ def sizes_of(name: str, shape: Any) -> Shape:
     sizes = wholes_of(name, "a size", shape, limited=False)  # how much memory they need says more
     if len(sizes) > MOST_AXES:
         raise AgradError("limit", f"{name}: {len(sizes)} axes, and an array has at most {MOST_AXES}")
-    entries = size_of(tuple(abs(size) or 1 for size in sizes))  # numpy counts so, too, where there is no entry
-    if entries > MOST_ENTRIES:
-        need = format_number(float(f"{whole_as_float(entries) / 2**27:.3g}"))
-        raise AgradError("limit", f"{name}: a value of shape {_listed(sizes)} needs {need} GiB; 8 GiB is the limit")
+    afford(name, tuple(abs(size) or 1 for size in sizes))  # numpy counts so, too, where there is no entry
     return sizes
-
-
-def _listed(sizes: Shape) -> str:
-    return f"({', '.join(format_number(whole_as_float(size)) for size in sizes)})"
 
 
 def small(name: str, what: str, value: Any) -> int:
     """A whole number that numpy can take."""
     number = whole(value, f"{name}: {what}")
-    if abs(number) > MOST_ENTRIES:
+    if abs(number) > MOST:
         raise AgradError("limit", f"{name}: {what} is too large: {describe(whole_as_float(number))}")
     return number
 

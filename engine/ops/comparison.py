@@ -126,6 +126,7 @@ limit: Function = row(
     samples=((0.5, {"lo": 0.0, "hi": 1.0}), ([-1.0, 0.5, 2.0], {"lo": 0.0}), ([-1.0, 0.5, 2.0], {"hi": 1.0})),
     doc="x kept between lo and hi; hi wins where lo is above it. Either may be left out.",
     derivative="by x: 1 from lo to hi, both included, else exactly 0; by a bound: 1 where it holds x back",
+    data=("lo", "hi"),
     example="clip([-1, 0.5, 2], 0, 1) == [0, 0.5, 1]",
 )
 def clip(x: Any, lo: Any, hi: Any) -> Any:

@@ -5,13 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from agrad.engine.errors import AgradError
+from agrad.engine.limits import afford
 from agrad.engine.op import Function, composed, row
 from agrad.engine.ops.indexing import scatter
 from agrad.engine.ops.linalg import FAMILY
 from agrad.engine.ops.shaping import collapse, expand, reshape
-from agrad.engine.values import Shape, describe, format_shape, np, shape_of
+from agrad.engine.values import Shape, describe, format_number, format_shape, np, shape_of, size_of, whole_as_float
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+_MOST_PRODUCTS = 10**12  # an hour, in which numpy hears no Ctrl-C
 
 
 def explicit(subscripts: Any, shapes: list[Shape]) -> tuple[tuple[str, ...], str]:
@@ -52,6 +54,11 @@ def _prepared(*xs: Any, subscripts: Any) -> dict[str, Any]:
             if length != known and 1 not in (length, known):
                 raise AgradError("shape", f'einsum "{subscripts}": index {letter} has lengths {known} and {length}')
             sizes[letter] = length if known == 1 else known
+    afford("einsum", tuple(sizes[letter] for letter in output))
+    products = size_of(tuple(sizes.values()))
+    if len(xs) < 3 and products > _MOST_PRODUCTS:
+        count = format_number(whole_as_float(products), 3)
+        raise AgradError("limit", f'einsum "{subscripts}" would add up {count} products, one by one')
     return {"subscripts": (terms, output, tuple(shapes), sizes)}
 
 
@@ -119,6 +126,7 @@ sum_of_products: Function = row(
     ),
     doc='Sums of products of entries, in the notation of indices: einsum("ij,jk->ik", A, B).',
     derivative="g and the other operands, summed to the indices of the one",
+    data=("operands",),
     example='einsum("i,i->", [1, 2], [3, 4]) == 11',
 )
 def einsum(subscripts: Any, operands: Any) -> Any:

@@ -79,7 +79,8 @@ inverse_of_positive: Function = elementary(
 
 
 def _log_rule(g: Any, out: Any, x: Any) -> Any:
-    return g / x if type(x) is float and x > 0.0 else g * inverse_of_positive(x)
+    # The product, which g / x would differ from in the last bit: a program of the graph computes the same.
+    return g * (1.0 / x) if type(x) is float and x > 0.0 else g * inverse_of_positive(x)
 
 
 log: Function = elementary(

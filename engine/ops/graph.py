@@ -23,6 +23,16 @@ clone: Function = row(
     example="clone(3) == 3",
 )
 
+stop: Function = row(
+    "stop",
+    "x",
+    family="internal",
+    scalar=float,
+    array=lambda x: x.copy(),
+    doc="x itself, recorded, with no derivative by what it was computed from.",
+    derivative="none",
+)
+
 depends: Function = row(
     "depends",
     "x; on",

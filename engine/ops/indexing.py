@@ -9,10 +9,11 @@ from __future__ import annotations
 from typing import Any, NoReturn
 
 from agrad.engine.errors import AgradError
+from agrad.engine.limits import afford
 from agrad.engine.op import Function, row
 from agrad.engine.ops.axes import axis_of
 from agrad.engine.ops.shaping import collapse, reshape
-from agrad.engine.values import Shape, describe, fits, format_shape, mask_type, np, shape_of, whole
+from agrad.engine.values import Shape, broadcast, describe, fits, format_shape, mask_type, np, shape_of, whole
 
 
 def positions(shape: Shape, index: Any) -> tuple[Any, ...]:
@@ -124,7 +125,28 @@ def _advanced(index: tuple[Any, ...]) -> bool:
 
 def _prepared(x: Any, index: Any) -> dict[str, Any]:
     shape = shape_of(x)
-    return {"index": positions(shape, index), "shape": shape}
+    found = positions(shape, index)
+    if _advanced(found):
+        afford("an index", _taken(shape, found))
+    return {"index": found, "shape": shape}
+
+
+def _taken(shape: Shape, index: tuple[Any, ...]) -> Shape:
+    """The lengths, in some order, of what an index with arrays takes: those of the arrays together, those beside."""
+    beside: list[int] = []
+    together: Shape = ()
+    axis, named = 0, sum(part is not None and part is not Ellipsis for part in index)
+    for part in index:
+        if part is Ellipsis:
+            beside += shape[axis : axis + len(shape) - named]
+            axis += len(shape) - named
+        elif part is not None:
+            if hasattr(part, "dtype"):
+                together = broadcast(part.shape, together)
+            elif isinstance(part, slice):
+                beside.append(len(range(*part.indices(shape[axis]))))
+            axis += 1
+    return (*together, *beside, *shape[axis:])
 
 
 def _add_into(buffer: Any, g: Any, index: tuple[Any, ...], shape: Shape) -> None:

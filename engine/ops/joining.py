@@ -6,9 +6,10 @@ from itertools import pairwise
 from typing import Any
 
 from agrad.engine.errors import AgradError
+from agrad.engine.limits import afford
 from agrad.engine.op import Function, composed, row
 from agrad.engine.ops.arithmetic import mul
-from agrad.engine.ops.axes import axis_of, sizes_of, small, wholes_of
+from agrad.engine.ops.axes import MOST_AXES, axis_of, sizes_of, small, wholes_of
 from agrad.engine.ops.comparison import where
 from agrad.engine.ops.indexing import getitem, scatter
 from agrad.engine.ops.shaping import FAMILY, expand, permute, reshape, shape_of_any
@@ -31,6 +32,7 @@ def _joined(*xs: Any, axis: Any) -> dict[str, Any]:
         ):
             have, want = format_shape(shape), format_shape(shapes[0])
             raise AgradError("shape", f"concat: shapes {want} and {have} do not fit together along axis {place}")
+    afford("concat", *shapes)
     ends = [0]
     for shape in shapes:
         ends.append(ends[-1] + shape[place])
@@ -62,6 +64,9 @@ def _stacked(*xs: Any, axis: Any) -> dict[str, Any]:
         if shape != shapes[0]:
             have, want = format_shape(shape), format_shape(shapes[0])
             raise AgradError("shape", f"stack: shapes {want} and {have} are not the same")
+    if len(shapes[0]) >= MOST_AXES:
+        raise AgradError("limit", f"stack: an array has at most {MOST_AXES} axes")
+    afford("stack", *shapes)
     return {"axis": axis_of("stack", shapes[0], axis, extra=1)}
 
 
@@ -214,6 +219,7 @@ def diag(x: Any, k: Any) -> Any:
     if len(shape) != 1:
         raise AgradError("shape", f"diag needs a vector or a matrix, not a value of shape {format_shape(shape)}")
     size = shape[0] + abs(k)
+    sizes_of("diag", (size, size))
     return scatter(x, _diagonal_places(size, size, k), (size, size))
 
 

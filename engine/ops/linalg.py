@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from agrad.engine.errors import AgradError
+from agrad.engine.limits import afford
 from agrad.engine.op import Function, composed, row
 from agrad.engine.ops.arithmetic import add, flat, mul
 from agrad.engine.ops.determinant import minor_form
@@ -44,7 +45,7 @@ def _fitting(x: Any, y: Any) -> dict[str, Any]:
     if a[-1] != inner:
         shapes = f"{format_shape(a)} and {format_shape(b)}"
         raise AgradError("shape", f"@ of shapes {shapes}: {a[-1]} columns on the left, {inner} rows on the right")
-    broadcast(a[:-2], b[:-2])
+    afford("@", broadcast(a[:-2], b[:-2]) + a[-2:-1] + b[1:][-1:])
     return {"shapes": (a, b)}
 
 

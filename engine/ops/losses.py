@@ -175,4 +175,6 @@ def _classes(target: Any, count: int) -> Any:
     if outside.size:
         wrong = format_number(float(outside.flat[0]))
         raise AgradError("shape", f"cross_entropy: there is no class {wrong}: there are {count}, from 0 on")
-    return target if values.shape else whole(target, "a class")
+    if not values.shape:
+        whole(target, "a class")
+    return target

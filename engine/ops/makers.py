@@ -1,4 +1,4 @@
-"""What makes values out of numbers, shapes, chance and files: Tensors without a graph."""
+"""What makes values out of numbers, shapes and chance: Tensors without a graph."""
 
 from __future__ import annotations
 
@@ -8,23 +8,26 @@ from typing import Any
 
 from agrad.engine.errors import AgradError
 from agrad.engine.op import Function, composed
-from agrad.engine.ops.axes import MOST_ENTRIES, number_of, sizes_of, truth_of
+from agrad.engine.ops.axes import number_of, sizes_of, truth_of
 from agrad.engine.ops.shaping import expand, shape_of_any
 from agrad.engine.state import STATE
 from agrad.engine.tensor import Tensor, tensor
-from agrad.engine.values import Shape, describe, np, whole
+from agrad.engine.values import Shape, np, whole
 
 FAMILY = "makers"
 NONE = "none: the result is a leaf"
 
 
 def maker(name: str, signature: str, *, doc: str, example: str) -> Callable[[Function], Function]:
-    """Decorator: an entry whose result is a new leaf; it takes `requires_grad`, and a `dtype` that says nothing."""
-    text = f"{signature}{', ' if ';' in signature else '; '}requires_grad=False, dtype=None"
+    """Decorator: an entry whose result is a new leaf.
+
+    It takes `requires_grad`, and a `dtype` and a `device` that say nothing.
+    """
+    text = f"{signature}{', ' if ';' in signature else '; '}requires_grad=False, dtype=None, device=None"
 
     def register(function: Function) -> Function:
         @composed(name, text, family=FAMILY, doc=doc, derivative=NONE, example=example)
-        def make(*operands: Any, requires_grad: Any, dtype: Any, **attrs: Any) -> Tensor:
+        def make(*operands: Any, requires_grad: Any, dtype: Any, device: Any, **attrs: Any) -> Tensor:
             made: Tensor = function(*operands, **attrs)
             return made.requires_grad_() if truth_of(name, "requires_grad", requires_grad) else made
 
@@ -47,13 +50,13 @@ def _filled(name: str, shape: Any, value: float) -> Tensor:
 
 @composed(
     "tensor",
-    "value; requires_grad=False, dtype=None",
+    "value; requires_grad=False, dtype=None, device=None",
     family=FAMILY,
     doc="A leaf from a number, nested lists or an array. Everything is float64.",
     derivative=NONE,
     example="tensor([1, 2]) == [1, 2]",
 )
-def make_tensor(value: Any, requires_grad: Any, dtype: Any) -> Tensor:
+def make_tensor(value: Any, requires_grad: Any, dtype: Any, device: Any) -> Tensor:
     """See the entry."""
     return tensor(value, truth_of("tensor", "requires_grad", requires_grad))
 
@@ -154,7 +157,7 @@ def arange(start: Any, stop: Any, step: Any) -> Tensor:
     if ends[2] == 0.0 or not np.isfinite(ends).all():
         raise AgradError("domain", "arange: start, stop and step must be finite, and the step not 0")
     count = max((ends[1] - ends[0]) / ends[2], 0.0)
-    _sizes("arange", math.ceil(count) if math.isfinite(count) else MOST_ENTRIES + 1)
+    _sizes("arange", math.ceil(count) if math.isfinite(count) else 2**62)
     return tensor(np.arange(*ends) if count else np.zeros(0))
 
 
@@ -242,67 +245,3 @@ def manual_seed(seed: Any) -> None:
         raise AgradError("domain", "manual_seed: the seed must not be negative")
     _SOURCE.remember()
     _SOURCE.generator = np.random.default_rng(number)
-
-
-# Files
-
-
-def _existing(name: str, path: Any) -> Any:
-    from pathlib import Path  # not at the start: a calculation reads no file
-
-    if not isinstance(path, str | Path):
-        raise AgradError("type", f"{name} needs the name of a file, not {describe(path)}")
-    try:
-        there = Path(path).is_file()
-    except (OSError, ValueError):  # no system has such a name
-        there = False
-    if not there:
-        raise AgradError("file", f"{name}: there is no file {path}")
-    return Path(path)
-
-
-@composed(
-    "load_csv",
-    "path",
-    family=FAMILY,
-    doc="The numbers of a file, separated by commas, a row a line. A first line of names is passed over.",
-    derivative=NONE,
-    example="",
-)
-def load_csv(path: Any) -> Tensor:
-    """See the entry."""
-    file = _existing("load_csv", path)
-    try:
-        text = file.read_text("utf-8-sig")
-    except (OSError, ValueError) as error:
-        why = "is not text in UTF-8" if isinstance(error, ValueError) else f"cannot be read: {error.strerror}"
-        raise AgradError("file", f"load_csv: {path} {why}") from None
-    lines = [line for line in text.splitlines() if line.strip()]
-    rows: list[list[float]] = []
-    for number, line in enumerate(lines, 1):
-        try:
-            rows.append([float(entry) for entry in line.split(",")])
-        except ValueError:
-            if number > 1:
-                raise AgradError("file", f"load_csv: line {number} of {path} is not made of numbers") from None
-    if not rows:
-        raise AgradError("file", f"load_csv: there are no numbers in {path}")
-    if len({len(row) for row in rows}) > 1:
-        raise AgradError("file", f"load_csv: the lines of {path} differ in length")
-    return tensor(rows)
-
-
-@composed("load_npy", "path", family=FAMILY, doc="The array in a file that numpy saved.", derivative=NONE, example="")
-def load_npy(path: Any) -> Tensor:
-    """See the entry."""
-    file = _existing("load_npy", path)
-    try:
-        with file.open("rb") as stream:
-            array = np.load(stream, allow_pickle=False)
-    except MemoryError:
-        raise
-    except Exception:  # what a damaged file leads numpy's reader to is not documented
-        array = None
-    if type(array) is not np.ndarray:
-        raise AgradError("file", f"load_npy: {path} is no array that numpy saved")
-    return tensor(array)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from agrad.engine.dispatch import operand
+from agrad.engine.dispatch import choose_all, operand
 from agrad.engine.errors import AgradError
 from agrad.engine.op import FUNCTIONS, OPS, Function
 from agrad.engine.refusals import leaf_error
@@ -95,11 +95,9 @@ def _in_place(call: Function, sign: str) -> Function:
             name, have, new = self.node.spell(), format_shape(self.shape), format_shape(shape_of(result))
             raise AgradError("shape", f"{name} {sign} would change its shape from {have} to {new}")
         if not in_data:
-            return self.adopt(result)
-        if self.shape:
-            self._write(lambda array: np.copyto(array, result))
-        else:
-            self._write(None, result)
+            return self.adopt(result, sign)
+        source = other.node if isinstance(other, Tensor) else None
+        self.write(lambda array: np.copyto(array, result), result, sign, source)
         return self
 
     return operator
@@ -109,12 +107,13 @@ def set_entries(self: Tensor, index: Any, value: Any) -> None:
     """`x[index] = value`: on the data where nothing is recorded, otherwise as a new history of the same value."""
     put, value = OPS["index_put"], operand(value)
     if not _writes_data(self, value):
-        self.adopt(put.call(self, value, index))
+        self.adopt(put.call(self, value, index), "x[…] =")
         return
     plain = _plain(value)
     assert put.prepare is not None
+    choose_all([index])
     tidy = put.prepare(self.value, plain, index)["index"]
     if self.shape:
-        self.write_entries(tidy, plain)
+        self.write_entries(tidy, plain, value.node if isinstance(value, Tensor) else None)
     else:
-        self._write(None, put.call(self.value, plain, index))
+        put.call(self.value, plain, index)  # says why a scalar has no entries

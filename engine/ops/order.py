@@ -7,7 +7,7 @@ from typing import Any
 from agrad.engine.errors import AgradError
 from agrad.engine.op import Function, composed, row
 from agrad.engine.ops.axes import axis_of, kept, truth_of
-from agrad.engine.ops.comparison import FAMILY, equal, where
+from agrad.engine.ops.comparison import FAMILY, equal, maximum, where
 from agrad.engine.ops.indexing import take_along
 from agrad.engine.ops.reduction import FAMILY as REDUCTIONS
 from agrad.engine.ops.reduction import count_of, reducing, total, widened
@@ -159,7 +159,8 @@ def _median_rule(g: Any, out: Any, x: Any, axis: Shape, keepdims: bool, wide: Sh
     halves = []
     for middle in (lower_middle, upper_middle):
         chosen = equal(x, middle(x, axis))
-        halves.append(where(chosen, 0.5 * widened(g, wide) / total(chosen, axis, True), 0.0))
+        ties = maximum(total(chosen, axis, True), 1.0)  # nan is equal to nothing
+        halves.append(where(chosen, 0.5 * widened(g, wide) / ties, 0.0))
     return halves[0] + halves[1]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import Any
 
 from agrad.engine.errors import AgradError
@@ -10,7 +11,7 @@ from agrad.engine.op import Function, composed, row
 from agrad.engine.ops.axes import axes_of, kept, number_of, truth_of
 from agrad.engine.ops.comparison import as_mask, equal, maximum, minimum, not_equal, where
 from agrad.engine.ops.shaping import reshape
-from agrad.engine.values import Shape, format_shape, np, shape_of, size_of
+from agrad.engine.values import Shape, format_shape, np, shape_of
 
 FAMILY = "reductions"
 
@@ -20,12 +21,20 @@ def reducing(name: str, needs_entries: bool = False) -> Function:
 
     def prepare(x: Any, axis: Any, keepdims: Any, **others: Any) -> dict[str, Any]:
         shape = shape_of(x)
+        if axis is None and keepdims is False and not (needs_entries and 0 in shape):
+            return {**_over_all(shape), **others} if others else _over_all(shape)
         axes = axes_of(name, shape, axis)
         if needs_entries and any(shape[one] == 0 for one in axes):
             raise AgradError("shape", f"{name} of shape {format_shape(shape)}: there is no entry")
         return {"axis": axes, "keepdims": truth_of(name, "keepdims", keepdims), "wide": kept(shape, axes), **others}
 
     return prepare
+
+
+@lru_cache
+def _over_all(shape: Shape) -> dict[str, Any]:
+    """What nearly every reduction is prepared for."""
+    return {"axis": tuple(range(len(shape))), "keepdims": False, "wide": (1,) * len(shape)}
 
 
 def widened(value: Any, wide: Shape) -> Any:
@@ -35,7 +44,7 @@ def widened(value: Any, wide: Shape) -> Any:
 
 def count_of(shape: Shape, axes: Shape) -> int:
     """How many entries go into one."""
-    return size_of(tuple(shape[axis] for axis in axes))
+    return math.prod([shape[axis] for axis in axes])
 
 
 def summed(x: Any, axis: Shape, keepdims: bool) -> Any:
@@ -65,9 +74,19 @@ total: Function = row(
 )
 
 
+_along = reducing("mean")
+
+
 def _averaging(x: Any, axis: Any, keepdims: Any) -> dict[str, Any]:
-    attrs = reducing("mean")(x, axis, keepdims)
+    if axis is None and keepdims is False:
+        return _average_of_all(shape_of(x))
+    attrs = _along(x, axis, keepdims)
     return {**attrs, "n": count_of(shape_of(x), attrs["axis"])}
+
+
+@lru_cache
+def _average_of_all(shape: Shape) -> dict[str, Any]:
+    return {**_over_all(shape), "n": math.prod(shape)}
 
 
 def _mean(x: Any, axis: Shape, keepdims: bool, wide: Shape, n: int) -> Any:
@@ -138,6 +157,7 @@ def _of_several(name: str, both: Function, reduce: Function, x: Any, others: Any
 _WORDS: dict[str, Any] = {
     "family": FAMILY,
     "samples": (([1.0, 3.0, 2.0],), ([[1.0, 2.0], [4.0, 3.0]], {"axis": 1}), (2.0, {"others": 3.0})),
+    "data": ("others",),
 }
 
 

@@ -1,10 +1,14 @@
 """The command as a user calls it: a process of its own."""
 
+import io
 import os
 import subprocess
 import sys
+from threading import Timer
 
 import pytest
+
+from agrad.cli.main import main
 
 
 @pytest.fixture
@@ -29,5 +33,61 @@ def agrad(environment, tmp_path):
             timeout=60,
         )
         return done.stdout.decode(), done.stderr.decode(), done.returncode
+
+    return run
+
+
+@pytest.fixture
+def typed(tmp_path, monkeypatch, capsys):
+    """Type keys at the prompt, in this process: (stdout, stderr) without the banner.
+
+    A person types one key after the other; `at_once`, as a paste comes from a terminal that does not mark it.
+    """
+    from prompt_toolkit.application import create_app_session
+    from prompt_toolkit.input import create_pipe_input
+    from prompt_toolkit.output import DummyOutput
+
+    from agrad.cli.repl import loop, paste
+    from agrad.cli.repl.prompt import greeting, prompted
+    from agrad.grammar.session import Session
+
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    monkeypatch.setenv("TERM", "xterm")
+    behind = paste.behind
+
+    def type_keys(keys, at_once=False, vi=False):
+        monkeypatch.setattr(paste, "behind", behind if at_once else lambda event: "")
+        session = Session()
+        with create_pipe_input() as keyboard, create_app_session(input=keyboard, output=DummyOutput()):
+            keyboard.send_text(keys)
+            nobody = Timer(30, keyboard.close)  # keys that do not end the session end the test, not the patience
+            nobody.start()
+            try:
+                assert loop(session, prompted(session, vi), interactive=True) == 0
+            finally:
+                nobody.cancel()
+        out, err = capsys.readouterr()
+        assert out.startswith(greeting())
+        return out.removeprefix(f"{greeting()}\n"), err
+
+    return type_keys
+
+
+@pytest.fixture
+def inside(environment, tmp_path, monkeypatch, capsys):
+    """The same as `agrad` without a process of its own, for tables of many cases: what they claim needs none."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(os, "environ", environment)
+    for room in ("eval", "run"):  # a limit on memory would be one for all tests that follow
+        monkeypatch.setattr(f"agrad.cli.{room}.limit_memory", lambda memory, statements=True: None)
+
+    def run(*arguments, given=""):
+        monkeypatch.setattr(sys, "argv", ["agrad", *arguments])
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(given.encode())))
+        with pytest.raises(SystemExit) as end:
+            main()
+        out, err = capsys.readouterr()
+        return out, err, int(end.value.code or 0)
 
     return run

@@ -20,8 +20,6 @@ USAGE = "Usage: agrad eval [OPTIONS] EXPR [NAME=VALUE]...\nTry 'agrad eval --hel
         (["sum(x**2)", "x=[1, 2, 3]", "--wrt", "x"], "14\nd/dx = [2, 4, 6]\n"),
         (["2*x", "x=[1, 2]"], "[2, 4]\n"),
         (["x*2", "x=2**3 + 1"], "18\n"),
-        (["x*y", "x=2", "y=x + 1", "--wrt", "x"], "6\nd/dx = 5\n"),
-        (["x*y", "x=2", "y=x + 1", "--wrt", "x,y"], "6\nd/dx = 3\nd/dy = 2\n"),
         (["x*y", "x=2", "y=3", "--wrt", "x", "--wrt", "y"], "6\nd/dx = 3\nd/dy = 2\n"),
         (["x*y", "x=2", "y=3", "--wrt", "x y"], "6\nd/dx = 3\nd/dy = 2\n"),
         (["jacobian(x**2, x)", "x=[1, 2]"], "[[2, 0], [0, 4]]\n"),
@@ -89,11 +87,6 @@ def test_json_shows_numbers_in_full(agrad):
     assert out == '{"schema": 1, "value": 31.279415498198926, "grad": ' + grad + "}\n"
 
 
-def test_errors_stay_on_stderr_under_json(agrad):
-    out, err, code = agrad("eval", "sin(q)", "--json")
-    assert (out, err.splitlines()[0], code) == ("", "error[name]: q has no value", 1)
-
-
 def test_what_does_not_reach_a_name_has_derivative_0_and_a_note(agrad):
     note = "note: x*2 does not depend on y: the derivative is 0\n"
     assert agrad("eval", "x*2", "x=1", "y=[1, 2]", "--wrt", "x,y") == (
@@ -157,7 +150,7 @@ def test_a_word_of_the_language_is_no_name(agrad):
         (["--jsno", "1"], "no such option --jsno: did you mean --json?"),
         (["1", "--zzz"], "no such option --zzz"),
         ([], "the expression is missing"),
-        (["x=3"], "the expression is missing"),
+        (["x=3"], "the expression is missing: x=3 gives x its value"),
         (["2", "*", "3"], 'one expression at a time; if this is one, quote it: agrad eval "2 * 3"'),
         (["x", "x=1", "x=2"], "x is given twice"),
         (

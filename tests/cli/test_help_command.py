@@ -24,7 +24,12 @@ def test_help_on_a_command_of_the_terminal(agrad, word):
 
 
 @pytest.mark.parametrize(
-    ("word", "fixes"), [("sine", ["agrad help sin", "agrad help sinc", "agrad help sinh"]), ("qwertz", ["agrad help"])]
+    ("word", "fixes"),
+    [
+        ("confg", ["agrad help config"]),
+        ("sine", ["agrad help sin", "agrad help sinc", "agrad help sinh"]),
+        ("qwertz", ["agrad help"]),
+    ],
 )
 def test_an_unknown_word(agrad, word, fixes):
     lines = [f"error[name]: there is no help on {word}", *(f"  fix: {fix}" for fix in fixes)]

@@ -69,8 +69,8 @@ def test_standard_input_has_a_name_in_messages(agrad):
 @pytest.mark.parametrize(
     ("path", "message"),
     [
-        ("nope.ag", "error[file]: cannot read nope.ag: No such file or directory\n"),
-        (".", "error[file]: cannot read .: Is a directory\n"),
+        ("nope.ag", "error[file]: there is no file nope.ag\n"),
+        (".", "error[file]: cannot read .: it is a folder\n"),
     ],
 )
 def test_a_file_that_cannot_be_read(agrad, path, message):
@@ -90,7 +90,7 @@ def test_results_appear_as_they_happen(environment):
     assert process.stdout.readline() == b"1\n"
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=30)
-    assert (out, err.strip(), process.returncode) == (b"", b"", 130)
+    assert (out, err.strip(), process.returncode) == (b"", b"interrupted before the end", 130)
 
 
 def test_a_reader_that_leaves_ends_the_script_silently(environment):

@@ -244,3 +244,19 @@ def test_rows_of_a_jacobian_are_about_one_entry():
 
 def test_a_part_that_is_reached_elsewhere_keeps_its_infinity():
     assert derivatives(lambda x: ag.where(x > 0, ag.log(x), 0) + ag.log(x), 0.0) == [inf]
+
+
+def test_what_a_choice_leaves_out_is_left_out_of_a_program_too():
+    """Behind a row that mixes all entries, at an inf, where the choice was made otherwise when it was traced."""
+
+    def f(x):
+        return ag.where(x[1] > 0, x[1], ag.logsumexp(x))
+
+    compiled = ag.compile(f, [0.5, -1.0], backend="python")
+    for point in ([0.5, -1.0], [math.inf, 2.0], [1.0, 2.0], [math.inf, -2.0]):
+        x = ag.tensor(point, requires_grad=True)
+        f(x).backward()
+        _, found = compiled.value_and_grad(np.array(point))
+        assert np.array_equal(found, x.grad.value, equal_nan=True)
+    x = ag.tensor([math.inf, 2.0], requires_grad=True)
+    assert ag.grad(f(x), x, create_graph=True).tolist() == [0.0, 1.0]

@@ -6,8 +6,8 @@ from differences import leaf, outputs, weights
 from test_gradients import function_of, samples
 
 import agrad.engine as ag
-from agrad.engine.forward import push
 from agrad.engine.graph import reachable
+from agrad.engine.pushforward import push
 
 
 def number(value):

@@ -3,6 +3,7 @@
 The derivatives are held against differences of NumPy's results, so that nothing of agrad is on that side.
 """
 
+import math
 import operator
 import subprocess
 import sys
@@ -299,7 +300,7 @@ def test_value_and_gradient(name):
     for result, plain in zip(results, expected, strict=True):
         assert isinstance(result, ag.Tensor | int | np.ndarray)
         assert np.shape(result) == np.shape(plain)
-        np.testing.assert_allclose(np.asarray(result), plain, rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(getattr(result, "data", result), plain, rtol=1e-12, atol=1e-12)
     total = number([result for result in results if isinstance(result, ag.Tensor) and result.requires_grad])
     for x, derivative in zip(leaves, derivatives, strict=True):
         found = np.zeros(x.shape)
@@ -455,6 +456,8 @@ def test_a_ufunc_without_a_counterpart_is_refused_by_name(name):
 
 
 X = leaf(M)
+OBJECTS = np.empty(2, dtype=object)
+OBJECTS[0] = X[0, 0]
 REFUSED = {
     "np.interp": lambda: np.interp(X[0], [0, 1], [0, 1]),
     "np.unique": lambda: np.unique(X),
@@ -488,7 +491,7 @@ REFUSED = {
     "& | ^ ~ need entries that are 0 or 1": lambda: X & X,
     "np.concatenate: an array of complex128": lambda: np.concatenate([np.array([[1j, 0, 0, 0]]), X]),
     "np.multiply: an array of complex128": lambda: np.array([1j, 1, 1, 1]) * X,
-    "np.add: an array of object": lambda: np.add(np.array([X[0, 0], None], dtype=object), X[0, 0]),
+    "np.add: an array of object": lambda: np.add(OBJECTS, X[0, 0]),
 }
 
 
@@ -560,12 +563,79 @@ def test_what_tells_something_about_an_array():
 
 def test_the_way_out_is_explicit():
     x = leaf(V)
-    for array in (x.numpy(), np.asarray(x), np.array(x), np.asarray(x, dtype=np.float32), np.asanyarray(leaf(2.0))):
+    assert type(x.numpy()) is np.ndarray
+    assert not x.numpy().flags.writeable
+    assert x.tolist() == V.tolist()
+    one = leaf(2.5)
+    assert (one.item(), float(one), int(one), math.sqrt(one), np.float64(one)) == (2.5, 2.5, 2, math.sqrt(2.5), 2.5)
+    entries, numbers = np.zeros(2), {}
+    entries[0], numbers["one"] = float(one), one
+    assert entries.tolist() == [2.5, 0]
+    assert numbers["one"] is one
+
+
+@pytest.mark.parametrize("x", [ag.tensor(V), leaf(V).detach(), leaf(V) > 0], ids=["plain", "detached", "no derivative"])
+def test_what_does_not_require_grad_is_an_array_for_numpy(x):
+    for array in (np.asarray(x), np.array(x), np.asarray(x, dtype=np.float32), np.asanyarray(x[0])):
         assert type(array) is np.ndarray
+    assert np.asarray(x, dtype=np.float32).dtype == np.float32
     assert not np.asarray(x).flags.writeable
-    copy = np.array(x)
-    copy[0] = 9.0
-    assert x[0].item() == V[0]
+    before, copy, entries = x[0].item(), np.array(x), np.zeros(4)
+    copy[0], entries[0], entries[1:] = 9.0, x[0], x[1:]
+    assert x[0].item() == before
+    np.testing.assert_array_equal(entries, x.data)
+
+
+WITHOUT_ASKING = """
+np.asarray(x); np.array(x); np.array(x, dtype=object); np.ascontiguousarray(x); np.float32(x); np.ma.array(x)
+np.array([x, y]); np.array([x, y], dtype=float); np.array([x, y], dtype=object); np.array([[x], [y]]); np.asarray((y, x))
+np.sum([x, y]); np.mean([x, y]); np.max((x, y)); np.sin([x, y]); np.add([x, y], 1); a * [x, x, x]; np.poly1d([x, y])
+a.dot(x); a.searchsorted(x); a.take(x); a.put([0], x); k.choose([x, x, x]); np.r_[x, y]; np.c_[x, y]
+np.full(3, x); np.arange(x); np.piecewise(a, [a > 0], [x]); np.vectorize(abs)(x); np.vectorize(lambda t: x)(a)
+np.random.normal(x); np.random.default_rng(0).uniform(x, 9.0); list(np.nditer(x)); np.broadcast(x, a)
+a[:] = x; a[...] = x; a[[0, 1]] = x; a[a > 0] = x; a[:2] = [x, y]; a.flat = x; m[0] = x; m[:, 0] = x; k[:] = x
+a[0] = x; a[-1] = x; m[0, 0] = x; k[0] = x; z[0] = x; a[0], a[1] = x, 5.0
+"""
+
+
+@pytest.mark.parametrize("value", [0.5, [0.5], [0.5, 0.6, 0.7]], ids=["scalar", "one entry", "array"])
+@pytest.mark.parametrize("statement", WITHOUT_ASKING.replace("\n", "; ").strip("; ").split("; "))
+def test_numpy_never_makes_a_plain_array_of_what_requires_grad(statement, value):
+    x, y = leaf(value), leaf(value)
+    x.name = y.name = "x"
+    arrays = {"a": np.ones(3), "m": np.ones((3, 3)), "k": np.ones(3, dtype=int), "z": np.ones(3, dtype=complex)}
+    with pytest.raises((ag.AgradError, ValueError)) as caught:
+        exec(statement, {"np": np, "x": x, "y": y, **arrays})
+    error = caught.value if isinstance(caught.value, ag.AgradError) else caught.value.__cause__
+    assert error.kind == "type"
+    assert error.message.startswith("x requires grad: ")
+    assert "for the value alone" in error.fixes[0]
+    assert all((array == 1).all() for array in arrays.values())
+
+
+def test_the_entry_of_an_iterator_is_not_written():
+    a = np.ones(3)
+    with pytest.raises(ValueError, match="Error setting single item of array"):  # NumPy drops what was raised
+        a.flat[0] = leaf(0.5)
+    assert (a == 1).all()
+
+
+def test_what_is_computed_into_an_entry_is_refused():
+    a = np.ones(3)
+    with pytest.raises(ValueError, match="setting an array element") as caught:
+        a[0] += 2 * leaf(0.5)
+    assert caught.value.__cause__.message.startswith("a result of Add requires grad")
+    assert (a == 1).all()
+
+
+def test_the_fixes_keep_the_graph():
+    x, y, a = leaf(0.5), leaf([0.5, 0.6]), np.array([1.0, 2.0])
+    assert ag.stack([x, x]).requires_grad
+    assert np.dot(a, y).requires_grad
+    written = ag.zeros(2)
+    written[0] = x
+    assert written.requires_grad
+    assert written.tolist() == [0.5, 0]
 
 
 # What arrays have and a plain function may ask for

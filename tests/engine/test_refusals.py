@@ -87,7 +87,7 @@ CASES = [
     (lambda: ag.einsum("i1", [[1]]), "type", "indices are letters"),
     (lambda: ag.einsum("i->j", [1]), "type", "the result names"),
     # what is too large, or is not there
-    (lambda: ag.zeros(1e6, 1e6), "limit", "needs 7450 GiB; 8 GiB is the limit"),
+    (lambda: ag.zeros(1e6, 1e6), "limit", "needs 8 TB; the limit is"),
     (lambda: ag.load_csv("nowhere.csv"), "file", "load_csv: there is no file nowhere.csv"),
     (lambda: ag.load_npy("nowhere.npy"), "file", "load_npy: there is no file nowhere.npy"),
     (lambda: ag.arange(0, 1, 0), "domain", "the step not 0"),
@@ -134,7 +134,7 @@ def test_files_of_numbers(tmp_path):
     assert ag.load_csv(str(tmp_path / "a.csv")).tolist() == [[1, 2], [3, 4.5]]
     (tmp_path / "b.csv").write_text("1,2\n3\n")
     (tmp_path / "c.csv").write_text("1,2\n3,x\n")
-    for name, message in (("b", "differ in length"), ("c", "line 2 .* not made of numbers")):
+    for name, message in (("b", "line 2 has 1 entry, not 2"), ("c", 'line 2, column 2: "x" is no number')):
         with pytest.raises(ag.AgradError, match=message):
             ag.load_csv(str(tmp_path / f"{name}.csv"))
     np.save(tmp_path / "a.npy", [[1.0, 2.0]])

@@ -200,6 +200,7 @@ def test_a_seed_that_requires_grad_has_a_derivative_too():
     assert ag.grad(g.sum(), u).tolist() == [2, 4]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("length", [1_000_000])
 def test_a_chain_of_a_million_operations(length):
     x = leaf(1.0)

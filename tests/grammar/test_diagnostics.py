@@ -113,6 +113,18 @@ def test_a_long_line_is_cut_to_a_window() -> None:
     assert line.count("…") == 2
 
 
+@pytest.mark.parametrize("width", [10, 40, 80, 119])
+@pytest.mark.parametrize("term", ["x", "漢字", "e\N{COMBINING ACUTE ACCENT}"])
+def test_a_line_is_cut_to_the_terminal(term: str, width: int) -> None:
+    text = f"{term} + " * 50 + "q" + f" + {term}" * 50
+    problem = AgradError("name", "m", labels=[Label(at(text, "q"))])
+    _, line, carets = render(problem, width=width).splitlines()
+    before = line[: line.index("q")]
+    columns = len(before) + before.count("漢") + before.count("字") - before.count("\N{COMBINING ACUTE ACCENT}")
+    assert columns == carets.index("^")
+    assert columns < max(width, 30)
+
+
 @pytest.mark.parametrize(
     ("word", "expected"),
     [

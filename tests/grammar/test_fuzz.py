@@ -167,7 +167,7 @@ def run(statements):
             return
 
 
-@settings(max_examples=1500, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(max_examples=400, suppress_health_check=list(HealthCheck))
 @given(st.lists(STATEMENTS, min_size=1, max_size=3))
 def test_random_statements_give_results_or_agrad_errors(statements):
     with warnings.catch_warnings():

@@ -9,7 +9,7 @@ from agrad.engine.errors import AgradError
 from agrad.engine.op import FUNCTIONS
 from agrad.grammar.commands import COMMANDS
 from agrad.grammar.functions import CONSTANTS
-from agrad.grammar.help import TOPICS, families, functions, help_on, kinks, overview
+from agrad.grammar.help import TOPICS, families, fitted, functions, help_on, kinks, overview
 from agrad.grammar.kinks import CLAIMS_NEED, DOMAINS, KINKS
 from agrad.grammar.reference import markdown
 from agrad.grammar.session import Session
@@ -49,7 +49,7 @@ def test_the_g_of_a_derivative_is_explained():
 @pytest.mark.parametrize(
     ("word", "first"),
     [
-        ("backward", "backward d [retain] [create_graph] [fresh] [seed [1, 2]]"),
+        ("backward", "backward d [retain] [create_graph] [fresh] [trace] [seed [1, 2]]"),
         ("**", "pow(x, y)"),
         ("^", "pow(x, y)"),
         ("<=", "less_equal(x, y)"),
@@ -121,8 +121,8 @@ def test_a_wrong_claim_would_be_seen():
 
 @pytest.mark.parametrize("kink", KINKS, ids=lambda kink: kink.at)
 def test_a_kink_is_shown_with_its_functions(kink):
-    line = next(line for line in kinks().splitlines() if line.strip().startswith(kink.at))
-    assert line.split(kink.at)[1].split() == [*kink.value.split(), *kink.derivative.split()]
+    told = [f"{word} {text}" for word, text in (("value", kink.value), ("derivative", kink.derivative)) if text]
+    assert f" {kink.at}: {', '.join(told)} " in " ".join(kinks().split())
     for name in kink.functions.split():
         assert f"  kink: {kink.at}: " in help_on(name, {})
 
@@ -147,3 +147,13 @@ def test_the_topics_in_a_session(word):
     session = Session()
     session.run(f"help {word}", shown.append)
     assert [result.text(session.settings) for result in shown] == [TOPICS[word]()]
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+@pytest.mark.parametrize("word", [None, *TOPICS, "step", "graph", "backward", "huber_loss"])
+def test_help_fits_the_terminal(width, word):
+    whole = overview(COMMANDS) if word is None else help_on(word, COMMANDS)
+    text = fitted(whole, width)
+    assert max(map(len, text.splitlines())) <= width
+    assert text.split() == whole.split()
+    assert fitted(whole, None) == whole

@@ -89,6 +89,8 @@ def statement_shape(node: object) -> str:
             return f"return {shape(value)}".strip()
         case s.NoGrad(body):
             return f"no_grad {block(body)}"
+        case s.Time(body):
+            return f"time {block(body)}"
         case s.Fails(kind, body):
             return f"fails {kind} {block(body)}"
         case s.Print(arguments):
@@ -259,7 +261,7 @@ STATEMENTS = {
     "import numpy as np, math": "import <import numpy as np, math>",
     "import torch.nn.functional as F": "import <import torch.nn.functional as F>",
     "from torch.autograd import Variable": "import <from torch.autograd import Variable>",
-    "from math import sin as s, cos": "import <from math import sin as s, cos>",
+    "from torch.nn import functional as F, nn": "import <from torch.nn import functional as F, nn>",
     "from math import *": "import <from math import *>",
     # commands
     "backward d": "!backward d",
@@ -417,6 +419,8 @@ if x:\\n  y\\nelse:
 if x:\\n  for i in y:
 if x:\\n  y = (\\n
 no_grad:
+time:
+time:\\n  y
 for i in x:\\n  # c\\n  i"""
 
 COMPLETE = """\

@@ -69,11 +69,104 @@ error[syntax]: this `)` does not match the `[` before it
   2 |   [2, 3)
     |        ^
   fix: close it with ]""",
-    "forward az": """\
-error[syntax]: agrad has no command `forward`
-  1 | forward az
+    'display "az"': """\
+error[syntax]: agrad has no command `display`
+  1 | display "az"
     | ^^^^^^^
-  note: the commands are backward, check, grad, graph, help, print, quit, retain, set, step, var, vars, zero_grad""",
+  note: the commands are backward, check, explain, forward, grad, graph, help, history, info, limit, load, plot, \
+print, quit, reset, retain, save, set, step, time, undo, var, vars, zero_grad""",
+    "no_gard: w -= 1": """\
+error[syntax]: agrad has no command `no_gard`
+  1 | no_gard: w -= 1
+    | ^^^^^^^
+  fix: no_grad: w -= 1""",
+    "graph d as dot depth": """\
+error[syntax]: `graph` is written `graph d [as text|tree|boxes|dot|mermaid|program|svg|json] [depth 3] [from a b] [to "d.gv"]`
+  1 | graph d as dot depth
+    |                     ^""",
+    "forward d with x": """\
+error[syntax]: `forward` is written `forward d, or forward d with x=3, y=4`
+  1 | forward d with x
+    |                 ^""",
+    "var y = 2\nbackward y retian trace": """\
+error[syntax]: `retian` is no option of `backward`
+  2 | backward y retian trace
+    |            ^^^^^^
+  fix: backward y retain trace""",
+    "forward y wiht x=3": """\
+error[syntax]: `wiht` is no option of `forward`
+  1 | forward y wiht x=3
+    |           ^^^^
+  fix: forward y with x=3""",
+    "graph d sa dot": """\
+error[syntax]: `sa` is no option of `graph`
+  1 | graph d sa dot
+    |         ^^
+  fix: graph d as dot""",
+    "explain d wtr a": """\
+error[syntax]: `wtr` is no option of `explain`
+  1 | explain d wtr a
+    |           ^^^
+  fix: explain d wrt a""",
+    "x: float = 3  # metres": """\
+error[syntax]: agrad has no annotations: every number is a float64
+  1 | x: float = 3  # metres
+    |  ^
+  fix: x = 3""",
+    "f(x) := x^2": """\
+error[syntax]: agrad has no `:=`
+  1 | f(x) := x^2
+    |      ^^
+  fix: def f(x) = x^2""",
+    "sqrt 4  # two": """\
+error[syntax]: what `sqrt` is of stands in brackets
+  1 | sqrt 4  # two
+    |      ^
+  fix: sqrt(4)""",
+    "f(*x)": """\
+error[syntax]: agrad takes no values apart with `*`
+  1 | f(*x)
+    |   ^
+  fix: write them out: f(x[0], x[1])""",
+    'print f"{x!r}"': """\
+error[syntax]: an f-string in agrad has no conversions such as `!r`
+  1 | print f"{x!r}"
+    |           ^^
+  fix: leave it out""",
+    "x: int": """\
+error[syntax]: agrad has no annotations: every number is a float64
+  1 | x: int
+    |  ^
+  fix: x = …""",
+    "def f(x: float, y): return x": """\
+error[syntax]: agrad has no annotations: every number is a float64
+  1 | def f(x: float, y): return x
+    |        ^
+  fix: x alone""",
+    "def f(x) -> float:\n    return x": """\
+error[syntax]: agrad has no annotations: every number is a float64
+  1 | def f(x) -> float:
+    |          ^^
+  fix: def f(x):""",
+    "import torch.nn.functional as G\nG.relu(x)": """\
+error[syntax]: an import makes no names in agrad: `torch.nn.functional` cannot be called `G`
+  1 | import torch.nn.functional as G
+    |                               ^
+  fix: write F. where it says G.""",
+    "import torch, torch.linalg as LA": """\
+error[syntax]: an import makes no names in agrad: `torch.linalg` cannot be called `LA`
+  1 | import torch, torch.linalg as LA
+    |                               ^^
+  fix: write torch.linalg. where it says LA.""",
+    "from torch import exp, sin as s": """\
+error[syntax]: an import makes no names in agrad: `sin` cannot be called `s`
+  1 | from torch import exp, sin as s
+    |                               ^
+  fix: s = sin   on a line of its own""",
+    "time x = 3": """\
+error[syntax]: `time` is written `time: y = f(x)`
+  1 | time x = 3
+    |      ^""",
     "bakward loss": """\
 error[syntax]: agrad has no command `bakward`
   1 | bakward loss
@@ -144,7 +237,7 @@ _WORDS = words(
     """if else elif for in while def return break pass and or not is None True backward grad
     retain graph set step var x y f 1 2.5 1e 0x ( ) [ ] { } , : ; = == += + - * ** ^ ~= +- . ... "a"
     f"{x}" f"{ ' \\ # ² \N{MULTIPLICATION SIGN} lambda import torch class help print fails freed
-    as to seed no_grad with"""
+    as to seed no_grad with forward info time explain wrt depth trace"""
 )
 
 _lines = st.lists(st.sampled_from([*sorted(_WORDS), "\n", "\n  ", "\n\t", "\n    "]), max_size=20).map(" ".join)

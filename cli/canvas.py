@@ -1,0 +1,244 @@
+"""Curves drawn with characters: braille, of eight dots each, or ASCII; axes with ticks at round numbers, a legend."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby, product
+
+import click
+
+from agrad.engine.values import format_number
+from agrad.grammar.results import Plot
+
+WIDTH, HEIGHT = 72, 20  # where there is no terminal
+_LEAST = (12, 4)  # columns and rows of a drawing, however small the terminal
+_BRAILLE = 0x2800
+_DOTS = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))  # by row and column of a character
+_SIGNS = "*.o+x#"  # of each curve, in ASCII
+_COLOURS = ("cyan", "red", "green", "magenta")  # of each curve; all can be read on light and on dark
+_SAMPLES = {"line": "⠒⠒⠒", "dots": "⠂⠐⠂", "dashes": "⠒⠂⠒", "points": "⠶ ⠶"}
+_PATTERNS = {"line": (1, 1), "dots": (1, 3), "dashes": (5, 8)}  # how many dots of how many
+_ZERO = 1000  # the number of the line at 0, which is below all curves
+
+Place = tuple[float, float]  # columns and rows of dots from the top left
+
+
+class Canvas:
+    """A grid of dots; a character shows two by four of them, in ASCII one."""
+
+    def __init__(self, width: int, height: int, plain: bool) -> None:
+        self.width, self.height, self.plain = width, height, plain
+        self.across, self.down = (1, 1) if plain else (2, 4)
+        self.columns, self.rows = width * self.across, height * self.down
+        self.cells: dict[tuple[int, int], tuple[int, int]] = {}  # by row and column: the dots, and the curve on top
+
+    def dot(self, place: Place, curve: int) -> None:
+        """Set a dot; one outside is not seen. Of two curves in a character, the earlier has the colour, or the sign."""
+        x, y = round(place[0]), round(place[1])
+        if not (0 <= x < self.columns and 0 <= y < self.rows):
+            return
+        cell = y // self.down, x // self.across
+        dots, owner = self.cells.get(cell, (0, curve))
+        self.cells[cell] = dots | (1 if self.plain else _DOTS[y % 4][x % 2]), min(owner, curve)
+
+    def between(self, start: Place, end: Place) -> Iterator[tuple[int, int]]:
+        """The dots on the way from one place to another, as far as they are inside."""
+        inside = _clipped(start, end, (self.columns - 1, self.rows - 1))
+        if inside is not None:
+            (x0, y0), (x1, y1) = inside
+            steps = max(math.ceil(max(abs(x1 - x0), abs(y1 - y0))), 1)
+            for step in range(steps + 1):
+                yield round(x0 + (x1 - x0) * step / steps), round(y0 + (y1 - y0) * step / steps)
+
+    def lines(self, colour: bool) -> Iterator[str]:
+        """The rows of characters, top to bottom."""
+        for row in range(self.height):
+            cells = (self.cells.get((row, column), (0, -1)) for column in range(self.width))
+            line = ""
+            for owner, run in groupby(cells, lambda cell: cell[1]):
+                text = "".join(self._character(dots, owner) for dots, _ in run)
+                line += coloured(text, owner) if colour else text
+            yield line
+
+    def _character(self, dots: int, owner: int) -> str:
+        if not dots:
+            return " "
+        if not self.plain:
+            return chr(_BRAILLE + dots)
+        return "-" if owner == _ZERO else _SIGNS[owner % len(_SIGNS)]
+
+
+def coloured(text: str, curve: int) -> str:
+    """A text in the colour of a curve; the background and the line at 0 have none."""
+    return click.style(text, _COLOURS[curve % len(_COLOURS)]) if 0 <= curve < _ZERO else text
+
+
+def _clipped(start: Place, end: Place, corner: tuple[int, int]) -> tuple[Place, Place] | None:
+    """The part of a line that is inside, to half a dot, by Liang and Barsky; None where there is none."""
+    (x, y), (dx, dy) = start, (end[0] - start[0], end[1] - start[1])
+    first, last = 0.0, 1.0
+    for change, room in ((-dx, x), (dx, corner[0] - x), (-dy, y), (dy, corner[1] - y)):
+        if change == 0 and room < -0.5:
+            return None
+        if change < 0:
+            first = max(first, (room + 0.5) / change)
+        elif change > 0:
+            last = min(last, (room + 0.5) / change)
+    return ((x + first * dx, y + first * dy), (x + last * dx, y + last * dy)) if first <= last else None
+
+
+class Scale:
+    """The numbers along an axis, with its ticks; the ends may be as far apart as floats can be."""
+
+    def __init__(self, ends: tuple[float, float], most: int, least: float = 0.0) -> None:
+        self.low, self.high = ends
+        self.half = self.high / 2 - self.low / 2
+        self.step = max(_round_step(self.half / max(most, 1) * 2), least)
+        first = math.floor(self.low / self.step)
+        near = (number * self.step for number in range(first, first + 2 * most + 3))
+        self.ticks = [tick for tick in near if -1e-9 < self.place(tick) < 1 + 1e-9]
+        reach = max(abs(self.low), abs(self.high)) / self.step
+        self.digits = min(max(math.ceil(math.log10(reach)) + 1 if reach > 1 else 0, 4), 17)
+
+    def place(self, number: float) -> float:
+        """Where a number is, from 0 at the low end to 1 at the high end."""
+        return (number / 2 - self.low / 2) / self.half
+
+    def label(self, tick: float) -> str:
+        """A tick, with as many digits as tell it from the next."""
+        return format_number(0.0 if abs(tick) < self.step / 2 else tick, self.digits)
+
+
+def _round_step(rough: float) -> float:
+    """1, 2 or 5 times a power of ten: the least that is no smaller."""
+    power = float(f"1e{math.floor(math.log10(rough))}") or rough
+    return next((factor * power for factor in (1.0, 2.0, 5.0) if factor * power >= rough * 0.999), 10.0 * power)
+
+
+def _ends(numbers: Iterable[float]) -> tuple[float, float]:
+    """The least and the largest finite number, apart from each other."""
+    finite = [number for number in numbers if math.isfinite(number)]
+    low, high = (min(finite), max(finite)) if finite else (0.0, 1.0)
+    if high / 2 - low / 2 > max(abs(low), abs(high)) * 1e-15:
+        return low, high
+    room = max(abs(low) / 2, 1e-300) if abs(low) >= 1e15 or 0 < abs(low) < 1e-3 else 1.0
+    return low - room, high + room
+
+
+def draw(plot: Plot, width: int, height: int, plain: bool = False, colour: bool = False) -> str:
+    """The picture of a plot as lines of text, at most so many characters wide and high."""
+    legend = _legend(plot, width, plain, colour)
+    rows = max(height - 2 - len(legend), _LEAST[1])
+    up = Scale(_ends(plot.window or _all(plot, "y")), max(rows // 3, 3))
+    labels = {_row(up, tick, rows, plain): up.label(tick) for tick in up.ticks}
+    margin = max(map(len, labels.values()), default=0)
+    canvas = Canvas(max(width - margin - 2 - len(plot.axis[:_AXIS]) - 1, _LEAST[0]), rows, plain)
+    across = Scale(_ends(_all(plot, "x")), canvas.width // 8, 1.0 if plot.axis == "index" else 0.0)
+    _paint(canvas, plot, across, up)
+    lines = []
+    for row, line in enumerate(canvas.lines(colour)):
+        wall = ("|" if plain else "│") if row not in labels else "+" if plain else "┤"
+        lines.append(f"{labels.get(row, ''):>{margin}} {wall}{line}".rstrip())
+    lines += [" " * margin + line for line in _foot(across, canvas.width, plot.axis, plain)]
+    return "\n".join([*lines, *legend])
+
+
+_AXIS = 12  # characters of the name of the axis
+
+
+def _all(plot: Plot, axis: str) -> Iterator[float]:
+    for curve in plot.curves:
+        yield from getattr(curve, axis)
+
+
+def _row(scale: Scale, number: float, rows: int, plain: bool) -> int:
+    """The row of characters that a number is on."""
+    down = 1 if plain else 4
+    return round((1 - scale.place(number)) * (rows * down - 1)) // down
+
+
+def _paint(canvas: Canvas, plot: Plot, across: Scale, up: Scale) -> None:
+    """The line at 0, then the curves."""
+
+    def place(x: float, y: float) -> Place | None:
+        if not (math.isfinite(x) and math.isfinite(y)):
+            return None
+        return across.place(x) * (canvas.columns - 1), (1 - up.place(y)) * (canvas.rows - 1)
+
+    if up.low < 0 < up.high:
+        _trace(canvas, [place(across.low, 0), place(across.high, 0)], _ZERO, (1, 1 if canvas.plain else 4))
+    for number, curve in enumerate(plot.curves):
+        places = [place(x, y) for x, y in zip(curve.x, curve.y, strict=True)]
+        if curve.style == "points":
+            _scatter(canvas, places, number)
+        else:
+            _trace(canvas, places, number, _PATTERNS[curve.style])
+
+
+def _scatter(canvas: Canvas, places: Sequence[Place | None], number: int) -> None:
+    """A mark for each point: in braille a square of four dots, since a single one is easily missed."""
+    reach = range(1) if canvas.plain else range(2)
+    for place in filter(None, places):
+        x, y = min(place[0], canvas.columns - len(reach)), min(place[1], canvas.rows - len(reach))
+        for dx, dy in product(reach, reach):
+            canvas.dot((x + dx, y + dy), number)
+
+
+def _trace(canvas: Canvas, places: Sequence[Place | None], number: int, pattern: tuple[int, int]) -> None:
+    """The line through some places, which ends where one of them is missing. Only so many dots of so many are set."""
+    kept, last, count = list(_thinned(places)), None, 0
+    for before, here, after in zip([None, *kept], kept, [*kept[1:], None], strict=False):
+        if here and not (after or before):
+            canvas.dot(here, number)
+        for dot in canvas.between(here, after) if here and after else ():
+            if dot != last:
+                if count % pattern[1] < pattern[0]:
+                    canvas.dot(dot, number)
+                last, count = dot, count + 1
+
+
+def _thinned(places: Sequence[Place | None]) -> Iterator[Place | None]:
+    """The places of a line, where there are many in a column of dots only those that it begins, ends and turns at."""
+    for _, group in groupby(places, lambda place: place and round(place[0])):
+        run = list(group)
+        if len(run) > 4 and run[0] is not None:
+            there = [place for place in run if place]
+            yield from (there[0], *sorted((min(there, key=_height), max(there, key=_height))), there[-1])
+        else:
+            yield from run
+
+
+def _height(place: Place) -> float:
+    return place[1]
+
+
+def _foot(scale: Scale, width: int, name: str, plain: bool) -> list[str]:
+    """The axis below, with its ticks, and their labels where they leave each other room."""
+    line, labels = ["-" if plain else "─"] * width, [" "] * (width + 2)
+    end = -2
+    for tick in scale.ticks:
+        column, text = round(scale.place(tick) * (width - 1)), scale.label(tick)
+        line[column] = "+" if plain else "┬"
+        start = min(max(column + 2 - len(text) // 2, 0), width + 2 - len(text))
+        if start > end + 1:
+            labels[start : start + len(text)] = text
+            end = start + len(text)
+    corner = "+" if plain else "└"
+    return [f" {corner}{''.join(line)} {name[:_AXIS]}".rstrip(), "".join(labels).rstrip()]
+
+
+def _legend(plot: Plot, width: int, plain: bool, colour: bool) -> list[str]:
+    """What the curves are: on one line where that fits, else on a line each."""
+    entries = []
+    for number, curve in enumerate(plot.curves):
+        sample = _SIGNS[number % len(_SIGNS)] * 3 if plain else _SAMPLES[curve.style]
+        entries.append((sample, _cut(curve.name, width - 8, plain), number))
+    shown = [f"{coloured(sample, number) if colour else sample} {name}" for sample, name, number in entries]
+    length = sum(len(sample) + 1 + len(name) + 3 for sample, name, _ in entries)
+    return [f"  {'   '.join(shown)}"] if length < width else [f"  {entry}" for entry in shown]
+
+
+def _cut(text: str, width: int, plain: bool) -> str:
+    mark = "..." if plain else "…"
+    return text if len(text) <= width else text[: max(width - len(mark), 0)] + mark

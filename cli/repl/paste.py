@@ -1,0 +1,44 @@
+"""Pasted text: without the prompts it was copied with, and known for pasted where the terminal does not say so."""
+
+from __future__ import annotations
+
+import re
+from select import select
+
+from prompt_toolkit.key_binding import KeyPressEvent
+from prompt_toolkit.keys import Keys
+
+# agrad's own prompts, Python's and IPython's; an editor may have cut the space at the end of a line.
+_FIRST = re.compile(r"(agrad>|>>>|In \[\d+\]:)( |$)")
+_MORE = re.compile(r" {2}\.\.\.>( |$)|\.\.\.( |$)| +\.\.\.:( |$)")
+_GLANCE, _PAUSE = 0.002, 0.02  # seconds: whether more is there behind Enter; and, in a paste, whether more comes
+_KEYS: dict[str, str] = {Keys.ControlM: "\r", Keys.ControlJ: "\n", Keys.ControlI: "\t"}
+
+
+def statements(text: str) -> str:
+    """The statements in a pasted text: of a transcript what stands behind its prompts, else all of it."""
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    lines = text.split("\n")
+    if not any(_FIRST.match(line) for line in lines):
+        return text
+    typed = [(line, _FIRST.match(line) or _MORE.match(line)) for line in lines]
+    return "\n".join(line[found.end() :] for line, found in typed if found) + "\n" * text.endswith("\n")
+
+
+def behind(event: KeyPressEvent) -> str:
+    """What has come straight behind a key: nobody types so fast, so it is the rest of a paste."""
+    queue, source = event.app.key_processor.input_queue, event.app.input
+    text = ""
+    while True:
+        while queue:
+            character = _KEYS.get(queue[0].key, queue[0].key)
+            if len(character) > 1:  # a key that writes nothing, such as Ctrl-D
+                return text
+            text += character
+            queue.popleft()
+        if not select([source.fileno()], [], [], _PAUSE if text else _GLANCE)[0]:
+            return text
+        keys = source.read_keys()
+        if not keys:
+            return text
+        queue.extend(keys)

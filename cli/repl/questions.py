@@ -1,0 +1,17 @@
+"""`? sin` and `sin?`: help, as in other prompts; of a name of one's own, all about it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+
+_QUESTION = re.compile(r"\s*(?:\?\s*(\S*)|([^\s?]+)\s*\?)\s*")
+
+
+def answered(text: str, names: Collection[str]) -> str:
+    """The command that a question asks for; any other text as it is."""
+    found = _QUESTION.fullmatch(text)
+    if found is None:
+        return text
+    word = found[1] or found[2] or ""
+    return f"info {word}" if word in names else f"help {word}".rstrip()

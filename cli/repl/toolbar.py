@@ -1,0 +1,97 @@
+"""The line below the prompt: what graphs there are, what they hold, and how long the last statement took."""
+
+from __future__ import annotations
+
+import re
+
+from prompt_toolkit.application import get_app
+from prompt_toolkit.enums import EditingMode
+from prompt_toolkit.validation import ValidationError
+
+from agrad.engine.graph import collect, out_of_date
+from agrad.engine.memory import Survey, format_bytes, survey
+from agrad.engine.tensor import Tensor
+from agrad.engine.values import format_number
+from agrad.grammar.session import Session
+
+_MOST = 10_000  # nodes that are looked at, which takes some milliseconds
+_NO_GRAD = re.compile(r"( *)(no_grad|with (torch\.)?no_grad\(\)) *:")
+_GAP = "   "
+
+
+class Toolbar:
+    """Looked at anew after each statement, so that typing costs nothing."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self.told = ""
+
+    def look(self, seconds: float | None = None) -> None:
+        """See what there is now; `seconds`: what the last statement took."""
+        found = survey(self.session.names.values(), _MOST)
+        parts = graphs(found, 0 if found.more else self._stale())
+        if seconds is not None:
+            parts.append(duration(seconds))
+        self.told = _GAP.join(parts)
+
+    def _stale(self) -> int:
+        """How many computed values that are held came from something that has other data now."""
+        nodes = collect(value.node for value in self.session.names.values() if isinstance(value, Tensor))
+        return sum(node.freed is None for node in out_of_date(nodes))
+
+    def __call__(self) -> str:
+        """The text of the toolbar; empty before there is something to tell."""
+        app = get_app()
+        if rest := behind(app.current_buffer.validation_error, app.output.get_size().columns):
+            return rest
+        parts = [self.told] if self.told else []
+        if inside_no_grad(app.current_buffer.document.text_before_cursor):
+            parts.append("no_grad")
+        if app.editing_mode == EditingMode.VI:
+            parts.append(f"vi: {app.vi_state.input_mode.value.removeprefix('vi-')}")
+        return f" {_GAP.join(parts)}" if parts else " no graph yet: var x = 2 makes a leaf"
+
+
+def graphs(found: Survey, stale: int = 0) -> list[str]:
+    """`2 leaves`, and `5 nodes, 96 bytes saved, held`."""
+    parts = [f"{found.leaves} {'leaf' if found.leaves == 1 else 'leaves'}"] if found.leaves else []
+    if found.nodes:
+        count = f"over {_MOST} nodes" if found.more else f"{found.nodes} node{'' if found.nodes == 1 else 's'}"
+        saved = f"{format_bytes(found.bytes)} saved, " if found.bytes and not found.more else ""
+        parts.append(f"{count}, {saved}{_state(found, stale)}")
+    return parts
+
+
+def _state(found: Survey, stale: int) -> str:
+    """What a backward could do with the nodes."""
+    told = [(found.freed, "freed"), (stale, "stale")]
+    parts = [word if count == found.nodes else f"{count} of them {word}" for count, word in told if count]
+    return ", ".join(parts) or "held"
+
+
+def duration(seconds: float) -> str:
+    """As a person says it: 0.4 ms, 12 ms, 3.1 s."""
+    if seconds < 1:
+        return f"{format_number(seconds * 1000, 2 if seconds < 0.01 else 3)} ms"
+    return f"{format_number(seconds, 3)} s"
+
+
+def behind(mistake: ValidationError | None, columns: int) -> str:
+    """The way to mend a mistake, where the line above, which tells both, is too short for it."""
+    if mistake is None or len(mistake.message) <= columns:
+        return ""
+    message, told, fix = mistake.message.partition("   fix: ")
+    return f"   fix: {fix}" if told else f"… {message[columns:]}"
+
+
+def inside_no_grad(text: str) -> bool:
+    """Whether the end of a text is inside a block that records nothing."""
+    *above, line = text.split("\n")
+    margin = len(line) - len(line.lstrip(" ")) if line.strip() else len(line)
+    for earlier in reversed(above):
+        indent = len(earlier) - len(earlier.lstrip(" "))
+        if earlier.strip() and indent < margin:
+            margin = indent
+            if _NO_GRAD.match(earlier):
+                return True
+    return False

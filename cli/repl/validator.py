@@ -1,0 +1,31 @@
+"""Enter on a statement that is complete but wrong: the cursor goes to the mistake, and the line can be mended."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from prompt_toolkit.document import Document
+from prompt_toolkit.validation import ValidationError, Validator
+
+from agrad.engine.errors import AgradError
+from agrad.grammar.diagnostics import Source, Span
+from agrad.grammar.parser import parse
+
+
+class SyntaxValidator(Validator):
+    """Refuses what cannot be parsed. `prepare` makes a statement of what is typed."""
+
+    def __init__(self, prepare: Callable[[str], str]) -> None:
+        self.prepare = prepare
+
+    def validate(self, document: Document) -> None:
+        """Raise ValidationError at the mistake, with what is wrong and how to mend it."""
+        try:
+            parse(Source("session", self.prepare(document.text)))
+        except AgradError as problem:
+            if problem.kind != "syntax":  # what a statement does wrong, it is told when it runs
+                return
+            place = problem.labels[-1].origin if problem.labels else None
+            fix = f"   fix: {problem.fixes[0]}" if problem.fixes else ""
+            start = place.start if isinstance(place, Span) else len(document.text)
+            raise ValidationError(start, problem.message + fix) from None

@@ -1,0 +1,126 @@
+"""The ways that the choices of a function go: a program for each, and which code computes it.
+
+A program that diverges at other values is left alone, and the function traced again there; of very many ways the
+latest are kept.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any
+
+from agrad.engine.compile import python
+from agrad.engine.instructions import Diverged, Program, unchecked
+from agrad.engine.passes import key
+from agrad.engine.values import Value
+
+WAYS = 64
+_KEPT = 500_000  # steps, in programs that are kept compiled
+_LARGE = 5_000  # steps: where Python's own compiler is slow, and its code too, machine code comes at once
+_CALLS, _STEPS = 1_000, 100_000  # what Python computes before machine code, about what it takes to compile that
+
+_compiled: OrderedDict[object, tuple[Any, int]] = OrderedDict()
+
+
+def kept(backend: str, program: Program, make: Callable[[Program], Any]) -> Any:
+    """What was made of a program, or of one of the same structure before."""
+    name = backend, key(program)
+    if name in _compiled:
+        _compiled.move_to_end(name)
+    else:
+        _compiled[name] = make(program), 1 + len(program.steps)
+    found, _ = _compiled[name]
+    while sum(steps for _, steps in _compiled.values()) > _KEPT:
+        _compiled.popitem(last=False)
+    return found
+
+
+class Branch:
+    """One way: the program that is bit for bit the function's own, and one for machine code, each when asked for."""
+
+    def __init__(self, exact: Callable[[], Program], shared: Callable[[], Program], size: int, backend: str) -> None:
+        self._make_exact, self._make_shared = exact, shared
+        self._exact: Program | None = None
+        self._python: python.Compiled | None = None
+        self.backend = backend
+        self.size = size
+        self.calls = 0
+        self.native: Any = None
+        self.reason = "" if backend != "python" else "asked for Python"  # why there is no machine code
+        self.checks: Any = ()  # of the machine code: their slots are its last outputs
+
+    @property
+    def exact(self) -> Program:
+        """The program that is the function's own."""
+        if self._exact is None:
+            self._exact = self._make_exact()
+        return self._exact
+
+    @property
+    def python(self) -> python.Compiled:
+        """Its code."""
+        if self._python is None:
+            self._python = kept("python", self.exact, python.Compiled)
+        return self._python
+
+    def call(self, values: tuple[Value, ...]) -> tuple[Value, ...]:
+        """The outputs. Raises Diverged where a choice goes another way."""
+        if self.native is None and not self.reason:
+            self.calls += 1
+            if self.backend == "llvm" or self.size > _LARGE or self.calls > _CALLS + _STEPS // (self.size or 1):
+                self.promote()
+        if self.native is None:
+            return self.python.call(*values)
+        found: tuple[Value, ...] = self.native.call(*values)
+        if not self.checks:
+            return found
+        count = len(found) - len(self.checks)
+        for number, check in enumerate(self.checks):
+            if not check.holds(found[count + number]):
+                raise Diverged(number)
+        return found[:count]
+
+    def promote(self) -> bool:
+        """Change to machine code, if there is any; whether there is."""
+        if self.native is None and not self.reason:
+            from agrad.engine.compile import llvm  # an extra, and only a long computation pays for it
+
+            shared = self._make_shared()
+            self.reason = llvm.supports(unchecked(shared)) or ""
+            if not self.reason:
+                self.native = kept("llvm", unchecked(shared), llvm.Native)
+                self.checks = shared.checks
+        return self.native is not None
+
+
+class Branches:
+    """All ways met so far, the last one met first. `trace` makes one more, at some values."""
+
+    def __init__(self, trace: Callable[[tuple[Value, ...]], Branch]) -> None:
+        self.trace = trace
+        self.known: list[Branch] = []
+
+    def call(self, values: tuple[Value, ...]) -> tuple[Value, ...]:
+        """The outputs at some values."""
+        for number, branch in enumerate(self.known):
+            try:
+                found = branch.call(values)
+            except Diverged:
+                continue
+            if number:
+                self.known.insert(0, self.known.pop(number))
+            return found
+        branch = self.at(values)
+        try:
+            return branch.call(values)
+        except Diverged:  # machine code may round otherwise: then the choice is Python's
+            return branch.python.call(*values)
+
+    def at(self, values: tuple[Value, ...]) -> Branch:
+        """One more way."""
+        branch = self.trace(values)
+        _ = branch.exact  # what fails here is no way
+        self.known.insert(0, branch)
+        del self.known[WAYS:]
+        return branch

@@ -1,0 +1,159 @@
+"""The Hessian of a compiled function: only the second derivatives that are not 0 for certain are computed.
+
+A gradient's entry is walked back over its own part of the graph: where values are coupled in a chain, that is a link
+of it. The matrix is symmetric, and one half is computed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from agrad.engine.compile.branches import Branch, Branches
+from agrad.engine.compile.entries import by_entries
+from agrad.engine.derivatives import hessian
+from agrad.engine.graph import Node, collect, leading_to
+from agrad.engine.passes import optimised
+from agrad.engine.program import checked, extract, gradient_of, played, trace
+from agrad.engine.tensor import Tensor
+from agrad.engine.values import Array, Shape, Value, np, size_of
+from agrad.engine.walk import walk
+
+
+class Hessian:
+    """The Hessian of a function by some of its arguments, which have these shapes."""
+
+    def __init__(
+        self, f: Callable[..., Any], names: Sequence[str], shapes: Sequence[Shape], wrt: Sequence[int], backend: str
+    ) -> None:
+        self.function = f
+        self.names = names
+        self.shapes = shapes
+        self.wrt = wrt
+        self.backend = backend
+        self.branches = Branches(self._way)
+        self.is_dense = False  # no program of numbers: then each call builds a graph
+
+    def call(self, values: tuple[Value, ...], single: bool) -> Any:
+        """The matrix by numbers, or by a single array in its shape twice; by several arrays rows of blocks."""
+        if not self.is_dense:
+            try:
+                found = self._found(_flat(values))
+            except _Dense:
+                self.is_dense = True
+            else:
+                way = self.branches.known[0]
+                assert isinstance(way, _Way)
+                return self._shaped(way.matrix(found), single)
+        return _plain(hessian(self.function, self.wrt[0] if single else tuple(self.wrt))(*values))
+
+    def _found(self, flat: tuple[Value, ...]) -> Array:
+        """The second derivatives that vary; the way that they belong to is the first known then."""
+        way = self.branches.known[0] if self.branches.known else None
+        if way is not None and way.native is not None and not way.checks:
+            return np.frombuffer(way.native.packed(*flat))
+        found = self.branches.call(flat)
+        return np.fromiter(found, np.float64, len(found))
+
+    def _shaped(self, matrix: Array, single: bool) -> Any:
+        """The matrix by all entries, as it is given back."""
+        shapes = [self.shapes[place] for place in self.wrt]
+        if single:
+            return matrix.reshape(shapes[0] * 2) if shapes[0] else float(matrix[0, 0])
+        if not any(shapes):
+            return matrix
+        ends = np.cumsum([0, *map(size_of, shapes)]).tolist()
+        parts = [(slice(*ends[place : place + 2]), shape) for place, shape in enumerate(shapes)]
+        return tuple([tuple([_block(matrix[i, j], a + b) for j, b in parts]) for i, a in parts])
+
+    def _way(self, flat: tuple[Value, ...]) -> Branch:
+        """The program of the second derivatives that vary, and their pattern."""
+        values, taken = [], 0
+        for shape in self.shapes:
+            count = size_of(shape)
+            values.append(np.array(flat[taken : taken + count]).reshape(shape) if shape else flat[taken])
+            taken += count
+        program = optimised(trace(self.function, values, self.names, self.wrt), again=True)
+        gradient_of(program, values, ())  # says what is wrong with a result that is no number
+        numbers = program if program.is_scalar else by_entries(program)
+        if numbers is None:
+            raise _Dense
+        starts = [sum(map(size_of, self.shapes[:place])) for place in self.wrt]
+        places = [
+            start + entry
+            for start, place in zip(starts, self.wrt, strict=True)
+            for entry in range(size_of(self.shapes[place]))
+        ]
+        gradient = optimised(gradient_of(numbers, flat, places), again=True)
+        with played(gradient, flat, places) as (results, xs):
+            count = 1 + len(places)
+            way = _Way(results[1:count], [xs[place].node for place in places], self.backend)
+            found = extract([*way.varying, *results[count:]], xs, [given.name for given in numbers.inputs])
+        way.settle(optimised(checked(found, gradient.checks)))
+        return way
+
+
+class _Dense(Exception):
+    """There is no program of numbers for a function of arrays."""
+
+
+class _Way(Branch):
+    """A way of the function, and where its second derivatives stand in the matrix."""
+
+    def __init__(self, gradient: Sequence[Tensor], xs: Sequence[Node], backend: str) -> None:
+        self.constant = np.zeros((len(xs), len(xs)))
+        self.varying: list[Tensor] = []
+        places: list[tuple[int, int]] = []
+        order = {x: number for number, x in enumerate(xs)}
+        for row, entry in enumerate(gradient):
+            for column, second in _second(entry.node, row, order):
+                if isinstance(second, Tensor) and second.node.recorded:
+                    self.varying.append(second)
+                    places.append((row, column))
+                else:
+                    number = float(second.value if isinstance(second, Tensor) else second)
+                    self.constant[row, column] = self.constant[column, row] = number
+        size = len(xs)
+        rows, columns = np.array(places, dtype=int).reshape(-1, 2).T
+        apart = np.flatnonzero(rows != columns)
+        self.places = np.concatenate([rows * size + columns, (columns * size + rows)[apart]])
+        self.which = np.concatenate([np.arange(len(places)), apart])
+        self.wanted = backend
+
+    def settle(self, program: Any) -> None:
+        """Take the program of what varies."""
+        super().__init__(lambda: program, lambda: program, len(program.steps), self.wanted)
+
+    def matrix(self, found: Array) -> Array:
+        """The Hessian, with what varies as it was found."""
+        full = self.constant.copy()
+        full.reshape(-1)[self.places] = found[self.which]
+        return full
+
+
+def _second(entry: Node, row: int, order: dict[Node, int]) -> Iterator[tuple[int, Any]]:
+    """The derivatives of an entry of the gradient, up to the diagonal."""
+    if not entry.requires_grad:
+        return
+    behind = collect([entry])
+    targets = [x for x in behind if order.get(x, len(order)) <= row]
+    leading = leading_to(behind, targets)
+    if entry in leading:
+        for x, second in walk(leading, {entry: 1.0}, True, targets).items():
+            yield order[x], second
+
+
+def _flat(values: Sequence[Value]) -> tuple[float, ...]:
+    """All entries of all values."""
+    if len(values) == 1 and not isinstance(values[0], float):
+        return tuple(values[0].ravel().tolist())
+    return tuple([x for value in values for x in ([value] if isinstance(value, float) else value.ravel().tolist())])
+
+
+def _block(part: Array, shape: Shape) -> Value:
+    return part.copy().reshape(shape) if shape else float(part[0, 0])
+
+
+def _plain(derived: Any) -> Any:
+    """Values for handles."""
+    return tuple(map(_plain, derived)) if isinstance(derived, tuple) else derived.value

@@ -1,0 +1,114 @@
+"""The machine that code is made for: how many lanes its vectors have, and which functions there are for vectors.
+
+glibc's libmvec has the elementary functions for vectors of 2, 4 and 8 numbers, within 4 ulp and with the edges of
+those for one number. Where it is absent, or lacks one, the function for one number is called for each lane.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+from agrad.engine.errors import AgradError
+
+NEEDED = "llvmlite 0.45 or later"
+_OLDEST = 20  # the LLVM in it
+_LANES = {8: ("avx512f", "e"), 4: ("avx2", "d"), 2: ("sse4.2", "b")}  # what they need, libmvec's letter
+_ELSEWHERE = 2  # lanes on processors whose features have other names: all have vectors of two numbers
+_PURE = "nounwind willreturn memory(none)"
+
+
+@cache
+def binding() -> Any:
+    """llvmlite's binding, ready to compile; None without it."""
+    try:
+        llvm = import_module("llvmlite.binding")  # 0.03 s, and an extra
+    except (ImportError, OSError):
+        return None
+    if llvm.llvm_version_info[0] < _OLDEST:
+        return None
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    for library in ("libm.so.6", "libmvec.so.1"):
+        with suppress(RuntimeError):  # there are systems without them
+            llvm.load_library_permanently(library)
+    return llvm
+
+
+def llvmlite() -> Any:
+    """The same; AgradError, which says what to install, without it."""
+    llvm = binding()
+    if llvm is None:
+        fixes = ['pip install "agrad[jit]"', 'backend="python"']
+        raise AgradError("limit", f"machine code needs {NEEDED}, which is not here", fixes=fixes)
+    return llvm
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """A processor: its name and features as LLVM knows them, and its vectors."""
+
+    name: str
+    features: str
+    lanes: int
+    letter: str  # of libmvec's functions for so many lanes; "" where there are none
+
+    def vector_name(self, function: str, arguments: int) -> str | None:
+        """libmvec's function for whole vectors, if it is there."""
+        name = f"_ZGV{self.letter}N{self.lanes}{'v' * arguments}_{function}"
+        return name if self.letter and llvmlite().address_of_symbol(name) else None
+
+
+@cache
+def machine() -> Machine:
+    """The one that this runs on."""
+    llvm = llvmlite()
+    features = llvm.get_host_cpu_features()
+    name, text = llvm.get_host_cpu_name(), features.flatten()
+    for lanes, (needs, letter) in _LANES.items():
+        if features.get(needs):
+            return Machine(name, text, lanes, letter)
+    return Machine(name, text, _ELSEWHERE, "")
+
+
+def missing(functions: Mapping[str, int]) -> str | None:
+    """A function that the C library of this machine lacks, of those called."""
+    return next((name for name in sorted(functions) if not llvmlite().address_of_symbol(name)), None)
+
+
+def target(function: str, arguments: int, lanes: int) -> str:
+    """What is called for a function of the C library, on so many lanes."""
+    if lanes == 1:
+        return function
+    return machine().vector_name(function, arguments) or f"lanes.{function}"
+
+
+def definitions(functions: Mapping[str, int], lanes: int) -> Iterator[str]:
+    """The code that goes with such calls."""
+    for function, arguments in sorted(functions.items()):
+        name = target(function, arguments, lanes)
+        if name == f"lanes.{function}":
+            yield "\n".join(_lane_by_lane(function, lanes, arguments))
+        else:
+            number = "double" if lanes == 1 else f"<{lanes} x double>"
+            yield f"declare {number} @{name}({', '.join([number] * arguments)}) {_PURE}"
+
+
+def _lane_by_lane(function: str, lanes: int, arguments: int) -> Iterator[str]:
+    number = f"<{lanes} x double>"
+    yield f"declare double @{function}({', '.join(['double'] * arguments)}) {_PURE}"
+    given = ", ".join(f"{number} %x{i}" for i in range(arguments))
+    yield f"define internal {number} @lanes.{function}({given}) noinline {{"
+    vector = "poison"
+    for lane in range(lanes):
+        for i in range(arguments):
+            yield f"  %a{lane}.{i} = extractelement {number} %x{i}, i64 {lane}"
+        given = ", ".join(f"double %a{lane}.{i}" for i in range(arguments))
+        yield f"  %r{lane} = call double @{function}({given})"
+        yield f"  %v{lane} = insertelement {number} {vector}, double %r{lane}, i64 {lane}"
+        vector = f"%v{lane}"
+    yield f"  ret {number} {vector}\n}}"

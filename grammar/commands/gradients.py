@@ -1,0 +1,188 @@
+"""The commands that compute gradients, show them, and use them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from agrad.engine.backward import backward
+from agrad.engine.errors import AgradError, Label
+from agrad.engine.ops.axes import number_of
+from agrad.engine.optim import STEPS, options_of, step
+from agrad.engine.refusals import no_grad_error, unrecorded_behind
+from agrad.engine.tensor import Tensor
+from agrad.grammar.commands.registry import Call, command, graphed
+from agrad.grammar.diagnostics import Span
+from agrad.grammar.help import fitted
+from agrad.grammar.results import Gradient, Table, text_of
+from agrad.grammar.semantics import as_array, describe_value
+
+if TYPE_CHECKING:
+    from agrad.grammar.session import Session
+
+
+@command(
+    "backward",
+    "backward d [retain] [create_graph] [fresh] [trace] [seed [1, 2]]",
+    "Adds the derivative of d to the gradient of every leaf behind it; frees the graph unless `retain`. "
+    "`trace` shows the walk.",
+    "var a = 3; d = a**2; backward d; grad a",
+)
+def _backward(session: Session, call: Call) -> None:
+    options = call.options
+    create = "create_graph" in options
+    trace = None
+    if "trace" in options:
+        from agrad.engine.tracing import Trace  # here, since few sessions watch a walk
+
+        trace = Trace(fresh="fresh" in options)
+    backward(
+        graphed(call, 0),
+        as_array(options.get("seed")),
+        retain_graph="retain" in options or create,
+        create_graph=create,
+        fresh="fresh" in options,
+        watch=trace,
+    )
+    if trace is not None:
+        session.emit(Table(fitted(trace.text(session.settings.precision), session.settings.width)))
+
+
+@command(
+    "retain",
+    "retain b …",
+    "Keeps the gradient of a value that is not a leaf, at the backwards to come.",
+    "var a = 3; b = a**2; c = 2*b; retain b; backward c; grad b",
+)
+def _retain(session: Session, call: Call) -> None:
+    for position in range(len(call.values)):
+        value = graphed(call, position)
+        if not value.requires_grad:
+            name = call.operand(position).span.text
+            raise AgradError(
+                "grad",
+                f"{name} has no gradient to retain: it does not require grad",
+                labels=[Label(call.operand(position).span)],
+            )
+        value.retain_grad()
+
+
+@command(
+    "grad",
+    "grad a …",
+    "Shows gradients, how they came about, or why there is none.",
+    "var a = 3; backward a**2; grad a",
+)
+def _grad(session: Session, call: Call) -> None:
+    for position, value in enumerate(call.values):
+        name = call.operand(position).span.text
+        session.emit(gradient_of(name, value, session))
+
+
+def gradient_of(name: str, value: Any, session: Session) -> Gradient:
+    """The gradient of a name, with where it came from or why it is none."""
+    if not isinstance(value, Tensor):
+        reason = f"{name} is {describe_value(value)}"
+        if name.isidentifier():
+            reason += f"; var {name} = … makes a leaf that requires grad"
+        return Gradient(name, None, reason)
+    kept = value.node.grad
+    if kept is None or kept.value is None:
+        return Gradient(name, None, why_none(name, value))
+    remark = ""
+    if kept.calls > 1:
+        calls = f"{kept.calls} backward calls"
+        texts = [text_of(part, session.settings) for part in kept.parts]
+        full = len(texts) == kept.calls and kept.value.item() == sum(kept.parts)  # else it was written to since
+        remark = f"{' + '.join(texts).replace('+ -', '- ')}, {calls}" if full else calls
+    return Gradient(name, kept.value, remark)
+
+
+def why_none(name: str, value: Tensor) -> str:
+    """Why a value has no gradient, and what to do."""
+    node = value.node
+    if node.grad is not None and node.grad.cleared is not None:
+        cleared = node.grad.cleared
+        return f"cleared {cleared if isinstance(cleared, str) else f'at {cleared.where}'}"  # type: ignore[attr-defined]
+    if not node.requires_grad:
+        cut = node.op is not None or unrecorded_behind(node) is not None
+        return no_grad_error(value).message if cut else f"{name} does not require grad"
+    if node.op is not None and not node.keeps_grad:
+        return f"{name} was computed, and only leaves keep a gradient; retain {name} before backward keeps it"
+    return f"no backward has reached {name} yet"
+
+
+@command(
+    "zero_grad",
+    "zero_grad [a …]",
+    "Clears gradients to none: of all names by default.",
+    "var a = 3; backward a**2; zero_grad; grad a",
+)
+def _zero_grad(session: Session, call: Call) -> None:
+    if call.values:
+        targets = [graphed(call, position) for position in range(len(call.values))]
+    else:
+        targets = [value for value in session.names.values() if isinstance(value, Tensor)]
+    for target in targets:
+        target.clear_grad()
+
+
+@command(
+    "step",
+    "step sgd w b lr=0.1 [momentum=0.9]   step adam w b lr=0.01 [beta1=0.9] [beta2=0.999] [eps=1e-8]",
+    "One optimiser update of the leaves named, by the gradients they have. The means that adam and momentum keep of a "
+    "leaf stay with it from step to step.",
+    "var w = 3; backward w**2; step sgd w lr=0.1; w",
+)
+def _step(session: Session, call: Call) -> None:
+    options = dict(call.options)
+    method = options.pop("method")
+    if method not in STEPS:
+        fixes = [f"step {known} …" for known in STEPS]
+        raise AgradError("name", f"there is no optimiser {method}", labels=[Label(call.span)], fixes=fixes)
+    leaves = [graphed(call, position) for position in range(len(call.values))]
+    known = options_of(method)
+    for name in options:
+        if name not in known:
+            raise _no_option(call, str(method), name, list(known))
+    rates = {name: number_of(f"step {method}", name, value) for name, value in options.items()}
+    step(method, leaves, **rates)
+
+
+def _no_option(call: Call, method: str, name: str, known: list[str]) -> AgradError:
+    from agrad.grammar.slips import near  # here, since few options are misspelt
+
+    value = call.option(name)
+    assert value is not None
+    text, start = value.span.source.text, value.span.start
+    place = Span(value.span.source, text.rindex(name, 0, start), value.span.end)
+    fixes = [f"{option}={value.span.text}" for option in near(name, known)]
+    message = f"step {method} has no option {name}, but {', '.join(known)}"
+    return AgradError("arity", message, labels=[Label(place)], fixes=fixes)
+
+
+@command(
+    "check",
+    "check f(x) [wrt x y]",
+    "Compares exact derivatives with differences, entry by entry; a mismatch is an error.",
+    "var x = 3; check x**2*sin(x)",
+)
+def _check(session: Session, call: Call) -> None:
+    from agrad.grammar.checking import check, leaf_to_check  # here, since few sessions check anything
+
+    expression, *operands = call.node.operands
+    leaves = [leaf_to_check(value, operand) for value, operand in zip(call.values, operands, strict=True)]
+    check(session, expression, leaves)
+
+
+@command(
+    "explain",
+    "explain d [wrt a b]",
+    "The chain rule with the numbers in it: what each path from a leaf to d contributes, the largest first.",
+    "var a = 3; d = a**2*2; explain d",
+)
+def _explain(session: Session, call: Call) -> None:
+    from agrad.engine.explain import explain  # here, since few sessions explain anything
+
+    root, *leaves = [graphed(call, position) for position in range(len(call.values))]
+    found = explain(root, leaves or None, name=call.operand(0).span.text)
+    session.emit(Table(fitted(found.text(session.settings.precision), session.settings.width)))

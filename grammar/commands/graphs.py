@@ -1,0 +1,191 @@
+"""The commands that show a graph, and those that put new data into it."""
+
+from __future__ import annotations
+
+from os.path import splitext
+from typing import TYPE_CHECKING
+
+from agrad.engine.errors import AgradError, Label
+from agrad.engine.tensor import Tensor
+from agrad.grammar import syntax
+from agrad.grammar.commands.registry import Call, command, graphed, with_graph
+from agrad.grammar.diagnostics import Span, suggest
+from agrad.grammar.help import fitted
+from agrad.grammar.results import Printed, Table
+from agrad.grammar.semantics import as_array, describe_value
+from agrad.grammar.words import SHAPES
+
+if TYPE_CHECKING:
+    from agrad.grammar.session import Session
+
+# The forms of a graph by the endings of the files that hold them.
+ENDINGS = {
+    ".txt": "text",
+    ".dot": "dot",
+    ".gv": "dot",
+    ".mmd": "mermaid",
+    ".mermaid": "mermaid",
+    ".json": "json",
+    ".svg": "svg",
+}
+# The forms that are read line by line, and may be folded where a terminal is narrow.
+_LINES = frozenset({"text", "tree"})
+# What Graphviz makes of a .dot file.
+PICTURES = frozenset({"png", "pdf"})
+
+
+@command(
+    "graph",
+    SHAPES["graph"],
+    "Shows the graph behind d: what was computed from what, what is saved, held or freed. `depth`: so many operations "
+    "back; `from`: only what lies between these and d; `to`: into a file, in the form that its ending names.",
+    "var a = 3; d = a**2*2; graph d",
+)
+def _graph(session: Session, call: Call) -> None:
+    from agrad.engine.dump import FORMATS, dump  # here, since few sessions draw a graph
+
+    form, path, depth = _form(call, list(FORMATS)), call.options.get("to"), call.options.get("depth")
+    made = dump(
+        graphed(call, 0),
+        call.operand(0).span.text,
+        depth=None if depth is None else int(depth),
+        since=_since(call),
+    )
+    made.width = session.settings.width or made.width
+    text = FORMATS[form](made, session.settings.precision)
+    if path is None:
+        session.emit(Table(fitted(text, session.settings.width) if form in _LINES else text))
+        return
+    from agrad.grammar.files import write_text
+
+    write_text(path, f"{text}\n")
+    session.emit(Printed(f"wrote {path}"))
+
+
+def _form(call: Call, forms: list[str]) -> str:
+    """The form asked for, by name or by the ending of the file. Raises AgradError of kind `name` or `file`."""
+    form, path = call.options.get("as"), call.options.get("to")
+    if form in forms:
+        if path is not None and (told := told_otherwise(str(form), str(path))):
+            raise _contradiction(call, told)
+        return str(form)
+    if form is None and path is None:
+        return "text"
+    ending = splitext(str(path))[1].lower() if form is None else ""
+    if ending in ENDINGS:
+        return ENDINGS[ending]
+    name, picture = call.operand(0).span.text, form or ending[1:]
+    fixes = [f"graph {name} as {close}" for close in suggest(picture, forms)]
+    if picture in PICTURES:
+        fixes = [f'graph {name} to "{name}.dot"   and, in a shell, dot -T{picture} {name}.dot']
+    listed = f"as {', '.join(forms[:-1])} or {forms[-1]}"
+    if form is not None:
+        raise AgradError(
+            "name", f"a graph is not shown as {form}, but {listed}", labels=_labels(call, "as"), fixes=fixes
+        )
+    raise AgradError(
+        "file",
+        f"the ending of {path} tells no form of a graph; those that do are {' '.join(ENDINGS)}",
+        labels=_labels(call, "to"),
+        notes=[f"without one of them say {listed}"],
+        fixes=fixes,
+    )
+
+
+def told_otherwise(form: str, path: str) -> str:
+    """The form that the ending of a file stands for, if it is another; text may hold anything."""
+    ending = splitext(path)[1].lower()
+    told = ENDINGS.get(ending) or (ending[1:] if ending[1:] in PICTURES else form)
+    return told if told not in (form, "text") else ""
+
+
+def _contradiction(call: Call, told: str) -> AgradError:
+    """A file whose ending misleads whatever opens it: one of the two must be a slip."""
+    name, form, path = call.operand(0).span.text, call.options["as"], call.options["to"]
+    fixes = [f'graph {name} to "{path}"']
+    fixes += [f'graph {name} to "{splitext(path)[0]}{ending}"' for ending, known in ENDINGS.items() if known == form][
+        :1
+    ]
+    return AgradError(
+        "file", f"{path} is to hold {told} by its ending, and {form} by `as`", labels=_labels(call, "to"), fixes=fixes
+    )
+
+
+def _labels(call: Call, option: str) -> list[Label]:
+    written = call.option(option)
+    return [Label(written.span)] if written is not None else []
+
+
+def _since(call: Call) -> list[Tensor]:
+    """The values behind `from`."""
+    written = call.option("from")
+    if not isinstance(written, syntax.Tuple):
+        return []
+    values = call.options["from"]
+    return [with_graph(value, item, "graph … from") for value, item in zip(values, written.items, strict=True)]
+
+
+@command(
+    "info",
+    "info x …",
+    "All about a value: what it is, its shape, gradient and graph, what holds it, how often it was written.",
+    "var x = 2; y = x**2; info x y",
+)
+def _info(session: Session, call: Call) -> None:
+    from agrad.grammar.inspect import describe  # here, since it asks the commands why there is no gradient
+
+    for position, value in enumerate(call.values):
+        session.emit(Table(describe(call.operand(position).span.text, value, session)))
+
+
+@command(
+    "set",
+    "set x = 5",
+    "New data for a leaf: same shape, and every graph that used the old data is stale from then on.",
+    "var x = 2; y = x**2; set x = 5; x",
+)
+def _set(session: Session, call: Call) -> None:
+    name = call.operand(0).span
+    _leaf(session, call, name.text, name).set_(as_array(call.values[0]))
+
+
+@command(
+    "forward",
+    "forward d … [with x=3, y=4]",
+    "Computes d again, on the leaves as they are now or as given: the graph, with all that backward needs, is as new. "
+    "A backward before must have kept it: backward d retain. Leaves, also those made of other values, keep what they "
+    "were given.",
+    "var x = 2; y = x**2; forward y with x=5; y",
+)
+def _forward(session: Session, call: Call) -> None:
+    from agrad.engine.replay import forward  # here, since few sessions replay a graph
+
+    roots = [graphed(call, position) for position in range(len(call.values))]
+    for name, written in call.node.options:
+        assert written is not None
+        leaf = _leaf(session, call, name, written.span)
+        try:
+            leaf.set_(as_array(call.options[name]))
+        except AgradError as error:
+            error.message = error.message.replace("set:", "forward:", 1)
+            error.labels = error.labels or [Label(written.span)]
+            raise
+    forward(*roots)
+
+
+def _leaf(session: Session, call: Call, name: str, span: Span) -> Tensor:
+    """The leaf of a name, to write into. Raises AgradError of kind `name` or `leaf`."""
+    target = call.names.get(name, session.names.get(name))
+    if target is None:
+        problem = session.machine.unknown(name, span)
+        problem.fixes = problem.fixes if problem.facts["close"] else [f"var {name} = …   makes a leaf"]
+        raise problem
+    if isinstance(target, Tensor) and target.node.op is None:
+        return target
+    what = "was computed" if isinstance(target, Tensor) else f"is {describe_value(target)}"
+    raise AgradError(
+        "leaf",
+        f"{call.node.word} writes into a leaf, and {name} {what}",
+        labels=[Label(span)],
+        fixes=[f"{name} = …   binds a new value"],
+    )

@@ -1,0 +1,86 @@
+"""The table of commands, and what every command is handed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from agrad.engine.errors import AgradError, Label
+from agrad.engine.tensor import Tensor
+from agrad.grammar import syntax
+from agrad.grammar.diagnostics import Span
+from agrad.grammar.semantics import describe_value
+
+if TYPE_CHECKING:
+    from agrad.grammar.session import Session
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A command as typed, with the values of its operands and options."""
+
+    node: syntax.Command
+    values: list[Any]
+    options: dict[str, Any]
+    names: dict[str, Any]
+    span: Span
+
+    def operand(self, position: int) -> syntax.Expr:
+        """An operand as written."""
+        return self.node.operands[position]
+
+    def option(self, name: str) -> syntax.Expr | None:
+        """The value of an option as written; None if it has none, or is not there."""
+        return dict(self.node.options).get(name)
+
+
+Handler = Callable[["Session", Call], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One command. Without a handler it is a statement that the interpreter runs."""
+
+    word: str
+    usage: str
+    help: str
+    example: str
+    handler: Handler | None = None
+
+    def run(self, session: Session, call: Call) -> None:
+        """Do what was typed."""
+        assert self.handler is not None
+        self.handler(session, call)
+
+
+COMMANDS: dict[str, Command] = {}
+
+
+def command(word: str, usage: str, help: str, example: str) -> Callable[[Handler], Handler]:
+    """Decorator: put a command into the table."""
+
+    def register(run: Handler) -> Handler:
+        COMMANDS[word] = Command(word, usage, help, example, run)
+        return run
+
+    return register
+
+
+def graphed(call: Call, position: int) -> Tensor:
+    """An operand that has to be a value of the engine. Raises AgradError of kind `grad`."""
+    return with_graph(call.values[position], call.operand(position), call.node.word)
+
+
+def with_graph(value: Any, written: syntax.Expr, word: str) -> Tensor:
+    """A value that a command takes, if it is one of the engine. Raises AgradError of kind `grad`."""
+    if isinstance(value, Tensor):
+        return value
+    text = written.span.text
+    named = isinstance(written, syntax.Name)
+    raise AgradError(
+        "grad",
+        f"{word}: {text} is {describe_value(value)}, with no graph and no gradient",
+        labels=[Label(written.span)],
+        fixes=[f"var {text} = …   makes a leaf that requires grad"] if named else [],
+    )

@@ -1,0 +1,78 @@
+"""What the small words mean, a line each, for completion: options, forms of a graph, attributes and methods."""
+
+from __future__ import annotations
+
+# The options of each command, in the order in which they are offered.
+OPTIONS = {
+    "backward": {
+        "retain": "keeps the graph for another backward",
+        "create_graph": "lets the gradients be differentiated in turn",
+        "fresh": "overwrites gradients instead of adding to them",
+        "trace": "shows the walk, node by node",
+        "seed": "the gradient of d itself, where d is no number",
+    },
+    "check": {"wrt": "only by these leaves"},
+    "explain": {"wrt": "only from these leaves"},
+    "forward": {"with": "new data for leaves first"},
+    "graph": {
+        "as": "another form: tree, boxes, dot, …",
+        "depth": "so many operations back",
+        "from": "only what lies between these and d",
+        "to": "into a file, in the form its ending names",
+    },
+    "plot": {"to": "into a file: .svg, .png or .pdf"},
+}
+
+FORMS = {
+    "text": "a line a node, operands first",
+    "tree": "the result at the root, operands indented below",
+    "boxes": "boxes and lines, for a small graph",
+    "dot": "for Graphviz",
+    "mermaid": "for Markdown that draws it",
+    "program": "the computation as straight-line code",
+    "svg": "a picture",
+    "json": "for other programs",
+}
+
+ATTRIBUTES = {
+    "grad": "the gradient, or None",
+    "data": "the value, without its graph",
+    "shape": "the length of each axis",
+    "ndim": "the number of axes",
+    "T": "the transpose",
+    "requires_grad": "1 if a backward reaches it, else 0",
+    "is_leaf": "1 if it was not computed, else 0",
+    "grad_fn": "the node that computed it, or None",
+}
+
+NODE_ATTRIBUTES = {
+    "next_functions": "the nodes of its operands",
+    "variable": "the leaf that it stands for",
+}
+
+METHODS = {
+    "max": "The largest entry, along an axis if one is given.",
+    "min": "The smallest entry, along an axis if one is given.",
+    **dict.fromkeys(("float", "double"), "The value itself: all is float64."),
+    **dict.fromkeys(("cpu", "cuda", "to"), "The value itself: there is one device."),
+    "contiguous": "The value itself.",
+    "item": "The number, without its graph.",
+    "tolist": "The value, without its graph.",
+    "numpy": "The value, without its graph.",
+    "detach": "The value, without its graph.",
+    "size": "The shape, or the length of one axis.",
+    "dim": "The number of axes.",
+    "numel": "The number of entries.",
+    "view": "The same entries in another shape.",
+    "t": "The transpose.",
+    "backward": "Adds its derivative to the gradient of every leaf behind it.",
+    "forward": "Computes it again, on the leaves as they are now.",
+    "retain_grad": "Keeps its gradient at the backwards to come.",
+    "requires_grad_": "Lets a leaf require grad, or no longer.",
+    "zero_": "Writes 0 into every entry.",
+    "copy_": "Writes other entries into it.",
+    "add_": "Adds in place, as +=.",
+    "sub_": "Subtracts in place, as -=.",
+    "mul_": "Multiplies in place, as *=.",
+    "div_": "Divides in place, as /=.",
+}

@@ -1,0 +1,103 @@
+"""Tab in a shell: the scripts, and what agrad answers them by click's protocol of environment variables."""
+
+import os
+import subprocess
+import sys
+from shutil import which
+
+import pytest
+
+from agrad.cli.main import COMMANDS
+
+
+@pytest.fixture
+def tab(environment, tmp_path):
+    """What bash is offered for the last of the words."""
+
+    def complete(*words):
+        asked = {
+            "_AGRAD_COMPLETE": "bash_complete",
+            "COMP_WORDS": " ".join(["agrad", *words]),
+            "COMP_CWORD": str(len(words)),
+        }
+        done = subprocess.run(
+            [sys.executable, "-m", "agrad.cli"], capture_output=True, text=True, env=environment | asked, cwd=tmp_path
+        )
+        assert (done.stderr, done.returncode) == ("", 0)
+        return [line.removeprefix("plain,") for line in done.stdout.splitlines()]
+
+    return complete
+
+
+def test_commands(tab):
+    assert tab("") == list(COMMANDS)
+    assert tab("he") == ["help"]
+    assert tab("nonsense", "") == list(COMMANDS)
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        (["eval", "'sin(x)*y + pi'", "--wrt", ""], ["x", "y"]),
+        (["eval", "'sin(x)*y'", "x=2", "--wrt", "x,"], ["x,y"]),
+        (["eval", "'sin(x)*speed'", "--wrt", "s"], ["speed"]),
+        (["eval", "-e", "'sin(x)*y'", "--wrt", ""], ["x", "y"]),
+        (["eval", "'sin(x)*y'", "x=2", ""], ["y="]),
+        (["eval", "'sin(x)*y'", "x", "=", "2", ""], ["y="]),
+        (["eval", "'sin(x)*y'", "--jvp", ""], ["x=", "y="]),
+        (["eval", "-2*x", "--wrt", ""], ["x"]),
+        (["eval", "'sin(x'", "--wrt", ""], ["x"]),
+        (["check", "'sin(x)*y'", "x=1", "--wrt", ""], ["x", "y"]),
+        (["eval", "'sin(x)*y'", "x=@points.csv:speed", "--wrt", ""], ["x", "y"]),
+        (["map", "'sin(x)*y'", __file__, "--wrt", ""], ["x", "y"]),
+        (["graph", "'sin(x)*y'", ""], ["x=", "y="]),
+        (["eval", "1", "--format", ""], ["text", "json", "csv", "latex"]),
+        (["eval", "1", "--color", "a"], ["auto", "always"]),
+        (["eval", "1", "--or"], ["--order"]),
+        (["completion", ""], ["bash", "zsh", "fish"]),
+        (["help", "sin"], ["sin", "sinc", "sinh"]),
+        (["help", "backw"], ["backward"]),
+        (["run", ""], ["file,"]),
+        (["repl", "s"], ["file,s"]),
+        (["eval", "-f", ""], ["file,"]),
+        (["graph", "x", "-o", ""], ["file,"]),
+    ],
+    ids=" ".join,
+)
+def test_words(tab, words, offered):
+    assert tab(*words) == offered
+
+
+def test_fish_is_told_what_a_function_is(environment):
+    asked = {"_AGRAD_COMPLETE": "fish_complete", "COMP_WORDS": "agrad help sinc", "COMP_CWORD": "sinc"}
+    out = subprocess.run(
+        [sys.executable, "-m", "agrad.cli"], capture_output=True, text=True, env=environment | asked
+    ).stdout
+    assert out == "plain,sinc\tsin(pi*x)/(pi*x), and 1 at 0.\n"
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_the_script_of_a_shell_asks_agrad_in_its_way(agrad, shell):
+    out, err, code = agrad("completion", shell)
+    assert (f"_AGRAD_COMPLETE={shell}_complete" in out, err, code) == (True, "", 0)
+    if which(shell):
+        assert subprocess.run([shell, "-n"], input=out, text=True, check=False).returncode == 0
+
+
+@pytest.mark.skipif(not which("bash"), reason="bash is not installed")
+def test_bash_completes_with_the_script(environment, tmp_path, agrad):
+    (tmp_path / "agrad").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m agrad.cli "$@"\n', "utf-8")
+    os.chmod(tmp_path / "agrad", 0o755)
+    script = agrad("completion", "bash")[0] + (
+        "COMP_WORDS=(agrad eval '\"sin(x)*speed\"' --wrt s); COMP_CWORD=4\n"
+        '_agrad_completion agrad; printf "%s\\n" "${COMPREPLY[@]}"\n'
+    )
+    path = {"PATH": f"{tmp_path}:{environment['PATH']}"}
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, env=environment | path)
+    assert (done.stdout, done.stderr) == ("speed\n", "")
+
+
+def test_another_shell_is_wrong_usage(agrad):
+    out, err, code = agrad("completion", "csh")
+    assert (out, code) == ("", 2)
+    assert "'csh' is not one of 'bash', 'zsh', 'fish'." in err

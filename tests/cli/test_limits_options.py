@@ -1,0 +1,124 @@
+"""--timeout and --max-memory, which eval, run and repl have alike."""
+
+import sys
+import time
+
+import pytest
+
+pytestmark = [pytest.mark.skipif(sys.platform == "win32", reason="the system keeps no such limits"), pytest.mark.long]
+
+SLOW = "while 1: pass\n"
+
+
+def test_timeout_stops_an_expression(agrad):
+    out, err, code = agrad("eval", "--timeout", "0.3", "-", given="1" + " + 1" * 200_000)
+    assert (out, code) == ("", 124)
+    assert err.startswith("error[limit]: this is not done within 0.3 s, the limit")
+
+
+def test_what_fails_in_time_has_its_own_exit_code(agrad):
+    assert agrad("eval", "--timeout", "60", "f(60)", "f=1")[2] == 1
+    assert agrad("eval", "--timeout", "60", "f(60")[2] == 2
+
+
+def test_timeout_stops_a_script_with_its_place(agrad, tmp_path):
+    (tmp_path / "slow.ag").write_text(f'print "begun"\n{SLOW}print "never"\n')
+    out, err, code = agrad("run", "--timeout", "0.3", "slow.ag")
+    assert (out, code) == ("begun\n", 124)
+    assert err.startswith("slow.ag:2:1: error[limit]: this is not done within 0.3 s, the limit\n")
+
+
+def test_timeout_is_for_the_whole_script(agrad):
+    _, err, code = agrad("run", "--timeout", "0.5", "-", given="for i in range(30000): pass\n" * 400)
+    assert code == 124
+    assert "this is not done within 0.5 s" in err
+
+
+def test_timeout_stops_a_statement_of_a_session_and_the_next_one_runs(agrad):
+    given = f"x = 1\n{SLOW}x\nfor i in range(10): pass\nx\n"
+    out, err, code = agrad("repl", "--timeout", "0.3", given=given)
+    assert (out, code) == ("1\n1\n", 124)
+    assert "this took longer than 0.3 s, the limit" in err
+    assert "fix: limit time=3" in err
+
+
+def test_timeout_ends_what_numpy_computes_and_cannot_be_interrupted_in(agrad):
+    began = time.monotonic()
+    out, err, code = agrad("eval", "--timeout", "0.5", 'einsum("ab,cd->", ones(700, 700), ones(900, 900))')
+    assert (out, code) == ("", 124)
+    assert "error[limit]" in err
+    assert time.monotonic() - began < 30
+
+
+def test_within_its_time_nothing_is_different(agrad):
+    assert agrad("eval", "--timeout", "60", "a**2", "a=3", "--wrt", "a") == ("9\nd/da = 6\n", "", 0)
+    assert agrad("eval", "--timeout", "1e300", "a**2", "a=3") == ("9\n", "", 0)
+    assert agrad("run", "--timeout", "60", "-", given="print 6*7") == ("42\n", "", 0)
+    assert agrad("repl", "--timeout", "60", given="6*7") == ("42\n", "", 0)
+
+
+@pytest.mark.parametrize("command", ["eval", "run", "repl"])
+def test_max_memory_refuses_what_is_larger(agrad, command):
+    text = "sum(zeros(1e8))"
+    arguments, given = ([text], "") if command == "eval" else (["-"] if command == "run" else [], text)
+    out, err, code = agrad(command, "--max-memory", "500MB", *arguments, given=given)
+    assert (out, code) == ("", 1)
+    assert "error[limit]: zeros(1e8) needs 800 MB; the limit is 500 MB" in err
+    assert "fix: --max-memory 1GB" in err
+    larger = agrad(command, "--max-memory", "4 GB", *arguments, given=given)
+    assert larger[0] == "0\n"
+
+
+@pytest.mark.skipif(sys.platform == "darwin", reason="the system does not keep this limit")
+def test_max_memory_is_for_all_that_is_kept(agrad):
+    text = "x = ()\nfor i in range(10000): x = (x, ones(1e6))\n"
+    out, err, code = agrad("run", "--max-memory", "500MB", "-", given=text)
+    assert (out, code) == ("", 1)
+    assert "<stdin>:2:" in err
+    assert "error[limit]: there is not enough memory for the 8 MB of ones(1e6); the limit is 500 MB in all" in err
+
+
+@pytest.mark.skipif(sys.platform == "darwin", reason="the system does not keep this limit")
+def test_a_session_goes_on_after_it_ran_out_of_memory(agrad):
+    text = 'x = 1\nfor i in range(1e6): x = (x, ones(1e6))\nx\nlimit memory="64 GB"\ny = zeros(1e9)\nx\n'
+    out, err, code = agrad("repl", "--max-memory", "500MB", given=text)
+    assert (out, code) == ("1\n1\n", 1)
+    assert err.count("error[limit]: there is not enough memory") == 2  # `limit` does not lift what the option says
+
+
+def test_what_eval_says_of_the_default_limit_can_be_typed(agrad):
+    _, err, code = agrad("eval", "zeros(1e13)")
+    assert code == 1
+    assert "zeros(1e13) needs 80 TB; the limit is" in err
+    assert "limit memory=" not in err
+
+
+@pytest.mark.parametrize("value", ["0", "-1", "nan", "inf", "soon"])
+def test_a_timeout_is_a_time(agrad, value):
+    out, err, code = agrad("eval", "1", "--timeout", value)
+    assert (out, code) == ("", 2)
+    assert "--timeout" in err
+
+
+@pytest.mark.parametrize("value", ["0", "-1GB", "much", "", "1 QB"])
+def test_a_size_is_a_size(agrad, value):
+    out, err, code = agrad("eval", "1", "--max-memory", value)
+    assert (out, code) == ("", 2)
+    assert "--max-memory" in err
+
+
+@pytest.mark.parametrize("command", ["eval", "run", "repl"])
+def test_both_are_in_the_help(agrad, command):
+    out, _, _ = agrad(command, "--help")
+    assert "--timeout SECONDS" in out
+    assert "--max-memory SIZE" in out
+
+
+def test_a_session_can_undo(agrad):
+    out, err, code = agrad("repl", given="var x = 2\ny = x**3\nbackward y\nundo\nbackward y\nx.grad\nundo 9\n")
+    assert (out, code) == ("took back: backward y\n12\n", 1)
+    assert "undo 9: only 3 statements can be taken back" in err
+
+
+def test_a_script_that_says_undo_can(agrad):
+    assert agrad("run", "-", given="x = 1\nx = 2\nundo\nprint x\n") == ("took back: x = 2\n1\n", "", 0)

@@ -1,0 +1,113 @@
+"""`agrad` without a command: a script by its name, also as a program of its own; and a session that begins with one."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+SCRIPT = '#!/usr/bin/env agrad\nx = 2\nprint "args", args\nx*3\n'
+
+
+@pytest.fixture
+def script(tmp_path):
+    for name in ("s.ag", "s", "eval"):
+        (tmp_path / name).write_text(SCRIPT, "utf-8")
+        (tmp_path / name).chmod(0o755)
+
+
+@pytest.mark.parametrize("name", ["s.ag", "s", "./eval"])
+def test_a_script_is_run_by_its_name(agrad, script, name):
+    assert agrad(name) == ("args ()\n6\n", "", 0)
+
+
+def test_what_follows_a_script_is_for_the_script(agrad, script):
+    assert agrad("s.ag", "a", "--precision", "--help", "--", "b") == (
+        "args (a, --precision, --help, --, b)\n6\n",
+        "",
+        0,
+    )
+
+
+def test_options_of_the_terminal_stand_before_it(agrad, script):
+    assert agrad("--color", "never", "s.ag") == ("args ()\n6\n", "", 0)
+
+
+def test_a_command_comes_before_a_file_of_its_name(agrad, script):
+    assert agrad("eval", "1") == ("1\n", "", 0)
+
+
+def test_a_script_that_is_not_there(agrad):
+    assert agrad("no.ag") == ("", "error[file]: there is no file no.ag\n", 1)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="it is Unix that reads the first line")
+def test_a_script_can_be_a_program(environment, tmp_path, script):
+    (tmp_path / "agrad").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m agrad.cli "$@"\n', "utf-8")
+    (tmp_path / "agrad").chmod(0o755)
+    path = {"PATH": f"{tmp_path}:{environment['PATH']}"}
+    done = subprocess.run(
+        ["./s", "one", "-2"], capture_output=True, text=True, env=environment | path, cwd=tmp_path, check=False
+    )
+    assert (done.stdout, done.stderr, done.returncode) == ("args (one, -2)\n6\n", "", 0)
+
+
+def test_a_dash_is_what_comes_from_a_pipe(agrad):
+    assert agrad("-", "a", "--help", given="print args\nq") == (
+        "(a, --help)\n",
+        "<stdin>:2:1: error[name]: q has no value\n  2 | q\n    | ^\n  fix: give it one: q = 1\n",
+        1,
+    )
+    assert agrad(given="2*3\nq\n7\n")[::2] == ("6\n7\n", 1)
+
+
+@pytest.mark.parametrize(
+    ("option", "advice"),
+    [
+        ("--vi", ": it stands behind a command: agrad repl --vi"),
+        ("--wrt", ": it stands behind a command: agrad eval --wrt"),
+        ("--colour", ": did you mean --color?"),
+        ("--bogus", ""),
+    ],
+)
+def test_an_option_that_belongs_behind_a_command(agrad, option, advice):
+    out, err, code = agrad(option)
+    assert (out, err.splitlines()[-1], code) == ("", f"Error: no such option {option}{advice}", 2)
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("agrad <&-", ("", 0)),
+        ("agrad run - <&-", ("", 0)),
+        ("agrad eval 1 <&-", ("1\n", 0)),
+        ("agrad eval 1 >&-", ("", 0)),
+        ("agrad help >&-", ("", 0)),
+        ("agrad eval q 2>&-", ("", 1)),
+        ("agrad <&- >&- 2>&-", ("", 0)),
+    ],
+)
+@pytest.mark.skipif(os.name == "nt", reason="they are for a Unix shell")
+def test_streams_that_are_closed_are_empty(environment, tmp_path, line, expected):
+    (tmp_path / "agrad").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m agrad.cli "$@"\n', "utf-8")
+    (tmp_path / "agrad").chmod(0o755)
+    env = environment | {"PATH": f"{tmp_path}:{environment['PATH']}"}
+    done = subprocess.run(["sh", "-c", line], capture_output=True, text=True, env=env, check=False)
+    assert (done.stdout, done.returncode) == expected
+    assert "Traceback" not in done.stderr
+
+
+def test_a_session_may_begin_with_a_script(agrad, tmp_path):
+    (tmp_path / "s.ag").write_text("x = 2\nx\n", "utf-8")
+    assert agrad("repl", "s.ag", given="x*3\n") == ("2\n6\n", "", 0)
+
+
+def test_the_session_goes_on_where_its_script_failed(agrad, tmp_path):
+    (tmp_path / "s.ag").write_text("x = 2\nq\ny = 3\n", "utf-8")
+    out, err, code = agrad("repl", "s.ag", given="x\n")
+    assert (out, err.splitlines()[0], code) == ("2\n", "s.ag:2:1: error[name]: q has no value", 1)
+
+
+def test_a_script_that_quits_ends_the_session(agrad, tmp_path):
+    (tmp_path / "s.ag").write_text("1\nquit\n", "utf-8")
+    assert agrad("repl", "s.ag", given="2\n") == ("1\n", "", 0)

@@ -1,0 +1,29 @@
+"""What a refusal says, as a whole: its kind, and all the lines that a traceback would show."""
+
+import pytest
+
+import agrad.engine as ag
+
+
+def leaf(value, name=None):
+    made = ag.tensor(value, requires_grad=True)
+    made.name = name
+    return made
+
+
+def named(name, value):
+    """A computed value with the name that a language would give it."""
+    value.name = name
+    return value
+
+
+def refusal(call):
+    """`kind: message`, and the lines below it."""
+    with pytest.raises(ag.AgradError) as caught:
+        call()
+    return f"{caught.value.kind}: {caught.value}"
+
+
+def lines(*parts):
+    """What `refusal` returns, written down line by line."""
+    return "\n  ".join(parts)
