@@ -1,0 +1,150 @@
+"""What it costs an operation to remember where it came from.
+
+    python bench/provenance.py [rounds]
+
+The same loop builds the same graph twice: once as the language does, which says before each operation which text it
+came from and has a journal open and a choice to build under, and once on nodes without any of it: no origin, no choice,
+no name, no journal. `ratio` is the first to the second, the best of many rounds that are run in turn, so that a busy
+moment of the machine hits both. It exits with 1 where provenance costs more than a tenth.
+"""
+
+from __future__ import annotations
+
+import gc
+import inspect
+import sys
+import time
+from collections.abc import Callable
+from itertools import repeat
+from typing import Any
+
+import agrad.engine as ag
+from agrad.engine import dispatch
+from agrad.engine.graph import Node
+from agrad.engine.guards import Guard, truth
+from agrad.engine.op import OPS, Function, Op
+from agrad.engine.state import STATE, Journal, next_stamp
+from agrad.engine.tensor import Tensor
+from agrad.engine.values import quiet
+from agrad.grammar.diagnostics import Source, Span
+
+TURNS = 1000
+SIZES = {"scalars": None, "arrays of 100": 100, "arrays of 10,000": 10_000}
+
+mul, sin, add = ag.mul, ag.sin, ag.add
+Loop = Callable[[Tensor, Tensor, int], Tensor]
+
+
+def known(x: Tensor, w: Tensor, turns: int) -> Tensor:
+    """A chain whose every operation is told its text."""
+    product, sine, total = (Span(SOURCE, *place) for place in ((4, 7), (0, 8), (0, 12)))
+    y = x
+    for _ in repeat(None, turns):
+        STATE.origin = product
+        y = mul(y, w)
+        STATE.origin = sine
+        y = sin(y)
+        STATE.origin = total
+        y = add(y, x)
+    return y
+
+
+def unknown(x: Tensor, w: Tensor, turns: int) -> Tensor:
+    """The same chain."""
+    y = x
+    for _ in repeat(None, turns):
+        y = bare_mul(y, w)
+        y = bare_sin(y)
+        y = bare_add(y, x)
+    return y
+
+
+SOURCE = Source("session", "sin(y*w) + x")
+
+
+def bare(self: Node, op: Any, inputs: Any, attrs: Any, value: Any, shape: Any, requires_grad: bool) -> None:
+    """`Node.__init__` without what only messages, dumps and replays ask for."""
+    self.op = op
+    self.inputs = inputs
+    self.attrs = attrs
+    self.value = value
+    self.shape = shape
+    self.requires_grad = requires_grad
+    self.seq = self.stamp = next_stamp()
+    self.collected = None
+    self.freed = None
+    self.extra = None
+    self.handle = None
+
+
+PROVENANCE = "node.origin, node.guard, node.name = STATE.origin, STATE.guard, None"  # where scalars have a node made
+
+
+def bare_call(maker: Function, op: Op) -> Function:
+    """What is called for a row, if its nodes are bare."""
+    source = inspect.getsource(maker)
+    if PROVENANCE not in source:
+        sys.exit(f"{maker.__name__} makes its nodes in another way")
+    names = dict(vars(dispatch))
+    exec(f"from __future__ import annotations\n{source.replace(PROVENANCE, 'pass')}", names)
+    call: Function = names[maker.__name__](op)
+    return call
+
+
+bare_mul, bare_sin, bare_add = (
+    bare_call(maker, OPS[name])
+    for maker, name in ((dispatch._binary, "mul"), (dispatch._unary, "sin"), (dispatch._binary, "add"))
+)
+
+
+def with_provenance(loop: Loop, x: Tensor, w: Tensor) -> float:
+    """The seconds of a loop as the language would run it."""
+    STATE.journal, STATE.statement = Journal(), Span(SOURCE, 0, 12)
+    STATE.guard = Guard(None, x.node, truth, True, (), STATE.statement, next_stamp())
+    try:
+        return seconds(loop, x, w)
+    finally:
+        STATE.journal = STATE.statement = STATE.guard = STATE.origin = None
+
+
+def without(loop: Loop, x: Tensor, w: Tensor) -> float:
+    """The seconds of a loop on bare nodes."""
+    init = Node.__init__
+    Node.__init__ = dispatch.fill = bare  # type: ignore[method-assign]
+    try:
+        return seconds(loop, x, w)
+    finally:
+        Node.__init__ = dispatch.fill = init  # type: ignore[method-assign]
+
+
+def seconds(loop: Loop, x: Tensor, w: Tensor) -> float:
+    """The time of a loop, without that of taking its graph down."""
+    gc.collect()
+    gc.disable()
+    try:
+        with quiet():
+            began = time.perf_counter()
+            y = loop(x, w, TURNS)
+            took = time.perf_counter() - began
+    finally:
+        gc.enable()
+    del y
+    return took
+
+
+def main() -> int:
+    """Print a line a size."""
+    rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 30
+    print(f"{'an operation on':20}{'with':>10}{'without':>10}{'ratio':>8}")
+    failed = False
+    for name, size in SIZES.items():
+        x, w = (ag.tensor(value if size is None else [value] * size, requires_grad=True) for value in (0.7, 0.5))
+        times = [(with_provenance(known, x, w), without(unknown, x, w)) for _ in range(rounds)]
+        on, off = (min(column) / TURNS / 3 for column in zip(*times, strict=True))
+        failed |= on > 1.1 * off
+        print(f"{name:20}{on * 1e9:7.0f} ns{off * 1e9:7.0f} ns{on / off:8.3f}")
+    return int(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
