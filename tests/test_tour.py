@@ -1,0 +1,65 @@
+"""Every answer in docs/tour.md is what agrad answers.
+
+After a change that is meant: python tests/test_tour.py writes today's answers into it.
+"""
+
+import re
+import subprocess
+import tempfile
+from pathlib import Path
+
+import pytest
+from transcript import replayed
+from workshops import equipped
+
+TOUR = Path(__file__).parents[1] / "docs" / "tour.md"
+TASK = re.compile(r"(?=^\*\*\d+\. )", re.MULTILINE)
+BLOCK = re.compile(r"^```(console|agrad)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+
+def tasks():
+    """Each task of the tour, with its number."""
+    found = TASK.split(TOUR.read_text(encoding="utf-8"))[1:]
+    return [pytest.param(task, id=task.split(".")[0].strip("*")) for task in found]
+
+
+def answered(text, place):
+    """The same text, with today's answers in its blocks."""
+
+    def again(block):
+        kind, lines = block.groups()
+        return f"```{kind}\n{replayed(lines) if kind == 'agrad' else run(lines, place)}```"
+
+    return BLOCK.sub(again, text)
+
+
+def run(lines, place):
+    """Each command behind a `$`, and below it all that it writes."""
+    written = []
+    for command in re.findall(r"^\$ (.*)$", lines, re.MULTILINE):
+        done = subprocess.run(
+            ["sh", "-c", command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, **place
+        )
+        written.append(f"$ {command}\n{done.stdout.decode()}")
+    return "".join(written)
+
+
+@pytest.mark.parametrize("task", tasks())
+def test_a_task_of_the_tour(task, workshop):
+    assert answered(task, workshop) == task
+
+
+def test_the_tasks_are_counted():
+    numbers = [int(number) for number in re.findall(r"^\*\*(\d+)\. ", TOUR.read_text(encoding="utf-8"), re.MULTILINE)]
+    assert numbers == list(range(1, len(numbers) + 1))
+    assert len(numbers) >= 30
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        text = answered(TOUR.read_text(encoding="utf-8"), equipped(Path(folder)))
+    TOUR.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
