@@ -9,15 +9,25 @@ from collections.abc import Iterable, Sequence
 from time import perf_counter
 from typing import Any
 
-from agrad.engine.dispatch import blank, fill
 from agrad.engine.errors import AgradError
-from agrad.engine.graph import Gradient, Node, check_walkable, collect, free, leading_to, reachable, touch, walkable
+from agrad.engine.graph import (
+    Gradient,
+    Node,
+    check_walkable,
+    collect,
+    free,
+    leading_to,
+    new_node,
+    reachable,
+    touch,
+    walkable,
+)
 from agrad.engine.notes import say_not_finite
 from agrad.engine.op import OPS
 from agrad.engine.refusals import no_grad_error, unused_error
 from agrad.engine.routine import routine_of
 from agrad.engine.state import STATE
-from agrad.engine.tensor import CLEARED, Tensor, handle
+from agrad.engine.tensor import CLEARED, Tensor, bare, handle
 from agrad.engine.values import Shape, Value, coerce, format_shape, np, shape_of, spread
 from agrad.engine.walk import Watch, walk
 
@@ -54,16 +64,12 @@ def backward(
             say_not_finite(order, {node: seed}, found)
         if routine is not None:
             routine.walked_in(node, perf_counter() - began)
-    written = [
-        (target, value)
-        if type(value) is float and ((before := target.collected) is None or before is CLEARED)
-        else (target, _collected(target, value, fresh))
-        for target, value in found.items()
-    ]
-    journal = STATE.journal
-    for target, collected in written:
-        if journal is not None:
+    if not _are_first_numbers(found):
+        found = {target: _collected(target, value, fresh) for target, value in found.items()}
+    if STATE.journal is not None:
+        for target in found:
             touch(target)
+    for target, collected in found.items():
         target.collected = collected
     if STATE.clock is not None:
         STATE.clock.walked(node, perf_counter() - began)
@@ -128,6 +134,14 @@ def _seed(root: Tensor, gradient: object, create_graph: bool) -> Any:
     return seed.value if isinstance(seed, Tensor) and not create_graph else seed
 
 
+def _are_first_numbers(found: dict[Node, Any]) -> bool:
+    """Whether each is a number, and the first that comes to its node: then it is itself what the node collects."""
+    for node, value in found.items():
+        if type(value) is not float or (node.collected is not None and node.collected is not CLEARED):
+            return False
+    return True
+
+
 def _collected(node: Node, value: Any, fresh: bool) -> Gradient | float:
     """The gradient of a leaf after one more backward: a new value each time. The first may be a number: see `Node`."""
     before = None if fresh or node.collected is None else node.grad
@@ -147,12 +161,9 @@ def _collected(node: Node, value: Any, fresh: bool) -> Gradient | float:
 
 def _handle(value: Value) -> Tensor:
     """A plain value that the walk made, as a Tensor, without a copy: data, whatever was chosen before."""
-    node = blank(Node)
-    fill(node, None, (), None, value, () if type(value) is float else shape_of(value), False)
+    node = new_node(None, (), None, value, () if type(value) is float else shape_of(value), False)
     node.guard = None
-    made: Tensor = blank(Tensor)
-    made.node, made.array = node, None
-    return made
+    return bare(node)
 
 
 def result_of(value: Any, shape: Shape, y: Tensor, create_graph: bool) -> Tensor:
@@ -162,5 +173,5 @@ def result_of(value: Any, shape: Shape, y: Tensor, create_graph: bool) -> Tensor
     if not create_graph:
         return value.detach() if isinstance(value, Tensor) else _handle(value)
     result = value if isinstance(value, Tensor) else _handle(value)
-    node = Node(OPS["depends"], (result.node,), {"on": y.node}, result.value, shape, True)
+    node = new_node(OPS["depends"], (result.node,), {"on": y.node}, result.value, shape, True)
     return handle(node, None if not shape else result.value)

@@ -25,7 +25,7 @@ from agrad.engine.op import OPS, Function, composed
 from agrad.engine.pushforward import push
 from agrad.engine.refusals import no_grad_error
 from agrad.engine.state import STATE
-from agrad.engine.tensor import Tensor, tensor
+from agrad.engine.tensor import Tensor, bare, tensor
 from agrad.engine.values import describe, format_shape, np, spread, whole
 from agrad.engine.walk import walk
 
@@ -116,7 +116,7 @@ def _inputs(name: str, y: Tensor, x: Any) -> tuple[list[Tensor], bool]:
     for part in x.node.inputs:
         if not isinstance(part, Node):
             raise AgradError("grad", f"{describe(part)} is a constant: there is no derivative by it")
-    return [Tensor(part, part.value) for part in x.node.inputs if isinstance(part, Node)], False
+    return [bare(part, part.value) for part in x.node.inputs if isinstance(part, Node)], False
 
 
 def _by_each(name: str, y: Tensor, x: Any, derive: Callable[[list[Tensor]], Sequence[Any]]) -> Any:

@@ -19,7 +19,7 @@ from agrad.engine.errors import AgradError
 from agrad.engine.graph import Node, check_walkable, collect, reachable, touch
 from agrad.engine.slopes import AGREE, AMPLIFIED, EPSILON, SINGULAR, slope
 from agrad.engine.state import STATE, Journal, next_stamp
-from agrad.engine.tensor import Tensor
+from agrad.engine.tensor import Tensor, bare
 from agrad.engine.values import Value, describe, format_number, format_shape, is_finite, np, quiet, spread
 from agrad.engine.walk import walk
 
@@ -128,7 +128,7 @@ def compare(
         behind = reachable(y.node) if isinstance(y, Tensor) else ()
         older = sorted((node for node in behind if node.seq < since), key=lambda node: node.seq)
         if leaves is None:
-            leaves = [Tensor(node, node.value) for node in older if node.op is None and node.requires_grad]
+            leaves = [bare(node, node.value) for node in older if node.op is None and node.requires_grad]
         if not leaves:
             raise AgradError("grad", "there is no leaf that requires grad behind this", needs="leaf")
         point = _Point(f, [node for node in older if node.op is not None], float(y), exact)

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from weakref import ref
 
 from agrad.engine.errors import AgradError
-from agrad.engine.graph import Input, Node
+from agrad.engine.graph import Input, Node, new_node
 from agrad.engine.guards import choose, entries, number
 from agrad.engine.limits import LIMITS, afford_spread, exhausted
 from agrad.engine.signature import REQUIRED
 from agrad.engine.state import STATE, next_stamp
-from agrad.engine.tensor import Tensor, handle, inherit
+from agrad.engine.tensor import Tensor, bare, handle, inherit
 from agrad.engine.values import (
     IEEE,
     QUIET,
@@ -38,10 +38,6 @@ if TYPE_CHECKING:
 Function: TypeAlias = Callable[..., Any]
 
 MISSING = object()  # stands for an argument that was not given
-
-# A node or a handle is made by these two, step by step: Python takes a third longer to go through its type.
-blank: Callable[[type], Any] = object.__new__
-fill = Node.__init__
 
 
 def caller(op: Op) -> Function:
@@ -108,11 +104,9 @@ def misfit(op: Op, values: tuple[Value, ...], attrs: dict[str, Any], error: Exce
 
 def plain(value: Value, operands: Iterable[object]) -> Tensor:
     """A handle on a result that has no graph, and remembers which leaves led to it."""
-    node, made = blank(Node), blank(Tensor)
-    fill(node, None, (), None, value, () if type(value) is float else shape_of(value), False)
+    node = new_node(None, (), None, value, () if type(value) is float else shape_of(value), False)
     inherit(node, operands)
-    made.node, made.array = node, None
-    return made  # type: ignore[no-any-return]
+    return bare(node)
 
 
 def choose_all(given: Iterable[Any]) -> None:
@@ -154,13 +148,13 @@ def _unary(op: Op) -> Function:
                 out = ieee(op, (a,))
             if not (STATE.recording and (source.requires_grad or source.recorded)):
                 return plain(out, (source,))
-            node = blank(Node)
+            node = Node()
             node.op, node.inputs, node.attrs = op, (source,), None
             node.value, node.shape, node.requires_grad = out, (), differentiable and source.requires_grad
             node.seq = node.stamp = next_stamp()
             node.collected = node.freed = node.extra = node.handle = None
             node.origin, node.guard, node.name = STATE.origin, STATE.guard, None
-            made = blank(Tensor)
+            made = Tensor()
             made.node, made.array = node, None
             return made
         return _single(op, x, {})
@@ -206,13 +200,13 @@ def _binary(op: Op) -> Function:
         live = (first and nx is not a and nx.requires_grad) or (second and ny is not b and ny.requires_grad)
         if not (STATE.recording and (live or (nx is not a and nx.recorded) or (ny is not b and ny.recorded))):
             return out if nx is a and ny is b else plain(out, (nx, ny))
-        node = blank(Node)
+        node = Node()
         node.op, node.inputs, node.attrs = op, (nx, ny), None
         node.value, node.shape, node.requires_grad = out, (), live
         node.seq = node.stamp = next_stamp()
         node.collected = node.freed = node.extra = node.handle = None
         node.origin, node.guard, node.name = STATE.origin, STATE.guard, None
-        made = blank(Tensor)
+        made = Tensor()
         made.node, made.array = node, None
         return made
 
@@ -248,10 +242,10 @@ def _pair(op: Op, nx: Node | float, ny: Node | float, a: Any, b: Any) -> Tensor:
         of_x.value = a
     if reads_y and of_y:
         of_y.value = b
-    node, made = blank(Node), blank(Tensor)
-    fill(node, op, (nx, ny), None, out if reads_out else None, shape, True in live)
+    node = new_node(op, (nx, ny), None, out if reads_out else None, shape, True in live)
+    made = Tensor()
     made.node, made.array, node.handle = node, out, ref(made)
-    return made  # type: ignore[no-any-return]
+    return made
 
 
 def _single(op: Op, x: Tensor, attrs: dict[str, Any]) -> Tensor:
@@ -275,14 +269,9 @@ def _single(op: Op, x: Tensor, attrs: dict[str, Any]) -> Tensor:
     (reads_x,), reads_out = op.known.get(live) or op.read_by(live)
     if reads_x:
         source.value = a
-    node, made = blank(Node), blank(Tensor)
-    made.node, made.array = node, None
     if type(out) is float:
-        fill(node, op, (source,), attrs or None, out, (), live[0])
-    else:
-        fill(node, op, (source,), attrs or None, out if reads_out else None, out.shape, live[0])
-        made.array, node.handle = out, ref(made)
-    return made  # type: ignore[no-any-return]
+        return bare(new_node(op, (source,), attrs or None, out, (), live[0]))
+    return handle(new_node(op, (source,), attrs or None, out if reads_out else None, out.shape, live[0]), out)
 
 
 def _general(op: Op) -> Function:
@@ -369,5 +358,5 @@ def record(op: Op, operands: tuple[Any, ...], attrs: dict[str, Any]) -> Tensor:
             if read:
                 node.value = value
     if not shape:
-        return Tensor(Node(op, tuple(inputs), attrs or None, out, shape, True in live))
-    return handle(Node(op, tuple(inputs), attrs or None, out if reads_out else None, shape, True in live), out)
+        return bare(new_node(op, tuple(inputs), attrs or None, out, shape, True in live))
+    return handle(new_node(op, tuple(inputs), attrs or None, out if reads_out else None, shape, True in live), out)

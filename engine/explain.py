@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from agrad.engine.backward import grad, paths
 from agrad.engine.chains import Chain, Edge, Found, search
 from agrad.engine.graph import Node, reachable
-from agrad.engine.tensor import Tensor, no_grad
+from agrad.engine.tensor import Tensor, bare, no_grad
 from agrad.engine.tracing import columns, named, short, statement
 from agrad.engine.values import Value, format_number, quiet
 
@@ -173,7 +173,7 @@ def explain(root: Tensor, wrt: Sequence[Tensor] | None = None, limit: int = 20, 
 def _leaves(root: Tensor) -> list[Tensor]:
     """Handles of the leaves that a derivative may be taken by, oldest first."""
     nodes = sorted((node for node in reachable(root.node) if node.op is None), key=lambda node: node.seq)
-    return [Tensor(node, node.value) for node in nodes]
+    return [bare(node, node.value) for node in nodes]
 
 
 def _derivative(of: str, x: Tensor, gradient: Value, found: Found) -> Derivative:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from agrad.engine.errors import AgradError, Label
-from agrad.engine.graph import Node, rewritten, roots_of, sharers
+from agrad.engine.graph import Node, new_node, rewritten, roots_of, sharers
 from agrad.engine.guards import Guard, look_behind
 from agrad.engine.instructions import Check, Input, Program, Step
 from agrad.engine.op import OPS
@@ -151,7 +151,7 @@ class _Extraction:
 
 def _stopped(alias: Node, source: Node) -> Node:
     """What was detached from a value, with its record."""
-    node = Node(OPS["stop"], (source,), None, source.value, source.shape, False)
+    node = new_node(OPS["stop"], (source,), None, source.value, source.shape, False)
     node.seq, node.guard = alias.seq, alias.guard
     return node
 

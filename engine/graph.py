@@ -88,6 +88,9 @@ class Node:
 
     `value` of a scalar is always there. That of an array is there if a rule that may be asked for reads it; leaves
     always have theirs. `inputs` holds nodes, and constants as plain values.
+
+    It is made by `new_node`, or slot by slot where an operation on scalars is recorded. There is no `__init__`, because
+    Python takes a quarter longer to make an object of a class that has one.
     """
 
     __slots__ = (
@@ -109,29 +112,21 @@ class Node:
         "__weakref__",
     )
 
-    def __init__(
-        self,
-        op: Op | None,
-        inputs: tuple[Input, ...],
-        attrs: dict[str, Any] | None,
-        value: Value | None,
-        shape: Shape,
-        requires_grad: bool,
-    ) -> None:
-        self.op = op
-        self.inputs = inputs
-        self.attrs = attrs
-        self.value = value
-        self.shape = shape
-        self.requires_grad = requires_grad
-        self.seq = self.stamp = next_stamp()
-        self.origin = STATE.origin
-        self.name: str | None = None
-        self.collected: Gradient | float | None = None  # see `grad`
-        self.freed: object = None  # the statement that freed it, or a phrase
-        self.guard: Guard | None = STATE.guard  # the choices that led here
-        self.extra: Extra | None = None
-        self.handle: weakref.ref[Tensor] | None = None  # that of an array, which a replay renews
+    op: Op | None
+    inputs: tuple[Input, ...]
+    attrs: dict[str, Any] | None
+    value: Value | None
+    shape: Shape
+    requires_grad: bool
+    seq: int
+    stamp: int
+    origin: Origin | None
+    name: str | None
+    collected: Gradient | float | None  # see `grad`
+    freed: object  # the statement that freed it, or a phrase
+    guard: Guard | None  # the choices that led here
+    extra: Extra | None
+    handle: weakref.ref[Tensor] | None  # that of an array, which a replay renews
 
     def _more(self) -> Extra:
         if self.extra is None:
@@ -218,6 +213,29 @@ class Node:
         return self.origin.text if self.origin else nameless
 
 
+def new_node(
+    op: Op | None,
+    inputs: tuple[Input, ...],
+    attrs: dict[str, Any] | None,
+    value: Value | None,
+    shape: Shape,
+    requires_grad: bool,
+) -> Node:
+    """The next node."""
+    node = Node()
+    node.op = op
+    node.inputs = inputs
+    node.attrs = attrs
+    node.value = value
+    node.shape = shape
+    node.requires_grad = requires_grad
+    node.seq = node.stamp = next_stamp()
+    node.origin = STATE.origin
+    node.guard = STATE.guard
+    node.name = node.collected = node.freed = node.extra = node.handle = None
+    return node
+
+
 def aside(node: Node) -> Any:
     """What is kept with a node from one use to the next: a routine with a result, an optimiser's means with a leaf."""
     return node.aside
@@ -280,7 +298,7 @@ def _replaced(nodes: list[Node], storage: Storage) -> None:
 
 def leaf(value: Value, requires_grad: bool = False) -> Node:
     """A node that was not computed."""
-    return Node(None, (), None, value, shape_of(value), requires_grad)
+    return new_node(None, (), None, value, shape_of(value), requires_grad)
 
 
 def touch(node: Node) -> None:
@@ -390,7 +408,7 @@ def free(nodes: Iterable[Node], by: object) -> None:
                 node.attrs = None
                 break
         for operand in node.inputs if node.shape or op.reach != "pointwise" else ():
-            if type(operand) is not float and _holds_array(operand):
+            if (operand.op is None and _holds_array(operand)) if type(operand) is Node else type(operand) is not float:
                 node.inputs = tuple([_ghost(x) if _holds_array(x) else x for x in node.inputs])
                 break
 
@@ -413,7 +431,7 @@ def _holds_array(operand: Input) -> bool:
 def _ghost(operand: Input) -> Node:
     """What is left of a constant in a freed graph: its name and shape."""
     shape = operand.shape if isinstance(operand, Node) else shape_of(operand)
-    ghost = Node(None, (), None, None, shape, False)
+    ghost = new_node(None, (), None, None, shape, False)
     if isinstance(operand, Node):
         ghost.name, ghost.origin, ghost.seq, ghost.stamp = operand.name, operand.origin, operand.seq, operand.seq
     return ghost

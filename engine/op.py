@@ -27,6 +27,11 @@ Function: TypeAlias = Callable[..., Any]
 Reach: TypeAlias = Literal["pointwise", "whole", "part", "mixed"]
 
 
+def onward(g: Any, out: Any, *operands: Any) -> Any:
+    """The rule of what is only added: the cotangent goes on as it is. The walk knows it, and saves the call."""
+    return g
+
+
 @dataclass(slots=True, eq=False, kw_only=True)
 class Entry:
     """What a user can call: how, what it computes, its derivative in words, and an example that holds."""

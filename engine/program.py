@@ -23,10 +23,10 @@ from typing import Any
 from agrad.engine.backward import grad
 from agrad.engine.errors import AgradError
 from agrad.engine.extraction import check_unwritten, extract
-from agrad.engine.graph import Node, leaf, reachable
+from agrad.engine.graph import Node, leaf, new_node, reachable
 from agrad.engine.instructions import Check, Diverged, Input, Program, Step, checks_of, computed, own
 from agrad.engine.state import STATE
-from agrad.engine.tensor import Tensor, handle, tensor
+from agrad.engine.tensor import Tensor, bare, handle, tensor
 from agrad.engine.values import Value, coerce, describe, format_shape, np, quiet, shape_of
 
 __all__ = [
@@ -102,7 +102,7 @@ def traced(
     """What a function makes of some values: its result and these, to be looked at before other choices are made."""
     with _recording():
         given = [_entered(x, wrt is None or place in wrt).clone() for place, x in enumerate(examples)]  # to be written
-        xs = [Tensor(x.node, x.value) for x in given]
+        xs = [bare(x.node, x.value) for x in given]
         y = f(*given)
         if isinstance(y, tuple | list | str) or callable(y) or y is None:
             raise AgradError("type", f"a function whose result is {describe(y)}, not a number or an array")
@@ -126,7 +126,7 @@ def _entered(example: object, requires_grad: bool) -> Tensor:
     """A leaf that is recorded."""
     node = leaf(plain(example), requires_grad)
     node.recorded = True
-    return Tensor(node)
+    return bare(node)
 
 
 def plain(x: object) -> Value:
@@ -155,13 +155,13 @@ def _recorded(op: Any, operands: tuple[Any, ...], attrs: dict[str, Any]) -> Any:
     out = computed(op, values, attrs)
     if not any(type(x) is Node for x in operands):
         return out
-    return Node(op, operands, attrs or None, out, shape_of(out), True in op.live(operands))
+    return new_node(op, operands, attrs or None, out, shape_of(out), True in op.live(operands))
 
 
 def _handle(x: Any) -> Tensor:
     if type(x) is Node:
         return handle(x, x.value if x.shape else None)
-    return handle(Node(None, (), None, x, shape_of(x), False))
+    return handle(new_node(None, (), None, x, shape_of(x), False))
 
 
 def checked(program: Program, checks: Sequence[Check]) -> Program:

@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 from agrad.engine.errors import AgradError
 from agrad.engine.graph import Node, aside
 from agrad.engine.state import STATE, Journal, next_stamp
-from agrad.engine.tensor import Tensor
+from agrad.engine.tensor import bare
 from agrad.engine.values import Value
 
 COST = 60e-6  # seconds that compiling takes for each operation, about
@@ -128,7 +128,7 @@ class Routine:
         recording, guard = STATE.recording, STATE.guard
         STATE.recording, STATE.guard = True, None
         try:
-            found = grad(Tensor(root), [Tensor(leaf) for leaf in leaves], create_graph=True)
+            found = grad(bare(root), [bare(leaf) for leaf in leaves], create_graph=True)
             slope = _compiled([one.node for one in found], [*self.changed, *self.rest])
         except AgradError:
             return
@@ -176,7 +176,7 @@ def _compiled(outputs: list[Node], inputs: list[Node]) -> Run | None:
 
     guard, STATE.guard = STATE.guard, None
     try:
-        program = extract([Tensor(node) for node in outputs], [Tensor(node) for node in inputs])
+        program = extract([bare(node) for node in outputs], [bare(node) for node in inputs])
     except AgradError:
         return None
     finally:

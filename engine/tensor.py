@@ -20,6 +20,7 @@ from agrad.engine.graph import (
     Storage,
     leaf,
     mark_written,
+    new_node,
     roots_of,
     share_storage,
     sharers,
@@ -59,14 +60,13 @@ class Tensor:
     """A value that may have a graph behind it.
 
     A scalar's value lives in its node; an array is held here as well, so that the node may let go of it when no
-    rule will read it.
+    rule will read it. It is made by `handle` or `bare` (and has no `__init__`: see `Node`).
     """
 
     __slots__ = ("array", "node", "__weakref__")
 
-    def __init__(self, node: Node, array: Value | None = None) -> None:
-        self.node = node
-        self.array = array
+    node: Node
+    array: Value | None
 
     if TYPE_CHECKING:  # installed from the table of operations, from the walk and from numpy_protocol
 
@@ -179,7 +179,9 @@ class Tensor:
     @grad.setter
     def grad(self, value: object) -> None:
         if value is None:
-            if self.node.collected is not None:
+            if STATE.journal is None and STATE.statement is None and self.node.collected is not None:
+                self.node.collected = CLEARED  # as clear_grad would do it
+            else:
                 self.clear_grad()
             return
         given = value if isinstance(value, Tensor) else tensor(value)
@@ -229,7 +231,7 @@ class Tensor:
         alias.stamp, alias.name = self.node.stamp, self.node.name
         inherit(alias, (self.node,))
         share_storage(self.node, alias)
-        return Tensor(alias)
+        return bare(alias)
 
     @property
     def version(self) -> int:
@@ -412,9 +414,16 @@ class Tensor:
         node.handle = weakref.ref(self)
 
 
+def bare(node: Node, array: Value | None = None) -> Tensor:
+    """A handle that its node does not know: on a scalar, or for a moment."""
+    made = Tensor()
+    made.node, made.array = node, array
+    return made
+
+
 def handle(node: Node, array: Value | None = None) -> Tensor:
     """A handle that its node knows, so that a replay can renew its array."""
-    made = Tensor(node, array)
+    made = bare(node, array)
     node.handle = weakref.ref(made)
     return made
 
@@ -424,10 +433,10 @@ def gradient_of(node: Node) -> Gradient | None:
     found = node.collected
     if found is None or isinstance(found, Gradient):
         return found
-    value = Node(None, (), None, found, (), False)
+    value = new_node(None, (), None, found, (), False)
     value.origin = value.guard = None  # data, whatever was chosen, and whoever asks
     value.seq = value.stamp = node.seq  # as old as the walk at least: so a journal takes note of a write to it
-    node.collected = gradient = Gradient(Tensor(value), (found,), 1, None)
+    node.collected = gradient = Gradient(bare(value), (found,), 1, None)
     return gradient
 
 
@@ -463,7 +472,7 @@ def tensor(value: object, requires_grad: bool = False) -> Tensor:
         return handle(node)
     if source is not None:
         inherit(node, (source,))
-    return Tensor(node)
+    return bare(node)
 
 
 class _NoGrad(ContextDecorator):

@@ -15,9 +15,9 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeAlias
 
 from agrad.engine.graph import Node
-from agrad.engine.op import OPS, Op
+from agrad.engine.op import OPS, Op, onward
 from agrad.engine.state import STATE
-from agrad.engine.tensor import Tensor
+from agrad.engine.tensor import Tensor, bare
 from agrad.engine.values import IEEE, Shape, hushed, np, settle, shape_of, spread, sum_to
 
 Watch: TypeAlias = Callable[[Node, int, Any, Any], None]
@@ -122,9 +122,9 @@ def _run_plain(
                 a = x.value if type(x) is Node else x
                 b = y.value if type(y) is Node else y
                 if a is not x and x.requires_grad and by_x is not None:
-                    first = by_x(g, out, a, b)
+                    first = g if by_x is onward else by_x(g, out, a, b)
                 if b is not y and y.requires_grad and by_y is not None:
-                    second = by_y(g, out, a, b)
+                    second = g if by_y is onward else by_y(g, out, a, b)
             else:
                 (x,) = node.inputs
                 first = rules[0](g, out, x.value)  # type: ignore[misc]
@@ -282,7 +282,7 @@ def operand_value(x: Any, create_graph: bool) -> Any:
     """An operand as the rules want it: a plain value, or with `create_graph` a handle."""
     if type(x) is not Node:
         return x
-    return Tensor(x, x.value) if create_graph else x.value
+    return bare(x, x.value) if create_graph else x.value
 
 
 def applied(rule: Any, g: Any, out: Any, values: list[Any], attrs: dict[str, Any]) -> Any:

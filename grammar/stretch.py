@@ -11,7 +11,7 @@ from agrad.engine.graph import Gradient, Storage, collect, leaf, sharers, touch
 from agrad.engine.optim import kept_of, remember
 from agrad.engine.passes import optimised
 from agrad.engine.program import Program, extract
-from agrad.engine.tensor import Tensor
+from agrad.engine.tensor import Tensor, bare
 from agrad.engine.values import Value, np, size_of
 from agrad.grammar.found import GRADIENT, LEAF, MOMENT, NUMBER, Found, NotStaticError, as_value, is_held
 from agrad.grammar.tracer import Tracer
@@ -38,7 +38,7 @@ class Turn:
                 raise NotStaticError(f"{name} is something else in the next turn")
         outputs = [self._left(place, found, tracer) for place, found in enumerate(self.found) if place]
         kept = [output for output in outputs if output is not None]
-        inputs = [Tensor(found.given) for found in self.found]
+        inputs = [bare(found.given) for found in self.found]
         self.step = runner(extract([*kept, *tracer.reached], inputs))
         changed = {found.given for _, found in self.carried}
         asked = []
@@ -66,7 +66,7 @@ class Turn:
                 raise NotStaticError(f"{anew[0]} is something else in the next turn")
             self.rebound[found], value = anew[0], tracer.scope[anew[0]]
             if type(value) is float:
-                value = Tensor(leaf(value))
+                value = bare(leaf(value))
             if not isinstance(value, Tensor) or value in tracer.handles or value.requires_grad:
                 raise NotStaticError(f"{anew[0]} is something else in the next turn")
         if (found.kind == GRADIENT and value is None) or (
@@ -176,7 +176,7 @@ class Turn:
         calls = before.calls if owner.cleared else before.calls + owner.calls * done
         given = leaf(value)
         given.guard = None
-        node.grad = Gradient(Tensor(given), before.parts, calls, before.cleared)
+        node.grad = Gradient(bare(given), before.parts, calls, before.cleared)
 
 
 def runner(program: Program) -> Callable[..., tuple[Value, ...]]:
@@ -243,5 +243,5 @@ def _like(found: Found, value: Value) -> Any:
     node.origin, node.guard = before.origin, before.guard
     if before.storage is not None and before.storage.roots:
         node.storage = Storage([], roots=before.storage.roots, cut=before.storage.cut)
-    found.real = Tensor(node)
+    found.real = bare(node)
     return found.real

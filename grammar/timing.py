@@ -12,7 +12,7 @@ from agrad.engine.dispatch import compute
 from agrad.engine.graph import Node, collect, mark_written
 from agrad.engine.replay import forward
 from agrad.engine.state import STATE, Clock, Journal, next_stamp
-from agrad.engine.tensor import Tensor
+from agrad.engine.tensor import Tensor, bare
 from agrad.engine.values import format_number, np
 from agrad.engine.walk import walk
 from agrad.grammar.results import Result, Table
@@ -148,7 +148,7 @@ def _walking(roots: list[Node]) -> float:
 
 
 def _replaying(roots: list[Node]) -> float:
-    handles = [Tensor(node, node.value) for node in roots]
+    handles = [bare(node, node.value) for node in roots]
     leaves = [node for node in collect(roots) if node.op is None]
 
     def once() -> None:

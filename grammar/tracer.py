@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from agrad.engine.backward import backward
-from agrad.engine.graph import Gradient, Node, collect, leaf, sharers
+from agrad.engine.graph import Gradient, Node, collect, leaf, new_node, sharers
 from agrad.engine.op import FUNCTIONS, OPS
 from agrad.engine.optim import STEPS, kept_of
 from agrad.engine.state import STATE
@@ -145,7 +145,7 @@ class Tracer(Machine):
 
     @staticmethod
     def _stopped(value: Tensor, requires_grad: bool) -> Tensor:
-        return handle(Node(OPS["stop"], (value.node,), None, value.value, value.shape, requires_grad), value.value)
+        return handle(new_node(OPS["stop"], (value.node,), None, value.value, value.shape, requires_grad), value.value)
 
     def renew(self, target: Tensor, value: Any) -> None:
         """Give a value of outside new data, as a write in place does."""

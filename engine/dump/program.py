@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from agrad.engine.graph import collect
 from agrad.engine.listing import parts
 from agrad.engine.program import extract
-from agrad.engine.tensor import Tensor
+from agrad.engine.tensor import bare
 
 if TYPE_CHECKING:
     from agrad.engine.dump import Dump
@@ -19,8 +19,8 @@ def program(dump: Dump, head: int, tail: int, precision: int | None) -> str:
     Raises AgradError of kind `freed` where a part of the graph is gone.
     """
     root = dump.wanted[-1]
-    leaves = [Tensor(node) for node in reversed(collect([root])) if node.op is None and node.requires_grad]
-    read = extract([Tensor(root)], leaves)
+    leaves = [bare(node) for node in reversed(collect([root])) if node.op is None and node.requires_grad]
+    read = extract([bare(root)], leaves)
     before, steps, after = parts(read, precision)
     count = len(leaves) + len(steps)
     if count > head + tail:

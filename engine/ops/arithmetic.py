@@ -6,7 +6,7 @@ import math
 import operator
 from typing import Any
 
-from agrad.engine.op import OPS, Function, row
+from agrad.engine.op import OPS, Function, onward, row
 from agrad.engine.ops.comparison import equal, greater_equal, isfinite, where
 
 FAMILY = "arithmetic"
@@ -17,7 +17,7 @@ add: Function = row(
     family=FAMILY,
     scalar=operator.add,
     array=operator.add,
-    rules={"x": ("", lambda g, out, x, y: g), "y": ("", lambda g, out, x, y: g)},
+    rules={"x": ("", onward), "y": ("", onward)},
     samples=((1.5, -2.0), ([1.0, 2.0], 3.0), ([[1.0], [2.0]], [3.0, 4.0])),
     doc="The sum x + y.",
     derivative="by x: 1; by y: 1",
@@ -30,7 +30,7 @@ sub: Function = row(
     family=FAMILY,
     scalar=operator.sub,
     array=operator.sub,
-    rules={"x": ("", lambda g, out, x, y: g), "y": ("", lambda g, out, x, y: -g)},
+    rules={"x": ("", onward), "y": ("", lambda g, out, x, y: -g)},
     samples=((1.5, -2.0), ([1.0, 2.0], 3.0), (2.0, [3.0, 4.0])),
     doc="The difference x - y.",
     derivative="by x: 1; by y: -1",
@@ -101,7 +101,7 @@ remainder: Function = row(
     family=FAMILY,
     scalar=operator.mod,
     array=operator.mod,
-    rules={"x": ("", lambda g, out, x, y: g), "y": ("x y", lambda g, out, x, y: -g * floor_divide(x, y))},
+    rules={"x": ("", onward), "y": ("x y", lambda g, out, x, y: -g * floor_divide(x, y))},
     samples=((7.3, 2.0), ([7.3, -5.2], 2.0)),
     doc="The remainder x % y, with the sign of y.",
     derivative="by x: 1; by y: -floor(x/y)",
