@@ -15,7 +15,7 @@ from agrad.cli.formula import FormulaCommand, formula, named_completions
 from agrad.engine.dump import FORMATS, dump
 from agrad.engine.errors import AgradError
 from agrad.engine.tensor import Tensor
-from agrad.grammar.commands.graphs import ENDINGS, PICTURES
+from agrad.grammar.commands.graphs import ENDINGS, PICTURES, told_otherwise
 from agrad.grammar.files import write_text
 from agrad.grammar.semantics import describe_value
 from agrad.grammar.session import Session
@@ -43,6 +43,8 @@ def command(
     wanted = formula("graph", words, [])
     if form is None:
         form = "text" if file is None else form_of_file(file)
+    elif file is not None and (told := told_otherwise(form, file)):
+        raise click.UsageError(f"{file} is to hold {told} by its ending, and {form} by --as")
     session = Session()
     with wanted.advised():
         text = wanted.text()

@@ -132,6 +132,7 @@ def _no_vector(name: str, value: Any, span: Span) -> AgradError:
     elif callable(value):
         fixes, what = [f"plot {name}(x) for x in -2..2"], "a function"
     else:
-        fixes, what = ["plot f(x) for x in -2..2, or plot losses   where losses is a vector"], describe_value(value)
+        fixes = ["plot f(x) for x in -2..2, or plot losses   where losses is a vector"]
+        what = "one number" if isinstance(value, float | Tensor) else describe_value(value)
     message = f"{name} is {what}: a plot shows vectors, or functions over a range"
     return AgradError("type", message, labels=[Label(span)], fixes=fixes)

@@ -63,6 +63,7 @@ def test_a_number_has_no_graph(inside):
             ["-o", "g"],
             "the ending of g tells no form of a graph; the endings that do are .txt .dot .gv .mmd .mermaid .json",
         ),
+        (["--as", "dot", "-o", "g.json"], "g.json is to hold json by its ending, and dot by --as"),
         (["--depth", "-1"], "Invalid value for '--depth': -1 is not in the range x>=0."),
         (["--of", "x"], "no such option --of: did you mean --as?"),
     ],

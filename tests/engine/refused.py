@@ -1,8 +1,18 @@
 """What a refusal says, as a whole: its kind, and all the lines that a traceback would show."""
 
+from dataclasses import dataclass
+
 import pytest
 
 import agrad.engine as ag
+
+
+@dataclass(frozen=True)
+class Place:
+    """A place of a program, as a language tells the engine of it."""
+
+    text: str
+    where: str
 
 
 def leaf(value, name=None):

@@ -2,7 +2,6 @@
 
 import json
 import re
-from dataclasses import dataclass
 
 import pytest
 
@@ -10,26 +9,6 @@ import agrad.engine as ag
 from agrad.engine.dump import FORMATS, HEAD, TAIL, dump
 from agrad.engine.errors import AgradError
 from agrad.engine.state import STATE
-
-
-@dataclass(frozen=True)
-class Place:
-    text: str
-    where: str
-
-
-@pytest.fixture
-def says():
-    """Run an expression as if it stood at a place of a program."""
-
-    def say(where, text, compute):
-        STATE.origin = STATE.statement = Place(text, where)
-        try:
-            return compute()
-        finally:
-            STATE.origin = STATE.statement = None
-
-    return say
 
 
 def leaf(value, name=None, requires_grad=True):

@@ -1,34 +1,11 @@
 """The one error: its kinds, and how it reads where a language has told the engine of places."""
 
-from dataclasses import dataclass
 from typing import get_args
 
-import pytest
-from refused import leaf, lines, named, refusal
+from refused import Place, leaf, lines, named, refusal
 
 import agrad.engine as ag
 from agrad.engine.errors import AgradError, Kind, Label
-from agrad.engine.state import STATE
-
-
-@dataclass(frozen=True)
-class Place:
-    text: str
-    where: str
-
-
-@pytest.fixture
-def says():
-    """Run something as if it stood at a place of a program."""
-
-    def say(where, text, compute):
-        STATE.origin = STATE.statement = Place(text, where)
-        try:
-            return compute()
-        finally:
-            STATE.origin = STATE.statement = None
-
-    return say
 
 
 def test_kinds_of_the_one_error():

@@ -18,35 +18,6 @@ def test_a_gradient_has_the_value_and_shape_of_the_derivative():
     assert x.grad.tolist() == [2, 4, 6]
 
 
-def test_leaves_accumulate_and_intermediates_do_not():
-    a = leaf(3)
-    y = (a * a) * a
-    y.backward(retain_graph=True)
-    assert a.grad.item() == 27
-    y.backward()
-    assert a.grad.item() == 54
-
-
-def test_a_gradient_is_a_new_value_each_time():
-    x = leaf([1, 2])
-    y = (x * x).sum()
-    y.backward(retain_graph=True)
-    first = x.grad
-    y.backward()
-    assert first.tolist() == [2, 4]
-    assert x.grad.tolist() == [4, 8]
-
-
-def test_a_retained_gradient_accumulates_like_that_of_a_leaf():
-    a = leaf(2)
-    b = a * a
-    b.retain_grad()
-    c = b * 3
-    c.backward(retain_graph=True)
-    c.backward()
-    assert b.grad.item() == 6
-
-
 def test_without_retain_an_intermediate_has_no_gradient():
     a = leaf(2)
     b = a * a

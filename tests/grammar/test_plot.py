@@ -315,7 +315,7 @@ def test_the_name_that_runs_hides_others_and_others_are_seen(session: Session) -
         ("plot half(t) for t in -2..-1", "assert", "the assertion does not hold", "x >= 0", []),
         ("plot f", "type", "f is a function: a plot shows vectors, or functions over a range", "f", None),
         ("plot sin", "type", "sin is a function: a plot shows vectors, or functions over a range", "sin", None),
-        ("plot w", "type", "w is the number 2: a plot shows vectors, or functions over a range", "w", None),
+        ("plot w", "type", "w is one number: a plot shows vectors, or functions over a range", "w", None),
         ("plot 'f'", "type", "'f' is the text \"f\": a plot shows vectors, or functions over a range", "'f'", None),
         ("plot x, A[0]", "shape", "x has 3 entries and A[0] has 2: points need as many of each", "A[0]", []),
         ("plot A, x", "shape", "A is a matrix: points have one x each", "A", []),
