@@ -137,7 +137,7 @@ def _seed(root: Tensor, gradient: object, create_graph: bool) -> Any:
 def _are_first_numbers(found: dict[Node, Any]) -> bool:
     """Whether each is a number, and the first that comes to its node: then it is itself what the node collects."""
     for node, value in found.items():
-        if type(value) is not float or (node.collected is not None and node.collected is not CLEARED):
+        if type(value) is not float or (node.collected is not CLEARED and node.collected is not None):
             return False
     return True
 

@@ -67,7 +67,7 @@ class Op(Entry):
     variadic: bool = field(init=False)
     keeps: tuple[tuple[bool, ...], ...] = field(init=False)  # for each rule: which operands it reads, then out
     known: dict[tuple[bool, ...], tuple[tuple[bool, ...], bool]] = field(init=False)  # what `read_by` found so far
-    rules_of_scalars: tuple[Function | None, ...] | None = field(init=False)  # if it is one of one or two floats
+    rules_of_scalars: tuple[Any, ...] | None = field(init=False)  # all of them, if it is one of one or two floats
     straight: bool = field(init=False)  # whether a rule is all that the walk has to know
 
     def __post_init__(self) -> None:
@@ -77,7 +77,8 @@ class Op(Entry):
         self.keeps = tuple(tuple(name in reads.split() for name in (*operands, "out")) for reads in self.reads)
         self.straight = not self.variadic and self.selects is None and self.scatter is None and self.reach != "part"
         simple = self.scalar is not None and not self.signature.attributes and not self.variadic
-        self.rules_of_scalars = self.rules if simple and len(operands) <= 2 and self.selects is None else None
+        plain = simple and len(operands) <= 2 and self.selects is None and None not in self.rules
+        self.rules_of_scalars = self.rules if plain else None
         self.call = caller(self)
         self.call.__name__ = self.name
         self.call.__doc__ = self.doc

@@ -121,13 +121,13 @@ def _run_plain(
                 by_x, by_y = rules
                 a = x.value if type(x) is Node else x
                 b = y.value if type(y) is Node else y
-                if a is not x and x.requires_grad and by_x is not None:
+                if a is not x and x.requires_grad:
                     first = g if by_x is onward else by_x(g, out, a, b)
-                if b is not y and y.requires_grad and by_y is not None:
+                if b is not y and y.requires_grad:
                     second = g if by_y is onward else by_y(g, out, a, b)
             else:
                 (x,) = node.inputs
-                first = rules[0](g, out, x.value)  # type: ignore[misc]
+                first = rules[0](g, out, x.value)
         except IEEE:
             break
         if shape and flight is not None:
