@@ -49,7 +49,7 @@ types:
 	@mkdir -p build/types/agrad
 	@ln -sfn ../../../cli ../../../grammar ../../../engine build/types/agrad
 
-table: $(VENV)/.agrad
+table: $(VENV)/.test  # with lark, which works the table out
 	$(BIN)/python -m agrad.grammar.build
 
 # Beside its peers, and installed as for a user: what is measured is not the editable install.

@@ -11,13 +11,12 @@ from collections.abc import Callable, Iterator
 from functools import cached_property
 from itertools import pairwise
 
-from lark import Token
-
 from agrad.engine.errors import AgradError
 from agrad.grammar.diagnostics import Source, Span, suggest
 from agrad.grammar.driver import Misfit
 from agrad.grammar.layout import OPERAND_ENDS
 from agrad.grammar.mistakes import wrong
+from agrad.grammar.token import Token
 from agrad.grammar.words import (
     ABSENT,
     CLOSERS,
@@ -50,7 +49,7 @@ _MISSPELT = {"=<": "<=", "=>": ">=", "<>": "!=", "++": "+= 1", "--": "-= 1", "=!
 # Commands whose operands are names, and the words behind which others stand.
 _ON_NAMES = words("retain grad zero_grad step graph forward info")
 _BEHIND_NAMES = words("AS DEPTH TO WITH")
-_NOTHING = Token("", "", 0, end_pos=0)
+_NOTHING = Token("")
 
 
 class Scene:
@@ -105,11 +104,11 @@ class Scene:
 
     def span(self, token: Token) -> Span:
         """Where a token stands."""
-        return Span(self.source, token.start_pos or 0, token.end_pos or 0)
+        return Span(self.source, token.start_pos, token.end_pos)
 
     def behind(self, token: Token) -> Span:
         """The place straight behind a token."""
-        return Span(self.source, token.end_pos or 0, token.end_pos or 0)
+        return Span(self.source, token.end_pos, token.end_pos)
 
     @cached_property
     def next_type(self) -> str:
@@ -121,7 +120,7 @@ class Scene:
 
     def text_of(self, first: Token, last: Token) -> str:
         """The source from one token to another, both included."""
-        return self.source.text[first.start_pos or 0 : last.end_pos]
+        return self.source.text[first.start_pos : last.end_pos]
 
     def rest_of_line(self, position: int) -> str:
         """What stands on the line from an offset on."""
@@ -215,8 +214,8 @@ def _python(scene: Scene) -> AgradError | None:
     if bad == "@" and bad is scene.head:
         return wrong("decorator", scene.span(bad))
     colon = bad if bad.type == "_COLON" else scene.previous if scene.previous.type == "_COLON" else None
-    if colon is not None and scene.source.text.startswith(":=", colon.start_pos or 0):
-        place = Span(scene.source, colon.start_pos or 0, (colon.start_pos or 0) + 2)
+    if colon is not None and scene.source.text.startswith(":=", colon.start_pos):
+        place = Span(scene.source, colon.start_pos, colon.start_pos + 2)
         tokens = scene.before[: -1 if colon is scene.previous else None]
         return wrong("walrus", place, name=str(tokens[-1]) if tokens else "x")
     if (bad.type == "_IN" and scene.head.type != "PLOT") or (bad.type == "NOT" and scene.next_type == "_IN"):
@@ -250,8 +249,8 @@ def _has_colon(scene: Scene) -> bool:
 
 def _line_with(scene: Scene, sign: str) -> str:
     """The statement's line with another sign in the bad token's place."""
-    start = scene.head.start_pos or 0
-    return scene.source.text[start : scene.bad.start_pos] + sign + scene.rest_of_line(scene.bad.end_pos or 0)
+    start = scene.head.start_pos
+    return scene.source.text[start : scene.bad.start_pos] + sign + scene.rest_of_line(scene.bad.end_pos)
 
 
 def _missing_colon(scene: Scene) -> AgradError | None:
@@ -260,7 +259,7 @@ def _missing_colon(scene: Scene) -> AgradError | None:
         return None
     if scene.at_line_end:
         return wrong("missing colon", scene.place)
-    if ":" in scene.rest_of_line(scene.bad.start_pos or 0):
+    if ":" in scene.rest_of_line(scene.bad.start_pos):
         return None
     return wrong("missing colon", scene.place)
 
@@ -270,7 +269,7 @@ def _missing_value(scene: Scene) -> AgradError | None:
     for first, second in pairwise([*scene.before[-2:], bad][-3:]):
         sign = first + second
         if sign in _MISSPELT and first.end_pos == second.start_pos:
-            place = Span(scene.source, first.start_pos or 0, second.end_pos or 0)
+            place = Span(scene.source, first.start_pos, second.end_pos)
             return wrong("misspelt sign", place, sign=sign, instead=_MISSPELT[sign])
     if previous.type == "_DOT":
         return wrong("missing name", scene.place)
@@ -333,7 +332,7 @@ def _command(scene: Scene) -> AgradError | None:
     if head is bad or head.type != "NAME" or len(scene.statement) > 1 or prefix or not (likely and shaped):
         return None
     near = suggest(word, candidates)
-    behind = scene.rest_of_line(head.end_pos or 0)
+    behind = scene.rest_of_line(head.end_pos)
     instead = " or ".join(name + behind for name in near)
     if not instead and bad.type == "NAME":
         instead = f"{word}*{bad} or {word}({bad})"
@@ -355,7 +354,7 @@ def _missing_operator(scene: Scene) -> AgradError | None:
             return wrong("if without else", scene.place)
         return None
     if previous.type == "NAME" and bad.type in ("STRING", "FSTRING_START") and scene.joined():
-        return wrong("string prefix", Span(scene.source, previous.start_pos or 0, bad.end_pos or 0), name=str(previous))
+        return wrong("string prefix", Span(scene.source, previous.start_pos, bad.end_pos), name=str(previous))
     left, right = str(previous), str(bad)
     instead = []
     plain = {previous.type, bad.type} <= {"NAME", "NUMBER"}

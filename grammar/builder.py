@@ -1,19 +1,18 @@
-"""The syntax tree, made while lark parses: a method for each rule or alias of `agrad.lark`.
+"""The syntax tree, made while the text is parsed: a method for each rule or alias of `agrad.lark`.
 
-lark calls a method with what the parts of the rule have become, from the leaves up; nothing recurses, however
+The driver calls a method with what the parts of the rule have become, from the leaves up; nothing recurses, however
 deep a text is nested. What a grammar cannot say (what can be assigned to, where a `return` may stand) is
 checked here as well.
 """
 
 from __future__ import annotations
 
-from lark.lexer import Token
-
 from agrad.engine.errors import AgradError
 from agrad.grammar import syntax as s
 from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.expressions import Expressions, Parts
 from agrad.grammar.mistakes import wrong
+from agrad.grammar.token import Token
 
 # Modules whose import is read and passed over, so that a snippet of PyTorch can be pasted.
 MODULES = frozenset({"torch", "numpy", "math"})
@@ -322,7 +321,7 @@ class Builder(Expressions):
 
     def claim(self, keyword: Token, *, loop: bool) -> None:
         """Settles the loose statements inside the loop or function that begins at `keyword`."""
-        start = keyword.start_pos or 0
+        start = keyword.start_pos
         inside = [statement for statement in self.loose if statement.span.start >= start]
         del self.loose[len(self.loose) - len(inside) :]
         for statement in inside:

@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, get_args
 
-from lark import Token
-
 from agrad.engine.dump import FORMATS
 from agrad.engine.errors import Kind
 from agrad.engine.graph import Node
@@ -27,6 +25,7 @@ from agrad.grammar.parser import followers
 from agrad.grammar.pytorch import PREFIXES
 from agrad.grammar.results import text_of
 from agrad.grammar.session import Session
+from agrad.grammar.token import Token
 from agrad.grammar.words import COMMANDS as COMMAND_WORDS
 from agrad.grammar.words import OPTIONS, PYTHON, SOFT
 
@@ -98,7 +97,7 @@ class _Place:
             yield from (Candidate(word, meaning=meaning) for word, meaning in topics(COMMANDS).items())
         elif self.previous == "_DOT":
             yield from self.members()
-        elif [token.value for token in self.statement] == ["fails"]:
+        elif self.statement == ["fails"]:
             yield from (Candidate(f"{kind}:", kind, "a kind of error") for kind in get_args(Kind))
         else:
             yield from self.options()
@@ -199,9 +198,9 @@ class _Place:
 
     def anything(self) -> Iterator[Candidate]:
         """Whatever an expression may begin with: names of this text and of the session, functions, constants."""
-        begun = self.statement[0].start_pos or 0 if self.statement else len(self.text)
+        begun = self.statement[0].start_pos if self.statement else len(self.text)
         for name, token in given(self.read).items():
-            if name not in self.session.names and (self.head == "DEF" or (token.start_pos or 0) < begun):
+            if name not in self.session.names and (self.head == "DEF" or token.start_pos < begun):
                 yield Candidate(name, meaning="of this text")
         yield from self.yours()
         yield from _functions()
@@ -211,20 +210,20 @@ class _Place:
         """The arguments, by name, of the call that is being typed."""
         inside = self.open[-1]
         opener = next(place for place, token in reversed([*enumerate(inside)]) if token.type in _OPENERS)
-        called, there = inside[:opener], {token.value for token in inside[opener:]}
+        called, there = inside[:opener], set(inside[opener:])
         if self.previous not in ("LPAR", "_COMMA") or inside[opener].type != "LPAR" or not called:
             return
-        method = len(called) > 1 and called[-2].type == "_DOT" and called[-3:][0].value not in PREFIXES
-        for name, default in _parameters(called[-1].value, method, self.session).items():
+        method = len(called) > 1 and called[-2].type == "_DOT" and called[-3:][0] not in PREFIXES
+        for name, default in _parameters(called[-1], method, self.session).items():
             if name not in there:
-                yield Candidate(f"{name}=", f"{name}={default}", f"argument of {called[-1].value}")
+                yield Candidate(f"{name}=", f"{name}={default}", f"argument of {called[-1]}")
 
     def members(self) -> Iterator[Candidate]:
         """What may stand behind the point of what is before it."""
         owner = self.statement[-2:-1]
         if self.head in ("IMPORT", "FROM") or not owner or owner[0].type == "NUMBER":
             return
-        name = owner[0].value
+        name = str(owner[0])
         if name in PREFIXES and name not in self.session.names:
             yield from _functions()
             return

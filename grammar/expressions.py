@@ -5,21 +5,21 @@ from __future__ import annotations
 import re
 from typing import Any, TypeAlias
 
-from lark.lexer import Token
-
 from agrad.grammar import syntax as s
 from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.mistakes import wrong
+from agrad.grammar.token import Token
 
 Parts: TypeAlias = list[Any]
 
-_ESCAPE = re.compile(r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([\\'\"abfnrtv]))")
+# Compiled with the first text that has one, and not at each start.
+_ESCAPE = r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([\\'\"abfnrtv]))"
 _ESCAPES = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
 
 
 def _unescape(text: str) -> str:
     r"""The text that a string literal stands for. As in Python, an unknown escape stands for itself."""
-    return _ESCAPE.sub(_character, text) if "\\" in text else text
+    return re.sub(_ESCAPE, _character, text) if "\\" in text else text
 
 
 def _character(escape: re.Match[str]) -> str:

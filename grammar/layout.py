@@ -11,11 +11,11 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import TypeAlias
 
-from lark.lexer import TerminalDef, Token
-
 from agrad.engine.errors import AgradError, Label
 from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.mistakes import wrong
+from agrad.grammar.table import Table
+from agrad.grammar.token import Token
 from agrad.grammar.words import CLOSERS, HEADERS, LOOK_ALIKES, OPTIONS, PYTHON, RESERVED, SOFT, words
 
 # What an operand may end with: after it a minus is a difference, a further operand is a mistake.
@@ -32,18 +32,19 @@ _STARTS = frozenset({"_NEWLINE", "_INDENT", "_DEDENT", "SEMICOLON"})
 # Words that continue an expression: `grad if c else x` is one, `grad a` a command.
 _CONTINUES = frozenset({"if", "and", "or", "in", "is", "else", "for"})
 
-_FOLLOWING_WORD = re.compile(r"[ \t]+([^\W\d]\w*)")
+# Compiled where they are used (`re` keeps what it has compiled), since a start that needs none should pay for none.
+_FOLLOWING_WORD = r"[ \t]+([^\W\d]\w*)"
 # What begins an expression and, with this spacing, does not continue one.
-_FOLLOWING_VALUE = re.compile(r"""[ \t]+([-+](?![\s=])|[\w.("'\[])""")
-_NOTHING_FOLLOWS = re.compile(r"[ \t]*(?![^\r\n;#])")
-_FAILS_KIND = re.compile(r"[ \t]+(\w+)[ \t]*:")
-_SPACE_COLON = re.compile(r"[ \t]*:")
-_TOPIC = re.compile(r"[ \t]*(\([^()\s]*\)|[^\s;#]+)")
-_RUN = re.compile(r"[\w.]*")
-_REST_OF_LINE = re.compile(r"[^\r\n]*")
-_FSTRING_TEXT = {quote: re.compile(rf"(?:[^{{}}{quote}\\\r\n]|\\[^\r\n]|\{{\{{|\}}\}})+") for quote in ("'", '"')}
-_DEBUG = re.compile(r"=[ \t]*(?=[:}])")
-_SPEC = re.compile(r""":[^{}"'\r\n]*""")
+_FOLLOWING_VALUE = r"""[ \t]+([-+](?![\s=])|[\w.("'\[])"""
+_NOTHING_FOLLOWS = r"[ \t]*(?![^\r\n;#])"
+_FAILS_KIND = r"[ \t]+(\w+)[ \t]*:"
+_SPACE_COLON = r"[ \t]*:"
+_TOPIC = r"[ \t]*(\([^()\s]*\)|[^\s;#]+)"
+_RUN = r"[\w.]*"
+_REST_OF_LINE = r"[^\r\n]*"
+_FSTRING_TEXT = {quote: rf"(?:[^{{}}{quote}\\\r\n]|\\[^\r\n]|\{{\{{|\}}\}})+" for quote in ("'", '"')}
+_DEBUG = r"=[ \t]*(?=[:}])"
+_SPEC = r""":[^{}"'\r\n]*"""
 
 Read: TypeAlias = Token | AgradError
 
@@ -51,15 +52,9 @@ Read: TypeAlias = Token | AgradError
 class Layout:
     """The vocabulary of the grammar, made ready for reading texts."""
 
-    def __init__(self, terminals: Iterable[TerminalDef]) -> None:
-        signs = []
-        self.words: dict[str, str] = dict.fromkeys(RESERVED, "RESERVED")
-        for terminal in sorted(terminals, key=lambda terminal: -terminal.priority):
-            if terminal.pattern.type == "str" and terminal.pattern.value.isidentifier():
-                self.words[terminal.pattern.value] = terminal.name
-            else:
-                signs.append(f"(?P<{terminal.name}>{terminal.pattern.to_regexp()})")
-        self.pattern = re.compile("|".join(signs))
+    def __init__(self, table: Table) -> None:
+        self.words = dict.fromkeys(RESERVED, "RESERVED") | table.words
+        self.pattern = re.compile("|".join(f"(?P<{terminal}>{sign})" for terminal, sign in table.signs.items()))
 
     def read(self, source: Source, *, comments: bool = False) -> Iterator[Read]:
         """The tokens of a text, one at a time, and its lexical mistakes in their places."""
@@ -132,12 +127,12 @@ class _Reading:
         self.previous = kind
         if kind == "_NEAR":
             self.near = True
-        return Token(kind, self.text[start:end], start, end_pos=end)
+        return Token(kind, self.text[start:end], start, end)
 
     def virtual(self, kind: str, at: int) -> Token:
         """A token without a text of its own: the end of a line, a change of indentation."""
         self.previous = kind
-        return Token(kind, "", at, end_pos=at)
+        return Token(kind, "", at, at)
 
     def wrong(self, mistake: str, start: int, end: int, **words: str) -> AgradError:
         """A mistake at a place."""
@@ -152,7 +147,7 @@ class _Reading:
     def comment(self, kind: str, end: int) -> Iterable[Read]:
         start = self.position
         self.position = end
-        return (Token(kind, self.text[start:end], start, end_pos=end),) if self.comments else ()
+        return (Token(kind, self.text[start:end], start, end),) if self.comments else ()
 
     def line_break(self, kind: str, end: int) -> Iterator[Read]:
         if not self.blank and not self.brackets:
@@ -236,24 +231,24 @@ class _Reading:
     def is_command(self, word: str, end: int) -> bool:
         """Whether a soft word at the start of a statement is meant as the command."""
         if word in HEADERS:
-            return bool(_SPACE_COLON.match(self.text, end))
+            return bool(re.compile(_SPACE_COLON).match(self.text, end))
         if word == "fails":
-            return bool(_FAILS_KIND.match(self.text, end))
-        following = _FOLLOWING_WORD.match(self.text, end)
+            return bool(re.compile(_FAILS_KIND).match(self.text, end))
+        following = re.compile(_FOLLOWING_WORD).match(self.text, end)
         if following is None and word == "limit":
-            return bool(_NOTHING_FOLLOWS.match(self.text, end))
+            return bool(re.compile(_NOTHING_FOLLOWS).match(self.text, end))
         if following is None and word == "check":
-            return bool(_FOLLOWING_VALUE.match(self.text, end))
+            return bool(re.compile(_FOLLOWING_VALUE).match(self.text, end))
         return following is not None and following[1] not in _CONTINUES
 
     def command(self, word: str) -> Iterator[Read]:
         """What the first word of a statement changes about the words behind it."""
         self.options = OPTIONS.get(word, {})
-        if word == "fails" and (found := _FAILS_KIND.match(self.text, self.position)):
+        if word == "fails" and (found := re.compile(_FAILS_KIND).match(self.text, self.position)):
             # A kind of error may be a reserved word: `fails assert: ...`.
             self.position = found.start(1)
             yield self.token("NAME", found.end(1))
-        elif word == "help" and (found := _TOPIC.match(self.text, self.position)):
+        elif word == "help" and (found := re.compile(_TOPIC).match(self.text, self.position)):
             self.position = found.start(1)
             yield self.token("TOPIC", found.end(1))
 
@@ -264,7 +259,7 @@ class _Reading:
             import unicodedata
 
             token = self.token("NAME", end)
-            yield Token("NAME", unicodedata.normalize("NFKC", word), token.start_pos, end_pos=end)
+            yield Token("NAME", unicodedata.normalize("NFKC", word), token.start_pos, end)
             return
         good = next(size for size in range(len(word)) if not word[: size + 1].isidentifier())
         if good:
@@ -280,7 +275,7 @@ class _Reading:
             return
         if self.ranging and re.match(r"\.\.(?!\.)", self.text[end : end + 3]):
             return
-        run = _RUN.match(self.text, end)
+        run = re.compile(_RUN).match(self.text, end)
         rest = run.group() if run else ""
         number = self.text[start:end]
         factor = re.match(r"[^\W\d_]\w*", rest)
@@ -297,7 +292,7 @@ class _Reading:
         start = self.position
         character = self.text[start]
         if character in "\"'":
-            line = _REST_OF_LINE.match(self.text, start)
+            line = re.compile(_REST_OF_LINE).match(self.text, start)
             self.position = line.end() if line else end
             yield self.wrong("unterminated string", start, self.position)
             return
@@ -374,7 +369,7 @@ class _Reading:
             return self.broken_fstring()
         if len(self.brackets) > depth:
             return self.inside_field() if len(self.brackets) == depth + 1 else None
-        if found := _FSTRING_TEXT[quote].match(self.text, self.position):
+        if found := re.compile(_FSTRING_TEXT[quote]).match(self.text, self.position):
             return self.token("FSTRING_TEXT", found.end())
         if character == quote:
             self.fstrings.pop()
@@ -390,9 +385,9 @@ class _Reading:
 
     def inside_field(self) -> Token | None:
         """What may follow the expression in braces: `=`, `:` and a format, `}`."""
-        if found := _DEBUG.match(self.text, self.position):
+        if found := re.compile(_DEBUG).match(self.text, self.position):
             return self.token("DEBUG", found.end())
-        if found := _SPEC.match(self.text, self.position):
+        if found := re.compile(_SPEC).match(self.text, self.position):
             return self.token("SPEC", found.end())
         if self.text[self.position] == "}":
             _, _, self.near = self.brackets.pop()
@@ -403,7 +398,7 @@ class _Reading:
         """An f-string that its line, or its own quote inside braces, cuts short. Reads on behind it."""
         quote, start, depth = self.fstrings[-1]
         bracket, place, _ = self.brackets[-1] if len(self.brackets) > depth else ("", start, False)
-        line = _REST_OF_LINE.match(self.text, self.position)
+        line = re.compile(_REST_OF_LINE).match(self.text, self.position)
         end = line.end() if line else self.position
         del self.brackets[self.fstrings[0][2] :]
         self.fstrings.clear()

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from lark import Token
-
 from agrad.engine.op import FUNCTIONS
 from agrad.grammar.functions import CONSTANTS
 from agrad.grammar.parser import lexed
 from agrad.grammar.pytorch import IGNORED, PREFIXES
+from agrad.grammar.token import Token
 
 _LINE_ENDS = frozenset({"_NEWLINE", "_INDENT", "_DEDENT", "SEMICOLON"})
 _OPENERS = frozenset({"LPAR", "_LSQB", "LBRACE"})
@@ -44,7 +43,7 @@ def given(tokens: Sequence[Token]) -> dict[str, Token]:
             names = []
         for name in names:
             if name.type == "NAME":
-                found.setdefault(name.value, name)
+                found.setdefault(str(name), name)
         statement.append(token)
     return found
 
@@ -59,11 +58,11 @@ def unknown(text: str, names: Collection[str]) -> list[tuple[int, int]]:
     tokens = lexed(text)
     here = given(tokens)
     found, imports, before = [], False, ""
-    for token, following in zip(tokens, [*tokens[1:], Token("", "")], strict=False):
+    for token, following in zip(tokens, [*tokens[1:], Token("")], strict=False):
         imports = before in _IMPORTS or (imports and before not in _LINE_ENDS)
         if token.type == "NAME" and following.type != "_EQUAL" and not imports and before not in _OTHERWISE:
-            known = token.value in _KNOWN or token.value in names or token.value in here
+            known = token in _KNOWN or token in names or token in here
             if not known:
-                found.append((token.start_pos or 0, token.end_pos or 0))
+                found.append((token.start_pos, token.end_pos))
         before = token.type
     return found

@@ -3,16 +3,10 @@
 from __future__ import annotations
 
 import gc
-import os.path
-import pickle
 from collections import deque
 from collections.abc import Iterable, Iterator
 from functools import cache
-from typing import Any, NamedTuple
-
-import lark
-from lark import Lark, Token
-from lark.lexer import Lexer
+from typing import NamedTuple
 
 from agrad.engine.errors import AgradError
 from agrad.grammar import syntax
@@ -23,6 +17,8 @@ from agrad.grammar.driver import Driver, Misfit
 from agrad.grammar.layout import Layout, Read
 from agrad.grammar.mistakes import wrong
 from agrad.grammar.slips import refuse_aliases, slip
+from agrad.grammar.table import load
+from agrad.grammar.token import Token
 from agrad.grammar.words import COMMAND_WORDS, OPTIONS, PYTHON, RESERVED, SOFT
 
 __all__ = [
@@ -37,24 +33,8 @@ __all__ = [
     "tokens",
 ]
 
-# os.path, because importing pathlib would take longer than reading the table.
-_HERE = os.path.dirname(__file__)
-GRAMMAR = os.path.join(_HERE, "agrad.lark")
-TABLE = os.path.join(_HERE, "agrad.table")
-
-
-class Ready(Lexer):
-    """What lark sees of the lexer: tokens that layout.py has made already."""
-
-    def __init__(self, conf: object) -> None:
-        """lark hands over its terminals; Layout has them from the finished parser."""
-
-    def lex(self, data: Any) -> Iterator[Token]:  # type: ignore[override]  # lark's simple lexer interface
-        return iter(data)
-
 
 class _Machine(NamedTuple):
-    parser: Lark
     builder: Builder
     layout: Layout
     driver: Driver
@@ -62,26 +42,9 @@ class _Machine(NamedTuple):
 
 @cache
 def _machine() -> _Machine:
-    """The parser, made once.
-
-    Building its table from the grammar takes longer than all the rest of a start, so that is done beforehand
-    (build.py). `Lark.load` takes no transformer; `_load`, which it calls, does. A table that another version
-    of lark has made is not trusted.
-    """
-    builder = Builder()
-    with open(TABLE, "rb") as file:
-        stored = pickle.load(file)
-    if stored["lark"] == lark.__version__:
-        parser = Lark.__new__(Lark)._load(stored, transformer=builder)
-    else:
-        parser = from_grammar(transformer=builder)
-    return _Machine(parser, builder, Layout(parser.terminals), Driver(parser))
-
-
-def from_grammar(**more: Any) -> Lark:
-    """lark's parser, built from agrad.lark itself."""
-    with open(GRAMMAR, encoding="utf-8") as file:
-        return Lark(file, parser="lalr", lexer=Ready, start="program", maybe_placeholders=False, **more)
+    """The parser, made once, of a table that was made beforehand (build.py)."""
+    builder, table = Builder(), load()
+    return _Machine(builder, Layout(table), Driver(table, builder))
 
 
 def _strict(items: Iterable[Read], read: list[Token]) -> Iterator[Token]:
@@ -98,7 +61,7 @@ def parse(source: Source) -> tuple[syntax.Statement, ...]:
 
     Raises `AgradError("syntax", ...)`, whose label is the place and which has a fix where one is plain.
     """
-    _, builder, layout, driver = _machine()
+    builder, layout, driver = _machine()
     builder.begin(source)
     read: list[Token] = []
     stream = _strict(layout.read(source), read)
@@ -146,13 +109,13 @@ def followers(text: str) -> tuple[list[Token], set[str]]:
 
     None where the text is wrong already, or ends inside a string or a comment. The tree is not built.
     """
-    _, _, layout, driver = _machine()
+    _, layout, driver = _machine()
     states = [driver.start]
     read: list[Token] = []
     try:
         # Which words are commands depends on what follows them: here a name.
         for token in _strict(layout.read(Source("session", f"{text}_")), read):
-            if token and (token.end_pos or 0) > len(text):
+            if token and token.end_pos > len(text):
                 return read[:-1], driver.accepted(states)
             if not driver.over(states, token.type):
                 break
@@ -194,7 +157,7 @@ def tokens(text: str) -> list[tuple[str, int, int]]:
     found: list[tuple[str, int, int]] = []
     for item in _machine().layout.read(source, comments=True):
         if isinstance(item, Token):
-            kind, start, end = _kind(item), item.start_pos or 0, item.end_pos or 0
+            kind, start, end = _kind(item), item.start_pos, item.end_pos
         elif item.facts.get("unfinished"):
             continue
         else:

@@ -8,19 +8,17 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
-from lark import Token
-
 from agrad.engine.errors import AgradError
 from agrad.engine.op import FUNCTIONS
 from agrad.grammar.blame import Scene
 from agrad.grammar.diagnostics import Source, Span, suggest
 from agrad.grammar.driver import Misfit
 from agrad.grammar.mistakes import wrong
+from agrad.grammar.token import Token
 from agrad.grammar.words import HEADERS, OPTIONS, SHAPES
 
 # The words behind the operands of a command, also those that are words of Python: these are options everywhere.
 _OPTIONS = {**OPTIONS, "graph": {*OPTIONS["graph"], "as", "from"}, "forward": {"with"}}
-_ANNOTATED = re.compile(r":[^=]*")
 
 
 def slip(source: Source, error: Misfit, read: list[Token]) -> AgradError | None:
@@ -63,7 +61,7 @@ def _check_alias(source: Source, statement: list[Token], path: list[Token], alia
         instead = f"write {known}. where it says {alias}."
     else:
         instead = f"write {name}. where it says {alias}."
-    place = Span(source, alias.start_pos or 0, alias.end_pos or 0)
+    place = Span(source, alias.start_pos, alias.end_pos)
     raise wrong("alias", place, module=name, name=str(alias), instead=instead)
 
 
@@ -78,7 +76,7 @@ def _option(scene: Scene) -> AgradError | None:
     for token in reversed(written):
         known = near(token, _OPTIONS[head]) if token.type == "NAME" else []
         if known:
-            start, place = scene.head.start_pos or 0, scene.span(token)
+            start, place = scene.head.start_pos, scene.span(token)
             before, behind = scene.source.text[start : place.start], scene.rest_of_line(place.end)
             instead = " or ".join(f"{before}{word}{behind}" for word in known)
             return wrong("option", place, word=str(token), command=head, instead=instead)
@@ -93,7 +91,7 @@ def near(word: str, options: Collection[str]) -> list[str]:
 
 def _assigned(scene: Scene) -> AgradError | None:
     """`x := 3`, `f(x) := x**2`: the sign of mathematics, where a statement may give a value."""
-    place, head = scene.bad.start_pos or 0, scene.head
+    place, head = scene.bad.start_pos, scene.head
     if scene.bad.type != "_COLON" or scene.open or not scene.source.text.startswith(":=", place):
         return None
     if head.type not in ("NAME", "SET", "VAR"):
@@ -113,13 +111,13 @@ def _uncalled(scene: Scene) -> AgradError | None:
         return None
     if scene.bad.type not in ("NAME", "NUMBER"):
         return None
-    right = scene.rest_of_line(scene.bad.start_pos or 0).partition("#")[0].strip()
+    right = scene.rest_of_line(scene.bad.start_pos).partition("#")[0].strip()
     return wrong("brackets", scene.span(scene.bad), name=str(head), instead=f"{head}({right})")
 
 
 def _star(scene: Scene) -> AgradError | None:
     """`f(*x)` and `[*x]`: an argument, or an entry, that begins with the sign."""
-    bad, end = scene.bad, scene.bad.end_pos or 0
+    bad, end = scene.bad, scene.bad.end_pos
     if bad not in ("*", "**") or not scene.open or scene.previous.type not in ("LPAR", "_LSQB", "_COMMA"):
         return None
     if not re.match(r"[\w(\[]", scene.source.text[end : end + 1]):
@@ -137,14 +135,14 @@ def _annotation(scene: Scene) -> AgradError | None:
         if inside:
             return wrong("annotation", scene.span(bad), instead=f"{scene.previous} alone")
         arrow = bad == "-" and scene.previous.type == "RPAR" and not scene.open
-        if arrow and scene.source.text.startswith("->", bad.start_pos or 0):
-            place = Span(scene.source, bad.start_pos or 0, (bad.start_pos or 0) + 2)
+        if arrow and scene.source.text.startswith("->", bad.start_pos):
+            place = Span(scene.source, bad.start_pos, bad.start_pos + 2)
             return wrong("annotation", place, instead=f"{scene.text_of(head, scene.previous)}:")
         return None
     if bad.type != "_COLON" or scene.open or {token.type for token in scene.statement} - {"NAME", "_DOT"}:
         return None
-    rest = scene.rest_of_line(bad.start_pos or 0)
-    annotated = _ANNOTATED.match(rest)
+    rest = scene.rest_of_line(bad.start_pos)
+    annotated = re.match(r":[^=]*", rest)
     header = len(scene.statement) == 1 and (suggest(str(head), HEADERS) or head in SHAPES)  # a misspelt `time:`
     if not scene.statement or header or not re.match(r":[ \t]*[^\W\d]", rest) or annotated is None:
         return None

@@ -22,7 +22,7 @@ from agrad.engine.graph import Node
 from agrad.engine.ops import makers
 from agrad.engine.state import STATE, State
 from agrad.engine.tensor import Tensor
-from agrad.grammar import parser
+from agrad.grammar import build, parser
 from agrad.grammar.diagnostics import Source, render
 from agrad.grammar.results import Quit
 from agrad.grammar.session import Session
@@ -55,7 +55,7 @@ KINDS = frozenset(get_args(Kind))
 SECONDS = 1.0  # to read a text of 10,000 characters
 PATIENCE = 0.3  # with what a statement computes
 TERMINALS = re.compile(
-    r"\b(?:" + "|".join(terminal.name for terminal in parser.from_grammar().terminals) + r"|\$END|_[A-Z]{3,}|TOPIC)\b"
+    r"\b(?:" + "|".join(terminal.name for terminal in build.from_grammar().terminals) + r"|\$END|_[A-Z]{3,}|TOPIC)\b"
 )
 PYTHON = re.compile(
     r" object at 0x|<class |<function|<built-in|Traceback|\bTensor\(|\bToken\(|\bSpan\(|np\.\w+\(|\barray\("

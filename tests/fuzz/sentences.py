@@ -10,7 +10,7 @@ from lark.grammar import Symbol, Terminal
 
 from agrad.engine.op import FUNCTIONS
 from agrad.engine.signature import REQUIRED
-from agrad.grammar import attributes, mistakes, parser, pytorch, words
+from agrad.grammar import attributes, build, mistakes, parser, pytorch, words
 
 ROOT = Path(__file__).parents[2]
 NAMES = "x s W k n E m p y z u v f g i t a b _ ans x.grad y.grad_fn W.T sin pi torch torch.nn np.exp".split()
@@ -72,7 +72,7 @@ class Sentences:
     """The rules of agrad.lark, read backwards: from a symbol to a text that is one."""
 
     def __init__(self) -> None:
-        lark = parser.from_grammar()
+        lark = build.from_grammar()
         self.rules: dict[str, list[list[Symbol]]] = defaultdict(list)
         for rule in lark.rules:
             self.rules[rule.origin.name].append(rule.expansion)

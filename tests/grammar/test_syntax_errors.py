@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from agrad.engine.errors import AgradError
 from agrad.grammar.diagnostics import Source, Span, render
 from agrad.grammar.mistakes import CARET, MISTAKES
-from agrad.grammar.parser import from_grammar, parse
+from agrad.grammar.parser import parse
+from agrad.grammar.table import load
 from agrad.grammar.words import words
 
 EXAMPLES = [(mistake, example) for mistake, entry in MISTAKES.items() for example in entry.examples]
@@ -43,8 +44,7 @@ def test_every_mistake_has_examples() -> None:
 
 
 def test_no_message_shows_a_terminal() -> None:
-    parser = from_grammar()
-    names = {name for state in parser.parser.parser._parse_table.states.values() for name in state if name.isupper()}
+    names = {name for state in load().states for name in state.split(" ") if name.isupper()}
     pattern = re.compile(rf"\b({'|'.join(sorted(name.strip('_$') for name in names))})\b")
     for _, example in EXAMPLES:
         problem = failure(example.replace(CARET, ""))
