@@ -26,6 +26,7 @@ _T = TypeVar("_T")
 _TYPED = "agrad.typed"
 _ROOM = 2**30  # bytes of addresses
 _LARGE = 2**24  # bytes of a file: computing it takes longer than making machine code
+_AHEAD = 8  # pieces, of some MB each, that wait for what is slower, such as making machine code, on few cores
 _GLUED = re.compile(r"-D[^\W\d]\w*=(?!=)")
 
 
@@ -102,6 +103,8 @@ def command(
     agrad map "sqrt(x) if x > 0 else 0" examples/points.csv --wrt x -o slopes.npy
     printf "1,2\\n3,4\\n" | agrad map "hypot(a, b)" - --columns a,b --wrt a
     """
+    # numpy's OpenBLAS lets a thread for each core spin for 40 ms when it is loaded, while the cores have rows to read.
+    os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")  # as a power of two, in cycles: the least that it takes
     expression, data = _two(words)
     constants = _constants(given)
     by, kept = listed(wrt), _split(keep)
@@ -168,13 +171,17 @@ class Job:
 
         self.wanted.texts = form in ("csv", "json") or (form == "parquet" and self.table.typed)
         output = KINDS[form](stream, [*self.kept, *self.results], precision)
-        backend = self._backend(backend)
-        evaluation = Evaluation(self.session, self.used, self.wrt, backend, self.threads, self.tolerant)
+        if backend == "llvm":
+            self._require_machine_code()
+        evaluation = Evaluation(
+            self.session, self.used, self.wrt, lambda: self._backend(backend), self.threads, self.tolerant
+        )
         line = on_terminal(Reading) if visible else None
         parts = self.table.parts(self.wanted)
         pieces = ahead(lambda part: self.table.piece(part, self.wanted), parts, self.threads)
         try:
-            encoded = ahead(output.encode, self._computed(pieces, evaluation, line), self.threads)
+            computed = self._computed(pieces, evaluation, line)
+            encoded = map(output.encode, computed) if output.quick else ahead(output.encode, computed, self.threads)
             first = next(encoded, None)  # before anything is written, so that an error in it stands alone
             output.begin()
             for data in chain([] if first is None else [first], encoded):
@@ -185,23 +192,24 @@ class Job:
             if line is not None:
                 line.clear()
 
-    def _backend(self, asked: str) -> str:
-        """What computes: of a large file all rows by machine code, where `auto` would change to that on the way.
-
-        Raises AgradError of kind `limit` where machine code is asked for, and there is none.
-        """
-        if asked == "python" or (asked == "auto" and self.table.size < _LARGE):
-            return asked
+    @staticmethod
+    def _require_machine_code() -> None:
+        """Raise AgradError of kind `limit` where there is none."""
         from agrad.engine.compile.vectors import llvmlite
 
         try:
             llvmlite()
         except AgradError as problem:
-            if asked == "auto":
-                return asked
             problem.fixes = ['pip install "agrad[jit]"', "--backend python"]
             raise
-        return "llvm"
+
+    def _backend(self, asked: str) -> str:
+        """What computes: of a large file all rows by machine code, where `auto` would change to that on the way."""
+        if asked != "auto" or self.table.size < _LARGE:
+            return asked
+        from agrad.engine.compile.vectors import binding
+
+        return asked if binding() is None else "llvm"
 
     def _computed(self, pieces: Iterable[Any], evaluation: Any, line: Reading | None) -> Iterator[Any]:
         """The rows to write, one piece after the other."""
@@ -265,7 +273,7 @@ def ahead(function: Callable[[_S], _T], items: Iterable[_S], threads: int) -> It
     try:
         for item in items:
             waiting.append(pool.submit(function, item))
-            if len(waiting) > threads:
+            if len(waiting) > max(threads, _AHEAD):
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()

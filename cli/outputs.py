@@ -65,6 +65,8 @@ def _known() -> str:
 class Output:
     """A file under way, as CSV: a line of names, and numbers as short as reads back to the same."""
 
+    quick = False  # whether `encode` takes no longer than to hand it to a thread does
+
     def __init__(self, stream: BinaryIO, names: Sequence[str], precision: int | None) -> None:
         self.stream = stream
         self.names = names
@@ -200,6 +202,8 @@ def _entry(entry: Any) -> Any:
 class SavedRows(Output):
     """A `.npy` file: a row of numbers a row; nan where there is none."""
 
+    quick = True
+
     def begin(self) -> None:
         """Leave room for the header, which tells how many rows there are."""
         self.rows = 0
@@ -228,6 +232,8 @@ class SavedRows(Output):
 
 class ArchivedColumns(Output):
     """A `.npz` file: an array for each column. Until the end each is in a file that has no name."""
+
+    quick = True
 
     def __init__(self, stream: BinaryIO, names: Sequence[str], precision: int | None) -> None:
         super().__init__(stream, names, precision)

@@ -89,11 +89,18 @@ def _unheard(result: Result) -> None:
 
 class Evaluation:
     """What computes pieces. `names`: the columns and constants that the expression is a function of; `wrt`: of these
-    the ones to differentiate by.
+    the ones to differentiate by. `backend` is asked when there are rows: to load machine code takes a while, in which
+    more of them are read.
     """
 
     def __init__(
-        self, session: Rowwise, names: Sequence[str], wrt: Sequence[str], backend: str, threads: int, tolerant: bool
+        self,
+        session: Rowwise,
+        names: Sequence[str],
+        wrt: Sequence[str],
+        backend: Callable[[], str],
+        threads: int,
+        tolerant: bool,
     ) -> None:
         self.session = session
         self.constants = {name: session.names[name] for name in wrt if name not in names}
@@ -172,4 +179,4 @@ class Evaluation:
         def of_row(*values: Any) -> Any:
             return self.session.row(self.names, values)
 
-        return compiled(of_row, *example, wrt=[self.names.index(name) for name in self.wrt], backend=self.backend)
+        return compiled(of_row, *example, wrt=[self.names.index(name) for name in self.wrt], backend=self.backend())

@@ -19,6 +19,7 @@ from agrad.engine.values import Array, np, quiet
 PIECE = 8192  # rows: what a program needs for so many stays in a core's cache
 _SHORT = 64  # rows: a shorter piece is filled up
 _WORK = 10_000_000  # numbers that numpy computes in about the time that it takes to compile machine code
+_SPLIT = 4_000_000  # numbers that machine code computes in half a ms: what another thread spares of that, it takes
 
 
 class Columns:
@@ -37,6 +38,7 @@ class Columns:
             return
         self.done += rows
         first = self._first(columns)
+        threads = threads if rows * first.size > _SPLIT else 1
         if self._pays(first) and first.promote() and not first.checks:
             first.native.map(columns, outs, threads)
             return

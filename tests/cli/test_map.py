@@ -4,13 +4,15 @@ import csv
 import io
 import json
 import sys
+from importlib import import_module
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agrad.cli import sheets
+from agrad.cli import rowwise, sheets
+from agrad.cli.map import ahead
 from agrad.cli.tables import Wanted
 from agrad.engine import cos, grad, sin, tensor
 from agrad.engine.errors import AgradError
@@ -451,3 +453,33 @@ def test_machine_code_and_python_agree(mapped):
     by = {name: rows(mapped(CURVE, "points.csv", "--wrt", "x,y", "--backend", name)[0]) for name in ("python", "llvm")}
     np.testing.assert_allclose(by["llvm"], by["python"], rtol=1e-14)
     assert float(cos(0.0)) == 1.0
+
+
+@pytest.mark.parametrize(("backend", "there"), [("auto", True), ("auto", False), ("llvm", False)])
+def test_a_large_file_is_computed_by_machine_code_where_there_is_some(mapped, monkeypatch, backend, there):
+    pytest.importorskip("llvmlite")
+    monkeypatch.setattr("agrad.cli.map._LARGE", 1)
+    if not there:
+        monkeypatch.setattr(import_module("agrad.engine.compile.vectors"), "binding", lambda: None)
+    chosen = []
+    compile_rows = rowwise.Evaluation._compile
+    monkeypatch.setattr(
+        rowwise.Evaluation, "_compile", lambda self, one: chosen.append(compile_rows(self, one)) or chosen[-1]
+    )
+    out, err, code = mapped(CURVE, "points.csv", "--wrt", "x,y", "--backend", backend)
+    if backend == "llvm":
+        assert (out, code, chosen) == ("", 1, [])
+        assert "error[limit]: machine code needs llvmlite" in err
+        assert "--backend python" in err
+        return
+    np.testing.assert_allclose(rows(out), [curve(x, y) for x, y in zip(X, Y, strict=True)], rtol=1e-14)
+    assert (err, code, [one.backend for one in chosen]) == ("", 0, ["llvm" if there else "auto"])
+
+
+@pytest.mark.parametrize("threads", [1, 2, 20])
+def test_what_is_computed_ahead_is_in_order_and_only_a_few_items(threads):
+    taken = []
+    found = ahead(str, (taken.append(n) or n for n in range(100)), threads)
+    assert next(found) == "0"
+    assert len(taken) <= (1 if threads == 1 else max(threads, 8) + 1)
+    assert list(found) == [str(n) for n in range(1, 100)]
