@@ -6,6 +6,7 @@ simplify  leaves out what is exactly its operand: x*1, x/1, x**1, x - 0, x + -0.
           Never x*0 or x + 0: 0 times inf is nan, and -0 plus 0 is 0
 share     computes once what is computed twice; x + y is y + x
 prune     drops what nobody asks for
+arranged  the same steps in another order, for machine code
 """
 
 from __future__ import annotations
@@ -205,7 +206,30 @@ def prune(program: Program) -> Program:
             for operand in program.steps[slot - first].operands:
                 asked[operand] = 1
     inputs = len(program.inputs)
-    kept = [slot for slot, wanted in enumerate(asked) if wanted or slot < inputs]
+    return _of_slots(program, [slot for slot, wanted in enumerate(asked) if wanted or slot < inputs])
+
+
+def arranged(program: Program) -> Program:
+    """Each step as late as it can be, right before what needs it: what few registers hold need not be put away.
+
+    The steps that lead to no output and no check are dropped.
+    """
+    first = program.first
+    ahead = [*program.outputs, *[check.slot for check in program.checks]]
+    order = dict.fromkeys(range(first))
+    while ahead:
+        slot = ahead[-1]
+        needed = [] if slot in order else [x for x in program.steps[slot - first].operands if x not in order]
+        if needed:
+            ahead += needed
+        else:
+            order[ahead.pop()] = None
+    return _of_slots(program, list(order))
+
+
+def _of_slots(program: Program, kept: list[int]) -> Program:
+    """The program of some of its slots, in an order in which what a step needs is before it."""
+    inputs, first = len(program.inputs), program.first
     place = {slot: number for number, slot in enumerate(kept)}
     steps = [program.steps[slot - first] for slot in kept if slot >= first]
     return Program(

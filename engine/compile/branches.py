@@ -64,11 +64,20 @@ class Branch:
             self._python = kept("python", self.exact, python.Compiled)
         return self._python
 
+    def begin(self) -> None:
+        """Make the program that the first call takes: whatever fails in it fails here.
+
+        The one for machine code may be a hundredth of the function's own, which is not made then.
+        """
+        if (self.backend == "llvm" or self.size > _LARGE) and self.promote():
+            return
+        _ = self.exact
+
     def call(self, values: tuple[Value, ...]) -> tuple[Value, ...]:
         """The outputs. Raises Diverged where a choice goes another way."""
         if self.native is None and not self.reason:
             self.calls += 1
-            if self.backend == "llvm" or self.size > _LARGE or self.calls > _CALLS + _STEPS // (self.size or 1):
+            if self.calls > _CALLS + _STEPS // (self.size or 1):
                 self.promote()
         if self.native is None:
             return self.python.call(*values)
@@ -120,7 +129,7 @@ class Branches:
     def at(self, values: tuple[Value, ...]) -> Branch:
         """One more way."""
         branch = self.trace(values)
-        _ = branch.exact  # what fails here is no way
+        branch.begin()  # what fails here is no way
         self.known.insert(0, branch)
         del self.known[WAYS:]
         return branch

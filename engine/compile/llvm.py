@@ -12,22 +12,25 @@ from __future__ import annotations
 
 import ctypes
 import struct
-from collections.abc import Iterable, Sequence
-from functools import cached_property
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache, cached_property
 from typing import Any
 
-from agrad.engine.compile.frames import as_function, call_frame, compute_frame, introduce_python, rows_frame
+from agrad.engine.compile.calls import BYTES, PAIR, TUPLE, as_function, call_frame
+from agrad.engine.compile.frames import compute_frame, rows_frame
 from agrad.engine.compile.lowering import lower
 from agrad.engine.compile.symbols import Code, Symbol, UnwrittenError
 from agrad.engine.compile.threads import in_pieces
 from agrad.engine.compile.vectors import NEEDED, binding, definitions, llvmlite, machine, missing
 from agrad.engine.errors import AgradError
+from agrad.engine.passes import arranged
 from agrad.engine.program import Program, Step
 from agrad.engine.values import Array, describe, format_shape, np
 
 _QUICK, _FULL = 0, 2  # how hard LLVM works at the choice of instructions and registers
 _LONG = 8_000  # steps from which on full work takes seconds: it grows with the square
 _MOST = 50_000  # instructions: each may take a place on the stack, of 64 bytes for 8 lanes, and a stack has 8 MB
+_PASSED = 100_000  # inputs and outputs: they lie on the stack as well
 _MANY = 1 << 22  # rows from which on that pays for a loop: it takes some ms, and spares half a ns a row
 
 
@@ -51,7 +54,12 @@ def supports(program: Program) -> str | None:
             except UnwrittenError as error:
                 return str(error)
         length += lengths[kind]
-    return None if length <= _MOST else f"it has {length} instructions, and machine code is for at most {_MOST}"
+    if length > _MOST:
+        return f"it has {length} instructions, and machine code is for at most {_MOST}"
+    numbers = len(program.inputs) + len(program.outputs)
+    if numbers > _PASSED:
+        return f"it has {numbers} inputs and outputs, and machine code is for at most {_PASSED}"
+    return None
 
 
 def _length(step: Step) -> int:
@@ -86,17 +94,29 @@ class Native:
     @cached_property
     def call(self) -> Any:
         """The function of Python that computes the program: from as many numbers as it has inputs to a tuple."""
-        return self._function(False)
+        return self._function(TUPLE)
 
     @cached_property
     def packed(self) -> Any:
         """The same, to the bytes of an array: of many outputs sooner than a tuple."""
-        return self._function(True)
+        return self._function(BYTES)
 
-    def _function(self, packed: bool) -> Any:
-        introduce_python()
-        engine = _compiled(self._module(1, packed), self.fast)
-        return as_function(engine, engine.get_function_address("call"))
+    def easy(self, ask: Callable[..., Any], known: Sequence[float] | None, is_flat: bool) -> Any:
+        """The same, to the first output beside a tuple of the rest, or with `is_flat` to a tuple of all.
+
+        Where its arguments are not `known`, for which None says any numbers, it asks.
+        """
+        return self._function(TUPLE if is_flat else PAIR, ask, known)
+
+    def _function(self, kind: int, ask: Any = None, known: Any = None) -> Any:
+        code = self._engine.get_function_address("compute")
+        program = len(self.program.inputs), len(self.program.outputs), code
+        return as_function(_caller().get_function_address("call"), program, kind, self._engine, ask, known)
+
+    @cached_property
+    def _engine(self) -> Any:
+        """The engine in which the code for numbers stands."""
+        return _compiled(self._module(1), self.fast)
 
     def map(self, columns: Sequence[Array], outs: Sequence[Array], threads: int | None = None) -> None:
         """Compute the outputs of each row of the columns into the arrays `outs`, on so many threads, or all cores.
@@ -133,20 +153,21 @@ class Native:
             self._loops[fast] = engine, kind(engine.get_function_address("rows"))
         return self._loops[fast]
 
-    def _module(self, lanes: int, packed: bool = False) -> str:
-        """The text of a module: for numbers (one lane) with the function `call`, for vectors with `rows`."""
+    def _module(self, lanes: int) -> str:
+        """The text of a module: for numbers (one lane) with the function `compute`, for vectors with `rows`."""
         code = Code(lanes)
         outputs = [symbol.text for symbol in _written(self.program, code)]
         inputs = len(self.program.inputs)
         if lanes == 1:
-            frames = [call_frame(inputs, len(outputs), packed), compute_frame(code.lines, inputs, outputs)]
+            frame = compute_frame(code.lines, inputs, outputs)
         else:
-            frames = [rows_frame(code.lines, inputs, outputs, lanes)]
-        return "\n\n".join((*definitions(code.called, lanes), *code.declared(), *frames))
+            frame = rows_frame(code.lines, inputs, outputs, lanes)
+        return "\n\n".join((*definitions(code.called, lanes), *code.declared(), frame))
 
 
 def _written(program: Program, code: Code) -> list[Symbol]:
     """The program as code; its outputs."""
+    program = arranged(program)
     slots = [code.argument(f"%x{i}") for i in range(len(program.inputs))]
     slots += [code.constant(float(value)) for value in program.constants]
     for step in program.steps:
@@ -177,6 +198,12 @@ def _compiled(text: str, fast: bool) -> Any:
     engine = llvmlite().create_mcjit_compiler(_inlined(text, fast), _target(fast))
     engine.finalize_object()
     return engine
+
+
+@cache
+def _caller() -> Any:
+    """The engine in which the function stands that Python calls."""
+    return _compiled(call_frame(), True)
 
 
 def _packed(numbers: Iterable[int]) -> bytes:

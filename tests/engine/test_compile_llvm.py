@@ -221,6 +221,11 @@ def test_source_and_assembly_are_those_of_the_loop():
     assert "sin" in native.assembly() and "ret" in native.assembly()
 
 
+def test_as_many_inputs_as_would_not_fit_on_the_stack_are_refused():
+    many = program_of([("add", (0, 1), {})], llvm._PASSED, ())
+    assert supports(many) == "it has 100001 inputs and outputs, and machine code is for at most 100000"
+
+
 def test_a_program_at_the_limit_of_length_runs_and_one_beyond_it_is_refused():
     rng = random.Random(8)
     steps = []
@@ -265,7 +270,7 @@ def test_a_call_refuses_what_is_no_number(args, error, words):
 def test_a_function_keeps_its_code_alive_and_no_longer():
     native = Native(trace(lambda x: x * x + 1, (0.3,)))
     call, program = native.call, weakref.ref(native)
-    engine = weakref.ref(call.__self__.kept)
+    engine = weakref.ref(call.__self__[-1])
     del native
     gc.collect()
     assert program() is None

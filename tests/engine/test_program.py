@@ -10,7 +10,7 @@ from replays import same_bits
 
 import agrad.engine as ag
 from agrad.engine.op import OPS
-from agrad.engine.passes import fold, key, optimised, prune, share, simplify
+from agrad.engine.passes import arranged, fold, key, optimised, prune, share, simplify
 from agrad.engine.program import Diverged, extract, gradient_of, gradient_program, trace
 
 EDGES = (0.0, -0.0, 1.0, -2.5, math.inf, -math.inf, math.nan, 5e-324, 1e308)
@@ -284,6 +284,22 @@ def test_the_gradient_of_a_shared_program_is_as_short_as_that():
     short = optimised(gradient_of(optimised(trace(f, values), again=True), values, range(25)))
     assert len(short.steps) < len(optimised(plain).steps) / 2
     np.testing.assert_allclose(short.run(*values), plain.run(*values), rtol=1e-9, atol=1e-12)
+
+
+def test_arranged_steps_stand_right_before_what_needs_them():
+    def f(x, y):
+        a, b, _ = ag.sin(x), ag.cos(y), ag.exp(y)
+        c = ag.tan(x) if a > b else x
+        return (a + c) * (b + c)
+
+    program = trace(f, (2.0, 3.0))
+    short = arranged(program)
+    assert names(program) == ["sin", "cos", "greater", "tan", "add", "add", "mul"]
+    assert names(short) == ["cos", "sin", "greater", "tan", "add", "add", "mul"]
+    assert [check.text for check in short.checks] == [check.text for check in program.checks]
+    assert short.run(2.0, 3.0) == program.run(2.0, 3.0)
+    with pytest.raises(Diverged):
+        short.run(-2.0, 0.1)
 
 
 def test_programs_of_one_structure_have_one_key():
