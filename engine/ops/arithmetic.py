@@ -126,12 +126,17 @@ def _pow_by_exponent(g: Any, out: Any, x: Any, y: Any) -> Any:
     return where(equal(x, 0.0) * greater_equal(y, 0.0), 0.0, g * (out * OPS["log"].call(x)))
 
 
+def _power(x: Any, y: Any) -> Any:
+    """x**y on arrays. numpy's squares are these products, bit for bit, in twice the time."""
+    return x * x if type(y) is float and y == 2.0 else x**y
+
+
 power: Function = row(
     "pow",
     "x, y",
     family=FAMILY,
     scalar=math.pow,
-    array=operator.pow,
+    array=_power,
     rules={"x": ("x y", _pow_by_base), "y": ("out x y", _pow_by_exponent)},
     samples=((1.5, -2.0), (2.0, 0.0), ([1.0, 2.0], 3.0), (2.0, [3.0, -1.0]), ([1.5, 2.5], [2.0, 0.5])),
     doc="The power x**y; nan for a negative x and a y that is not whole.",
