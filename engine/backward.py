@@ -10,18 +10,7 @@ from time import perf_counter
 from typing import Any
 
 from agrad.engine.errors import AgradError
-from agrad.engine.graph import (
-    Gradient,
-    Node,
-    check_walkable,
-    collect,
-    free,
-    leading_to,
-    new_node,
-    reachable,
-    touch,
-    walkable,
-)
+from agrad.engine.graph import Gradient, Node, collect, free, leading_to, new_node, reachable, touch
 from agrad.engine.notes import say_not_finite
 from agrad.engine.op import OPS
 from agrad.engine.refusals import no_grad_error, unused_error
@@ -29,6 +18,7 @@ from agrad.engine.routine import routine_of
 from agrad.engine.state import STATE
 from agrad.engine.tensor import CLEARED, Tensor, bare, handle
 from agrad.engine.values import Shape, Value, coerce, format_shape, np, shape_of, spread
+from agrad.engine.versions import check_walkable, walkable
 from agrad.engine.walk import Watch, walk
 
 

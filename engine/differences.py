@@ -16,11 +16,12 @@ from typing import Any, Literal
 
 from agrad.engine.dispatch import compute
 from agrad.engine.errors import AgradError
-from agrad.engine.graph import Node, check_walkable, collect, reachable, touch
+from agrad.engine.graph import Node, collect, reachable, touch
 from agrad.engine.slopes import AGREE, AMPLIFIED, EPSILON, SINGULAR, slope
 from agrad.engine.state import STATE, Journal, next_stamp
 from agrad.engine.tensor import Tensor, bare
 from agrad.engine.values import Value, describe, format_number, format_shape, is_finite, np, quiet, spread
+from agrad.engine.versions import check_walkable
 from agrad.engine.walk import walk
 
 Verdict = Literal["ok", "mismatch", "kink"]

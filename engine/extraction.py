@@ -6,13 +6,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from agrad.engine.errors import AgradError, Label
-from agrad.engine.graph import Node, new_node, rewritten, roots_of, sharers
+from agrad.engine.graph import Node, new_node
 from agrad.engine.guards import Guard, look_behind
 from agrad.engine.instructions import Check, Input, Program, Step
 from agrad.engine.op import OPS
 from agrad.engine.refusals import freed_error
 from agrad.engine.tensor import Tensor
 from agrad.engine.values import Shape, Value
+from agrad.engine.versions import rewritten, roots_of, sharers
 
 
 def extract(

@@ -14,9 +14,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable
 
 from agrad.engine.errors import Origin
-from agrad.engine.graph import Node, Roots, collect, roots_of, sharers, together, touch
+from agrad.engine.graph import Node, Roots, collect, touch
 from agrad.engine.state import STATE, next_stamp
 from agrad.engine.values import Value, format_number, np
+from agrad.engine.versions import roots_of, sharers, together
 
 MANY = 64  # from this length on, a chain of guards is looked through each time that it has doubled
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from agrad.engine.graph import Node, check_walkable, collect
+from agrad.engine.graph import Node, collect
 from agrad.engine.op import OPS, Op
 from agrad.engine.state import STATE
 from agrad.engine.tensor import Tensor, tensor
 from agrad.engine.values import np, quiet
+from agrad.engine.versions import check_walkable
 from agrad.engine.walk import applied, operand_value, spread_to, walk
 
 

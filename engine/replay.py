@@ -14,13 +14,14 @@ from typing import TypeAlias
 
 from agrad.engine.dispatch import compute
 from agrad.engine.errors import AgradError, Label
-from agrad.engine.graph import Node, collect, out_of_date, rewritten, sharers, touch
+from agrad.engine.graph import Node, collect, touch
 from agrad.engine.guards import Guard, look_behind
 from agrad.engine.refusals import cut_off_error, diverged_error, freed_error
 from agrad.engine.routine import routine_of, seen
 from agrad.engine.state import STATE, Journal, next_stamp
 from agrad.engine.tensor import Tensor
 from agrad.engine.values import Value, quiet, shape_of
+from agrad.engine.versions import out_of_date, rewritten, sharers
 
 
 def forward(*roots: Tensor) -> None:

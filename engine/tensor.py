@@ -13,21 +13,7 @@ from contextlib import ContextDecorator
 from typing import TYPE_CHECKING, Any
 
 from agrad.engine.errors import AgradError
-from agrad.engine.graph import (
-    Gradient,
-    Node,
-    Roots,
-    Storage,
-    leaf,
-    mark_written,
-    new_node,
-    roots_of,
-    share_storage,
-    sharers,
-    supersede,
-    together,
-    touch,
-)
+from agrad.engine.graph import Gradient, Node, Roots, Storage, leaf, new_node, touch
 from agrad.engine.guards import choose, forget, integer, joined, number, truth
 from agrad.engine.refusals import leaf_error
 from agrad.engine.state import STATE
@@ -44,6 +30,7 @@ from agrad.engine.values import (
     size_of,
     whole,
 )
+from agrad.engine.versions import mark_written, roots_of, share_storage, sharers, supersede, together
 
 CLEARED = Gradient(None, (), 0, "an earlier zero_grad")
 

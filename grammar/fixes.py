@@ -7,8 +7,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from agrad.engine.errors import AgradError
-from agrad.engine.graph import Node, collect, out_of_date
+from agrad.engine.graph import Node, collect
 from agrad.engine.state import STATE
+from agrad.engine.versions import out_of_date
 from agrad.grammar.diagnostics import Span
 from agrad.grammar.places import at, evaluate_again, listed, statement_of
 

@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from agrad.engine.graph import Node, sharers
+from agrad.engine.graph import Node
 from agrad.engine.op import OPS
 from agrad.engine.tensor import Tensor
+from agrad.engine.versions import sharers
 
 NUMBER, PLAIN, LEAF, GRADIENT, MOMENT = "number", "plain", "leaf", "gradient", "moment"
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from agrad.engine.errors import AgradError
-from agrad.engine.graph import Node, check_walkable, collect, out_of_date
+from agrad.engine.graph import Node, collect
 from agrad.engine.memory import format_bytes, held, holders
 from agrad.engine.tensor import Tensor
 from agrad.engine.values import format_shape, size_of
+from agrad.engine.versions import check_walkable, out_of_date
 from agrad.grammar.fixes import explain
 from agrad.grammar.functions import Closure
 from agrad.grammar.results import text_of

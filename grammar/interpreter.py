@@ -10,13 +10,14 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from agrad.engine.errors import AgradError, Label, Note
-from agrad.engine.graph import Node, changed_behind, collect, touch
+from agrad.engine.graph import Node, collect, touch
 from agrad.engine.guards import choose, entries
 from agrad.engine.op import FUNCTIONS, OPS
 from agrad.engine.ops.files import Table
 from agrad.engine.state import STATE, Journal, next_stamp
 from agrad.engine.tensor import Tensor, tensor
 from agrad.engine.values import describe
+from agrad.engine.versions import changed_behind
 from agrad.grammar import attributes, pytorch, syntax
 from agrad.grammar.code import Code, Definition, Do, Loop
 from agrad.grammar.compiler import BINARY, UNEVALUATED

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from agrad.engine.compile.python import Compiled
 from agrad.engine.errors import AgradError
-from agrad.engine.graph import Gradient, Storage, collect, leaf, sharers, touch
+from agrad.engine.graph import Gradient, Storage, collect, leaf, touch
 from agrad.engine.optim import kept_of, remember
 from agrad.engine.passes import optimised
 from agrad.engine.program import Program, extract
 from agrad.engine.tensor import Tensor, bare
 from agrad.engine.values import Value, np, size_of
+from agrad.engine.versions import sharers
 from agrad.grammar.found import GRADIENT, LEAF, MOMENT, NUMBER, Found, NotStaticError, as_value, is_held
 from agrad.grammar.tracer import Tracer
 

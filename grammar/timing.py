@@ -9,11 +9,12 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from agrad.engine.dispatch import compute
-from agrad.engine.graph import Node, collect, mark_written
+from agrad.engine.graph import Node, collect
 from agrad.engine.replay import forward
 from agrad.engine.state import STATE, Clock, Journal, next_stamp
 from agrad.engine.tensor import Tensor, bare
 from agrad.engine.values import format_number, np
+from agrad.engine.versions import mark_written
 from agrad.engine.walk import walk
 from agrad.grammar.results import Result, Table
 

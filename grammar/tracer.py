@@ -13,12 +13,13 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from agrad.engine.backward import backward
-from agrad.engine.graph import Gradient, Node, collect, leaf, new_node, sharers
+from agrad.engine.graph import Gradient, Node, collect, leaf, new_node
 from agrad.engine.op import FUNCTIONS, OPS
 from agrad.engine.optim import STEPS, kept_of
 from agrad.engine.state import STATE
 from agrad.engine.tensor import Tensor, handle, tensor
 from agrad.engine.values import np, shape_of
+from agrad.engine.versions import sharers
 from agrad.grammar import syntax
 from agrad.grammar.code import Code, Do
 from agrad.grammar.compiler import BINARY, UNEVALUATED

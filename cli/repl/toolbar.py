@@ -8,10 +8,11 @@ from prompt_toolkit.application import get_app
 from prompt_toolkit.enums import EditingMode
 from prompt_toolkit.validation import ValidationError
 
-from agrad.engine.graph import collect, out_of_date
+from agrad.engine.graph import collect
 from agrad.engine.memory import Survey, format_bytes, survey
 from agrad.engine.tensor import Tensor
 from agrad.engine.values import format_number
+from agrad.engine.versions import out_of_date
 from agrad.grammar.session import Session
 
 _MOST = 10_000  # nodes that are looked at, which takes some milliseconds

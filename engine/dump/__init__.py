@@ -12,8 +12,9 @@ from itertools import islice
 from agrad.engine.dump.cut import among
 from agrad.engine.dump.lines import Choice, Line, Writer
 from agrad.engine.dump.words import one_line
-from agrad.engine.graph import Node, collect, out_of_date
+from agrad.engine.graph import Node, collect
 from agrad.engine.tensor import Tensor
+from agrad.engine.versions import out_of_date
 
 HEAD, TAIL = 50, 150  # of a graph with more nodes, a form other than JSON shows so many of the oldest and the youngest
 

@@ -7,8 +7,9 @@ import pytest
 
 import agrad.engine as ag
 from agrad.engine.dispatch import record
-from agrad.engine.graph import check_walkable, collect, walkable
+from agrad.engine.graph import collect
 from agrad.engine.op import FUNCTIONS, OPS
+from agrad.engine.versions import check_walkable, walkable
 
 VALUES = [2.0, 3, np.array([1.0, 2.0]), np.array([[1.0], [3.0]]), np.array([-0.0, np.inf])]
 SIMPLE = sorted(name for name, op in OPS.items() if op.rules_of_scalars is not None and len(op.rules) == 2)
