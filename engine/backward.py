@@ -11,6 +11,7 @@ from typing import Any
 
 from agrad.engine.errors import AgradError
 from agrad.engine.graph import Gradient, Node, collect, free, leading_to, new_node, reachable, touch
+from agrad.engine.guards import TRACED, take_behind
 from agrad.engine.notes import say_not_finite
 from agrad.engine.op import OPS
 from agrad.engine.refusals import no_grad_error, unused_error
@@ -43,6 +44,8 @@ def backward(
         raise no_grad_error(root)
     keeps = create_graph if retain_graph is None else retain_graph
     plain = gradient is None and not (create_graph or watch)
+    if TRACED.inputs is not None and not create_graph:
+        take_behind(node)
     routine = routine_of(node) if plain and node.extra is not None else None
     found: Any = routine.gradients(node) if routine is not None and keeps else None
     order: list[Node] = []
@@ -161,6 +164,8 @@ def result_of(value: Any, shape: Shape, y: Tensor, create_graph: bool) -> Tensor
     if value is None:
         value = np.zeros(shape) if shape else 0.0
     if not create_graph:
+        if TRACED.inputs is not None:
+            take_behind(y.node)
         return value.detach() if isinstance(value, Tensor) else _handle(value)
     result = value if isinstance(value, Tensor) else _handle(value)
     node = new_node(OPS["depends"], (result.node,), {"on": y.node}, result.value, shape, True)

@@ -6,6 +6,7 @@ these with everything inline. The rest (arrays, attributes, sequences, lists) ta
 
 from __future__ import annotations
 
+from _thread import get_ident  # of `threading`, which a short calculation need not wait for
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 from weakref import ref
@@ -98,7 +99,9 @@ def misfit(op: Op, values: tuple[Value, ...], attrs: dict[str, Any], error: Exce
         try:
             broadcast(*shapes)
         except AgradError:
-            return AgradError("shape", f"{op.name}: shapes {listed} do not fit together")
+            from agrad.engine.ops.fitting import to_spread  # the operations are made of what this file defines
+
+            return AgradError("shape", f"{op.name}: shapes {listed} do not fit together", notes=to_spread(*shapes))
     return AgradError("shape", f"{op.name} of shape {listed}: {error}")
 
 
@@ -220,7 +223,8 @@ def _pair(op: Op, nx: Node | float, ny: Node | float, a: Any, b: Any) -> Tensor:
     shape = one.shape
     if (one is b or type(b) is float or shape == b.shape) and one.size <= LIMITS.entries and QUIET.context:
         try:  # nothing is spread, which leaves little to go wrong
-            out = op.array(a, b) if QUIET.on else QUIET.context().run(op.array, a, b)
+            hush = not QUIET.on or get_ident() not in QUIET.on
+            out = QUIET.context().run(op.array, a, b) if hush else op.array(a, b)
         except (ValueError, IndexError, MemoryError):
             out = on_arrays(op, (a, b), {})  # says why
         if type(out) is not np.ndarray or out.dtype.char != "d":
@@ -254,7 +258,7 @@ def _single(op: Op, x: Tensor, attrs: dict[str, Any]) -> Tensor:
     if op.prepare is not None:
         attrs = op.prepare(a, **attrs)
     out: Any
-    if type(a) is float or QUIET.on or QUIET.context is None:
+    if type(a) is float or QUIET.context is None or (QUIET.on and get_ident() in QUIET.on):
         out = compute(op, (a,), attrs)
     else:
         try:

@@ -4,20 +4,28 @@ An `if`, a `while`, the number of turns of a loop, an index: where a value decid
 does not show it. The place where a Tensor becomes a truth or a whole number makes a guard, and every node made from
 then on points at the last one. So does what a `while` looked at when it ended. When a leaf is written, the choices
 made by what was computed from it are forgotten: what is built from then on is built on the new data. What is taken
-out as a number, with `x.item()` or `float(x)`, is a constant.
+out as a number, with `x.item()` or `float(x)`, is a constant; but while a function is traced it is a choice, by every
+bit: nobody can know what is made of it.
 
 Without a language above, nothing says where a choice ends to matter: a replay may refuse more than it has to.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+import sys
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from agrad.engine.errors import Origin
 from agrad.engine.graph import Node, Roots, collect, touch
 from agrad.engine.state import STATE, next_stamp
 from agrad.engine.values import Value, format_number, np
 from agrad.engine.versions import roots_of, sharers, together
+
+if TYPE_CHECKING:
+    from types import FrameType
+
+    from agrad.engine.tensor import Tensor
 
 MANY = 64  # from this length on, a chain of guards is looked through each time that it has doubled
 
@@ -70,6 +78,8 @@ class Guard:
         """What came out, or would now."""
         if isinstance(outcome, bool):
             return "true" if outcome else "false"
+        if isinstance(outcome, str):
+            outcome = float.fromhex(outcome)
         return format_number(float(outcome)) if isinstance(outcome, int | float) else "another array"
 
     def behind(self) -> Roots:
@@ -111,6 +121,62 @@ def integer(value: Value) -> object:
 def entries(value: Value) -> object:
     """What an array of places, or a mask, is read for."""
     return np.asarray(value).tobytes()
+
+
+def bits(value: Value) -> object:
+    """What plain data are read for: everything, but that one nan is like another."""
+    return value.hex() if isinstance(value, float) else value.tobytes()
+
+
+class _Traced:
+    """The function that is being traced: its arguments, None while there is none, and their names."""
+
+    __slots__ = ("inputs", "names")
+
+    def __init__(self) -> None:
+        self.inputs: Sequence[Tensor] | None = None
+        self.names: Sequence[str] = ()
+
+
+TRACED = _Traced()
+
+
+def take(node: Node, value: Value) -> None:
+    """Say that what the function being traced does next depends on every bit of a value; nothing for a constant.
+
+    Of a value that is not recorded, on every bit of the arguments behind it.
+    """
+    if node.recorded:
+        choose(node, value, bits)
+    else:
+        take_behind(node)
+
+
+def take_out(node: Node, value: Value) -> None:
+    """The same, if whoever asks for plain data goes on without agrad, which says itself what it chooses by."""
+    caller: FrameType | None = sys._getframe(1)
+    while caller is not None and caller.f_globals.get("__name__") in _DOORS:
+        caller = caller.f_back
+    if caller is None or not is_ours(caller) or caller.f_globals["__name__"] == _CALLER:
+        take(node, value)
+
+
+_DOORS = ("agrad.engine.tensor", "agrad.engine.numpy_protocol")  # through which others ask
+_CALLER = "agrad.engine.program"  # of the function, which may be `float` itself
+
+
+def is_ours(frame: FrameType) -> bool:
+    """Whether it is code of agrad that runs there."""
+    name: str = frame.f_globals.get("__name__") or ""
+    return name.startswith("agrad.")
+
+
+def take_behind(node: Node) -> None:
+    """The same of every bit of the arguments behind a value: for what is made of them without a record."""
+    leaves = {root() for root in roots_of(node)}
+    for x in TRACED.inputs or ():
+        if any(root() in leaves for root in roots_of(x.node)):
+            choose(x.node, x.value, bits)
 
 
 def choose(node: Node, value: Value, read: Callable[[Value], object], place: object = None) -> None:

@@ -24,6 +24,7 @@ from agrad.engine.backward import grad
 from agrad.engine.errors import AgradError
 from agrad.engine.extraction import check_unwritten, extract
 from agrad.engine.graph import Node, leaf, new_node, reachable
+from agrad.engine.guards import TRACED, take
 from agrad.engine.instructions import Check, Diverged, Input, Program, Step, checks_of, computed, own
 from agrad.engine.state import STATE
 from agrad.engine.tensor import Tensor, bare, handle, tensor
@@ -52,7 +53,7 @@ def trace(
     An argument that is not among `wrt` (all) requires no gradient, and may be an index. Raises what the function
     raises, and AgradError of kind `type` where its result is no number and no array.
     """
-    with traced(f, examples, wrt) as (y, xs):
+    with traced(f, examples, wrt, names) as (y, xs):
         return extract([y], xs, names, STATE.guard)
 
 
@@ -97,18 +98,30 @@ def gradients(y: Tensor, xs: Sequence[Tensor]) -> list[Tensor]:
 
 @contextmanager
 def traced(
-    f: Callable[..., Any], examples: Sequence[object], wrt: Sequence[int] | None = None
+    f: Callable[..., Any], examples: Sequence[object], wrt: Sequence[int] | None = None, names: Sequence[str] = ()
 ) -> Iterator[tuple[Tensor, list[Tensor]]]:
     """What a function makes of some values: its result and these, to be looked at before other choices are made."""
+    for x in TRACED.inputs or ():  # of a function that is being traced: the program of this one may hold any of them
+        take(x.node, x.value)
     with _recording():
         given = [_entered(x, wrt is None or place in wrt).clone() for place, x in enumerate(examples)]  # to be written
         xs = [bare(x.node, x.value) for x in given]
-        y = f(*given)
+        y = _called(f, given, xs, names)
         if isinstance(y, tuple | list | str) or callable(y) or y is None:
             raise AgradError("type", f"a function whose result is {describe(y)}, not a number or an array")
         for x in xs:
             check_unwritten(x.node)
         yield y if isinstance(y, Tensor) else tensor(y), xs
+
+
+def _called(f: Callable[..., Any], given: Sequence[Tensor], xs: Sequence[Tensor], names: Sequence[str]) -> Any:
+    """What a function gives; the plain data that it takes out of its arguments are choices."""
+    before = TRACED.inputs, TRACED.names
+    TRACED.inputs, TRACED.names = xs, names
+    try:
+        return f(*given)
+    finally:
+        TRACED.inputs, TRACED.names = before
 
 
 @contextmanager
@@ -129,9 +142,18 @@ def _entered(example: object, requires_grad: bool) -> Tensor:
     return bare(node)
 
 
+def data_of(x: object) -> object:
+    """The value of a Tensor, without its graph; where that is an argument of a function being traced, a choice."""
+    if not isinstance(x, Tensor):
+        return x
+    if TRACED.inputs is not None:
+        take(x.node, x.value)
+    return x.value
+
+
 def plain(x: object) -> Value:
     """A number, or a contiguous array: a sum rounds by where its entries lie."""
-    value = coerce(x.value if isinstance(x, Tensor) else x, copy=False)
+    value = coerce(data_of(x), copy=False)
     return value if isinstance(value, float) else np.ascontiguousarray(value)
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from agrad.engine.errors import AgradError
 from agrad.engine.graph import Gradient, Node, Roots, Storage, leaf, new_node, touch
-from agrad.engine.guards import choose, forget, integer, joined, number, truth
+from agrad.engine.guards import TRACED, choose, forget, integer, is_ours, joined, number, take_out, truth
 from agrad.engine.refusals import leaf_error
 from agrad.engine.state import STATE
 from agrad.engine.values import (
@@ -96,12 +96,21 @@ class Tensor:
     def value(self) -> Value:
         """The number or the array itself. Not to be written to: see `data`."""
         value = self.node.value
+        if TRACED.inputs is not None and not is_ours(sys._getframe(1)):
+            self._taken()
         return self.array if value is None else value  # type: ignore[return-value]
+
+    def _taken(self) -> Value:
+        """The value for whoever goes on without its graph: while a function is traced, that is a choice by it."""
+        value = self.value
+        if TRACED.inputs is not None:
+            take_out(self.node, value)
+        return value
 
     @property
     def data(self) -> Value:
         """The value, read only: a float, or a view of the array that refuses writes."""
-        value = self.value
+        value = self._taken()
         if isinstance(value, float):
             return value
         buffer: Any = value  # of which a read-only view has no flag that could be set back
@@ -206,7 +215,7 @@ class Tensor:
             )
         if bool(on) != self.node.requires_grad:
             before = self.node
-            node = leaf(self.value, bool(on))  # what was computed so far keeps the old one
+            node = leaf(self._taken(), bool(on))  # what was computed so far keeps the old one
             node.stamp, node.name, node.grad = before.stamp, before.name, before.grad
             share_storage(before, node)
             self._become(node)
@@ -229,16 +238,17 @@ class Tensor:
 
     def item(self) -> float:
         """The one entry as a float."""
+        value = self.value if TRACED.inputs is None else self._taken()
+        return value if isinstance(value, float) else _entry_of(value)
+
+    def _number(self) -> float:
+        """The same, for who says himself what he chooses by."""
         value = self.value
-        if isinstance(value, float):
-            return value
-        if value.size != 1:
-            raise AgradError("shape", f"a value of shape {format_shape(self.shape)} is not one number")
-        return float(value.reshape(()))
+        return value if isinstance(value, float) else _entry_of(value)
 
     def tolist(self) -> Any:
         """The entries as (nested lists of) floats."""
-        value = self.value
+        value = self._taken()
         return value if isinstance(value, float) else value.tolist()
 
     def numpy(self) -> Array:
@@ -249,16 +259,14 @@ class Tensor:
         return self.item()
 
     def __int__(self) -> int:
-        choose(self.node, self.item(), integer)
-        return int(self.item())
+        choose(self.node, self._number(), integer)
+        return int(self._number())
 
     def __index__(self) -> int:
         if self.requires_grad:
-            raise NoIndex(
-                "type", f"{self.node.spell()} requires grad: as an index it has no derivative", fixes=["int(x)"]
-            )
-        choose(self.node, self.item(), number)
-        return whole(self.item(), "an index")
+            raise _no_index(self.node)
+        choose(self.node, self._number(), number)
+        return whole(self._number(), "an index")
 
     def __bool__(self) -> bool:
         value = self.value
@@ -270,7 +278,7 @@ class Tensor:
             )
         caller = sys._getframe(1)
         choose(self.node, value, truth, (caller.f_code, caller.f_lasti))
-        return bool(self.item())
+        return bool(self._number())
 
     def __len__(self) -> int:
         if not self.shape:
@@ -401,6 +409,23 @@ class Tensor:
         node.handle = weakref.ref(self)
 
 
+def _entry_of(array: Array) -> float:
+    if array.size != 1:
+        raise AgradError("shape", f"a value of shape {format_shape(array.shape)} is not one number")
+    return float(array.reshape(()))
+
+
+def _no_index(node: Node) -> NoIndex:
+    """What is said of an index that requires grad; of an argument of a function being traced, by its name."""
+    name, fixes = node.spell(), ["int(x)"]
+    named = dict(zip([x.node for x in TRACED.inputs or ()], TRACED.names, strict=False))
+    if node in named:
+        name = named.pop(node)
+        others = [other for x, other in named.items() if x.requires_grad]
+        fixes = [f"int({name})", *[f'wrt="{other}"' for other in others]]
+    return NoIndex("type", f"{name} requires grad: as an index it has no derivative", fixes=fixes)
+
+
 def bare(node: Node, array: Value | None = None) -> Tensor:
     """A handle that its node does not know: on a scalar, or for a moment."""
     made = Tensor()
@@ -451,7 +476,9 @@ def inherit(node: Node, operands: Iterable[object]) -> None:
 def tensor(value: object, requires_grad: bool = False) -> Tensor:
     """A new leaf from a number, nested lists or an array (copied). Raises AgradError of kind `type` or `shape`."""
     source = value.node if isinstance(value, Tensor) else None
-    number = coerce(value.value if isinstance(value, Tensor) else value)
+    if isinstance(value, Tensor):
+        value = value._taken() if requires_grad else value.value
+    number = coerce(value)
     if type(number) is not float:
         number = np.ascontiguousarray(number)  # a sum rounds by where its entries lie: as in data that are set later
     node = leaf(number, bool(requires_grad))

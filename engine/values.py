@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import sys
+from _thread import get_ident  # of `threading`, which a short calculation need not wait for
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -52,13 +53,16 @@ IEEE = (ZeroDivisionError, ValueError, OverflowError)
 
 
 class _Quiet:
-    """Whether numpy's warnings are already off, so that an array operation need not turn them off itself."""
+    """Whether numpy's warnings are already off in a thread, so that an array operation need not turn them off itself.
 
-    __slots__ = ("on", "wanted", "before", "context")
+    Whoever looks asks first whether `on` is empty, as it mostly is, and only then which thread it is in.
+    """
+
+    __slots__ = ("on", "wanted", "context")
 
     def __init__(self) -> None:
-        self.on = self.wanted = False
-        self.before: Any = None  # what numpy did about each kind of error before the outermost `quiet`
+        self.wanted: set[int] = set()  # the threads in which they are to be off
+        self.on: dict[int, Any] = {}  # where they are: what numpy did about each kind of error before
         self.context: Callable[[], Any] | None = None  # makes a new one, where they are off
 
     def loaded(self) -> None:
@@ -74,24 +78,26 @@ class _Quiet:
             # Freed at once, it tells glibc to keep the memory of arrays up to its size for the next ones, instead of
             # giving it back to the system each time: on arrays of 100,000 entries, graphs are three times faster.
             np.empty(_LARGE)
-        if self.wanted and not self.on:
-            self.on = True  # first, since asking for `geterr` comes back here
-            self.before = np.geterr()
+        thread = get_ident()
+        if thread in self.wanted and thread not in self.on:
+            self.on[thread] = None  # first, since asking for `geterr` comes back here
+            self.on[thread] = np.geterr()
             np.seterr(all="ignore")
 
     def begin(self) -> None:
         """Turn them off, or have them turned off as soon as numpy is there."""
-        self.wanted = True
+        self.wanted.add(get_ident())
         if "numpy" in sys.modules:
             self.loaded()
 
     def end(self) -> None:
         """Let numpy warn again as before. What is interrupted here can be called again."""
-        if self.on:
-            if self.before is not None:
-                np.seterr(**self.before)
-            self.on, self.before = False, None
-        self.wanted = False
+        thread = get_ident()
+        before = self.on.get(thread)
+        if before is not None:
+            np.seterr(**before)
+        self.on.pop(thread, None)
+        self.wanted.discard(thread)
 
 
 _LARGE = 2_000_000  # entries
@@ -116,7 +122,7 @@ def quiet() -> Iterator[None]:
     `np.errstate` costs more than a scalar operation; while this is open, array operations do not enter it. It
     does not load numpy for a calculation of scalars only: then the first that needs numpy turns them off.
     """
-    if QUIET.wanted:
+    if get_ident() in QUIET.wanted:
         yield
         return
     try:
@@ -131,7 +137,7 @@ def hushed(function: Callable[..., Any], *args: Any, **keywords: Any) -> Any:
 
     It runs in a context that has them off, for a twentieth of what `np.errstate` takes.
     """
-    if QUIET.on:
+    if QUIET.on and get_ident() in QUIET.on:
         return function(*args, **keywords)
     if QUIET.context is not None:
         return QUIET.context().run(function, *args, **keywords)

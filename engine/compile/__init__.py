@@ -32,9 +32,10 @@ def compile(  # noqa: A001 - PyTorch's name
     whose results are bit for bit those of the function, but for the sign of a gradient that is 0; `llvm` (extra `jit`),
     machine code for what is made of numbers, within 4 ulp for each function of the C library; and `auto`, which begins
     with the first and changes to the second when that pays. Where the function chooses by a value, each way that its
-    choices go is traced when it is first met, and of very many ways the latest are kept. It must be a function of its
-    arguments alone: what it prints or draws at random is done when it is traced, and a number that it takes out of an
-    argument with `float(x)` is an error at the first other one.
+    choices go is traced when it is first met, and of very many ways the latest are kept. Plain data that it takes out
+    of a value, as by `float(x)`, `x.item()` or `x.numpy()`, are such a choice: it is traced anew for each other number,
+    and far slower than with agrad's functions. It must be a function of its arguments alone: what it prints or draws
+    at random is done when it is traced.
 
     Raises what the function raises at the examples, and AgradError of kind `guard` for what cannot be traced.
     """

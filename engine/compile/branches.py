@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from agrad.engine.compile import python
+from agrad.engine.guards import bits
 from agrad.engine.instructions import Diverged, Program, unchecked
 from agrad.engine.passes import key
 from agrad.engine.values import Value
@@ -18,6 +19,7 @@ from agrad.engine.values import Value
 WAYS = 64
 _KEPT = 500_000  # steps, in programs that are kept compiled
 _LARGE = 5_000  # steps: where Python's own compiler is slow, and its code too, machine code comes at once
+_BY_DATA = "a number was taken out, as by float(x): each other one is traced anew"
 _CALLS, _STEPS = 1_000, 100_000  # what Python computes before machine code, about what it takes to compile that
 
 _compiled: OrderedDict[object, tuple[Any, int]] = OrderedDict()
@@ -36,18 +38,32 @@ def kept(backend: str, program: Program, make: Callable[[Program], Any]) -> Any:
     return found
 
 
+def is_of_data(program: Program) -> bool:
+    """Whether it is the program for some values alone: the function took plain data out of what it was given."""
+    return any(check.read is bits for check in program.checks)
+
+
 class Branch:
     """One way: the program that is bit for bit the function's own, and one for machine code, each when asked for."""
 
-    def __init__(self, exact: Callable[[], Program], shared: Callable[[], Program], size: int, backend: str) -> None:
+    def __init__(
+        self,
+        exact: Callable[[], Program],
+        shared: Callable[[], Program],
+        size: int,
+        backend: str,
+        is_of_data: bool = False,
+    ) -> None:
         self._make_exact, self._make_shared = exact, shared
+        self.is_of_data = is_of_data  # and so for these values alone: to make machine code would take far too long
         self._exact: Program | None = None
         self._python: python.Compiled | None = None
         self.backend = backend
         self.size = size
         self.calls = 0
         self.native: Any = None
-        self.reason = "" if backend != "python" else "asked for Python"  # why there is no machine code
+        # Why there is no machine code.
+        self.reason = "asked for Python" if backend == "python" else _BY_DATA if is_of_data else ""
         self.checks: Any = ()  # of the machine code: their slots are its last outputs
 
     @property

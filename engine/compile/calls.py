@@ -289,9 +289,15 @@ _FASTCALL = 0x80  # the code takes an array of objects, and their number
 
 
 @cache
-def _definition(call: int) -> _Definition:
+def _definition(call: int, name: str) -> _Definition:
     """That of the function above, which stands at this address; Python reads it at each call, so it stays."""
-    return _Definition(b"call", call, _FASTCALL, None)
+    return _Definition(name.encode(), call, _FASTCALL, None)
+
+
+class Compiled(tuple[Any, ...]):
+    """What such a function is bound to: Python calls it a method of this."""
+
+    __slots__ = ()
 
 
 def as_function(
@@ -312,8 +318,9 @@ def as_function(
     bits = None if known is None else struct.pack(f"{len(known)}d", *known)
     floats = _lent(outputs) if ask is not None else None
     make = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)
-    bound = (facts, ask, bits, floats, kept)
-    return make(("PyCFunction_NewEx", ctypes.pythonapi))(ctypes.addressof(_definition(call)), bound, None)
+    bound = Compiled((facts, ask, bits, floats, kept))
+    definition = _definition(call, "call" if ask is None else "value_and_grad")
+    return make(("PyCFunction_NewEx", ctypes.pythonapi))(ctypes.addressof(definition), bound, None)
 
 
 def _lent(outputs: int) -> tuple[float, ...] | None:

@@ -57,7 +57,7 @@ class Columns:
 
     def _fill(self, columns: list[Array], outs: list[Array], threads: int | None) -> None:
         """One piece: by the ways known, then by those that its rows need."""
-        ways = list(self.branches.known)
+        ways = [way for way in self.branches.known if not way.is_of_data]
         places: Any = None  # of the rows that are still to be done; None for all
         while True:
             fresh = not ways
@@ -71,7 +71,7 @@ class Columns:
             good = np.ones(len(places), dtype=bool) if good is None else good
             for out, result in zip(outs, found, strict=True):
                 out[places[good]] = result[good] if np.shape(result) else result
-            if fresh and not good[0]:  # other code may round otherwise than what was traced
+            if fresh and not good[0]:  # other code may round otherwise than what was traced; or it is for this row
                 for out, result in zip(outs, branch.python.call(*_row(columns, 0)), strict=True):
                     out[places[0]] = result
                 good[0] = True
@@ -82,6 +82,8 @@ class Columns:
     def _by(self, branch: Branch, columns: list[Array], count: int, threads: int | None) -> tuple[Any, list[Any]]:
         """The outputs of some rows by one way, and which of the rows go that way; None for all."""
         rows = len(columns[0])
+        if branch.is_of_data:  # no other row has to be tried: the first is computed by itself
+            return np.zeros(rows, dtype=bool), [np.empty(rows) for _ in range(count)]
         checks: Sequence[Check]
         if self._pays(branch) and branch.promote():
             checks = branch.checks

@@ -7,13 +7,12 @@ from types import MethodType
 from typing import Any
 
 from agrad.engine.compile import python
-from agrad.engine.compile.branches import Branch, Branches
+from agrad.engine.compile.branches import Branch, Branches, is_of_data
 from agrad.engine.compile.columns import Columns
 from agrad.engine.compile.hessian import Hessian
 from agrad.engine.errors import AgradError
 from agrad.engine.passes import optimised
-from agrad.engine.program import Diverged, Program, gradient_of, plain, trace, traced
-from agrad.engine.tensor import Tensor
+from agrad.engine.program import Diverged, Program, data_of, gradient_of, plain, trace, traced
 from agrad.engine.values import Array, Value, coerce, describe, format_shape, np, shape_of, whole
 
 _FEW = 10_000  # entries, whose bytes are compared sooner than they are
@@ -74,8 +73,14 @@ class Compiled:
     def hessian(self, *args: object) -> Any:
         """The second derivatives, as `hessian` gives them: a matrix by numbers, or by one array in its shape twice.
 
-        By several arrays the blocks, a tuple of tuples.
+        By several arrays the blocks, a tuple of tuples. Raises AgradError of kind `arity` where `wrt` has an argument
+        twice, and of kind `shape` as `value_and_grad` does.
         """
+        for place in self._places:
+            if self._places.count(place) > 1:
+                name = self.names[place]
+                fixes = ["wrt with each argument once"]
+                raise AgradError("arity", f"hessian: wrt has {name} twice, and the matrix a row for each", fixes=fixes)
         if self._hessian is None:
             self._hessian = Hessian(self.function, self.names, self._shapes, self._places, self.backend)
         values = self._entered(args)
@@ -86,10 +91,12 @@ class Compiled:
         """The value of each row of some columns, and a column for each gradient; into `out`, if it is given.
 
         A number stands for a column of equal entries. `threads` is for machine code: all cores if None. Raises
-        AgradError of kind `shape` if the columns have not one length, or the function is not one of numbers.
+        AgradError of kind `shape` if the columns have not one length, or the function is not one of numbers, and of
+        kind `type` or `domain` if there are no such `threads`.
         """
         if not self._of_numbers:
             raise AgradError("shape", "map is for a function of numbers, and the examples were arrays")
+        threads = _several(threads)
         given = self._columns_of(columns)
         rows = len(given[0])
         values, gradients = _results(out, rows, len(self._places))
@@ -123,24 +130,29 @@ class Compiled:
         )
         return f"<compiled {getattr(self.function, '__name__', 'function')} of {given}>"
 
+    def __reduce__(self) -> Any:
+        """Copied, or written by `pickle`, it is what it was made of, and compiled again."""
+        wrt = self._places[0] if self._single else self._places
+        return Compiled, (self.function, self._examples, wrt, self.backend)
+
     # How
 
     def _branch(self, values: tuple[Value, ...], wrt: Sequence[int]) -> Branch:
         """A way of the value, or with `wrt` of value and gradients."""
         values = tuple(map(_copied, values))
+        traced = self._trace_at(values)
         if not wrt:
-            program = optimised(self._trace_at(values))
-            return Branch(lambda: program, lambda: program, len(program.steps), self.backend)
+            program = optimised(traced)
+            return Branch(lambda: program, lambda: program, len(program.steps), self.backend, is_of_data(traced))
 
         def exact() -> Program:
-            return optimised(gradient_of(self._trace_at(values), values, wrt))
+            return optimised(gradient_of(traced, values, wrt))
 
         def shared() -> Program:
-            program = self._trace_at(values)
-            short = self._program if program is self._trace else optimised(program, again=True)
+            short = self._program if traced is self._trace else optimised(traced, again=True)
             return optimised(gradient_of(short, values, wrt))
 
-        return Branch(exact, shared, 3 * len(self._program.steps), self.backend)
+        return Branch(exact, shared, 3 * len(self._program.steps), self.backend, is_of_data(traced))
 
     def _shorten(self, native: Any) -> None:
         """Call the machine code of value and gradients at once; what it does not know comes back to the method.
@@ -160,7 +172,7 @@ class Compiled:
         return self._trace
 
     def _verify(self, values: tuple[Value, ...]) -> None:
-        """At the first other values, hold the program against the function: it may have taken out a number."""
+        """At the first other values, hold the program against the function, which may be one of more than these."""
         if self._is_verified or (
             values == self._examples if self._of_numbers else all(map(_is_example, values, self._examples))
         ):
@@ -170,14 +182,14 @@ class Compiled:
             (found,) = self._program.run(*values)
         except Diverged:
             return
-        with traced(self.function, values, self._places) as (y, _):
+        with traced(self.function, values, self._places, self.names) as (y, _):
             expected = y.value
         if not _same(found, expected):
             raise AgradError(
                 "guard",
                 "the function cannot be compiled: its result depends on more than its graph says",
-                notes=["float(x), x.item() and the functions of math take a number out, which is a constant then"],
-                fixes=["agrad's functions instead of math's", "a function of its arguments alone"],
+                notes=["what it draws at random, counts, or reads elsewhere is a constant for the program"],
+                fixes=["a function of its arguments alone"],
             )
 
     def _chosen(self, wrt: Any) -> tuple[tuple[int, ...], bool]:
@@ -219,7 +231,7 @@ class Compiled:
     def _columns_of(self, columns: tuple[object, ...]) -> list[Array]:
         if len(columns) != len(self._shapes):
             raise AgradError("arity", f"{self!r} takes {len(self._shapes)} columns, and was given {len(columns)}")
-        given = [coerce(x.value if isinstance(x, Tensor) else x, copy=False) for x in columns]
+        given = [coerce(data_of(x), copy=False) for x in columns]
         lengths = sorted({len(x) for x in given if not isinstance(x, float)})
         for name, x in zip(self.names, given, strict=True):
             if len(shape_of(x)) > 1:
@@ -240,6 +252,16 @@ def names_of(f: Callable[..., Any], count: int) -> list[str]:
     names = names[:count]
     rest = "x" if count - len(names) == 1 and "x" not in names else ""
     return names + [rest or f"x{place}" for place in range(len(names), count)]
+
+
+def _several(threads: object) -> int | None:
+    """How many threads were asked for; None for as many as there are cores."""
+    if threads is None:
+        return None
+    count = whole(threads, "map: the number of threads")
+    if count < 1:
+        raise AgradError("domain", f"map with {count} threads: at least 1 does the work", fixes=["threads=1"])
+    return count
 
 
 def _copied(x: Value) -> Value:

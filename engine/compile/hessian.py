@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from agrad.engine.compile.branches import Branch, Branches
+from agrad.engine.compile.branches import Branch, Branches, is_of_data
 from agrad.engine.compile.entries import by_entries
 from agrad.engine.derivatives import hessian
 from agrad.engine.graph import Node, collect, leading_to
@@ -122,7 +122,8 @@ class _Way(Branch):
 
     def settle(self, program: Any) -> None:
         """Take the program of what varies."""
-        super().__init__(lambda: program, lambda: program, len(program.steps), self.wanted)
+        size = len(program.steps)
+        super().__init__(lambda: program, lambda: program, size, self.wanted, is_of_data(program))
 
     def matrix(self, found: Array) -> Array:
         """The Hessian, with what varies as it was found."""
@@ -155,5 +156,7 @@ def _block(part: Array, shape: Shape) -> Value:
 
 
 def _plain(derived: Any) -> Any:
-    """Values for handles."""
-    return tuple(map(_plain, derived)) if isinstance(derived, tuple) else derived.value
+    """Values for handles, arrays of their own."""
+    if isinstance(derived, tuple):
+        return tuple(map(_plain, derived))
+    return derived.value if isinstance(derived.value, float) else derived.value.copy()

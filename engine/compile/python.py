@@ -129,7 +129,8 @@ class _Writer:
     def source(self) -> str:
         """The text of the function."""
         given = ", ".join(self.texts[: len(self.program.inputs)])
-        outputs = [self._output(slot) for slot in self.program.outputs]
+        asked = self.program.outputs
+        outputs = [self._output(slot, slot in asked[:place]) for place, slot in enumerate(asked)]
         taken = self.buffers.names
         lines = [*self.notes.values(), f"def {NAME}({given}):"]
         lines += [f"    {taken} = take()"] if taken else []
@@ -287,11 +288,12 @@ class _Writer:
                 yield f"if not {name}({text}):  # {said}"
             yield f"    raise Diverged({number})"
 
-    def _output(self, slot: int) -> str:
+    def _output(self, slot: int, is_given: bool) -> str:
+        """An output: each array is one of its own, also where two outputs are equal."""
         text = self.texts[slot]
         if not self.program.shape(slot):
             return text
-        lent = slot < self.program.first or is_view(self.program.steps[slot - self.program.first].op)
+        lent = is_given or slot < self.program.first or is_view(self.program.steps[slot - self.program.first].op)
         return f"{text}.copy()" if lent else text
 
 

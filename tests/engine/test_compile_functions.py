@@ -1,7 +1,9 @@
 """`compile`: what can be asked of a compiled function, the ways its choices go, columns, Hessians, and refusals."""
 
+import copy
 import math
-from itertools import pairwise
+import pickle
+from itertools import count, pairwise
 
 import numpy as np
 import pytest
@@ -170,8 +172,9 @@ def test_the_source_can_be_asked_for():
     assert "def compiled(x):" in ag.compile(lambda x: x * 2, [1.0, 2.0]).source()
 
 
-def test_what_is_taken_out_as_a_number_is_noticed():
-    f = ag.compile(lambda x: x * math.sin(x), 1.0)
+def test_what_is_no_function_of_its_arguments_is_noticed():
+    turns = count()
+    f = ag.compile(lambda x: x * next(turns), 1.0)
     with pytest.raises(ag.AgradError, match="depends on more than its graph says") as caught:
         f.value_and_grad(2.0)
     assert caught.value.kind == "guard"
@@ -224,12 +227,45 @@ def test_a_choice_by_nan_is_one_way():
         (lambda: ag.compile(ag.sin, 1.0).map([1.0, 2.0], out=(np.empty(4)[::2], [np.empty(2)])), "shape", "cannot be written"),
         (lambda: ag.compile(ag.sin, 1.0).map([1.0], out=(SAME, [SAME])), "type", "share their memory"),
         (lambda: ag.compile(ag.sin, 1.0).source("gpu"), "type", "there is no backend"),
+        (lambda: ag.compile(ag.sin, 1.0).map([1.0], threads=0), "domain", "map with 0 threads: at least 1"),
+        (lambda: ag.compile(ag.sin, 1.0).map([1.0], threads=-5), "domain", "map with -5 threads"),
+        (lambda: ag.compile(ag.sin, 1.0).map([1.0], threads="2"), "type", 'a whole number, not the text "2"'),
+        (lambda: ag.compile(ag.sin, 1.0).map([1.0], threads=1.5), "type", "a whole number, not the number 1.5"),
+        (lambda: ag.compile(seed, 1.0, 2.0, wrt=[0, 0]).hessian(1.0, 2.0), "arity", "hessian: wrt has x twice"),
+        (lambda: ag.compile(ag.sum, [1.0, 2.0], wrt=(0, -1)).hessian([1.0, 2.0]), "arity", "hessian: wrt has x twice"),
     ],
 )  # fmt: skip
 def test_mistakes_are_said(call, kind, message):
     with pytest.raises(ag.AgradError, match=message) as caught:
         call()
     assert caught.value.kind == kind
+
+
+def test_an_argument_that_is_an_index_is_called_by_its_name():
+    def power(x, n):
+        for _ in range(n):
+            x = x * 2
+        return x
+
+    with pytest.raises(ag.AgradError, match="n requires grad: as an index it has no derivative") as caught:
+        ag.compile(power, 2.0, 3)
+    assert caught.value.fixes == ["int(n)", 'wrt="x"']
+    assert ag.compile(power, 2.0, 3, wrt="x").value_and_grad(2.0, 4) == (32.0, 16.0)
+    with pytest.raises(ag.AgradError, match="a result of Add requires grad") as caught:
+        ag.compile(lambda x, n: power(x, n + 1), 2.0, 3)
+    assert caught.value.fixes == ["int(x)"]
+
+
+@everywhere
+def test_a_copy_is_compiled_anew(backend):
+    f = ag.compile(seed, 2.0, 3.0, wrt=("y", 0), backend=backend)
+    for _ in range(2):
+        expected = f.value_and_grad(1.5, 2.5)
+    for again in (copy.copy(f), copy.deepcopy(f), pickle.loads(pickle.dumps(f))):
+        assert repr(again) == repr(f)
+        assert again.value_and_grad(1.5, 2.5) == expected
+    with pytest.raises((pickle.PicklingError, AttributeError), match="lambda"):  # of a module's function it can
+        pickle.dumps(ag.compile(lambda x: x * 2, 1.0))
 
 
 def test_it_says_what_it_is():

@@ -2,12 +2,12 @@
 
 import math
 import random
-from importlib.util import find_spec
 from itertools import islice, product
 
 import numpy as np
 import pytest
 from differences import weights
+from expressions import on_numbers
 from replays import same_bits
 from test_program import random_function
 from test_trees import tree
@@ -20,27 +20,6 @@ from agrad.engine.passes import optimised
 from agrad.engine.program import Diverged, extract, gradient_program, trace
 
 EDGES = (0.0, -0.0, 1.0, -1.0, 2.0, 0.5, -2.5, math.inf, -math.inf, math.nan, 5e-324, 1e308, -1e308, 30.0)
-NEEDED = {"polygamma": 1, "bessel_j": 2, "bessel_i": 0, "sinc_derivative": 1}  # an attribute without a default
-SPECIAL = (
-    () if find_spec("scipy") else ("erfinv", "gamma", "lgamma", "digamma", "beta", "lbeta", "j0", "j1", "i0", "i1")
-)
-
-
-def on_numbers():
-    """Every operation that has a function on floats, with the attributes of its samples."""
-    for name, op in sorted(OPS.items()):
-        if op.scalar is None or op.variadic or name in ("depends", *SPECIAL):
-            continue
-        if not find_spec("scipy") and name in NEEDED and name != "sinc_derivative":
-            continue
-        given = [{}] if not op.signature.attributes or name not in NEEDED else [{"n": NEEDED[name]}]
-        given += [
-            s[-1] for s in op.samples if isinstance(s[-1], dict) and not isinstance(s[0], list) and "n" not in s[-1]
-        ]
-        required = [attribute for attribute in op.signature.attributes if attribute in ("axis", "mean")]
-        if required and name in ("centre", "lower_middle", "upper_middle", "squared_error"):
-            given = [{required[0]: True}] if name == "squared_error" else []
-        yield from ((name, attrs) for attrs in given)
 
 
 def eager(f, values):
@@ -218,6 +197,42 @@ def test_what_comes_out_is_never_a_buffer_a_constant_or_an_argument():
     results = [code.call(np.array([x, 1.0]), np.ones(2))[0] for x in (1.0, 2.0, 3.0)]
     for x, result in zip((1.0, 2.0, 3.0), results, strict=True):
         assert same_bits(result, f(np.array([x, 1.0]), np.ones(2)))
+
+
+def test_no_two_results_are_one_array():
+    def alike(x, y):
+        return ag.sum((x + y) ** 2)
+
+    ones = np.ones(3)
+    _, (by_x, by_y) = ag.compile(alike, ones, ones, backend="python").value_and_grad(ones, ones)
+    by_x[:] = 9.0
+    assert by_y.tolist() == [4.0, 4.0, 4.0]
+    twice = ag.compile(lambda x: ag.sum(x * 3), ones, wrt=(0, 0), backend="python").value_and_grad(ones)[1]
+    assert not np.shares_memory(*twice)
+
+
+@pytest.mark.parametrize("name", sorted({*ag.FUNCTIONS} - {"concat", "stack", "detach"}))
+def test_each_result_is_an_array_of_its_own(name):
+    """No other result, of this call or one before, no input, and no constant of the program."""
+    entry = ag.FUNCTIONS[name]
+    for sample in entry.samples:
+        attrs = sample[-1] if isinstance(sample[-1], dict) else {}
+        operands = sample[: len(sample) - bool(attrs)]
+        texts = [x for x in operands if isinstance(x, str)]
+        values = [ag.tensor(x).value for x in operands if not isinstance(x, str)]
+
+        def f(*xs, attrs=attrs, texts=texts):
+            result = entry.call(*texts, *xs, **attrs)
+            return result[0] if isinstance(result, tuple | list) else result
+
+        for program in (trace(f, values), gradient_program(lambda *xs, f=f: total(f(*xs)), values)):
+            code = Compiled(optimised(program))
+            taken = [x for x in (*values, *code.program.constants) if isinstance(x, np.ndarray)]
+            for _ in range(3):
+                for found in code.call(*values):
+                    if isinstance(found, np.ndarray):
+                        assert not any(np.shares_memory(found, other) for other in taken), sample
+                        taken.append(found)
 
 
 def test_two_calls_at_a_time_have_buffers_of_their_own():

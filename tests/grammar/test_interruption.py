@@ -253,7 +253,7 @@ def picture(session):
         "random": generator.bit_generator.state if generator else None,
         "switches": {slot: getattr(STATE, slot) for slot in STATE.__slots__},
         "machine": (list(session.machine.frames), session.machine.expecting, session.emit),
-        "numpy": (QUIET.on, QUIET.wanted, np.geterr()),
+        "numpy": (dict(QUIET.on), set(QUIET.wanted), np.geterr()),
     }
 
 

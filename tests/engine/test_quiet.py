@@ -1,0 +1,76 @@
+"""numpy warns by thread, and so it is by thread that its warnings are turned off."""
+
+import sys
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier, get_ident
+
+import numpy as np
+import pytest
+
+import agrad.engine as ag
+from agrad.engine.values import QUIET, quiet
+
+WILD = np.array([np.inf, 1.0, 2.0])
+
+
+def in_threads(count, work):
+    """What some work gives in threads that begin together, and change often."""
+    together, before = Barrier(count), sys.getswitchinterval()
+
+    def begin(number):
+        together.wait()
+        return work(number)
+
+    sys.setswitchinterval(1e-5)
+    try:
+        with ThreadPoolExecutor(count) as pool:
+            return list(pool.map(begin, range(count)))
+    finally:
+        sys.setswitchinterval(before)
+
+
+@pytest.mark.parametrize("backend", ["python", "auto"])
+def test_compiled_functions_of_arrays_do_not_warn_in_any_thread(backend):
+    functions = [
+        ag.compile(lambda x, k=k: ag.sum((x * 0 + x) * (k + 1.0)) / ag.sum(x * 0), np.ones(3), backend=backend)
+        for k in range(6)
+    ]
+    expected = [f.value_and_grad(WILD) for f in functions]
+
+    def work(number):
+        for _ in range(300):
+            found = functions[number].value_and_grad(WILD)
+            assert repr(found) == repr(expected[number])
+        return np.geterr()
+
+    before = np.geterr()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert in_threads(6, work) == [before] * 6
+    assert np.geterr() == before
+
+
+def test_columns_do_not_warn_in_any_thread():
+    f = ag.compile(lambda x, y: x + 0 * y, 1.0, 1.0, backend="python")
+    f.map(WILD, WILD)
+
+    def work(_):
+        return [f.map(WILD, WILD)[0].tolist() for _ in range(200)]
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        in_threads(4, work)
+
+
+def test_what_one_thread_turns_off_is_on_in_another():
+    def look(_):
+        before = np.geterr()["invalid"], get_ident() in QUIET.on
+        with quiet():
+            return before, np.geterr()["invalid"], get_ident() in QUIET.on
+
+    with quiet():
+        assert [*QUIET.on] == [get_ident()]
+        assert in_threads(2, look) == [(("warn", False), "ignore", True)] * 2
+        assert [*QUIET.on] == [get_ident()] and np.geterr()["invalid"] == "ignore"
+    assert not QUIET.on and not QUIET.wanted
