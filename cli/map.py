@@ -111,18 +111,21 @@ def command(
     if context.get_parameter_source("precision") is click.core.ParameterSource.DEFAULT:
         precision = None
     _limit(memory)
-    from agrad.cli.outputs import form_for  # here and below, so that --help loads no numpy
+    from agrad.cli.outputs import BINARY, form_for  # here and below, so that --help loads no numpy
     from agrad.cli.rowwise import Rowwise
     from agrad.cli.tables import opened
 
     form = form_for(out, as_json)
+    if precision is not None and form in BINARY:
+        raise click.UsageError(f"--precision is about text, and {out} holds numbers in full")
     _require_other(data, out)
     session = Rowwise()
     if timeout is not None:
         session.watch.end_in(timeout)  # and no more: a piece takes no time, and a half-written file must not stay
     session.read(expression)
     session.give(constants)
-    with closing(opened(data, _split(columns))) as table, _advised(context.meta[_TYPED]):
+    table = session.all_at_once(lambda: opened(data, _split(columns)))  # reads, and may wait for what it reads
+    with closing(table), _advised(context.meta[_TYPED]):
         job = Job(session, table, by, kept, title, on_error == "null", threads or os.cpu_count() or 1)
         visible = out is not None or not sys.stdout.isatty()
         with _writing(out, form) as stream:
@@ -155,14 +158,19 @@ class Job:
         self.kept = self.table.names if kept == ["all"] else list(kept)
         for name in self.kept:
             self.table.require(name)
-        self.results = [title, *(called("grad", (name,)) for name in wrt)]
+        slopes = [called("grad", (name,)) for name in wrt]
+        self.results = [title, *slopes]
         for name in self.results:
             if name in self.kept:
                 fixes = ["--value result"] if name == title else []
                 raise AgradError("name", f"{self.table.path} has a column {name} already", fixes=fixes)
+        if title in slopes:
+            message = f"--value {title}: a derivative has that name already"
+            raise AgradError("name", message, fixes=["--value result"])
         self.wanted = Wanted(self.used, self.kept, tolerant=tolerant)
         self.rows = self.failed = 0
         self.first: AgradError | None = None
+        self.slow = ""  # why there is no machine code, where it was asked for
 
     def run(self, stream: BinaryIO, form: str, precision: int | None, backend: str, visible: bool) -> None:
         """Read, compute and write all rows. Raises AgradError."""
@@ -180,7 +188,7 @@ class Job:
         parts = self.table.parts(self.wanted)
         pieces = ahead(lambda part: self.table.piece(part, self.wanted), parts, self.threads)
         try:
-            computed = self._computed(pieces, evaluation, line)
+            computed = self._computed(pieces, evaluation, line, backend == "llvm")
             encoded = map(output.encode, computed) if output.quick else ahead(output.encode, computed, self.threads)
             first = next(encoded, None)  # before anything is written, so that an error in it stands alone
             output.begin()
@@ -211,7 +219,7 @@ class Job:
 
         return asked if binding() is None else "llvm"
 
-    def _computed(self, pieces: Iterable[Any], evaluation: Any, line: Reading | None) -> Iterator[Any]:
+    def _computed(self, pieces: Iterable[Any], evaluation: Any, line: Reading | None, fast: bool) -> Iterator[Any]:
         """The rows to write, one piece after the other."""
         from agrad.cli.outputs import Rows
 
@@ -223,12 +231,17 @@ class Job:
                 if bad is not None:
                     self.failed += int(bad.sum())
                     self.first = self.first or piece.problem
+                if fast and not self.slow:
+                    self.slow = evaluation.without_machine_code()
             self.rows += piece.rows
             if line is not None:
                 line.at(self.table.path, piece.done, self.table.total, self.rows)
+        evaluation.require_some()
 
     def tell(self) -> None:
-        """Say how many rows have no results."""
+        """Say how many rows have no results, and whether machine code was asked for in vain."""
+        if self.slow:
+            note(f"computed without machine code: {self.slow}")
         if self.failed and self.first is not None:
             from agrad.cli.render import tell
             from agrad.engine.errors import Note

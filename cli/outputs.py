@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, BinaryIO, TypeAlias
 
@@ -19,6 +20,7 @@ from agrad.engine.values import format_number, np
 
 FORMS = ("csv", "json", "npy", "npz", "parquet")
 _ENDINGS = {".csv": "csv", ".jsonl": "json", ".npy": "npy", ".npz": "npz", ".parquet": "parquet", ".pq": "parquet"}
+BINARY = ("npy", "npz", "parquet")  # which hold numbers, and no text
 Bad: TypeAlias = "np.ndarray[tuple[int], np.dtype[np.bool_]] | None"
 
 
@@ -88,7 +90,7 @@ class Output:
 
     def _text(self, entry: Any) -> str:
         if isinstance(entry, float):
-            return format_number(entry, self.precision)
+            return format_number(entry, self.precision).removesuffix(".0")  # which numbers from 10**15 on have
         return "" if entry is None else str(entry)
 
     def write(self, data: Any) -> None:
@@ -281,9 +283,10 @@ class ArchivedColumns(Output):
 class ParquetRows(Output):
     """A Parquet file, by pyarrow: null where there are no results."""
 
+    writer: Any = None
+
     def begin(self) -> None:
         """The types of the columns will be those of the first rows."""
-        self.writer: Any = None
 
     def encode(self, rows: Rows) -> Any:
         """See Output."""
@@ -302,6 +305,13 @@ class ParquetRows(Output):
             self.write(_arrow_table(Rows({}, dict.fromkeys(self.names, none), None)))
         self.writer.close()
         self.stream.flush()
+
+    def close(self) -> None:
+        """See Output. A writer that is left open writes when it is freed, to a file that is closed by then."""
+        if self.writer is not None and self.writer.is_open:
+            with suppress(OSError, ValueError, pyarrow().ArrowException):  # as on a full disk: the file goes anyway
+                self.writer.close()
+            self.writer.is_open = False
 
 
 KINDS = {"csv": Output, "json": Records, "npy": SavedRows, "npz": ArchivedColumns, "parquet": ParquetRows}

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from agrad.cli.formula import noted
 from agrad.cli.tables import Numbers, Piece, Table
 from agrad.engine.errors import AgradError, Label
-from agrad.engine.tensor import Tensor
+from agrad.engine.ops import makers
+from agrad.engine.state import STATE
+from agrad.engine.tensor import Tensor, tensor
 from agrad.engine.values import describe, format_number, format_shape, np
 from agrad.grammar.code import Code, Do
 from agrad.grammar.compiler import compile_expression
@@ -21,7 +24,10 @@ from agrad.grammar.unknown import unknown
 
 _T = TypeVar("_T")
 _OF_ALL = frozenset({"name", "syntax", "arity", "guard", "limit"})  # kinds of errors that no other row is free of
-_ENOUGH = 1000  # rows, of which none has a value, until no more are tried
+_HOPELESS = 1000  # rows: if there are so many, and none has a value, what is wrong is not the rows
+_FEW = 64  # rows that are computed one by one where a program of them fails
+_CHANCE = re.compile(r"\brandn?\b")  # what draws random numbers has one of these words in it
+_NONE = "# no machine code: "  # how the code of a program begins that has none
 
 
 class Rowwise(Session):
@@ -31,6 +37,9 @@ class Rowwise(Session):
         """Take the expression. Raises AgradError."""
         expression = self._read(parse_expression, Source("expression", text))
         self.text, self.span = text, expression.span
+        self.draws = _CHANCE.search(text) is not None
+        self.chance: Any = None  # where the random numbers of each row begin
+        self.numbers: dict[str, float] = {}  # the constants that are numbers
         self.code: Code = compile_expression(expression)
 
     def give(self, constants: Mapping[str, str]) -> None:
@@ -39,7 +48,9 @@ class Rowwise(Session):
             with noted(f"-D {name}={text}"):
                 if name in RESERVED:
                     raise AgradError("syntax", f"{name} is a word of agrad; choose another name")
-                self.names[name] = self.evaluate(text)
+                self.names[name] = value = self.evaluate(text)
+                if isinstance(value, float):
+                    self.numbers[name] = value
 
     def columns(self, table: Table, wrt: Sequence[str]) -> list[str]:
         """The columns that the expression uses or is differentiated by, in order. Raises AgradError of kind `name`."""
@@ -69,6 +80,8 @@ class Rowwise(Session):
     def row(self, names: Sequence[str], values: Sequence[Any]) -> Any:
         """The value for one row. Raises AgradError."""
         self.names.update(zip(names, values, strict=True))
+        if self.draws:
+            self._draw_again()
         value = self.machine.run(self.code)
         if not isinstance(value, float | Tensor):
             raise self._no_number(describe(value))
@@ -77,6 +90,38 @@ class Rowwise(Session):
                 f"an array of shape {format_shape(value.shape)}", [f"add its entries up: sum({self.text})"]
             )
         return value
+
+    def alone(self, names: Sequence[str], values: Sequence[float], wrt: Sequence[str]) -> list[float]:
+        """The value for one row and its derivatives, as `eval` computes them: without a program. Raises AgradError."""
+        given = self.numbers | dict(zip(names, values, strict=True))
+        try:
+            return self._alone(given, wrt, wrt)
+        except AgradError as problem:
+            if problem.kind != "grad":
+                raise
+            return self._alone(given, wrt, list(given))  # it differentiates inside, by what `eval` makes leaves of
+        finally:
+            self.names.update(self.numbers)
+
+    def _alone(self, given: Mapping[str, float], wrt: Sequence[str], leaves: Sequence[str]) -> list[float]:
+        from agrad.engine.program import gradients  # here: most rows are computed by what is loaded later
+
+        xs = {name: tensor(value, requires_grad=name in leaves) for name, value in given.items()}
+        for name, x in xs.items():
+            x.name = name
+        STATE.guard = None  # the choices in other rows decide nothing here
+        value = self.row(list(xs), list(xs.values()))
+        graph = value if isinstance(value, Tensor) else tensor(value)
+        return [float(x.value) for x in (graph, *gradients(graph, [xs[name] for name in wrt]))]
+
+    def _draw_again(self) -> None:
+        """Let what is drawn at random in a row be what was drawn in the first."""
+        source = makers._SOURCE
+        if source.generator is None:
+            source.generator = np.random.default_rng()
+        if self.chance is None:
+            self.chance = source.generator.bit_generator.state
+        source.generator.bit_generator.state = self.chance
 
     def _no_number(self, what: str, fixes: Sequence[str] = ()) -> AgradError:
         message = f"a row must have one number as its value, and this is {what}"
@@ -113,8 +158,10 @@ class Evaluation:
         self.threads = threads
         self.tolerant = tolerant
         self.compiled: Any = None
+        self.programs = True  # whether there can be any
+        self.why = ""  # what the last one said that could not be made, or failed
         self.done = self.failed = 0  # rows with results, and those whose value is an error
-        self.first = False  # whether one of those was told of
+        self.first: AgradError | None = None  # of those
 
     def __call__(self, piece: Piece) -> tuple[list[Numbers], Any]:
         """The value and the derivatives of each row, and which rows have none (None: all have). Raises AgradError."""
@@ -123,54 +170,52 @@ class Evaluation:
         bad = np.zeros(piece.rows, dtype=np.bool_) if piece.bad is None else piece.bad.copy()
         rows = None if piece.bad is None else np.flatnonzero(~bad)
         results = [np.full(piece.rows, np.nan) for _ in range(1 + len(self.wrt))]
-        count = piece.rows if rows is None else len(rows)
-        waiting = [(0, count)]
+        waiting = [(0, piece.rows if rows is None else len(rows))]
         while waiting:
             start, stop = waiting.pop()
             if start == stop:
                 continue
             some: Any = slice(start, stop) if rows is None else rows[start:stop]
-            try:
-                found = self._map([column[some] for column in given])
-            except AgradError as problem:
-                self.compiled = None  # which may be left with a half of what it was to learn
-                if stop - start > 1:  # the first row that fails is somewhere in here
-                    middle = (start + stop) // 2
-                    waiting += [(middle, stop), (start, middle)]
-                    continue
-                row = start if rows is None else int(rows[start])
-                self._refuse(problem, piece, row, [float(column[row]) for column in given])
-                bad[row] = True
+            columns = [column[some] for column in given]
+            found = self._by_program(columns)
+            if found is None and self.programs and stop - start > _FEW:  # some row in here fails
+                middle = (start + stop) // 2
+                waiting += [(middle, stop), (start, middle)]
                 continue
+            if found is None:
+                places = np.arange(start, stop) if rows is None else some
+                found = self._one_by_one(piece, places, columns, bad)
             for result, part in zip(results, found, strict=True):
                 result[some] = part
-            self.done += stop - start
+        self.done += piece.rows - int(bad.sum())
         return results, bad if bad.any() else None
 
-    def _refuse(self, problem: AgradError, piece: Piece, row: int, values: Sequence[float]) -> None:
-        """Raise an error; one that is of this row with the row, unless that is tolerated."""
-        if problem.kind in _OF_ALL or problem.facts.get("of_all"):
-            raise problem
-        self.failed += 1
-        if self.tolerant and self.first and (self.done or self.failed < _ENOUGH):
-            return  # to find the place of a row takes time
-        where = piece.place(row)
-        problem.labels += [Label(label.origin, "with this row") for label in where.get("labels", ())]
-        told = ", ".join(f"{name} = {format_number(value)}" for name, value in zip(self.names, values, strict=True))
-        problem.notes += [*where.get("notes", ()), *([f"where {told}"] if told else [])]
-        problem.facts["row"] = True
-        if not self.tolerant or self.first:
-            raise problem
-        self.first = True
-        piece.problem = piece.problem or problem
+    def require_some(self) -> None:
+        """Refuse an expression that has a value in none of many rows. Raises AgradError."""
+        if self.first is not None and not self.done and self.failed >= _HOPELESS:
+            raise self.first
 
-    def _map(self, columns: list[Numbers]) -> list[Any]:
-        """The value and derivatives of rows, which all of them have."""
-        if not columns:
-            return [float(self.session.row((), ()))]
-        if self.compiled is None:
-            self.compiled = self._compile([float(column[0]) for column in columns])
-        values, slopes = self.compiled.map(*columns, threads=self.threads)
+    def without_machine_code(self) -> str:
+        """Why the rows of late were computed without; empty if they were not."""
+        if not self.programs:
+            return self.why
+        source = self.compiled.source("llvm").partition("\n")[0] if self.compiled is not None else ""
+        return source.removeprefix(_NONE) if source.startswith(_NONE) else ""
+
+    def _by_program(self, columns: list[Numbers]) -> list[Any] | None:
+        """The value and derivatives of rows; None where one fails, or there is no program."""
+        if not self.programs:
+            return None
+        try:
+            if not columns:
+                return self.session.alone((), (), ())
+            if self.compiled is None:
+                self.compiled = self._compile([float(column[0]) for column in columns])
+            values, slopes = self.compiled.map(*columns, threads=self.threads)
+        except AgradError as problem:
+            self.compiled = None  # which may be left with a half of what it was to learn
+            self.why = problem.message
+            return None
         return [values, *slopes]
 
     def _compile(self, example: Sequence[float]) -> Any:
@@ -180,3 +225,37 @@ class Evaluation:
             return self.session.row(self.names, values)
 
         return compiled(of_row, *example, wrt=[self.names.index(name) for name in self.wrt], backend=self.backend())
+
+    def _one_by_one(self, piece: Piece, rows: Any, columns: list[Numbers], bad: Any) -> list[Numbers]:
+        """The same without a program, which finds the rows that fail. If none does, there can be no program."""
+        found = [np.full(len(rows), np.nan) for _ in range(1 + len(self.wrt))]
+        good = True
+        for place, row in enumerate(rows.tolist()):
+            values = [float(column[place]) for column in columns]
+            try:
+                results = self.session.alone(self.names, values, self.wrt)
+            except AgradError as problem:
+                self._refuse(problem, piece, row, values)
+                bad[row], good = True, False
+                continue
+            for column, result in zip(found, results, strict=True):
+                column[place] = result
+        self.programs = self.programs and not good
+        return found
+
+    def _refuse(self, problem: AgradError, piece: Piece, row: int, values: Sequence[float]) -> None:
+        """Raise an error; one that is of this row with the row, unless that is tolerated."""
+        if problem.kind in _OF_ALL or problem.facts.get("of_all"):
+            raise problem
+        self.failed += 1
+        if self.first is not None:
+            return  # to find the place of a row takes time
+        where = piece.place(row)
+        problem.labels += [Label(label.origin, "with this row") for label in where.get("labels", ())]
+        told = ", ".join(f"{name} = {format_number(value)}" for name, value in zip(self.names, values, strict=True))
+        problem.notes += [*where.get("notes", ()), *([f"where {told}"] if told else [])]
+        problem.facts["row"] = True
+        if not self.tolerant:
+            raise problem
+        self.first = problem
+        piece.problem = piece.problem or problem

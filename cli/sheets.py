@@ -9,16 +9,17 @@ from __future__ import annotations
 import csv
 import io
 import os
+import re
 import stat
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, islice
 from typing import Any, TypeAlias
 
 from agrad.cli.command import shown_name
-from agrad.cli.tables import BYTES, Column, Piece, Table, Wanted, named, pyarrow, unreadable
+from agrad.cli.tables import BYTES, Column, Piece, Table, Wanted, has_names, named, pyarrow, unreadable
 from agrad.engine.errors import AgradError, Label
 from agrad.engine.values import np
 from agrad.grammar.diagnostics import Source, Span
@@ -26,6 +27,7 @@ from agrad.grammar.diagnostics import Source, Span
 _LONGEST = 2**26  # bytes of a row
 _QUOTES = 4 * BYTES  # in which a quote must end; until then a line break may belong to an entry
 _SHOWN = 20  # characters of an entry in a message
+_PAYLOAD = re.compile(rb"\((?<=[nN][aA][nN]\()")  # as in nan(1), which pyarrow takes for a number, and Python does not
 
 _Fault: TypeAlias = "tuple[int, int | None, str]"  # a row, which entry (None: how many there are), what to say
 _Row: TypeAlias = "tuple[int, list[str], int]"  # the line it begins at, from 0, its entries, where the next one begins
@@ -43,7 +45,7 @@ class Block:
 class Sheet(Table):
     """A CSV file, or standard input. A first line in which not every entry is a number names the columns.
 
-    Where `given` names them, a first line without any number is passed over.
+    Where `given` names them, a first line without any number is refused.
     """
 
     def __init__(self, path: str, given: Sequence[str]) -> None:
@@ -84,12 +86,13 @@ class Sheet(Table):
         head = not any(numbers) if given else not all(numbers)
         if head and any("\udc80" <= character <= "\udcff" for entry in entries for character in entry):
             raise AgradError("file", f"cannot read {self.path}: line {line + 1} is not UTF-8 text")
+        if head and given:
+            raise has_names(self.path)
         self.width = len(entries)
-        if given or not head:
+        if not head:
             self.names, self.nameless = named(self.path, self.width, given), not given
         else:
             self.names = [entry.strip() for entry in entries]
-        if head:
             data = first.data
             for _ in range(lines):
                 data = data[data.find(b"\n") + 1 :] if b"\n" in data else b""
@@ -132,6 +135,8 @@ class Sheet(Table):
         try:
             pa, fast = pyarrow(), pyarrow("csv")
         except ImportError:
+            return None
+        if b"(" in block.data and _PAYLOAD.search(block.data):
             return None
         kinds = {str(self.names.index(name)): wanted.is_text(name) for name in wanted.names} or {"0": True}
         try:
@@ -202,7 +207,7 @@ class Sheet(Table):
         )
         copied = [one for one in faults if one[1] is not None and self.names[one[1]] not in wanted.numbers]
         row, entry, message = copied[0] if copied else faults[0]
-        labels = [Label(self._span(block, rows[row][0], entry))]
+        labels = [Label(self._span(block, rows[row], entry))]
         if copied:
             raise AgradError("file", message, labels=labels, fixes=["write .csv or .jsonl, which take texts too"])
         problem = AgradError("file", message, labels=labels, row=True)
@@ -222,12 +227,14 @@ class Sheet(Table):
 
     def _place(self, block: Block, row: int) -> dict[str, Any]:
         """Where a row is, for an error about it: found only then, since few rows fail."""
-        line = [found for found, _, _ in self._filled(block)][row]
-        return {"labels": [Label(self._span(block, line, None))]}
+        found = next(islice(self._filled(block), row, None))
+        return {"labels": [Label(self._span(block, found, None))]}
 
-    def _span(self, block: Block, line: int, entry: int | None) -> Span:
-        """The place of an entry, or of a whole row, that begins at a line of the block, counted from 0."""
-        text = block.data.splitlines()[line].decode("utf-8", "replace")
+    def _span(self, block: Block, row: _Row, entry: int | None) -> Span:
+        """The place of an entry of a row in a block, or of the first line of the row."""
+        line, _, behind = row
+        lines = block.data.splitlines(keepends=True)[line : behind if entry is not None else line + 1]
+        text = b"".join(lines).decode("utf-8", "replace").rstrip("\r\n")
         source = Source(self.path, text, block.line + line, is_file=True)
         start, end = (0, len(text)) if entry is None else _extent(text, entry)
         return Span(source, start, end)

@@ -115,7 +115,7 @@ def opened(path: str, given: Sequence[str]) -> Table:
         if ending == ".npy":
             return Saved(path, given)
         if given:
-            raise AgradError("file", f"{path} has names for its columns already: leave --columns out")
+            raise has_names(path)
         return Archive(path) if ending == ".npz" else Parquet(path)
     from agrad.cli.sheets import Sheet  # here, since it is needed for this kind alone
 
@@ -128,6 +128,11 @@ def named(path: str, count: int, given: Sequence[str]) -> list[str]:
         columns = "1 column" if count == 1 else f"{count} columns"
         raise AgradError("file", f"{path} has {columns}, and --columns names {len(given)}: {','.join(given)}")
     return list(given) or [f"c{place}" for place in range(count)]
+
+
+def has_names(path: str) -> AgradError:
+    """What to say where columns are given names that have some."""
+    return AgradError("file", f"{path} has names for its columns already: leave --columns out")
 
 
 def _require_file(path: str) -> None:
@@ -164,10 +169,11 @@ class Saved(Table):
             shape = format_shape(array.shape)
             raise AgradError("file", f"{path} holds an array of shape {shape}; rows and columns are needed")
         fields = list(self.dtype.names or ())
+        if fields and given:
+            raise has_names(path)
         width = len(fields) or (1 if len(array.shape) == 1 else int(array.shape[1]))
-        self.names = fields if fields and not given else named(path, width, given)
+        self.names = fields or named(path, width, given)
         self.nameless = not fields and not given
-        self.fields = dict(zip(self.names, fields, strict=True)) if fields else {}
         self.total = int(array.shape[0])
 
     def parts(self, wanted: Wanted) -> Iterator[tuple[int, int]]:
@@ -175,7 +181,7 @@ class Saved(Table):
         rows = len(self)
         step = max(1, min(ROWS, BYTES // max(self.dtype.itemsize * (1 if self.by_column else self._width), 1)))
         for name in wanted.names:
-            kind = self.dtype[self.fields[name]] if self.fields else self.dtype
+            kind = self.dtype[name] if self.dtype.names else self.dtype
             if kind.kind not in "biuf" or kind.shape:
                 raise AgradError("file", f"{self.path}: the column {name} holds {kind}, and no numbers")
         for start in range(0, rows, step):
@@ -205,8 +211,8 @@ class Saved(Table):
             there: Any = np.memmap(self.path, self.dtype, "r", offset, shape)
         except (OSError, ValueError):
             raise AgradError("file", f"{self.path} has become shorter while it was read") from None
-        if self.fields:
-            there = there[self.fields[name]][:, 0]
+        if self.dtype.names:
+            there = there[name][:, 0]
         elif not self.by_column:
             there = there[:, place]
         return np.array(there, dtype=np.float64)

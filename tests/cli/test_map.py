@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 import sys
 from importlib import import_module
 
@@ -179,6 +180,21 @@ def test_a_file_without_rows_gives_one_without_rows(mapped, tmp_path, form):
         assert np.load(tmp_path / "out.npy").shape == (0, 2)
 
 
+@pytest.mark.parametrize("text", ["nan(1)", "NaN()", "-nan(x)"])
+@pytest.mark.parametrize("extra", ["pyarrow", "none"])
+def test_with_and_without_pyarrow_the_same_texts_are_numbers(mapped, request, text, extra):
+    if extra == "none":
+        request.getfixturevalue("without_pyarrow")
+    out, err, code = mapped("x", "-", given=f"x\n{text}\n")
+    assert (out, err.partition("\n")[0], code) == ("", f'<stdin>:2:1: error[file]: column x: "{text}" is no number', 1)
+    assert mapped("x", "-", "--keep", "s", given=f"x,s\n1,{text}\n") == (f"s,value\n{text},1\n", "", 0)
+
+
+def test_whole_numbers_have_no_point(mapped, without_pyarrow):
+    answer = "value\n9007199254740992\n1000000000000000\n1e20\n0.5\n"
+    assert mapped("x", "-", given="x\n9007199254740993\n1e15\n1e20\n0.5\n") == (answer, "", 0)
+
+
 def test_without_pyarrow_the_numbers_are_the_same(mapped, without_pyarrow):
     assert rows(mapped(CURVE, "points.csv", "--wrt", "x,y")[0]) == [curve(x, y) for x, y in zip(X, Y, strict=True)]
 
@@ -200,7 +216,6 @@ def test_without_pyarrow_parquet_says_what_to_install(mapped, tmp_path, without_
         ('x,s\n1,"a\nb"\n"2","say ""x"""\n', [], "1\n2\n"),
         ('x,s\n1,5" wide\n2,6" wide\n3,4" wide\n', [], "1\n2\n3\n"),
         ("x,2019\n1,2\n", [], "1\n"),
-        ("a,b\n1,2\n", ["--columns", "x,y"], "1\n"),
         ("1,2\n3,4\n", ["--columns", "x,y"], "1\n3\n"),
         ("x\n+1\n1_0\ninf\n", [], "1\n10\ninf\n"),
         ("x,é\n1,\xe4\n", [], "1\n"),
@@ -260,7 +275,13 @@ def test_a_bad_entry_is_an_error_with_its_place(mapped, request, extra):
             "x,y\n\n1,2\n3,4,5\n",
             "<stdin>:4:1: error[file]: 3 entries, and there should be 2\n  4 | 3,4,5\n    | ^^^^^\n",
         ),
-        ('x,y\n"1\n","a,"\n', '<stdin>:2:1: error[file]: column y: "a," is no number\n'),
+        ('x,y\n"1\n","a,"\n', '<stdin>:3:3: error[file]: column y: "a," is no number\n'),
+        (
+            'a,x,y\n"u\nv",abc,2\n',
+            '<stdin>:3:4: error[file]: column x: "abc" is no number\n  3 | v",abc,2\n    |    ^^^\n',
+        ),
+        ('x,y\n1,"\n\n"\n', "<stdin>:2:3: error[file]: column y: nothing stands there\n"),
+        ('x,s,y\n1,"a\n"\n', "<stdin>:2:1: error[file]: 2 entries, and there should be 3\n"),
         ("y,x\n,\n", "<stdin>:2:2: error[file]: column x: nothing stands there\n  2 | ,\n    |  ^\n"),
     ],
 )
@@ -315,10 +336,115 @@ def test_an_error_in_a_row_names_the_row(mapped):
     assert "  points.csv line 5 | d,3,1.5\n" in err and "  note: where x = 3\n" in err
 
 
+SINGULAR = "error[domain]: inv of shape (1, 1): singular matrix\n"
+
+
+@pytest.mark.parametrize("text", ["1\n0\n", "1\n0\n3\n", "2\n4\n0\n", "1\n" * 200 + "0\n"])
+@pytest.mark.parametrize("kind", ["csv", "npy"])
+def test_an_error_in_a_row_names_the_place_in_the_expression_as_well(mapped, tmp_path, text, kind):
+    (tmp_path / "x.csv").write_text(f"c0\n{text}")
+    np.save(tmp_path / "x.npy", np.array(text.split(), dtype=float))
+    _, err, code = mapped("inv([[c0]])[0, 0]", f"x.{kind}")
+    assert err.startswith(SINGULAR) and code == 1
+    assert re.search(r"1 \| inv\(\[\[c0\]\]\)\[0, 0\]\n +\| \^{11}\n", err)
+    row = text.split().index("0") + 1
+    assert (f"  x.csv line {row + 1} | 0\n" if kind == "csv" else f"  note: in row {row} of x.npy\n") in err
+
+
+# What no program can be made of
+
+BY_ROWS = [
+    ("tensor(x)*y", "x,y"),
+    ("Variable(x)*y", "y"),
+    ("tensor([x])[0]*y", "x,y"),
+    ("grad(x**3, x)*y", "y"),
+    ("grad(x**3, x)*y", "x,y"),
+    ("grad(x**3, x)*y", ""),
+    ("x.item()*y", "x,y"),
+    ("tensor(x)*y if x > 0 else x*y", "x,y"),
+    ("float(x)*y + x", "x"),
+]
+
+
+@pytest.mark.parametrize(("expression", "wrt"), BY_ROWS)
+def test_each_row_is_what_eval_gives(mapped, inside, expression, wrt):
+    by = ["--wrt", wrt] if wrt else []
+    out, err, code = mapped(expression, "points.csv", *by)
+    assert (err, code) == ("", 0)
+    for x, y, found in zip(X, Y, rows(out), strict=True):
+        answer = inside("eval", expression, f"x={x}", f"y={y}", "--precision", "full", "-q", *by)[0]
+        assert found == [float(line) for line in answer.split()]
+
+
+def test_constants_are_what_eval_makes_of_them(mapped):
+    assert mapped("grad(k**3, k)*x", "points.csv", "-D", "k=2") == ("value\n12\n6\n-24\n36\n", "", 0)
+    assert mapped("grad(k**3, k)", "points.csv", "-D", "k=2") == ("value\n12\n12\n12\n12\n", "", 0)
+
+
+def test_rows_without_a_program_may_fail_too(mapped):
+    out, err, code = mapped("grad(inv([[x]])[0, 0], x)", "-", "--on-error", "null", given="x\n2\n0\n1\n")
+    assert (out, code) == ('value\n-0.25\n""\n-1\n', 0)
+    assert err.startswith("note: 1 of 3 rows has no results; the first: inv of shape (1, 1): singular matrix\n")
+
+
+@pytest.mark.parametrize("expression", ["randn()*x", "grad(x**2, x)*randn()", "inv([[x]])[0, 0]*randn()"])
+def test_what_is_drawn_at_random_is_drawn_once(mapped, expression):
+    out, _, code = mapped(expression, "-", "--on-error", "null", given="x\n1\n1\n0\n1\n2\n1\n")
+    found = rows(out)
+    assert code == 0 and found[0] == found[1] == found[3] == found[5] != [0.0]
+
+
+@pytest.mark.parametrize(
+    ("expression", "reason"),
+    [
+        ("gamma(x)", "gamma has no machine code"),
+        ("det([[x]])", "stack gives shape (1), and machine code is for numbers"),
+        ("x*y", ""),
+        ("2*3", ""),
+    ],
+)
+def test_machine_code_that_was_asked_for_in_vain_is_told_of_once(mapped, monkeypatch, expression, reason):
+    pytest.importorskip("llvmlite")
+    monkeypatch.setattr(sheets, "BYTES", 8)
+    note = f"note: computed without machine code: {reason}\n" if reason else ""
+    out, err, code = mapped(expression, "points.csv", "--wrt", "y", "--backend", "llvm")
+    assert (len(rows(out)), err, code) == (4, note, 0)
+    assert mapped(expression, "points.csv", "--wrt", "y", "--backend", "auto") == (out, "", 0)
+
+
+def test_machine_code_for_what_has_no_program_is_told_of(mapped):
+    pytest.importorskip("llvmlite")
+    _, err, code = mapped("tensor(x)*y", "points.csv", "--wrt", "y", "--backend", "llvm")
+    assert err.startswith("note: computed without machine code: ") and err.count("\n") == 1 and code == 0
+
+
 def test_an_error_in_a_row_is_counted_too(mapped):
     out, err, code = mapped("[1, 2][int(x)]", "points.csv", "--on-error", "null")
     assert (out, code) == ('value\n2\n1\n1\n""\n', 0)
     assert err.startswith("note: 1 of 4 rows has no results; the first: index 3 is out of range")
+
+
+def test_rows_that_fail_before_the_first_with_a_value_are_tolerated(mapped):
+    given = "x\n" + "0\n" * 1500 + "2\n" * 500
+    out, err, code = mapped("inv([[x]])[0, 0]", "-", "--on-error", "null", given=given)
+    assert (out, code) == ("value\n" + '""\n' * 1500 + "0.5\n" * 500, 0)
+    assert err.startswith("note: 1500 of 2000 rows have no results; the first: inv of shape (1, 1): singular matrix\n")
+
+
+@pytest.mark.parametrize("backend", ["python", "llvm"])
+def test_the_rows_around_those_that_fail_have_their_results(mapped, backend):
+    if backend == "llvm":
+        pytest.importorskip("llvmlite")
+    values = [n % 7 if n < 300 else n for n in range(1000)]
+    expression = "sin(x)*x if x > 0 else inv([[x]])[0, 0]"
+    arguments = [expression, "-", "--wrt", "x", "--on-error", "null", "--backend", backend]
+    out, err, code = mapped(*arguments, given="x\n" + "".join(f"{x}\n" for x in values))
+    assert code == 0 and err.startswith(f"note: {values.count(0)} of 1000 rows have no results")
+    found = rows(out)
+    assert [x for x, row in zip(values, found, strict=True) if row == [None, None]] == [0] * values.count(0)
+    alone = rows(mapped(*arguments, given="x\n" + "".join(f"{x}\n" for x in values if x))[0])
+    assert [row for row in found if row[0] is not None] == [pytest.approx(row, rel=1e-14) for row in alone]
+    assert backend == "llvm" or [row for row in found if row[0] is not None] == alone
 
 
 def test_what_fails_in_every_row_is_not_tolerated(mapped):
@@ -354,10 +480,14 @@ def test_what_is_wrong_with_the_expression_is_told_once(mapped, expression, mess
         (["sni(x)", "points.csv"], "did you mean sin?"),
         (["x", "points.csv", "--keep", "value", "--value", "x"], None),
         (["x", "points.csv", "--keep", "x", "--value", "x"], "--value result"),
+        (["x", "points.csv", "--wrt", "x", "--value", "d/dx"], "--value result"),
+        (["x", "points.csv", "--wrt", "x", "--value", "d/dx", "-o", "o.npz"], "--value result"),
+        (["x", "slopes.csv", "--wrt", "x", "--keep", "d/dx"], None),
     ],
 )
 def test_a_wrong_name_has_a_fix(mapped, tmp_path, arguments, fix):
     np.save(tmp_path / "rows.npy", np.eye(2))
+    (tmp_path / "slopes.csv").write_text("x,d/dx\n1,2\n")
     _, err, code = mapped(*arguments)
     assert code == 1 and err.startswith("error[name]: ")
     assert fix is None or f"  fix: {fix}" in err
@@ -372,14 +502,23 @@ def test_a_wrong_name_has_a_fix(mapped, tmp_path, arguments, fix):
         (["x", "a.csv", "k=3"], "a name has its value by -D: -D k=3"),
         (["x", "a.csv", "-D", "k"], "-D takes NAME=VALUE, and k is none"),
         (["x", "a.csv", "-D", "k=1", "-D", "k=2"], "k is given twice"),
-        (
-            ["x", "a.csv", "--json", "-o", "out.npy"],
-            "--json writes lines of JSON, and out.npy ends otherwise: -o out.jsonl",
-        ),
+        *[
+            (
+                ["x", "a.csv", "--precision", "3", "-o", name],
+                f"--precision is about text, and {name} holds numbers in full",
+            )
+            for name in ("o.npy", "o.npz", "o.parquet")
+        ],
     ],
 )
 def test_wrong_usage_says_what_to_type(mapped, arguments, message):
     assert mapped(*arguments) == ("", f"{USAGE}{message}\n", 2)
+
+
+def test_a_form_that_the_file_has_not_is_wrong_usage(mapped):
+    out, err, code = mapped("x", "a.csv", "--json", "-o", "out.npy")
+    message = "--json writes lines of JSON, and out.npy ends otherwise: -o out.jsonl"
+    assert (json.loads(out)["error"]["message"], err, code) == (message, "", 2)
 
 
 @pytest.mark.parametrize(
@@ -399,7 +538,9 @@ def test_wrong_usage_says_what_to_type(mapped, arguments, message):
         (["m", "m.npz"], "m.npz: m has the shape (2, 2), and is no column"),
         (["x*y", "m.npz"], "m.npz: the columns have different lengths: x 2, y 3"),
         (["x", "m.npz", "--columns", "a"], "m.npz has names for its columns already: leave --columns out"),
-        (["x", "points.csv", "--columns", "a,b"], "points.csv has 3 columns, and --columns names 2: a,b"),
+        (["x", "points.csv", "--columns", "x,y,z"], "points.csv has names for its columns already: leave --columns out"),
+        (["x", "fields.npy", "--columns", "x,y"], "fields.npy has names for its columns already: leave --columns out"),
+        (["x", "bare.csv", "--columns", "a,b"], "bare.csv has 3 columns, and --columns names 2: a,b"),
         (["x", "points.csv", "-o", "points.csv"], "points.csv holds the data, whose place the results would take: choose another name"),
         (["x", "points.csv", "-o", "no/out.csv"], "cannot write no/out.csv: there is no folder {}/no"),
         (["x", "points.csv", "-o", "out.txt"], "out.txt: its ending does not say how to write it"),
@@ -415,6 +556,8 @@ def test_what_cannot_be_read_or_written_is_told_in_plain_words(mapped, tmp_path,
     (tmp_path / "cut.npy").write_bytes((tmp_path / "cut.npy").read_bytes()[:-8])
     np.save(tmp_path / "texts.npy", np.array(["a", "b"]))
     np.savez(tmp_path / "m.npz", m=np.eye(2), x=np.ones(2), y=np.ones(3))
+    np.save(tmp_path / "fields.npy", np.zeros(2, dtype=[("a", float), ("b", float)]))
+    (tmp_path / "bare.csv").write_text("1,2,3\n")
     out, err, code = mapped(*arguments)
     assert (out, err.partition("\n")[0], code) == ("", f"error[file]: {message.format(tmp_path)}", 1)
 
