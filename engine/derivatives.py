@@ -228,6 +228,8 @@ def _hessian_products(y: Tensor, xs: Sequence[Tensor], directions: Sequence[Any]
 
 # As functions
 
+_OF_A_NUMBER = {"grad": 1, "hessian": 2}  # how often what is derived of one number only derives
+
 
 def _transform(
     name: str,
@@ -259,12 +261,23 @@ def _transform(
         xs = [_entered(args[place]) for place in chosen]
         for place, x in zip(chosen, xs, strict=True):
             moved[place] = _handle(x)
-        results = _derived(name, function(*moved, **keywords), xs, derive)
+        y = _result(name, function(*moved, **keywords))
+        if name in _OF_A_NUMBER and y.size != 1:
+            raise _not_one_number(name, function, y)
+        results = _derived(y, xs, derive)
         shaped = shape_result(results, single) if shape_result else (results[0] if single else tuple(results))
         return _released(shaped, xs)
 
     derived.__name__ = f"{name}({getattr(function, '__name__', 'f')})"
     return derived
+
+
+def _not_one_number(name: str, function: Any, y: Tensor) -> AgradError:
+    """A gradient is that of one number; several have a Jacobian."""
+    f = getattr(function, "__name__", "f")
+    fixes = [f"{'jacobian(' * _OF_A_NUMBER[name]}{f}{')' * _OF_A_NUMBER[name]}(x)"]
+    message = f"{name} of {f}, whose result has shape {format_shape(y.shape)}, not one number"
+    return AgradError("shape", message, fixes=fixes, needs="number")
 
 
 def _beyond(function: Any, place: int) -> str:
@@ -332,9 +345,8 @@ def _result(name: str, y: Any) -> Tensor:
     return y if isinstance(y, Tensor) else tensor(y)
 
 
-def _derived(name: str, y: Any, xs: list[Tensor], derive: Callable[[Tensor, list[Tensor]], Sequence[Any]]) -> Any:
+def _derived(y: Tensor, xs: list[Tensor], derive: Callable[[Tensor, list[Tensor]], Sequence[Any]]) -> Any:
     """The derivatives of the result of a function; 0 by an argument that it does not use."""
-    y = _result(name, y)
     if y.requires_grad and all(x.node in reachable(y.node) for x in xs):
         return derive(y, xs)
     # Ties the result to every argument, with derivative 0.

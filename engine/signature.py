@@ -10,7 +10,16 @@ from agrad.engine.errors import AgradError
 from agrad.engine.values import describe
 
 # PyTorch's names for attributes that NumPy, and so agrad, calls otherwise.
-ALIASES = {"dim": "axis", "keepdim": "keepdims", "steps": "num", "correction": "ddof", "p": "ord"}
+ALIASES = {
+    "dim": "axis",
+    "dims": "axis",
+    "keepdim": "keepdims",
+    "steps": "num",
+    "correction": "ddof",
+    "p": "ord",
+    "min": "lo",
+    "max": "hi",
+}
 REQUIRED = object()  # the default of an attribute that has none
 
 

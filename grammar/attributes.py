@@ -18,7 +18,7 @@ from agrad.engine.signature import Signature
 from agrad.engine.tensor import Tensor
 from agrad.engine.values import describe
 from agrad.grammar.functions import as_tensor
-from agrad.grammar.pytorch import RENAMED
+from agrad.grammar.pytorch import NO_METHODS, RENAMED
 
 _LONGEST = 60  # characters of a text in a fix
 
@@ -189,6 +189,12 @@ def _no_text_method(text: str, name: str) -> AgradError:
 def _unknown(value: Any, name: str, known: dict[str, Any]) -> AgradError:
     from agrad.grammar.diagnostics import suggest  # an error is rare: difflib is loaded when there is one
 
+    if name in NO_METHODS and (name not in ("values", "indices") or isinstance(value, tuple)):
+        why, instead = NO_METHODS[name]
+        return AgradError("name", f"agrad has no .{name}: {why}", fixes=[instead])
+    if name.endswith("_") and (RENAMED.get(name[:-1]) or name[:-1]) in FUNCTIONS:
+        message = f"agrad has no .{name}: what .{name[:-1]} gives is assigned"
+        return AgradError("name", message, fixes=[f"x[...] = x.{name[:-1]}(…)   writes it into x"])
     close = suggest(name, sorted(known))
     fixes = [f".{word}" for word in close]
     return AgradError("name", f"nothing is called .{name} here", fixes=fixes)

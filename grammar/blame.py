@@ -1,20 +1,20 @@
 """Which mistake was made, where the parser could not go on: told from the tokens around the place.
 
 The functions below are asked in turn; the first that recognises its mistake has the word. They look at the
-token that did not fit, those before it and the one behind it. What the parser expected there is less telling,
-because by then it has often drawn conclusions from the wrong token.
+token that did not fit, those before it and the one behind it; and whether a bracket is closed further on. What the
+parser expected there is less telling, because by then it has often drawn conclusions from the wrong token.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import cached_property
-from itertools import pairwise
+from itertools import chain, pairwise
 
 from agrad.engine.errors import AgradError
 from agrad.grammar.diagnostics import Source, Span, suggest
 from agrad.grammar.driver import Misfit
-from agrad.grammar.layout import OPERAND_ENDS
+from agrad.grammar.layout import OPERAND_ENDS, Read
 from agrad.grammar.mistakes import wrong
 from agrad.grammar.token import Token
 from agrad.grammar.words import (
@@ -44,8 +44,9 @@ _NAME_PLACES = words("VAR SET DEF FOR DEL GRAD RETAIN GRAPH STEP FORWARD INFO WR
 _BLOCKS = words("IF ELIF ELSE WHILE FOR WITH NO_GRAD FAILS TIME DEF")
 _CONDITIONED = words("IF ELIF ELSE WHILE FOR WITH")  # blocks with something of any length before the colon
 _CONDITIONS = words("IF ELIF WHILE ASSERT")
-# Signs of other languages, as the two signs that they are read as.
+# Signs of other languages, read as two signs each, and what serves instead, if anything does.
 _MISSPELT = {"=<": "<=", "=>": ">=", "<>": "!=", "++": "+= 1", "--": "-= 1", "=!": "!=", "||": "or"}
+_MISSPELT |= {"<<": "", ">>": "", "->": "def f(x) = x**2   for a function"}
 # Commands whose operands are names, and the words behind which others stand.
 _ON_NAMES = words("retain grad zero_grad step graph forward info")
 _BEHIND_NAMES = words("AS DEPTH TO WITH")
@@ -55,7 +56,7 @@ _NOTHING = Token("")
 class Scene:
     """The token that did not fit (`bad`), and what stands around it."""
 
-    def __init__(self, source: Source, error: Misfit, read: list[Token], ahead: Iterator[Token]) -> None:
+    def __init__(self, source: Source, error: Misfit, read: list[Token], ahead: Iterator[Read]) -> None:
         self.source = source
         self.error = error
         at_end = error.token.type == "$END"
@@ -111,12 +112,28 @@ class Scene:
         return Span(self.source, token.end_pos, token.end_pos)
 
     @cached_property
-    def next_type(self) -> str:
+    def following(self) -> Read:
         """What comes behind the bad token."""
-        try:
-            return next(self.ahead, _NOTHING).type
-        except AgradError:
-            return ""
+        return next(self.ahead, _NOTHING)
+
+    @property
+    def next_type(self) -> str:
+        """The kind of what comes behind the bad token."""
+        return self.following.type if isinstance(self.following, Token) else ""
+
+    def closes(self) -> bool:
+        """Whether the innermost open bracket is closed from the bad token on. Reads on for it, once."""
+        inner: list[str] = [self.open[-1]]
+        for token in chain((self.bad, self.following), self.ahead):
+            if isinstance(token, AgradError):
+                continue
+            if token.type in _OPENERS:
+                inner.append(token)
+            elif token.type in _CLOSERS and CLOSERS[inner.pop()] != token:
+                return False
+            if not inner:
+                return True
+        return False
 
     def text_of(self, first: Token, last: Token) -> str:
         """The source from one token to another, both included."""
@@ -127,6 +144,12 @@ class Scene:
         number, column = self.source.position(position)
         return self.source.line(number)[column - 1 :]
 
+    def line_before(self, position: int) -> str:
+        """What stands before an offset on its line, as far as it is the statement's."""
+        _, column = self.source.position(position)
+        start = max(self.head.start_pos, position - column + 1)
+        return self.source.text[start:position].lstrip()
+
     def breaks_between(self, first: Token, last: Token) -> bool:
         """Whether two tokens stand on different lines."""
         return any(c in "\r\n" for c in self.text_of(first, last))
@@ -136,7 +159,7 @@ class Scene:
         return self.previous + self.bad if self.previous.end_pos == self.bad.start_pos else ""
 
 
-def blame(source: Source, error: Misfit, read: list[Token], ahead: Iterator[Token]) -> AgradError:
+def blame(source: Source, error: Misfit, read: list[Token], ahead: Iterator[Read]) -> AgradError:
     """The mistake behind a token that did not fit: `read` are the tokens up to it, `ahead` those behind."""
     scene = Scene(source, error, read, ahead)
     for recognise in _RECOGNISERS:
@@ -147,13 +170,15 @@ def blame(source: Source, error: Misfit, read: list[Token], ahead: Iterator[Toke
 
 
 def _unclosed_bracket(scene: Scene) -> AgradError | None:
-    """What follows is read as going on inside a bracket, but is a new line, or the colon of a block."""
+    """What follows is read as going on inside a bracket that nothing closes, but is a new line, or a block's colon."""
     if not scene.open:
         return None
     opener = scene.open[-1]
     colon = scene.bad.type == "_COLON" and opener.type == "LPAR" and scene.line_head.type in _BLOCKS - {"DEF"}
     same_line = not colon and not scene.breaks_between(opener, scene.bad)
     if same_line or (scene.bad.type in _OPERATORS | _CLOSERS and scene.bad.type not in ("_EQUAL", "AUGMENT")):
+        return None
+    if scene.closes():
         return None
     return wrong("unclosed bracket", scene.span(opener), bracket=str(opener), closer=CLOSERS[opener])
 
@@ -248,9 +273,8 @@ def _has_colon(scene: Scene) -> bool:
 
 
 def _line_with(scene: Scene, sign: str) -> str:
-    """The statement's line with another sign in the bad token's place."""
-    start = scene.head.start_pos
-    return scene.source.text[start : scene.bad.start_pos] + sign + scene.rest_of_line(scene.bad.end_pos)
+    """The statement, or its line, with another sign in the bad token's place."""
+    return scene.line_before(scene.bad.start_pos) + sign + scene.rest_of_line(scene.bad.end_pos)
 
 
 def _missing_colon(scene: Scene) -> AgradError | None:

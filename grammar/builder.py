@@ -7,15 +7,18 @@ checked here as well.
 
 from __future__ import annotations
 
-from agrad.engine.errors import AgradError
+from typing import get_args
+
+from agrad.engine.errors import AgradError, Kind
 from agrad.grammar import syntax as s
-from agrad.grammar.diagnostics import Source, Span
+from agrad.grammar.diagnostics import Source, Span, suggest
 from agrad.grammar.expressions import Expressions, Parts
 from agrad.grammar.mistakes import wrong
 from agrad.grammar.token import Token
 
 # Modules whose import is read and passed over, so that a snippet of PyTorch can be pasted.
 MODULES = frozenset({"torch", "numpy", "math"})
+KINDS: tuple[str, ...] = get_args(Kind)  # of errors, which `fails` names
 
 
 class Builder(Expressions):
@@ -51,8 +54,10 @@ class Builder(Expressions):
         return s.Augment(target, "**" if op == "^" else op, parts[2], self.span(parts[0], parts[2]))
 
     def target(self, node: s.Expr) -> s.Target:
-        """The node, if it is one that a value can be given to."""
-        pending = [node]
+        """The node, if it is one that a value can be given to. `[a, b] = x` is `a, b = x`, as in Python."""
+        if isinstance(node, s.List):
+            node = s.Tuple(node.items, node.span)
+        pending: list[s.Expr] = [node]
         while pending:
             part = pending.pop()
             if isinstance(part, s.Tuple):
@@ -280,6 +285,9 @@ class Builder(Expressions):
 
     def fails(self, parts: Parts) -> s.Fails:
         keyword, kind, body = parts
+        if kind not in KINDS:
+            likely = " or ".join(f"fails {close}: …" for close in suggest(kind, KINDS))
+            raise wrong("kind", self.span(kind, kind), name=str(kind), usage=likely or f"one of {' '.join(KINDS)}")
         return s.Fails(str(kind), body, self.span(keyword, body[-1]))
 
     def timed(self, parts: Parts) -> s.Time:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from agrad.engine.errors import AgradError
 from agrad.engine.graph import Node, collect
+from agrad.engine.op import FUNCTIONS
 from agrad.engine.state import STATE
 from agrad.engine.versions import out_of_date
 from agrad.grammar.diagnostics import Span
@@ -25,6 +26,8 @@ _JOINED = re.compile(r"""["'].*\+.*|.*\+ *["'].*""")
 # hessian(f, a), with a value where the number of an argument is read.
 _BY_VALUE = re.compile(r"\b(grad|jacobian|hessian)\((\w+), ?([^\W\d]\w*)\)")
 _ANY = re.compile(r".*")
+# hessian(f), or hessian(f, 1).
+_HESSIAN = re.compile(r"hessian\((\w+)(, ?\w+)?\)")
 # How the engine speaks of a function where it needs a number.
 _UNCALLED = re.compile(r"needed here, not the function (\w+)$")
 _PLACE = r"%([-+ 0#]*\d*(?:\.\d+)?)([diufFeEgGsr])"
@@ -48,7 +51,7 @@ def explain(error: AgradError, steps: Steps | None = None) -> None:
 
 def _seed(error: AgradError) -> list[str]:
     node: Any = error.facts["node"]
-    name, typed = node.spell(), STATE.statement.text if STATE.statement is not None else ""
+    name, typed = node.spell(), _typed(error)
     by = next((leaf.name for leaf in reversed(collect([node])) if leaf.op is None and leaf.name), "x")
     if "backward" not in typed:
         asked = re.search(r"\b(grad|hessian|hvp)\(.*, ?(\w+)[,)]", typed)
@@ -56,6 +59,12 @@ def _seed(error: AgradError) -> list[str]:
         return [f"{word}(sum({name}), {by})", f"jacobian({name}, {by})"]
     entry = [f"backward {_whole(name)}[{', '.join('0' * len(node.shape))}]"] if 0 not in node.shape else []
     return [f"backward sum({name})", *entry, f"backward {name} seed …", f"jacobian({name}, {by})"]
+
+
+def _typed(error: AgradError) -> str:
+    """The statement that failed: in a script that was loaded, the one there."""
+    statement = error.facts.get("statement") or STATE.statement
+    return statement.text if isinstance(statement, Span) else ""
 
 
 def _whole(text: str) -> str:
@@ -68,9 +77,9 @@ def _leaf(error: AgradError) -> list[str]:
 
 
 def _no_grad(error: AgradError) -> list[str]:
-    if STATE.statement is None:
+    statement = _typed(error)
+    if not statement:
         return []
-    statement = STATE.statement.text
     found = re.match(r"(\w+)(.*)", statement)
     name, rest = found.groups() if found else (error.facts["name"], "")
     new = _augmented(statement) or (f"zeros_like({name})" if rest == ".zero_()" else "…")
@@ -159,11 +168,34 @@ def _places(error: AgradError) -> list[str]:
     return [f"{word}({f})({x})   at the point {x}", f"{word}({f}({x}), {x})   of the value {f}({x}), by the leaf {x}"]
 
 
+def apart(call: str) -> tuple[str, str]:
+    """A call as typed: what is called, and its arguments with their brackets."""
+    depth = 0
+    for place in reversed(range(len(call))):
+        depth += (call[place] == ")") - (call[place] == "(")
+        if not depth:
+            return call[:place], call[place:]
+    return call, ""
+
+
+def _all_derivatives(error: AgradError) -> list[str]:
+    """`grad(f)(a)` of an f with several results: its Jacobian there, which for a second derivative has one too."""
+    derived, point = apart(error.facts["at"].text)  # type: ignore[attr-defined]
+    if found := _HESSIAN.fullmatch(derived):
+        f, place = found[1], found[2] or ""
+        return [f"jacobian(jacobian({f}{place}){place}){point}"]
+    if derived.startswith("grad(") and "hessian" not in derived:
+        return [re.sub(r"\bgrad\(", "jacobian(", derived) + point]
+    named = derived.isidentifier() and derived not in FUNCTIONS  # g = grad(f)
+    return [error.fixes[0].removesuffix("(x)") + point] if named else []
+
+
 _FIXES: list[tuple[Callable[[AgradError], bool], Callable[[AgradError], list[str]]]] = [
     (lambda error: error.kind == "type" and _UNCALLED.search(error.message) is not None, _called),
     (lambda error: error.kind == "type" and _at(error, _PERCENT), _format),
     (lambda error: error.kind == "type" and _at(error, _JOINED), _join),
     (lambda error: "places" in error.facts and _at(error, _ANY), _places),
+    (lambda error: error.facts.get("needs") == "number" and _at(error, _ANY), _all_derivatives),
     (lambda error: error.facts.get("needs") == "seed", _seed),
     (lambda error: error.facts.get("needs") == "leaf", _leaf),
     (lambda error: error.facts.get("needs") == "no_grad", _no_grad),

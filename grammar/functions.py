@@ -11,7 +11,7 @@ from agrad.engine.guards import choose, number
 from agrad.engine.op import FUNCTIONS, Entry, composed
 from agrad.engine.state import STATE
 from agrad.engine.tensor import Tensor, tensor
-from agrad.engine.values import Value, describe, whole, whole_as_float
+from agrad.engine.values import Value, describe, format_shape, whole, whole_as_float
 
 if TYPE_CHECKING:
     from agrad.grammar.interpreter import Machine
@@ -159,6 +159,9 @@ def _float(x: Any) -> float:
 def _int(x: Any) -> float:
     if isinstance(x, str):
         return _spelt(x, "int", int)
+    if getattr(x, "size", 1) != 1:
+        message = f"int takes one number, not an array of shape {format_shape(x.shape)}: every number is a float64"
+        raise AgradError("shape", message, fixes=["trunc(x)   cuts fractions off; floor(x) and round(x) round"])
     value = taken(x, "int", integral)
     return float(math.trunc(value)) if math.isfinite(value) else value
 

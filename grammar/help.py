@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
+from keyword import iskeyword
 from typing import TYPE_CHECKING
 
 from agrad.engine.errors import AgradError
@@ -60,23 +61,45 @@ _OPERATORS = (
     ("x if c else y", "a choice"),
 )
 
+# What an error of each kind is about.
+_KINDS = {
+    "syntax": "what is written is not agrad's language; nothing of the text has run",
+    "name": "a name, or a word behind a point, stands for nothing",
+    "arity": "too many or too few arguments, or names for values",
+    "type": "a text, a tuple or a function where a number is needed, and the like",
+    "shape": "shapes do not go together; an index or an axis is out of range",
+    "domain": "there is no result, as of the inverse of a singular matrix",
+    "freed": "an earlier backward used the graph up",
+    "stale": "what a value was computed from has changed since",
+    "leaf": "a leaf that requires grad is written to while recording",
+    "grad": "there is no gradient: no path leads to a leaf that requires grad",
+    "guard": "in a replay a choice, as of an `if`, comes out differently",
+    "limit": "too much memory, time, too many nodes, too deep",
+    "file": "a file cannot be read or written",
+    "assert": "an assertion does not hold",
+}
+
 _PYTORCH = """\
   Pasted code runs: imports are read, and these prefixes left out:
   {prefixes}
   x = torch.tensor([1., 2.], requires_grad=True), y.backward(retain_graph=True),
   x.grad.zero_(), with torch.no_grad():, dim= and keepdim= mean what they do there.
   All is float64, on one machine. A backward frees every node that it walked.
-  There are no views. std and var divide by n."""
+  There are no views. std and var divide by n.
+  {own} mean what they do there
+  only with torch. before them."""
 
 # In the order of a first acquaintance; a family that is not here comes last.
 FAMILIES = (
     *("arithmetic", "elementary", "learning", "special", "choices", "comparison", "reductions", "shapes"),
     *("linear algebra", "makers", "graph", "derivatives"),
 )
+_SHORT = {"linalg": "linear algebra"}  # families by a name of one word
+_BY_NAME = {family: short for short, family in _SHORT.items()}
 
 
 def help_on(word: str, commands: Mapping[str, Command]) -> str:
-    """Help on a command, function, operator or constant, or one of the TOPICS.
+    """Help on a command, function, operator or constant, on one of the TOPICS, or on what else a word stands for.
 
     Raises AgradError of kind `name` where there is none, with what may have been meant.
     """
@@ -92,10 +115,52 @@ def help_on(word: str, commands: Mapping[str, Command]) -> str:
         parts.append(_STATEMENTS[word])
     if word in CONSTANTS:
         parts.append(f"{word} = {CONSTANTS[word]!r}")
+    parts = parts or _otherwise(word)
     if not parts:
-        fixes = [f"help {close}" for close in suggest(word, [*commands, *FUNCTIONS, *CONSTANTS, *TOPICS, *_STATEMENTS])]
+        fixes = [f"help {close}" for close in suggest(word, [*topics(commands), *_KINDS])]
         raise AgradError("name", f"there is no help on {word}", fixes=fixes or ["help"], word=word)
     return "\n\n".join(parts)
+
+
+def _otherwise(word: str) -> list[str]:
+    """Help on a family of functions, an operator without one, an attribute or method, a kind of error."""
+    from agrad.grammar.meanings import ATTRIBUTES, METHODS, NODE_ATTRIBUTES  # here, since only help needs them
+
+    parts = []
+    prefix, _, name = word.rpartition(".")
+    asked = {**ATTRIBUTES, **NODE_ATTRIBUTES}
+    if word in _SHORT or word in dict(families()):
+        parts.append("\n".join(_of_family(_SHORT.get(word, word))))
+    if iskeyword(word) or not word[:1].isalpha():
+        parts += [_told_of(usage, meaning) for usage, meaning in _OPERATORS if word in usage.split()]
+    if name in asked:
+        parts.append(_told_of(f"x.{name}", asked[name]))
+    elif name in METHODS:
+        parts.append(_told_of(_usage(name), METHODS[name]))
+    elif prefix and name in FUNCTIONS:
+        parts.append(_of_function(FUNCTIONS[name]))
+    if word in _KINDS:
+        parts.append(_told_of(f"error[{word}]", _KINDS[word]))
+    return parts
+
+
+def _told_of(usage: str, meaning: str) -> str:
+    """How something is written and, as a sentence, what it is."""
+    sentence = meaning if meaning.startswith("x ") else meaning[0].upper() + meaning[1:]
+    return f"{usage}\n  {sentence.rstrip('.')}."
+
+
+def _of_family(family: str) -> list[str]:
+    """A family of functions, a line each."""
+    entries = dict(families())[family]
+    return [family, *columns(((entry.signature.usage, first_sentence(entry.doc)) for entry in entries), "  ")]
+
+
+def _usage(method: str) -> str:
+    """How a method is called."""
+    from agrad.grammar.attributes import METHODS  # here, since only help needs it
+
+    return METHODS[method].form.usage
 
 
 def overview(commands: Mapping[str, Command]) -> str:
@@ -107,7 +172,7 @@ def overview(commands: Mapping[str, Command]) -> str:
     for family, entries in families():
         lines += _wrapped(family, [entry.name for entry in entries])
     lines += _wrapped("constants", list(CONSTANTS))
-    more = ["help WORD tells more: help backward, help sin, help for", f"and there is help on {_and(list(TOPICS))}"]
+    more = ["help WORD tells more: help backward, help sin, help for", f"and help on {_and(list(TOPICS))}"]
     return "\n".join([*lines, "", *more])
 
 
@@ -123,6 +188,7 @@ def topics(commands: Mapping[str, Command]) -> dict[str, str]:
         **{word: text.partition("\n")[0] for word, text in _STATEMENTS.items()},
         **{name: first_sentence(entry.doc) for name, entry in sorted(FUNCTIONS.items())},
         **dict.fromkeys(CONSTANTS, "constant"),
+        **{family: "functions" for family in dict(families()) if family.isidentifier() and family not in commands},
     }
 
 
@@ -159,8 +225,8 @@ def facts(entry: Entry) -> Iterator[tuple[str, str]]:
 def functions() -> str:
     """All functions by family, a line each."""
     lines = []
-    for family, entries in families():
-        lines += [family, *columns(((entry.signature.usage, first_sentence(entry.doc)) for entry in entries), "  "), ""]
+    for family, _ in families():
+        lines += [*_of_family(family), ""]
     return "\n".join([*lines, "help WORD tells more: help sin"])
 
 
@@ -195,22 +261,38 @@ def operators() -> str:
 
 def pytorch() -> str:
     """What of PyTorch's spelling is read, and what it is called here."""
-    from agrad.grammar.pytorch import PREFIXES, RENAMED  # here, since only help needs these tables
+    from agrad.grammar.pytorch import OWN_FORMS, PREFIXES, RENAMED  # here, since only help needs these tables
 
     ours: dict[str, list[str]] = {}
     for theirs, name in RENAMED.items():
         ours.setdefault(name, []).append(theirs)
     rows = [(name, f"also {', '.join(theirs)}") for name, theirs in sorted(ours.items())]
-    head = _PYTORCH.format(prefixes=_and([f"{prefix}." for prefix in sorted(PREFIXES)]))
+    own = [name.removeprefix("torch.") for name in OWN_FORMS if name.count(".") == 1]
+    head = _PYTORCH.format(prefixes=_and([f"{prefix}." for prefix in sorted(PREFIXES)]), own=_and(own))
     return "\n".join(["if you come from PyTorch", head, "", "functions with several names", *columns(rows, "  ")])
+
+
+def errors() -> str:
+    """The kinds of errors, as `error[name]` and `fails name:` have them."""
+    return "\n".join(["kinds of errors", *columns(_KINDS.items(), "  "), "", _STATEMENTS["fails"]])
+
+
+def contents() -> str:
+    """What there is help on."""
+    pages = [(word, first_sentence(page.__doc__ or "")) for word, page in TOPICS.items()]
+    named = [family for family, _ in families()]
+    lines = ["pages", *columns(pages, "  "), "", *_wrapped("statements", list(_STATEMENTS))]
+    return "\n".join([*lines, *_wrapped("families of functions", [_BY_NAME.get(name, name) for name in named])])
 
 
 TOPICS: dict[str, Callable[[], str]] = {
     "commands": commands,
+    "errors": errors,
     "functions": functions,
     "kinks": kinks,
     "operators": operators,
     "pytorch": pytorch,
+    "topics": contents,
 }
 
 

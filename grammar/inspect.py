@@ -34,19 +34,23 @@ def describe(name: str, value: Any, session: Session) -> str:
         facts = [(name, _plain(value, session))]
         if value is not None and not callable(value):
             facts.append(("value", _shown(value, session, _VALUE)))
-    width = max(len(label) for label, _ in facts)
-    return "\n".join(_fact(label.ljust(width), text, session.settings.width) for label, text in facts)
+    width, margin = session.settings.width, max(len(label) for label, _ in facts) + 2
+    if width is not None and width - margin < _LEAST:  # a long name has a line to itself
+        margin = max(len(label) for label, _ in facts[1:]) + 2 if facts[1:] else 2
+    return "\n".join(_fact(label, text, margin, width) for label, text in facts)
 
 
-def _fact(label: str, text: str, width: int | None) -> str:
-    """A line, or several where the terminal is too narrow for one."""
-    room = (width or 0) - len(label) - 2
-    if len(text) <= room or room < _LEAST:
-        return f"{label}  {text}"
-    import textwrap  # here, since few facts are so long
+def _fact(label: str, text: str, margin: int, width: int | None) -> str:
+    """A label and, from the margin on, a text: in several lines where the terminal is too narrow for one."""
+    lines = [text]
+    if width is not None and len(text) > width - margin:
+        import textwrap  # here, since few facts are so long
 
-    first, *rest = textwrap.wrap(text, room)
-    return "\n".join([f"{label}  {first}", *(f"{' ' * len(label)}  {line}" for line in rest)])
+        lines = textwrap.wrap(text, max(width - margin, 1), break_on_hyphens=False)
+    if len(label) > margin - 2:
+        lines.insert(0, "")
+    first, *rest = lines
+    return "\n".join([f"{label:<{margin}}{first}".rstrip(), *(" " * margin + line for line in rest)])
 
 
 def _plain(value: Any, session: Session) -> str:

@@ -21,7 +21,7 @@ from agrad.engine.versions import changed_behind
 from agrad.grammar import attributes, pytorch, syntax
 from agrad.grammar.code import Code, Definition, Do, Loop
 from agrad.grammar.compiler import BINARY, UNEVALUATED
-from agrad.grammar.diagnostics import Span
+from agrad.grammar.diagnostics import Span, suggest
 from agrad.grammar.functions import CONSTANTS, Closure, as_tensor
 from agrad.grammar.growth import Growth
 from agrad.grammar.pytorch import IGNORED
@@ -30,7 +30,6 @@ from agrad.grammar.semantics import (
     IN_PLACE,
     adapted,
     as_array,
-    describe_value,
     entry_at,
     formatted,
     holds,
@@ -43,7 +42,7 @@ from agrad.grammar.semantics import (
     tuple_of,
 )
 from agrad.grammar.turns import WORTH, Turns
-from agrad.grammar.unknown import unknown, unknown_in
+from agrad.grammar.unknown import not_called, unknown, unknown_in
 from agrad.grammar.words import SHAPES
 
 if TYPE_CHECKING:
@@ -51,6 +50,7 @@ if TYPE_CHECKING:
 
 MISSING = object()
 MAX_CALLS = 2000
+_STRETCH = 1000  # instructions after which the machine looks at what was taken, where no jump did
 
 
 class Frame:
@@ -115,6 +115,8 @@ class Machine:
             frame, depth, result = frames[-1], len(frames), None
             stack, names, instructions = frame.stack, frame.scopes[0], frame.code.instructions
             end = len(instructions)
+            if end > _STRETCH:
+                end = min(end, frame.pc + _STRETCH)
             while frame.pc < end:
                 do, detail, span = instructions[frame.pc]
                 frame.pc += 1
@@ -138,6 +140,11 @@ class Machine:
                     target = handlers[do](frame, detail, span)
                     if target is not None:
                         frame.pc = target
+            else:
+                if next_stamp() > self.session.watch.due:
+                    self.session.watch.look(frames)
+                if end < len(instructions):
+                    continue
             if len(frames) > depth:
                 continue
             frames.pop()
@@ -151,7 +158,7 @@ class Machine:
         if not places or "at" in error.facts:
             return
         *callers, place = places
-        error.facts["at"] = place
+        error.facts["at"], error.facts["statement"] = place, STATE.statement
         if not error.labels:
             error.labels.append(Label(place))
             error.labels.extend(Label(caller, "called here") for caller in callers[:1])
@@ -238,7 +245,10 @@ class Machine:
         if name not in frame.scopes[0]:
             if name in CONSTANTS or name in FUNCTIONS:
                 raise AgradError("name", f"{name} is agrad's own, and stays", labels=[Label(span)])
-            raise self.unknown(name, span)
+            problem = self.unknown(name, span)
+            likely = [f"del {one}" for one in suggest(name, frame.scopes[0])]
+            problem.fixes = likely or ["vars   lists the names there are"]
+            raise problem
         self.session.remember_name(frame.scopes[0], name)
         if STATE.journal is not None:
             STATE.journal.remember_first((id(frame.scopes[0]), "order"), _in_order(frame.scopes[0]))
@@ -366,9 +376,7 @@ class Machine:
             self.frames.append(self._enter(function, args, keywords))
             return True
         if not callable(function):
-            name = span.text.partition("(")[0]
-            fixes = [f"del {name}   brings the function back"] if name in FUNCTIONS else ["put * between"]
-            raise AgradError("type", f"{describe_value(function)} cannot be called", labels=[Label(span)], fixes=fixes)
+            raise not_called(function, (*args, *keywords), span)
         STATE.origin = span
         stack.append(invoke(function, args, keywords))
         return False

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from agrad.engine.errors import AgradError, Label
 from agrad.engine.ops import makers
+from agrad.engine.ops.files import FILES
 from agrad.grammar import syntax
 from agrad.grammar.code import Do
 from agrad.grammar.diagnostics import Source, Span
@@ -44,14 +45,17 @@ _SEED_BYTES = 6  # a number of so many is exact in the language
 class Entry:
     """A statement that was accepted, and the seed that the random numbers got because it may be the first to draw some.
 
-    Of the statement its place is kept alone: the tree would take ten times as much.
+    Of the statement its place is kept alone: the tree would take ten times as much. `files` are those that it read, as
+    FILES has seen them.
     """
 
-    __slots__ = ("seed", "span")  # no dataclass: making one takes longer, at each start, than all the rest here
+    # No dataclass: making one takes longer, at each start, than all the rest here.
+    __slots__ = ("files", "seed", "span")
 
-    def __init__(self, span: Span, seed: int | None = None) -> None:
+    def __init__(self, span: Span, seed: int | None = None, files: dict[str, list[int]] | None = None) -> None:
         self.span = span
         self.seed = seed
+        self.files = files
 
 
 class Record:
@@ -70,6 +74,7 @@ class Record:
     def begin(self, seed: int | None = None) -> None:
         """A statement is about to run; `seed`: what it gave to the random numbers when it ran before."""
         self._seed, self._wanted = None, seed
+        FILES.seen = {} if self.on else None
 
     def seed(self, statement: syntax.Statement) -> None:
         """Seed the random numbers where a statement may be the first to draw some, so that they can come again."""
@@ -87,7 +92,7 @@ class Record:
         """Keep a statement that has ended well."""
         if not self.on or (isinstance(statement, syntax.Command) and statement.word in _ASKING):
             return
-        entry = Entry(statement.span, self._seed)
+        entry = Entry(statement.span, self._seed, FILES.seen or None)
         self.entries.append(entry)
         if self.keeper is not None:
             self.keeper.add(entry)
@@ -102,6 +107,7 @@ class Record:
     def turn_off(self) -> None:
         """Keep nothing any more."""
         self.on = False
+        FILES.seen = None
         self.entries.clear()
 
 
@@ -153,18 +159,35 @@ def statements(entries: Sequence[Entry]) -> Iterator[tuple[Entry, syntax.Stateme
         yield entry, statement
 
 
-def restore(session: Session, entries: Sequence[Entry]) -> None:
-    """Run statements again, in silence and without writing a file.
+def _unheard(path: str) -> None:
+    """Where names of files go that nobody wants to hear of."""
+
+
+def restore(session: Session, entries: Sequence[Entry], changed: Callable[[str], None] = _unheard) -> None:
+    """Run statements again, in silence and without writing a file; tell of each file that has `changed` since.
 
     Raises AgradError or KeyboardInterrupt at the first that does not end: those before it stand, and are the record.
     """
+    told: list[str] = []
     commands = session.machine.handlers[Do.COMMAND]
     session.machine.handlers[Do.COMMAND] = _without_files(commands)
     try:
         for entry, statement in statements(entries):
-            session.run_again(statement, entry.seed)
+            try:
+                session.run_again(statement, entry.seed)
+            finally:
+                for path in _changed(entry):
+                    if path not in told:
+                        told.append(path)
+                        changed(path)
     finally:
         session.machine.handlers[Do.COMMAND] = commands
+
+
+def _changed(entry: Entry) -> list[str]:
+    """The files that a statement has read again, and found otherwise than they were."""
+    seen = FILES.seen or {}
+    return [path for path, found in (entry.files or {}).items() if seen.get(path, found) != found]
 
 
 def _without_files(commands: Callable[[Frame, Any, Span], int | None]) -> Callable[[Frame, Any, Span], int | None]:

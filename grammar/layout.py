@@ -41,6 +41,7 @@ _FAILS_KIND = r"[ \t]+(\w+)[ \t]*:"
 _SPACE_COLON = r"[ \t]*:"
 _TOPIC = r"[ \t]*(\([^()\s]*\)|[^\s;#]+)"
 _RUN = r"[\w.]*"
+_DIGITS = r"\d+"
 _REST_OF_LINE = r"[^\r\n]*"
 _FSTRING_TEXT = {quote: rf"(?:[^{{}}{quote}\\\r\n]|\\[^\r\n]|\{{\{{|\}}\}})+" for quote in ("'", '"')}
 _DEBUG = r"=[ \t]*(?=[:}])"
@@ -75,6 +76,7 @@ class _Reading:
         self.blank = True
         self.previous = "_NEWLINE"
         self.margins: list[str] = []
+        self.first = (0, 0)  # where the margin of the first line stands
         self.options: dict[str, str] = {}
         # Every open bracket, where it stands, and whether a `~=` before it waits for its `+-`.
         self.brackets: list[tuple[str, int, bool]] = []
@@ -168,6 +170,7 @@ class _Reading:
         margin = self.text[self.line_start : self.position]
         if not self.margins:
             self.margins.append(margin)
+            self.first = self.line_start, self.position
             return
         if margin == self.margins[-1]:
             return
@@ -180,8 +183,13 @@ class _Reading:
         while len(self.margins) > 1 and len(self.margins[-1]) > len(margin):
             self.margins.pop()
             yield self.virtual("_DEDENT", self.position)
-        if self.margins[-1] != margin:
-            yield self.wrong("dedent", self.line_start, self.position)
+        if self.margins[-1] == margin:
+            return
+        problem = self.wrong("dedent", self.line_start, self.position)
+        if len(margin) < len(self.margins[0]):
+            problem = self.wrong("first indent", *self.first)
+            problem.labels.append(Label(Span(self.source, self.line_start, self.position), "and this one"))
+        yield problem
 
     def finish(self) -> Iterator[Read]:
         """What is left open at the end of the text."""
@@ -299,10 +307,28 @@ class _Reading:
         self.position = end
         if character == "!" and self.fstrings and re.match(r"![rsa]\b", self.text[start : start + 3]):
             yield self.wrong("conversion", start, end + 1)
-        elif character in LOOK_ALIKES:
-            yield self.wrong("look-alike", start, end, character=character, sign=LOOK_ALIKES[character])
+            return
+        if found := re.compile(_DIGITS).match(self.text, start):
+            self.position = end = found.end()
+        character = self.text[start:end]
+        if sign := self.sign_for(character):
+            shown = character.isprintable() and not character.isascii()
+            code = f"U+{ord(character[0]):04X}" if shown else ""
+            yield self.wrong("look-alike", start, end, character=character, sign=sign, code=code)
         else:
             yield self.wrong("unknown character", start, end, character=character)
+
+    def sign_for(self, text: str) -> str:
+        """What a character that means nothing, or a run of foreign digits, is typed as; empty if it looks like none."""
+        if text in LOOK_ALIKES:
+            return LOOK_ALIKES[text]
+        if text.isdecimal():
+            return "".join(str(int(digit)) for digit in text)
+        from unicodedata import normalize  # here, since most texts are ASCII
+
+        plain = normalize("NFKC", text)  # such as `＝`, as wide as the letters of Chinese are
+        known = len(plain) == 1 and plain != text and self.pattern.match(plain)
+        return LOOK_ALIKES.get(plain) or (plain if known else "")
 
     # Brackets and signs
 

@@ -65,6 +65,11 @@ class Watch:
         if self._outer is not None:
             LIMITS.allow(memory)
 
+    @property
+    def late(self) -> float:
+        """For how many seconds the time has been up for what runs; below 0 while there is time, or nothing runs."""
+        return monotonic() - self._until if self.running else -math.inf
+
     def start(self, span: Span | None = None) -> None:
         """A statement is about to run: `running` may be set. Raises AgradError if the time is up already."""
         if self._deadline != math.inf and monotonic() >= self._deadline:

@@ -44,6 +44,7 @@ def script(path: str, span: Span, loading: list[str]) -> Source:
         if os.path.exists(found) and not os.path.isfile(found):
             what = "it is a folder" if os.path.isdir(found) else "it is no ordinary file"
             raise AgradError("file", f"cannot read {found}: {what}")
+        FILES.reads(found)
         return Source(found, read_text(found), 1, True)
     except AgradError as problem:
         problem.labels.append(Label(span))

@@ -35,7 +35,11 @@ MISTAKES: dict[str, Mistake] = {
     "look-alike": Mistake(
         "`{character}` is not a sign of agrad",
         fix="type {sign} instead",
-        examples=("2 ‸× 3", "3 ‸− 1", "6‸÷2", "x‸²", "2‸²", "print ‸“hello”", "a ‸&& b", "‸!x", "x‸\xa0+ 1"),
+        label="{code}",  # where a terminal has no such character
+        examples=(
+            *("2 ‸× 3", "3 ‸− 1", "6‸÷2", "x‸²", "2‸²", "print ‸“hello”", "a ‸&& b", "‸!x", "x‸\xa0+ 1"),
+            *("x ‸＝ 1", "1 ‸＋ 2", "x = ‸１２", "x = ‸٣", "2‸＊x", "‸［1, 2］", "n‸！", "‸①"),
+        ),
     ),
     "bad number": Mistake(
         "`{number}` is no number",
@@ -92,6 +96,10 @@ MISTAKES: dict[str, Mistake] = {
             "y = f‸((x)",
             "if ‸(x:\n  y",
             "for i in range‸(3: y",
+            "x = ‸(1 + 2\ny = 3\nz = (4)",
+            "x = ‸[1, 2\ny = [3, 4]",
+            "y = f(‸[1, 2\n  3, 4)",
+            'x = 1\ny = ‸(2\n3 4\nprint f"{x}", (5)',
         ),
     ),
     "stray bracket": Mistake(
@@ -114,6 +122,12 @@ MISTAKES: dict[str, Mistake] = {
         "this line is indented less than the one above it, but not as any block around it",
         examples=("if x:\n    y = 1\n‸  z = 2",),
     ),
+    "first indent": Mistake(
+        "the first line is indented more than one below it",
+        fix="begin both in the same column",
+        label="this margin",
+        examples=("‸  x = 1\ny = 2", "# a\n\n‸  x = 1\n y = 2", "‸  if x:\n    y\nz", "‸\tx = 1\ny = 2"),
+    ),
     "indent": Mistake(
         "this line is indented, but the line above it opens no block",
         examples=("x = 1\n  ‸y = 2", "if x: y = 1\n    ‸z = 2"),
@@ -122,6 +136,11 @@ MISTAKES: dict[str, Mistake] = {
         "after this `:` a block must follow",
         fix="indent the next line, or write a statement behind the :",
         examples=("if x‸:\ny = 1", "def f(x)‸:", "if x:\n    while y‸:\nz = 1", "time‸:", "time‸: \nx = 1"),
+    ),
+    "kind": Mistake(
+        "there is no kind of error called {name}",
+        fix="{usage}",
+        examples=("fails ‸zork: x", "fails ‸fred: backward e", "def f(x):\n    fails ‸zork:\n        x"),
     ),
     "block in line": Mistake(
         "`{word}` opens a block of its own, so it cannot stand behind a `{sign}`",
@@ -407,6 +426,8 @@ MISTAKES: dict[str, Mistake] = {
             "while x ‸= 3: y",
             "f(2 ‸= 3)",
             "if x:\n  y\nelif z ‸= 3: y",
+            "x = (2 +\ny ‸= 3)",
+            "if (x and\n    y ‸= 3): z",
         ),
     ),
     "== for =": Mistake(
@@ -417,7 +438,7 @@ MISTAKES: dict[str, Mistake] = {
     "misspelt sign": Mistake(
         "`{sign}` is no operator",
         fix="{instead}",
-        examples=("x ‸=< 3", "x ‸=> 3", "x ‸<> y", "x‸++"),
+        examples=("x ‸=< 3", "x ‸=> 3", "x ‸<> y", "x‸++", "x ‸<< 2", "x ‸>> 2", "x ‸-> y", "f = (x ‸-> x**2)"),
     ),
     "missing operand": Mistake(
         "a value is missing {place}",
@@ -445,6 +466,7 @@ MISTAKES: dict[str, Mistake] = {
             "return ‸* 2",
             "[1, ‸, 2]",
             "x if ‸else 3",
+            "f(1,\n  2,\n  ‸,3)",
         ),
     ),
     "missing operator": Mistake(
@@ -465,6 +487,11 @@ MISTAKES: dict[str, Mistake] = {
             "if x ‸y: z",
             "x[0] ‸3",
             "2 ‸None",
+            "x = (1 +\n  2 ‸3)",
+            "x = [1, 2,\n     3, 4\n     ‸5, 6]",
+            "loss = mean((w*x + b\n        - y)**2 ‸zork)",
+            "x = [1,\n 2\n ‸3]\ny = [4,\n 5 6]",
+            "x = (1\n ‸2 + 3x)",
         ),
     ),
     "missing name": Mistake(
@@ -494,11 +521,11 @@ MISTAKES: dict[str, Mistake] = {
     "bad target": Mistake(
         "`{text}` cannot be given a value",
         examples=(
-            "‸[a, b] = x",
+            "‸[a, b] += x",
+            "[a, ‸None] = x",
             "‸None = 3",
             '‸"a" = 3',
             "‸(a, b) += 1",
-            "for ‸[i] in x: y",
             "(a, (b, ‸...)) = x",
         ),
     ),
@@ -570,7 +597,7 @@ def wrong(mistake: str, span: Span, **words: str) -> AgradError:
     return AgradError(
         "syntax",
         entry.message.format(**shown),
-        labels=[Label(span, entry.label)],
+        labels=[Label(span, entry.label.format(**shown))],
         fixes=[fix] if fix else [],
         mistake=mistake,
     )

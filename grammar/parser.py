@@ -30,6 +30,7 @@ __all__ = [
     "needs_more",
     "parse",
     "parse_expression",
+    "starts",
     "tokens",
 ]
 
@@ -64,13 +65,13 @@ def parse(source: Source) -> tuple[syntax.Statement, ...]:
     builder, layout, driver = _machine()
     builder.begin(source)
     read: list[Token] = []
-    stream = _strict(layout.read(source), read)
+    items = layout.read(source)
     collecting = gc.isenabled()
     gc.disable()  # it would look through a growing tree again and again, and find nothing
     try:
-        statements: tuple[syntax.Statement, ...] = driver.parse(stream)
+        statements: tuple[syntax.Statement, ...] = driver.parse(_strict(items, read))
     except Misfit as error:
-        problem = slip(source, error, read) or blame(source, error, read, stream)
+        problem = slip(source, error, read) or blame(source, error, read, items)
     else:
         if " as " in source.text:
             refuse_aliases(source, read)
@@ -128,6 +129,28 @@ def lexed(text: str) -> list[Token]:
     """The tokens of a text that may be unfinished or wrong: what cannot be read is left out."""
     items = _machine().layout.read(Source("session", text))
     return [item for item in items if isinstance(item, Token)]
+
+
+def starts(text: str) -> Iterator[int]:
+    """Where the lines of a text that may be wrong begin, but for those that go on inside a bracket; then its end.
+
+    The end of the text is left out if a bracket is open there.
+    """
+    fresh = True
+    for item in _machine().layout.read(Source("session", text)):
+        if isinstance(item, Token):
+            if fresh and item:
+                yield item.start_pos
+            fresh = item.type == "_NEWLINE" or (fresh and not item)
+        elif item.facts.get("unfinished"):
+            return
+        elif fresh:
+            place = item.labels[-1].origin
+            assert isinstance(place, Span)
+            if place.text:  # a margin is no beginning
+                yield place.start
+                fresh = False
+    yield len(text)
 
 
 # The kinds of words and signs for highlighting; what is not here is an operator.

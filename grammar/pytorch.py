@@ -6,12 +6,20 @@ A prefix on a function of the table is simply left out: `torch.sin` is `sin`. He
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import accumulate
+from math import nan
 from typing import Any
 
 from agrad.engine.derivatives import grad, hessian, jacobian
-from agrad.engine.op import FUNCTIONS
-from agrad.engine.ops.axes import truth_of
+from agrad.engine.errors import AgradError
+from agrad.engine.op import FUNCTIONS, OPS
+from agrad.engine.ops.axes import axes_of, axis_of, is_sequence, number_of, small, truth_of, wholes_of
+from agrad.engine.ops.indexing import getitem
+from agrad.engine.ops.joining import at
+from agrad.engine.ops.norms import of_vector
+from agrad.engine.ops.shaping import shape_of_any
 from agrad.engine.signature import Signature
+from agrad.engine.values import format_shape
 
 PREFIXES = frozenset({"torch", "np", "numpy", "math", "F"})
 
@@ -111,6 +119,18 @@ KNOWN_ELSEWHERE = {
     "__name__": "leave it out: a script runs from its first line to its last",
 }
 
+_NO_TYPES = "every number is a float64"
+# What PyTorch has behind a point, and agrad has not: why, and what to write.
+NO_METHODS = {
+    **dict.fromkeys(("long", "short"), (_NO_TYPES, ".trunc()   cuts fractions off; .floor() and .round() round")),
+    "dtype": (_NO_TYPES, "leave it out"),
+    "type": (_NO_TYPES, "leave it out"),
+    "device": ("there is one device", "leave it out"),
+    "fill_": ("entries are assigned to", "x[...] = 3   writes 3 into every entry"),
+    "values": ("what gives several values gives a tuple", "values, places = torch.max(x, dim=1)"),
+    "indices": ("what gives several values gives a tuple", "values, places = torch.max(x, dim=1)"),
+}
+
 
 def _torch_grad(
     outputs: Any, inputs: Any, grad_outputs: Any, retain_graph: Any, create_graph: Any, allow_unused: Any
@@ -145,6 +165,62 @@ def _extreme(name: str) -> Callable[..., Any]:
     return call
 
 
+def _norm(x: Any, ord: Any, axis: Any, keepdims: Any, dtype: Any) -> Any:
+    """torch.norm: of order p it is that of all entries, also of a matrix."""
+    order = getattr(ord, "value", ord)
+    if order is None or isinstance(order, str):
+        return FUNCTIONS["norm"].call(x, ord=None if order == "fro" else order, axis=axis, keepdims=keepdims)
+    axes = axes_of("torch.norm", shape_of_any(x), axis)
+    return of_vector(x, number_of("torch.norm", "p", ord), axes, keepdims)
+
+
+def _sort(x: Any, axis: Any, descending: Any, stable: Any) -> tuple[Any, Any]:
+    """torch.sort: the values and their places."""
+    places = {"axis": axis, "descending": descending}
+    return FUNCTIONS["sort"].call(x, **places), FUNCTIONS["argsort"].call(x, **places)
+
+
+def _median(x: Any, axis: Any, keepdims: Any) -> Any:
+    """torch.median: of two entries in the middle the lower, nan where one is nan; with an axis the places too."""
+    if axis is None:
+        return _median(FUNCTIONS["flatten"].call(x), 0, False)[0]
+    shape = shape_of_any(x)
+    place = axis_of("torch.median", shape, axis)
+    if not shape[place]:
+        raise AgradError("shape", f"torch.median of shape {format_shape(shape)}: there is no entry")
+    where, hidden = (shape[place] - 1) // 2, FUNCTIONS["any"].call(FUNCTIONS["isnan"].call(x), axis=place)
+    values, places = (getitem(each, at(place, where)) for each in _sort(x, place, False, True))
+    found = FUNCTIONS["where"].call(hidden, nan, values), places
+    return tuple(FUNCTIONS["unsqueeze"].call(each, place) for each in found) if keepdims else found
+
+
+def _split(x: Any, split_size_or_sections: Any, axis: Any) -> Any:
+    """torch.split: into pieces of so many entries, of which the last may have fewer, or of the lengths in a list."""
+    shape = shape_of_any(x)
+    length = shape[axis_of("torch.split", shape, axis)]
+    if is_sequence(split_size_or_sections):
+        lengths = wholes_of("torch.split", "a length", split_size_or_sections)
+        if min(lengths, default=-1) < 0 or sum(lengths) != length:
+            raise AgradError("shape", f"torch.split: {length} entries are not cut into {format_shape(lengths)}")
+        return FUNCTIONS["split"].call(x, list(accumulate(lengths))[:-1], axis)
+    size = small("torch.split", "the length of a piece", split_size_or_sections)
+    if size < 1:
+        raise AgradError("shape", f"torch.split: a piece has one entry at least, not {size}")
+    return FUNCTIONS["split"].call(x, list(range(size, length, size)), axis)
+
+
+def _equal(x: Any, y: Any) -> Any:
+    """torch.equal: whether the shapes and all entries are equal, one truth value."""
+    same = shape_of_any(x) == shape_of_any(y)
+    return FUNCTIONS["all"].call(FUNCTIONS["equal"].call(x, y)) if same else 0.0
+
+
+def _svd(x: Any, some: Any, compute_uv: Any) -> tuple[Any, Any, Any]:
+    """torch.svd: the last is V itself, not its transpose."""
+    u, s, vh = FUNCTIONS["svd"].call(x)
+    return u, s, OPS["swap"].call(vh)
+
+
 def _bound(name: str, form: str, function: Callable[..., Any]) -> Callable[..., Any]:
     """A function called with its operands, and every attribute by name."""
     signature = Signature(name, form)
@@ -167,6 +243,12 @@ OWN_FORMS: dict[str, tuple[str, Callable[..., Any]]] = {
     "torch.autograd.functional.hessian": (_BY_PLACE, lambda f, inputs, **_: hessian(f)(inputs)),
     "torch.max": ("input; axis=None, keepdims=False, other=None", _extreme("max")),
     "torch.min": ("input; axis=None, keepdims=False, other=None", _extreme("min")),
+    "torch.norm": ("input; ord='fro', axis=None, keepdims=False, dtype=None", _norm),
+    "torch.sort": ("input; axis=-1, descending=False, stable=False", _sort),
+    "torch.median": ("input; axis=None, keepdims=False", _median),
+    "torch.split": ("tensor; split_size_or_sections, axis=0", _split),
+    "torch.equal": ("input, other", _equal),
+    "torch.svd": ("input; some=True, compute_uv=True", _svd),
     "torch.std": (_MOMENT, _unbiased("std")),
     "torch.var": (_MOMENT, _unbiased("var")),
 }

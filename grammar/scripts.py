@@ -3,19 +3,30 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator
+from typing import TypeAlias
 
 from agrad.engine.errors import AgradError
 from agrad.grammar import syntax
-from agrad.grammar.diagnostics import Source
+from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.loading import script
-from agrad.grammar.parser import needs_more, parse
+from agrad.grammar.parser import parse, starts
 
-_CONTINUES = re.compile(r"[ \t]|(elif|else)\b|\s*(#|$)")
-_PATIENCE = 50  # lines at the margin that an open bracket is given to be closed
+# A line with which a statement begins, unless it goes on inside a bracket.
+_MARGIN = re.compile(r"^(?![ \t]|(?:elif|else)\b|[ \t\r\f]*(?:#|$))", re.MULTILINE)
+_PATIENCE = 50  # lines at the margin that an open bracket is given to be closed; mistakes told of one statement
+# What stands for a line that cannot be read, so that what belongs to it can be.
+_STAND_INS = {
+    "def": "def _():",
+    "for": "while 1:",
+    "while": "while 1:",
+    **dict.fromkeys(("if", "elif", "else"), "if 1:"),
+}
 
-# What gives a name its value: the `def`, where it is one.
-Givers = dict[str, list[syntax.Define | None]]
+# What gives a name its value: the `def`, where it is one, or what is written there, if that is no more than a value.
+Giver: TypeAlias = syntax.Define | syntax.Number | syntax.String | None
+Givers = dict[str, list[Giver]]
 
 
 class Files:
@@ -28,6 +39,9 @@ class Files:
         self._loaded: dict[int, str] = {}  # the script that each `load` brings in
         self._kept: list[syntax.Command] = []  # so that no other node takes the identity of one of these
         self.walked: set[str] = set()  # the loaded scripts that have been checked
+        self.unread: set[str] = set()  # the scripts that cannot be parsed
+        self.hiding: set[str] = set()  # these, and those that load what cannot be read: any name may have a value there
+        self.dark = False  # whether a function does
         self._given: dict[str, Givers] = {}
         self._under_way: list[str] = []
 
@@ -38,11 +52,16 @@ class Files:
         try:
             self.bodies[source.name] = parse(source)
         except AgradError as problem:
-            self.problems += _unreadable(source) or [problem]
+            self.problems += unreadable(source) or [problem]
+            self.unread.add(source.name)
+            self.hiding.add(source.name)
         for command, inside in _loads(self.bodies[source.name]):
             self._load(command)
             if inside:
                 self.late = merged(self.late, self._brought(command))
+            if self.hides(command):
+                self.hiding.add(source.name)
+                self.dark |= inside
         self._under_way.pop()
         return self.bodies[source.name]
 
@@ -62,6 +81,13 @@ class Files:
     def loaded(self, statement: syntax.Statement) -> str | None:
         """The name of the script that a statement loads, if it does."""
         return self._loaded.get(id(statement)) if isinstance(statement, syntax.Command) else None
+
+    def hides(self, statement: syntax.Statement) -> bool:
+        """Whether a statement loads what cannot be read, or what does so in its turn."""
+        if not isinstance(statement, syntax.Command) or statement.word != "load":
+            return False
+        name = self.loaded(statement)
+        return name is None or name in self.hiding
 
     def givers(self, body: syntax.Body) -> Givers:
         """The names that statements give a value to in their own scope, those of scripts that they load included."""
@@ -88,29 +114,60 @@ def merged(one: Givers, other: Givers) -> Givers:
     return {name: [*one.get(name, []), *other.get(name, [])] for name in {**one, **other}}
 
 
-def _unreadable(source: Source) -> list[AgradError]:
-    """What cannot be read in a text, statement by statement, so that one mistake does not hide the next."""
-    found = []
-    for line, text in _pieces(source.text):
-        try:
-            parse(Source(source.name, text, line, True))
-        except AgradError as problem:
-            found.append(problem)
+def unreadable(source: Source) -> list[AgradError]:
+    """What cannot be read in a text, line by line, so that one mistake does not hide the next."""
+    found: list[AgradError] = []
+    line = source.first_line
+    for text in _pieces(source.text):
+        found += _mistakes(source, text, line)
+        line += text.count("\n")
     return found
 
 
-def _pieces(text: str) -> Iterator[tuple[int, str]]:
-    """The statements of a text that need not be readable, each with its first line."""
-    pending, start, asked = "", 1, 0
-    for number, line in enumerate(text.split("\n"), 1):
-        if pending and not _CONTINUES.match(line) and asked < _PATIENCE:
-            asked += 1
-            if not needs_more(pending):
-                yield start, pending
-                pending, asked = "", 0
-        start = start if pending else number
-        pending += f"{line}\n"
-    yield start, pending
+def _pieces(text: str) -> Iterator[str]:
+    """The statements of a text that need not be readable."""
+    margins = [*sorted({0, *(found.start() for found in _MARGIN.finditer(text))}), len(text)]
+    numbers = {place: number for number, place in enumerate(margins)}
+    number = 0
+    while number < len(margins) - 1:
+        begin, limit = margins[number], margins[min(number + _PATIENCE, len(margins) - 1)]
+        ends = (begin + start for start in starts(text[begin:limit]))
+        # A bracket that nothing closes takes no more than the lines before the next at the margin.
+        number = next((numbers[end] for end in ends if end > begin and end in numbers), number + 1)
+        yield text[begin : margins[number]]
+
+
+def _mistakes(source: Source, text: str, line: int) -> Iterator[AgradError]:
+    """The mistakes in one statement, a line each: one that is told is read as something else, and then the next."""
+    least = 0
+    for _ in range(_PATIENCE):
+        try:
+            parse(Source(source.name, text, line, source.is_file))
+            return
+        except AgradError as problem:
+            place = problem.labels[0].origin
+            assert isinstance(place, Span)
+            if place.start < least:
+                return
+            yield problem
+        bounds = [start for start in starts(text) if start >= least]
+        number = bisect_right(bounds, place.end) - 1
+        if not 0 <= number < len(bounds) - 1:
+            return
+        stand_in = _stand_in(text, *bounds[number : number + 2])
+        least = bounds[number] + len(stand_in)
+        text = text[: bounds[number]] + stand_in + text[bounds[number + 1] :]
+
+
+def _stand_in(text: str, begin: int, end: int) -> str:
+    """What can be read, in as many lines, and begins a block if a line that cannot be read does."""
+    written = text[begin:end].rstrip()
+    margin, below = (place - text.rfind("\n", 0, place) for place in (begin, end))
+    block = below > margin and end < len(text)
+    word = re.split(r"\W", written, maxsplit=1)[0]
+    header = _STAND_INS.get(word, "if 1:" if block else "")
+    readable = header if block else f"{header} pass".lstrip()
+    return readable + "\n" * written.count("\n") + text[begin + len(written) : end]
 
 
 def _statements(body: syntax.Body) -> Iterator[syntax.Statement]:
@@ -145,10 +202,12 @@ def _loads(body: syntax.Body) -> Iterator[tuple[syntax.Command, bool]]:
                 yield statement, inside
 
 
-def given(statement: syntax.Statement) -> Iterator[tuple[str, syntax.Define | None]]:
+def given(statement: syntax.Statement) -> Iterator[tuple[str, Giver]]:
     """The names that a statement by itself gives a value to."""
     targets: list[syntax.Expr] = []
     match statement:
+        case syntax.Assign((syntax.Name(name),), syntax.Number() | syntax.String() as value):
+            yield name, value
         case syntax.Assign():
             targets += statement.targets
         case syntax.Augment() | syntax.For():

@@ -38,6 +38,9 @@ MAX_NESTED = 5000  # entries of the tuples inside a tuple
 
 # A format that gives an alignment and a width only.
 _WIDTH = re.compile(r"[<>^]?[1-9]\d*")
+# One that says nothing of digits: a fill, an alignment, a sign, a width, a separator.
+_LAYOUT = re.compile(r"(.?[<>=^])?[-+ ]?z?(#?)0?\d*[,_]?")
+_IN_FULL = 1e16  # from here on Python writes a float with an exponent
 
 
 def rows(items: list[Any]) -> list[Any]:
@@ -132,13 +135,26 @@ def entry_at(value: Any, index: Any) -> Any:
         return value[tidy_slice(index)]
     position = whole(index, "an index")
     if not -len(value) <= position < len(value):
-        raise AgradError("shape", f"index {position} is out of range: there are {len(value)} entries")
+        raise AgradError("shape", f"index {position} is out of range: {_entries(len(value))}")
     entry = value[position]
     return float(entry) if isinstance(entry, int) else entry
 
 
+def _entries(count: int) -> str:
+    """How many entries there are, and which indices name one."""
+    if not count:
+        return "it is empty"
+    there = "there is 1 entry" if count == 1 else f"there are {count} entries"
+    return f"{there}: valid are {-count} to {count - 1}"
+
+
 def is_near(left: Any, right: Any, tolerance: float | None) -> bool:
-    """All entries within an absolute tolerance, or 1e-9 relative to the larger; the shapes must agree."""
+    """All entries within an absolute tolerance, or 1e-9 relative to the larger; the shapes must agree.
+
+    Raises AgradError of kind `domain` for a tolerance that is none.
+    """
+    if tolerance is not None and not tolerance >= 0:
+        raise AgradError("domain", f"a tolerance is a number from 0 on, and this is {format_number(tolerance)}")
     a, b = (as_tensor(as_array(side), "~=") for side in (left, right))
     _check_shapes(a.shape, b.shape)
     x, y = a.value, b.value
@@ -182,6 +198,12 @@ def formatted(part: Any, value: Any, settings: Settings) -> str:
     return prefix + (_formatted(part, value, settings) if part.spec else text_of(value, settings))
 
 
+def _as_whole(spec: str) -> str:
+    """A format as it is for a whole number: without a word on digits and type it shows none behind the point."""
+    found = _LAYOUT.fullmatch(spec)
+    return f"{spec[: found.start(2)]}{spec[found.end(2) :]}.0f" if found is not None else spec
+
+
 def _formatted(part: Any, value: Any, settings: Settings) -> str:
     number, spec = value, part.spec
     if isinstance(value, Tensor):
@@ -199,6 +221,8 @@ def _formatted(part: Any, value: Any, settings: Settings) -> str:
     elif isinstance(number, float) and _WIDTH.fullmatch(spec):
         # No say in how many digits: those that agrad shows.
         number, spec = text_of(number, settings), spec if spec[0] in "<^" else f">{spec.lstrip('>')}"
+    elif isinstance(number, float) and number.is_integer() and abs(number) < _IN_FULL:
+        spec = _as_whole(spec)
     try:
         text = format(number, spec)
         text.encode()  # half a surrogate pair, as "c" makes it of 55296, is no text

@@ -76,8 +76,8 @@ def _option(scene: Scene) -> AgradError | None:
     for token in reversed(written):
         known = near(token, _OPTIONS[head]) if token.type == "NAME" else []
         if known:
-            start, place = scene.head.start_pos, scene.span(token)
-            before, behind = scene.source.text[start : place.start], scene.rest_of_line(place.end)
+            place = scene.span(token)
+            before, behind = scene.line_before(place.start), scene.rest_of_line(place.end)
             instead = " or ".join(f"{before}{word}{behind}" for word in known)
             return wrong("option", place, word=str(token), command=head, instead=instead)
     return None

@@ -19,13 +19,47 @@ DIFFERENT = (
         "torch.tensor([7, 2]) / 2 == [3.5, 1]",
     ),
     ("`std` and `var` divide by n - 1", "by n, as NumPy's do; with `torch.` before them by n - 1", "std([1, 3]) == 1"),
-    ("`x.max(0)` is values and places", "the values alone; `torch.max(x, 0)` is both", "tensor([1, 3]).max(0) == 3"),
+    (
+        "`x.max(0)` and `x.min(0)` are values and places",
+        "the values alone; `torch.max(x, 0)` is both",
+        "tensor([1, 3]).max(0) == 3",
+    ),
+    ("`x.sort()` is values and places", "the values alone; `torch.sort(x)` is both", "tensor([3, 1]).sort() == [1, 3]"),
+    (
+        "`x.norm(1)`, `x.norm(2)` of a matrix are those of all its entries",
+        "those of the matrix, as NumPy's; `torch.norm(x, 1)` is that of all entries",
+        "x = tensor([[1, 5], [3, 4]]); x.norm(1) == 9 and torch.norm(x, 1) == 13",
+    ),
+    (
+        "`x.split(2)` makes pieces of 2",
+        "2 pieces, as NumPy's; `torch.split(x, 2)` makes pieces of 2",
+        "x = arange(6); len(x.split(2)) == 2 and len(torch.split(x, 2)) == 3",
+    ),
+    (
+        "`x.equal(y)` is one truth value",
+        "one for each entry, as `x == y`; `torch.equal(x, y)` is one",
+        "tensor([1, 2]).equal([1, 3]) == [1, 0]",
+    ),
+    (
+        "`x.repeat(2, 1)` repeats the whole of `x`",
+        "it repeats each row or entry, along an axis; `x.tile(2, 1)` repeats the whole",
+        "x = tensor([[1, 2]]); x.repeat(2, 1) == [[1, 1, 2, 2]]",
+    ),
+    (
+        "`x.svd()` ends with V",
+        "with its transpose, as NumPy's; `torch.svd(x)` ends with V",
+        "x = tensor([[1, 2], [3, 4]]); torch.svd(x)[2] == x.svd()[2].T",
+    ),
     (
         "of equal entries one gets the gradient of `max` along an axis",
         "all share it",
         "grad(max)([3, 3]) == [0.5, 0.5]",
     ),
-    ("`median` of four entries is the second", "the mean of the second and the third", "median([1, 2, 3, 4]) == 2.5"),
+    (
+        "`median` of four entries is the second",
+        "the mean of the second and the third; `torch.median` is the second, with an axis its place too",
+        "median([1, 2, 3, 4]) == 2.5 and torch.median([1, 2, 3, 4]) == 2",
+    ),
     ("a gradient is differentiable with `create_graph=True`", "`grad(y, x)` always is", "grad(grad(square))(5) == 2"),
     ("`grad` gives a tuple", "`grad(y, x)` gives a value, `torch.autograd.grad(y, x)` a tuple", "grad(square)(3) == 6"),
     (

@@ -1,12 +1,12 @@
 """What is wrong with a script, told without running it: what cannot be read, names that nothing gives a value, calls
-whose arguments cannot fit.
+whose arguments cannot fit, calls of numbers, options that a command has not.
 
 Only what is certain: of what a run may or may not come to, nothing is said.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,14 +15,25 @@ from agrad.engine.op import FUNCTIONS
 from agrad.engine.signature import Signature
 from agrad.grammar import pytorch, syntax
 from agrad.grammar.attributes import METHODS, NODE_ATTRIBUTES, attribute, method
+from agrad.grammar.builder import KINDS
 from agrad.grammar.code import Code, Definition
-from agrad.grammar.compiler import compile_statement, module_name
+from agrad.grammar.commands import COMMANDS
+from agrad.grammar.commands.registry import Call
+from agrad.grammar.compiler import compile_expression, compile_statement, module_name
 from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.functions import CONSTANTS, Closure, entry_of
-from agrad.grammar.scripts import Files, Givers, blocks, given, merged
+from agrad.grammar.scripts import Files, Giver, Givers, blocks, given, merged
+from agrad.grammar.session import Session
 from agrad.grammar.unknown import unknown, unknown_in
 
 _SOMETHING = 1.0  # stands for a value of which nothing is known
+# Commands that know which words may stand behind them, values on which they do nothing else than to refuse what they do
+# not know, and the kinds of these errors.
+_OPTIONED: dict[str, tuple[list[Any], set[str]]] = {
+    "step": ([], {"name", "arity"}),
+    "graph": ([_SOMETHING], {"name"}),
+    "limit": ([], {"name"}),
+}
 
 
 def problems(source: Source, names: Iterable[str] = ()) -> list[AgradError]:
@@ -30,11 +41,11 @@ def problems(source: Source, names: Iterable[str] = ()) -> list[AgradError]:
     files = Files()
     body = files.read(source)
     found = files.problems
-    if not found:
+    if source.name not in files.unread:
         givers = merged({name: [None] for name in names}, files.givers(body))
         check = _Check(files, _Scope(merged(givers, files.late)), {*names, *files.late})
         check.body(body)
-        found = check.problems
+        found += check.problems
     order = {name: place for place, name in enumerate(files.bodies)}
     unique: dict[tuple[int, tuple[int, int]], AgradError] = {}
     for problem in sorted(found, key=_length, reverse=True):  # where x has no value, nothing is said of x.bar
@@ -59,7 +70,7 @@ class _Scope:
     def __contains__(self, name: str) -> bool:
         return self.find(name) is not None
 
-    def find(self, name: str) -> list[syntax.Define | None] | None:
+    def find(self, name: str) -> list[Giver] | None:
         """What gives a name its value in the innermost scope that has it."""
         scope: _Scope | None = self
         while scope is not None:
@@ -80,6 +91,7 @@ class _Check:
     files: Files
     scope: _Scope
     known: set[str] = field(default_factory=set)  # what has a value for sure, or perhaps, by now
+    dark: bool = False  # whether what cannot be read may have given a value to any name by now
     straight: bool = True  # whether the statement at hand runs once, and what stands above it ran before
     problems: list[AgradError] = field(default_factory=list)
 
@@ -108,6 +120,7 @@ class _Check:
         elif (name := self.files.loaded(statement)) is not None:
             self._script(name, statement)
         self.straight = before
+        self.dark |= self.files.hides(statement)
         self.known |= {name for name, _ in given(statement)}
         if isinstance(statement, syntax.Delete) and self.straight:
             self.known -= {name.id for name in statement.names}
@@ -172,6 +185,15 @@ class _Check:
                 self._expression(value)
                 if word == "forward":
                     self._name(name, value.span, sure=True)
+        if word in _OPTIONED:
+            self._options(node)
+
+    def _options(self, node: syntax.Command) -> None:
+        """The words behind a command that it refuses whatever the values are: what it says of them, run on none."""
+        operands, kinds = _OPTIONED[node.word]
+        values = {name: value.value if isinstance(value, syntax.String) else None for name, value in node.options}
+        call = Call(node, operands, values, {}, node.span)
+        self._refused(node.span, COMMANDS[node.word].run, Session(), call, kinds=kinds)
 
     def _expression(self, node: Any, *, stored: bool = False, sure: bool = True) -> None:
         """All names and calls in an expression. `stored`: it is a target; `sure`: it is computed in any case."""
@@ -197,7 +219,11 @@ class _Check:
     def _over(self, node: syntax.Over, sure: bool) -> None:
         """An expression with a name of its own, which has a value in it."""
         inner = _Check(
-            self.files, _Scope({node.name.id: [None]}, self.scope), {*self.known, node.name.id}, self.straight
+            self.files,
+            _Scope({node.name.id: [None]}, self.scope),
+            {*self.known, node.name.id},
+            self.dark,
+            self.straight,
         )
         inner._expression(node.value, sure=sure)
         self.problems += inner.problems
@@ -222,9 +248,14 @@ class _Check:
         """A name that is read. Where it is not sure when, any statement may have given it its value."""
         if name in CONSTANTS or name in FUNCTIONS or name in ("_", "ans"):
             return
-        if name in (self.known if sure and self.straight else self.scope):
+        ordered = sure and self.straight
+        if name in (self.known if ordered else self.scope) or self._unseen(ordered):
             return
         self.problems.append(unknown(name, span, self.scope.names()))
+
+    def _unseen(self, ordered: bool) -> bool:
+        """Whether what cannot be read may have given a value to any name. `ordered`: by now, not some time."""
+        return self.files.dark or (self.dark if ordered else bool(self.files.hiding))
 
     def _module(self, node: syntax.Attribute) -> bool:
         """Whether this is a function spelled torch.sin; said to be none of agrad's where it is not."""
@@ -250,8 +281,14 @@ class _Check:
         )
         function = node.function
         bind: Any = None
-        if isinstance(function, syntax.Name):
-            bind = self._binder(function.id)
+        if isinstance(function, syntax.Number | syntax.String):
+            self._uncalled(node, function)
+        elif isinstance(function, syntax.Name):
+            value = self._plain(function.id)
+            if value is not None:
+                self._uncalled(node, value)
+            else:
+                bind = self._binder(function.id)
         elif isinstance(function, syntax.Attribute):
             module = module_name(function)
             if module is not None:
@@ -270,19 +307,45 @@ class _Check:
     def _binder(self, name: str) -> Any:
         """What binds the arguments of a function by its name; None where it is not certain which function that is."""
         givers = self.scope.find(name)
+        if self._unseen(ordered=False):
+            return None
         if givers is None:
             return _binder(FUNCTIONS[name].signature) if name in FUNCTIONS else None
         first = givers[0]
-        if first is None or any(giver is not first for giver in givers):
+        if not isinstance(first, syntax.Define) or any(giver is not first for giver in givers):
             return None
         return _closure(first).bind
 
-    def _refused(self, span: Span, call: Any, *args: Any) -> None:
-        """Keep the error that a call ends in, if it is one, with a place."""
+    def _plain(self, name: str) -> syntax.Number | syntax.String | None:
+        """A number or a text that a name stands for, whatever gave it its value; None where that is not certain."""
+        givers = self.scope.find(name) or [None]
+        early = name in CONSTANTS or name in FUNCTIONS  # these have a value before any is given
+        if self._unseen(ordered=False) or (name not in self.known if self.straight or early else False):
+            return None
+        last = givers[-1]
+        plain = all(isinstance(giver, syntax.Number | syntax.String) for giver in givers)
+        return last if plain and isinstance(last, syntax.Number | syntax.String) else None
+
+    def _uncalled(self, node: syntax.Call, value: syntax.Number | syntax.String) -> None:
+        """A call of what is no function. To run it, on any numbers, does nothing else than to say so."""
+        session = Session()
+        if isinstance(node.function, syntax.Name):
+            session.names[node.function.id] = value.value
+        something = syntax.Number(_SOMETHING, node.span)
+        arguments = tuple(part if isinstance(part, syntax.String) else something for part in node.arguments)
+        keywords = tuple((name, something) for name, _ in node.keywords)
+        code = compile_expression(node.changed(arguments=arguments, keywords=keywords))
+        self._refused(node.span, session.machine.run, code)
+
+    def _refused(self, span: Span, call: Any, *args: Any, kinds: Container[str] = KINDS) -> None:
+        """Keep the error that a call ends in, if it is one, of one of the kinds, with a place."""
         try:
             call(*args)
         except AgradError as problem:
-            problem.labels.append(Label(span))
+            if problem.kind not in kinds:
+                return
+            if not problem.labels:
+                problem.labels.append(Label(span))
             self.problems.append(problem)
 
 

@@ -1,23 +1,30 @@
-"""What to say of a name that stands for nothing."""
+"""What to say of a name that stands for nothing, and of a call of what is no function."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from typing import Any
 
 from agrad.engine.errors import AgradError, Label
 from agrad.engine.op import FUNCTIONS
+from agrad.engine.tensor import Tensor
 from agrad.grammar.diagnostics import Span, suggest
+from agrad.grammar.fixes import apart
 from agrad.grammar.functions import CONSTANTS
 from agrad.grammar.mistakes import wrong
 from agrad.grammar.pytorch import KNOWN_ELSEWHERE, PREFIXES
+from agrad.grammar.semantics import describe_value
 from agrad.grammar.words import COMMAND_WORDS, SHAPES
 
 
 def unknown(name: str, span: Span, known: Iterable[str]) -> AgradError:
     """An unknown name, with what may have been meant: of the names that are known, and agrad's own."""
     if name in SHAPES and alone(span):
-        return wrong("shape", span, word=name, usage=SHAPES[name])
+        behind = Span(span.source, span.end, span.end)
+        problem = wrong("shape", behind, word=name, usage=SHAPES[name])
+        problem.facts["at"] = behind
+        return problem
     called = span.source.text[span.end :].lstrip().startswith("(")
     if name == "print" or (name in PREFIXES and not called):
         return _no_value(name, span)
@@ -29,9 +36,20 @@ def unknown(name: str, span: Span, known: Iterable[str]) -> AgradError:
         close = [SHAPES[name]]
     elif called and not close:
         close = [f"def {name}(x) = …   defines it", "help   lists the functions there are"]
-    fixes = close or [f"give it one: {name} = 1"]
+    fixes = close or [f"give it one: {name} = {_compared(span) or 1}"]
     message = f"there is no function {name}" if called else f"{name} has no value"
     return AgradError("name", message, labels=[Label(span)], fixes=fixes, name=name, close=close)
+
+
+def _compared(span: Span) -> str:
+    """What a name is said to equal where that is all that its statement says, as in `x == 2`; or nothing."""
+    text = span.source.text
+    before = re.split(r"[;:\n\r]", text[: span.start])[-1]
+    found = re.match(r"[ \t]*==([^;#\n\r]+)", text[span.end :])
+    if before.strip() or found is None or re.search(r"[=<>~\"']|\b(and|or|not|is|if)\b", found[1]):
+        return ""
+    value = found[1].strip()
+    return value if all(value.count(opener) == value.count(closer) for opener, closer in ("()", "[]")) else ""
 
 
 def _no_value(name: str, span: Span) -> AgradError:
@@ -63,3 +81,16 @@ def unknown_in(module: str, name: str, span: Span) -> AgradError:
     elif "optim" in module:
         fixes = [KNOWN_ELSEWHERE["optim"]]
     return AgradError("name", f"agrad has no {module}.{name}", labels=[Label(span)], fixes=fixes)
+
+
+def not_called(value: Any, args: tuple[Any, ...], span: Span) -> AgradError:
+    """What to say of a call of what is no function: `x(3)`, where `x*(3)` may be meant."""
+    name, given = apart(span.text)
+    fixes = []
+    if name in FUNCTIONS:
+        fixes = [f"del {name}   brings the function back"]
+    elif len(args) == 1 and all(isinstance(one, Tensor | float) for one in (value, *args)):
+        fixes = [f"{name}*{given}"]
+    elif given == "()":
+        fixes = [name]
+    return AgradError("type", f"{describe_value(value)} cannot be called", labels=[Label(span)], fixes=fixes)

@@ -27,22 +27,25 @@ def axis_of(name: str, shape: Shape, axis: Any, extra: int = 0) -> int:
 
 
 def axes_of(name: str, shape: Shape, axis: Any, in_order: bool = True) -> Shape:
-    """Several axes (one, a tuple of them, or None for all), each only once: in ascending order, or as given."""
+    """Several axes (one, a sequence of them, or None for all), each only once: in ascending order, or as given."""
     if axis is None:
         return tuple(range(len(shape)))
-    given = axis if isinstance(axis, tuple | list) else (axis,)
-    axes = tuple(axis_of(name, shape, one) for one in given)
+    axes = tuple(axis_of(name, shape, one) for one in (axis if is_sequence(axis) else (axis,)))
     if len(set(axes)) < len(axes):
         raise AgradError("shape", f"{name}: an axis is named twice in {format_shape(axes)}")
     return tuple(sorted(axes)) if in_order else axes
+
+
+def is_sequence(given: Any) -> bool:
+    """Whether something stands for several numbers: a tuple, a list, a vector; not a text."""
+    return hasattr(given, "__iter__") and getattr(given, "shape", None) != () and not isinstance(given, str)
 
 
 def wholes_of(name: str, what: str, given: Any, limited: bool = True) -> Shape:
     """Whole numbers, that numpy can take if `limited`: one, or several in a tuple or a list."""
     if isinstance(given, str):
         raise AgradError("type", f"{name}: {what} must be a whole number, not {describe(given)}")
-    several = hasattr(given, "__iter__") and getattr(given, "shape", None) != ()
-    entries = given if several else (given,)
+    entries = given if is_sequence(given) else (given,)
     return tuple(small(name, what, one) if limited else whole(one, f"{name}: {what}") for one in entries)
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -21,12 +23,24 @@ _SHOWN = 20  # characters of an entry in a message
 
 
 class Access:
-    """Whether files may be read and written at all. There is one, `FILES`."""
+    """Whether files may be read and written at all. There is one, `FILES`.
 
-    __slots__ = ("on",)
+    `seen`: the files that were read, by their paths, with the size and the time of the last write; None where nobody
+    wants to know.
+    """
+
+    __slots__ = ("on", "seen")
 
     def __init__(self) -> None:
         self.on = True
+        self.seen: dict[str, list[int]] | None = None
+
+    def reads(self, path: str) -> None:
+        """A file is about to be read."""
+        if self.seen is not None:
+            with suppress(OSError, ValueError):  # what cannot be read says so itself
+                found = os.stat(path)
+                self.seen[path] = [found.st_size, found.st_mtime_ns]
 
     def require(self, what: str) -> None:
         """Refuse `what` where files are switched off. Raises AgradError of kind `file`."""
@@ -49,6 +63,7 @@ class Table:
     def __iter__(self) -> Iterator[Tensor]:
         """Arrays of so many rows; the last may have fewer. Raises AgradError of kind `file`."""
         FILES.require("chunks")
+        FILES.reads(str(self.path))
         return map(tensor, _saved_pieces(self) if _is_saved(self.path) else _written_pieces(self))
 
     def __str__(self) -> str:
@@ -61,12 +76,19 @@ def _existing(name: str, path: Any) -> Path:
     FILES.require(name)
     if not isinstance(path, str | Path):
         raise AgradError("type", f"{name} needs the name of a file, not {describe(path)}")
+    if not str(path).strip():
+        raise AgradError("file", f"{name}: that names no file")
     try:
         there = Path(path).expanduser()
         if there.is_file():
+            FILES.reads(str(there))
             return there
+        found, is_folder = there.exists(), there.is_dir()
     except (OSError, ValueError, RuntimeError):  # no system has such a name, or such a home
-        pass
+        found = is_folder = False
+    if found:
+        what = "a folder" if is_folder else "no ordinary file"
+        raise AgradError("file", f"{name}: {path} cannot be read: it is {what}")
     raise AgradError("file", f"{name}: there is no file {path}")
 
 

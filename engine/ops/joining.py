@@ -9,8 +9,9 @@ from agrad.engine.errors import AgradError
 from agrad.engine.limits import afford
 from agrad.engine.op import Function, composed, row
 from agrad.engine.ops.arithmetic import mul
-from agrad.engine.ops.axes import MOST_AXES, axis_of, sizes_of, small, wholes_of
+from agrad.engine.ops.axes import MOST_AXES, axis_of, is_sequence, sizes_of, small, wholes_of
 from agrad.engine.ops.comparison import where
+from agrad.engine.ops.fitting import to_join, to_stack
 from agrad.engine.ops.indexing import getitem, scatter
 from agrad.engine.ops.shaping import FAMILY, expand, permute, reshape, shape_of_any
 from agrad.engine.values import Shape, format_shape, np, shape_of
@@ -31,7 +32,8 @@ def _joined(*xs: Any, axis: Any) -> dict[str, Any]:
             a != b for one, (a, b) in enumerate(zip(shape, shapes[0], strict=True)) if one != place
         ):
             have, want = format_shape(shape), format_shape(shapes[0])
-            raise AgradError("shape", f"concat: shapes {want} and {have} do not fit together along axis {place}")
+            message = f"concat: shapes {want} and {have} do not fit together along axis {place}"
+            raise AgradError("shape", message, notes=to_join(shapes[0], place))
     afford("concat", *shapes)
     ends = [0]
     for shape in shapes:
@@ -63,7 +65,8 @@ def _stacked(*xs: Any, axis: Any) -> dict[str, Any]:
     for shape in shapes[1:]:
         if shape != shapes[0]:
             have, want = format_shape(shape), format_shape(shapes[0])
-            raise AgradError("shape", f"stack: shapes {want} and {have} are not the same")
+            message = f"stack: shapes {want} and {have} are not the same"
+            raise AgradError("shape", message, notes=to_stack(shapes[0], shape))
     if len(shapes[0]) >= MOST_AXES:
         raise AgradError("limit", f"stack: an array has at most {MOST_AXES} axes")
     afford("stack", *shapes)
@@ -102,7 +105,7 @@ def split(x: Any, parts: Any, axis: Any) -> tuple[Any, ...]:
     shape = shape_of_any(x)
     place = axis_of("split", shape, axis)
     length = shape[place]
-    if hasattr(parts, "__iter__") and getattr(parts, "shape", None) != ():
+    if is_sequence(parts):
         ends = [0, *wholes_of("split", "a place", parts), length]
     else:
         count = small("split", "the number of parts", parts)

@@ -37,14 +37,21 @@ def check_matrix(name: str, shape: Shape, square: bool = True) -> None:
 # Products
 
 
+def _check_inner(name: str, a: Shape, b: Shape) -> None:
+    inner = b[-2] if len(b) > 1 else b[0]
+    if a[-1] == inner:
+        return
+    why = f"{a[-1]} columns on the left, {inner} rows on the right"
+    if name == "dot" and len(a) == len(b) == 1:
+        why = "two vectors need the same length"
+    raise AgradError("shape", f"{name} of shapes {format_shape(a)} and {format_shape(b)}: {why}")
+
+
 def _fitting(x: Any, y: Any) -> dict[str, Any]:
     a, b = shape_of(x), shape_of(y)
     if not a or not b:
         raise AgradError("shape", f"@ of shapes {format_shape(a)} and {format_shape(b)}: a scalar is no matrix; use *")
-    inner = b[-2] if len(b) > 1 else b[0]
-    if a[-1] != inner:
-        shapes = f"{format_shape(a)} and {format_shape(b)}"
-        raise AgradError("shape", f"@ of shapes {shapes}: {a[-1]} columns on the left, {inner} rows on the right")
+    _check_inner("@", a, b)
     afford("@", broadcast(a[:-2], b[:-2]) + a[-2:-1] + b[1:][-1:])
     return {"shapes": (a, b)}
 
@@ -111,6 +118,7 @@ def dot(x: Any, y: Any) -> Any:
     a, b = shape_of_any(x), shape_of_any(y)
     if not a or not b:
         return mul(x, y)
+    _check_inner("dot", a, b)
     if len(b) < 3:
         return matmul(x, y)
     order = (len(b) - 2, *range(len(b) - 2), len(b) - 1)  # numpy's product of stacks: all of x with all of y
@@ -179,7 +187,9 @@ def _solvable(x: Any, y: Any) -> dict[str, Any]:
     check_matrix("solve", a)
     rows = b[0] if len(b) == 1 else b[-2] if b else None
     if rows != a[-1]:
-        raise AgradError("shape", f"solve: a matrix of shape {format_shape(a)} and a right side of {format_shape(b)}")
+        message = f"solve: a matrix of shape {format_shape(a)} and a right side of {format_shape(b)}"
+        fit = f"a right side of shape ({a[-1]}) would fit, or ({a[-1]}, k) with a vector in each column"
+        raise AgradError("shape", message, notes=[fit])
     return {"shapes": (a, b)}
 
 

@@ -50,28 +50,28 @@ def _filled(name: str, shape: Any, value: float) -> Tensor:
 
 @composed(
     "tensor",
-    "value; requires_grad=False, dtype=None, device=None",
+    "data; requires_grad=False, dtype=None, device=None",
     family=FAMILY,
     doc="A leaf from a number, nested lists or an array. Everything is float64.",
     derivative=NONE,
     example="tensor([1, 2]) == [1, 2]",
 )
-def make_tensor(value: Any, requires_grad: Any, dtype: Any, device: Any) -> Tensor:
+def make_tensor(data: Any, requires_grad: Any, dtype: Any, device: Any) -> Tensor:
     """See the entry."""
-    return tensor(value, truth_of("tensor", "requires_grad", requires_grad))
+    return tensor(data, truth_of("tensor", "requires_grad", requires_grad))
 
 
 @composed(
     "Variable",
-    "value; requires_grad=False",
+    "data; requires_grad=False",
     family=FAMILY,
     doc="The same as tensor, as older programs spell it.",
     derivative=NONE,
     example="Variable(2) == 2",
 )
-def variable(value: Any, requires_grad: Any) -> Tensor:
+def variable(data: Any, requires_grad: Any) -> Tensor:
     """See the entry."""
-    return tensor(value, truth_of("Variable", "requires_grad", requires_grad))
+    return tensor(data, truth_of("Variable", "requires_grad", requires_grad))
 
 
 @maker(

@@ -64,7 +64,8 @@ p_norm: Function = row(
 )
 
 
-def _of_vector(x: Any, p: float, axes: Any, keepdims: Any) -> Any:
+def of_vector(x: Any, p: float, axes: Any, keepdims: Any) -> Any:
+    """The norm of order p of all entries along some axes, of a matrix too."""
     if p == 2.0:
         return euclidean(x, axes, keepdims)
     if p == 1.0:
@@ -128,4 +129,4 @@ def norm(x: Any, ord: Any, axis: Any, keepdims: Any) -> Any:
         return _of_matrix(x, order, axes, truth_of("norm", "keepdims", keepdims))
     if isinstance(order, str) or len(axes) > 2:
         raise AgradError("shape", f"norm of order {order}: of a vector or a matrix, not of shape {format_shape(shape)}")
-    return _of_vector(x, order, axes, keepdims)
+    return of_vector(x, order, axes, keepdims)

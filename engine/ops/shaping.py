@@ -8,7 +8,8 @@ from typing import Any
 from agrad.engine.dispatch import operand
 from agrad.engine.errors import AgradError
 from agrad.engine.op import Function, composed, row
-from agrad.engine.ops.axes import axes_of, axis_of, sizes_of, small, wholes_of
+from agrad.engine.ops.axes import axes_of, axis_of, is_sequence, sizes_of, small, wholes_of
+from agrad.engine.ops.fitting import to_expand, to_fill
 from agrad.engine.values import Shape, format_shape, np, shape_of, size_of, spread, sum_to
 
 FAMILY = "shapes"
@@ -21,7 +22,8 @@ def _expanded(x: Any, shape: Any) -> dict[str, Any]:
     target = tuple(have[axis - offset] if size == -1 and axis >= offset else size for axis, size in enumerate(sizes))
     fits = offset >= 0 and all(size in (1, length) for size, length in zip(have, target[offset:], strict=True))
     if min(target, default=0) < 0 or not fits:
-        raise AgradError("shape", f"expand: shape {format_shape(have)} cannot be spread to {format_shape(sizes)}")
+        message = f"expand: shape {format_shape(have)} cannot be spread to {format_shape(sizes)}"
+        raise AgradError("shape", message, notes=to_expand(have))
     return {"shape": target, "old": have}
 
 
@@ -61,10 +63,8 @@ def _reshaped(x: Any, shape: Any) -> dict[str, Any]:
         sizes = tuple(total // known if size == -1 else size for size in sizes)
     if min(sizes, default=0) < 0 or size_of(sizes) != total:
         entries = "1 entry" if total == 1 else f"{total} entries"
-        raise AgradError(
-            "shape",
-            f"reshape: a value of shape {format_shape(have)} has {entries}, which do not fill {format_shape(sizes)}",
-        )
+        message = f"reshape: a value of shape {format_shape(have)} has {entries}, which do not fill"
+        raise AgradError("shape", f"{message} {format_shape(sizes)}", notes=to_fill(total, sizes))
     return {"shape": sizes, "old": have}
 
 
@@ -233,8 +233,8 @@ def _rolled(x: Any, shift: Any, axis: Any) -> dict[str, Any]:
     shape = shape_of(x)
     if axis is None:
         return {"shift": small("roll", "the shift", shift), "axis": None}
-    axes = tuple(axis) if isinstance(axis, tuple | list) else (axis,)
-    shifts = tuple(shift) if isinstance(shift, tuple | list) else (shift,) * len(axes)
+    axes = tuple(axis) if is_sequence(axis) else (axis,)
+    shifts = tuple(shift) if is_sequence(shift) else (shift,) * len(axes)
     if len(shifts) != len(axes):
         raise AgradError("shape", f"roll: {len(shifts)} shifts for {len(axes)} axes")
     return {

@@ -6,13 +6,13 @@ import math
 from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
-from agrad.engine.errors import AgradError, Label
+from agrad.engine.errors import AgradError, Label, Note
 from agrad.engine.tensor import Tensor
 from agrad.engine.values import format_number, format_shape
 from agrad.grammar.commands.registry import Call, command
 from agrad.grammar.diagnostics import Span
 from agrad.grammar.functions import Closure
-from agrad.grammar.results import LINES, Curve, Plot, Printed
+from agrad.grammar.results import LINES, Curve, Noted, Plot, Printed
 from agrad.grammar.semantics import as_array, describe_value
 
 if TYPE_CHECKING:
@@ -36,6 +36,9 @@ def _plot(session: Session, call: Call) -> None:
 
         form_of(path, place.span if place else call.span)
     plot = _functions(session, call) if "low" in call.options else _data(call)
+    if not any(map(_has_point, plot.curves)):
+        why = "no value is finite" if len(call.values) == 1 else "nowhere are both coordinates finite"
+        session.emit(Noted(Note(f"there is no point to draw: {why}", labels=[Label(call.span)])))
     if path is None:
         session.emit(plot)
         return
@@ -64,6 +67,11 @@ def _functions(session: Session, call: Call) -> Plot:
     closures = [Closure(definition, (), session.machine, scopes) for definition in call.values]
     (name,) = call.values[0].parameters
     return functions(session, closures, name, low, high)
+
+
+def _has_point(curve: Curve) -> bool:
+    """Whether a curve has a point at a place that can be drawn."""
+    return any(math.isfinite(x) and math.isfinite(y) for x, y in zip(curve.x, curve.y, strict=True))
 
 
 def _end(call: Call, option: str) -> float:

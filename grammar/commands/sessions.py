@@ -39,8 +39,8 @@ def _vars(session: Session, call: Call) -> None:
 @command(
     "limit",
     'limit [memory="4 GB"] [time=10] [nodes=1e6]',
-    "What a statement may take: bytes for one result, seconds, nodes that it keeps. None lifts a limit; alone it "
-    "shows them.",
+    "What a statement may take: bytes for one result, seconds, nodes that it keeps. When the time is up, the operation "
+    "under way still comes to its end. None lifts a limit; alone it shows them.",
     'limit memory="100 MB" time=10; limit',
 )
 def _limit(session: Session, call: Call) -> None:

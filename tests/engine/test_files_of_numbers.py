@@ -1,5 +1,6 @@
 """Files of numbers: whole or in pieces, and where in a file something is wrong."""
 
+import os
 import tracemalloc
 
 import numpy as np
@@ -118,3 +119,21 @@ def test_a_file_that_is_too_large_is_refused_before_it_is_read_to_its_end(file, 
         ag.load_csv(path)
     assert caught.value.kind == "limit"
     assert sum(len(piece) for piece in ag.chunks(path, 20)) == 50
+
+
+@pytest.mark.parametrize("name", ["load_csv", "load_npy", "chunks"])
+def test_a_folder_is_no_file_of_numbers(tmp_path, name):
+    more = (3,) if name == "chunks" else ()
+    with pytest.raises(ag.AgradError) as caught:
+        getattr(ag, name)(str(tmp_path), *more)
+    assert caught.value.message == f"{name}: {tmp_path} cannot be read: it is a folder"
+    if os.path.exists(os.devnull):
+        with pytest.raises(ag.AgradError, match="cannot be read: it is no ordinary file"):
+            getattr(ag, name)(os.devnull, *more)
+
+
+@pytest.mark.parametrize("path", ["", " "])
+def test_a_name_without_a_letter_is_no_file(path):
+    with pytest.raises(ag.AgradError) as caught:
+        ag.chunks(path, rows=2)
+    assert caught.value.message == "chunks: that names no file"

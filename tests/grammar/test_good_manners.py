@@ -11,15 +11,15 @@ WHOLE = {
     "grad": """\
 error[syntax]: `grad` is written `grad a b`
   session line 1 | grad
-                 | ^^^^""",
+                 |     ^""",
     "x = 1; var": """\
 error[syntax]: `var` is written `var x = 2`
   session line 1 | x = 1; var
-                 |        ^^^""",
+                 |           ^""",
     "retain  # what?": """\
 error[syntax]: `retain` is written `retain b`
   session line 1 | retain  # what?
-                 | ^^^^^^""",
+                 |       ^""",
     "a, b = 1": """\
 error[arity]: 1 value for 2 names
   session line 1 | a, b = 1

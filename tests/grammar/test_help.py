@@ -2,14 +2,15 @@
 
 import math
 import re
+from typing import get_args
 
 import pytest
 
-from agrad.engine.errors import AgradError
+from agrad.engine.errors import AgradError, Kind
 from agrad.engine.op import FUNCTIONS
 from agrad.grammar.commands import COMMANDS
 from agrad.grammar.functions import CONSTANTS
-from agrad.grammar.help import TOPICS, families, fitted, functions, help_on, kinks, overview
+from agrad.grammar.help import TOPICS, families, fitted, functions, help_on, kinks, overview, topics
 from agrad.grammar.kinks import CLAIMS_NEED, DOMAINS, KINKS
 from agrad.grammar.reference import markdown
 from agrad.grammar.session import Session
@@ -59,6 +60,49 @@ def test_the_g_of_a_derivative_is_explained():
 )
 def test_help_on_other_words(word, first):
     assert text_on(word).splitlines()[0] == first
+
+
+@pytest.mark.parametrize(
+    ("word", "lines"),
+    [
+        ("~=", ["x ~= y   x ~= y +- 0.1", "  Equal to 1e-9 relative, or to a tolerance."]),
+        ("and", ["x and y", "  x if that is 0, else y."]),
+        ("x.grad", ["x.grad", "  The gradient, or None."]),
+        ("item", ["x.item()", "  The number, without its graph."]),
+        ("x.size", ["x.size(axis=None)", "  The shape, or the length of one axis."]),
+        ("freed", ["error[freed]", "  An earlier backward used the graph up."]),
+        ("variable", ["x.variable", "  The leaf that it stands for."]),
+    ],
+)
+def test_help_on_what_is_no_function(word, lines):
+    assert text_on(word).splitlines() == lines
+
+
+def test_help_on_not_is_on_the_operator():
+    assert "not x\n  1 where x is 0." in text_on("not")
+
+
+@pytest.mark.parametrize("word", ["torch.sin", "x.sin"])
+def test_help_on_a_function_behind_a_point(word):
+    assert text_on(word) == text_on("sin")
+
+
+def test_help_on_a_family():
+    assert text_on("linalg").splitlines()[0] == "linear algebra"
+    for family, entries in families():
+        lines = functions().split(f"{family}\n")[1].splitlines()[: len(entries)]
+        if family.isidentifier() and family not in (*COMMANDS, *FUNCTIONS):
+            assert text_on(family).splitlines() == [family, *lines]
+
+
+def test_the_page_of_errors_has_every_kind():
+    words = [line.split()[0] for line in text_on("errors").splitlines() if line.startswith("  ")]
+    assert words[:-1] == list(get_args(Kind))
+
+
+def test_there_is_help_on_every_word_that_is_offered():
+    for word in [*topics(COMMANDS), *re.findall(r"\w+", text_on("topics").partition("functions: ")[2])]:
+        assert text_on(word)
 
 
 def test_a_word_that_is_a_command_and_a_function_gets_both():

@@ -262,6 +262,10 @@ def test_a_graph_that_grows_without_end_is_stopped():
         "no_grad:\n    for i in range(3000): y = y + x",
         "for i in range(3000): y = (y + x).detach()",
         "for i in range(900): y = y + x",
+        pytest.param(f"y = {'+'.join(['x'] * 900)}", id="a sum"),
+        pytest.param(f"no_grad: y = {'+'.join(['x'] * 3000)}", id="a sum without a record"),
+        pytest.param(f"y = [{', '.join(['(x + 1).item()'] * 3000)}]", id="a list of numbers"),
+        pytest.param("if 1:\n" + "    y = x + 1\n" * 3000, id="a long block"),
     ],
 )
 def test_nodes_that_nothing_keeps_do_not_count(text):
@@ -277,6 +281,12 @@ def test_nodes_that_nothing_keeps_do_not_count(text):
         "for i in range(3000):\n    y = x**3 + y\n    if i == 2000: y.backward(create_graph=True)",
         "for i in range(3):\n    for j in range(500): y = y + x",
         "def f(t):\n    for i in range(3000): t = t + x\n    return t\nf(y)",
+        pytest.param(f"y = {'+'.join(['x'] * 5000)}", id="a sum that is kept"),
+        pytest.param("+".join(["x"] * 5000), id="a sum that is shown"),
+        pytest.param(f"print {'+'.join(['x'] * 5000)}", id="a sum that is printed"),
+        pytest.param(f"f = 0\nif 1: f = {'+'.join(['x'] * 1200)}", id="a short sum that is kept"),
+        pytest.param(f"def f(t) = {'+'.join(['t'] * 3000)}\nz = f(x)", id="a sum in a function"),
+        pytest.param("if 1:\n" + "    y = y + x\n" * 1200, id="a long block"),
     ],
 )
 def test_nodes_are_counted_wherever_they_are_kept(text):

@@ -13,7 +13,7 @@ from agrad.engine.state import STATE
 from agrad.grammar import syntax as s
 from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.parser import parse
-from agrad.grammar.results import Curve, Plot, Printed, Result
+from agrad.grammar.results import Curve, Noted, Plot, Printed, Result
 from agrad.grammar.session import Session
 from agrad.grammar.static import problems
 
@@ -51,7 +51,7 @@ def session() -> Session:
 def plotted(text: str, session: Session) -> Plot:
     results: list[Result] = []
     session.run(text, results.append)
-    (plot,) = results
+    *_, plot = results  # behind a note, where there is nothing to draw
     assert isinstance(plot, Plot)
     return plot
 
@@ -368,6 +368,24 @@ def test_each_column_of_a_matrix_is_a_curve(session: Session) -> None:
 def test_few_values_or_none_are_no_error(session: Session, values: str) -> None:
     session.run(f"v = {values}")
     assert plotted("plot v", session).curves
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("plot [nan, inf]", "no value is finite"),
+        ("plot zeros((0, 2))", "no value is finite"),
+        ("plot [nan, 1], [1, nan]", "nowhere are both coordinates finite"),
+        ("plot [nan, 1], [1, nan], [1, 2]", ""),
+        ("plot [nan, 1]", ""),
+    ],
+)
+def test_where_there_is_no_point_to_draw_a_note_says_so(session: Session, line: str, why: str) -> None:
+    results: list[Result] = []
+    session.run(line, results.append)
+    told = [result.note.message for result in results if isinstance(result, Noted)]
+    assert told == ([f"there is no point to draw: {why}"] if why else [])
+    assert isinstance(results[-1], Plot)
 
 
 # Files

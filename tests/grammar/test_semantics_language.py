@@ -158,3 +158,12 @@ def test_a_derivative_as_a_value_is_replayed_like_any_other(text, value):
     session = Session()
     session.run(f"var w = 2; {text}; backward y retain; forward y with w=3")
     assert session.names["y"].item() == value
+
+
+@pytest.mark.parametrize("tolerance", ["-1", "nan", "-1e-300", "-inf"])
+@pytest.mark.parametrize("text", ["1 ~= 1 +- {}", "assert [1, 2] ~= [1, 2] +- {}", "x = 1 ~= 2 +- {}"])
+def test_a_tolerance_is_a_number_from_0_on(text, tolerance):
+    with pytest.raises(AgradError) as caught:
+        Session().run(text.format(tolerance))
+    assert caught.value.kind == "domain"
+    Session().run("assert 1 ~= 1 +- 0\nassert 1 ~= 2 +- inf")

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from agrad.engine.errors import AgradError
-from agrad.grammar.diagnostics import Source, Span
+from agrad.grammar.diagnostics import Source, Span, render
 from agrad.grammar.session import Session
 from agrad.grammar.static import problems
 
@@ -53,8 +53,21 @@ WRONG = [
     ("x = [[1]]\n‸x[0][0] = 5", "type"),
     ("print ‸x.bar", "name"),
     ("x = 1\nprint ‸x.bar.baz", "name"),
-    ("‸retain", "syntax"),
+    ("retain‸", "syntax"),
     ("‸break", "syntax"),
+    ("‸1(2)\n‸'a'(3)\nx = 3\n‸x(4)", "type type type"),
+    ("x = 3\nx = 'a'\ndef f(y) = ‸x(y)", "type"),
+    ("var g = 1\n‸step foo g\nstep sgd g ‸zork=3", "name arity"),
+    ("var h = 1\ngraph h as ‸zzz\nlimit zork=‸3", "name name"),
+    ("fails ‸zork: 1", "syntax"),
+    ("‸q\nload ‸'nofile.ag'\nk\n‸torch.sni(1)\n‸1(2)", "name file name type"),
+    ("def f() = k\nif 1: load ‸'nofile.ag'\nk(2); sin(1, 2)", "file"),
+    ("def f():\n    load ‸'nofile.ag'\nk", "file"),
+    ("x = [1,\n2 ‸3\n]\ny = 2‸x", "syntax syntax"),
+    ("x = ‸(1\ny = 2\n3‸z", "syntax syntax"),
+    ("def f(x):\n    y = 2‸x\n    if x ‸= 3:\n        return 4‸z\n    else:\n        ‸?\n    return y", "syntax " * 4),
+    ("for i in x ‸y:\n    if z ‸w: break\n    else: 2‸x\n3‸x", "syntax " * 4),
+    ("if x:\n    y = ‸(1\n    z = 2\n2‸x", "syntax syntax"),
     ("x = 2*‸\ny = 1\nz = ‸= 3\ndef f(x):\n    return x ‸x\n", "syntax syntax syntax"),
     ("y = ‸(3\nx = 1", "syntax"),
 ]
@@ -86,6 +99,12 @@ RIGHT = [
     "def outer(a):\n    def inner(b):\n        return a + b + c\n    c = 2\n    return inner(1)\nouter(1)",
     "quit\nnothing",
     "e + pi + inf + nan + tau",
+    "x = 3\ndef x(y) = y\nx(4)",
+    "x = 3\nx = cos\nx(4)",
+    "def f() = sin(1)\nf()\nsin = 3",
+    "def f(x) = x(1)\nx = 3\nf(cos)",
+    "fails type: 1(2)",
+    "var g = 1\nbackward g\nstep adam g lr=0.1 beta1=0.9\ngraph g as dot depth 1 from g\nlimit time=10 nodes=None",
 ]
 
 
@@ -106,7 +125,7 @@ def test_what_is_wrong_is_told_with_its_place(marked, expected):
     for part in marked.split("‸")[:-1]:
         text += part
         wanted.append((text.count("\n") + 1, len(text) - text.rfind("\n")))
-    assert places(marked.replace("‸", "")) == (wanted, expected)
+    assert places(marked.replace("‸", "")) == (wanted, expected.strip())
 
 
 @pytest.mark.parametrize("text", RIGHT)
@@ -125,7 +144,15 @@ def test_names_that_are_given_are_known():
 
 
 def test_a_message_is_that_of_a_run():
-    for text in ("y = sni(2)", "q", "sum(2, foo=1)", "def f(x) = x\nf()", "x = 1\nx.bakward()", "torch.sni(1)"):
+    texts = (
+        "1(2)",
+        "x = 3\nx(4)",
+        "var g = 1\nstep foo g",
+        "var h = 1\ngraph h as zzz",
+        "limit zork=3",
+        "fails zork: 1",
+    )
+    for text in (*texts, "y = sni(2)", "q", "sum(2, foo=1)", "def f(x) = x\nf()", "x = 1\nx.bakward()", "torch.sni(1)"):
         (told,) = problems(Source("a.ag", text, 1, True))
         with pytest.raises(AgradError) as ran:
             Session().run(text, source="a.ag", is_file=True)
@@ -160,6 +187,17 @@ def test_a_script_that_is_missing_or_loads_itself(tmp_path):
     assert kinds("load 'nope.ag'\nx = = 2\n", name=str(main)) == ["syntax"]
 
 
+def test_a_script_that_loads_what_cannot_be_read_hides_names(tmp_path):
+    (tmp_path / "a.ag").write_text("load 'b.ag'\nq\n")
+    (tmp_path / "b.ag").write_text("k = 2x\n")
+    found = problems(Source(str(tmp_path / "main.ag"), "p\nload 'a.ag'\nr\n1(2)\n", 1, True))
+    assert [(problem.kind, problem.labels[0].origin.where) for problem in found] == [
+        ("name", "line 1"),
+        ("type", "line 4"),
+        ("syntax", "line 1"),
+    ]
+
+
 def test_nothing_runs(tmp_path):
     text = f'x = zeros(1e12)\nwhile 1: pass\nvar v = 1\ngraph v to "{tmp_path}/a.dot"\nload_csv("nowhere.csv")\n'
     assert kinds(text) == []
@@ -172,3 +210,29 @@ def test_long_and_deep_scripts_are_checked_too():
     assert kinds("".join("  " * depth + "if 1:\n" for depth in range(200)) + "  " * 200 + "q") == ["limit"]
     assert kinds("x = (\n" + "y = 1\n" * 3000) == ["syntax"]
     assert len(kinds("q\n" * 3000)) == 3000
+    assert len(kinds("2x\n" * 3000)) == 3000
+    assert len(kinds("def f():\n" + "  2x\n" * 3000)) == 50
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("x == 2", "2"),
+        ("y = 1; x == 2*y + 1  # one", "2*y + 1"),
+        ("x == (1 +\n  2)", "1"),
+        ("x == y == 2", "1"),
+        ("x == 2 and 1", "1"),
+        ("assert x == 2", "1"),
+        ("2 == x", "1"),
+        ('x == "a;b"', "1"),
+    ],
+)
+def test_a_name_that_is_compared_may_be_meant_to_get_the_value(text, value):
+    assert problems(Source("a.ag", text, 1, True))[0].fixes == [f"give it one: x = {value}"]
+
+
+@pytest.mark.parametrize("word", "grad forward graph step retain info set var check time fails".split())
+def test_a_command_without_its_operand_is_wrong_behind_its_word(word):
+    with pytest.raises(AgradError) as caught:
+        Session().run(f"x = 1\n{word}  # and what?\n", source="a.ag", is_file=True)
+    assert render(caught.value).startswith(f"a.ag:2:{len(word) + 1}: error[syntax]: `{word}` is written ")

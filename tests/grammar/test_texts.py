@@ -68,3 +68,33 @@ def test_a_format_keeps_to_the_memory_there_is(text, message):
     with pytest.raises(AgradError) as caught:
         session.run(text)
     assert (caught.value.kind, caught.value.message) == ("limit", message)
+
+
+@pytest.mark.parametrize("number", [12, -12, 0, 3, 1234567, 1_000_000, 10**15])
+@pytest.mark.parametrize("spec", ["05", "5", ",", "_", "+", " ", "08,", "<9", "*^12,", "=+9", "#7", "#>6", "-"])
+def test_a_whole_number_is_formatted_as_pythons(number, spec):
+    said = []
+    session = Session()
+    session.run(f'print f"[{{{number}:{spec}}}]"', lambda result: said.append(result.text(session.settings)))
+    plain = spec in ("5", "<9") and number == 10**15  # the digits that agrad shows
+    assert said == [f"[{format('1e15' if plain else number, '>5' if spec == '5' else spec)}]"]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("{2.5:05}", "002.5"),
+        ("{12:.1f}", "12.0"),
+        ("{12:.3}", "12.0"),
+        ("{12:06.1f}", "0012.0"),
+        ("{12:e}", "1.200000e+01"),
+        ("{12:d}", "12"),
+        ("{inf:06}", "000inf"),
+        ("{[1, 22]:04}", "[0001, 0022]"),
+    ],
+)
+def test_any_other_format_is_that_of_a_float(text, expected):
+    said = []
+    session = Session()
+    session.run(f'print f"{text}"', lambda result: said.append(result.text(session.settings)))
+    assert said == [expected]
