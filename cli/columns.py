@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from agrad.engine.errors import AgradError
 from agrad.engine.op import FUNCTIONS
 from agrad.engine.tensor import Tensor, tensor
-from agrad.engine.values import np
+from agrad.engine.values import format_shape, np
 from agrad.grammar.diagnostics import suggest
 
 
@@ -27,7 +27,10 @@ def from_file(word: str) -> Tensor:
     array: Tensor = FUNCTIONS[load].call(path)
     if not column:
         return array
-    count = array.shape[1] if len(array.shape) == 2 else 0
+    if len(array.shape) != 2:
+        what = {0: "one number", 1: "a vector"}.get(len(array.shape), f"an array of shape {format_shape(array.shape)}")
+        raise AgradError("file", f"{path} is {what}, which has no column {column}", fixes=[f"@{path}   for all of it"])
+    count = array.shape[1]
     if not (column.isdecimal() and int(column) < count):
         raise AgradError("file", f"{path} has no column {column}: there are {count}, counted from 0")
     return tensor(np.ascontiguousarray(array.value[:, int(column)]))  # type: ignore[index]

@@ -64,7 +64,7 @@ def command(
 
     EXPR is an expression of the language, or - to read it from standard input. A VALUE is an expression too, or
     from a file: @x.npy, @data.csv, or of that a column, @data.csv:speed. What -e and -f say may define names, which
-    are known in all that follows; each -e that has a value shows it.
+    are known in all that follows, and leaves for --wrt, as in -e "var x = 2"; each -e that has a value shows it.
 
     \b
     agrad eval "a**2*2" a=3 --wrt a
@@ -83,15 +83,16 @@ def command(
     limit_memory(memory, statements=False)
     session = Calculation()
     session.files = files
-    end_in(session, timeout)
+    end_in(session, timeout, form == "json")
     session.settings.precision = precision
     emit = printer(session.settings, form)
     with what.advised():
-        leaves = what.bind(session, asked.names)
+        given = what.bind(session, asked.names)
         for remark in what.remarks if not bare else ():
             note(remark)
         for text, value in _values(session, what, emit):
             drawing(value, text, precision)
+            leaves = what.leaves(session, asked.names, given)
             found = asked.answer(session, value, leaves, _unheard if bare else emit)
             for name in found.unreached if not bare else ():
                 note(f"{text} does not depend on {name}: the derivative is 0")

@@ -68,7 +68,8 @@ class Formula:
     def bind(self, session: Session, wrt: Sequence[str] | None) -> dict[str, Tensor]:
         """Give the session its names, numbers as leaves; those to differentiate by, in the order of `wrt` (None: all).
 
-        What is computed from names before it is a leaf only if it is asked for. Raises AgradError.
+        What is computed from names before it is a leaf only if it is asked for. A name that is not given may be one
+        that -e or -f sets: `leaves` tells. Raises AgradError.
         """
         for name, text in self.given.items():
             if name in RESERVED:
@@ -85,10 +86,40 @@ class Formula:
         if wrt is None:
             wrt = [name for name in self.given if isinstance(session.names[name], Tensor)]
         for name in wrt:
-            if name not in self.given:
-                option = "--jvp" if "--jvp" in self.options else "--wrt"
-                raise AgradError("name", f"{name}, which {option} asks for, has no value", name=name)
-        return {name: session.names[name] for name in wrt}
+            if name not in self.given and len(self.words) == 1:
+                raise self._no_leaf(name, "")
+        return {name: session.names[name] for name in wrt if name in self.given}
+
+    def leaves(self, session: Session, wrt: Sequence[str], given: dict[str, Tensor]) -> dict[str, Tensor]:
+        """What to differentiate by once -e or -f has run: the leaves that those make, else those that were given.
+
+        Raises AgradError for a name that stands for neither.
+        """
+        found: dict[str, Tensor] = {}
+        for name in wrt:
+            value = session.names.get(name)
+            if isinstance(value, Tensor) and value.requires_grad and value.is_leaf:
+                found[name] = value
+            elif name in given:
+                found[name] = given[name]
+            else:
+                raise self._no_leaf(name, self.words[0] if name in session.names else "")
+        return found
+
+    def _no_leaf(self, name: str, by: str) -> AgradError:
+        """What to say of a name to differentiate by that has no value, or one that -e or -f, `by`, has set."""
+        option = "--jvp" if "--jvp" in self.options else "--wrt"
+        if not by:
+            return AgradError("name", f"{name}, which {option} asks for, has no value", name=name)
+        leaf = [f"var {word.strip()}" if binding(word)[0] == name else word for word in self.words]
+        advice = f"var {name} = …   where it is set"
+        if leaf != self.words:
+            advice = f"make it one: {self.typed([*leaf, *self._values(), *self.options])}"
+        return AgradError("leaf", f"{name}, which {option} asks for, is set by {by}, and not as a leaf", fixes=[advice])
+
+    def _values(self) -> list[str]:
+        """The words that give names their values."""
+        return [f"{name}={text}" for name, text in self.given.items()]
 
     def _remark(self, session: Session, name: str, value: Tensor, wrt: Sequence[str] | None, apart: bool) -> None:
         """Say what the derivatives by the names that a value was computed from have to do with it."""
@@ -118,8 +149,8 @@ class Formula:
                 if name in self.given:
                     problem.fixes = [f"put {name}={self.given[name]} before what needs it"]
                     raise
-                values = [f"{known}={text}" for known, text in self.given.items()]
-                problem.fixes = [f"give it one: {self.typed([*self.words, *values, f'{name}=1', *self.options])}"]
+                words = [*self.words, *self._values(), f"{name}=1", *self.options]
+                problem.fixes = [f"give it one: {self.typed(words)}"]
             elif problem.facts.get("mistake") == "not an expression" and self.command == "eval":
                 again = self.typed(["-e", self.words[-1]])
                 problem.fixes = [f"{again}   for statements; the last must be an expression"]
@@ -128,6 +159,9 @@ class Formula:
                 problem.fixes = [f"add its entries up: {self.typed([*before, f'sum({last})'])} …"]
                 if "-f" in before:
                     problem.fixes = ["add its entries up: sum(…)"]
+                if self.command == "eval" and self.options[::2] == ["--wrt"]:
+                    words = [*self.words, *self._values(), *self.options, "--jacobian"]
+                    problem.fixes.append(f"or take the derivatives of each: {self.typed(words)}")
             raise
 
     def typed(self, words: Iterable[str]) -> str:

@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Callable
 from contextlib import suppress
+from time import sleep
 from typing import Any, TypeVar
 
 import click
@@ -18,7 +19,9 @@ TIMED_OUT = 124  # the exit code
 _SPARE = 2**28  # bytes of addresses, for libraries that are loaded later
 _FOREVER = 1e9  # seconds; more than that the clocks of some systems do not count
 _AMPLE = 2**31  # bytes of addresses that numpy can be loaded into, on any machine
+_LOOK = 0.2  # seconds between two looks at the clock
 _PATIENCE = 1.0  # seconds that a computation inside numpy may go on after its time, before the process ends
+_LATE = "the time is up, in the middle of a computation"
 
 
 def _seconds(context: click.Context, parameter: click.Parameter, value: float | None) -> float | None:
@@ -104,10 +107,10 @@ def limit_statements(session: Any) -> None:
     session.watch.nodes = find("limits.nodes")[0] or session.watch.nodes
 
 
-def end_in(session: Any, seconds: float | None) -> None:
+def end_in(session: Any, seconds: float | None, as_json: bool = False) -> None:
     """Stop what a session does after so many seconds, also where numpy computes and hears of nothing.
 
-    Without seconds each statement has the time that config.toml says.
+    Without seconds each statement has the time that config.toml says. `as_json`: how to say that time was up.
     """
     limit_statements(session)
     if seconds is None:
@@ -115,13 +118,34 @@ def end_in(session: Any, seconds: float | None) -> None:
     from threading import Timer  # here, since few are in a hurry
 
     session.watch.end_in(seconds)
-    last = Timer(seconds + _PATIENCE, _leave)
+    last = Timer(seconds + _PATIENCE, _leave, [_record() if as_json else ""])
     last.daemon = True
     last.start()
 
 
-def _leave() -> None:
-    click.echo("error[limit]: the time is up, in the middle of a computation", err=True)
+def end_if_late(session: Any) -> None:
+    """End the process where a statement of a session goes on after its time, since numpy hears of nothing."""
+    from threading import Thread  # here, as above
+
+    def look() -> None:
+        while session.watch.late < _PATIENCE:
+            sleep(_LOOK)
+        _leave()
+
+    Thread(target=look, daemon=True).start()
+
+
+def _record() -> str:
+    """What `_leave` says, as JSON: made before, since then there may be no time, or room, to load anything."""
+    from agrad.cli.records import error_line
+    from agrad.engine.errors import AgradError
+
+    return error_line(AgradError("limit", _LATE))
+
+
+def _leave(record: str = "") -> None:
+    """End the process in the middle of whatever it does, and say so: by the record, if there is one."""
     with suppress(OSError):
+        click.echo(record or f"error[limit]: {_LATE}", err=not record)
         sys.stdout.flush()
     os._exit(TIMED_OUT)

@@ -6,6 +6,7 @@ A command's module is imported when the command is called, so that `agrad --vers
 from __future__ import annotations
 
 import os
+import re
 import sys
 from importlib import import_module
 from os.path import isfile
@@ -83,6 +84,17 @@ def root(context: click.Context) -> int | None:
         return repl.invoke(inner)  # type: ignore[no-any-return]
 
 
+def _show(problem: click.ClickException) -> None:
+    """Show wrong usage on stderr, or as JSON on stdout where the words ask for that, however wrong the others are."""
+    words = " ".join(sys.argv[1:]).partition(" -- ")[0]
+    if not re.search(r"(^| )--(json|(format|as)[ =]json)( |$)", words):
+        problem.show()
+        return
+    from agrad.cli.records import usage_line  # here, since few programs are wrong about it
+
+    click.echo(usage_line(problem))
+
+
 def main() -> NoReturn:
     """Run the command line and exit: 0, 1 after an error, 2 for wrong usage or syntax, 130 after Ctrl-C."""
     sys.stdin = sys.stdin or open(os.devnull, encoding="utf-8")  # noqa: SIM115 - it was closed: there is nothing to read
@@ -92,7 +104,7 @@ def main() -> NoReturn:
     except click.Abort:
         code = INTERRUPTED
     except click.ClickException as problem:
-        problem.show()
+        _show(problem)
         code = problem.exit_code
     except OSError as problem:  # files have been asked for their errors where they were read
         click.echo(f"error[file]: cannot write the results: {problem.strerror}", err=True)

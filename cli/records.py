@@ -67,14 +67,19 @@ def _block(found: Answer, x: str, y: str) -> Any:
 
 def error_line(problem: AgradError) -> str:
     """An error as one object, with its places."""
-    error = {
-        "kind": problem.kind,
-        "message": problem.message,
-        "labels": [_label(label) for label in problem.labels],
-        "notes": problem.notes,
-        "fixes": problem.fixes,
-    }
-    return _line({"error": error})
+    labels = [_label(label) for label in problem.labels]
+    return _error(problem.kind, problem.message, labels, problem.notes, problem.fixes)
+
+
+def usage_line(problem: click.ClickException) -> str:
+    """Wrong usage of the command line as one object."""
+    context = getattr(problem, "ctx", None)
+    fixes = [f"{context.command_path} --help"] if context is not None else []
+    return _error("usage", problem.format_message(), [], [], fixes)
+
+
+def _error(kind: str, message: str, labels: list[dict[str, Any]], notes: list[str], fixes: list[str]) -> str:
+    return _line({"error": {"kind": kind, "message": message, "labels": labels, "notes": notes, "fixes": fixes}})
 
 
 def _label(label: Label) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from agrad.cli.limits import end_in, limit_memory, memory_option, timeout_option
 from agrad.cli.progress import clear, watching
 from agrad.cli.render import printer
 from agrad.engine.errors import AgradError
+from agrad.grammar.diagnostics import Source
 from agrad.grammar.parser import RESERVED
 from agrad.grammar.results import Noted, Quit, Result
 from agrad.grammar.session import Session
@@ -88,15 +89,19 @@ def command(
         return _check(file, [*names, "args"], files, as_json)
     session = Session()
     session.files = files
-    end_in(session, timeout)
+    end_in(session, timeout, as_json)
     session.settings.precision = precision
     session.names["args"] = (*extra, *context.meta[_ARGUMENTS])
     _give(session, names)
     emit: Callable[[Result], None] = printer(session.settings, "json" if as_json else "text")
     failures = Failures(as_json, session, timeout is not None)
     text, report = read_text(file), failures if keep_going else None
-    with suppress(Quit), nullcontext(_unnoted(emit)) if quiet else watching(session, emit) as heard:
-        session.run(text, heard, shown_name(file), is_file=True, report=report)
+    try:
+        with suppress(Quit), nullcontext(_unnoted(emit)) if quiet else watching(session, emit) as heard:
+            session.run(text, heard, shown_name(file), is_file=True, report=report)
+    except AgradError as problem:
+        if not (keep_going and problem.kind == "syntax" and failures.several(Source(shown_name(file), text, 1, True))):
+            raise
     return failures.end()
 
 
@@ -116,6 +121,17 @@ class Failures:
         if self.session is not None:
             clear(self.session)
         self.codes.append(complain(problem, self.as_json))
+
+    def several(self, source: Source) -> bool:
+        """Show what cannot be read in a script, if that is more than one thing; whether it is."""
+        from agrad.grammar.scripts import unreadable  # here, since most scripts can be read
+
+        problems = unreadable(source)
+        if len(problems) < 2:
+            return False
+        for problem in problems:
+            self(problem)
+        return True
 
     def end(self) -> int:
         """Say how many there were; the exit code."""
@@ -155,7 +171,6 @@ def _unnoted(emit: Callable[[Result], None]) -> Callable[[Result], None]:
 def _check(file: str, names: Sequence[str], files: bool, as_json: bool) -> int:
     """Tell what is wrong with a script, without running it; the exit code."""
     from agrad.engine.ops.files import FILES
-    from agrad.grammar.diagnostics import Source
     from agrad.grammar.static import problems  # here, since few runs are checks
 
     FILES.on = files

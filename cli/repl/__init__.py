@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import sys
 from collections.abc import Iterator
@@ -12,7 +13,7 @@ import click
 
 from agrad.cli.command import Command, complain, file_completions, files_option, precision_option, read_text, shown_name
 from agrad.cli.interrupt import stop_once
-from agrad.cli.limits import limit_memory, limit_statements, memory_option, timeout_option
+from agrad.cli.limits import end_if_late, limit_memory, limit_statements, memory_option, timeout_option
 from agrad.cli.progress import watching
 from agrad.cli.render import Printer, note
 from agrad.cli.repl.printing import PromptPrinter
@@ -24,6 +25,8 @@ from agrad.grammar.undo import DEPTH
 
 if TYPE_CHECKING:
     from agrad.cli.repl.journal import Journal
+
+_ARGUMENTS = re.compile(r"\bargs\b")
 
 
 @click.command("repl", cls=Command)
@@ -48,15 +51,20 @@ def command(
 ) -> int:
     """Open a session: type statements, see their results. A FILE is run first.
 
-    On a terminal: Tab completes, Up finds what began like this, Alt-Enter breaks the line, Ctrl-X Ctrl-E opens
-    the editor, Ctrl-C clears the line or stops a computation, Ctrl-D leaves. A statement that fails, or is
-    stopped, leaves everything as it was. `agrad config` tells where an init.ag may stand, which runs before all.
+    On a terminal: Tab completes, Up finds what began like this, Alt-Enter breaks the line (with --vi: o), Ctrl-X
+    Ctrl-E opens the editor, Ctrl-C clears the line or stops a computation, Ctrl-D leaves. A statement that fails,
+    or is stopped, leaves everything as it was. `agrad config` tells where an init.ag may stand, which runs before
+    all, though at a terminal only.
 
     What a session accepts is written down as it happens, even with --no-files, until it is left: after a crash
-    --resume runs it again, in silence, and goes on. With it, a session from a pipe is written down too.
+    --resume runs it again, in silence but for a note on each file that was written since, and goes on. With it, a
+    session from a pipe is written down too.
 
     From a pipe: no prompt, and a failing statement does not keep the next from running; the exit code is
     that of the first failure (1, or 2 for syntax).
+
+    --timeout is for each statement, as `limit time` is, and stops it between two operations: one that takes long, such
+    as svd of a large matrix, comes to its end first. From a pipe, the session ends where that is over a second late.
 
     \b
     agrad repl
@@ -73,6 +81,8 @@ def command(
     session.settings.precision = precision
     session.record.on = True
     at_terminal = sys.stdin.isatty() and sys.stdout.isatty()
+    if timeout is not None and not at_terminal:
+        end_if_late(session)
     journal, told, failure = _journal(session, resume) if resume or at_terminal else (None, "", 0)
     if at_terminal and not session.record.entries:  # what init.ag did is brought back with the rest
         _initialise(session)
@@ -137,7 +147,10 @@ def _initialise(session: Session) -> None:
 def _begin(session: Session, file: str) -> int:
     """Run a script at the start of a session, which an error does not end; its exit code."""
     try:
-        session.run(read_text(file), Printer(session.settings), source=shown_name(file), is_file=True)
+        text, name = read_text(file), shown_name(file)
+        if _ARGUMENTS.search(text):  # a script that is run has them; on record, so that it can be run again
+            session.run("args = ()", source=name, is_file=True)
+        session.run(text, Printer(session.settings), source=name, is_file=True)
     except AgradError as problem:
         return complain(problem)
     return 0

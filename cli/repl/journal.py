@@ -1,9 +1,9 @@
 """What a session has accepted, in a file as it happens, so that it can be brought back after a crash.
 
-A file a session, of JSON objects, a line each: the text that was typed, which of its statements ran, how many are left
-after an `undo`. Each is one write at the end, so killing the process loses nothing. The disk is not waited for: that
-would take milliseconds a statement, to save the last seconds before a power cut. A session that ends well removes its
-file; who holds the lock on one has a session that is not over.
+A file a session, of JSON objects, a line each: the text that was typed, which of its statements ran and what files
+those read, how many are left after an `undo`. Each is one write at the end, so killing the process loses nothing. The
+disk is not waited for: that would take milliseconds a statement, to save the last seconds before a power cut. A session
+that ends well removes its file; who holds the lock on one has a session that is not over.
 """
 
 from __future__ import annotations
@@ -58,6 +58,12 @@ class Journal:
         if self._file is not None:
             self._write([{"cut": count}])
 
+    def found(self, paths: list[str]) -> None:
+        """Files that a session read before are read as they are now; the next time nothing is to be said of them."""
+        files = {path: stamp for entry in self.record.entries for path, stamp in (entry.files or {}).items()}
+        if paths:
+            self._write([{"read": {path: files[path] for path in paths}}])
+
     def end(self) -> None:
         """The session has ended as it should."""
         if self._file is None or self._path is None:
@@ -74,7 +80,8 @@ class Journal:
         if span.source is not self._source:
             source = self._source = span.source
             yield {"text": source.text, "name": source.name, "line": source.first_line, "file": source.is_file}
-        yield {"ran": [span.start, span.end]} | ({} if entry.seed is None else {"seed": entry.seed})
+        seed = {} if entry.seed is None else {"seed": entry.seed}
+        yield {"ran": [span.start, span.end]} | seed | ({"read": entry.files} if entry.files else {})
 
     def _write(self, parts: list[dict[str, Any]]) -> None:
         """Write at the end of the file, all at once. What cannot be written is one note."""
@@ -178,9 +185,15 @@ def _resumed(session: Session, kept: Kept) -> tuple[Journal, str, int]:
     session.steps.depth = DEPTH
     where = _go_to(kept.folder)
     count, code, stopped = len(kept.entries), 0, ""
+    changed: list[str] = []
+
+    def tell(path: str) -> None:
+        changed.append(path)
+        note(f"{path} has been written since: what it holds now was read")
+
     try:
         with watching(session, lambda result: None):  # a long loop takes as long as it did
-            restore(session, kept.entries)
+            restore(session, kept.entries, tell)
     except AgradError as problem:
         code, stopped = complain(problem), "restored "
     except KeyboardInterrupt:
@@ -190,7 +203,9 @@ def _resumed(session: Session, kept: Kept) -> tuple[Journal, str, int]:
     told = f"{_statements(count)} from {kept.when}{where}" + (f": {names}" if names else "")
     if not stopped:
         os.truncate(kept.file, kept.size)
-        return Journal(session.record, kept.file, kept.path), f"restored {told}", 0
+        journal = Journal(session.record, kept.file, kept.path)
+        journal.found(changed)
+        return journal, f"restored {told}", 0
     kept.close()
     left = f"{_statements(count - done)} not restored: what was typed stays in {kept.path}"
     return Journal(session.record), f"{stopped}{done} of {told}\n{left}", code
@@ -266,10 +281,18 @@ def _read(kept: Kept) -> bool:
             case {"text": str(text), "name": str(name), "line": int(number), "file": bool(is_file)}:
                 source = Source(name, text, number, is_file)
             case {"ran": [int(start), int(end)]} if source is not None:
-                kept.entries.append(Entry(Span(source, start, end), part.get("seed")))
+                kept.entries.append(Entry(Span(source, start, end), part.get("seed"), _files(part.get("read"))))
             case {"cut": int(count)}:
                 del kept.entries[count:]
+            case {"read": dict(files)}:
+                for entry in kept.entries:
+                    entry.files = {path: files.get(path, stamp) for path, stamp in (entry.files or {}).items()}
     return bool(kept.entries)
+
+
+def _files(part: object) -> dict[str, list[int]] | None:
+    """The files that a statement has read, as `Entry` has them."""
+    return part if isinstance(part, dict) else None
 
 
 def _tidy() -> None:

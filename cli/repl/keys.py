@@ -9,7 +9,7 @@ from prompt_toolkit.application import get_app
 from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.document import Document
 from prompt_toolkit.enums import DEFAULT_BUFFER
-from prompt_toolkit.filters import Condition, has_focus
+from prompt_toolkit.filters import Condition, emacs_mode, has_focus, vi_navigation_mode
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.keys import Keys
 
@@ -36,13 +36,16 @@ def keys(prepare: Callable[[str], str]) -> KeyBindings:
         if rest:
             buffer.document = Document(paste.statements(f"{buffer.text}\r{rest}"))
         if needs_more(prepare(buffer.text)):
+            if vi_navigation_mode():  # where the cursor stands on a character, not behind it
+                buffer.cursor_position = len(buffer.text)
             if not rest:
                 new_line(buffer)
         elif not rest or buffer.text.endswith("\n"):
             buffer.document = Document(buffer.text.rstrip("\n "))
             buffer.validate_and_handle()
 
-    @bindings.add("escape", "enter", filter=typing)
+    # With the keys of vi, Esc and Enter are two: the second accepts the line, and `o` opens a new one.
+    @bindings.add("escape", "enter", filter=typing & emacs_mode)
     def _(event: KeyPressEvent) -> None:
         new_line(event.current_buffer)
 

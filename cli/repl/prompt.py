@@ -42,6 +42,8 @@ _PARTS = {
     "completion-menu.meta.completion": "bg:ansigray ansiblack",
     "completion-menu.meta.completion.current": "bg:ansiblue ansiwhite",
 }
+# Without colour all is in the letters of the terminal, but for what is chosen: that is reversed, as the library has it.
+_BARE = {"bottom-toolbar": "noreverse", "search-toolbar": "nobold", "arg-toolbar": "nobold"}
 
 
 def prompted(session: Session, vi: bool = False, told: str = "") -> Iterator[str]:
@@ -90,10 +92,10 @@ def _prompt(session: Session, toolbar: Toolbar, vi: bool) -> PromptSession[str]:
         enable_history_search=True,
         # Without colour a suggestion looks as if it had been typed.
         auto_suggest=AutoSuggestFromHistory() if colour else None,
-        lexer=Highlighter(session),
-        input_processors=[HighlightMatchingBracketProcessor()],
+        lexer=Highlighter(session) if colour else None,
+        input_processors=[HighlightMatchingBracketProcessor()] if colour else None,
         color_depth=ColorDepth.DEPTH_4_BIT if colour else ColorDepth.DEPTH_1_BIT,  # the sixteen that a user chose
-        style=Style.from_dict(COLOURS | _PARTS),
+        style=Style.from_dict(COLOURS | _PARTS if colour else _BARE),
         validator=SyntaxValidator(prepare),
         validate_while_typing=False,
         completer=Words(session),

@@ -119,7 +119,8 @@ def test_only_one_number_has_a_gradient(agrad):
     assert agrad("eval", "x*2", "x=[1, 2]", "--wrt", "x") == (
         "",
         "error[grad]: only one number has a gradient; this is an array of shape (2)\n"
-        '  fix: add its entries up: agrad eval "sum(x*2)" …\n',
+        '  fix: add its entries up: agrad eval "sum(x*2)" …\n'
+        '  fix: or take the derivatives of each: agrad eval "x*2" "x=[1, 2]" --wrt x --jacobian\n',
         1,
     )
 

@@ -112,8 +112,7 @@ def test_an_error_in_a_direction_says_which(inside):
         (["y=@:"], "y=@: names no file: write y=@data.csv, or y=@data.csv:column\n"),
         (["y=@d.csv:"], "y=@d.csv: names no column: write y=@d.csv:column, or y=@d.csv for all\n"),
         (["--order", "0"], "Invalid value for '--order': 0 is not in the range x>=1."),
-        (["--json", "--format", "csv"], "--json and --format csv are two forms: take one of them"),
-        (["--json", "-q"], "-q is about text, and --format json is none"),
+        (["--format", "csv", "-q"], "-q is about text, and --format csv is none"),
         (["-e", "1"], "with -e, only NAME=VALUE can follow, and x is none"),
         (["-e", "1", "-f", "f"], "-e and -f are two ways to say what to compute: take one of them"),
         (["--graph", "g.dot", "--no-files"], "--graph writes a file, and --no-files is against it"),
@@ -140,11 +139,48 @@ def test_what_does_not_go_together_is_wrong_usage(inside, arguments, message):
         (["-e", "x**2", "-e", "x**3", "x=2", "--wrt", "x"], "4\nd/dx = 4\n8\nd/dx = 12\n"),
         (["-e", "y = x**2", "-e", "y + 1", "-e", "2*y", "x=3", "--wrt", "x"], "10\nd/dx = 6\n18\nd/dx = 12\n"),
         (["-e", "def f(t) = t**2\nf(x)\nf(2*x)", "x=1", "--wrt", "x"], "1\n4\nd/dx = 8\n"),
+        (["-e", "var x = 2", "-e", "x**2", "--wrt", "x"], "4\nd/dx = 4\n"),
+        (["-e", "var x = 2*k", "-e", "x**2*k", "k=3", "--wrt", "k,x"], "108\nd/dk = 36\nd/dx = 36\n"),
+        (["-e", "var x = [1, 2]", "-e", "x**2", "--jvp", "x=[1, 0]"], "[1, 4]\njvp = [2, 0]\n"),
         (["-e", "-x", "-e", "-2*x", "x=3"], "-3\n-6\n"),
     ],
 )
 def test_expressions_one_after_the_other(inside, arguments, answer):
     assert inside("eval", *arguments) == (answer, "", 0)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message", "fix"),
+    [
+        (
+            ["-e", "x = 2", "-e", "x**2*k", "k=3", "--wrt", "k,x"],
+            "x, which --wrt asks for, is set by -e, and not as a leaf",
+            'make it one: agrad eval -e "var x = 2" -e "x**2*k" k=3 --wrt k,x',
+        ),
+        (
+            ["-e", "x = 2; x", "--jvp", "x=1"],
+            "x, which --jvp asks for, is set by -e, and not as a leaf",
+            'make it one: agrad eval -e "var x = 2; x" --jvp x=1',
+        ),
+        (
+            ["-f", "f.ag", "--wrt", "x"],
+            "x, which --wrt asks for, is set by -f, and not as a leaf",
+            "var x = …   where it is set",
+        ),
+    ],
+)
+def test_what_is_set_must_be_a_leaf_to_differentiate_by(inside, tmp_path, arguments, message, fix):
+    (tmp_path / "f.ag").write_text("x = 2\nx**2\n", "utf-8")
+    assert inside("eval", *arguments) == ("", f"error[leaf]: {message}\n  fix: {fix}\n", 1)
+
+
+def test_a_name_to_differentiate_by_that_nothing_sets_has_no_value(inside):
+    fix = "give it one: agrad eval -e 1 x=1 --wrt x"
+    assert inside("eval", "-e", "1", "--wrt", "x") == (
+        "",
+        f"error[name]: x, which --wrt asks for, has no value\n  fix: {fix}\n",
+        1,
+    )
 
 
 def test_a_file_is_computed_as_far_as_its_last_expression(inside, tmp_path):
@@ -174,7 +210,9 @@ def test_there_must_be_a_value(inside, words):
 def data(tmp_path):
     (tmp_path / "d.csv").write_text("time,speed,place\n1,2,here\n2,3.5,there\n", "utf-8")
     (tmp_path / "plain.csv").write_text("1,2\n3,4\n", "utf-8")
-    np.save(tmp_path / "m.npy", np.arange(6.0).reshape(3, 2))
+    shapes = {"m": (3, 2), "v": (6,), "n": (), "t": (1, 2, 3)}
+    for name, shape in shapes.items():
+        np.save(tmp_path / f"{name}.npy", np.resize(np.arange(6.0), shape))
 
 
 @pytest.mark.parametrize(
@@ -205,6 +243,9 @@ def test_a_column_is_a_leaf_like_any_other(inside, data):
         ("@no.csv:x", ["there is no file no.csv"]),
         ("@m.npy:5", ["m.npy has no column 5: there are 2, counted from 0"]),
         ("@m.npy:x", ["m.npy has no column x: there are 2, counted from 0"]),
+        ("@v.npy:0", ["v.npy is a vector, which has no column 0", "  fix: @v.npy   for all of it"]),
+        ("@n.npy:0", ["n.npy is one number, which has no column 0", "  fix: @n.npy   for all of it"]),
+        ("@t.npy:1", ["t.npy is an array of shape (1, 2, 3), which has no column 1", "  fix: @t.npy   for all of it"]),
     ],
 )
 def test_what_is_not_in_a_file(inside, data, value, lines):

@@ -50,7 +50,8 @@ def shell(environment, tmp_path):
 
 @pytest.mark.parametrize(("command", "output"), SHOWN, ids=[command for command, _ in SHOWN])
 def test_what_the_document_shows(shell, command, output):
-    assert shell(command) == (output, "", 1 if '"error"' in output else 0)
+    code = 2 if '"kind": "usage"' in output else 1 if '"error"' in output else 0
+    assert shell(command) == (output, "", code)
 
 
 def test_the_document_names_every_kind_of_error():
@@ -148,6 +149,28 @@ def test_a_label_says_from_where_to_where(inside):
     assert label == {"text": "", "code": "qq"} | place
 
 
-def test_wrong_usage_is_told_on_stderr_alone(inside):
-    out, err, code = inside("eval", "--json")
-    assert (out, err.splitlines()[-1], code) == ("", "Error: the expression is missing", 2)
+@pytest.mark.parametrize(
+    ("arguments", "message", "fix"),
+    [
+        (["eval", "--json"], "the expression is missing", "agrad eval --help"),
+        (["eval", "1", "--json", "--jsno"], "no such option --jsno: did you mean --json?", "agrad eval --help"),
+        (["eval", "1", "--timeout", "0", "--format", "json"], "0.0 is no time", "agrad eval --help"),
+        (["eval", "1", "-q", "--format=json"], "-q is about text, and --format json is none", "agrad eval --help"),
+        (["eval", "1", "--json", "--format", "csv"], "--json and --format csv are two forms", "agrad eval --help"),
+        (["graph", "--as", "json"], "the expression is missing", "agrad graph --help"),
+        (["run", "--json"], "Missing argument 'FILE'.", "agrad run --help"),
+        (["check", "x", "--json"], "a NAME=VALUE to differentiate by is missing", "agrad check --help"),
+        (["map", "x", "--json"], "the file with the data is missing", "agrad map --help"),
+        (["--json"], "no such option --json", "agrad --help"),
+    ],
+)
+def test_wrong_usage_is_an_object_where_the_words_ask_for_json(inside, arguments, message, fix):
+    out, err, code = inside(*arguments)
+    error = json.loads(out)["error"]
+    assert message in error["message"]
+    assert (error["kind"], error["fixes"], err, code) == ("usage", [fix], "", 2)
+
+
+def test_wrong_usage_is_text_where_json_is_for_the_script(inside):
+    out, err, code = inside("run", "--jsno", "--", "--json")
+    assert (out, err.splitlines()[-1], code) == ("", "Error: no such option --jsno: did you mean --json?", 2)

@@ -1,5 +1,6 @@
 """--timeout and --max-memory, which eval, run and repl have alike."""
 
+import json
 import sys
 import time
 
@@ -48,6 +49,27 @@ def test_timeout_ends_what_numpy_computes_and_cannot_be_interrupted_in(agrad):
     assert (out, code) == ("", 124)
     assert "error[limit]" in err
     assert time.monotonic() - began < 30
+
+
+def test_timeout_that_numpy_cannot_hear_is_json_for_those_who_ask(agrad):
+    slow = 'einsum("ab,cd->", ones(700, 700), ones(900, 900))'
+    out, err, code = agrad("eval", "--timeout", "0.5", slow, "--json")
+    error = json.loads(out)["error"]
+    assert (error["kind"], error["message"], err, code) == (
+        "limit",
+        "the time is up, in the middle of a computation",
+        "",
+        124,
+    )
+
+
+def test_timeout_ends_a_piped_session_that_numpy_computes_in(agrad):
+    given = 'x = 1\nx\neinsum("ab,cd->", ones(700, 700), ones(900, 900))\nx + 1\n'
+    assert agrad("repl", "--timeout", "0.5", given=given) == (
+        "1\n",
+        "error[limit]: the time is up, in the middle of a computation\n",
+        124,
+    )
 
 
 def test_within_its_time_nothing_is_different(agrad):

@@ -76,7 +76,7 @@ def test_without_a_pager_all_of_it_is_printed(screen, tmp_path, given, said, var
     (tmp_path / "agrad").mkdir()
     (tmp_path / "agrad" / "config.toml").write_text(said, "utf-8")
     with screen("help", **variables) as terminal:
-        assert "there is help on commands" in terminal.until("and pytorch")
+        assert "and help on commands" in terminal.until("pytorch and topics")
     assert given() is None
 
 

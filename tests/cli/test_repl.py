@@ -42,6 +42,13 @@ def test_the_exit_code_is_that_of_the_first_failure(agrad, lines, code):
     assert agrad("repl", given=lines)[2] == code
 
 
+def test_a_script_that_is_run_first_has_no_arguments(agrad, tmp_path):
+    (tmp_path / "s.ag").write_text("print args, len(args)\n")
+    assert agrad("repl", "s.ag", given="history\n") == ("() 0\n1  args = ()\n2  print args, len(args)\n", "", 0)
+    (tmp_path / "s.ag").write_text("print 2\n")
+    assert agrad("repl", "s.ag", given="vars\n") == ("2\nno names yet\n", "", 0)
+
+
 def test_a_block_in_a_pipe_ends_where_a_line_is_not_indented(agrad):
     text = "def f(x):\n    y = x*2\n\n    return y\nf(4)\nif 0:\n  1\nelse:\n  2\nf(\n5)\n"
     assert agrad("repl", given=text) == ("8\n2\n10\n", "", 0)

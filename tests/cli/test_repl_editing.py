@@ -236,3 +236,13 @@ def test_a_very_long_text_is_not_coloured():
 
 def test_vi_keys(typed):
     assert typed("2 + 3\x1b0xi4\r" + CTRL_D, vi=True) == ("7\n", "")
+
+
+def test_with_vi_keys_escape_and_enter_are_two_and_o_opens_a_line(typed):
+    assert typed("1 + 2\x1b\r" + CTRL_D, vi=True) == ("3\n", "")
+    assert typed("if 1:\x1bo    6*7\x1b\r\r" + CTRL_D, vi=True) == ("42\n", "")
+
+
+def test_with_the_other_keys_escape_and_enter_break_the_line(typed):
+    assert typed("(1 + 2)\x1b\r\x7f\r" + CTRL_D) == ("3\n", "")
+    assert typed("[1\x1b\r, 2]\r" + CTRL_D) == ("[1, 2]\n", "")

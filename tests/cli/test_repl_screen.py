@@ -169,6 +169,14 @@ def test_the_right_arrow_takes_what_history_suggests(terminal):
     assert "\n".join(one.see("21\nagrad> 20 + 1\n21")).count("\n21") == 2
 
 
+def test_without_colour_what_is_typed_is_as_any_text(terminal):
+    one = terminal(NO_COLOR="1")
+    one.shown = ""
+    one.type("var x = (nowhere) # none")
+    one.see("# none")
+    assert not re.search(r"\x1b\[[\d;]*[1-9][\d;]*m", one.shown.replace("\x1b[39m", "").replace("\x1b[49m", ""))
+
+
 def test_without_colour_nothing_is_suggested(terminal):
     one = terminal(NO_COLOR="1")
     one.enter("20 + 1", "21")

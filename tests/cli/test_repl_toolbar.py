@@ -152,6 +152,25 @@ def test_what_a_narrow_line_cannot_tell_stands_below_it(message, rest):
     assert behind(None, 20) == ""
 
 
+@pytest.mark.parametrize("width", [24, 40, 60])
+def test_a_name_that_leaves_no_room_beside_it_has_a_line_to_itself(width):
+    session = Session()
+    session.settings.width = width
+    name = "the_velocity_of_all_trains"[: width - 4]
+    lines = []
+    session.run(f"var {name} = [1, 2]; k = sin\ninfo {name}", lambda result: lines.extend(result.lines.split("\n")))
+    assert max(map(len, lines)) <= width
+    assert (lines[0] == name) == (width < 60)
+    assert "".join("".join(lines).split()).endswith(f"keptby{name}")
+    if width == 40:
+        assert lines[1:5] == [
+            "         leaf that requires grad",
+            "shape    (2), 2 entries",
+            "value    [1, 2]",
+            "version  0, never written in place",
+        ]
+
+
 @pytest.mark.parametrize("width", [40, 60, 80, 200])
 def test_tables_fit_the_terminal(width):
     session = Session()

@@ -239,6 +239,64 @@ def test_a_statement_that_fails_now_is_told_and_nothing_is_lost(environment, tmp
     assert resumed(agrad, "d\n")[:2] == ("[[1, 2]]\n", "restored 4 statements from 14:03: x, d, y\n")
 
 
+def test_files_that_were_written_since_are_told_once_each(environment, tmp_path, agrad):
+    (tmp_path / "d.csv").write_text("1,2\n")
+    (tmp_path / "e.csv").write_text("1\n")
+    (tmp_path / "l.ag").write_text('e = load_csv("e.csv")\n')
+    killed(
+        environment,
+        tmp_path,
+        'load "l.ag"',
+        'd = load_csv("d.csv")',
+        'for p in chunks("d.csv", 1): q = p',
+        "y = sum(d)",
+    )
+    (kept,) = journals(tmp_path)
+    content = kept.read_bytes()
+    assert resumed(agrad, "y\n")[:2] == ("3\n", "restored 5 statements from 14:03: e, d, p, q, y\n")
+    kept.write_bytes(content)
+    (tmp_path / "d.csv").write_text("1,20\n")
+    assert resumed(agrad, "y\n")[:2] == (
+        "21\n",
+        "note: d.csv has been written since: what it holds now was read\nrestored 5 statements from 14:03: e, d, p, q, y\n",
+    )
+    kept.write_bytes(content)
+    (tmp_path / "e.csv").write_text("10\n")
+    (tmp_path / "l.ag").write_text('z = 7\ne = load_csv("e.csv")\n')
+    (tmp_path / "d.csv").write_text("1,two\n")
+    err = resumed(agrad, "")[1].splitlines()
+    assert [line.split()[1] for line in err if line.startswith("note: ")] == ["l.ag", "e.csv", "d.csv"]
+    assert err[3] == 'error[file]: load_csv: d.csv, line 1, column 2: "two" is no number'
+    assert err[-2] == "restored 1 of 5 statements from 14:03: z, e"
+
+
+def test_a_file_that_was_told_of_is_not_told_of_again(environment, tmp_path, agrad):
+    (tmp_path / "d.csv").write_text("1,2\n")
+    killed(environment, tmp_path, 'd = load_csv("d.csv")')
+    (tmp_path / "d.csv").write_text("1,20\n")
+    killed(environment, tmp_path, "x = 1")
+    assert resumed(agrad, "d\n")[:2] == ("[[1, 20]]\n", "restored 4 statements from 14:03: d, x\n")
+
+
+def test_a_journal_whose_files_are_none_is_read_all_the_same(tmp_path, agrad):
+    folder = tmp_path / "agrad" / "sessions"
+    folder.mkdir(parents=True)
+    text = '{"text": "x = 1", "name": "session", "line": 1, "file": false}\n{"ran": [0, 5], "read": [1]}\n'
+    (folder / "1.jsonl").write_text(text)
+    assert resumed(agrad, "x\n") == ("1\n", "restored 1 statement from 14:03: x\n", 0)
+
+
+def test_the_arguments_that_a_script_did_not_get_come_back(environment, tmp_path):
+    del environment["PROMPT_TOOLKIT_NO_CPR"]
+    (tmp_path / "s.ag").write_text("def f() = args\n")
+    with Terminal(environment, "repl", "s.ag", folder=tmp_path) as one:
+        one.see("agrad>")
+        one.enter("f()", "()")
+    with Terminal(environment, "repl", "--resume", folder=tmp_path) as two:
+        assert two.see("agrad>")[1].endswith(": args, f")
+        two.enter("f()", "()")
+
+
 def test_the_folder_that_a_session_was_in_is_where_it_goes_on(environment, tmp_path, agrad):
     place = tmp_path / "data"
     place.mkdir()

@@ -102,6 +102,19 @@ def test_what_cannot_be_read_runs_in_no_part(agrad, script):
     assert len(first_lines(err)) == 1
 
 
+def test_all_that_cannot_be_read_is_told(agrad, script):
+    out, err, code = agrad("run", "-k", script("1\nzork\n2x\ndef f(x):\n    y = [1,\n        2 3]\n    return 3x\n"))
+    assert (out, code) == ("", 2)
+    assert [line.partition(" ")[0] for line in first_lines(err)] == [
+        "script.ag:3:2:",
+        "script.ag:6:11:",
+        "script.ag:7:13:",
+        "3",
+    ]
+    out, err, code = agrad("run", "-k", "--json", script("2x\n3y\n"))
+    assert (out.count('"kind": "syntax"'), code) == (2, 2)
+
+
 def test_when_the_time_is_up_nothing_goes_on(agrad, script):
     out, err, code = agrad("run", "-k", "--timeout", "0.5", script("while 1: pass\nprint 1\n"))
     assert (out, code) == ("", 124)
