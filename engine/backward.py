@@ -50,7 +50,7 @@ def backward(
     found: Any = routine.gradients(node) if routine is not None and keeps else None
     order: list[Node] = []
     if found is None:
-        seed = _seed(root, gradient, create_graph)
+        seed = 1.0 if plain and not node.shape else _seed(root, gradient, create_graph)
         order = walkable(node)
         found = walk(order, {node: seed}, create_graph, watch=watch)
         if STATE.listener is not None:

@@ -205,8 +205,11 @@ class Node:
         """How a message speaks of it: by name, else by its source text, else by its operation."""
         if self.name:
             return self.name
-        nameless = f"a result of {self.title}" if self.op else "a leaf" if self.requires_grad else "a value"
-        return self.origin.text if self.origin else nameless
+        if self.origin:
+            return self.origin.text
+        if self.op:
+            return f"a result of {self.op.title}"
+        return "a leaf" if self.requires_grad else "a value"
 
 
 def new_node(

@@ -231,12 +231,12 @@ class _Writer:
     def _array(self, slot: int, step: Step) -> str:
         """The source of an operation with arrays."""
         given = [self.texts[x] for x in step.operands]
-        found = None if step.attrs or not step.shape else ufunc_of(step.op, len(given))
+        found = _ufunc(self.program, step)
         if found is not None:
             ufunc, arguments = found
             name = f"np_{ufunc.__name__}"
             self.names[name] = ufunc
-            constants = [self._constant_in(step.operands[x]) if isinstance(x, int) else x for x in arguments]
+            constants = [_number_in(self.program, step.operands[x]) if isinstance(x, int) else x for x in arguments]
             texts = [self._narrowed(step, x) if isinstance(x, int) else "" for x in arguments]
             places = [
                 text if constant is None else self._boxed(constant, step.shape)
@@ -244,10 +244,11 @@ class _Writer:
             ]
             buffer = self.buffers.of.get(slot)
             return f"{name}({', '.join([*places, *([f'out=b{buffer}'] if buffer is not None else [])])})"
-        sums = _sum(self.program.shape(step.operands[0]), step.shape) if step.op.name == "sum_to" else None
+        sums = _reduced(self.program, step)
         if sums is not None:
             self.names["np_sum"] = np.add.reduce
-            return f"np_sum({given[0]}, {sums})" if step.shape else f"float(np_sum({given[0]}, None))"
+            taken = f"np_sum({given[0]}, {sums})" if step.shape else f"float(np_sum({given[0]}, None))"
+            return f"{taken} / {step.attrs['n']}" if step.op.name == "mean" else taken
         name = f"{step.op.name}_"
         self.names[name] = _whole(step.op)
         self.notes[name] = f"# {name} is computed as it is without compilation"
@@ -259,12 +260,6 @@ class _Writer:
         text = self.texts[step.operands[place]]
         alone = shapes[place] and size_of(shapes[place]) == 1 < size_of(step.shape)
         return f"{text}.reshape(())" if alone and step.shape in shapes else text
-
-    def _constant_in(self, slot: int) -> float | None:
-        """The number that is always in a slot."""
-        place = slot - len(self.program.inputs)
-        value = self.program.constants[place] if 0 <= place < len(self.program.constants) else None
-        return value if isinstance(value, float) else None
 
     def _boxed(self, number: float, shape: Shape) -> str:
         """A constant for a ufunc, which takes two thirds longer if it has to make an array of it each time."""
@@ -349,6 +344,22 @@ def _whole(op: Op) -> Callable[..., Value]:
     return call
 
 
+def _number_in(program: Program, slot: int) -> float | None:
+    """The number that is always in a slot."""
+    place = slot - len(program.inputs)
+    value = program.constants[place] if 0 <= place < len(program.constants) else None
+    return value if isinstance(value, float) else None
+
+
+def _reduced(program: Program, step: Step) -> str | None:
+    """The arguments of `np.add.reduce` that a step is (a mean but for its division); None if it is something else."""
+    have = program.shape(step.operands[0])
+    if step.op.name == "sum_to":
+        return _sum(have, step.shape)
+    is_whole = step.op.name in ("sum", "mean") and have and not step.shape and step.attrs.get("n") != 0
+    return "None" if is_whole else None
+
+
 def _sum(have: Shape, shape: Shape) -> str | None:
     """The arguments of `np.add.reduce` that undo a broadcast as `sum_to` does; None where it takes more than that."""
     if not shape:
@@ -361,6 +372,15 @@ def _sum(have: Shape, shape: Shape) -> str | None:
 
 
 # Buffers
+
+
+def _ufunc(program: Program, step: Step) -> tuple[Any, tuple[int | float, ...]] | None:
+    """The same as `ufunc_of` of a step; a square is a product, as it is on arrays without compilation."""
+    if step.attrs or not step.shape:
+        return None
+    if step.op.name == "pow" and _number_in(program, step.operands[1]) == 2.0:
+        return np.multiply, (0, 0)
+    return ufunc_of(step.op, len(step.operands))
 
 
 @cache
@@ -398,7 +418,7 @@ def _writable(program: Program) -> list[int]:
     return [
         slot
         for slot, step in enumerate(program.steps, program.first)
-        if step.shape and not step.attrs and slot not in kept and ufunc_of(step.op, len(step.operands)) is not None
+        if slot not in kept and _ufunc(program, step) is not None
     ]
 
 
