@@ -16,7 +16,7 @@ WORKS = (
     Work("`agrad run` of the 50-point regression, an epoch", "script", {"torch": 0.1}),
 )
 RATE = 0.1
-EPOCHS = 4000
+EPOCHS = 20_000
 SCRIPT = """\
 x = [{x}]
 t = [{t}]
