@@ -50,7 +50,7 @@ types:
 	@ln -sfn ../../../cli ../../../grammar ../../../engine build/types/agrad
 
 table: $(VENV)/.test  # with lark, which works the table out
-	$(BIN)/python -m agrad.grammar.build
+	$(BIN)/python -m agrad.grammar.syntax.build_table
 
 # Beside its peers, and installed as for a user: what is measured is not the editable install.
 bench: build/bench-venv/.peers

@@ -20,9 +20,9 @@ from determinant import entries, minors, rows
 from regression import RATE, points
 
 import agrad.engine as ag
-from agrad.engine.graph import free
-from agrad.engine.versions import walkable
-from agrad.engine.walk import walk
+from agrad.engine.autodiff.reverse import walk
+from agrad.engine.core.graph import free
+from agrad.engine.core.versions import walkable
 
 RUNS = 15
 

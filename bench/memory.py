@@ -3,7 +3,7 @@
     python bench/memory.py [operations] [entries]
 
 A chain of operations on arrays is built and walked backward, once for each kind of operation. `graph` is the memory of
-what the rules saved and of the leaves, as `engine/memory.py` counts it; `peak` is the most that Python and numpy had
+what the rules saved and of the leaves, as `engine/inspect/memory.py` counts it; `peak` is the most that Python and numpy had
 allocated during the backward, by tracemalloc, since before the leaves were made. Both include the leaves, and the peak
 also the gradients that the backward leaves behind and what is in flight: a few arrays, whatever the length of the
 chain. `ratio` is peak to graph; chains that save nothing are told by `over`, the arrays in flight. It exits with 1
@@ -18,8 +18,8 @@ import tracemalloc
 from collections.abc import Callable
 
 import agrad.engine as ag
-from agrad.engine.memory import held
-from agrad.engine.tensor import Tensor
+from agrad.engine.core.tensor import Tensor
+from agrad.engine.inspect.memory import held
 
 Step = Callable[[Tensor, Tensor], Tensor]
 

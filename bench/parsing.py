@@ -14,8 +14,8 @@ import time
 from collections import deque
 from collections.abc import Callable
 
-from agrad.grammar import parser
 from agrad.grammar.diagnostics import Source
+from agrad.grammar.syntax import parser
 
 ROUNDS = 5
 LINES = """\

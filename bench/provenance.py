@@ -19,12 +19,12 @@ from itertools import repeat
 from typing import Any
 
 import agrad.engine as ag
-from agrad.engine import dispatch
-from agrad.engine.graph import Node
-from agrad.engine.guards import Guard, truth
-from agrad.engine.op import OPS, Function, Op
-from agrad.engine.state import STATE, Journal, next_stamp
-from agrad.engine.tensor import Tensor
+from agrad.engine.core import dispatch
+from agrad.engine.core.context import STATE, Journal, next_stamp
+from agrad.engine.core.graph import Node
+from agrad.engine.core.guards import Guard, truth
+from agrad.engine.core.op import OPS, Function, Op
+from agrad.engine.core.tensor import Tensor
 from agrad.engine.values import quiet
 from agrad.grammar.diagnostics import Source, Span
 

@@ -7,7 +7,7 @@ import sys
 from contextlib import suppress
 from typing import NoReturn
 
-from agrad.cli.interrupt import INTERRUPTED, stop_once
+from agrad.cli.terminal.interrupt import INTERRUPTED, stop_once
 
 
 def process() -> NoReturn:
@@ -21,7 +21,7 @@ def process() -> NoReturn:
     streams = [stream for stream in (sys.stdout, sys.stderr) if stream]  # None where it was closed
     try:
         from agrad.cli.main import main  # here, so that its imports already profit
-        from agrad.cli.terminal import stand_ins
+        from agrad.cli.terminal.terminal import stand_ins
 
         stand_ins(streams)  # a name in π must not fail where the locale knows none
         main()

@@ -15,10 +15,10 @@ from typing import NoReturn
 import click
 
 from agrad.cli import __version__
-from agrad.cli.command import FAILED, Command, options, unknown
-from agrad.cli.interrupt import INTERRUPTED
+from agrad.cli.base import FAILED, Command, options, unknown
+from agrad.cli.terminal.interrupt import INTERRUPTED
 
-# agrad.cli.<name>.command
+# agrad.cli.commands.<name>.command
 COMMANDS = ("eval", "run", "repl", "check", "graph", "map", "functions", "help", "config", "completion", "man")
 
 
@@ -33,7 +33,7 @@ class Root(Command, click.Group):
         """The command of that name, imported now."""
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = import_module(f"agrad.cli.{cmd_name}").command
+        command: click.Command = import_module(f"agrad.cli.commands.{cmd_name}").command
         return command
 
     def resolve_command(
@@ -79,7 +79,7 @@ def root(context: click.Context) -> int | None:
     """
     if context.invoked_subcommand is not None:
         return None
-    repl: click.Command = import_module("agrad.cli.repl").command
+    repl: click.Command = import_module("agrad.cli.commands.repl").command
     with repl.make_context("repl", [], parent=context) as inner:
         return repl.invoke(inner)  # type: ignore[no-any-return]
 
@@ -90,7 +90,7 @@ def _show(problem: click.ClickException) -> None:
     if not re.search(r"(^| )--(json|(format|as)[ =]json)( |$)", words):
         problem.show()
         return
-    from agrad.cli.records import usage_line  # here, since few programs are wrong about it
+    from agrad.cli.output.structured import usage_line  # here, since few programs are wrong about it
 
     click.echo(usage_line(problem))
 

@@ -11,16 +11,16 @@ and return plain numbers and arrays as well as Tensors.
 
 from __future__ import annotations
 
-from agrad.engine import numpy_protocol
 from agrad.engine import ops as _ops  # noqa: F401 - fills the table
-from agrad.engine.backward import backward
-from agrad.engine.check import check
+from agrad.engine.autodiff.backward import backward
+from agrad.engine.autodiff.gradcheck import check
+from agrad.engine.autodiff.transforms import grad, hessian, hvp, jacobian, jvp, vjp
 from agrad.engine.compile import compile  # noqa: A004 - PyTorch's name
-from agrad.engine.derivatives import grad, hessian, hvp, jacobian, jvp, vjp
+from agrad.engine.core.op import FUNCTIONS, Function
+from agrad.engine.core.tensor import Tensor, no_grad, tensor
 from agrad.engine.errors import AgradError
-from agrad.engine.op import FUNCTIONS, Function
-from agrad.engine.replay import forward
-from agrad.engine.tensor import Tensor, no_grad, tensor
+from agrad.engine.interop import numpy_protocol
+from agrad.engine.program.replay import forward
 
 __all__ = [
     "AgradError",

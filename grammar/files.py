@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from typing import BinaryIO
 
 from agrad.engine.errors import AgradError, Origin
-from agrad.engine.ops.files import FILES
+from agrad.engine.ops.data_files import FILES
 from agrad.grammar.diagnostics import Span
 
 

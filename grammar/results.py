@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from agrad.engine.core.graph import Node
+from agrad.engine.core.op import FUNCTIONS
+from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import Note
-from agrad.engine.graph import Node
-from agrad.engine.op import FUNCTIONS
-from agrad.engine.tensor import Tensor
 from agrad.engine.values import format_number, format_value
 
 if TYPE_CHECKING:
-    from agrad.engine.differences import Report
+    from agrad.engine.autodiff.comparison import Report
 
 
 @dataclass(slots=True)

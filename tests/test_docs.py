@@ -11,18 +11,18 @@ import click
 import pytest
 
 from agrad.cli.main import COMMANDS, root
-from agrad.grammar import reference, spelling
-from agrad.grammar.session import Session
+from agrad.grammar.help import functions_doc, pytorch_doc
+from agrad.grammar.session.session import Session
 
 DOCS = Path(__file__).parents[1] / "docs"
 
 
-@pytest.mark.parametrize(("name", "made"), [("functions", reference.markdown), ("pytorch", spelling.markdown)])
+@pytest.mark.parametrize(("name", "made"), [("functions", functions_doc.markdown), ("pytorch", pytorch_doc.markdown)])
 def test_a_document_is_fresh(name, made):
     assert (DOCS / f"{name}.md").read_text(encoding="utf-8") == made(), "make docs writes it anew"
 
 
-@pytest.mark.parametrize("lines", [lines for _, _, lines in spelling.DIFFERENT])
+@pytest.mark.parametrize("lines", [lines for _, _, lines in pytorch_doc.DIFFERENT])
 def test_what_differs_from_pytorch_is_so(lines):
     *before, last = lines.split("; ")
     session = Session()

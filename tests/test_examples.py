@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from agrad.grammar.session import Session
+from agrad.grammar.session.session import Session
 
 EXAMPLES = sorted((Path(__file__).parent.parent / "examples").glob("*.ag"))
 

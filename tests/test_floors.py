@@ -43,7 +43,7 @@ def test_a_floor_imports_only_what_lies_below(path):
 @pytest.mark.parametrize(
     ("floor", "code"),
     [
-        ("engine", "import agrad.grammar.parser"),
+        ("engine", "import agrad.grammar.syntax.parser"),
         ("engine", "def f():\n    from agrad.cli import render"),
         ("engine", "from lark import Lark"),
         ("engine", "from ..grammar import parser"),

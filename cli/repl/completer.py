@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
 
-from agrad.grammar.completion import completions
-from agrad.grammar.session import Session
+from agrad.grammar.help.completion import completions
+from agrad.grammar.session.session import Session
 
 _USAGE = 34  # columns
 # An open string that is the name of a file.

@@ -8,9 +8,9 @@ from prompt_toolkit.document import Document
 from prompt_toolkit.formatted_text import StyleAndTextTuples
 from prompt_toolkit.lexers import Lexer
 
-from agrad.grammar.naming import unknown
-from agrad.grammar.parser import tokens
-from agrad.grammar.session import Session
+from agrad.grammar.help.used_names import unknown
+from agrad.grammar.session.session import Session
+from agrad.grammar.syntax.parser import tokens
 
 _LONGEST = 20_000  # characters; more is not coloured, since every key colours anew
 

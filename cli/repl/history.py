@@ -8,8 +8,8 @@ from pathlib import Path
 
 from prompt_toolkit.history import FileHistory, History, InMemoryHistory
 
-from agrad.cli.render import note
-from agrad.cli.settings import folder
+from agrad.cli.output.text import note
+from agrad.cli.settings.settings import folder
 
 
 class KeptHistory(FileHistory):

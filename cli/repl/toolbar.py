@@ -8,12 +8,12 @@ from prompt_toolkit.application import get_app
 from prompt_toolkit.enums import EditingMode
 from prompt_toolkit.validation import ValidationError
 
-from agrad.engine.graph import collect
-from agrad.engine.memory import Survey, format_bytes, survey
-from agrad.engine.tensor import Tensor
+from agrad.engine.core.graph import collect
+from agrad.engine.core.tensor import Tensor
+from agrad.engine.core.versions import out_of_date
+from agrad.engine.inspect.memory import Survey, format_bytes, survey
 from agrad.engine.values import format_number
-from agrad.engine.versions import out_of_date
-from agrad.grammar.session import Session
+from agrad.grammar.session.session import Session
 
 _MOST = 10_000  # nodes that are looked at, which takes some milliseconds
 _NO_GRAD = re.compile(r"( *)(no_grad|with (torch\.)?no_grad\(\)) *:")

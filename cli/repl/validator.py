@@ -9,7 +9,7 @@ from prompt_toolkit.validation import ValidationError, Validator
 
 from agrad.engine.errors import AgradError
 from agrad.grammar.diagnostics import Source, Span
-from agrad.grammar.parser import parse
+from agrad.grammar.syntax.parser import parse
 
 
 class SyntaxValidator(Validator):

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from agrad.engine.compile.compiled import Compiled
+    from agrad.engine.compile.function import Compiled
 
 __all__ = ["compile"]
 
@@ -39,6 +39,6 @@ def compile(  # noqa: A001 - PyTorch's name
 
     Raises what the function raises at the examples, and AgradError of kind `guard` for what cannot be traced.
     """
-    from agrad.engine.compile.compiled import Compiled  # only who compiles waits for the compiler
+    from agrad.engine.compile.function import Compiled  # only who compiles waits for the compiler
 
     return Compiled(f, examples, wrt, backend)

@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from agrad.engine.compile.branches import Branch, Branches, is_of_data
-from agrad.engine.compile.entries import by_entries
-from agrad.engine.derivatives import hessian
-from agrad.engine.graph import Node, collect, leading_to
-from agrad.engine.passes import optimised
-from agrad.engine.program import checked, extract, gradient_of, played, trace
-from agrad.engine.tensor import Tensor
+from agrad.engine.autodiff.reverse import walk
+from agrad.engine.autodiff.transforms import hessian
+from agrad.engine.compile.scalarise import by_entries
+from agrad.engine.compile.specializations import Branch, Branches, is_of_data
+from agrad.engine.core.graph import Node, collect, leading_to
+from agrad.engine.core.tensor import Tensor
+from agrad.engine.program.passes import optimised
+from agrad.engine.program.trace import checked, extract, gradient_of, played, trace
 from agrad.engine.values import Array, Shape, Value, np, size_of
-from agrad.engine.walk import walk
 
 
 class Hessian:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from agrad.engine.op import Function, composed, onward, row
-from agrad.engine.tensor import Tensor
+from agrad.engine.core.op import Function, composed, onward, row
+from agrad.engine.core.tensor import Tensor
 from agrad.engine.values import coerce
 
 FAMILY = "graph"

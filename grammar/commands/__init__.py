@@ -4,8 +4,13 @@
 the terminal prints.
 """
 
+# isort: off
 # In this order `help` lists what is in them.
-from agrad.grammar.commands import gradients, graphs, keeping, pictures, sessions
+from agrad.grammar.commands import gradients, graphs, history
+from agrad.grammar.commands.plot import command as plot
+from agrad.grammar.commands import session
+
+# isort: on
 from agrad.grammar.commands.gradients import gradient_of, why_none
 from agrad.grammar.commands.registry import COMMANDS, Call, Command
 
@@ -16,8 +21,8 @@ __all__ = [
     "gradient_of",
     "gradients",
     "graphs",
-    "keeping",
-    "pictures",
-    "sessions",
+    "history",
+    "plot",
+    "session",
     "why_none",
 ]

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from agrad.engine.backward import backward
+from agrad.engine.autodiff.backward import backward
+from agrad.engine.autodiff.optim import STEPS, options_of, step
+from agrad.engine.core.arguments import number_of
+from agrad.engine.core.graph_errors import no_grad_error, unrecorded_behind
+from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Label
-from agrad.engine.ops.axes import number_of
-from agrad.engine.optim import STEPS, options_of, step
-from agrad.engine.refusals import no_grad_error, unrecorded_behind
-from agrad.engine.tensor import Tensor
 from agrad.grammar.commands.registry import Call, command, graphed
 from agrad.grammar.diagnostics import Span
-from agrad.grammar.help import fitted
+from agrad.grammar.help.help import fitted
 from agrad.grammar.results import Gradient, Table, text_of
-from agrad.grammar.semantics import as_array, describe_value
+from agrad.grammar.runtime.operations import as_array, describe_value
 
 if TYPE_CHECKING:
-    from agrad.grammar.session import Session
+    from agrad.grammar.session.session import Session
 
 
 @command(
@@ -32,7 +32,7 @@ def _backward(session: Session, call: Call) -> None:
     create = "create_graph" in options
     trace = None
     if "trace" in options:
-        from agrad.engine.tracing import Trace  # here, since few sessions watch a walk
+        from agrad.engine.inspect.backward_trace import Trace  # here, since few sessions watch a walk
 
         trace = Trace(fresh="fresh" in options)
     backward(
@@ -149,7 +149,7 @@ def _step(session: Session, call: Call) -> None:
 
 
 def _no_option(call: Call, method: str, name: str, known: list[str]) -> AgradError:
-    from agrad.grammar.slips import near  # here, since few options are misspelt
+    from agrad.grammar.syntax.errors.foreign import near  # here, since few options are misspelt
 
     value = call.option(name)
     assert value is not None
@@ -167,7 +167,7 @@ def _no_option(call: Call, method: str, name: str, known: list[str]) -> AgradErr
     "var x = 3; check x**2*sin(x)",
 )
 def _check(session: Session, call: Call) -> None:
-    from agrad.grammar.checking import check, leaf_to_check  # here, since few sessions check anything
+    from agrad.grammar.commands.check import check, leaf_to_check  # here, since few sessions check anything
 
     expression, *operands = call.node.operands
     leaves = [leaf_to_check(value, operand) for value, operand in zip(call.values, operands, strict=True)]
@@ -181,7 +181,7 @@ def _check(session: Session, call: Call) -> None:
     "var a = 3; d = a**2*2; explain d",
 )
 def _explain(session: Session, call: Call) -> None:
-    from agrad.engine.explain import explain  # here, since few sessions explain anything
+    from agrad.engine.inspect.explain import explain  # here, since few sessions explain anything
 
     root, *leaves = [graphed(call, position) for position in range(len(call.values))]
     found = explain(root, leaves or None, name=call.operand(0).span.text)

@@ -5,18 +5,18 @@ from __future__ import annotations
 from os.path import splitext
 from typing import TYPE_CHECKING
 
+from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Label
-from agrad.engine.tensor import Tensor
-from agrad.grammar import syntax
 from agrad.grammar.commands.registry import Call, command, graphed, with_graph
 from agrad.grammar.diagnostics import Span, suggest
-from agrad.grammar.help import fitted
+from agrad.grammar.help.help import fitted
 from agrad.grammar.results import Printed, Table
-from agrad.grammar.semantics import as_array, describe_value
-from agrad.grammar.words import SHAPES
+from agrad.grammar.runtime.operations import as_array, describe_value
+from agrad.grammar.syntax import ast
+from agrad.grammar.syntax.keywords import SHAPES
 
 if TYPE_CHECKING:
-    from agrad.grammar.session import Session
+    from agrad.grammar.session.session import Session
 
 # The forms of a graph by the endings of the files that hold them.
 ENDINGS = {
@@ -42,7 +42,7 @@ PICTURES = frozenset({"png", "pdf"})
     "var a = 3; d = a**2*2; graph d",
 )
 def _graph(session: Session, call: Call) -> None:
-    from agrad.engine.dump import FORMATS, dump  # here, since few sessions draw a graph
+    from agrad.engine.inspect.dump.dump import FORMATS, dump  # here, since few sessions draw a graph
 
     form, path, depth = _form(call, list(FORMATS)), call.options.get("to"), call.options.get("depth")
     made = dump(
@@ -119,7 +119,7 @@ def _labels(call: Call, option: str) -> list[Label]:
 def _since(call: Call) -> list[Tensor]:
     """The values behind `from`."""
     written = call.option("from")
-    if not isinstance(written, syntax.Tuple):
+    if not isinstance(written, ast.Tuple):
         return []
     values = call.options["from"]
     return [with_graph(value, item, "graph … from") for value, item in zip(values, written.items, strict=True)]
@@ -132,7 +132,7 @@ def _since(call: Call) -> list[Tensor]:
     "var x = 2; y = x**2; info x y",
 )
 def _info(session: Session, call: Call) -> None:
-    from agrad.grammar.inspect import describe  # here, since it asks the commands why there is no gradient
+    from agrad.grammar.commands.info import describe  # here, since it asks the commands why there is no gradient
 
     for position, value in enumerate(call.values):
         session.emit(Table(describe(call.operand(position).span.text, value, session)))
@@ -158,7 +158,7 @@ def _set(session: Session, call: Call) -> None:
     "var x = 2; y = x**2; forward y with x=5; y",
 )
 def _forward(session: Session, call: Call) -> None:
-    from agrad.engine.replay import forward  # here, since few sessions replay a graph
+    from agrad.engine.program.replay import forward  # here, since few sessions replay a graph
 
     roots = [graphed(call, position) for position in range(len(call.values))]
     for name, written in call.node.options:

@@ -6,31 +6,31 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Label
-from agrad.engine.tensor import Tensor
-from agrad.grammar import syntax
 from agrad.grammar.diagnostics import Span
-from agrad.grammar.semantics import describe_value
+from agrad.grammar.runtime.operations import describe_value
+from agrad.grammar.syntax import ast
 
 if TYPE_CHECKING:
-    from agrad.grammar.session import Session
+    from agrad.grammar.session.session import Session
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
     """A command as typed, with the values of its operands and options."""
 
-    node: syntax.Command
+    node: ast.Command
     values: list[Any]
     options: dict[str, Any]
     names: dict[str, Any]
     span: Span
 
-    def operand(self, position: int) -> syntax.Expr:
+    def operand(self, position: int) -> ast.Expr:
         """An operand as written."""
         return self.node.operands[position]
 
-    def option(self, name: str) -> syntax.Expr | None:
+    def option(self, name: str) -> ast.Expr | None:
         """The value of an option as written; None if it has none, or is not there."""
         return dict(self.node.options).get(name)
 
@@ -72,12 +72,12 @@ def graphed(call: Call, position: int) -> Tensor:
     return with_graph(call.values[position], call.operand(position), call.node.word)
 
 
-def with_graph(value: Any, written: syntax.Expr, word: str) -> Tensor:
+def with_graph(value: Any, written: ast.Expr, word: str) -> Tensor:
     """A value that a command takes, if it is one of the engine. Raises AgradError of kind `grad`."""
     if isinstance(value, Tensor):
         return value
     text = written.span.text
-    named = isinstance(written, syntax.Name)
+    named = isinstance(written, ast.Name)
     raise AgradError(
         "grad",
         f"{word}: {text} is {describe_value(value)}, with no graph and no gradient",

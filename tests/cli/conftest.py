@@ -47,9 +47,10 @@ def typed(tmp_path, monkeypatch, capsys):
     from prompt_toolkit.input import create_pipe_input
     from prompt_toolkit.output import DummyOutput
 
-    from agrad.cli.repl import loop, paste
-    from agrad.cli.repl.prompt import greeting, prompted
-    from agrad.grammar.session import Session
+    from agrad.cli.commands.repl import loop
+    from agrad.cli.repl.input import paste
+    from agrad.cli.repl.input.prompt import greeting, prompted
+    from agrad.grammar.session.session import Session
 
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
@@ -80,7 +81,7 @@ def inside(environment, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(os, "environ", environment)
     for room in ("eval", "run"):  # a limit on memory would be one for all tests that follow
-        monkeypatch.setattr(f"agrad.cli.{room}.limit_memory", lambda memory, statements=True: None)
+        monkeypatch.setattr(f"agrad.cli.commands.{room}.limit_memory", lambda memory, statements=True: None)
 
     def run(*arguments, given=""):
         monkeypatch.setattr(sys, "argv", ["agrad", *arguments])

@@ -3,7 +3,7 @@
 import pytest
 from refused import Place
 
-from agrad.engine.state import STATE
+from agrad.engine.core.context import STATE
 
 
 @pytest.fixture

@@ -21,6 +21,7 @@ from pathlib import Path
 import atheris
 
 HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE.parent / "support"))
 ROOT = HERE.parents[1]
 OUT = ROOT / "build" / "fuzz"
 MEMORY = 4 << 30
@@ -33,7 +34,7 @@ with atheris.instrument_imports(include=["agrad"]):
 
     for folder in (agrad.grammar, agrad.engine):
         for module in pkgutil.walk_packages(folder.__path__, f"{folder.__name__}."):
-            if not module.name.endswith("grammar.build"):
+            if not module.name.endswith("build_table"):
                 importlib.import_module(module.name)
 
 

@@ -1,0 +1,305 @@
+"""What `eval` and `check` have in common: an expression on the command line, and values for its names."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+import click
+
+from agrad.cli.base import Command, read_text
+from agrad.engine.core.graph import reachable
+from agrad.engine.core.tensor import Tensor, tensor
+from agrad.engine.errors import AgradError
+from agrad.grammar.session.session import Session
+from agrad.grammar.syntax.parser import RESERVED
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+_BRACKETS = re.compile(r"[(\[].*[)\]]", re.DOTALL)
+_NEXT = re.compile(r",\s*([^\W\d]\w*)\s*=(?!=)")
+_BINDING = re.compile(r"\s*([^\W\d]\w*)\s*=(?!=)(.*)", re.DOTALL)
+
+
+class FormulaCommand(Command):
+    """An expression may begin with a minus: `-2+x` and `-q*2` are no options, `--jsno` and `-q` are."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Put what begins with one minus, and is no option, behind the `--` that click asks for."""
+        names = {name: parameter for parameter in self.get_params(ctx) for name in parameter.opts}
+        end = args.index("--") if "--" in args else len(args)
+        formulas: list[str] = []
+        others: list[str] = []
+        awaited = False  # whether the word is the value of the option before it
+        for word in args[:end]:
+            formula = not awaited and re.match("-[^-]", word) and word not in names
+            (formulas if formula else others).append(word)
+            awaited = not awaited and word in names and not getattr(names[word], "is_flag", True)
+        if awaited:  # its value is missing: click is to say so, or, while a shell completes it, to do without
+            formulas = [] if not ctx.resilient_parsing else [*others[:-1], "--", *formulas]
+            return super().parse_args(ctx, formulas or others)
+        return super().parse_args(ctx, [*others, "--", *formulas, *args[end + 1 :]])
+
+
+class Formula:
+    """The words behind a command: its expression, and the text of each value by its name.
+
+    `words` are those of the expression, or of what stands for it (-e and -f); with the `options` they are repeated, as
+    they were typed, in advice. (No dataclass: making one would double the time that this file takes to load, at every
+    start.)
+    """
+
+    __slots__ = ("command", "given", "options", "remarks", "words")
+
+    def __init__(self, command: str, words: Sequence[str], given: dict[str, str], options: Sequence[str]) -> None:
+        self.command = command
+        self.words = list(words)
+        self.given = given
+        self.options = options
+        self.remarks: list[str] = []  # on what the derivatives mean, once the names are bound
+
+    def text(self) -> str:
+        """The expression; for `-`, what standard input says. Raises AgradError of kind `file`."""
+        expression = self.words[-1]
+        return read_text("-").strip() if expression == "-" else expression
+
+    def bind(self, session: Session, wrt: Sequence[str] | None) -> dict[str, Tensor]:
+        """Give the session its names, numbers as leaves; those to differentiate by, in the order of `wrt` (None: all).
+
+        What is computed from names before it is a leaf only if it is asked for. A name that is not given may be one
+        that -e or -f sets: `leaves` tells. Raises AgradError.
+        """
+        for name, text in self.given.items():
+            if name in RESERVED:
+                notes = [f"in {name}={text}"]
+                raise AgradError("syntax", f"{name} is a word of agrad; choose another name", notes=notes)
+            with noted(f"{name}={text}"):
+                value = _from_file(session, text[1:]) if text.startswith("@") else session.evaluate(text)
+                number = isinstance(value, float | Tensor)
+                computed = isinstance(value, Tensor) and value.requires_grad  # from names before it
+                leaf = number if wrt is None else name in wrt or (number and not computed)
+                if computed:
+                    self._remark(session, name, value, wrt, apart=leaf)
+                session.names[name] = _leaf(value, name) if leaf else value
+        if wrt is None:
+            wrt = [name for name in self.given if isinstance(session.names[name], Tensor)]
+        for name in wrt:
+            if name not in self.given and len(self.words) == 1:
+                raise self._no_leaf(name, "")
+        return {name: session.names[name] for name in wrt if name in self.given}
+
+    def leaves(self, session: Session, wrt: Sequence[str], given: dict[str, Tensor]) -> dict[str, Tensor]:
+        """What to differentiate by once -e or -f has run: the leaves that those make, else those that were given.
+
+        Raises AgradError for a name that stands for neither.
+        """
+        found: dict[str, Tensor] = {}
+        for name in wrt:
+            value = session.names.get(name)
+            if isinstance(value, Tensor) and value.requires_grad and value.is_leaf:
+                found[name] = value
+            elif name in given:
+                found[name] = given[name]
+            else:
+                raise self._no_leaf(name, self.words[0] if name in session.names else "")
+        return found
+
+    def _no_leaf(self, name: str, by: str) -> AgradError:
+        """What to say of a name to differentiate by that has no value, or one that -e or -f, `by`, has set."""
+        option = "--jvp" if "--jvp" in self.options else "--wrt"
+        if not by:
+            return AgradError("name", f"{name}, which {option} asks for, has no value", name=name)
+        leaf = [f"var {word.strip()}" if binding(word)[0] == name else word for word in self.words]
+        advice = f"var {name} = …   where it is set"
+        if leaf != self.words:
+            advice = f"make it one: {self.typed([*leaf, *self._values(), *self.options])}"
+        return AgradError("leaf", f"{name}, which {option} asks for, is set by {by}, and not as a leaf", fixes=[advice])
+
+    def _values(self) -> list[str]:
+        """The words that give names their values."""
+        return [f"{name}={text}" for name, text in self.given.items()]
+
+    def _remark(self, session: Session, name: str, value: Tensor, wrt: Sequence[str] | None, apart: bool) -> None:
+        """Say what the derivatives by the names that a value was computed from have to do with it."""
+        from agrad.grammar.runtime.errors import source_lines  # here, since few values are computed from others
+
+        behind = reachable(value.node)
+        tensors = {known: x for known, x in session.names.items() if isinstance(x, Tensor) and x.requires_grad}
+        by = [known for known, x in tensors.items() if x.node in behind]
+        asked = [f"d/d{known}" for known in by if tensors[known].is_leaf and (wrt is None or known in wrt)]
+        if not asked:
+            return
+        verb = (
+            ("leave out" if len(asked) > 1 else "leaves out") if apart else "include" if len(asked) > 1 else "includes"
+        )
+        itself = ", and is asked for itself" if apart else ""
+        told = f"{source_lines.listed(asked)} {verb} what goes through {name}"
+        self.remarks.append(f"{name} was computed from {source_lines.listed(by)}{itself}: {told}")
+
+    @contextmanager
+    def advised(self) -> Iterator[None]:
+        """Put the fix of an error inside in the words of the command line, where there is one that can be typed."""
+        try:
+            yield
+        except AgradError as problem:
+            name = problem.facts.get("name")
+            if problem.kind == "name" and isinstance(name, str) and not problem.facts.get("close"):
+                if name in self.given:
+                    problem.fixes = [f"put {name}={self.given[name]} before what needs it"]
+                    raise
+                words = [*self.words, *self._values(), f"{name}=1", *self.options]
+                problem.fixes = [f"give it one: {self.typed(words)}"]
+            elif problem.facts.get("mistake") == "not an expression" and self.command == "eval":
+                again = self.typed(["-e", self.words[-1]])
+                problem.fixes = [f"{again}   for statements; the last must be an expression"]
+            elif problem.facts.get("array"):
+                *before, last = self.words
+                problem.fixes = [f"add its entries up: {self.typed([*before, f'sum({last})'])} …"]
+                if "-f" in before:
+                    problem.fixes = ["add its entries up: sum(…)"]
+                if self.command == "eval" and self.options[::2] == ["--wrt"]:
+                    words = [*self.words, *self._values(), *self.options, "--jacobian"]
+                    problem.fixes.append(f"or take the derivatives of each: {self.typed(words)}")
+            raise
+
+    def typed(self, words: Iterable[str]) -> str:
+        """A command line with these words."""
+        return " ".join(["agrad", self.command, *map(_quoted, words)])
+
+
+def formula(command: str, words: Sequence[str], options: Sequence[str], instead: Sequence[str] = ()) -> Formula:
+    """Tell the one expression among the words from the values; there is none where -e or -f says it `instead`.
+
+    Raises click.UsageError.
+    """
+    given: dict[str, str] = {}
+    expressions: list[str] = []
+    for word in words:
+        name, text = binding(word)
+        if not name:
+            _require_no_value(word, expressions)
+            expressions.append(word)
+        elif name in given:
+            raise click.UsageError(f"{name} is given twice")
+        else:
+            _require_file(name, text)
+            given[name] = text
+    if instead:
+        if expressions:
+            raise click.UsageError(f"with {instead[0]}, only NAME=VALUE can follow, and {expressions[0]} is none")
+        return Formula(command, instead, given, options)
+    if not expressions:
+        why = next((f": {name}={text} gives {name} its value" for name, text in given.items()), "")
+        raise click.UsageError(f"the expression is missing{why}")
+    found = Formula(command, expressions[:1], given, options)
+    if len(expressions) > 1:
+        advice = found.typed([" ".join(expressions)])
+        raise click.UsageError(f"one expression at a time; if this is one, quote it: {advice}")
+    return found
+
+
+def binding(word: str) -> tuple[str, str]:
+    """The two sides of NAME=TEXT; no name for a word that is none."""
+    found = _BINDING.fullmatch(word)
+    return (found[1], found[2]) if found else ("", word)
+
+
+def _require_no_value(word: str, expressions: Sequence[str]) -> None:
+    """Refuse a second expression that was meant as a value, as in 2x=3. Raises click.UsageError."""
+    left, equals, _ = word.partition("=")
+    if expressions and equals and not re.search(r"==|[!<>~(]", word):
+        raise click.UsageError(f"{word} gives no name a value: {left.strip() or 'nothing'} is none")
+
+
+def _require_file(name: str, text: str) -> None:
+    """Refuse an @ without a file behind it, or a colon without a column. Raises click.UsageError."""
+    path = text.removeprefix("@")
+    if path == text or (path.strip() and not path.endswith(":")) or os.path.exists(path):
+        return
+    file = path.removesuffix(":").strip()
+    if not file:
+        raise click.UsageError(f"{name}={text} names no file: write {name}=@data.csv, or {name}=@data.csv:column")
+    raise click.UsageError(f"{name}={text} names no column: write {name}=@{file}:column, or {name}=@{file} for all")
+
+
+def require_one(option: str, word: str) -> None:
+    """Refuse `x=1,y=2`, which is two values for an option that takes one. Raises click.UsageError."""
+    bare = _BRACKETS.sub("", word)
+    if _NEXT.search(bare):
+        again = " ".join(f"{option} {part}" for part in re.split(r",\s*(?=[^\W\d]\w*\s*=(?!=))", bare))
+        advice = f": {again}" if bare == word else ""
+        raise click.UsageError(f"{option} takes one name and its value; repeat it for the next{advice}")
+
+
+def listed(options: Sequence[str]) -> list[str]:
+    """The names in options such as --wrt x,y, each once. Raises click.UsageError for what is no name."""
+    names = [name for option in options for name in re.split(r"[,\s]+", option) if name]
+    if options and not names:
+        raise click.UsageError("--wrt takes names, with commas between, and there is none")
+    for name in names:
+        if not name.isidentifier():
+            raise click.UsageError(f"--wrt takes names, with commas between, and {name} is none")
+    return list(dict.fromkeys(names))
+
+
+@contextmanager
+def noted(word: str) -> Iterator[None]:
+    """Say of an error inside which word of the command line it is in."""
+    try:
+        yield
+    except AgradError as problem:
+        problem.notes.append(f"in {word}")
+        raise
+
+
+def named_completions(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
+    """For the shell: names in the expression that are not there yet, with `=` where a value is to follow."""
+    before, comma, word = incomplete.rpartition(",")
+    there = " ".join(context.params.get("words") or ()) if parameter.name == "words" else ""
+    taken = {*before.split(","), *re.findall(r"([^\W\d]\w*)\s*=(?!=)", there)}  # bash makes three words of x=2
+    mark = "=" if parameter.name in ("words", "jvp") else ""
+    return [f"{before}{comma}{name}{mark}" for name in _names(context) if name.startswith(word) and name not in taken]
+
+
+def wrt_option(text: str) -> Callable[[_F], _F]:
+    """The option --wrt, with its help text."""
+    return click.option("--wrt", multiple=True, metavar="NAME,...", shell_complete=named_completions, help=text)
+
+
+def _names(context: click.Context) -> list[str]:
+    """The names that the words of a command line leave open, in order."""
+    from agrad.engine.core.op import FUNCTIONS
+    from agrad.grammar.runtime.builtins import CONSTANTS
+    from agrad.grammar.syntax.parser import tokens
+
+    words: list[str] = [*(context.params.get("expressions") or ()), *(context.params.get("words") or ())]
+    texts = (word for word in words if "=@" not in word and not os.path.isfile(word))  # a path is made of no names
+    names = (text[start:end] for text in texts for kind, start, end in tokens(text) if kind == "name")
+    return [name for name in dict.fromkeys(names) if name not in FUNCTIONS and name not in CONSTANTS]
+
+
+def _from_file(session: Session, word: str) -> Tensor:
+    if not session.files:
+        raise AgradError("file", f"@{word}: files are switched off")
+    from agrad.cli.data.at_file import from_file  # here, since few values come from files
+
+    return from_file(word)
+
+
+def _leaf(value: object, name: str) -> Tensor:
+    leaf = tensor(value, requires_grad=True)
+    leaf.name = name
+    return leaf
+
+
+def _quoted(word: str) -> str:
+    """A word as a shell takes it, in double quotes where it needs any and they do."""
+    if re.fullmatch(r"[\w.,=+:/-]+", word):
+        return word
+    if not re.search(r'["$`\\!]', word):
+        return f'"{word}"'
+    from shlex import quote  # here, since errors alone need it
+
+    return quote(word)

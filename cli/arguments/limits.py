@@ -1,0 +1,151 @@
+"""What the command line lets a calculation take, `--timeout` and `--max-memory`, and what the system shall refuse."""
+
+from __future__ import annotations
+
+import math
+import os
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from time import sleep
+from typing import Any, TypeVar
+
+import click
+
+from agrad.cli.settings.settings import find
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+TIMED_OUT = 124  # the exit code
+_SPARE = 2**28  # bytes of addresses, for libraries that are loaded later
+_FOREVER = 1e9  # seconds; more than that the clocks of some systems do not count
+_AMPLE = 2**31  # bytes of addresses that numpy can be loaded into, on any machine
+_LOOK = 0.2  # seconds between two looks at the clock
+_PATIENCE = 1.0  # seconds that a computation inside numpy may go on after its time, before the process ends
+_LATE = "the time is up, in the middle of a computation"
+
+
+def _seconds(context: click.Context, parameter: click.Parameter, value: float | None) -> float | None:
+    if value is not None and not 0 < value < math.inf:
+        raise click.BadParameter(f"{value} is no time", context, parameter)
+    return value if value is None else min(value, _FOREVER)
+
+
+def _size(context: click.Context, parameter: click.Parameter, value: str | None) -> float | None:
+    from agrad.grammar.runtime.budget import bytes_of
+
+    if value is None:
+        return None
+    size = bytes_of(value)
+    if not 0 < size < math.inf:
+        raise click.BadParameter(f"{value} is no size such as 2GB or 500MB", context, parameter)
+    return size
+
+
+def timeout_option(what: str) -> Callable[[_F], _F]:
+    """The option --timeout, which stops `what`."""
+    text = f"Stop {what} that takes longer; the exit code is {TIMED_OUT}."
+    return click.option("--timeout", type=float, metavar="SECONDS", callback=_seconds, help=text)
+
+
+memory_option = click.option(
+    "--max-memory",
+    "memory",
+    metavar="SIZE",
+    callback=_size,
+    help="What the calculation may take, such as 2GB; half of the machine's memory if not given.",
+)
+
+
+def limit_memory(memory: float | None, statements: bool = True) -> None:
+    """Let the system refuse what goes beyond a limit; if none is given, what config.toml says, or half of the machine.
+
+    An explicit limit is for good: `limit memory=…` cannot lift it, nor where there are no `statements`.
+    """
+    from agrad.engine.core.limits import LIMITS
+
+    usual = find("limits.memory")[0] or LIMITS.memory
+
+    if memory is not None or not statements:
+        LIMITS.advice = "--max-memory {}GB"
+    try:
+        import resource
+    except ImportError:  # a system that knows no such limits
+        LIMITS.allow(memory or usual)
+        return
+    if memory is not None or usual < _AMPLE:
+        from agrad.engine.values import np
+
+        _ = np.float64  # loads numpy, which would fail in words of its own where it has no room
+
+    used = _addresses() + _SPARE
+    hard = resource.getrlimit(resource.RLIMIT_AS)[1]
+
+    def ceiling(memory: float) -> None:
+        soft = hard if memory == math.inf else int(min(used + memory, 2**62))
+        if hard != resource.RLIM_INFINITY:
+            soft = min(soft, hard)
+        with suppress(OSError, ValueError):  # not every system keeps this one
+            resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
+
+    if memory is not None:
+        hard = int(used + memory) if hard == resource.RLIM_INFINITY else min(hard, int(used + memory))
+    LIMITS.ceiling = ceiling
+    LIMITS.allow(memory or usual)
+
+
+def _addresses() -> int:
+    """The bytes of addresses that the process has by now; 0 where the system does not tell."""
+    with suppress(OSError, ValueError, AttributeError), open("/proc/self/statm") as file:
+        return int(file.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+    return 0
+
+
+def limit_statements(session: Any) -> None:
+    """What config.toml lets every statement of a session take; `limit` can change it."""
+    seconds = find("limits.time")[0]
+    session.watch.time = min(seconds, _FOREVER) if seconds else session.watch.time
+    session.watch.nodes = find("limits.nodes")[0] or session.watch.nodes
+
+
+def end_in(session: Any, seconds: float | None, as_json: bool = False) -> None:
+    """Stop what a session does after so many seconds, also where numpy computes and hears of nothing.
+
+    Without seconds each statement has the time that config.toml says. `as_json`: how to say that time was up.
+    """
+    limit_statements(session)
+    if seconds is None:
+        return
+    from threading import Timer  # here, since few are in a hurry
+
+    session.watch.end_in(seconds)
+    last = Timer(seconds + _PATIENCE, _leave, [_record() if as_json else ""])
+    last.daemon = True
+    last.start()
+
+
+def end_if_late(session: Any) -> None:
+    """End the process where a statement of a session goes on after its time, since numpy hears of nothing."""
+    from threading import Thread  # here, as above
+
+    def look() -> None:
+        while session.watch.late < _PATIENCE:
+            sleep(_LOOK)
+        _leave()
+
+    Thread(target=look, daemon=True).start()
+
+
+def _record() -> str:
+    """What `_leave` says, as JSON: made before, since then there may be no time, or room, to load anything."""
+    from agrad.cli.output.structured import error_line
+    from agrad.engine.errors import AgradError
+
+    return error_line(AgradError("limit", _LATE))
+
+
+def _leave(record: str = "") -> None:
+    """End the process in the middle of whatever it does, and say so: by the record, if there is one."""
+    with suppress(OSError):
+        click.echo(record or f"error[limit]: {_LATE}", err=not record)
+        sys.stdout.flush()
+    os._exit(TIMED_OUT)

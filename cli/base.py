@@ -1,0 +1,190 @@
+"""What the commands have in common: how they fail, and the options they share."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import click
+
+from agrad.cli.arguments.limits import TIMED_OUT
+from agrad.cli.settings.settings import configuration, digits, find
+from agrad.cli.terminal.interrupt import told
+from agrad.cli.terminal.terminal import display_options, only_ascii, option
+
+FAILED = 1
+WRONG_SYNTAX = 2
+
+
+class Command(click.Command):
+    """A command that reports an AgradError on stderr, or as JSON on stdout, and returns its exit code."""
+
+    tells_all = False  # of what is wrong with config.toml; others tell the first
+
+    def __init__(self, *arguments: Any, **settings: Any) -> None:
+        super().__init__(*arguments, **settings)
+        self.params += display_options()
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Name the likely option beside an unknown one."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as problem:
+            name = problem.option_name
+            raise unknown("option", name, options(self, ctx), ctx, self.where_known(ctx, name)) from None
+
+    def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """What it does, without the examples: they come last."""
+        formatter.write_paragraph()
+        with formatter.indentation():
+            formatter.write_text(self._parts()[0])
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The examples, which are the last paragraph of the docstring."""
+        with formatter.section("Examples"):
+            formatter.write_text(self._parts()[2])
+
+    def _parts(self) -> tuple[str, str, str]:
+        from inspect import cleandoc  # here, since few runs ask for help
+
+        return cleandoc(self.help or "").rpartition("\n\n")
+
+    def where_known(self, ctx: click.Context, option: str) -> str:
+        """Advice on an option that is none of this command; empty if there is none."""
+        return ""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run it; 0 or what it returns, 1 after an error, 2 after a syntax error."""
+        from agrad.engine.errors import AgradError  # here, so that `agrad --version` does without the engine
+
+        if not isinstance(self, click.Group):  # a group knows nothing of the options behind its command
+            _configure(self.tells_all)
+        try:
+            return super().invoke(ctx) or 0
+        except AgradError as problem:
+            return complain(problem, as_json=bool(ctx.params.get("as_json")) or ctx.params.get("form") == "json")
+        except KeyboardInterrupt:
+            return told()
+
+
+def _configure(tells_all: bool) -> None:
+    """Heed what config.toml says of all that is printed; tell what is wrong with it."""
+    written = configuration()
+    if written is None:
+        return
+    if find("ascii", option("ascii"))[0]:
+        only_ascii()
+    if written.problems:
+        from agrad.cli.output.text import tell
+        from agrad.cli.settings.config_toml import first  # here, since the file is hardly ever wrong
+
+        for problem in written.problems if tells_all else [first(written.problems)]:
+            tell(problem)
+
+
+def complain(problem: Any, as_json: bool = False) -> int:
+    """Show an AgradError on stderr, or as JSON on stdout; its exit code."""
+    if as_json:
+        from agrad.cli.output.structured import error_line  # here, as below: most commands fail at nothing
+
+        click.echo(error_line(problem))
+    else:
+        from agrad.cli.output.text import tell
+
+        tell(problem)
+    if problem.facts.get("time"):
+        return TIMED_OUT
+    return WRONG_SYNTAX if problem.kind == "syntax" else FAILED
+
+
+def options(command: click.Command, context: click.Context) -> list[str]:
+    """The names of the options of a command."""
+    own = [one for one in command.get_params(context) if isinstance(one, click.Option)]
+    return [name for option in own for name in (*option.opts, *option.secondary_opts)]
+
+
+def unknown(
+    what: str, word: str, candidates: Iterable[str], context: click.Context, otherwise: str = ""
+) -> click.UsageError:
+    """The usage error for a word that is no option or command: with the one that was probably meant."""
+    from agrad.grammar.diagnostics import suggest
+
+    bare = {candidate.lstrip("-"): candidate for candidate in candidates}
+    likely = [bare[name] for name in suggest(word.lstrip("-"), bare)]
+    advice = f"did you mean {' or '.join(likely)}?" if likely else otherwise
+    return click.UsageError(f"no such {what} {word}" + (f": {advice}" if advice else ""), context)
+
+
+def _digits(context: click.Context, parameter: click.Parameter, value: str) -> int | None:
+    """The value of --precision as a session's settings have it: None for full."""
+    if context.get_parameter_source("precision") is click.core.ParameterSource.DEFAULT:
+        found: int | None = find("precision")[0]
+        return found
+    try:
+        return digits(value)
+    except ValueError:
+        message = f"{value} is neither a number of digits (1 to 17) nor full"
+        raise click.BadParameter(message, context, parameter) from None
+
+
+precision_option = click.option(
+    "--precision",
+    default="10",
+    show_default=True,
+    metavar="N|full",
+    callback=_digits,
+    help="Significant digits of what is printed; full: what reads back to the same number.",
+)
+
+
+def format_options(*forms: str) -> Callable[..., Any]:
+    """Decorator: the options --format, of these forms, and --json. `form_of` takes their values."""
+
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        command = click.option("--json", "as_json", is_flag=True, help="The same as --format json.")(command)
+        choice = click.Choice(forms)
+        text = "How to print results; json: one object a line, numbers in full."
+        return click.option("--format", "form", type=choice, default=forms[0], show_default=True, help=text)(command)
+
+    return decorate
+
+
+def form_of(form: str, as_json: bool) -> str:
+    """What --format and --json say together. Raises click.UsageError where they contradict each other."""
+    if as_json and form not in ("text", "json"):
+        raise click.UsageError(f"--json and --format {form} are two forms: take one of them")
+    return "json" if as_json else form
+
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Each result as one JSON object, numbers in full.")
+
+
+files_option = click.option(
+    "--no-files", "files", is_flag=True, flag_value=False, default=True, help="Neither read nor write any file."
+)
+
+
+def file_completions(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[Any]:
+    """For the shell: the names of files."""
+    from click.shell_completion import CompletionItem  # here, since few runs are of the shell
+
+    return [CompletionItem(incomplete, type="file")]
+
+
+def read_text(path: str) -> str:
+    """The text of a file, or of standard input for `-`. Raises AgradError of kind `file`."""
+    from agrad.engine.errors import AgradError
+    from agrad.grammar import files  # here, as above: most commands read none
+
+    if path != "-":
+        return files.read_text(path)
+    try:
+        return files.decoded(sys.stdin.buffer.read(), shown_name(path))
+    except OSError as problem:
+        raise AgradError("file", f"cannot read {shown_name(path)}: {problem.strerror}") from None
+
+
+def shown_name(path: str) -> str:
+    """A file as messages call it."""
+    return "<stdin>" if path == "-" else path

@@ -1,0 +1,89 @@
+"""`agrad check`: exact derivatives beside differences, and beside what someone claims."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import click
+
+from agrad.cli.arguments.expression import (
+    FormulaCommand,
+    binding,
+    formula,
+    listed,
+    named_completions,
+    noted,
+    wrt_option,
+)
+from agrad.cli.base import json_option, precision_option
+from agrad.cli.output.text import note, printer
+from agrad.engine.autodiff.gradcheck import claimed
+from agrad.engine.core.tensor import Tensor
+from agrad.engine.errors import AgradError
+from agrad.engine.values import Value
+from agrad.grammar.session.session import Session
+
+
+@click.command("check", cls=FormulaCommand)
+@click.argument("words", nargs=-1, metavar="EXPR NAME=VALUE...", shell_complete=named_completions)
+@wrt_option("Names to differentiate by; all, if left out.")
+@click.option("--claim", "claims", multiple=True, metavar="NAME=EXPR", help="A derivative by NAME to check as well.")
+@json_option
+@precision_option
+def command(
+    words: tuple[str, ...], wrt: tuple[str, ...], claims: tuple[str, ...], as_json: bool, precision: int | None
+) -> None:
+    """Compare exact derivatives with differences.
+
+    The derivatives of EXPR by all the names, or those in --wrt, with a line for each entry. A --claim is an
+    expression for the derivative by one name, to be compared with the exact one; it can be given for several
+    names. If anything disagrees the exit code is 1. At a kink, where there is no derivative, nothing does.
+
+    \b
+    agrad check "x**2*sin(y)" x=2 y=3
+    agrad check "x**2" x=1e5 --claim "x=2*x"
+    """
+    asserted = _claims(claims)
+    names = listed(wrt)
+    options = [
+        *(["--wrt", ",".join(names)] if names else []),
+        *(part for claim in claims for part in ("--claim", claim)),
+    ]
+    wanted = formula("check", words, options)
+    if not wanted.given:
+        raise click.UsageError("a NAME=VALUE to differentiate by is missing")
+    session = Session()
+    session.settings.precision = precision
+    with wanted.advised():
+        text = wanted.text()
+        if names:
+            names += [name for name in asserted if name in wanted.given and name not in names]
+        leaves = wanted.bind(session, names or None)
+        for remark in wanted.remarks:
+            note(remark)
+        values = _values(session, asserted, leaves)
+        session.check(text, list(leaves.values()), values, printer(session.settings, "json" if as_json else "text"))
+
+
+def _claims(words: Sequence[str]) -> dict[str, str]:
+    """The expression that is claimed for each name."""
+    claims: dict[str, str] = {}
+    for word in words:
+        name, text = binding(word)
+        if not name:
+            raise click.UsageError(f"--claim {word} does not say by what: write NAME=EXPR, as in --claim x={word}")
+        if name in claims:
+            raise click.UsageError(f"--claim gives {name} twice")
+        claims[name] = text
+    return claims
+
+
+def _values(session: Session, claims: dict[str, str], leaves: dict[str, Tensor]) -> list[Value | None]:
+    """What is claimed at the point, for each leaf."""
+    values: dict[str, Value] = {}
+    for name, text in claims.items():
+        if name not in leaves:
+            raise AgradError("name", f"{name}, which --claim is about, has no value", name=name)
+        with noted(f"--claim {name}={text}"):
+            values[name] = claimed(session.evaluate(text), leaves[name])
+    return [values.get(name) for name in leaves]

@@ -1,0 +1,27 @@
+"""`agrad completion`: what a shell has to read so that Tab completes agrad's words."""
+
+from __future__ import annotations
+
+import click
+from click.shell_completion import get_completion_class
+
+from agrad.cli.base import Command
+
+SHELLS = {"bash": "~/.bashrc", "zsh": "~/.zshrc", "fish": "~/.config/fish/completions/agrad.fish"}
+
+
+@click.command("completion", cls=Command)
+@click.argument("shell", type=click.Choice(list(SHELLS)))
+@click.pass_context
+def command(context: click.Context, shell: str) -> None:
+    """Print the script that lets SHELL complete commands, options, functions, and the names in an expression.
+
+    For every session from now on: in bash, add eval "$(agrad completion bash)" to ~/.bashrc; in zsh the same, with
+    zsh, to ~/.zshrc; in fish, put the script into ~/.config/fish/completions/agrad.fish.
+
+    \b
+    agrad completion bash
+    """
+    kind = get_completion_class(shell)
+    assert kind is not None
+    click.echo(kind(context.find_root().command, {}, "agrad", "_AGRAD_COMPLETE").source())

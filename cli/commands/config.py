@@ -1,0 +1,84 @@
+"""`agrad config`: every setting, its value and who says so; and the files that a user may write."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import click
+
+from agrad.cli.base import Command
+from agrad.cli.settings.settings import SETTINGS, find, folder
+from agrad.cli.terminal.pager import PAGER
+from agrad.cli.terminal.terminal import option
+
+_ROWS = ("setting", "value", "from")
+
+
+class Config(Command):
+    """It is what the others point to."""
+
+    tells_all = True
+
+
+@click.command("config", cls=Config)
+@click.option("--path", "only_path", is_flag=True, help="Print the folder that the files are in, and no more.")
+def command(only_path: bool) -> None:
+    """Show each setting, its value, and where that comes from.
+
+    An option comes before the environment, that before config.toml, and that before what agrad does by itself. Neither
+    config.toml nor init.ag need be there, and nothing writes them but you. init.ag is a script: its statements run
+    where a session begins at a terminal. --no-init does without both.
+
+    \b
+    agrad config
+    agrad config --path
+    """
+    if only_path:
+        click.echo(folder())
+        return
+    PAGER.show("\n".join(_told()))
+
+
+def _told() -> Iterator[str]:
+    from agrad.grammar.help.help import columns  # here, as below, so that --path and --help do without the engine
+
+    found = {name: find(name, option(name)) for name in SETTINGS}
+    yield from columns([_ROWS, *((name, _shown(name, value), origin) for name, (value, origin) in found.items())], "")
+    yield ""
+    files = {name: os.path.join(folder(), name) for name in ("config.toml", "init.ag")}
+    width = max(map(len, files.values()))
+    for path in files.values():
+        yield f"{path.ljust(width)}  {'is there' if os.path.exists(path) else 'is not there'}"
+    yield "\nwhat config.toml may say, to paste:\n"
+    yield from example()
+
+
+def example() -> Iterator[str]:
+    """The lines of a config.toml that says everything."""
+    table = ""
+    for name, setting in SETTINGS.items():
+        own, _, last = name.rpartition(".")
+        if own != table:
+            table = own
+            yield f"\n[{table}]"
+        yield f"{f'{last} = {setting.example}':<20}  # {setting.text}: {setting.takes}"
+
+
+def _shown(name: str, value: Any) -> str:
+    """A value as config.toml would have it, without quotes; of a limit, what it is by default."""
+    from agrad.engine.core.limits import LIMITS
+    from agrad.engine.inspect.memory import format_bytes
+    from agrad.engine.values import format_number
+    from agrad.grammar.runtime.budget import NODES
+
+    if name == "precision":
+        return "full" if value is None else str(value)
+    if name == "limits.memory":
+        return format_bytes(value or LIMITS.memory)
+    if name == "limits.nodes":
+        return format_number(value or NODES)
+    if name == "limits.time":
+        return "none" if value is None else f"{format_number(value)} s"
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,173 @@
+"""`agrad eval`: an expression, its value, and its derivatives by the names one asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from typing import Any
+
+import click
+
+from agrad.cli.arguments.derivatives import Calculation, derivative_options, wanted
+from agrad.cli.arguments.expression import Formula, FormulaCommand, formula, named_completions
+from agrad.cli.arguments.limits import end_in, limit_memory, memory_option, timeout_option
+from agrad.cli.base import (
+    file_completions,
+    files_option,
+    form_of,
+    format_options,
+    precision_option,
+    read_text,
+    shown_name,
+)
+from agrad.cli.output.text import Answer, Printer, answer, note, printer
+from agrad.engine.errors import AgradError
+from agrad.grammar.results import Noted, Quit, Result, Settings, Shown
+
+
+@click.command("eval", cls=FormulaCommand)
+@click.argument("words", nargs=-1, metavar="EXPR [NAME=VALUE]...", shell_complete=named_completions)
+@click.option("-e", "expressions", multiple=True, metavar="EXPR", help="Instead of EXPR: one after the other.")
+@click.option("-f", "file", metavar="FILE", shell_complete=file_completions, help="Instead of EXPR: what a file says.")
+@derivative_options
+@format_options("text", "json", "csv", "latex")
+@click.option("-q", "--quiet", "bare", is_flag=True, help="Bare numbers: no labels, no notes.")
+@click.option(
+    "--graph",
+    "drawn",
+    metavar="FILE",
+    shell_complete=file_completions,
+    help="Draw the graph there, too.",
+)
+@precision_option
+@files_option
+@timeout_option("a computation")
+@memory_option
+@click.pass_context
+def command(
+    context: click.Context,
+    /,
+    words: tuple[str, ...],
+    expressions: tuple[str, ...],
+    file: str | None,
+    form: str,
+    as_json: bool,
+    bare: bool,
+    drawn: str | None,
+    precision: int | None,
+    files: bool,
+    timeout: float | None,
+    memory: float | None,
+    **derivatives: Any,
+) -> None:
+    """Compute EXPR, and its derivatives by the names in --wrt.
+
+    EXPR is an expression of the language, or - to read it from standard input. A VALUE is an expression too, or
+    from a file: @x.npy, @data.csv, or of that a column, @data.csv:speed. What -e and -f say may define names, which
+    are known in all that follows, and leaves for --wrt, as in -e "var x = 2"; each -e that has a value shows it.
+
+    \b
+    agrad eval "a**2*2" a=3 --wrt a
+    agrad eval "sum(x**2)" "x=[1, 2, 3]" --wrt x --json
+    agrad eval -e "y = sin(x)" -e "y*exp(y)" x=0 --wrt x --order 2
+    agrad eval "[x*y, x + y]" x=2 y=3 --wrt x,y --jacobian
+    """
+    form = form_of(form, as_json)
+    if bare and form != "text":
+        raise click.UsageError(f"-q is about text, and --format {form} is none")
+    asked = wanted(**derivatives)
+    what = formula("eval", words, asked.words(), _instead(expressions, file))
+    drawing = _drawing(drawn, files)
+    if form == "csv" and context.get_parameter_source("precision") is click.core.ParameterSource.DEFAULT:
+        precision = None
+    limit_memory(memory, statements=False)
+    session = Calculation()
+    session.files = files
+    end_in(session, timeout, form == "json")
+    session.settings.precision = precision
+    emit = printer(session.settings, form)
+    with what.advised():
+        given = what.bind(session, asked.names)
+        for remark in what.remarks if not bare else ():
+            note(remark)
+        for text, value in _values(session, what, emit):
+            drawing(value, text, precision)
+            leaves = what.leaves(session, asked.names, given)
+            found = asked.answer(session, value, leaves, _unheard if bare else emit)
+            for name in found.unreached if not bare else ():
+                note(f"{text} does not depend on {name}: the derivative is 0")
+            _show(found, session.settings, form, bare)
+
+
+def _instead(expressions: Sequence[str], file: str | None) -> list[str]:
+    """What -e and -f say instead of the one expression, as it was typed. Raises click.UsageError."""
+    if file is None:
+        return [part for text in expressions for part in ("-e", text)]
+    if expressions:
+        raise click.UsageError("-e and -f are two ways to say what to compute: take one of them")
+    return ["-f", file]
+
+
+def _drawing(path: str | None, files: bool) -> Callable[[Any, str, int | None], None]:
+    """What writes the graph of a value to a file, if that is wanted. Raises click.UsageError."""
+    if path is None:
+        return _undrawn
+    if not files:
+        raise click.UsageError("--graph writes a file, and --no-files is against it")
+    from agrad.cli.commands.graph import writer  # here, since few answers are drawn
+
+    return writer(path)
+
+
+def _undrawn(value: Any, text: str, precision: int | None) -> None:
+    """Most graphs are not drawn."""
+
+
+def _values(session: Calculation, what: Formula, emit: Printer) -> Iterator[tuple[str, Any]]:
+    """Each text that has a value, with that: the one expression, or the last of what each -e, or the file, shows."""
+    if len(what.words) == 1:
+        text = what.text()
+        yield text, session.evaluate(text)
+        return
+    found = False
+    for option, word in zip(what.words[::2], what.words[1::2], strict=True):
+        of_file = option == "-f"
+        text = read_text(word) if of_file else word
+        last: list[Shown] = []
+
+        def hold(result: Result, last: list[Shown] = last) -> None:
+            """Print what was held back, since it was not the last."""
+            if not isinstance(result, Noted):
+                while last:
+                    emit(last.pop())
+            if isinstance(result, Shown):
+                last.append(result)
+            else:
+                emit(result)
+
+        with suppress(Quit):
+            session.run(text, hold, source=shown_name(word) if of_file else "expression", is_file=of_file)
+        for shown in last:
+            found = True
+            yield word, shown.value
+    if not found:
+        raise AgradError("type", "there is no value to show: the last thing to compute must be an expression")
+
+
+def _unheard(result: Result) -> None:
+    """Where notes go when only the numbers are wanted."""
+
+
+def _show(found: Answer, settings: Settings, form: str, bare: bool) -> None:
+    """Print an answer in a form."""
+    if form == "text":
+        click.echo("\n".join(answer(found, settings, bare)))
+        return
+    from agrad.cli.output import structured  # here, since most answers are for people
+
+    if form == "json":
+        click.echo(structured.answer_line(found, settings))
+    elif form == "csv":
+        click.echo(structured.answer_table(found, settings.precision))
+    else:
+        click.echo("\n".join(structured.answer_latex(found, settings.precision)))

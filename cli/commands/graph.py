@@ -1,0 +1,86 @@
+"""`agrad graph`: the graph of one expression, drawn."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Callable
+from os.path import splitext
+from typing import Any
+
+import click
+
+from agrad.cli.arguments.expression import FormulaCommand, formula, named_completions
+from agrad.cli.base import file_completions, precision_option
+from agrad.engine.core.tensor import Tensor
+from agrad.engine.errors import AgradError
+from agrad.engine.inspect.dump.dump import FORMATS, dump
+from agrad.grammar.commands.graphs import ENDINGS, PICTURES, told_otherwise
+from agrad.grammar.files import write_text
+from agrad.grammar.runtime.operations import describe_value
+from agrad.grammar.session.session import Session
+
+
+@click.command("graph", cls=FormulaCommand)
+@click.argument("words", nargs=-1, metavar="EXPR [NAME=VALUE]...", shell_complete=named_completions)
+@click.option("--as", "form", type=click.Choice(list(FORMATS)), help="The form; text, or what -o says, if left out.")
+@click.option("-o", "--output", "file", metavar="FILE", shell_complete=file_completions, help="Write it to a file.")
+@click.option("--depth", type=click.IntRange(min=0), metavar="N", help="Only the last N operations on each path.")
+@precision_option
+def command(
+    words: tuple[str, ...], form: str | None, file: str | None, depth: int | None, precision: int | None
+) -> None:
+    """Show the graph of EXPR: what is computed from what, and what is kept for derivatives.
+
+    The VALUEs are its leaves. A FILE takes the form that its ending names: .txt, .dot or .gv for Graphviz, .mmd or
+    .mermaid for Mermaid, .json, .svg for a picture (with the extra `plot`).
+
+    \b
+    agrad graph "a**2*2" a=3
+    agrad graph "sin(x)*y" x=2 y=3 --as boxes
+    agrad graph "sin(x)*y" x=2 y=3 -o graph.dot
+    """
+    wanted = formula("graph", words, [])
+    if form is None:
+        form = "text" if file is None else form_of_file(file)
+    elif file is not None and (told := told_otherwise(form, file)):
+        raise click.UsageError(f"{file} is to hold {told} by its ending, and {form} by --as")
+    session = Session()
+    with wanted.advised():
+        text = wanted.text()
+        wanted.bind(session, None)
+        made = dump(_graphed(session.evaluate(text), text), text, depth=depth)
+        made.width = shutil.get_terminal_size().columns if sys.stdout.isatty() else made.width
+        drawing = FORMATS[form](made, precision)
+    if file is None:
+        click.echo(drawing)
+    else:
+        write_text(file, f"{drawing}\n")
+
+
+def writer(path: str) -> Callable[[Any, str, int | None], None]:
+    """What writes the graph of a value to a file, in the form of its ending. Raises click.UsageError."""
+    form = form_of_file(path)
+
+    def write(value: Any, text: str, precision: int | None) -> None:
+        write_text(path, FORMATS[form](dump(_graphed(value, text), text), precision) + "\n")
+
+    return write
+
+
+def form_of_file(path: str) -> str:
+    """The form of a graph that the ending of a file stands for. Raises click.UsageError where it stands for none."""
+    ending = splitext(path)[1].lower()
+    if ending in ENDINGS:
+        return ENDINGS[ending]
+    advice = f"the endings that do are {' '.join(ENDINGS)}"
+    if ending[1:] in PICTURES:
+        advice = f"write a .dot file, and then: dot -T{ending[1:]} …"
+    raise click.UsageError(f"the ending of {path} tells no form of a graph; {advice}")
+
+
+def _graphed(value: Any, text: str) -> Tensor:
+    if isinstance(value, Tensor):
+        return value
+    fixes = ["give a name in it a value: x=2"] if isinstance(value, float) else []
+    raise AgradError("grad", f"{text} is {describe_value(value)}, with no graph", fixes=fixes)

@@ -1,0 +1,73 @@
+"""`agrad help`: what a session's `help` says, without a session; and what a command of the terminal's own does."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from agrad.cli.base import Command
+from agrad.cli.terminal.pager import explain
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+
+def _words(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem[str]]:
+    """For the shell: every word that there is help on, with what it is."""
+    from click.shell_completion import CompletionItem  # here, since few runs are of the shell
+
+    from agrad.grammar.commands import COMMANDS
+    from agrad.grammar.help.help import topics
+
+    known = topics(COMMANDS)
+    return [CompletionItem(word, help=known[word]) for word in sorted(known) if word.startswith(incomplete)]
+
+
+@click.command("help", cls=Command)
+@click.argument("word", required=False, shell_complete=_words)
+@click.pass_context
+def command(context: click.Context, word: str | None) -> None:
+    """Explain a function or a command; or list all.
+
+    Functions, operators and commands of the language, and the commands that follow `agrad`.
+
+    \b
+    agrad help sin
+    agrad help backward
+    agrad help kinks          what derivatives are where there is none
+    """
+    from agrad.engine.errors import AgradError  # here, so that --help does without the engine
+    from agrad.grammar.commands import COMMANDS
+    from agrad.grammar.diagnostics import suggest
+    from agrad.grammar.help.help import help_on, overview
+
+    if word is None:
+        explain(overview(COMMANDS))
+        return
+    own = _own(context, word)
+    parts = [own] if own else []
+    try:
+        parts.insert(0, help_on(word, COMMANDS))
+    except AgradError as problem:
+        if not own:
+            likely = [f"help {name}" for name in suggest(word, _commands(context))]
+            problem.fixes = [f"agrad {fix}" for fix in (*likely, *problem.fixes) if fix != "help" or not likely]
+            raise
+    explain("\n\n".join(parts))
+
+
+def _commands(context: click.Context) -> list[str]:
+    """The commands that follow `agrad`."""
+    root = context.parent
+    return root.command.list_commands(root) if root and isinstance(root.command, click.Group) else []
+
+
+def _own(context: click.Context, word: str) -> str | None:
+    """The help of a command of the terminal's; None if there is none of that name."""
+    root = context.parent
+    found = root.command.get_command(root, word) if root and isinstance(root.command, click.Group) else None
+    if root is None or found is None:
+        return None
+    with click.Context(found, info_name=word, parent=root) as inner:
+        return found.get_help(inner)

@@ -1,0 +1,138 @@
+"""`agrad man`: the manual, made from what --help says of each command; docs/agrad.1 and docs/cli.md are made of it."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterable, Iterator
+
+import click
+
+from agrad.cli import __version__
+from agrad.cli.base import Command
+from agrad.cli.settings.settings import SETTINGS
+
+_WIDTH = 100  # of the help texts in the Markdown form
+
+EXIT = {
+    "0": "All went well.",
+    "1": "An error in evaluation or differentiation, a failed assert, a derivative that check finds wrong.",
+    "2": "Wrong usage, or a text that is not of the language.",
+    "124": "The time that --timeout, or limits.time in config.toml, allows was over.",
+    "130": "Ctrl-C.",
+}
+ENVIRONMENT = {
+    "NO_COLOR": "If it is set, and not empty, nothing is coloured.",
+    "FORCE_COLOR": "If it is set, to anything but 0, there is colour wherever output goes.",
+    "TERM": "On a dumb terminal nothing is coloured, no cursor is moved, and nothing is paged.",
+    "PAGER": "What shows a text that is longer than the screen: less if it is not set, nothing if it is empty, or cat.",
+    "LESS": "Options of less; FRX if it is not set, which leaves on the screen what was read.",
+    "XDG_CONFIG_HOME": "On Linux, the folder that the folder of agrad's files is in; ~/.config if it is not set.",
+}
+FILES = {
+    "config.toml": f"What holds in every run: {', '.join(SETTINGS)}; agrad config shows them, and an example.",
+    "init.ag": "A script that runs where a session begins at a terminal.",
+    "history": "What was typed at the prompt.",
+    "sessions": "What sessions have accepted, until they are left: agrad repl --resume reads it.",
+}
+_SECTIONS = (
+    ("Exit codes", "EXIT STATUS", EXIT),
+    ("Environment", "ENVIRONMENT", ENVIRONMENT),
+    ("Files, in the folder that `agrad config --path` prints", "FILES", FILES),
+)
+
+
+@click.command("man", cls=Command)
+@click.option("--markdown", is_flag=True, help="As docs/cli.md has it.")
+@click.pass_context
+def command(context: click.Context, markdown: bool) -> None:
+    """Print the manual page, made of what --help says of every command.
+
+    \b
+    agrad man > agrad.1
+    agrad man --markdown
+    """
+    root = context.find_root().command
+    assert isinstance(root, click.Group)
+    click.echo("\n".join(_markdown(root) if markdown else _page(root)))
+
+
+def _contexts(root: click.Group) -> Iterator[click.Context]:
+    """The root, and each of its commands, as they are when they explain themselves."""
+    outer = click.Context(root, info_name="agrad", terminal_width=_WIDTH)
+    yield outer
+    for name in root.list_commands(outer):
+        found = root.get_command(outer, name)
+        assert found is not None
+        yield click.Context(found, info_name=name, parent=outer)
+
+
+# Markdown
+
+
+def _markdown(root: click.Group) -> Iterator[str]:
+    yield "# The command line"
+    yield "\nWhat `--help` says of each command. `make docs` makes this page."
+    for context in _contexts(root):
+        with context:
+            yield f"\n## {context.command_path}\n\n```text\n{context.command.get_help(context)}\n```"
+    for title, _, rows in _SECTIONS:
+        yield f"\n## {title}\n"
+        yield from (f"* `{name}`: {text}" for name, text in rows.items())
+
+
+# The manual page, in the language of man(7)
+
+
+def _page(root: click.Group) -> Iterator[str]:
+    first, *others = _contexts(root)
+    summary, *description = _paragraphs(first.command)
+    yield f'.TH AGRAD 1 "" "agrad {__version__}" "User Commands"'
+    yield from (".SH NAME", rf"agrad \- {_escaped(summary[0].lower() + summary[1:].rstrip('.'))}")
+    yield from (".SH SYNOPSIS", _escaped(_usage(first)), ".SH DESCRIPTION", *_text(description), *_options(first))
+    yield ".SH COMMANDS"
+    for context in others:
+        yield f".SS {_escaped(_usage(context))}"
+        yield from _text(_paragraphs(context.command))
+        yield from _options(context)
+    for _, title, rows in _SECTIONS:
+        yield f".SH {title}"
+        if rows is FILES:
+            yield _escaped("They are in the folder that agrad config --path prints; none need be there.")
+        yield from _tagged(rows.items())
+
+
+def _usage(context: click.Context) -> str:
+    return " ".join([context.command_path, *context.command.collect_usage_pieces(context)])
+
+
+def _paragraphs(command: click.Command) -> list[str]:
+    return re.split(r"\n\s*\n", inspect.cleandoc(command.help or "").strip())
+
+
+def _text(paragraphs: list[str]) -> Iterator[str]:
+    """Paragraphs; those behind the mark that they are not to be rewrapped, as they stand."""
+    for paragraph in paragraphs:
+        lines = [_escaped(line) for line in paragraph.splitlines()]
+        if lines[0] == "\b":
+            yield from (".PP", ".RS 4", ".nf", *lines[1:], ".fi", ".RE")
+        else:
+            yield from (".PP", *lines)
+
+
+def _options(context: click.Context) -> Iterator[str]:
+    with context:
+        options = [one for one in context.command.get_params(context) if isinstance(one, click.Option)]
+        records = [option.get_help_record(context) for option in options]
+    yield from _tagged(record for record in records if record is not None)
+
+
+def _tagged(rows: Iterable[tuple[str, str]]) -> Iterator[str]:
+    for name, text in rows:
+        yield from (".TP", rf"\fB{_escaped(name)}\fR", _escaped(text))
+
+
+def _escaped(text: str) -> str:
+    """A line as man takes it for what it is: no request, no escape, minus signs that can be copied."""
+    line = text.replace("\\", r"\e").replace("-", r"\-").replace("…", "...")
+    return rf"\&{line}" if line.startswith((".", "'")) else line

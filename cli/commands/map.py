@@ -1,0 +1,398 @@
+"""`agrad map`: an expression over the rows of a file, with its derivatives."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import sys
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager, suppress
+from itertools import chain
+from typing import Any, BinaryIO, NoReturn, TypeVar
+
+import click
+
+from agrad.cli.arguments.expression import Formula, FormulaCommand, binding, listed, require_one, wrt_option
+from agrad.cli.arguments.limits import limit_memory, memory_option, timeout_option
+from agrad.cli.base import file_completions, json_option, precision_option
+from agrad.cli.output.text import called, note
+from agrad.cli.terminal.progress import AFTER, Loop, Progress, duration, on_terminal
+from agrad.engine.errors import AgradError
+
+_S = TypeVar("_S")
+_T = TypeVar("_T")
+_TYPED = "agrad.typed"
+_ROOM = 2**30  # bytes of addresses
+_LARGE = 2**24  # bytes of a file: computing it takes longer than making machine code
+_AHEAD = 8  # pieces, of some MB each, that wait for what is slower, such as making machine code, on few cores
+_GLUED = re.compile(r"-D[^\W\d]\w*=(?!=)")
+
+
+class MapCommand(FormulaCommand):
+    """The expression may begin with a minus here, too."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Keep what was typed, for advice."""
+        ctx.meta[_TYPED] = args
+        parted = [part for word in args for part in (("-D", word[2:]) if _GLUED.match(word) else (word,))]
+        return super().parse_args(ctx, parted)
+
+
+@click.command("map", cls=MapCommand)
+@click.argument("words", nargs=-1, metavar="EXPR DATA", shell_complete=file_completions)
+@wrt_option("Columns to differentiate by, with commas between.")
+@click.option("-D", "given", multiple=True, metavar="NAME=VALUE", help="A name that has the same value in every row.")
+@click.option("-o", "out", metavar="OUT", shell_complete=file_completions, help="Where to write; its ending says how.")
+@click.option("--columns", metavar="NAME,...", help="Names for the columns of a file that has none.")
+@click.option("--keep", metavar="NAME,...|all", help="Columns to copy, in front of the results.")
+@click.option("--value", "title", default="value", show_default=True, metavar="NAME", help="What to call the value.")
+@click.option(
+    "--on-error",
+    "on_error",
+    type=click.Choice(("stop", "null")),
+    default="stop",
+    show_default=True,
+    help="Rows that cannot be read or computed; null: leave their results empty, and count them.",
+)
+@click.option(
+    "--backend",
+    type=click.Choice(("auto", "python", "llvm")),
+    default="auto",
+    show_default=True,
+    help="What computes: numpy, or machine code (the extra jit).",
+)
+@click.option("--threads", type=click.IntRange(min=1), metavar="N", help="How many work at once; all cores without it.")
+@json_option
+@precision_option
+@timeout_option("a computation")
+@memory_option
+@click.pass_context
+def command(
+    context: click.Context,
+    /,
+    words: tuple[str, ...],
+    wrt: tuple[str, ...],
+    given: tuple[str, ...],
+    out: str | None,
+    columns: str | None,
+    keep: str | None,
+    title: str,
+    on_error: str,
+    backend: str,
+    threads: int | None,
+    as_json: bool,
+    precision: int | None,
+    timeout: float | None,
+    memory: float | None,
+) -> None:
+    """Compute EXPR, and its derivatives, for each row of DATA.
+
+    The names in EXPR are columns of DATA: CSV (- for standard input), .npy, .npz or, with the extra data, .parquet.
+    A first line of a CSV that is not all numbers names its columns; columns without names are c0, c1, ... or what
+    --columns says. The fields of a structured .npy, and the arrays of an .npz, are columns by their names.
+
+    The columns value, d/dx, ... go to standard output as CSV, or to OUT as its ending says: .csv, .jsonl, .npy (a
+    row of numbers a row), .npz, .parquet. OUT appears when all is done; if that fails, what was there stays. A file
+    may be larger than memory. A row is the unit: sum(x) is x. What is drawn at random is drawn once.
+
+    \b
+    agrad map "x**2 + y**3 - sin(x*y)" examples/points.csv --wrt x,y
+    agrad map "k*x" examples/points.csv -D k=3 --keep name --json
+    agrad map "sqrt(x) if x > 0 else 0" examples/points.csv --wrt x -o slopes.npy
+    printf "1,2\\n3,4\\n" | agrad map "hypot(a, b)" - --columns a,b --wrt a
+    """
+    # numpy's OpenBLAS lets a thread for each core spin for 40 ms when it is loaded, while the cores have rows to read.
+    os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")  # as a power of two, in cycles: the least that it takes
+    expression, data = _two(words)
+    constants = _constants(given)
+    by, kept = listed(wrt), _split(keep)
+    if context.get_parameter_source("precision") is click.core.ParameterSource.DEFAULT:
+        precision = None
+    _limit(memory)
+    from agrad.cli.data.rowwise import Rowwise
+    from agrad.cli.data.tables import opened
+    from agrad.cli.data.writers import BINARY, form_for  # here and below, so that --help loads no numpy
+
+    form = form_for(out, as_json)
+    if precision is not None and form in BINARY:
+        raise click.UsageError(f"--precision is about text, and {out} holds numbers in full")
+    _require_other(data, out)
+    session = Rowwise()
+    if timeout is not None:
+        session.watch.end_in(timeout)  # and no more: a piece takes no time, and a half-written file must not stay
+    session.read(expression)
+    session.give(constants)
+    table = session.all_at_once(lambda: opened(data, _split(columns)))  # reads, and may wait for what it reads
+    with closing(table), _advised(context.meta[_TYPED]):
+        job = Job(session, table, by, kept, title, on_error == "null", threads or os.cpu_count() or 1)
+        visible = out is not None or not sys.stdout.isatty()
+        with _writing(out, form) as stream:
+            session.all_at_once(lambda: job.run(stream, form, precision, backend, visible))
+    job.tell()
+
+
+# What a calculation prints is for people; what a table holds is for programs.
+next(option for option in command.params if option.name == "precision").default = "full"
+
+
+class Job:
+    """What is to be done, and how many rows were without results."""
+
+    def __init__(
+        self,
+        session: Any,
+        table: Any,
+        wrt: Sequence[str],
+        kept: Sequence[str],
+        title: str,
+        tolerant: bool,
+        threads: int,
+    ) -> None:
+        from agrad.cli.data.tables import Wanted
+
+        self.session, self.wrt, self.tolerant, self.threads = session, wrt, tolerant, threads
+        self.table = table
+        self.used = session.columns(self.table, wrt)
+        self.kept = self.table.names if kept == ["all"] else list(kept)
+        for name in self.kept:
+            self.table.require(name)
+        slopes = [called("grad", (name,)) for name in wrt]
+        self.results = [title, *slopes]
+        for name in self.results:
+            if name in self.kept:
+                fixes = ["--value result"] if name == title else []
+                raise AgradError("name", f"{self.table.path} has a column {name} already", fixes=fixes)
+        if title in slopes:
+            message = f"--value {title}: a derivative has that name already"
+            raise AgradError("name", message, fixes=["--value result"])
+        self.wanted = Wanted(self.used, self.kept, tolerant=tolerant)
+        self.rows = self.failed = 0
+        self.first: AgradError | None = None
+        self.slow = ""  # why there is no machine code, where it was asked for
+
+    def run(self, stream: BinaryIO, form: str, precision: int | None, backend: str, visible: bool) -> None:
+        """Read, compute and write all rows. Raises AgradError."""
+        from agrad.cli.data.rowwise import Evaluation
+        from agrad.cli.data.writers import KINDS
+
+        self.wanted.texts = form in ("csv", "json") or (form == "parquet" and self.table.typed)
+        output = KINDS[form](stream, [*self.kept, *self.results], precision)
+        if backend == "llvm":
+            self._require_machine_code()
+        evaluation = Evaluation(
+            self.session, self.used, self.wrt, lambda: self._backend(backend), self.threads, self.tolerant
+        )
+        line = on_terminal(Reading) if visible else None
+        parts = self.table.parts(self.wanted)
+        pieces = ahead(lambda part: self.table.piece(part, self.wanted), parts, self.threads)
+        try:
+            computed = self._computed(pieces, evaluation, line, backend == "llvm")
+            encoded = map(output.encode, computed) if output.quick else ahead(output.encode, computed, self.threads)
+            first = next(encoded, None)  # before anything is written, so that an error in it stands alone
+            output.begin()
+            for data in chain([] if first is None else [first], encoded):
+                output.write(data)
+            output.end()
+        finally:
+            output.close()
+            if line is not None:
+                line.clear()
+
+    @staticmethod
+    def _require_machine_code() -> None:
+        """Raise AgradError of kind `limit` where there is none."""
+        from agrad.engine.compile.llvm.target import llvmlite
+
+        try:
+            llvmlite()
+        except AgradError as problem:
+            problem.fixes = ['pip install "agrad[jit]"', "--backend python"]
+            raise
+
+    def _backend(self, asked: str) -> str:
+        """What computes: of a large file all rows by machine code, where `auto` would change to that on the way."""
+        if asked != "auto" or self.table.size < _LARGE:
+            return asked
+        from agrad.engine.compile.llvm.target import binding
+
+        return asked if binding() is None else "llvm"
+
+    def _computed(self, pieces: Iterable[Any], evaluation: Any, line: Reading | None, fast: bool) -> Iterator[Any]:
+        """The rows to write, one piece after the other."""
+        from agrad.cli.data.writers import Rows
+
+        for piece in pieces:
+            if piece.rows:
+                results, bad = evaluation(piece)
+                copied = {name: piece.columns[name] for name in self.kept}
+                yield Rows(copied, dict(zip(self.results, results, strict=True)), bad)
+                if bad is not None:
+                    self.failed += int(bad.sum())
+                    self.first = self.first or piece.problem
+                if fast and not self.slow:
+                    self.slow = evaluation.without_machine_code()
+            self.rows += piece.rows
+            if line is not None:
+                line.at(self.table.path, piece.done, self.table.total, self.rows)
+        evaluation.require_some()
+
+    def tell(self) -> None:
+        """Say how many rows have no results, and whether machine code was asked for in vain."""
+        if self.slow:
+            note(f"computed without machine code: {self.slow}")
+        if self.failed and self.first is not None:
+            from agrad.cli.output.text import tell
+            from agrad.engine.errors import Note
+
+            rows = f"{self.failed} of {self.rows} rows {'has' if self.failed == 1 else 'have'} no results"
+            tell(Note(f"{rows}; the first: {self.first.message}", self.first.labels, notes=self.first.notes))
+
+
+class Reading(Progress):
+    """How much of a file is read: `34 % of points.csv, 340000 rows: 12 s, about 23 s left`."""
+
+    text = ""
+
+    def at(self, name: str, done: int, total: int | None, rows: int) -> None:
+        """Tell so, if it is time."""
+        now = self.clock()
+        if not self.loops:
+            self.loops.append(Loop(total, now))
+        elapsed = now - self.loops[0].start
+        if now < self.next or elapsed < AFTER:
+            return
+        part = min(done / total, 1.0) if total else 0.0
+        left = f", about {duration(elapsed * (1 - part) / part)} left" if part else ""
+        share = f"{part:.0%} of " if total else ""
+        self.text = f"{share}{name}, {rows} rows: {duration(elapsed)}{left}"
+        self._show(now)
+
+    def line(self, now: float) -> str:
+        """See Progress."""
+        return self.text
+
+
+def ahead(function: Callable[[_S], _T], items: Iterable[_S], threads: int) -> Iterator[_T]:
+    """The function of each item, in order, computed in threads while the caller is busy with those before."""
+    if threads < 2:
+        yield from map(function, items)
+        return
+    from concurrent.futures import Future, ThreadPoolExecutor  # here, since --help needs no threads
+
+    pool = ThreadPoolExecutor(threads)
+    waiting: deque[Future[_T]] = deque()
+    try:
+        for item in items:
+            waiting.append(pool.submit(function, item))
+            if len(waiting) > max(threads, _AHEAD):
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _two(words: Sequence[str]) -> tuple[str, str]:
+    """The expression and the file. Raises click.UsageError."""
+    if not words:
+        raise click.UsageError("the expression and the file are missing")
+    if len(words) == 1:
+        raise click.UsageError(f"the file with the data is missing; - is standard input: {_typed([words[0], '-'])}")
+    for word in words[1:]:
+        if binding(word)[0]:
+            raise click.UsageError(f"a name has its value by -D: -D {word}")
+    if len(words) > 2:
+        advice = _typed([" ".join(words[:-1]), words[-1]])
+        raise click.UsageError(f"one expression and one file; if this is one, quote it: {advice}")
+    first, last = words
+    return (last, first) if last.startswith("-") and last != "-" else (first, last)  # an expression with a minus
+
+
+def _constants(given: Sequence[str]) -> dict[str, str]:
+    """The texts of the values that -D gives to names. Raises click.UsageError."""
+    constants: dict[str, str] = {}
+    for word in given:
+        require_one("-D", word)
+        name, text = binding(word)
+        if not name:
+            raise click.UsageError(f"-D takes NAME=VALUE, and {word} is none")
+        if name in constants:
+            raise click.UsageError(f"{name} is given twice")
+        constants[name] = text
+    return constants
+
+
+def _split(names: str | None) -> list[str]:
+    """The names of columns in an option, each once; they may have blanks inside."""
+    return list(dict.fromkeys(name.strip() for name in (names or "").split(",") if name.strip()))
+
+
+def _typed(words: Sequence[str]) -> str:
+    return Formula("map", [], {}, []).typed(words)
+
+
+def _limit(memory: float | None) -> None:
+    """Limit the memory, beside the addresses that pyarrow and threads take, most of which never become memory."""
+    from mmap import mmap
+
+    with ExitStack() as stack:
+        with suppress(OSError):  # there is less room than that
+            stack.enter_context(mmap(-1, _ROOM))
+        limit_memory(memory, statements=False)
+
+
+def _require_other(data: str, out: str | None) -> None:
+    """Refuse to put the results in the place of the data. Raises AgradError of kind `file`."""
+    with suppress(OSError, ValueError):
+        if out is not None and data != "-" and os.path.samefile(data, os.path.expanduser(out)):
+            raise AgradError("file", f"{out} holds the data, whose place the results would take: choose another name")
+
+
+@contextmanager
+def _advised(typed: Sequence[str]) -> Iterator[None]:
+    """Say of a row that cannot be read or computed how to go on without it."""
+    try:
+        yield
+    except AgradError as problem:
+        if problem.facts.get("row") and "--on-error" not in typed:
+            problem.fixes = [*problem.fixes, f"go on without such rows: {_typed([*typed, '--on-error', 'null'])}"]
+        raise
+
+
+@contextmanager
+def _writing(out: str | None, form: str) -> Iterator[BinaryIO]:
+    """What to write to. A file is there when all is done; if it ends otherwise, that is said. Raises AgradError."""
+    from agrad.grammar.files import replacing
+
+    if out is None:
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    try:
+        with _terminable(), replacing(out) as stream:
+            yield stream
+    except (KeyboardInterrupt, SystemExit):
+        note(f"stopped: {out} is {'as it was' if os.path.exists(out) else 'not written'}")
+        raise
+
+
+@contextmanager
+def _terminable() -> Iterator[None]:
+    """Let the signals that end a process tidy up first; its exit code is the usual one, 128 and the signal."""
+
+    def end(number: int, frame: object) -> NoReturn:
+        signal.signal(number, signal.SIG_IGN)
+        raise SystemExit(128 + number)
+
+    before = {}
+    for name in ("SIGTERM", "SIGHUP"):
+        with suppress(AttributeError, ValueError):  # no such signal, or a thread
+            number = getattr(signal, name)
+            before[number] = signal.signal(number, end)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,179 @@
+"""`agrad repl`: a session. Prompted on a terminal, read line by line from anything else."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import click
+
+from agrad.cli.arguments.limits import end_if_late, limit_memory, limit_statements, memory_option, timeout_option
+from agrad.cli.base import Command, complain, file_completions, files_option, precision_option, read_text, shown_name
+from agrad.cli.output.text import Printer, note
+from agrad.cli.repl.printer import PromptPrinter
+from agrad.cli.settings.settings import find, initial_script
+from agrad.cli.terminal.interrupt import stop_once
+from agrad.cli.terminal.progress import watching
+from agrad.engine.errors import AgradError
+from agrad.grammar.results import Quit
+from agrad.grammar.session.session import Session
+from agrad.grammar.session.undo import DEPTH
+
+if TYPE_CHECKING:
+    from agrad.cli.repl.crash_log import Journal
+
+_ARGUMENTS = re.compile(r"\bargs\b")
+
+
+@click.command("repl", cls=Command)
+@click.argument("file", required=False, shell_complete=file_completions)
+@precision_option
+@files_option
+@timeout_option("a statement")
+@memory_option
+@click.option("--vi/--emacs", default=None, help="The keys to edit with; those of Emacs if nothing is said.")
+@click.option("--resume", is_flag=True, help="Bring back the last session that ended without quit, as after a crash.")
+@click.pass_context
+def command(
+    context: click.Context,
+    /,
+    file: str | None,
+    precision: int | None,
+    files: bool,
+    timeout: float | None,
+    memory: float | None,
+    vi: bool | None,
+    resume: bool,
+) -> int:
+    """Open a session: type statements, see their results. A FILE is run first.
+
+    On a terminal: Tab completes, Up finds what began like this, Alt-Enter breaks the line (with --vi: o), Ctrl-X
+    Ctrl-E opens the editor, Ctrl-C clears the line or stops a computation, Ctrl-D leaves. A statement that fails,
+    or is stopped, leaves everything as it was. `agrad config` tells where an init.ag may stand, which runs before
+    all, though at a terminal only.
+
+    What a session accepts is written down as it happens, even with --no-files, until it is left: after a crash
+    --resume runs it again, in silence but for a note on each file that was written since, and goes on. With it, a
+    session from a pipe is written down too.
+
+    From a pipe: no prompt, and a failing statement does not keep the next from running; the exit code is
+    that of the first failure (1, or 2 for syntax).
+
+    --timeout is for each statement, as `limit time` is, and stops it between two operations: one that takes long, such
+    as svd of a large matrix, comes to its end first. From a pipe, the session ends where that is over a second late.
+
+    \b
+    agrad repl
+    agrad repl examples/toy.ag
+    echo "sin(pi/6)" | agrad repl
+    """
+    if resume and file is not None:
+        raise click.UsageError("--resume brings back what a FILE did as well: leave it out", context)
+    limit_memory(memory)
+    session = Session()
+    session.files = files
+    limit_statements(session)
+    session.watch.time = timeout or session.watch.time
+    session.settings.precision = precision
+    session.record.on = True
+    at_terminal = sys.stdin.isatty() and sys.stdout.isatty()
+    if timeout is not None and not at_terminal:
+        end_if_late(session)
+    journal, told, failure = _journal(session, resume) if resume or at_terminal else (None, "", 0)
+    if at_terminal and not session.record.entries:  # what init.ag did is brought back with the rest
+        _initialise(session)
+    session.steps.depth = DEPTH
+    try:
+        failure = failure if file is None else _begin(session, file)
+    except Quit:
+        return 0
+    if journal is not None:
+        journal.start()
+    code = _prompted(session, vi, told) if at_terminal else _piped(session, told)
+    if journal is not None:
+        journal.end()
+    return code if at_terminal else failure or code
+
+
+def _journal(session: Session, resume: bool) -> tuple[Journal, str, int]:
+    from agrad.cli.repl.crash_log import opened  # here, since a pipe needs none
+
+    return opened(session, resume)
+
+
+def _prompted(session: Session, vi: bool | None, told: str) -> int:
+    """What a person types, and what there is to tell before; the exit code."""
+    if os.environ.get("TERM") == "dumb":
+        from agrad.cli.repl.input.dumb import typed  # here, since few terminals are
+
+        return loop(session, typed(session, told), interactive=True)
+    # Here, since prompt_toolkit takes longer to load than all the rest.
+    from agrad.cli.repl.input.prompt import prompted
+
+    keys, _ = find("edit", None if vi is None else "vi" if vi else "emacs")
+    return loop(session, prompted(session, keys == "vi", told), interactive=True)
+
+
+def _piped(session: Session, told: str) -> int:
+    """What comes from a pipe; the exit code."""
+    from agrad.cli.repl.input.pipe import statements
+
+    if told:
+        click.echo(told, err=True)
+    return loop(session, statements(sys.stdin.buffer))
+
+
+def _initialise(session: Session) -> None:
+    """Run init.ag, if there is one; whatever it does, the session opens, and `undo` does not reach it."""
+    import shutil  # here, since a session from a pipe does without
+
+    session.settings.width = shutil.get_terminal_size().columns
+    path = initial_script()
+    if path is None:
+        return
+    try:
+        _begin(session, path)
+    except Quit:
+        pass
+    except KeyboardInterrupt:
+        signal.signal(signal.SIGINT, stop_once)
+        note(f"interrupted: of {path} only the statements before this one have run")
+
+
+def _begin(session: Session, file: str) -> int:
+    """Run a script at the start of a session, which an error does not end; its exit code."""
+    try:
+        text, name = read_text(file), shown_name(file)
+        if _ARGUMENTS.search(text):  # a script that is run has them; on record, so that it can be run again
+            session.run("args = ()", source=name, is_file=True)
+        session.run(text, Printer(session.settings), source=name, is_file=True)
+    except AgradError as problem:
+        return complain(problem)
+    return 0
+
+
+def loop(session: Session, statements: Iterator[str], interactive: bool = False) -> int:
+    """Run what comes, report what fails, go on; the exit code of the first failure.
+
+    A person at a terminal has seen the failures: the exit code is 0.
+    """
+    printer = PromptPrinter(session.settings) if interactive else Printer(session.settings)
+    code = 0
+    for text in statements:
+        try:
+            with watching(session, printer) as emit:
+                session.run(text, emit)
+        except AgradError as problem:
+            failure = complain(problem)
+            code = code or failure
+        except KeyboardInterrupt:
+            if not interactive:
+                raise
+            click.echo("interrupted: everything is as before this statement", err=True)
+        except Quit:
+            break
+    return 0 if interactive else code

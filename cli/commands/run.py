@@ -1,0 +1,180 @@
+"""`agrad run`: a script, start to end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext, suppress
+
+import click
+
+from agrad.cli.arguments.expression import binding, noted, require_one
+from agrad.cli.arguments.limits import end_in, limit_memory, memory_option, timeout_option
+from agrad.cli.base import (
+    Command,
+    complain,
+    file_completions,
+    files_option,
+    json_option,
+    precision_option,
+    read_text,
+    shown_name,
+)
+from agrad.cli.output.text import printer
+from agrad.cli.terminal.progress import clear, watching
+from agrad.engine.errors import AgradError
+from agrad.grammar.diagnostics import Source
+from agrad.grammar.results import Noted, Quit, Result
+from agrad.grammar.session.session import Session
+from agrad.grammar.syntax.parser import RESERVED
+
+_ARGUMENTS = "agrad.arguments"
+
+
+class Script(Command):
+    """What stands behind the file, and behind `--`, is for the script."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Put the script's arguments aside."""
+        end = args.index("--") if "--" in args else len(args)
+        ctx.meta[_ARGUMENTS] = tuple(args[end + 1 :])
+        return super().parse_args(ctx, args[:end])
+
+
+@click.command("run", cls=Script)
+@click.argument("file", shell_complete=file_completions)
+@click.argument("extra", nargs=-1, metavar="[ARGS...]")
+@click.option("-D", "given", multiple=True, metavar="NAME=VALUE", help="A name that has a value from the start.")
+@click.option("--check", "checking", is_flag=True, help="Run nothing: tell all names and calls that cannot be right.")
+@click.option("-k", "--keep-going", is_flag=True, help="After an error go on with the next statement.")
+@click.option("-q", "--quiet", is_flag=True, help="No notes, and no line that tells how far a loop is.")
+@json_option
+@precision_option
+@files_option
+@timeout_option("a script")
+@memory_option
+@click.pass_context
+def command(
+    context: click.Context,
+    /,
+    file: str,
+    extra: tuple[str, ...],
+    given: tuple[str, ...],
+    checking: bool,
+    keep_going: bool,
+    quiet: bool,
+    as_json: bool,
+    precision: int | None,
+    files: bool,
+    timeout: float | None,
+    memory: float | None,
+) -> int:
+    """Run the statements in FILE; - reads standard input.
+
+    Results appear as they happen. The first error stops the script, with the exit code 1, or 2 where the
+    script cannot be read as agrad at all; its place is given as file:line:column. With --keep-going the rest
+    runs all the same, and the exit code is that of the first error.
+
+    The script finds the ARGS in `args`, a tuple of texts: float(args[0]) is a number. Those that begin with a minus
+    stand behind --. Names of data files start in the folder that agrad was started in; beside("x.csv") is the file
+    beside the script.
+
+    \b
+    agrad run examples/toy.ag
+    agrad run -D rate=0.1 examples/toy.ag data.csv
+    echo "print 6*7" | agrad run -
+    """
+    names = _names(given, context)
+    limit_memory(memory)
+    if checking:
+        return _check(file, [*names, "args"], files, as_json)
+    session = Session()
+    session.files = files
+    end_in(session, timeout, as_json)
+    session.settings.precision = precision
+    session.names["args"] = (*extra, *context.meta[_ARGUMENTS])
+    _give(session, names)
+    emit: Callable[[Result], None] = printer(session.settings, "json" if as_json else "text")
+    failures = Failures(as_json, session, timeout is not None)
+    text, report = read_text(file), failures if keep_going else None
+    try:
+        with suppress(Quit), nullcontext(_unnoted(emit)) if quiet else watching(session, emit) as heard:
+            session.run(text, heard, shown_name(file), is_file=True, report=report)
+    except AgradError as problem:
+        if not (keep_going and problem.kind == "syntax" and failures.several(Source(shown_name(file), text, 1, True))):
+            raise
+    return failures.end()
+
+
+class Failures:
+    """The errors of a script that goes on after each."""
+
+    def __init__(self, as_json: bool, session: Session | None = None, hurried: bool = False) -> None:
+        self.as_json = as_json
+        self.session = session
+        self.hurried = hurried
+        self.codes: list[int] = []
+
+    def __call__(self, problem: AgradError) -> None:
+        """Show an error; raises it where there is no time to go on."""
+        if self.hurried and problem.facts.get("time"):
+            raise problem
+        if self.session is not None:
+            clear(self.session)
+        self.codes.append(complain(problem, self.as_json))
+
+    def several(self, source: Source) -> bool:
+        """Show what cannot be read in a script, if that is more than one thing; whether it is."""
+        from agrad.grammar.lint.files import unreadable  # here, since most scripts can be read
+
+        problems = unreadable(source)
+        if len(problems) < 2:
+            return False
+        for problem in problems:
+            self(problem)
+        return True
+
+    def end(self) -> int:
+        """Say how many there were; the exit code."""
+        if self.codes:
+            click.echo("1 error" if len(self.codes) == 1 else f"{len(self.codes)} errors", err=True)
+        return self.codes[0] if self.codes else 0
+
+
+def _names(given: Sequence[str], context: click.Context) -> dict[str, str]:
+    """The texts of the values that -D gives to names. Raises click.UsageError."""
+    names: dict[str, str] = {}
+    for word in given:
+        require_one("-D", word)
+        name, text = binding(word)
+        if not name:
+            raise click.UsageError(f"-D takes NAME=VALUE, and {word} is none", context)
+        if name in names:
+            raise click.UsageError(f"{name} is given twice", context)
+        names[name] = text
+    return names
+
+
+def _give(session: Session, names: dict[str, str]) -> None:
+    """Give names their values, as `name = value` would before the first line. Raises AgradError."""
+    for name, text in names.items():
+        with noted(f"-D {name}={text}"):
+            if name in RESERVED:
+                raise AgradError("syntax", f"{name} is a word of agrad; choose another name")
+            session.machine.bind(session.names, name, session.evaluate(text))
+
+
+def _unnoted(emit: Callable[[Result], None]) -> Callable[[Result], None]:
+    """What prints results, and no notes."""
+    return lambda result: None if isinstance(result, Noted) else emit(result)
+
+
+def _check(file: str, names: Sequence[str], files: bool, as_json: bool) -> int:
+    """Tell what is wrong with a script, without running it; the exit code."""
+    from agrad.engine.ops.data_files import FILES
+    from agrad.grammar.lint.lint import problems  # here, since few runs are checks
+
+    FILES.on = files
+    failures = Failures(as_json)
+    for problem in problems(Source(shown_name(file), read_text(file), 1, True), names):
+        failures(problem)
+    return max([failures.end(), *failures.codes])

@@ -1,0 +1,1 @@
+"""Files of numbers: tables read piece by piece, values from files, and writers."""

@@ -1,0 +1,290 @@
+"""Tables of text: CSV, in blocks that end at the end of a row.
+
+pyarrow reads a block where it is installed; what it does not take, and where it is not, the `csv` module reads, which
+knows the place of each entry. Both find the same numbers.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import re
+import stat
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import chain, islice
+from typing import Any, TypeAlias
+
+from agrad.cli.base import shown_name
+from agrad.cli.data.tables import BYTES, Column, Piece, Table, Wanted, has_names, named, pyarrow, unreadable
+from agrad.engine.errors import AgradError, Label
+from agrad.engine.values import np
+from agrad.grammar.diagnostics import Source, Span
+
+_LONGEST = 2**26  # bytes of a row
+_QUOTES = 4 * BYTES  # in which a quote must end; until then a line break may belong to an entry
+_SHOWN = 20  # characters of an entry in a message
+_PAYLOAD = re.compile(rb"\((?<=[nN][aA][nN]\()")  # as in nan(1), which pyarrow takes for a number, and Python does not
+
+_Fault: TypeAlias = "tuple[int, int | None, str]"  # a row, which entry (None: how many there are), what to say
+_Row: TypeAlias = "tuple[int, list[str], int]"  # the line it begins at, from 0, its entries, where the next one begins
+
+
+@dataclass(slots=True)
+class Block:
+    """Whole rows, the number of the line that they begin at, and how many bytes of the file are behind."""
+
+    data: bytes
+    line: int
+    done: int
+
+
+class Sheet(Table):
+    """A CSV file, or standard input. A first line in which not every entry is a number names the columns.
+
+    Where `given` names them, a first line without any number is refused.
+    """
+
+    def __init__(self, path: str, given: Sequence[str]) -> None:
+        super().__init__(shown_name(path))
+        try:
+            self.file = sys.stdin.buffer if path == "-" else open(path, "rb")  # noqa: SIM115 - read piece by piece
+        except OSError as problem:
+            raise unreadable(self.path, problem) from None
+        except ValueError:  # a name that no file system takes
+            raise AgradError("file", f"cannot read {path}: that names no file") from None
+        with suppress(OSError, ValueError):  # a standard input that is no file of the system
+            status = os.fstat(self.file.fileno())
+            self.total = status.st_size if stat.S_ISREG(status.st_mode) else None
+        try:
+            self.blocks = self._blocks()
+            self.first = next(self.blocks, None)
+            self._find_names(given)
+        except AgradError:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """See Table."""
+        if self.file is not sys.stdin.buffer:
+            self.file.close()
+
+    def _find_names(self, given: Sequence[str]) -> None:
+        """Take the names from the first row, if it has them, off the first block."""
+        first = self.first
+        rows = _rows(first.data) if first is not None else iter(())
+        found = next((one for one in rows if any(entry.strip() for entry in one[1])), None)
+        if first is None or found is None:
+            raise AgradError("file", f"{self.path} is empty")
+        if b"\r" in first.data and b"\n" not in first.data:
+            raise AgradError("file", f"{self.path} ends its lines with \\r alone, as old Macs did: write it with \\n")
+        line, entries, lines = found
+        numbers = [_number(entry) is not None for entry in entries]
+        head = not any(numbers) if given else not all(numbers)
+        if head and any("\udc80" <= character <= "\udcff" for entry in entries for character in entry):
+            raise AgradError("file", f"cannot read {self.path}: line {line + 1} is not UTF-8 text")
+        if head and given:
+            raise has_names(self.path)
+        self.width = len(entries)
+        if not head:
+            self.names, self.nameless = named(self.path, self.width, given), not given
+        else:
+            self.names = [entry.strip() for entry in entries]
+            data = first.data
+            for _ in range(lines):
+                data = data[data.find(b"\n") + 1 :] if b"\n" in data else b""
+            self.first = Block(data, first.line + lines, first.done)
+
+    def _blocks(self) -> Iterator[Block]:
+        """The file, cut behind ends of rows. Raises AgradError of kind `file`."""
+        rest, line, done = b"", 1, 0
+        while data := self._read():
+            if not done:
+                data = data.removeprefix(b"\xef\xbb\xbf")  # the mark that some programs begin UTF-8 with
+            done += len(data)
+            data = rest + data
+            cut = _end_of_rows(data)
+            if cut:
+                yield Block(data[:cut], line, done)
+                line += _lines(data[:cut])
+            elif len(data) > _LONGEST:
+                raise AgradError("file", f"line {line} of {self.path} does not end: is that CSV?")
+            rest = data[cut:]
+        if rest:
+            yield Block(rest, line, done)
+
+    def _read(self) -> bytes:
+        try:
+            return self.file.read(BYTES)
+        except OSError as problem:
+            raise unreadable(self.path, problem) from None
+
+    def parts(self, wanted: Wanted) -> Iterator[Block]:
+        """See Table."""
+        yield from chain([self.first] if self.first is not None else [], self.blocks)
+
+    def piece(self, part: Block, wanted: Wanted) -> Piece:
+        """See Table."""
+        return self._by_arrow(part, wanted) or self._by_hand(part, wanted)
+
+    def _by_arrow(self, block: Block, wanted: Wanted) -> Piece | None:
+        """What pyarrow reads; None where it is not installed, or finds an entry that it does not take for a number."""
+        try:
+            pa, fast = pyarrow(), pyarrow("csv")
+        except ImportError:
+            return None
+        if b"(" in block.data and _PAYLOAD.search(block.data):
+            return None
+        kinds = {str(self.names.index(name)): wanted.is_text(name) for name in wanted.names} or {"0": True}
+        try:
+            table = fast.read_csv(
+                pa.BufferReader(block.data),
+                fast.ReadOptions(
+                    use_threads=False, block_size=len(block.data) + 1, column_names=list(map(str, range(self.width)))
+                ),
+                fast.ParseOptions(newlines_in_values=b'"' in block.data),
+                fast.ConvertOptions(
+                    include_columns=list(kinds),
+                    column_types={place: pa.string() if text else pa.float64() for place, text in kinds.items()},
+                    null_values=[],
+                ),
+            )
+        except pa.ArrowException:
+            return None
+        columns: dict[str, Column] = {}
+        for name in wanted.names:
+            column = table[str(self.names.index(name))]
+            columns[name] = column if wanted.is_text(name) else column.to_numpy()
+        return Piece(columns, table.num_rows, block.done, lambda row: self._place(block, row))
+
+    def _by_hand(self, block: Block, wanted: Wanted) -> Piece:
+        """The same, an entry at a time where need be. Raises AgradError of kind `file`, with the place."""
+        rows = list(self._filled(block))
+        piece = Piece({}, len(rows), block.done, lambda row: self._place(block, row))
+        faults: list[_Fault] = []
+        for row, (_, entries, _) in enumerate(rows):
+            if len(entries) != self.width:
+                count = "1 entry" if len(entries) == 1 else f"{len(entries)} entries"
+                faults.append((row, None, f"{count}, and there should be {self.width}"))
+                entries += [""] * (self.width - len(entries))
+        for name in wanted.names:
+            place = self.names.index(name)
+            texts = [entries[place] for _, entries, _ in rows]
+            piece.columns[name] = texts if wanted.is_text(name) else self._numbers(name, texts, faults)
+        if faults:
+            self._tell(faults, piece, wanted, block, rows)
+        return piece
+
+    def _numbers(self, name: str, texts: list[str], faults: list[_Fault]) -> Column:
+        """A column of numbers, nan where there is none; that is a fault."""
+        try:
+            return np.array(list(map(float, texts)), dtype=np.float64)
+        except ValueError:
+            pass
+        column = np.full(len(texts), np.nan)
+        for row, text in enumerate(texts):
+            number = _number(text)
+            if number is not None:
+                column[row] = number
+                continue
+            text = text.strip()
+            shown = text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
+            what = f'"{shown}" is no number' if text else "nothing stands there"
+            faults.append((row, self.names.index(name), f"column {name}: {what}"))
+        return column
+
+    def _tell(self, faults: list[_Fault], piece: Piece, wanted: Wanted, block: Block, rows: list[_Row]) -> None:
+        """Raise AgradError of kind `file` for the first fault; where that is tolerated, mark the rows.
+
+        A text in a column that is only copied leaves the results as they are: that is not tolerated.
+        """
+        ragged = {row for row, entry, _ in faults if entry is None}
+        faults = sorted(
+            (fault for fault in faults if fault[1] is None or fault[0] not in ragged), key=lambda one: one[0]
+        )
+        copied = [one for one in faults if one[1] is not None and self.names[one[1]] not in wanted.numbers]
+        row, entry, message = copied[0] if copied else faults[0]
+        labels = [Label(self._span(block, rows[row], entry))]
+        if copied:
+            raise AgradError("file", message, labels=labels, fixes=["write .csv or .jsonl, which take texts too"])
+        problem = AgradError("file", message, labels=labels, row=True)
+        if not wanted.tolerant:
+            raise problem
+        piece.problem, piece.bad = problem, np.zeros(len(rows), dtype=np.bool_)
+        piece.bad[[row for row, _, _ in faults]] = True
+
+    def _filled(self, block: Block) -> Iterator[_Row]:
+        """The rows of a block that are not empty lines. Raises AgradError of kind `file`."""
+        try:
+            for row in _rows(block.data):
+                if row[1] and not (len(row[1]) == 1 and row[1][0].isspace()):
+                    yield row
+        except csv.Error as problem:
+            raise AgradError("file", f"cannot read {self.path} behind line {block.line}: {problem}") from None
+
+    def _place(self, block: Block, row: int) -> dict[str, Any]:
+        """Where a row is, for an error about it: found only then, since few rows fail."""
+        found = next(islice(self._filled(block), row, None))
+        return {"labels": [Label(self._span(block, found, None))]}
+
+    def _span(self, block: Block, row: _Row, entry: int | None) -> Span:
+        """The place of an entry of a row in a block, or of the first line of the row."""
+        line, _, behind = row
+        lines = block.data.splitlines(keepends=True)[line : behind if entry is not None else line + 1]
+        text = b"".join(lines).decode("utf-8", "replace").rstrip("\r\n")
+        source = Source(self.path, text, block.line + line, is_file=True)
+        start, end = (0, len(text)) if entry is None else _extent(text, entry)
+        return Span(source, start, end)
+
+
+def _end_of_rows(data: bytes) -> int:
+    """Behind the last line break that is in no quotes; 0 where there is none."""
+    cut = data.rfind(b"\n") + 1
+    if b'"' not in data:
+        return cut
+    odd = data.count(b'"', 0, cut) % 2
+    while cut and odd:
+        before = data.rfind(b"\n", 0, cut - 1) + 1
+        odd ^= data.count(b'"', before, cut) % 2
+        cut = before
+    if not cut and len(data) > _QUOTES:  # a quote that is none, as in 5" wide
+        return data.rfind(b"\n") + 1
+    return cut
+
+
+def _lines(data: bytes) -> int:
+    """How many lines end in some bytes; numpy counts them in a third of the time that `bytes.count` takes."""
+    return int(np.count_nonzero(np.frombuffer(data, np.uint8) == 10))
+
+
+def _rows(data: bytes) -> Iterator[_Row]:
+    """All rows of some lines."""
+    reader = csv.reader(io.StringIO(data.decode("utf-8", "surrogateescape"), newline=""))
+    line = 0
+    for entries in reader:
+        yield line, entries, reader.line_num
+        line = reader.line_num
+
+
+def _extent(text: str, entry: int) -> tuple[int, int]:
+    """Where an entry of a line begins and ends, without the blanks around it."""
+    starts, quoted = [0], False
+    for place, character in enumerate(text):
+        if character == '"':
+            quoted = not quoted
+        elif character == "," and not quoted:
+            starts.append(place + 1)
+    starts.append(len(text) + 1)
+    start, end = starts[min(entry, len(starts) - 2)], starts[min(entry + 1, len(starts) - 1)] - 1
+    inside = text[start:end]
+    return start + len(inside) - len(inside.lstrip()), max(start + len(inside.rstrip()), start)
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None

@@ -1,0 +1,317 @@
+"""Where columns of results go, piece by piece: CSV, JSON, numpy's files, Parquet.
+
+What is written in threads (`encode`) is put into the file in order (`write`).
+"""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, BinaryIO, TypeAlias
+
+import click
+
+from agrad.cli.data.tables import Column, pyarrow, require_pyarrow
+from agrad.engine.errors import AgradError
+from agrad.engine.values import format_number, np
+
+FORMS = ("csv", "json", "npy", "npz", "parquet")
+_ENDINGS = {".csv": "csv", ".jsonl": "json", ".npy": "npy", ".npz": "npz", ".parquet": "parquet", ".pq": "parquet"}
+BINARY = ("npy", "npz", "parquet")  # which hold numbers, and no text
+Bad: TypeAlias = "np.ndarray[tuple[int], np.dtype[np.bool_]] | None"
+
+
+@dataclass(slots=True)
+class Rows:
+    """Some rows: columns that are copied, columns of results, and which rows have no results (None: all have)."""
+
+    copied: Mapping[str, Column]
+    results: Mapping[str, Any]
+    bad: Bad
+
+    @property
+    def columns(self) -> dict[str, Column]:
+        """All columns, in order."""
+        return {**self.copied, **self.results}
+
+    def empty(self, name: str) -> Bad:
+        """Where nothing is to stand in a column: without results, and, in what is copied, where no number stood."""
+        if self.bad is None or name in self.results:
+            return self.bad
+        column = self.copied[name]
+        return self.bad & np.isnan(column) if isinstance(column, np.ndarray) else None
+
+
+def form_for(path: str | None, as_json: bool) -> str:
+    """How to write to a file of that name, or, for None, to standard output. Raises AgradError, click.UsageError."""
+    if path is None:
+        return "json" if as_json else "csv"
+    ending = os.path.splitext(path)[1].lower()
+    form = _ENDINGS.get(ending, "json" if as_json else "")
+    if not form:
+        raise AgradError("file", f"{path}: its ending does not say how to write it", notes=[f"known: {_known()}"])
+    if as_json and form != "json":
+        raise click.UsageError(f"--json writes lines of JSON, and {path} ends otherwise: -o out.jsonl")
+    if form == "parquet":
+        require_pyarrow("writing Parquet")
+    return form
+
+
+def _known() -> str:
+    return " ".join(_ENDINGS)
+
+
+class Output:
+    """A file under way, as CSV: a line of names, and numbers as short as reads back to the same."""
+
+    quick = False  # whether `encode` takes no longer than to hand it to a thread does
+
+    def __init__(self, stream: BinaryIO, names: Sequence[str], precision: int | None) -> None:
+        self.stream = stream
+        self.names = names
+        self.precision = precision
+
+    def begin(self) -> None:
+        """What comes before the first row."""
+        self.stream.write(_lines([self.names]))
+
+    def encode(self, rows: Rows) -> Any:
+        """What `write` takes; called in any thread."""
+        # An empty entry alone would be an empty line, which is no row: pyarrow writes it, the csv module quotes it.
+        if self.precision is None and (rows.bad is None or len(rows.columns) > 1):
+            try:
+                return _fast_lines(rows)
+            except ImportError:
+                pass
+        return _lines(zip(*(map(self._text, column) for column in _listed(rows).values()), strict=True))
+
+    def _text(self, entry: Any) -> str:
+        if isinstance(entry, float):
+            return format_number(entry, self.precision).removesuffix(".0")  # which numbers from 10**15 on have
+        return "" if entry is None else str(entry)
+
+    def write(self, data: Any) -> None:
+        """Put what `encode` made behind what is there."""
+        self.stream.write(data)
+
+    def end(self) -> None:
+        """What comes behind the last row."""
+        self.stream.flush()
+
+    def close(self) -> None:
+        """Nothing more will be written, whether it has come to an end or not."""
+
+
+def _listed(rows: Rows) -> dict[str, list[Any]]:
+    """The columns as lists of what Python has, None where nothing is to stand."""
+    listed = {}
+    for name, column in rows.columns.items():
+        if not isinstance(column, list):
+            column = column.tolist() if isinstance(column, np.ndarray) else column.to_pylist()
+        empty = rows.empty(name)
+        for row in np.flatnonzero(empty) if empty is not None else ():
+            column[row] = None
+        listed[name] = column
+    return listed
+
+
+def _lines(rows: Any) -> bytes:
+    """Rows as CSV."""
+    import csv
+
+    file = io.StringIO()
+    csv.writer(file, lineterminator="\n").writerows(rows)
+    return file.getvalue().encode("utf-8", "surrogateescape")
+
+
+def _fast_lines(rows: Rows) -> bytes:
+    """Rows as pyarrow writes them. Raises ImportError where it is not installed."""
+    fast = pyarrow("csv")
+    table = _arrow_table(rows)
+    for quoting in ("none", "needed"):  # pyarrow quotes all texts or none
+        data = io.BytesIO()
+        try:
+            fast.write_csv(table, data, fast.WriteOptions(include_header=False, quoting_style=quoting))
+            break
+        except pyarrow().ArrowInvalid:
+            continue
+    return data.getvalue()
+
+
+def _arrow_table(rows: Rows) -> Any:
+    """Rows as pyarrow has them, with nulls where there are no results."""
+    pa = pyarrow()
+    columns = [
+        pa.array(column, mask=rows.empty(name)) if isinstance(column, list | np.ndarray) else column
+        for name, column in rows.columns.items()
+    ]
+    return pa.table(columns, list(rows.columns))
+
+
+class Records(Output):
+    """An object a line, with the fields that `eval --json` has: value, grad, and columns for what is copied."""
+
+    def begin(self) -> None:
+        """There are no names above the rows."""
+
+    def encode(self, rows: Rows) -> bytes:
+        """See Output."""
+        from json import dumps  # here and below, since most rows become CSV
+
+        from agrad.cli.output.structured import SCHEMA
+
+        value, *slopes = rows.results
+        columns = _listed(rows)
+        lines = []
+        for row in range(len(columns[value])):
+            nonfinite: dict[str, str] = {}
+            fields: dict[str, Any] = {"schema": SCHEMA}
+            if rows.copied:
+                copied = {name: _entry(columns[name][row]) for name in rows.copied}
+                fields["columns"] = _plain(copied, "columns", nonfinite)
+            fields |= _plain({"value": columns[value][row]}, "", nonfinite)
+            if slopes:
+                grad = {name.removeprefix("d/d"): columns[name][row] for name in slopes}
+                fields["grad"] = _plain(grad, "grad", nonfinite)
+            more = {"nonfinite": nonfinite} if nonfinite else {}
+            lines.append(f"{dumps(fields | more, allow_nan=False)}\n")
+        return "".join(lines).encode("utf-8", "surrogateescape")
+
+
+def _plain(entries: dict[str, Any], path: str, nonfinite: dict[str, str]) -> dict[str, object]:
+    """Entries as JSON can say them, with nan and inf under their paths."""
+    from agrad.engine.json_values import plain
+
+    return {
+        name: plain(entry, f"{path}.{name}".lstrip("."), nonfinite) if isinstance(entry, float) else entry
+        for name, entry in entries.items()
+    }
+
+
+def _entry(entry: Any) -> Any:
+    """An entry of a column that is copied, as JSON has it: a number where it is one."""
+    if isinstance(entry, str):
+        try:
+            return float(entry)
+        except ValueError:
+            return entry
+    return entry if entry is None or isinstance(entry, float | int) else str(entry)
+
+
+class SavedRows(Output):
+    """A `.npy` file: a row of numbers a row; nan where there is none."""
+
+    quick = True
+
+    def begin(self) -> None:
+        """Leave room for the header, which tells how many rows there are."""
+        self.rows = 0
+        self._header()
+
+    def _header(self) -> None:
+        shape = (self.rows, len(self.names))
+        # numpy leaves room for a longer first axis, so that the header can be written again at the end
+        np.lib.format.write_array_header_1_0(self.stream, {"descr": "<f8", "fortran_order": False, "shape": shape})
+
+    def encode(self, rows: Rows) -> Any:
+        """See Output."""
+        return np.column_stack(list(rows.columns.values())).astype("<f8", copy=False)
+
+    def write(self, data: Any) -> None:
+        """See Output."""
+        self.rows += len(data)
+        self.stream.write(data.data)
+
+    def end(self) -> None:
+        """See Output."""
+        self.stream.seek(0)
+        self._header()
+        self.stream.flush()
+
+
+class ArchivedColumns(Output):
+    """A `.npz` file: an array for each column. Until the end each is in a file that has no name."""
+
+    quick = True
+
+    def __init__(self, stream: BinaryIO, names: Sequence[str], precision: int | None) -> None:
+        super().__init__(stream, names, precision)
+        self.columns: list[Any] = []
+
+    def begin(self) -> None:
+        """A file for each column, beside the one that is to be."""
+        from tempfile import TemporaryFile  # here, since it is needed for this kind alone
+
+        folder = os.path.dirname(self.stream.name)
+        self.rows = 0
+        for _ in self.names:
+            self.columns.append(TemporaryFile(dir=folder))  # noqa: SIM115 - `close` closes them
+
+    def encode(self, rows: Rows) -> Any:
+        """See Output."""
+        return list(rows.columns.values())
+
+    def write(self, data: Any) -> None:
+        """See Output."""
+        self.rows += len(data[0])
+        for file, column in zip(self.columns, data, strict=True):
+            file.write(column.astype("<f8", copy=False).data)
+
+    def end(self) -> None:
+        """See Output."""
+        from shutil import copyfileobj
+        from zipfile import ZipFile
+
+        with ZipFile(self.stream, "w") as archive:
+            for name, file in zip(self.names, self.columns, strict=True):
+                with archive.open(f"{name}.npy", "w", force_zip64=True) as entry:
+                    header = {"descr": "<f8", "fortran_order": False, "shape": (self.rows,)}
+                    np.lib.format.write_array_header_1_0(entry, header)
+                    file.seek(0)
+                    copyfileobj(file, entry, 2**20)
+        self.stream.flush()
+
+    def close(self) -> None:
+        """See Output."""
+        for file in self.columns:
+            file.close()
+
+
+class ParquetRows(Output):
+    """A Parquet file, by pyarrow: null where there are no results."""
+
+    writer: Any = None
+
+    def begin(self) -> None:
+        """The types of the columns will be those of the first rows."""
+
+    def encode(self, rows: Rows) -> Any:
+        """See Output."""
+        return _arrow_table(rows)
+
+    def write(self, data: Any) -> None:
+        """See Output."""
+        if self.writer is None:
+            self.writer = pyarrow("parquet").ParquetWriter(self.stream, data.schema)
+        self.writer.write_table(data)
+
+    def end(self) -> None:
+        """See Output."""
+        if self.writer is None:
+            none = np.empty(0)
+            self.write(_arrow_table(Rows({}, dict.fromkeys(self.names, none), None)))
+        self.writer.close()
+        self.stream.flush()
+
+    def close(self) -> None:
+        """See Output. A writer that is left open writes when it is freed, to a file that is closed by then."""
+        if self.writer is not None and self.writer.is_open:
+            with suppress(OSError, ValueError, pyarrow().ArrowException):  # as on a full disk: the file goes anyway
+                self.writer.close()
+            self.writer.is_open = False
+
+
+KINDS = {"csv": Output, "json": Records, "npy": SavedRows, "npz": ArchivedColumns, "parquet": ParquetRows}

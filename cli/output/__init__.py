@@ -1,0 +1,1 @@
+"""Results as text, JSON, CSV, LaTeX and pictures of characters."""

@@ -1,0 +1,257 @@
+"""Results for programs: JSON, one object a line, and CSV; and for papers: LaTeX. docs/json.md has the schema."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from itertools import product
+from typing import Any
+
+import click
+
+from agrad.cli.output.text import Answer, Printer, times
+from agrad.engine.autodiff.comparison import Finding
+from agrad.engine.errors import AgradError, Label
+from agrad.engine.json_values import plain
+from agrad.engine.values import format_number
+from agrad.grammar.diagnostics import Span
+from agrad.grammar.results import Checked, Curve, Gradient, Noted, Plot, Result, Settings, text_of
+
+SCHEMA = 1
+
+# JSON
+
+
+class JsonPrinter(Printer):
+    """Prints each result as one object on a line of its own; notes stay on stderr, for people."""
+
+    def __call__(self, result: Result) -> None:
+        """Print one result."""
+        if isinstance(result, Noted):
+            super().__call__(result)
+        else:
+            click.echo(_line(_fields(result, self.settings)))
+
+
+def answer_line(found: Answer, settings: Settings) -> str:
+    """A value and its derivatives as one object."""
+    nonfinite: dict[str, str] = {}
+    fields = _value(found.value, settings, nonfinite)
+    derivatives, kind = found.derivatives, found.kind
+    first = {by[0]: part for by, part in derivatives.items() if len(by) == 1}
+    field = kind if kind in ("jacobian", "vjp") else "grad"
+    if first:
+        fields[field] = {name: plain(part, f"{field}.{name}", nonfinite) for name, part in first.items()}
+    if kind == "jvp":
+        fields["jvp"] = plain(derivatives[()], "jvp", nonfinite)
+    if kind == "order":
+        more = {",".join(by): part for by, part in derivatives.items() if len(by) > 1}
+        fields["derivatives"] = {by: plain(part, f"derivatives.{by}", nonfinite) for by, part in more.items()}
+    if kind == "hessian":
+        fields["hessian"] = {
+            x: {y: plain(_block(found, x, y), f"hessian.{x}.{y}", nonfinite) for y in first} for x in first
+        }
+    return _line(fields, nonfinite)
+
+
+def _block(found: Answer, x: str, y: str) -> Any:
+    """The second derivatives by x and y, in the shape of x followed by that of y."""
+    if (x, y) in found.derivatives:
+        return found.derivatives[x, y]
+    other: Any = found.derivatives[y, x]
+    if isinstance(other, float):
+        return other
+    own = getattr(found.derivatives[(y,)], "ndim", 0)
+    return other.transpose(*range(own, other.ndim), *range(own))
+
+
+def error_line(problem: AgradError) -> str:
+    """An error as one object, with its places."""
+    labels = [_label(label) for label in problem.labels]
+    return _error(problem.kind, problem.message, labels, problem.notes, problem.fixes)
+
+
+def usage_line(problem: click.ClickException) -> str:
+    """Wrong usage of the command line as one object."""
+    context = getattr(problem, "ctx", None)
+    fixes = [f"{context.command_path} --help"] if context is not None else []
+    return _error("usage", problem.format_message(), [], [], fixes)
+
+
+def _error(kind: str, message: str, labels: list[dict[str, Any]], notes: list[str], fixes: list[str]) -> str:
+    return _line({"error": {"kind": kind, "message": message, "labels": labels, "notes": notes, "fixes": fixes}})
+
+
+def _label(label: Label) -> dict[str, Any]:
+    """A remark on a place: lines and columns count from 1; where there is no such place, they are not there."""
+    fields: dict[str, Any] = {"text": label.text}
+    origin = label.origin
+    if origin is not None:
+        fields["code"] = origin.text
+    if isinstance(origin, Span):
+        line, column = origin.source.position(origin.start)
+        end_line, end_column = origin.source.position(origin.end)
+        fields |= {"source": origin.source.name, "line": line, "column": column}
+        fields |= {"end_line": end_line, "end_column": end_column}
+    return fields
+
+
+def _fields(result: Result, settings: Settings) -> dict[str, Any]:
+    """What there is to say of a result; what is made for reading is a text."""
+    nonfinite: dict[str, str] = {}
+    if isinstance(result, Gradient):
+        slope = None if result.value is None else plain(result.value, f"grad.{result.name}", nonfinite)
+        fields: dict[str, Any] = {"grad": {result.name: slope}} | ({"remark": result.remark} if result.remark else {})
+    elif isinstance(result, Checked):
+        rows = [_finding(row, f"check[{place}]", nonfinite) for place, row in enumerate(result.report.findings)]
+        fields = {"ok": result.report.ok, "check": rows}
+    elif isinstance(result, Plot):
+        fields = {"plot": [_curve(curve, f"plot[{place}]", nonfinite) for place, curve in enumerate(result.curves)]}
+        fields["axis"] = result.axis
+    elif hasattr(result, "value"):
+        fields = _value(result.value, settings, nonfinite)
+    else:
+        fields = {"text": result.text(settings)}
+    return fields | ({"nonfinite": nonfinite} if nonfinite else {})
+
+
+def _curve(curve: Curve, path: str, nonfinite: dict[str, str]) -> dict[str, Any]:
+    """The points of a curve."""
+    points = {name: plain(getattr(curve, name), f"{path}.{name}", nonfinite) for name in ("x", "y")}
+    return {"name": curve.name, "style": curve.style, **points}
+
+
+def _finding(finding: Finding, path: str, nonfinite: dict[str, str]) -> dict[str, Any]:
+    """What `check` found for one entry; `claim` is null where nothing is claimed."""
+    row: dict[str, Any] = {"entry": finding.entry}
+    for name in ("exact", "difference", "doubt", "claim", "absolute"):
+        number = getattr(finding, name)
+        row[name] = None if number is None else plain(number, f"{path}.{name}", nonfinite)
+    return row | {"verdict": finding.verdict, "remark": finding.remark}
+
+
+def _value(value: Any, settings: Settings, nonfinite: dict[str, str]) -> dict[str, Any]:
+    """Numbers and arrays as `value`, anything else as it is printed."""
+    try:
+        return {"value": plain(value, "value", nonfinite)}
+    except AgradError:
+        return {"text": text_of(value, settings)}
+
+
+def _line(fields: dict[str, Any], nonfinite: dict[str, str] | None = None) -> str:
+    """One object. JSON has no nan and no inf: null stands there, and `nonfinite` says by path which it was."""
+    more = {"nonfinite": nonfinite} if nonfinite else {}
+    return json.dumps({"schema": SCHEMA, **fields, **more}, allow_nan=False)
+
+
+# CSV
+
+
+def answer_table(found: Answer, precision: int | None) -> str:
+    """A line of names and the rows below it: a number on every row, an array from its first axis on.
+
+    A vector is a column; what has more axes has a column for each of the entries of a row, `d/dx[0]`.
+    Raises AgradError of kind `type` for what is no number.
+    """
+    import csv
+    from io import StringIO
+
+    columns: dict[str, list[str] | str] = {}
+    for name, part in (("value", found.value), *found.parts()):
+        columns |= _columns(name, _numbers(part), precision)
+    rows = max((len(column) for column in columns.values() if isinstance(column, list)), default=1)
+    file = StringIO()
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(columns)
+    for row in range(rows):
+        writer.writerow(
+            column if isinstance(column, str) else column[row] if row < len(column) else ""
+            for column in columns.values()
+        )
+    return file.getvalue().removesuffix("\n")
+
+
+def _numbers(value: Any) -> Any:
+    try:
+        plain(value, "", {})
+    except AgradError:
+        raise AgradError("type", "only numbers and arrays can be written as CSV or LaTeX") from None
+    return _listed(value)
+
+
+def _listed(value: Any) -> Any:
+    """A float or lists of them, nan and inf included."""
+    if isinstance(value, tuple | list):
+        return [_listed(entry) for entry in value]
+    return value.tolist() if hasattr(value, "tolist") else float(value)
+
+
+def _columns(name: str, value: Any, precision: int | None) -> dict[str, list[str] | str]:
+    if not isinstance(value, list):
+        return {name: format_number(value, precision)}
+    columns: dict[str, list[str] | str] = {}
+    for index in product(*map(range, _shape(value)[1:])):
+        column = []
+        for row in value:
+            for place in index:
+                row = row[place]
+            column.append(format_number(row, precision))
+        columns[f"{name}[{','.join(map(str, index))}]" if index else name] = column
+    return columns
+
+
+def _shape(value: Any) -> list[int]:
+    return [len(value), *_shape(value[0])] if isinstance(value, list) and value else [0] * isinstance(value, list)
+
+
+# LaTeX
+
+_GREEK = frozenset(
+    "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi rho sigma tau upsilon "
+    "phi chi psi omega".split()
+)
+
+
+def answer_latex(found: Answer, precision: int | None) -> Iterator[str]:
+    """The same lines as formulas, for between dollar signs."""
+    yield _formula(_numbers(found.value), precision)
+    for by, part in found.derivatives.items():
+        name = _operator(found.kind, by)
+        if found.kind != "hessian" or found.matrix is None or len(by) == 1:
+            yield f"{name} = {_formula(_numbers(part), precision)}"
+    if found.kind == "hessian" and found.matrix is not None:
+        yield f"H = {_formula(_numbers(found.matrix), precision)}"
+
+
+def _operator(kind: str, by: Sequence[str]) -> str:
+    if kind == "jvp":
+        return r"J v"
+    if kind == "vjp":
+        return rf"u^{{\top}} J_{{{_name(by[0])}}}"
+    power = f"^{{{len(by)}}}" if len(by) > 1 else ""
+    below = " ".join(
+        rf"\partial {_name(name)}" + (f"^{{{count}}}" if count > 1 else "") for name, count in times(tuple(by))
+    )
+    return rf"\frac{{\partial{power}}}{{{below}}}"
+
+
+def _name(name: str) -> str:
+    if name in _GREEK:
+        return f"\\{name}"
+    return name if len(name) == 1 else r"\mathrm{" + name.replace("_", r"\_") + "}"
+
+
+def _formula(value: Any, precision: int | None) -> str:
+    """A number, or an array in brackets: a vector as a column, a matrix with its rows, more axes inside each other."""
+    if not isinstance(value, list):
+        return _number(value, precision)
+    rows = [row if len(_shape(value)) == 2 and isinstance(row, list) else [row] for row in value]
+    lines = [" & ".join(_formula(entry, precision) for entry in row) for row in rows]
+    return r"\begin{bmatrix} " + r" \\ ".join(lines) + r" \end{bmatrix}"
+
+
+def _number(number: float, precision: int | None) -> str:
+    text = format_number(number, precision)
+    special = {"inf": r"\infty", "-inf": r"-\infty", "nan": r"\mathrm{nan}"}
+    mantissa, e, exponent = text.partition("e")
+    return special.get(text) or (rf"{mantissa} \times 10^{{{exponent}}}" if e else text)

@@ -1,0 +1,174 @@
+"""Results, errors and notes as text, each on its stream, in colour where there is any."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import click
+
+from agrad.cli.terminal.terminal import coloured, drawable
+from agrad.engine.errors import AgradError, Note
+from agrad.engine.values import Value, format_value
+from agrad.grammar.diagnostics import render
+from agrad.grammar.results import Noted, Plot, Result, Settings, Shown
+
+# By the kind of a token, in prompt_toolkit's words: those of the sixteen that can be read on both backgrounds.
+COLOURS = {
+    "number": "ansicyan",
+    "string": "ansigreen",
+    "command": "bold",
+    "keyword": "ansimagenta",
+    "comment": "ansibrightblack",
+    "error": "ansired",
+}
+# What is coloured of an error or a note. No yellow and no blue: each is hard to read on one of the two backgrounds.
+_HEAD = re.compile(r"((?:error\[\w+\])|note)(?=:)")
+_CARETS = re.compile(r"(?m)^(  +\| *)(\^.*)")
+_REMARK = re.compile(r"(?m)^  (note|fix)(?=:)")
+_HUES = {"error": "red", "note": "cyan", "fix": "green"}
+
+
+class Printer:
+    """Prints results as they happen: answers on stdout, notes on stderr."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+
+    def __call__(self, result: Result) -> None:
+        """Print one result."""
+        if isinstance(result, Noted):
+            tell(result.note)
+        elif isinstance(result, Plot):
+            show(result)
+        else:
+            click.echo(result.text(self.settings))
+
+
+def show(plot: Plot) -> None:
+    """Draw curves on stdout: as large as the terminal, with room for what was typed, or as on an old one."""
+    import shutil  # here, as is what draws, since few runs plot anything
+
+    from agrad.cli.output.plot_canvas import HEIGHT, WIDTH, draw
+
+    width, height = WIDTH, HEIGHT
+    if sys.stdout.isatty():
+        columns, rows = shutil.get_terminal_size()
+        width, height = columns - 1, min(rows - 4, columns * 3 // 10)  # a tall terminal does not make it steep
+    hues = coloured(sys.stdout)
+    click.echo(draw(plot, width, height, not drawable(sys.stdout), hues), color=hues or None)
+
+
+def printer(settings: Settings, form: str) -> Printer:
+    """What prints results in a form: text or json."""
+    if form != "json":
+        return Printer(settings)
+    from agrad.cli.output.structured import JsonPrinter  # here, since most output is for people
+
+    return JsonPrinter(settings)
+
+
+def tell(problem: AgradError | Note) -> None:
+    """Show an error or a note on stderr."""
+    text = render(problem, width=_columns())
+    if not drawable(sys.stderr):
+        text = text.replace(" | …", " | <")  # as wide as what it stands for, so that the carets are where they belong
+    if coloured(sys.stderr):
+        text = _in_colour(text)
+        click.echo(text, err=True, color=True)
+    else:
+        click.echo(text, err=True)
+
+
+def _columns() -> int | None:
+    """The width of the terminal that shows errors; None where none does."""
+    if not sys.stderr.isatty():
+        return None
+    import shutil  # here, since most runs fail at nothing
+
+    return shutil.get_terminal_size().columns
+
+
+def note(message: str) -> None:
+    """Print a remark of the command line's own, on stderr."""
+    tell(Note(message))
+
+
+def _in_colour(text: str) -> str:
+    """A report with its kind, its carets and its advice in colour."""
+    head = _HEAD.search(text)
+    hue = _HUES["error" if head and head[1].startswith("error") else "note"]
+    text = _HEAD.sub(lambda found: click.style(found[1], hue, bold=True), text, count=1)
+    text = _CARETS.sub(lambda found: found[1] + click.style(found[2], hue), text)
+    return _REMARK.sub(lambda found: "  " + click.style(found[1], _HUES[found[1]]), text)
+
+
+# The answer of `agrad eval`
+
+
+class Answer:
+    """A value with the derivatives that were asked for, by the names that each is by.
+
+    `kind` is what they are: grad, order, jacobian, hessian, jvp (which is by no name) or vjp; empty for none.
+    `unreached` are the names that the value does not depend on.
+    """
+
+    __slots__ = ("derivatives", "kind", "unreached", "value")
+
+    def __init__(
+        self,
+        value: Any,
+        kind: str = "",
+        derivatives: dict[tuple[str, ...], Value] | None = None,
+        unreached: Sequence[str] = (),
+    ) -> None:
+        self.value = value
+        self.kind = kind
+        self.derivatives = derivatives or {}
+        self.unreached = unreached
+
+    @property
+    def matrix(self) -> Any:
+        """The Hessian as one matrix: of one array, or of numbers alone; None where it is made of blocks."""
+        blocks = {by: block for by, block in self.derivatives.items() if len(by) == 2}
+        if len(blocks) == 1:
+            return next(iter(blocks.values()))
+        if not all(isinstance(block, float) for block in blocks.values()):
+            return None
+        names = [by[0] for by in self.derivatives if len(by) == 1]
+        return [[blocks.get((x, y), blocks.get((y, x))) for y in names] for x in names]
+
+    def parts(self) -> Iterator[tuple[str, Value]]:
+        """Each derivative with what it is called, the Hessian as one where it is one matrix."""
+        whole = self.matrix if self.kind == "hessian" else None
+        for by, part in self.derivatives.items():
+            if whole is None or len(by) == 1:
+                yield called(self.kind, by), part
+        if whole is not None:
+            from agrad.engine.values import coerce
+
+            yield "hessian", coerce(whole)
+
+
+def called(kind: str, by: tuple[str, ...]) -> str:
+    """A derivative as it is called: d/dx, d2/dx2, d3/dx2dy; jvp, vjp x."""
+    if kind in ("jvp", "vjp"):
+        return " ".join((kind, *by))
+    below = "".join(f"d{name}{count if count > 1 else ''}" for name, count in times(by))
+    return f"d{len(by) if len(by) > 1 else ''}/{below}"
+
+
+def times(names: tuple[str, ...]) -> Iterator[tuple[str, int]]:
+    """Each name with how often it is there."""
+    for name in dict.fromkeys(names):
+        yield name, names.count(name)
+
+
+def answer(found: Answer, settings: Settings, bare: bool) -> Iterator[str]:
+    """The lines of a value and its derivatives, `18` and `d/da = 12`; `bare` gives the numbers alone."""
+    yield Shown(found.value).text(settings)
+    for name, slope in found.parts():
+        text = format_value(slope, settings.precision)
+        yield text if bare else f"{name} = {text}"

@@ -1,0 +1,1 @@
+"""Where statements come from: the prompt, a dumb terminal, a pipe; keys and pasted text."""

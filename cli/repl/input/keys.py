@@ -1,0 +1,85 @@
+"""The keys of the prompt that are not prompt_toolkit's own: lines, margins, and what is pasted."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from prompt_toolkit.application import get_app
+from prompt_toolkit.buffer import Buffer
+from prompt_toolkit.document import Document
+from prompt_toolkit.enums import DEFAULT_BUFFER
+from prompt_toolkit.filters import Condition, emacs_mode, has_focus, vi_navigation_mode
+from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+from prompt_toolkit.keys import Keys
+
+from agrad.cli.repl.input import paste
+from agrad.grammar.syntax.parser import needs_more
+
+_STEP = 4  # columns of a margin
+_LEAVES = re.compile(r"\s*(return|break|continue|pass)\b")  # nothing of a block follows these
+_COMMENT = re.compile(r"\s*(#[^'\"]*)?$")
+
+
+def keys(prepare: Callable[[str], str]) -> KeyBindings:
+    """Enter, Alt-Enter, Tab and Backspace in a margin, and pasting. `prepare` makes a statement of what is typed."""
+    bindings = KeyBindings()
+    typing = has_focus(DEFAULT_BUFFER)
+
+    @bindings.add("enter", filter=typing)
+    def _(event: KeyPressEvent) -> None:
+        buffer = event.current_buffer
+        if buffer.complete_state and buffer.complete_state.current_completion:
+            buffer.complete_state = None  # a choice from the menu is made: that is all
+            return
+        rest = paste.behind(event)
+        if rest:
+            buffer.document = Document(paste.statements(f"{buffer.text}\r{rest}"))
+        if needs_more(prepare(buffer.text)):
+            if vi_navigation_mode():  # where the cursor stands on a character, not behind it
+                buffer.cursor_position = len(buffer.text)
+            if not rest:
+                new_line(buffer)
+        elif not rest or buffer.text.endswith("\n"):
+            buffer.document = Document(buffer.text.rstrip("\n "))
+            buffer.validate_and_handle()
+
+    # With the keys of vi, Esc and Enter are two: the second accepts the line, and `o` opens a new one.
+    @bindings.add("escape", "enter", filter=typing & emacs_mode)
+    def _(event: KeyPressEvent) -> None:
+        new_line(event.current_buffer)
+
+    @bindings.add(Keys.BracketedPaste, filter=typing)
+    def _(event: KeyPressEvent) -> None:
+        text = paste.statements(event.data)
+        event.current_buffer.insert_text(text if "\n" in text.rstrip("\n") else text.rstrip("\n"))
+
+    @bindings.add("tab", filter=typing & Condition(_in_margin))
+    def _(event: KeyPressEvent) -> None:
+        column = event.current_buffer.document.cursor_position_col
+        event.current_buffer.insert_text(" " * (_STEP - column % _STEP))
+
+    @bindings.add("backspace", filter=typing & Condition(_in_margin))
+    def _(event: KeyPressEvent) -> None:
+        column = event.current_buffer.document.cursor_position_col
+        event.current_buffer.delete_before_cursor((column - 1) % _STEP + 1 if column else 1)
+
+    return bindings
+
+
+def _in_margin() -> bool:
+    """Whether the cursor stands in the margin of a line that is not the first."""
+    document = get_app().current_buffer.document
+    return document.cursor_position_row > 0 and not document.current_line_before_cursor.strip(" ")
+
+
+def new_line(buffer: Buffer) -> None:
+    """A line break, and the margin that the new line should have."""
+    line = buffer.document.current_line_before_cursor
+    margin = len(line) - len(line.lstrip(" "))
+    if _COMMENT.sub("", line).endswith(":"):
+        margin += _STEP
+    elif _LEAVES.match(line):
+        margin = max(margin - _STEP, 0)
+    buffer.newline(copy_margin=False)
+    buffer.insert_text(" " * margin)

@@ -1,0 +1,104 @@
+"""The prompt: prompt_toolkit with the language's history, colours, completion and line breaks."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import sys
+from collections.abc import Iterator
+from time import perf_counter
+
+import click
+from prompt_toolkit import PromptSession
+from prompt_toolkit.auto_suggest import AutoSuggestFromHistory
+from prompt_toolkit.layout.processors import HighlightMatchingBracketProcessor
+from prompt_toolkit.output import ColorDepth
+from prompt_toolkit.styles import Style
+
+from agrad.cli.output.text import COLOURS
+from agrad.cli.repl.completer import Words
+from agrad.cli.repl.highlighter import Highlighter
+from agrad.cli.repl.history import history
+from agrad.cli.repl.input.dumb import FIRST, MORE, greeting
+from agrad.cli.repl.input.keys import keys
+from agrad.cli.repl.input.question_mark import answered
+from agrad.cli.repl.toolbar import Toolbar
+from agrad.cli.repl.validator import SyntaxValidator
+from agrad.cli.terminal.interrupt import ignored, stop_once
+from agrad.cli.terminal.pager import PAGER
+from agrad.cli.terminal.terminal import coloured
+from agrad.grammar.session.session import Session
+
+_PARTS = {
+    "unknown": "underline",
+    "matching-bracket.cursor": "bold underline",
+    "matching-bracket.other": "bold underline",
+    "auto-suggestion": "ansibrightblack",
+    "bottom-toolbar": "noreverse ansibrightblack",
+    "validation-toolbar": "noreverse bg:default ansired",
+    # The menu brings its own background, so that it does not matter which the terminal has.
+    "completion-menu": "bg:ansigray ansiblack",
+    "completion-menu.completion.current": "noreverse bg:ansiblue ansiwhite",
+    "completion-menu.meta.completion": "bg:ansigray ansiblack",
+    "completion-menu.meta.completion.current": "bg:ansiblue ansiwhite",
+}
+# Without colour all is in the letters of the terminal, but for what is chosen: that is reversed, as the library has it.
+_BARE = {"bottom-toolbar": "noreverse", "search-toolbar": "nobold", "arg-toolbar": "nobold"}
+
+
+def prompted(session: Session, vi: bool = False, told: str = "") -> Iterator[str]:
+    """What is typed, statement by statement, until Ctrl-D; below the greeting stands what is `told`."""
+    toolbar = Toolbar(session)
+    if session.names:  # a script has run, or a session was brought back
+        toolbar.look()
+    prompt = _prompt(session, toolbar, vi)
+    click.echo(greeting())
+    if told:
+        click.echo(click.style(told, dim=True) if coloured(sys.stderr) else told, err=True, color=True)
+    with ignored():  # at the prompt Ctrl-C is a key like any other
+        while True:
+            try:
+                text = prompt.prompt()
+            except KeyboardInterrupt:
+                continue
+            except EOFError:
+                return
+            session.settings.width = shutil.get_terminal_size().columns
+            signal.signal(signal.SIGINT, stop_once)
+            start, read = perf_counter(), PAGER.seconds
+            yield answered(text, session.names)
+            seconds = perf_counter() - start - (PAGER.seconds - read)
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+            toolbar.look(seconds)
+
+
+def _prompt(session: Session, toolbar: Toolbar, vi: bool) -> PromptSession[str]:
+    """All that a prompt is made of."""
+
+    def prepare(text: str) -> str:
+        return answered(text, session.names)
+
+    colour = coloured(sys.stdout)
+    return PromptSession(
+        FIRST,
+        prompt_continuation=lambda columns, line, wrapped: " " * columns if wrapped else MORE,
+        multiline=True,
+        key_bindings=keys(prepare),
+        vi_mode=vi,
+        enable_open_in_editor=True,
+        enable_suspend=True,
+        tempfile_suffix=".ag",
+        history=history(),
+        enable_history_search=True,
+        # Without colour a suggestion looks as if it had been typed.
+        auto_suggest=AutoSuggestFromHistory() if colour else None,
+        lexer=Highlighter(session) if colour else None,
+        input_processors=[HighlightMatchingBracketProcessor()] if colour else None,
+        color_depth=ColorDepth.DEPTH_4_BIT if colour else ColorDepth.DEPTH_1_BIT,  # the sixteen that a user chose
+        style=Style.from_dict(COLOURS | _PARTS if colour else _BARE),
+        validator=SyntaxValidator(prepare),
+        validate_while_typing=False,
+        completer=Words(session),
+        complete_while_typing=False,
+        bottom_toolbar=toolbar,
+    )

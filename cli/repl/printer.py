@@ -1,0 +1,72 @@
+"""Results at a prompt: a value says what it is, and what is longer than the screen is paged."""
+
+from __future__ import annotations
+
+import re
+import sys
+
+import click
+
+from agrad.cli.output.text import Printer
+from agrad.cli.terminal.pager import PAGER
+from agrad.cli.terminal.terminal import coloured
+from agrad.engine.core.tensor import Tensor
+from agrad.grammar.results import Checked, Gradient, Result, Shown, Table
+
+_OPENING = re.compile(r"[^\[(]*[\[(]+")
+
+
+class PromptPrinter(Printer):
+    """Prints results for a person at a terminal: `60   <MeanBackward>`."""
+
+    def __call__(self, result: Result) -> None:
+        """Print one result."""
+        if isinstance(result, Shown):
+            self._show(result)
+        elif isinstance(result, Gradient):
+            click.echo(folded(result.text(self.settings), self.settings.width))
+        elif isinstance(result, Table | Checked):
+            PAGER.show(result.text(self.settings))
+        else:
+            super().__call__(result)
+
+    def _show(self, result: Shown) -> None:
+        """A value, and behind it what it is: dim where there is colour."""
+        text, mark = result.text(self.settings), kind(result.value)
+        if not isinstance(result.value, str):
+            text = folded(f"{text}   {mark}" if mark else text, self.settings.width)
+        if mark and coloured(sys.stdout):
+            text = text.removesuffix(mark) + click.style(mark, dim=True)
+        click.echo(text, color=coloured(sys.stdout) or None)
+
+
+def kind(value: object) -> str:
+    """What a value with a gradient is: the operation that made it, or a leaf."""
+    if not isinstance(value, Tensor) or not value.requires_grad:
+        return ""
+    return "<leaf>" if value.grad_fn is None else repr(value.grad_fn)
+
+
+def folded(text: str, width: int | None) -> str:
+    """A value whose lines are broken between its entries, where a terminal would break them anywhere."""
+    lines = text.split("\n")
+    if width is None or max(map(len, lines)) <= width:
+        return text
+    import textwrap  # here, since few values are so long
+
+    return "\n".join(
+        textwrap.fill(
+            line,
+            width,
+            subsequent_indent=" " * min(_margin(line), width // 4),
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+        for line in lines
+    )
+
+
+def _margin(line: str) -> int:
+    """The column that the entries of a line begin at."""
+    found = _OPENING.match(line)
+    return found.end() if found else 0

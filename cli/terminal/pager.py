@@ -1,0 +1,83 @@
+"""What is longer than the screen, through the user's pager."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from time import perf_counter
+
+import click
+
+from agrad.cli.settings.settings import find
+
+
+class Pager:
+    """Shows texts. There is one, `PAGER`; `seconds` is how long someone has read, which is no computing time."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+
+    def show(self, text: str) -> None:
+        """Print a text, through the pager if it is longer than the screen and there is someone to read it."""
+        if not (_readable() and _longer(text)):
+            click.echo(text)
+            return
+        os.environ.setdefault("LESS", "FRX")  # what was read stays on the screen
+        start = perf_counter()
+        try:
+            with _undisturbed():
+                click.echo_via_pager(_written(text))
+        except (ValueError, OSError):  # a PAGER that cannot be called
+            click.echo(text)
+        finally:
+            self.seconds += perf_counter() - start
+
+
+PAGER = Pager()
+
+
+def explain(text: str) -> None:
+    """Show a help text: on a terminal as wide as that."""
+    from agrad.grammar.help.help import fitted  # here, so that what only prints results does without the help
+
+    PAGER.show(fitted(text, _size()[0]) if sys.stdout.isatty() else text)
+
+
+def _readable() -> bool:
+    at_terminal = sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
+    return at_terminal and bool(find("pager")[0])
+
+
+def _longer(text: str) -> bool:
+    columns, rows = _size()
+    return sum(1 + max(len(line) - 1, 0) // columns for line in text.split("\n")) >= rows
+
+
+def _size() -> tuple[int, int]:
+    """The columns and rows of the terminal."""
+    import shutil  # here, since most of what is shown goes nowhere near a terminal
+
+    return shutil.get_terminal_size()
+
+
+def _written(text: str) -> str:
+    """A text as stdout would show it: with --ascii, a pager is to have no more than that."""
+    return text.encode(sys.stdout.encoding, sys.stdout.errors or "strict").decode(sys.stdout.encoding)
+
+
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Neither a pager that is left early, nor the time limit of a statement, ends the session."""
+    if not hasattr(signal, "SIGALRM"):
+        yield
+        return
+    closed = signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+    left, interval = signal.setitimer(signal.ITIMER_REAL, 0)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, left, interval)
+        signal.signal(signal.SIGPIPE, closed)

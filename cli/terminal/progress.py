@@ -1,0 +1,148 @@
+"""How far a long loop is: a line on stderr, on a terminal, that is gone as soon as anything else is printed."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import chain, islice
+from time import monotonic
+from typing import Any, TypeVar
+
+import click
+
+from agrad.grammar.results import Result
+from agrad.grammar.session.session import Session
+
+AFTER = 2.0  # seconds until a loop counts as long
+_EVERY = 0.1  # seconds between two lines
+_SHORT = 0.02  # seconds: while so many turns take less, twice as many pass until the clock is looked at again
+_MOST = 64  # turns between two looks at the clock
+
+
+class Loop:
+    """A loop under way: how many turns it has, if that is known, and how many are done."""
+
+    __slots__ = ("done", "start", "total")
+
+    def __init__(self, total: int | None, start: float) -> None:
+        self.total = total
+        self.start = start
+        self.done = 0
+
+
+_P = TypeVar("_P", bound="Progress")
+
+
+class Progress:
+    """Watches the loops of a session, and writes how far they are; put in a session's `progress`."""
+
+    def __init__(self, write: Callable[[str], object], width: int = 79, clock: Callable[[], float] = monotonic) -> None:
+        self.write = write
+        self.width = width
+        self.clock = clock
+        self.loops: list[Loop] = []
+        self.next = 0.0  # when the line may be written again
+        self.shown = 0  # how long the line is that stands there
+
+    def __call__(self, turns: Iterator[Any], total: int | None) -> Iterator[Any]:
+        """What a loop is to walk through instead: the same values."""
+        return chain.from_iterable(self._handfuls(turns, total))
+
+    def _handfuls(self, turns: Iterator[Any], total: int | None) -> Iterator[Any]:
+        """The turns, so many at a time that looking at the clock in between costs nothing."""
+        loop, size = Loop(total, self.clock()), 1
+        before = loop.start
+        self.loops.append(loop)
+        try:
+            while total is None or loop.done < total:
+                yield islice(turns, size) if total is not None else self._next(turns)
+                loop.done += size
+                now = self.clock()
+                if total is not None:
+                    size = min(2 * size, _MOST) if now - before < _SHORT else max(size // 2, 1)
+                before = now
+                if now >= max(self.next, self.loops[0].start + AFTER):
+                    self._show(now)
+        except StopIteration:  # a loop of unknown length is over
+            return
+        finally:
+            self.loops.remove(loop)
+            self.clear()
+
+    @staticmethod
+    def _next(turns: Iterator[Any]) -> tuple[Any, ...]:
+        return (next(turns),)
+
+    def _show(self, now: float) -> None:
+        """Write the line, over the one that stands there."""
+        self.next = now + _EVERY
+        text = self.line(now)[: self.width]
+        self.write(f"\r{text.ljust(self.shown)}")
+        self.shown = max(self.shown, len(text))
+
+    def line(self, now: float) -> str:
+        """`turn 2 of 3, turn 500 of 1000: 12 s, about 40 s left`: the outer loops first."""
+        turns, part = [], 0.0
+        for loop in reversed(self.loops):
+            at = loop.done + 1 if loop.total is None else min(loop.done + 1, loop.total)
+            turns.append(f"turn {at}" + (f" of {loop.total}" if loop.total is not None else ""))
+            part = (loop.done + part) / loop.total if loop.total else 0.0
+        elapsed = now - self.loops[0].start
+        left = f", about {duration(elapsed * (1 - part) / part)} left" if part else ""
+        return f"{', '.join(reversed(turns))}: {duration(elapsed)}{left}"
+
+    def clear(self) -> None:
+        """Take the line away."""
+        if self.shown:
+            shown, self.shown = self.shown, 0
+            self.write(f"\r{' ' * min(shown + len('^C'), self.width)}\r")  # where it was stopped, that stands behind it
+
+    def around(self, emit: Callable[[Result], None]) -> Callable[[Result], None]:
+        """What prints a result where no line stands."""
+
+        def printed(result: Result) -> None:
+            self.clear()
+            emit(result)
+
+        return printed
+
+
+def duration(seconds: float) -> str:
+    """`12 s`, `3 min 5 s`, `2 h 10 min`."""
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"
+
+
+@contextmanager
+def watching(session: Session, emit: Callable[[Result], None]) -> Iterator[Callable[[Result], None]]:
+    """Watch the loops of a session, where there is a terminal that can take the line back; gives what to print with."""
+    watched = on_terminal(Progress)
+    session.progress = watched
+    try:
+        yield watched.around(emit) if watched is not None else emit
+    finally:
+        clear(session)
+        session.progress = None
+
+
+def clear(session: Session) -> None:
+    """Take the line away, if there is one."""
+    if isinstance(session.progress, Progress):
+        session.progress.clear()
+
+
+def on_terminal(kind: type[_P]) -> _P | None:
+    """A line of a kind on stderr, if that is a terminal that can take it back."""
+    if not sys.stderr or not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
+        return None
+    try:
+        width = os.get_terminal_size(sys.stderr.fileno()).columns or 80
+    except OSError:
+        width = 80
+    return kind(lambda text: click.echo(text, err=True, nl=False), width - 1)

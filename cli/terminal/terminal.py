@@ -1,0 +1,122 @@
+"""What the terminal can show: whether there is colour, and what stands for a character that it has not."""
+
+from __future__ import annotations
+
+import codecs
+import os
+import sys
+from collections.abc import Iterable
+from typing import Any, TextIO
+
+import click
+
+from agrad.cli.settings.settings import COLOURS, find, skip
+
+# What agrad itself draws and marks with, each in ASCII; what a user writes beyond ASCII is escaped, as in \u03c0.
+_ASCII = str.maketrans(
+    {"…": "...", "→": "->", "−": "-", "–": "-", "—": "-", "×": "x", "·": "*", "±": "+-", "²": "^2", "’": "'"}
+) | str.maketrans("─│├┤┬┴┼└┌┐┘▼█░", "-|+++++++++v#.")
+_PLAIN = "agrad_ascii"
+
+
+def coloured(stream: TextIO) -> bool:
+    """Whether to colour what goes to a stream: the one place where that is decided.
+
+    --color always and never are obeyed. Otherwise NO_COLOR forbids it, FORCE_COLOR demands it (but for 0), config.toml
+    may say, and else it is for terminals that are not dumb.
+    """
+    chosen = find("color", option("color"))[0]
+    if chosen != "auto":
+        return bool(chosen == "always")
+    return os.environ.get("TERM") != "dumb" and stream.isatty()
+
+
+def drawable(stream: TextIO) -> bool:
+    """Whether a stream takes what agrad draws with: lines, and the mark of what is left out."""
+    try:
+        "…─│└".encode(stream.encoding or "ascii")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def stand_ins(streams: Iterable[Any]) -> None:
+    """Let streams write something for each character that their encoding has not."""
+    for stream in streams:
+        if codecs.lookup(stream.encoding).name == "ascii":
+            stream.reconfigure(encoding=_PLAIN, errors="agrad")
+        else:
+            stream.reconfigure(errors="agrad")
+
+
+def _stand_in(problem: UnicodeError) -> tuple[str | bytes, int]:
+    """The error handler that is called agrad; raises what is no problem of writing."""
+    if not isinstance(problem, UnicodeEncodeError):
+        raise problem
+    text = problem.object[problem.start : problem.end]
+    return text.translate(_ASCII).encode("ascii", "backslashreplace").decode(), problem.end
+
+
+def _plain(name: str) -> codecs.CodecInfo | None:
+    """ASCII by a name of our own: what has the usual one, click takes for a mistake of the system, and writes UTF-8."""
+    known = codecs.lookup("ascii")
+    if name != _PLAIN:
+        return None
+    return codecs.CodecInfo(
+        known.encode,
+        known.decode,
+        known.streamreader,
+        known.streamwriter,
+        known.incrementalencoder,
+        known.incrementaldecoder,
+        _PLAIN,
+    )
+
+
+codecs.register_error("agrad", _stand_in)
+codecs.register(_plain)
+
+
+def option(name: str) -> Any:
+    """What --color or --ascii says, behind the command or before it; None where it is not there."""
+    context = click.get_current_context(silent=True)
+    return context.meta.get(f"agrad.{name}") if context else None
+
+
+def only_ascii() -> None:
+    """Write nothing but ASCII from now on."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(encoding=_PLAIN, errors="agrad")
+
+
+def _colour(context: click.Context, parameter: click.Parameter, value: str | None) -> None:
+    if value is not None and not context.resilient_parsing:
+        context.meta["agrad.color"] = value  # the commands share it with their group
+
+
+def _ascii(context: click.Context, parameter: click.Parameter, value: bool) -> None:
+    if value and not context.resilient_parsing:
+        context.meta["agrad.ascii"] = True
+        only_ascii()
+
+
+def _skip(context: click.Context, parameter: click.Parameter, value: bool) -> None:
+    if value:
+        skip(context)
+
+
+def display_options() -> list[click.Parameter]:
+    """The options --color, --ascii and --no-init, which every command has."""
+    common: dict[str, Any] = {"expose_value": False, "is_eager": True}
+    return [
+        click.Option(
+            ["--color"],
+            type=click.Choice(COLOURS),
+            callback=_colour,
+            help="Whether to use colour; auto: on a terminal, unless NO_COLOR is set.",
+            **common,
+        ),
+        click.Option(["--ascii"], is_flag=True, callback=_ascii, help="Draw and mark with ASCII alone.", **common),
+        click.Option(["--no-init"], is_flag=True, callback=_skip, help="Do without config.toml and init.ag.", **common),
+    ]

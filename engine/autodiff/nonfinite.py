@@ -1,0 +1,73 @@
+"""What is worth saying about a result that stands."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from agrad.engine.autodiff.reverse import walk
+from agrad.engine.core.context import STATE
+from agrad.engine.core.graph import Input, Node
+from agrad.engine.core.tensor import Tensor
+from agrad.engine.errors import Label, Note
+from agrad.engine.values import format_number, is_finite, np
+
+# A derivative as a value, or of a function: what is computed in it has that text, and an operation of its own.
+_INSIDE = re.compile(r"(torch\.autograd\.|functional\.)*(grad|jacobian|hessian|hvp|jvp|vjp)\(")
+
+
+def say_not_finite(order: list[Node], seeds: dict[Node, Any], found: dict[Node, Any]) -> None:
+    """Tell the listener where the first inf or nan of a walk came from: a value, or else a derivative."""
+    if all(is_finite(_plain(value)) for value in found.values()) or STATE.listener is None:
+        return
+    seeds = {node: _plain(seed) for node, seed in seeds.items()}
+    for node in reversed(order):
+        operands = [x.value if isinstance(x, Node) else x for x in node.inputs]
+        if node.op and not is_finite(node.value) and all(x is not None and is_finite(x) for x in operands):
+            STATE.listener(not_finite_note(node, node.value, derivative=False))
+            return
+    culprits: list[tuple[Node, Any]] = []
+
+    def watch(node: Node, position: int, g: Any, c: Any) -> None:
+        if is_finite(g) and not is_finite(c):
+            culprits.append((node, c))
+
+    walk(order, seeds, False, watch=watch)
+    if culprits:
+        STATE.listener(not_finite_note(*culprits[0], derivative=True))
+
+
+def _plain(value: Any) -> Any:
+    return value.value if isinstance(value, Tensor) else value
+
+
+def not_finite_note(node: Node, found: Any, derivative: bool) -> Note:
+    """Where the first inf or nan of a walk began: `found` is the value of the node, or a contribution of its rule."""
+    name = node.spell()
+    here = name
+    if node.op is not None and node.name is None:
+        if node.origin is None:
+            here = node.op.name
+        elif _INSIDE.match(name):
+            here = f"{node.op.name} in {name}"
+    here = f"the derivative of {here} is" if derivative else f"{here} is"
+    index = None if isinstance(found, float) else np.unravel_index(int(np.argmin(np.isfinite(found))), found.shape)
+    number = format_number(float(found if index is None else found[index]))
+    operands = list(dict.fromkeys(filter(None, (_shown(x, found, index, name) for x in node.inputs))))
+    place = f" at {', '.join(operands)}" if operands else ""
+    labels = [Label(node.origin)] if node.origin is not None else []
+    return Note(f"a gradient is inf or nan: {here} {number}{place}", labels=labels)
+
+
+def _shown(operand: Input, found: Any, index: Any, here: str) -> str:
+    """An operand with its value, of an array the entry at the same place; nothing for a nameless constant."""
+    if not isinstance(operand, Node):
+        return ""
+    name, value = operand.spell(), operand.value
+    inside = name == here  # a step of the same expression, which has no name of its own
+    if isinstance(value, float):
+        return format_number(value) if inside else f"{name} = {format_number(value)}"
+    if value is None or index is None or value.shape != found.shape:
+        return "" if inside else name
+    entry = format_number(float(value[index]))
+    return entry if inside else f"{name}[{', '.join(str(int(i)) for i in index)}] = {entry}"

@@ -1,0 +1,102 @@
+"""Optimiser steps: one update of the leaves named, by the gradients they have, outside the graph.
+
+A rule is written with operations, so that it serves plain values and what records alike: the gradient and what the
+method kept of a leaf in, what to take off the leaf and what to keep out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, TypeAlias
+
+from agrad.engine.core.context import STATE
+from agrad.engine.core.graph import Node, aside
+from agrad.engine.core.op import OPS
+from agrad.engine.core.tensor import Tensor, no_grad
+from agrad.engine.errors import AgradError
+from agrad.engine.values import quiet
+
+Kept: TypeAlias = "tuple[Any, ...]"
+Rule: TypeAlias = Callable[..., tuple[Any, Kept]]
+
+
+def sgd(gradient: Any, kept: Kept, *, lr: float = 0.01, momentum: float = 0.0) -> tuple[Any, Kept]:
+    """lr * gradient; with momentum, lr * v where v = momentum * v + gradient."""
+    if not momentum:
+        return lr * gradient, ()
+    velocity = momentum * kept[0] + gradient if len(kept) == 1 else gradient
+    return lr * velocity, (velocity,)
+
+
+def adam(
+    gradient: Any, kept: Kept, *, lr: float = 0.001, beta1: float = 0.9, beta2: float = 0.999, eps: float = 1e-8
+) -> tuple[Any, Kept]:
+    """lr * m / (sqrt(v) + eps), of the running means m of the gradient and v of its square.
+
+    The means decay by beta1 and beta2 and are corrected for having begun at 0 (Kingma and Ba 2015, algorithm 1, with
+    eps as PyTorch has it).
+    """
+    mean, square, count = kept if len(kept) == 3 else (0.0, 0.0, 0.0)
+    mean = beta1 * mean + (1 - beta1) * gradient
+    square = beta2 * square + (1 - beta2) * gradient * gradient
+    count = count + 1.0
+    sqrt = OPS["sqrt"].call
+    change = lr / (1 - beta1**count) * mean / (sqrt(square) / sqrt(1 - beta2**count) + eps)
+    return change, (mean, square, count)
+
+
+STEPS: dict[str, Rule] = {"sgd": sgd, "adam": adam}
+
+
+def options_of(method: str) -> tuple[str, ...]:
+    """The options that a method has, by name."""
+    return tuple(STEPS[method].__kwdefaults__ or ())
+
+
+def step(method: str, leaves: Sequence[Tensor], **rates: float) -> None:
+    """Update leaves by the gradients they have: x -= what the rule of a method makes of its gradient.
+
+    Raises AgradError before anything changes where a gradient is missing or a rate cannot be.
+    """
+    rule = STEPS[method]
+    for name, rate in rates.items():
+        _check_rate(method, name, rate)
+    for leaf in leaves:
+        _check(leaf)
+    with no_grad(), quiet():
+        for leaf in leaves:
+            assert leaf.grad is not None
+            change, kept = rule(leaf.grad.value, kept_of(leaf.node), **rates)
+            remember(leaf.node, kept)
+            leaf.copy_(leaf.value - change)
+
+
+def kept_of(node: Node) -> Kept:
+    """What the last step kept of a leaf."""
+    return aside(node) or ()
+
+
+def remember(node: Node, kept: Kept) -> None:
+    """Keep what a method wants to know of a leaf at its next step; a statement that fails takes it back."""
+    before = kept_of(node)
+    if before or kept:
+        if STATE.journal is not None:
+            STATE.journal.remember(("aside", node), partial(setattr, node, "aside", before), before)
+        node.aside = kept
+
+
+def _check_rate(method: str, name: str, rate: float) -> None:
+    if name.startswith("beta") and not 0 <= rate < 1:
+        raise AgradError("domain", f"step {method}: {name} is a number from 0 to below 1")
+    if name == "eps" and not rate > 0:
+        raise AgradError("domain", f"step {method}: eps is a number above 0")
+
+
+def _check(leaf: Tensor) -> None:
+    """A step needs a leaf with a gradient."""
+    name = leaf.node.spell()
+    if not (leaf.is_leaf and leaf.requires_grad):
+        raise AgradError("leaf", f"a step updates leaves that require grad, and {name} is none")
+    if leaf.grad is None:
+        raise AgradError("grad", f"{name} has no gradient to step along", fixes=["run backward first"])

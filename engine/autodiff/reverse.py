@@ -1,0 +1,359 @@
+"""The walk: from a result back to its leaves, youngest node first, each rule called once an operand.
+
+Gradients in flight live in a dict from node to cotangent, popped as each node is visited; nothing
+is written. The walk is the same for plain values and for `create_graph`: the rules are
+written in operations, which compute on the one and record on the other.
+
+Beside a cotangent travels its *reach*: not 0 where it was reached, 0 where a choice (`where`, an index, `maximum`, …)
+did not select, None for everywhere. Where it is 0 a rule contributes exactly 0, whatever it computes there, so that
+`where(x > 0, log(x), 0)` has derivative 0 at 0. Zeros that were computed are not masked: 0 * inf stays nan.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, TypeAlias
+
+from agrad.engine.core.context import STATE
+from agrad.engine.core.graph import Node
+from agrad.engine.core.op import OPS, Op, onward
+from agrad.engine.core.tensor import Tensor, bare
+from agrad.engine.values import IEEE, Shape, hushed, np, settle, shape_of, spread, sum_to
+
+Watch: TypeAlias = Callable[[Node, int, Any, Any], None]
+
+
+def walk(
+    order: Iterable[Node],
+    seeds: dict[Node, Any],
+    create_graph: bool,
+    targets: Iterable[Node] = (),
+    reached: dict[Node, Any] | None = None,
+    watch: Watch | None = None,
+) -> dict[Node, Any]:
+    """Run the rules of `order` (youngest first); returns the cotangent of each node that keeps one, or is a target.
+
+    `reached` says which entries of a seed count, where not all do: a row of a Jacobian is about one entry. `watch` is
+    told of each contribution: the node, the position of the operand, the cotangent that came in, what goes out: 0.0 to
+    an operand that was not selected at all, and of an index what is added into the entries taken.
+    """
+    quick = not create_graph and watch is None
+    nodes, cotangents, wanted = iter(order), dict(seeds), set(targets)
+    found: dict[Node, Any] = {}
+    first = None
+    if quick and not reached:
+        first = _run_plain(nodes, cotangents, found, wanted, None)
+        if first is None:
+            return found  # scalars only: numpy was not asked
+    flight = Flight(cotangents, watch)
+    if reached:
+        flight.reach.update(reached)
+    recording, STATE.recording = STATE.recording, create_graph
+    try:
+        hushed(_run, first or next(nodes, None), nodes, flight, found, wanted, create_graph)
+    finally:
+        STATE.recording = recording
+    return found
+
+
+def _run(
+    node: Node | None,
+    nodes: Iterator[Node],
+    flight: Flight,
+    found: dict[Node, Any],
+    wanted: set[Node],
+    create_graph: bool,
+) -> None:
+    """The walk itself, from a node on."""
+    cotangents, reach = flight.cotangents, flight.reach
+    quick = not create_graph and flight.watch is None
+    while node is not None:
+        g, op = cotangents.pop(node, None), node.op
+        if ((op is None or node.extra is not None) and node.keeps_grad) or node in wanted:
+            # No cotangent arrives where a choice led elsewhere.
+            found[node] = _whole(0.0 if g is None else g, node, flight)
+        if g is not None and op is not None:
+            if quick and op.straight and not reach:
+                step_straight(op, node, g, flight)
+            else:
+                step(op, node, g, flight, create_graph)
+        node = next(nodes, None) if reach or not quick else _run_plain(nodes, cotangents, found, wanted, flight)
+
+
+def _run_plain(
+    nodes: Iterator[Node],
+    cotangents: dict[Node, Any],
+    found: dict[Node, Any],
+    wanted: set[Node],
+    flight: Flight | None,
+) -> Node | None:
+    """The walk as long as it meets what most graphs consist of; returns the node that is something else.
+
+    These are operations entry by entry on one or two plain values: scalars, and arrays if there is a `flight` to add
+    them in. The step stands here as a whole: a function of its own would cost a fifth of it.
+    """
+    x: Any
+    y: Any
+    a: Any
+    b: Any
+    for node in nodes:
+        g = cotangents.pop(node, None)
+        op = node.op
+        if op is None:
+            if type(g) is float and not node.shape:
+                if node.requires_grad or node.keeps_grad or node in wanted:
+                    found[node] = g
+                continue
+            if g is None and not node.keeps_grad and node not in wanted:
+                continue
+            break
+        if (node.extra is not None and node.keeps_grad) or (wanted and node in wanted):
+            break
+        if g is None:
+            continue
+        rules, shape, out = op.rules_of_scalars, node.shape, node.value
+        if rules is None or (shape and flight is None):
+            break
+        first = second = None
+        try:
+            if len(rules) == 2:
+                x, y = node.inputs
+                by_x, by_y = rules
+                a = x.value if type(x) is Node else x
+                b = y.value if type(y) is Node else y
+                if a is not x and x.requires_grad:
+                    first = g if by_x is onward else by_x(g, out, a, b)
+                if b is not y and y.requires_grad:
+                    second = g if by_y is onward else by_y(g, out, a, b)
+            else:
+                (x,) = node.inputs
+                first = rules[0](g, out, x.value)
+        except IEEE:
+            break
+        if shape and flight is not None:
+            if first is not None:
+                flight.arrive(x, first, shape)
+            if second is not None:
+                flight.arrive(y, second, shape)
+            continue
+        if first is not None:
+            cotangents[x] = cotangents[x] + first if x in cotangents else first
+        if second is not None:
+            cotangents[y] = cotangents[y] + second if y in cotangents else second
+    else:
+        return None
+    if g is not None:
+        cotangents[node] = g
+    return node
+
+
+class Flight:
+    """What is under way: cotangents, where they were reached, and which buffers the walk itself made."""
+
+    __slots__ = ("cotangents", "owned", "owned_reach", "reach", "watch")
+
+    def __init__(self, cotangents: dict[Node, Any], watch: Watch | None = None) -> None:
+        self.watch = watch
+        self.cotangents = cotangents
+        self.reach: dict[Node, Any] = {}
+        self.owned: set[Node] = set()
+        self.owned_reach: set[Node] = set()
+
+    def add(self, node: Node, c: Any, reach: Any) -> None:
+        """One more contribution to a node."""
+        before = self.cotangents.get(node)
+        if before is None:
+            self.cotangents[node] = c
+            if reach is not None:
+                self.reach[node] = reach
+            return
+        if node in self.reach:
+            if reach is None:
+                del self.reach[node]
+            else:
+                self.reach[node] = OPS["maximum"].call(self.reach[node], reach)
+                self.owned_reach.discard(node)
+        if node in self.owned and type(c) is not Tensor and shape_of(c) in ((), before.shape):
+            np.add(before, c, out=before)
+            return
+        total = before + c
+        self.cotangents[node] = total
+        if type(total) is Tensor:
+            self.owned.discard(node)
+        elif type(total) is not float:
+            self.owned.add(node)
+
+    def arrive(self, node: Node, c: Any, shape: Shape) -> None:
+        """A contribution by an operation entry by entry, whose result has a shape: broadcasting is undone."""
+        if node.shape != shape:
+            c = sum_to(c if type(c) is not float and c.shape == shape else spread(c, shape), node.shape)
+        if node in self.cotangents:
+            self.add(node, c, None)
+        else:
+            self.cotangents[node] = c
+
+    def buffer(self, node: Node) -> Any:
+        """An array of the node's shape that may be added to in place."""
+        before: Any = self.cotangents.get(node)
+        if node not in self.owned or shape_of(before) != node.shape:
+            self.cotangents[node] = np.zeros(node.shape) if before is None else np.array(spread(before, node.shape))
+            self.owned.add(node)
+        return self.cotangents[node]
+
+    def marks(self, node: Node) -> Any:
+        """The reach of a node as an array that may be written to; None if all of it has been reached."""
+        if node not in self.cotangents:
+            self.reach[node] = np.zeros(node.shape)
+        elif node not in self.reach:
+            return None
+        elif node not in self.owned_reach:
+            self.reach[node] = np.array(spread(self.reach[node], node.shape), dtype=float)
+        self.owned_reach.add(node)
+        return self.reach[node]
+
+
+def step_straight(op: Op, node: Node, g: Any, flight: Flight) -> None:
+    """The step on plain values where all is reached, and a rule is all there is to an operand."""
+    shape, out, attrs, cotangents = node.shape, node.value, node.attrs, flight.cotangents
+    values = [x.value if type(x) is Node else x for x in node.inputs]
+    pointwise = op.reach == "pointwise"
+    if shape and not pointwise:
+        g = spread(g, shape)
+    for position, x in enumerate(node.inputs):
+        rule = op.rules[position]
+        if type(x) is not Node or not x.requires_grad or rule is None:
+            continue
+        try:
+            c = rule(g, out, *values, **attrs) if attrs else rule(g, out, *values)
+        except IEEE:
+            c = applied(rule, g, out, values, attrs or {})
+        if pointwise and shape:
+            flight.arrive(x, c, shape)
+        elif x in cotangents:
+            flight.add(x, c, None)
+        else:
+            cotangents[x] = c
+
+
+def step(op: Op, node: Node, g: Any, flight: Flight, create_graph: bool) -> None:
+    """The step for everything else: one contribution for each operand that requires a gradient."""
+    values = [operand_value(x, create_graph) for x in node.inputs]
+    out: Any = operand_value(node, create_graph)
+    attrs = node.attrs or {}
+    reach = flight.reach.pop(node, None)
+    if op.reach != "pointwise":
+        g = spread_to(g, node.shape)
+    for position, operand in enumerate(node.inputs):
+        rule = op.rule(position)
+        if type(operand) is not Node or not operand.requires_grad or rule is None:
+            continue
+        if op.variadic:
+            attrs = {**(node.attrs or {}), "which": position}
+        if op.scatter is not None and not create_graph and operand.shape:
+            _scatter(op, node, operand, g, reach, flight)
+            if flight.watch is not None:
+                flight.watch(node, position, g, g)
+            continue
+        selected = op.selects[position] if op.selects else None
+        mask = reach
+        if selected is not None:
+            chosen = selected(out, *values, **attrs)
+            mask = chosen if reach is None else chosen * reach
+            if type(mask) is float and mask == 0.0:
+                if flight.watch is not None:
+                    flight.watch(node, position, g, 0.0)
+                continue  # not reached at all: what lies behind is not walked
+            mask = _unless_all(mask)
+        c = applied(rule, g, out, values, attrs)
+        if mask is not None and op.reach == "pointwise":
+            c = OPS["where"].call(mask, c, 0.0)
+        elif type(mask) is Tensor and op.reach == "mixed":  # at other values nothing of it may be reached
+            c = OPS["where"].call(OPS["any"].call(mask), c, 0.0)
+        if flight.watch is not None:
+            flight.watch(node, position, g, c)
+        behind = _moved(op, rule, mask, node, operand.shape, values, attrs, out) if operand.op is not None else None
+        if op.reach == "pointwise" and operand.shape != node.shape:
+            c = _sum_to(spread_to(c, node.shape), operand.shape)
+            behind = behind if behind is None else _is_reached(_sum_to(spread_to(behind, node.shape), operand.shape))
+        flight.add(operand, c, _unless_all(behind))
+
+
+def operand_value(x: Any, create_graph: bool) -> Any:
+    """An operand as the rules want it: a plain value, or with `create_graph` a handle."""
+    if type(x) is not Node:
+        return x
+    return bare(x, x.value) if create_graph else x.value
+
+
+def applied(rule: Any, g: Any, out: Any, values: list[Any], attrs: dict[str, Any]) -> Any:
+    """A rule, on floats first and, where Python's arithmetic raises, again on IEEE's."""
+    try:
+        return rule(g, out, *values, **attrs)
+    except IEEE:
+        lifted = [np.float64(x) if type(x) is float else x for x in (g, out, *values)]
+        with np.errstate(all="ignore"):
+            result = rule(*lifted, **attrs)
+        return result if type(result) is Tensor else settle(result)
+
+
+def _moved(
+    op: Op, rule: Any, mask: Any, node: Node, shape: Shape, values: list[Any], attrs: dict[str, Any], out: Any
+) -> Any:
+    """Which entries of the operand, of this shape, are reached, given those of the result that are."""
+    if op.reach == "pointwise":
+        return mask
+    if op.reach == "mixed" and type(mask) is Tensor:
+        return OPS["expand"].call(OPS["any"].call(mask), shape)
+    if op.reach == "mixed" or (mask is None and op.reach == "whole"):
+        return None
+    ones = np.ones(node.shape) if node.shape else 1.0
+    return _is_reached(rule(ones if mask is None else spread_to(mask, node.shape), out, *values, **attrs))
+
+
+def _is_reached(moved: Any) -> Any:
+    """1 where something arrived."""
+    reached = moved != 0.0
+    return float(reached) if type(reached) is bool else reached
+
+
+def _scatter(op: Op, node: Node, operand: Node, g: Any, reach: Any, flight: Flight) -> None:
+    """The gradient of an index, added into one buffer however many entries are taken one by one."""
+    assert op.scatter is not None
+    attrs = node.attrs or {}
+    marks = flight.marks(operand) if operand.op is not None else None
+    op.scatter(flight.buffer(operand), g, **attrs)
+    if marks is not None:
+        op.scatter(marks, 1.0 if reach is None else reach, **attrs)
+
+
+def _unless_all(mask: Any) -> Any:
+    """None for a mask of plain values that holds everywhere: nothing to do for it."""
+    if mask is None or type(mask) is Tensor:
+        return mask
+    if type(mask) is float or type(mask) is bool:
+        return None if mask else mask
+    return None if mask.all() else mask
+
+
+def spread_to(g: Any, shape: Shape) -> Any:
+    """A cotangent in full: the walk passes on a number for an array of equal entries."""
+    if type(g) is Tensor:
+        return g if g.shape == shape else OPS["expand"].call(g, shape)
+    return spread(g, shape)
+
+
+def _sum_to(c: Any, shape: Shape) -> Any:
+    """Undo broadcasting."""
+    if type(c) is Tensor:
+        return c if c.shape == shape else OPS["sum_to"].call(c, shape)
+    return sum_to(c, shape)
+
+
+def _whole(g: Any, node: Node, flight: Flight) -> Any:
+    """A cotangent as the gradient of a value: of its shape, and nobody else's array."""
+    full = spread_to(g, node.shape)
+    if type(full) is Tensor:
+        return OPS["clone"].call(full)
+    if type(full) is float or (full is g and node in flight.owned and node.op is None):
+        return full
+    return np.array(full)

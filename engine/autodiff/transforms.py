@@ -1,0 +1,450 @@
+"""Derivatives as values, `hessian(y, x)`, and as functions, `hessian(f)`: all on top of the walk.
+
+grad(f)        the function that gives the gradient of f by its first argument; grad(f, 1) by its second,
+grad(f, (0, 1)) by both
+jacobian(y, x) all derivatives of the entries of y, in the shape of y followed by that of x
+hessian(y, x)  the second derivatives of a number; hessian(y, [a, b]) those by several values
+jvp(f, x, v)   the derivative of f(x) in the direction v        vjp(f, x, u)   u times the Jacobian
+hvp(f, x, v)   the Hessian times v, without the Hessian
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from agrad.engine.autodiff.backward import grad as gradients
+from agrad.engine.autodiff.backward import paths, result_of
+from agrad.engine.autodiff.forward_mode import push
+from agrad.engine.autodiff.nonfinite import say_not_finite
+from agrad.engine.autodiff.reverse import walk
+from agrad.engine.core.context import STATE
+from agrad.engine.core.dispatch import operand
+from agrad.engine.core.graph import Node, collect, reachable
+from agrad.engine.core.graph_errors import no_grad_error
+from agrad.engine.core.limits import afford
+from agrad.engine.core.op import OPS, Function, composed
+from agrad.engine.core.tensor import Tensor, bare, tensor
+from agrad.engine.errors import AgradError
+from agrad.engine.values import describe, format_shape, np, spread, whole
+
+# As values
+
+
+def grad(y: Any, x: Any = None, create_graph: bool = False, gradient: object = None) -> Any:
+    """dy/dx of a value; of a function, the function that gives its gradient by its first, or its x-th, argument.
+
+    A tuple for several x. Raises AgradError of kind `grad` where y does not depend on x, and of kind `shape` where y
+    is not one number and has no seed `gradient`.
+    """
+    if not isinstance(y, Tensor):
+        return _transform("grad", y, x, lambda y, xs: gradients(y, xs, True))
+    return _by_each("grad", y, x, lambda xs: gradients(y, xs, create_graph, gradient))
+
+
+def jacobian(y: Any, x: Any = None, create_graph: bool = False) -> Any:
+    """The derivatives of every entry of y by every entry of x, in the shape of y followed by that of x.
+
+    Of a function, the function that gives its Jacobian by its first, or its x-th, argument. A tuple for several x.
+    """
+    if not isinstance(y, Tensor):
+        return _transform("jacobian", y, x, lambda y, xs: _jacobians(y, xs, True))
+    return _by_each("jacobian", y, x, lambda xs: _jacobians(y, xs, create_graph))
+
+
+def hessian(y: Any, x: Any = None, create_graph: bool = False) -> Any:
+    """The second derivatives of one number y by the entries of x, in the shape of x twice.
+
+    For several x the blocks, a tuple of tuples; for several numbers one matrix. Of a function, the function that
+    gives its Hessian by its first, or its x-th, argument.
+    """
+    if not isinstance(y, Tensor):
+        return _transform("hessian", y, x, lambda y, xs: _hessians(y, xs, True), _matrix)
+    xs, single = _inputs("hessian", y, x)
+    return _matrix(_hessians(y, xs, create_graph), single)
+
+
+def vjp(y: Any, x: Any, u: Any, create_graph: bool = False) -> Any:
+    """u times the Jacobian of y by x: the gradient of sum(u*y). Of a function, at the point x."""
+    if isinstance(y, Tensor):
+        return _by_each("vjp", y, x, lambda xs: gradients(y, xs, create_graph, _seed(u)))
+    return _at("vjp", y, x, lambda y, xs: _or_zero(y, xs, _seed(u)))
+
+
+def jvp(y: Any, x: Any, v: Any, create_graph: bool = False) -> Any:
+    """The derivative of y in the direction v of x: the Jacobian times v, in one walk forward.
+
+    Of a function, at the point x. Raises AgradError of kind `shape` where v has another shape than x.
+    """
+    if isinstance(y, Tensor):
+        xs, single = _inputs("jvp", y, x)
+        result = _pushed(y, xs, _directions(v, single), [])
+        return result if create_graph else result.detach()
+    return _at("jvp", y, x, lambda y, xs: (_pushed(y, xs, _directions(v, not isinstance(x, tuple)), xs),))
+
+
+def hvp(y: Any, x: Any, v: Any, create_graph: bool = False) -> Any:
+    """The Hessian of one number y by x, times v, without the Hessian itself. Of a function, at the point x."""
+    if isinstance(y, Tensor):
+        xs, single = _inputs("hvp", y, x)
+        results = _hessian_products(y, xs, _directions(v, single), create_graph)
+        return results[0] if single else results
+    return _at("hvp", y, x, lambda y, xs: _hessian_products(y, xs, _directions(v, not isinstance(x, tuple)), True))
+
+
+# How
+
+
+def _inputs(name: str, y: Tensor, x: Any) -> tuple[list[Tensor], bool]:
+    """The values to differentiate by, and whether it is a single one.
+
+    A vector made of them on the spot, as the language makes one of `[a, b]`, stands for its parts.
+    """
+    if x is None:
+        what = y.node.spell()
+        raise AgradError("arity", f"{name} of {what} needs what to differentiate it by", fixes=[f"{name}({what}, x)"])
+    if not isinstance(x, Tensor):
+        if not isinstance(x, Sequence) or isinstance(x, str) or not all(isinstance(one, Tensor) for one in x):
+            raise AgradError("type", f"a derivative is taken by a value with a graph, not by {describe(x)}")
+        if not x:
+            raise AgradError("arity", f"{name} by no value at all: () is empty")
+        return list(x), False
+    op = x.node.op
+    if op is None or op.name != "stack" or x.node in reachable(y.node):
+        return [x], True
+    for part in x.node.inputs:
+        if not isinstance(part, Node):
+            raise AgradError("grad", f"{describe(part)} is a constant: there is no derivative by it")
+    return [bare(part, part.value) for part in x.node.inputs if isinstance(part, Node)], False
+
+
+def _by_each(name: str, y: Tensor, x: Any, derive: Callable[[list[Tensor]], Sequence[Any]]) -> Any:
+    xs, single = _inputs(name, y, x)
+    results = derive(xs)
+    return results[0] if single else tuple(results)
+
+
+def _jacobians(y: Tensor, xs: Sequence[Tensor], create_graph: bool) -> list[Tensor]:
+    """One walk for each entry of y."""
+    if not y.node.requires_grad:
+        raise no_grad_error(y)
+    if not y.shape:
+        return list(gradients(y, xs, create_graph))
+    afford("the Jacobian", *(y.shape + x.shape for x in xs))
+    order, targets = paths(y, xs), [x.node for x in xs]
+    rows: list[list[Any]] = []
+    for index in np.ndindex(*y.shape):
+        seed = np.zeros(y.shape)
+        seed[index] = 1.0
+        only = {y.node: seed}
+        found = walk(order, only, create_graph, targets, only) if y.node in order else {}
+        if STATE.listener is not None:
+            say_not_finite(order, only, found)
+        rows.append([result_of(found.get(node), node.shape, y, create_graph) for node in targets])
+    return [_assembled([row[place] for row in rows], y, x) for place, x in enumerate(xs)]
+
+
+def _assembled(rows: list[Tensor], y: Tensor, x: Tensor) -> Tensor:
+    shape = y.shape + x.shape
+    if not rows:
+        return tensor(np.zeros(shape))
+    result: Tensor = OPS["reshape"].call(OPS["stack"].call(rows), shape)
+    return result
+
+
+def _hessians(y: Tensor, xs: Sequence[Tensor], create_graph: bool) -> list[list[Tensor]]:
+    return [_or_zeros(g, xs, create_graph) for g in gradients(y, xs, True)]
+
+
+def _or_zeros(g: Tensor, xs: Sequence[Tensor], create_graph: bool) -> list[Tensor]:
+    """The Jacobian of a gradient; where it does not depend on an x at all, the mixed derivatives are 0."""
+    behind = reachable(g.node)
+    used = [x for x in xs if x.node in behind]
+    found = dict(zip([x.node for x in used], _jacobians(g, used, create_graph), strict=True)) if used else {}
+    return [found[x.node] if x.node in found else _zeros(g.shape + x.shape) for x in xs]
+
+
+def _zeros(shape: tuple[int, ...]) -> Tensor:
+    return tensor(np.zeros(shape) if shape else 0.0)
+
+
+def _matrix(blocks: Sequence[Sequence[Tensor]], single: bool) -> Any:
+    if single:
+        return blocks[0][0]
+    if all(not block.shape for row in blocks for block in row):
+        return OPS["stack"].call([OPS["stack"].call(row) for row in blocks])
+    return tuple(tuple(row) for row in blocks)
+
+
+def _seed(u: Any) -> Any:
+    return u if isinstance(u, Tensor) else operand(u)
+
+
+def _or_zero(y: Tensor, xs: Sequence[Tensor], seed: Any, create_graph: bool = True) -> list[Tensor]:
+    """The gradients of y against a seed, 0 for what it does not depend on."""
+    behind = reachable(y.node) if y.requires_grad else set()
+    used = [x for x in xs if x.node in behind]
+    found = dict(zip([x.node for x in used], gradients(y, used, create_graph, seed), strict=True)) if used else {}
+    return [found[x.node] if x.node in found else _zeros(x.shape) for x in xs]
+
+
+def _directions(v: Any, single: bool) -> list[Any]:
+    """One direction for each value."""
+    if single:
+        return [v]
+    if not isinstance(v, Sequence) or isinstance(v, str):
+        raise AgradError("arity", f"several values need a direction each, not {describe(v)}")
+    return list(v)
+
+
+def _pushed(y: Tensor, xs: Sequence[Tensor], directions: Sequence[Any], own: Sequence[Tensor]) -> Any:
+    """The Jacobian times a direction for each x, in one walk forward; without a graph if only `own` is behind it."""
+    if len(directions) != len(xs):
+        raise AgradError("arity", f"{len(directions)} directions for {len(xs)} values")
+    given: dict[Node, Any] = {}
+    for x, direction in zip(xs, directions, strict=True):
+        v = _seed(direction)
+        if np.shape(v) != x.shape:
+            raise AgradError(
+                "shape", f"the direction has shape {format_shape(np.shape(v))}, not {format_shape(x.shape)}"
+            )
+        given[x.node] = v
+    pushed = push(y, given, True)
+    if STATE.listener is not None and pushed is not None:
+        say_not_finite(collect([y.node]), {y.node: spread(1.0, y.shape)}, {y.node: pushed})
+    return _released(result_of(pushed, y.shape, y, True), [*own])
+
+
+def _hessian_products(y: Tensor, xs: Sequence[Tensor], directions: Sequence[Any], create_graph: bool) -> list[Tensor]:
+    if len(directions) != len(xs):
+        raise AgradError("arity", f"{len(directions)} directions for {len(xs)} values")
+    totals: list[Any] = [_zeros(x.shape) for x in xs]
+    for pulled, direction in zip(_or_zero(y, xs, None), directions, strict=True):
+        parts = _or_zero(pulled, xs, _seed(direction), create_graph)
+        totals = [a + b for a, b in zip(totals, parts, strict=True)]
+    return totals
+
+
+# As functions
+
+_OF_A_NUMBER = {"grad": 1, "hessian": 2}  # how often what is derived of one number only derives
+
+
+def _transform(
+    name: str,
+    function: Any,
+    places: Any,
+    derive: Callable[[Tensor, list[Tensor]], Sequence[Any]],
+    shape_result: Callable[[Any, bool], Any] | None = None,
+) -> Function:
+    """The function that gives a derivative of another, by the arguments at `places`."""
+    if not callable(function):
+        message = f"{name} of a value needs what to differentiate by: {describe(function)} has no graph"
+        raise AgradError("type", message, needs="leaf")
+    places = 0 if places is None else places
+    single = not isinstance(places, tuple | list)
+    if not single and not places:
+        raise AgradError("arity", f"{name} by no argument at all: () is empty")
+    listed = [places] if single else list(places)
+    if any(isinstance(place, Tensor) and (place.requires_grad or place.shape) for place in listed):
+        raise _misplaced(name, function, "behind a function stands the number of an argument, and this is a value")
+    chosen = [whole(place, f"{name}: the place of an argument") for place in listed]
+    if max(chosen) >= getattr(function, "places", math.inf):  # a function of the language knows how many it has
+        raise _misplaced(name, function, _beyond(function, max(chosen)))
+
+    @_recorded
+    def derived(*args: Any, **keywords: Any) -> Any:
+        if max(chosen) >= len(args) or min(chosen) < -len(args):
+            raise _misplaced(name, function, _beyond(function, max(chosen)))
+        moved = list(args)
+        xs = [_entered(args[place]) for place in chosen]
+        for place, x in zip(chosen, xs, strict=True):
+            moved[place] = _handle(x)
+        y = _result(name, function(*moved, **keywords))
+        if name in _OF_A_NUMBER and y.size != 1:
+            raise _not_one_number(name, function, y)
+        results = _derived(y, xs, derive)
+        shaped = shape_result(results, single) if shape_result else (results[0] if single else tuple(results))
+        return _released(shaped, xs)
+
+    derived.__name__ = f"{name}({getattr(function, '__name__', 'f')})"
+    return derived
+
+
+def _not_one_number(name: str, function: Any, y: Tensor) -> AgradError:
+    """A gradient is that of one number; several have a Jacobian."""
+    f = getattr(function, "__name__", "f")
+    fixes = [f"{'jacobian(' * _OF_A_NUMBER[name]}{f}{')' * _OF_A_NUMBER[name]}(x)"]
+    message = f"{name} of {f}, whose result has shape {format_shape(y.shape)}, not one number"
+    return AgradError("shape", message, fixes=fixes, needs="number")
+
+
+def _beyond(function: Any, place: int) -> str:
+    return f"{getattr(function, '__name__', 'the function')} has no argument {place}, counted from 0"
+
+
+def _misplaced(name: str, function: Any, why: str) -> AgradError:
+    """What stands behind a function is the number of an argument, and not what to differentiate at, or by."""
+    f = getattr(function, "__name__", "f")
+    message = f"{name}: {why}"
+    fixes = [f"{name}({f})(x)   at the point x", f"{name}({f}(x), x)   of a value, by the leaf x"]
+    return AgradError("arity", message, fixes=fixes, places=True)
+
+
+def _recorded(derivative: Function) -> Function:
+    """A derivative of a function needs its graph, also inside no_grad; there, what comes out has none."""
+
+    def call(*args: Any, **keywords: Any) -> Any:
+        before, STATE.recording = STATE.recording, True
+        try:
+            result = derivative(*args, **keywords)
+        finally:
+            STATE.recording = before
+        return result if before else _detached(result)
+
+    return call
+
+
+def _detached(result: Any) -> Any:
+    if isinstance(result, tuple):
+        return tuple(map(_detached, result))
+    return result.detach() if isinstance(result, Tensor) else result
+
+
+@_recorded
+def _at(name: str, function: Any, x: Any, derive: Callable[[Tensor, list[Tensor]], Sequence[Any]]) -> Any:
+    """A product with the derivative of a function, at a point."""
+    if not callable(function):
+        raise AgradError("type", f"{name} needs a function, or a value with a graph, not {describe(function)}")
+    single = not isinstance(x, tuple)
+    xs = [_entered(one) for one in ((x,) if single else x)]
+    results = [_released(result, xs) for result in derive(_result(name, function(*map(_handle, xs))), xs)]
+    return results[0] if single or name == "jvp" else tuple(results)
+
+
+def _entered(value: Any) -> Tensor:
+    """An argument as something to differentiate by; a value with a graph of its own stays connected to it."""
+    value = operand(value)
+    if isinstance(value, Tensor) and value.node.recorded and value.node.requires_grad:
+        copy: Tensor = OPS["clone"].call(value)
+        return copy
+    return tensor(value, requires_grad=True)
+
+
+def _handle(x: Tensor) -> Tensor:
+    """What a function is given: a value of its own, that it may write to, while x stays what to differentiate by."""
+    copy: Tensor = OPS["clone"].call(x)
+    return copy
+
+
+def _result(name: str, y: Any) -> Tensor:
+    """The result of a function as a value."""
+    if isinstance(y, tuple | list | str) or callable(y) or y is None:
+        raise AgradError("type", f"{name} of a function whose result is {describe(y)}, not a number or an array")
+    return y if isinstance(y, Tensor) else tensor(y)
+
+
+def _derived(y: Tensor, xs: list[Tensor], derive: Callable[[Tensor, list[Tensor]], Sequence[Any]]) -> Any:
+    """The derivatives of the result of a function; 0 by an argument that it does not use."""
+    if y.requires_grad and all(x.node in reachable(y.node) for x in xs):
+        return derive(y, xs)
+    # Ties the result to every argument, with derivative 0.
+    for x in xs:
+        y = y + OPS["where"].call(0.0, OPS["sum"].call(x), 0.0)
+    return derive(y, xs)
+
+
+def _released(result: Any, xs: list[Tensor]) -> Any:
+    """A result without its graph, unless that leads to something beyond the arguments."""
+    if isinstance(result, tuple):
+        return tuple(_released(one, xs) for one in result)
+    own = {x.node for x in xs}
+    if not isinstance(result, Tensor) or any(
+        node.op is None and node.requires_grad and node not in own for node in reachable(result.node)
+    ):
+        return result
+    return result.detach()
+
+
+# In the language, where every result can be differentiated again
+
+_FAMILY = "derivatives"
+
+
+@composed(
+    "grad",
+    "y; x=None",
+    family=_FAMILY,
+    doc="dy/dx as a value; of a function, its gradient function by its first argument, or its x-th.",
+    derivative="the next one: results can be differentiated again",
+    example="grad(sin)(0) == 1",
+    data=("x",),
+)
+def _grad(y: Any, x: Any) -> Any:
+    return grad(y, x, create_graph=True)
+
+
+@composed(
+    "jacobian",
+    "y; x=None",
+    family=_FAMILY,
+    doc="All derivatives of the entries of y, or of a function by its first argument, or its x-th.",
+    derivative="the next one: results can be differentiated again",
+    example="jacobian(exp)([0, 0]) == [[1, 0], [0, 1]]",
+    data=("x",),
+)
+def _jacobian(y: Any, x: Any) -> Any:
+    return jacobian(y, x, create_graph=True)
+
+
+@composed(
+    "hessian",
+    "y; x=None",
+    family=_FAMILY,
+    doc="The second derivatives of a number, or of a function by its first argument, or its x-th.",
+    derivative="the next one: results can be differentiated again",
+    example="hessian(prod)([2, 3]) == [[0, 1], [1, 0]]",
+    data=("x",),
+)
+def _hessian(y: Any, x: Any) -> Any:
+    return hessian(y, x, create_graph=True)
+
+
+@composed(
+    "jvp",
+    "y; x, v",
+    family=_FAMILY,
+    doc="The derivative of a value, or of a function at x, in the direction v of x.",
+    derivative="the next one: results can be differentiated again",
+    example="jvp(square, [1, 2], [1, 1]) == [2, 4]",
+    data=("x", "v"),
+)
+def _jvp(y: Any, x: Any, v: Any) -> Any:
+    return jvp(y, x, v, create_graph=True)
+
+
+@composed(
+    "vjp",
+    "y; x, u",
+    family=_FAMILY,
+    doc="u times the derivatives of a value, or of a function at x.",
+    derivative="the next one: results can be differentiated again",
+    example="vjp(square, [1, 2], [1, 1]) == [2, 4]",
+    data=("x", "u"),
+)
+def _vjp(y: Any, x: Any, u: Any) -> Any:
+    return vjp(y, x, u, create_graph=True)
+
+
+@composed(
+    "hvp",
+    "y; x, v",
+    family=_FAMILY,
+    doc="The second derivatives of a number, or of a function at x, times v.",
+    derivative="the next one: results can be differentiated again",
+    example="hvp(prod, [2, 3], [1, 0]) == [0, 1]",
+    data=("x", "v"),
+)
+def _hvp(y: Any, x: Any, v: Any) -> Any:
+    return hvp(y, x, v, create_graph=True)

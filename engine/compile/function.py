@@ -1,0 +1,300 @@
+"""`Compiled`: a function that was traced, with its value, gradients, Hessian, and all of these over columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from types import MethodType
+from typing import Any
+
+from agrad.engine.compile import python_backend
+from agrad.engine.compile.hessian import Hessian
+from agrad.engine.compile.specializations import Branch, Branches, is_of_data
+from agrad.engine.compile.vmap import Columns
+from agrad.engine.errors import AgradError
+from agrad.engine.program.passes import optimised
+from agrad.engine.program.trace import Diverged, Program, data_of, gradient_of, plain, trace, traced
+from agrad.engine.values import Array, Value, coerce, describe, format_shape, np, shape_of, whole
+
+_FEW = 10_000  # entries, whose bytes are compared sooner than they are
+BACKENDS = ("auto", "python", "llvm")
+
+
+class Compiled:
+    """A compiled function: see `compile`. Arguments are numbers and arrays of the shapes of the examples."""
+
+    def __init__(self, f: Callable[..., Any], examples: Sequence[object], wrt: Any, backend: str) -> None:
+        if not callable(f):
+            raise AgradError("type", f"compile needs a function, not {describe(f)}")
+        if backend not in BACKENDS:
+            raise AgradError("type", f"there is no backend {backend!r}", fixes=[f'backend="{x}"' for x in BACKENDS])
+        if not examples:
+            raise AgradError("arity", "compile needs an example of each argument", fixes=["compile(f, 2.0)"])
+        if backend == "llvm":
+            from agrad.engine.compile.llvm.target import llvmlite  # an extra
+
+            llvmlite()
+        self.function = f
+        self.backend = backend
+        self.names = names_of(f, len(examples))
+        self._examples = tuple([_copied(plain(x)) for x in examples])
+        self._shapes = [shape_of(x) for x in self._examples]
+        self._of_numbers = not any(self._shapes)
+        self._places, self._single = self._chosen(wrt)
+        self._value = Branches(lambda values: self._branch(values, ()))
+        self._gradient = Branches(lambda values: self._branch(values, self._places))
+        self._columns: Columns | None = None
+        self._hessian: Hessian | None = None
+        self._is_verified = False
+        self._trace = trace(f, self._examples, self.names, self._places)
+        self._program = optimised(self._trace, again=True)
+
+    # What can be asked of it
+
+    def value(self, *args: object) -> Any:
+        """The value of the function: a float, or a new array."""
+        values = self._entered(args)
+        self._verify(values)
+        return self._value.call(values)[0]
+
+    def value_and_grad(self, *args: object) -> tuple[float, Any]:
+        """The value and its gradients: a tuple of them, or one alone by a single argument.
+
+        Raises AgradError of kind `shape` where the value is not one number.
+        """
+        values = self._entered(args)
+        self._verify(values)
+        value: Any
+        value, *gradients = self._gradient.call(values)
+        native = self._gradient.known[0].native
+        if native is not None and not self._gradient.known[0].checks:
+            self._shorten(native)
+        return value, gradients[0] if self._single else tuple(gradients)
+
+    def hessian(self, *args: object) -> Any:
+        """The second derivatives, as `hessian` gives them: a matrix by numbers, or by one array in its shape twice.
+
+        By several arrays the blocks, a tuple of tuples. Raises AgradError of kind `arity` where `wrt` has an argument
+        twice, and of kind `shape` as `value_and_grad` does.
+        """
+        for place in self._places:
+            if self._places.count(place) > 1:
+                name = self.names[place]
+                fixes = ["wrt with each argument once"]
+                raise AgradError("arity", f"hessian: wrt has {name} twice, and the matrix a row for each", fixes=fixes)
+        if self._hessian is None:
+            self._hessian = Hessian(self.function, self.names, self._shapes, self._places, self.backend)
+        values = self._entered(args)
+        self._verify(values)
+        return self._hessian.call(values, self._single)
+
+    def map(self, *columns: object, out: Any = None, threads: int | None = None) -> tuple[Array, list[Array]]:
+        """The value of each row of some columns, and a column for each gradient; into `out`, if it is given.
+
+        A number stands for a column of equal entries. `threads` is for machine code: all cores if None. Raises
+        AgradError of kind `shape` if the columns have not one length, or the function is not one of numbers, and of
+        kind `type` or `domain` if there are no such `threads`.
+        """
+        if not self._of_numbers:
+            raise AgradError("shape", "map is for a function of numbers, and the examples were arrays")
+        threads = _several(threads)
+        given = self._columns_of(columns)
+        rows = len(given[0])
+        values, gradients = _results(out, rows, len(self._places))
+        if self._columns is None:
+            self._columns = Columns(self._gradient, self.backend)
+        outs = [values, *gradients]
+        if out is not None:
+            given = [x.copy() if any(np.may_share_memory(x, one) for one in outs) else x for x in given]
+        if rows:
+            self._verify(tuple([float(x[0]) for x in given]))
+        self._columns.fill(given, outs, threads)
+        return values, gradients
+
+    def source(self, backend: str | None = None) -> str:
+        """The code of value and gradients (of the value, where that is no number), as of the branch met last."""
+        family = self._value if self._program.shape(self._program.outputs[0]) else self._gradient
+        branch = family.known[0] if family.known else family.at(self._examples)
+        if backend not in (None, *BACKENDS):
+            raise AgradError("type", f"there is no backend {backend!r}", fixes=[f'backend="{x}"' for x in BACKENDS])
+        wanted = backend or ("python" if branch.native is None and self.backend != "llvm" else "llvm")
+        if wanted == "llvm" and branch.promote():
+            text: str = branch.native.source()
+            return text
+        note = f"# no machine code: {branch.reason}\n" if wanted == "llvm" else ""
+        return note + python_backend.source(branch.exact)
+
+    def __repr__(self) -> str:
+        given = ", ".join(
+            f"{name} of shape {format_shape(shape)}" if shape else name
+            for name, shape in zip(self.names, self._shapes, strict=True)
+        )
+        return f"<compiled {getattr(self.function, '__name__', 'function')} of {given}>"
+
+    def __reduce__(self) -> Any:
+        """Copied, or written by `pickle`, it is what it was made of, and compiled again."""
+        wrt = self._places[0] if self._single else self._places
+        return Compiled, (self.function, self._examples, wrt, self.backend)
+
+    # How
+
+    def _branch(self, values: tuple[Value, ...], wrt: Sequence[int]) -> Branch:
+        """A way of the value, or with `wrt` of value and gradients."""
+        values = tuple(map(_copied, values))
+        traced = self._trace_at(values)
+        if not wrt:
+            program = optimised(traced)
+            return Branch(lambda: program, lambda: program, len(program.steps), self.backend, is_of_data(traced))
+
+        def exact() -> Program:
+            return optimised(gradient_of(traced, values, wrt))
+
+        def shared() -> Program:
+            short = self._program if traced is self._trace else optimised(traced, again=True)
+            return optimised(gradient_of(short, values, wrt))
+
+        return Branch(exact, shared, 3 * len(self._program.steps), self.backend, is_of_data(traced))
+
+    def _shorten(self, native: Any) -> None:
+        """Call the machine code of value and gradients at once; what it does not know comes back to the method.
+
+        Before another function of Python, it would take 0.3 µs more for 64 arguments.
+        """
+        ask = MethodType(Compiled.value_and_grad, self)
+        known: Any = None if self._is_verified else self._examples
+        setattr(self, "value_and_grad", native.easy(ask, known, self._single))  # noqa: B010 - mypy knows a method
+
+    def _trace_at(self, values: tuple[Value, ...]) -> Program:
+        """The program of the value as it was traced, at values where a choice may go another way than at first."""
+        try:
+            self._program.run(*values)
+        except Diverged:
+            return trace(self.function, values, self.names, self._places)
+        return self._trace
+
+    def _verify(self, values: tuple[Value, ...]) -> None:
+        """At the first other values, hold the program against the function, which may be one of more than these."""
+        if self._is_verified or (
+            values == self._examples if self._of_numbers else all(map(_is_example, values, self._examples))
+        ):
+            return
+        self._is_verified = True
+        try:
+            (found,) = self._program.run(*values)
+        except Diverged:
+            return
+        with traced(self.function, values, self._places, self.names) as (y, _):
+            expected = y.value
+        if not _same(found, expected):
+            raise AgradError(
+                "guard",
+                "the function cannot be compiled: its result depends on more than its graph says",
+                notes=["what it draws at random, counts, or reads elsewhere is a constant for the program"],
+                fixes=["a function of its arguments alone"],
+            )
+
+    def _chosen(self, wrt: Any) -> tuple[tuple[int, ...], bool]:
+        """The places of the arguments to differentiate by, and whether it is a single one."""
+        count = len(self.names)
+        if wrt is None:
+            return tuple(range(count)), count == 1
+        single = not isinstance(wrt, tuple | list)
+        places = []
+        for one in (wrt,) if single else wrt:
+            if isinstance(one, str):
+                if one not in self.names:
+                    raise AgradError("name", f"there is no argument {one}", fixes=[f'wrt="{x}"' for x in self.names])
+                place = self.names.index(one)
+            else:
+                place = whole(one, "compile: the place of an argument")
+            if not -count <= place < count:
+                raise AgradError("arity", f"compile by argument {place} of a function that was given {count}")
+            places.append(place % count)
+        return tuple(places), single
+
+    def _entered(self, args: tuple[object, ...]) -> tuple[Value, ...]:
+        """The arguments as values of the shapes that the function was compiled for."""
+        if self._of_numbers and len(args) == len(self._shapes) and {*map(type, args)} == {float}:
+            return args  # type: ignore[return-value]
+        if len(args) != len(self._shapes):
+            raise AgradError("arity", f"{self!r} takes {len(self._shapes)} arguments, and was given {len(args)}")
+        values = tuple([plain(x) for x in args])
+        for name, value, shape in zip(self.names, values, self._shapes, strict=True):
+            if shape_of(value) != shape:
+                have, was = format_shape(shape_of(value)), format_shape(shape)
+                raise AgradError(
+                    "shape",
+                    f"{name} has shape {have}, and the function was compiled for {was}",
+                    fixes=[f"compile it with an example of shape {have}"],
+                )
+        return values
+
+    def _columns_of(self, columns: tuple[object, ...]) -> list[Array]:
+        if len(columns) != len(self._shapes):
+            raise AgradError("arity", f"{self!r} takes {len(self._shapes)} columns, and was given {len(columns)}")
+        given = [coerce(data_of(x), copy=False) for x in columns]
+        lengths = sorted({len(x) for x in given if not isinstance(x, float)})
+        for name, x in zip(self.names, given, strict=True):
+            if len(shape_of(x)) > 1:
+                raise AgradError("shape", f"{name} has shape {format_shape(shape_of(x))}: a column has one axis")
+        if len(lengths) > 1:
+            listed = ", ".join(map(str, lengths))
+            raise AgradError("shape", f"the columns must have one length, not {listed}")
+        rows = lengths[0] if lengths else 1
+        return [np.full(rows, x) if isinstance(x, float) else np.asarray(x) for x in given]
+
+
+def names_of(f: Callable[..., Any], count: int) -> list[str]:
+    """What the arguments of a function are called."""
+    code = getattr(f, "__code__", None)
+    names = list(code.co_varnames[: code.co_argcount]) if code is not None else []
+    if names and getattr(f, "__self__", None) is not None:
+        del names[0]
+    names = names[:count]
+    rest = "x" if count - len(names) == 1 and "x" not in names else ""
+    return names + [rest or f"x{place}" for place in range(len(names), count)]
+
+
+def _several(threads: object) -> int | None:
+    """How many threads were asked for; None for as many as there are cores."""
+    if threads is None:
+        return None
+    count = whole(threads, "map: the number of threads")
+    if count < 1:
+        raise AgradError("domain", f"map with {count} threads: at least 1 does the work", fixes=["threads=1"])
+    return count
+
+
+def _copied(x: Value) -> Value:
+    return x if isinstance(x, float) else x.copy()
+
+
+def _same(x: Value, y: Value) -> bool:
+    return shape_of(x) == shape_of(y) and bool(np.array_equal(x, y, equal_nan=True))
+
+
+def _is_example(x: Value, y: Value) -> bool:
+    """The same, sooner: at a difference that is none, such as that of 0 and -0, nothing is lost."""
+    if isinstance(x, float) or isinstance(y, float) or x.size > _FEW:
+        return _same(x, y)
+    return x.shape == y.shape and x.tobytes() == y.tobytes()
+
+
+def _results(out: Any, rows: int, count: int) -> tuple[Array, list[Array]]:
+    """Where results are written."""
+    if out is None:
+        return np.empty(rows), [np.empty(rows) for _ in range(count)]
+    fixes = ["out=(values, [gradient, …]), each a contiguous array of float64 with an entry for each row"]
+    try:
+        values, gradients = out
+        arrays = [values, *gradients]
+    except (TypeError, ValueError):
+        raise AgradError("type", f"results cannot be written into {describe(out)}", fixes=fixes) from None
+    if len(arrays) != count + 1:
+        raise AgradError("arity", f"there are {count} gradients, and {len(arrays) - 1} arrays for them", fixes=fixes)
+    for one in arrays:
+        fits = isinstance(one, np.ndarray) and one.dtype == np.float64 and one.shape == (rows,)
+        if not fits or not (one.flags.writeable and one.flags.c_contiguous):
+            raise AgradError("shape", f"results of {rows} rows cannot be written into {describe(one)}", fixes=fixes)
+    if any(np.may_share_memory(one, other) for place, one in enumerate(arrays) for other in arrays[:place]):
+        raise AgradError("type", "two arrays for results share their memory", fixes=fixes)
+    return values, list(gradients)

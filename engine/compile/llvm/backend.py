@@ -1,0 +1,238 @@
+"""Machine code for programs of numbers, by LLVM: one call for numbers, and a loop over the rows of columns.
+
+    native = Native(program)
+    native.call(2.0, 3.0)          # -> the outputs, a tuple of floats
+    native.map([xs, ys], [out])    # the outputs of each row, into arrays
+
+Arithmetic is exactly that of the program; a function of the C library is within 4 ulp of Python's. Checks of the
+program are left to the caller, who asks for the slots that they read as outputs.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache, cached_property
+from typing import Any
+
+from agrad.engine.compile.llvm.calls import BYTES, PAIR, TUPLE, as_function, call_frame
+from agrad.engine.compile.llvm.ir_builder import Code, Symbol, UnwrittenError
+from agrad.engine.compile.llvm.kernels import compute_frame, rows_frame
+from agrad.engine.compile.llvm.lowering import lower
+from agrad.engine.compile.llvm.target import NEEDED, binding, definitions, llvmlite, machine, missing
+from agrad.engine.compile.llvm.threads import in_pieces
+from agrad.engine.errors import AgradError
+from agrad.engine.program.passes import arranged
+from agrad.engine.program.trace import Program, Step
+from agrad.engine.values import Array, describe, format_shape, np
+
+_QUICK, _FULL = 0, 2  # how hard LLVM works at the choice of instructions and registers
+_LONG = 8_000  # steps from which on full work takes seconds: it grows with the square
+_MOST = 50_000  # instructions: each may take a place on the stack, of 64 bytes for 8 lanes, and a stack has 8 MB
+_PASSED = 100_000  # inputs and outputs: they lie on the stack as well
+_MANY = 1 << 22  # rows from which on that pays for a loop: it takes some ms, and spares half a ns a row
+
+
+def supports(program: Program) -> str | None:
+    """Why there is no machine code for a program, in words; None if there is."""
+    if binding() is None:
+        return f"{NEEDED} is not here"
+    for one in program.inputs:
+        if one.shape:
+            return f"{one.name} has shape {format_shape(one.shape)}, and machine code is for numbers"
+    if any(type(value) is not float for value in program.constants):
+        return "a constant is an array, and machine code is for numbers"
+    length, lengths = 0, dict[tuple[str, str], int]()
+    for step in program.steps:
+        if step.shape:
+            return f"{step.op.name} gives shape {format_shape(step.shape)}, and machine code is for numbers"
+        kind = step.op.name, repr(step.attrs)
+        if kind not in lengths:
+            try:
+                lengths[kind] = _length(step)
+            except UnwrittenError as error:
+                return str(error)
+        length += lengths[kind]
+    if length > _MOST:
+        return f"it has {length} instructions, and machine code is for at most {_MOST}"
+    numbers = len(program.inputs) + len(program.outputs)
+    if numbers > _PASSED:
+        return f"it has {numbers} inputs and outputs, and machine code is for at most {_PASSED}"
+    return None
+
+
+def _length(step: Step) -> int:
+    """How many instructions there are for a step; UnwrittenError where there are none."""
+    code = Code(1)
+    lower(step.op, [code.argument(f"%x{i}") for i in range(len(step.operands))], step.attrs)
+    lacking = missing(code.called)
+    if lacking is not None:
+        raise UnwrittenError(f"the C library has no {lacking}")
+    return len(code.lines)
+
+
+class Native:
+    """The code of a program. It is compiled when it is first called, and freed with this object."""
+
+    def __init__(self, program: Program, fast: bool | None = None) -> None:
+        """With `fast` or without, the results have the same bits.
+
+        Without, a long program is compiled ten times as fast, and runs two thirds as fast. If None, a very long one
+        is. Raises AgradError of kind `limit` where there is no machine code.
+        """
+        reason = supports(program)
+        if reason is not None:
+            raise AgradError(
+                "limit", f"there is no machine code for this program: {reason}", fixes=['backend="python"']
+            )
+        self.program = program
+        self.fast = len(program.steps) < _LONG if fast is None else fast
+        self._mapped = 0  # rows so far
+        self._loops: dict[bool, tuple[Any, Any]] = {}
+
+    @cached_property
+    def call(self) -> Any:
+        """The function of Python that computes the program: from as many numbers as it has inputs to a tuple."""
+        return self._function(TUPLE)
+
+    @cached_property
+    def packed(self) -> Any:
+        """The same, to the bytes of an array: of many outputs sooner than a tuple."""
+        return self._function(BYTES)
+
+    def easy(self, ask: Callable[..., Any], known: Sequence[float] | None, is_flat: bool) -> Any:
+        """The same, to the first output beside a tuple of the rest, or with `is_flat` to a tuple of all.
+
+        Where its arguments are not `known`, for which None says any numbers, it asks.
+        """
+        return self._function(TUPLE if is_flat else PAIR, ask, known)
+
+    def _function(self, kind: int, ask: Any = None, known: Any = None) -> Any:
+        code = self._engine.get_function_address("compute")
+        program = len(self.program.inputs), len(self.program.outputs), code
+        return as_function(_caller().get_function_address("call"), program, kind, self._engine, ask, known)
+
+    @cached_property
+    def _engine(self) -> Any:
+        """The engine in which the code for numbers stands."""
+        return _compiled(self._module(1), self.fast)
+
+    def map(self, columns: Sequence[Array], outs: Sequence[Array], threads: int | None = None) -> None:
+        """Compute the outputs of each row of the columns into the arrays `outs`, on so many threads, or all cores.
+
+        Raises AgradError of kind `arity`, `type` or `shape` if an array is not as the code needs it: float64, of one
+        dimension, all of one length, those of `outs` contiguous and apart from each other.
+        """
+        rows, columns = _fitting(columns, outs, (len(self.program.inputs), len(self.program.outputs)))
+        self._mapped += rows
+        _, run = self._loop(self.fast and self._mapped >= _MANY)
+        strides = _packed([column.strides[0] for column in columns])
+        places, results = _packed(map(_address, columns)), _packed(map(_address, outs))
+
+        def work(first: int, end: int, kept: object = (columns, outs)) -> None:
+            """Some rows; the arrays stay as long as a thread knows where they are."""
+            run(places, strides, results, first, end)
+
+        in_pieces(rows, work, threads)
+
+    def source(self) -> str:
+        """LLVM's code of the loop over rows, as it is before optimization."""
+        return self._module(machine().lanes)
+
+    def assembly(self) -> str:
+        """The processor's instructions for that loop."""
+        return str(_target(True).emit_assembly(_inlined(self.source(), True)))
+
+    def _loop(self, fast: bool) -> tuple[Any, Any]:
+        """The engine in which the code of the loop over rows stands, and its function."""
+        if fast not in self._loops:
+            engine = _compiled(self._module(machine().lanes), fast)
+            numbers, count = ctypes.c_char_p, ctypes.c_int64
+            kind = ctypes.CFUNCTYPE(None, numbers, numbers, numbers, count, count)
+            self._loops[fast] = engine, kind(engine.get_function_address("rows"))
+        return self._loops[fast]
+
+    def _module(self, lanes: int) -> str:
+        """The text of a module: for numbers (one lane) with the function `compute`, for vectors with `rows`."""
+        code = Code(lanes)
+        outputs = [symbol.text for symbol in _written(self.program, code)]
+        inputs = len(self.program.inputs)
+        if lanes == 1:
+            frame = compute_frame(code.lines, inputs, outputs)
+        else:
+            frame = rows_frame(code.lines, inputs, outputs, lanes)
+        return "\n\n".join((*definitions(code.called, lanes), *code.declared(), frame))
+
+
+def _written(program: Program, code: Code) -> list[Symbol]:
+    """The program as code; its outputs."""
+    program = arranged(program)
+    slots = [code.argument(f"%x{i}") for i in range(len(program.inputs))]
+    slots += [code.constant(float(value)) for value in program.constants]
+    for step in program.steps:
+        slots.append(lower(step.op, [slots[i] for i in step.operands], step.attrs))
+    return [slots[i] for i in program.outputs]
+
+
+def _target(fast: bool) -> Any:
+    here = machine()
+    target, level = llvmlite().Target.from_default_triple(), _FULL if fast else _QUICK
+    return target.create_target_machine(cpu=here.name, features=here.features, opt=level, jit=True)
+
+
+def _inlined(text: str, fast: bool) -> Any:
+    """A module, with the small functions of the loop put in place.
+
+    Other passes of LLVM find nothing to do in a straight line that repeats nothing; its vectorizer of such lines takes
+    seconds where there are thousands of them, and gains nothing.
+    """
+    llvm = llvmlite()
+    module = llvm.parse_assembly(text)
+    builder = llvm.create_pass_builder(_target(fast), llvm.create_pipeline_tuning_options(speed_level=0))
+    builder.getModulePassManager().run(module, builder)
+    return module
+
+
+def _compiled(text: str, fast: bool) -> Any:
+    engine = llvmlite().create_mcjit_compiler(_inlined(text, fast), _target(fast))
+    engine.finalize_object()
+    return engine
+
+
+@cache
+def _caller() -> Any:
+    """The engine in which the function stands that Python calls."""
+    return _compiled(call_frame(), True)
+
+
+def _packed(numbers: Iterable[int]) -> bytes:
+    """Whole numbers as the code reads them."""
+    found = tuple(numbers)
+    return struct.pack(f"{len(found)}q", *found)
+
+
+def _address(array: Array) -> int:
+    found: int = array.ctypes.data
+    return found
+
+
+def _fitting(columns: Sequence[Array], outs: Sequence[Array], counts: tuple[int, int]) -> tuple[int, list[Array]]:
+    """How many rows there are, and the columns, copied where an output would write to them."""
+    if (len(columns), len(outs)) != counts:
+        message = f"the program has {counts[0]} inputs and {counts[1]} outputs, and was given {len(columns)} columns"
+        raise AgradError("arity", f"{message} and {len(outs)} arrays for results")
+    for one in (*columns, *outs):
+        if not isinstance(one, np.ndarray) or one.dtype != np.float64 or one.ndim != 1:
+            raise AgradError("type", f"a column must be an array of float64 of one dimension, not {describe(one)}")
+    rows = {len(one) for one in (*columns, *outs)}
+    if len(rows) > 1:
+        listed = ", ".join(map(str, sorted(rows)))
+        raise AgradError("shape", f"the columns and the arrays for results must have one length, not {listed}")
+    for i, out in enumerate(outs):
+        if not (out.flags.c_contiguous and out.flags.aligned and out.flags.writeable):
+            raise AgradError("type", "an array for results must be contiguous, aligned and writeable")
+        if any(np.may_share_memory(out, other) for other in outs[:i]):
+            raise AgradError("type", "two arrays for results share their memory")
+    apart = [one.copy() if any(np.may_share_memory(one, out) for out in outs) else one for one in columns]
+    return rows.pop() if rows else 0, apart

@@ -1,0 +1,478 @@
+"""A program as Python: source over floats, and over arrays whose buffers are used again. Bit for bit what eager gives.
+
+    def compiled(x, y):
+        t3 = sin(y)
+        return x*t3 + 1.0,
+
+Arithmetic stands in the source, a function of the `math` module is called by its name, and so is whatever else has a
+function on floats. The source is run once; where Python's arithmetic raises what IEEE 754 has an answer for, a careful
+one, in which each operation that may raise asks numpy instead, is run from the start. An operation on arrays that is
+one of numpy's ufuncs writes into a buffer of its own; the rest are computed as everywhere.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from functools import cache
+from keyword import iskeyword
+from typing import Any, TypeAlias
+
+from agrad.engine.core.dispatch import ieee
+from agrad.engine.core.guards import truth
+from agrad.engine.core.op import OPS, Op
+from agrad.engine.program.ir import Diverged, Program, Step, checks_of, computed, is_view, own
+from agrad.engine.values import IEEE, Shape, Value, np, quiet, settle, size_of
+
+# Operations on floats that stand in the source as such; those that can raise only in the quick one.
+_SOURCE = {
+    "add": "{0} + {1}", "sub": "{0} - {1}", "mul": "{0}*{1}", "neg": "-{0}", "square": "{0}*{0}", "abs": "abs({0})",
+    "equal": "1.0 if {0} == {1} else 0.0", "not_equal": "1.0 if {0} != {1} else 0.0",
+    "less": "1.0 if {0} < {1} else 0.0", "less_equal": "1.0 if {0} <= {1} else 0.0",
+    "greater": "1.0 if {0} > {1} else 0.0", "greater_equal": "1.0 if {0} >= {1} else 0.0",
+    "where": "{1} if {0} else {2}", "relu": "0.0 if {0} <= 0.0 else {0}",
+    "maximum": "{0} if {0} >= {1} or {0} != {0} else {1}", "minimum": "{0} if {0} <= {1} or {0} != {0} else {1}",
+}  # fmt: skip
+_RAISING = {
+    "div": "{0}/{1}", "floor_divide": "{0}//{1}", "remainder": "{0} % {1}", "reciprocal": "1.0/{0}",
+    "inverse_of_positive": "1.0/{0} if {0} >= 0.0 else nan", "ratio": "0.0 if {0} == 0.0 == {1} else {0}/{1}",
+}  # fmt: skip
+NAME = "compiled"
+_DEEP = 8  # how far formulas are put into each other
+_LONG = 200  # characters
+Layout: TypeAlias = "tuple[int, ...]"
+_LITERALS = (float, int, bool, type(None), str)
+
+
+class Compiled:
+    """A program that can be called: `call(*values)` gives its outputs, for floats and contiguous arrays of its shapes.
+
+    Raises Diverged where a check does not hold, and what an operation raises.
+    """
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.layouts: dict[int, Layout] = {}  # of arrays that may be written into buffers, from the first call
+        self.quick = _Writer(program, seen=self.layouts).function()
+        self.call = self._over_floats if program.is_scalar else self._first
+        self.is_settled = program.is_scalar
+        self._careful: Callable[..., tuple[Value, ...]] | None = None
+
+    def _over_floats(self, *values: Value) -> tuple[Value, ...]:
+        try:
+            return self.quick(*values)
+        except IEEE:
+            return self.careful(*values)
+
+    def _first(self, *values: Value) -> tuple[Value, ...]:
+        """On arrays that are all new: a sum rounds by where its entries lie, and so they shall in the buffers."""
+        found = self._over_arrays(*values)
+        if self.layouts:
+            self.call = self._second
+        return found
+
+    def _second(self, *values: Value) -> tuple[Value, ...]:
+        self.quick = _Writer(self.program, layouts=self.layouts).function()
+        self.call, self.is_settled = self._over_arrays, True
+        return self.call(*values)
+
+    def _over_arrays(self, *values: Value) -> tuple[Value, ...]:
+        with quiet():
+            return self._over_floats(*values)
+
+    def inside(self, *values: Value) -> tuple[Value, ...]:
+        """The same as `call`, sooner, where numpy's warnings are off already."""
+        if not self.is_settled:
+            return self.call(*values)
+        try:
+            return self.quick(*values)
+        except IEEE:
+            return self.careful(*values)
+
+    def careful(self, *values: Value) -> tuple[Value, ...]:
+        """The same, with an answer where Python's arithmetic has none."""
+        if self._careful is None:
+            self._careful = _Writer(self.program, is_careful=True).function()
+        with quiet():
+            return self._careful(*values)
+
+
+def source(program: Program) -> str:
+    """The source for a program."""
+    return _Writer(program, layouts=dict.fromkeys(_writable(program), ())).source
+
+
+class _Writer:
+    """Source for a program, and the names in it."""
+
+    def __init__(
+        self,
+        program: Program,
+        layouts: dict[int, Layout] | None = None,
+        seen: dict[int, Layout] | None = None,
+        is_careful: bool = False,
+    ) -> None:
+        self.program = program
+        self.is_careful = is_careful
+        self.names: dict[str, Any] = {"nan": math.nan, "inf": math.inf, "Diverged": Diverged}
+        self.names |= {"abs": abs, "float": float}
+        self.texts: list[str] = []  # how each slot is written
+        self.depths: dict[int, int] = {}  # of formulas that are not in a variable of their own
+        self.notes: dict[str, str] = {}
+        self.uses = _uses(program)
+        self.checks = checks_of(program)
+        self.buffers = _Buffers(program, layouts or {})
+        self.seen = seen
+        self.body = list(self._body())
+
+    @property
+    def source(self) -> str:
+        """The text of the function."""
+        given = ", ".join(self.texts[: len(self.program.inputs)])
+        asked = self.program.outputs
+        outputs = [self._output(slot, slot in asked[:place]) for place, slot in enumerate(asked)]
+        taken = self.buffers.names
+        lines = [*self.notes.values(), f"def {NAME}({given}):"]
+        lines += [f"    {taken} = take()"] if taken else []
+        lines += [f"    {line}" for line in self.body]
+        if self.seen is not None and (made := _writable(self.program)):
+            lines.append(f"    seen({', '.join([self.texts[slot] for slot in made])})")
+        result = f"({', '.join(outputs)},)" if outputs else "()"
+        lines += (
+            [f"    found = {result}", f"    give(({taken}))", "    return found"] if taken else [f"    return {result}"]
+        )
+        return "\n".join(lines) + "\n"
+
+    def function(self) -> Callable[..., tuple[Value, ...]]:
+        """The function."""
+        names = dict(self.names)
+        if self.buffers.names:
+            names["take"], names["give"] = self.buffers.lent()
+        if self.seen is not None:
+            layouts, made = self.seen, _writable(self.program)
+            names["seen"] = lambda *arrays: layouts.update(zip(made, map(_layout, arrays), strict=True))
+        exec(compile(self.source, f"<{NAME}>", "exec"), names)
+        found: Callable[..., tuple[Value, ...]] = names[NAME]
+        return found
+
+    def _body(self) -> Iterator[str]:
+        program = self.program
+        for given in program.inputs:
+            self.texts.append(self._input(given.name))
+        for constant in program.constants:
+            self.texts.append(self._constant(constant))
+        for slot in range(program.first):
+            yield from self._checked(slot)
+        for slot, step in enumerate(program.steps, program.first):
+            formula = self._formula(slot, step)
+            if formula is None:
+                self.texts.append(f"t{slot}")
+                yield f"t{slot} = {self._array(slot, step)}"
+            elif self._is_inlined(slot, formula):
+                self.texts.append(formula if _is_call(formula) else f"({formula})")
+                self.depths[slot] = 1 + max((self.depths.get(x, 0) for x in step.operands), default=0)
+            else:
+                self.texts.append(f"t{slot}")
+                yield f"t{slot} = {formula}"
+            yield from self._checked(slot)
+
+    def _input(self, name: str) -> str:
+        usable = name.isidentifier() and name.isascii() and not iskeyword(name) and name not in OPS
+        clashes = (
+            name in self.names or name in ("take", "give", "seen", "found", NAME) or name.startswith(("np_", "holds"))
+        )
+        numbered = name[:1] in "tcbk" and name[1:].isdigit()
+        return name if usable and not clashes and not numbered and name[-1] != "_" else f"x{len(self.texts)}_"
+
+    def _constant(self, value: Value) -> str:
+        if isinstance(value, float):
+            text = repr(value)
+            return f"({text})" if text[0] == "-" else text
+        name = f"c{len(self.texts)}"
+        self.names[name] = value
+        return name
+
+    def _is_inlined(self, slot: int, formula: str) -> bool:
+        if self.uses[slot] != 1 or slot in self.checks or len(formula) > _LONG:
+            return False
+        step = self.program.steps[slot - self.program.first]
+        return all(self.depths.get(x, 0) < _DEEP for x in step.operands)
+
+    def _formula(self, slot: int, step: Step) -> str | None:
+        """The source of an operation on floats; None if it is not one."""
+        op = step.op
+        if step.shape or op.scalar is None or any(self.program.shape(x) for x in step.operands):
+            return None
+        given = [self.texts[x] for x in step.operands]
+        text = _SOURCE.get(op.name) or (None if self.is_careful else _RAISING.get(op.name))
+        if text is not None and not step.attrs:
+            return text.format(*given)
+        return self._call(op, given, step.attrs)
+
+    def _call(self, op: Op, given: list[str], attrs: dict[str, Any]) -> str:
+        name = op.name
+        if self.is_careful:
+            self.names[name] = _careful(op)
+        else:
+            self.names[name] = op.scalar
+            if getattr(op.scalar, "__module__", "") != "math":
+                self.notes[name] = f"# {name} is a function on floats, called as it is"
+        return f"{name}({', '.join([*given, *self._keywords(attrs)])})"
+
+    def _keywords(self, attrs: dict[str, Any]) -> Iterator[str]:
+        for key, value in attrs.items():
+            if type(value) in _LITERALS:
+                yield f"{key}={value!r}"
+            else:
+                name = f"k{len(self.names)}"
+                self.names[name] = value
+                yield f"{key}={name}"
+
+    def _array(self, slot: int, step: Step) -> str:
+        """The source of an operation with arrays."""
+        given = [self.texts[x] for x in step.operands]
+        found = _ufunc(self.program, step)
+        if found is not None:
+            ufunc, arguments = found
+            name = f"np_{ufunc.__name__}"
+            self.names[name] = ufunc
+            constants = [_number_in(self.program, step.operands[x]) if isinstance(x, int) else x for x in arguments]
+            texts = [self._narrowed(step, x) if isinstance(x, int) else "" for x in arguments]
+            places = [
+                text if constant is None else self._boxed(constant, step.shape)
+                for text, constant in zip(texts, constants, strict=True)
+            ]
+            buffer = self.buffers.of.get(slot)
+            return f"{name}({', '.join([*places, *([f'out=b{buffer}'] if buffer is not None else [])])})"
+        sums = _reduced(self.program, step)
+        if sums is not None:
+            self.names["np_sum"] = np.add.reduce
+            taken = f"np_sum({given[0]}, {sums})" if step.shape else f"float(np_sum({given[0]}, None))"
+            return f"{taken} / {step.attrs['n']}" if step.op.name == "mean" else taken
+        name = f"{step.op.name}_"
+        self.names[name] = _whole(step.op)
+        self.notes[name] = f"# {name} is computed as it is without compilation"
+        return f"{name}({', '.join([*given, *self._keywords(step.attrs)])})"
+
+    def _narrowed(self, step: Step, place: int) -> str:
+        """An operand of a ufunc: one entry is spread over many in half the time if it has no axes."""
+        shapes = [self.program.shape(x) for x in step.operands]
+        text = self.texts[step.operands[place]]
+        alone = shapes[place] and size_of(shapes[place]) == 1 < size_of(step.shape)
+        return f"{text}.reshape(())" if alone and step.shape in shapes else text
+
+    def _boxed(self, number: float, shape: Shape) -> str:
+        """A constant for a ufunc, which takes two thirds longer if it has to make an array of it each time."""
+        shape = shape if size_of(shape) == 1 else ()  # and twice as long to spread it over one entry
+        name = f"n{number!r}_{len(shape)}_".replace(".", "_").replace("-", "m").replace("+", "")
+        self.names[name] = np.full(shape, number)
+        self.notes[name] = f"# {name} is {number!r} as numpy takes it"
+        return name
+
+    def _checked(self, slot: int) -> Iterator[str]:
+        for number in self.checks.get(slot, ()):
+            check = self.program.checks[number]
+            text = self.texts[slot]
+            # A name may be any text: in a comment it must stay one line.
+            said = "".join([sign if sign.isprintable() else " " for sign in check.text])
+            if check.read is truth and not self.program.shape(slot):
+                yield f"if {'not ' if check.outcome else ''}{text}:  # {said}"
+            else:
+                name = f"holds{number}"
+                self.names[name] = check.holds
+                yield f"if not {name}({text}):  # {said}"
+            yield f"    raise Diverged({number})"
+
+    def _output(self, slot: int, is_given: bool) -> str:
+        """An output: each array is one of its own, also where two outputs are equal."""
+        text = self.texts[slot]
+        if not self.program.shape(slot):
+            return text
+        lent = is_given or slot < self.program.first or is_view(self.program.steps[slot - self.program.first].op)
+        return f"{text}.copy()" if lent else text
+
+
+def _uses(program: Program) -> list[int]:
+    """How often each slot is written in the source; an operand that a formula repeats counts as two."""
+    uses = [0] * (program.first + len(program.steps))
+    for step in program.steps:
+        text = _SOURCE.get(step.op.name) or _RAISING.get(step.op.name) or ""
+        for place, operand in enumerate(step.operands):
+            uses[operand] += max(1, text.count(f"{{{place}}}")) + (2 if step.shape else 0)
+    for slot in program.outputs:
+        uses[slot] += 1
+    return uses
+
+
+def _is_call(formula: str) -> bool:
+    """Whether a formula needs no brackets: `sin(x + y)`."""
+    name, bracket, rest = formula.partition("(")
+    if not (name.isidentifier() and bracket and rest.endswith(")")):
+        return False
+    depth = 1
+    for place, sign in enumerate(rest):
+        depth += (sign == "(") - (sign == ")")
+        if not depth:
+            return place == len(rest) - 1
+    return False
+
+
+def _careful(op: Op) -> Callable[..., float]:
+    """The function on floats, with numpy's answer where it raises."""
+    scalar = op.scalar
+    assert scalar is not None
+
+    def call(*values: float, **attrs: Any) -> float:
+        try:
+            return scalar(*values, **attrs)  # type: ignore[no-any-return]
+        except IEEE:
+            return ieee(op, values, attrs)
+
+    return call
+
+
+def _whole(op: Op) -> Callable[..., Value]:
+    array, view = op.array, is_view(op)
+
+    def call(*values: Value, **attrs: Any) -> Value:
+        try:
+            value = settle(array(*values, **attrs))
+            return value if view else own(value)
+        except (ValueError, IndexError, MemoryError):
+            return computed(op, values, attrs)  # which says what is wrong
+
+    return call
+
+
+def _number_in(program: Program, slot: int) -> float | None:
+    """The number that is always in a slot."""
+    place = slot - len(program.inputs)
+    value = program.constants[place] if 0 <= place < len(program.constants) else None
+    return value if isinstance(value, float) else None
+
+
+def _reduced(program: Program, step: Step) -> str | None:
+    """The arguments of `np.add.reduce` that a step is (a mean but for its division); None if it is something else."""
+    have = program.shape(step.operands[0])
+    if step.op.name == "sum_to":
+        return _sum(have, step.shape)
+    is_whole = step.op.name in ("sum", "mean") and have and not step.shape and step.attrs.get("n") != 0
+    return "None" if is_whole else None
+
+
+def _sum(have: Shape, shape: Shape) -> str | None:
+    """The arguments of `np.add.reduce` that undo a broadcast as `sum_to` does; None where it takes more than that."""
+    if not shape:
+        return "None"
+    extra = len(have) - len(shape)
+    if have[extra:] == shape:
+        return repr(tuple(range(extra)))
+    stretched = tuple([axis for axis, length in enumerate(shape) if length == 1 != have[axis]]) if not extra else ()
+    return f"{stretched}, None, None, True" if stretched else None
+
+
+# Buffers
+
+
+def _ufunc(program: Program, step: Step) -> tuple[Any, tuple[int | float, ...]] | None:
+    """The same as `ufunc_of` of a step; a square is a product, as it is on arrays without compilation."""
+    if step.attrs or not step.shape:
+        return None
+    if step.op.name == "pow" and _number_in(program, step.operands[1]) == 2.0:
+        return np.multiply, (0, 0)
+    return ufunc_of(step.op, len(step.operands))
+
+
+@cache
+def ufunc_of(op: Op, operands: int) -> tuple[Any, tuple[int | float, ...]] | None:
+    """The ufunc of numpy (or SciPy) that an operation on arrays is, and its arguments: operands by place, and numbers.
+
+    None where it is not just one, and for a power, of which numpy computes some by other means.
+    """
+    seen: list[tuple[Any, tuple[Any, ...]]] = []
+
+    class Probe(np.lib.mixins.NDArrayOperatorsMixin):
+        def __init__(self, place: int) -> None:
+            self.place = place
+
+        def __array_ufunc__(self, ufunc: Any, method: str, *given: Any, **keywords: Any) -> Any:
+            if method != "__call__" or keywords:
+                return NotImplemented
+            seen.append((ufunc, given))
+            return Probe(operands)
+
+    try:
+        result = op.array(*map(Probe, range(operands)))
+    except Exception:  # whatever it says, it is not one ufunc
+        return None
+    if len(seen) != 1 or not isinstance(result, Probe) or result.place != operands or seen[0][0] is np.power:
+        return None
+    ufunc, given = seen[0]
+    arguments = tuple([x.place if isinstance(x, Probe) else float(x) for x in given])
+    return (ufunc, arguments) if {x for x in arguments if isinstance(x, int)} == set(range(operands)) else None
+
+
+def _writable(program: Program) -> list[int]:
+    """The slots that may be written into a buffer: arrays that are nothing but a step on the way."""
+    kept = {*program.outputs}
+    return [
+        slot
+        for slot, step in enumerate(program.steps, program.first)
+        if slot not in kept and _ufunc(program, step) is not None
+    ]
+
+
+def _layout(array: Any) -> Layout:
+    """The axes of an array, the one with the widest steps first."""
+    return tuple(sorted(range(array.ndim), key=lambda axis: (-array.strides[axis], axis)))
+
+
+class _Buffers:
+    """Which results are written into which buffers: one is free again after the last step that reads it."""
+
+    def __init__(self, program: Program, layouts: dict[int, Layout]) -> None:
+        self.of: dict[int, int] = {}
+        self.kinds: list[tuple[Shape, Layout]] = []
+        end = program.first + len(program.steps)
+        last = {operand: slot for slot, step in enumerate(program.steps, program.first) for operand in step.operands}
+        last.update(dict.fromkeys(program.outputs, end))
+        for slot in range(end - 1, program.first - 1, -1):
+            step = program.steps[slot - program.first]
+            if is_view(step.op):
+                last[step.operands[0]] = max(slot, last[step.operands[0]], last.get(slot, slot))
+        ends: dict[int, list[int]] = {}
+        for x, slot in last.items():
+            ends.setdefault(slot, []).append(x)
+        free: dict[tuple[Shape, Layout], list[int]] = {}
+        for slot, step in enumerate(program.steps, program.first) if layouts else ():
+            for x in ends.get(slot, ()):  # a result may be written over an operand, entry by entry
+                if x in self.of:
+                    free.setdefault(self.kinds[self.of[x]], []).append(self.of[x])
+            if slot in layouts:
+                kind = step.shape, layouts[slot]
+                available = free.get(kind)
+                self.of[slot] = available.pop() if available else len(self.kinds)
+                if self.of[slot] == len(self.kinds):
+                    self.kinds.append(kind)
+
+    @property
+    def names(self) -> str:
+        """`b0, b1,`: all of them."""
+        return "".join(f"b{number}, " for number in range(len(self.kinds))).rstrip()
+
+    def lent(self) -> tuple[Callable[[], Any], Callable[[Any], None]]:
+        """How a call takes buffers, and gives them back for the next; two calls at a time have two sets."""
+        pool: list[Any] = []
+        kinds = self.kinds
+
+        def take() -> Any:
+            try:
+                return pool.pop()
+            except IndexError:
+                return tuple([_empty(*kind) for kind in kinds])
+
+        return take, pool.append
+
+
+def _empty(shape: Shape, layout: Layout) -> Any:
+    return np.empty([shape[axis] for axis in layout]).transpose([layout.index(axis) for axis in range(len(shape))])

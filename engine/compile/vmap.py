@@ -1,0 +1,161 @@
+"""A program of numbers over the rows of columns: its operations on whole pieces of columns, or row by row.
+
+What is computed of a row is what the operations compute of arrays. Rows for which a choice goes another way are
+computed by the program of that way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from agrad.engine.compile import python_backend
+from agrad.engine.compile.specializations import WAYS, Branch, Branches
+from agrad.engine.core.guards import truth
+from agrad.engine.program.ir import Check, Diverged, Input, Program, unchecked
+from agrad.engine.values import Array, np, quiet
+
+PIECE = 8192  # rows: what a program needs for so many stays in a core's cache
+_SHORT = 64  # rows: a shorter piece is filled up
+_WORK = 10_000_000  # numbers that numpy computes in about the time that it takes to compile machine code
+_SPLIT = 4_000_000  # numbers that machine code computes in half a ms: what another thread spares of that, it takes
+
+
+class Columns:
+    """The ways of a function of numbers, over columns."""
+
+    def __init__(self, branches: Branches, backend: str) -> None:
+        self.branches = branches
+        self.backend = backend
+        self.done = 0  # rows
+        self.by_length: dict[tuple[Branch, int], python_backend.Compiled] = {}
+
+    def fill(self, columns: Sequence[Array], outs: Sequence[Array], threads: int | None) -> None:
+        """Write the outputs of each row into `outs`."""
+        rows = len(outs[0])
+        if not rows:
+            return
+        self.done += rows
+        first = self._first(columns)
+        threads = threads if rows * first.size > _SPLIT else 1
+        if self._pays(first) and first.promote() and not first.checks:
+            first.native.map(columns, outs, threads)
+            return
+        with quiet():
+            for start in range(0, rows, PIECE):
+                here = slice(start, start + PIECE)
+                self._fill([x[here] for x in columns], [out[here] for out in outs], threads)
+
+    def _pays(self, branch: Branch) -> bool:
+        """Whether machine code is asked for, or saves more than it takes to compile."""
+        return branch.native is not None or self.backend == "llvm" or self.done * branch.size > _WORK
+
+    def _first(self, columns: Sequence[Array]) -> Branch:
+        known = self.branches.known
+        return known[0] if known else self.branches.at(_row(columns, 0))
+
+    def _fill(self, columns: list[Array], outs: list[Array], threads: int | None) -> None:
+        """One piece: by the ways known, then by those that its rows need."""
+        ways = [way for way in self.branches.known if not way.is_of_data]
+        places: Any = None  # of the rows that are still to be done; None for all
+        while True:
+            fresh = not ways
+            branch = self.branches.at(_row(columns, 0)) if fresh else ways.pop(0)
+            good, found = self._by(branch, columns, len(outs), threads)
+            if places is None and good is None:
+                for out, result in zip(outs, found, strict=True):
+                    out[:] = result
+                return
+            places = np.arange(len(columns[0])) if places is None else places
+            good = np.ones(len(places), dtype=bool) if good is None else good
+            for out, result in zip(outs, found, strict=True):
+                out[places[good]] = result[good] if np.shape(result) else result
+            if fresh and not good[0]:  # other code may round otherwise than what was traced; or it is for this row
+                for out, result in zip(outs, branch.python.call(*_row(columns, 0)), strict=True):
+                    out[places[0]] = result
+                good[0] = True
+            places, columns = places[~good], [x[~good] for x in columns]
+            if not len(places):
+                return
+
+    def _by(self, branch: Branch, columns: list[Array], count: int, threads: int | None) -> tuple[Any, list[Any]]:
+        """The outputs of some rows by one way, and which of the rows go that way; None for all."""
+        rows = len(columns[0])
+        if branch.is_of_data:  # no other row has to be tried: the first is computed by itself
+            return np.zeros(rows, dtype=bool), [np.empty(rows) for _ in range(count)]
+        checks: Sequence[Check]
+        if self._pays(branch) and branch.promote():
+            checks = branch.checks
+            found: list[Any] = [np.empty(rows) for _ in range(count + len(checks))]
+            branch.native.map(columns, found, threads)
+        elif by_columns(branch.exact):
+            checks = branch.exact.checks
+            found = self._over_arrays(branch, columns, rows)
+        else:
+            return self._by_rows(branch, columns, count)
+        if not checks:
+            return None, found
+        good = np.ones(rows, dtype=bool)
+        for check, column in zip(checks, found[count:], strict=True):
+            good &= _holding(check, np.broadcast_to(column, (rows,)))
+        return None if good.all() else good, found[:count]
+
+    def _over_arrays(self, branch: Branch, columns: list[Array], rows: int) -> list[Any]:
+        length = PIECE if rows > PIECE // 2 else max(_SHORT, 1 << (rows - 1).bit_length())
+        code = self.by_length.get((branch, length))
+        if code is None:
+            if len(self.by_length) > WAYS:
+                self.by_length.clear()
+            self.by_length[branch, length] = code = python_backend.Compiled(over_rows(unchecked(branch.exact), length))
+        found = code.call(*[_filled_up(x, length) for x in columns])
+        return [x if isinstance(x, float) else x[:rows] for x in found]
+
+    def _by_rows(self, branch: Branch, columns: list[Array], count: int) -> tuple[Any, list[Any]]:
+        rows = len(columns[0])
+        found: list[Any] = [np.empty(rows) for _ in range(count)]
+        good = np.ones(rows, dtype=bool)
+        for row, values in enumerate(zip(*[x.tolist() for x in columns], strict=True)):
+            try:
+                for out, result in zip(found, branch.call(values), strict=True):
+                    out[row] = result
+            except Diverged:
+                good[row] = False
+        return None if good.all() else good, found
+
+
+def by_columns(program: Program) -> bool:
+    """Whether its operations on columns do to each row what they do to a number."""
+    return program.is_scalar and all(
+        step.op.reach == "pointwise" and "axis" not in step.attrs for step in program.steps
+    )
+
+
+def over_rows(program: Program, rows: int) -> Program:
+    """The program with columns of so many rows for numbers."""
+    shapes = [(rows,)] * len(program.inputs) + [()] * len(program.constants)
+    for step in program.steps:
+        shapes.append((rows,) if any(shapes[x] for x in step.operands) else ())
+    steps = [replace(step, shape=shape) for step, shape in zip(program.steps, shapes[program.first :], strict=True)]
+    return replace(program, inputs=tuple([Input(x.name, (rows,)) for x in program.inputs]), steps=tuple(steps))
+
+
+def _row(columns: Sequence[Array], row: int) -> tuple[float, ...]:
+    return tuple([float(x[row]) for x in columns])
+
+
+def _filled_up(column: Array, length: int) -> Array:
+    """A column of a length that there is code for: its last row again and again."""
+    if len(column) == length:
+        return column
+    full = np.empty(length)
+    full[: len(column)] = column
+    full[len(column) :] = column[-1]
+    return full
+
+
+def _holding(check: Check, column: Array) -> Any:
+    """Which rows a choice comes out for as it did."""
+    if check.read is truth:
+        return (column != 0.0) if check.outcome else (column == 0.0)
+    return np.fromiter((check.holds(x) for x in column.tolist()), dtype=bool, count=len(column))

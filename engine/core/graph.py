@@ -1,0 +1,353 @@
+"""The graph: nodes, what they keep, who freed them, and in what order they were made.
+
+A `Node` is one step of a computation, or a leaf. Names and handles come and go; the nodes that a later backward
+needs hold on to each other through `inputs`. A node is older than whatever was computed from it, so that sorting
+by `seq` puts a graph in order: no walk ever recurses.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterable
+from functools import partial
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from agrad.engine.core.context import STATE, next_stamp
+from agrad.engine.values import Shape, Value, shape_of
+
+if TYPE_CHECKING:
+    from agrad.engine.core.guards import Guard
+    from agrad.engine.core.op import Op
+    from agrad.engine.core.tensor import Tensor
+    from agrad.engine.errors import Origin
+
+
+class Gradient:
+    """What a leaf, or a retained value, has collected: the sum, and where it came from."""
+
+    __slots__ = ("calls", "cleared", "parts", "value")
+
+    def __init__(self, value: Tensor | None, parts: tuple[float, ...], calls: int, cleared: object) -> None:
+        self.value = value
+        self.parts = parts  # the contributions of the first few calls, of a scalar
+        self.calls = calls
+        self.cleared = cleared  # what cleared it last
+
+
+class Storage:
+    """What is known of the data of a value, once they are shared or written. Never changed, only replaced.
+
+    A write outside `no_grad` gives a computed value a new history: then `successor` is the node that has the name from
+    there on, and the node itself keeps what others were computed from.
+    """
+
+    __slots__ = ("by", "count", "cut", "nodes", "roots", "stamp", "successor")
+
+    def __init__(
+        self,
+        nodes: list[weakref.ref[Node]],
+        count: int = 0,
+        by: object = None,
+        stamp: int = 0,
+        successor: int = 0,
+        roots: Roots = (),
+        cut: Origin | None = None,
+    ) -> None:
+        self.nodes = nodes  # all with the same data, through detach
+        self.count = count  # the version: how often it was written
+        self.by = by  # the statement that wrote last, or a phrase
+        self.stamp = stamp  # of that write
+        self.successor = successor  # the `seq` of the node that took over
+        self.roots = roots  # the leaves that it was computed from without a record
+        self.cut = cut  # where the record ended
+
+
+class Extra:
+    """What few nodes have: made when it is needed, so that the others take less memory."""
+
+    __slots__ = ("aside", "keeps", "recorded", "storage")
+
+    def __init__(self) -> None:
+        self.aside: Any = None  # see `aside`
+        self.keeps = False  # a computed value whose gradient is retained
+        self.recorded = False  # a leaf that stands for something computed, though it requires no gradient
+        self.storage: Storage | None = None
+
+
+Input: TypeAlias = "Node | Value"
+Roots: TypeAlias = "tuple[weakref.ref[Node], ...]"
+
+
+class Node:
+    """A leaf (`op` is None) or one operation: what it was computed from, and what its rules will read.
+
+    `value` of a scalar is always there. That of an array is there if a rule that may be asked for reads it; leaves
+    always have theirs. `inputs` holds nodes, and constants as plain values.
+
+    It is made by `new_node`, or slot by slot where an operation on scalars is recorded. There is no `__init__`, because
+    Python takes a quarter longer to make an object of a class that has one.
+    """
+
+    __slots__ = (
+        "attrs",
+        "collected",
+        "extra",
+        "freed",
+        "guard",
+        "handle",
+        "inputs",
+        "name",
+        "op",
+        "origin",
+        "requires_grad",
+        "seq",
+        "shape",
+        "stamp",
+        "value",
+        "__weakref__",
+    )
+
+    op: Op | None
+    inputs: tuple[Input, ...]
+    attrs: dict[str, Any] | None
+    value: Value | None
+    shape: Shape
+    requires_grad: bool
+    seq: int
+    stamp: int
+    origin: Origin | None
+    name: str | None
+    collected: Gradient | float | None  # see `grad`
+    freed: object  # the statement that freed it, or a phrase
+    guard: Guard | None  # the choices that led here
+    extra: Extra | None
+    handle: weakref.ref[Tensor] | None  # that of an array, which a replay renews
+
+    def _more(self) -> Extra:
+        if self.extra is None:
+            self.extra = Extra()
+        return self.extra
+
+    @property
+    def aside(self) -> Any:
+        """See the function of that name."""
+        return self.extra.aside if self.extra is not None else None
+
+    @aside.setter
+    def aside(self, kept: Any) -> None:
+        self._more().aside = kept
+
+    @property
+    def recorded(self) -> bool:
+        """More than requires grad: a comparison has no derivative, but a replay must compute it again."""
+        return self.requires_grad or self.op is not None or (self.extra is not None and self.extra.recorded)
+
+    @recorded.setter
+    def recorded(self, on: bool) -> None:
+        if on is not self.recorded:
+            self._more().recorded = on
+
+    @property
+    def keeps_grad(self) -> bool:
+        """Whether a backward leaves a gradient here: in a leaf that requires one, and where it is retained."""
+        return (self.op is None and self.requires_grad) or (self.extra is not None and self.extra.keeps)
+
+    @keeps_grad.setter
+    def keeps_grad(self, on: bool) -> None:
+        if on is not self.keeps_grad:
+            self._more().keeps = on
+
+    @property
+    def storage(self) -> Storage | None:
+        """What is known of its data, where they are shared or were written."""
+        return self.extra.storage if self.extra is not None else None
+
+    @storage.setter
+    def storage(self, storage: Storage | None) -> None:
+        if storage is not None or self.extra is not None:
+            self._more().storage = storage
+
+    @property
+    def grad(self) -> Gradient | None:
+        """What it has collected. Of one number that a walk left here, a Gradient is made when someone asks."""
+        from agrad.engine.core.tensor import gradient_of  # a node knows its handle's type only when someone asks
+
+        return gradient_of(self)
+
+    @grad.setter
+    def grad(self, gradient: Gradient | None) -> None:
+        self.collected = gradient
+
+    @property
+    def title(self) -> str:
+        """Mul, or Leaf: what a dump calls it."""
+        return self.op.title if self.op else "Leaf"
+
+    @property
+    def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
+        """A pair (node, 0) for each operand, None for the node of a constant: PyTorch's form."""
+        operands = (operand if isinstance(operand, Node) else None for operand in self.inputs)
+        return tuple((node if node and node.requires_grad else None, 0) for node in operands)
+
+    @property
+    def variable(self) -> Tensor | None:
+        """The leaf that an AccumulateGrad node belongs to, as a handle."""
+        from agrad.engine.core.tensor import handle  # a node knows its handle's type only when someone asks
+
+        made = self.handle() if self.handle is not None else None
+        return None if self.op else made if made is not None and made.node is self else handle(self)
+
+    def __repr__(self) -> str:
+        return f"<{self.op.title}Backward>" if self.op else "<AccumulateGrad>"
+
+    def spell(self) -> str:
+        """How a message speaks of it: by name, else by its source text, else by its operation."""
+        if self.name:
+            return self.name
+        if self.origin:
+            return self.origin.text
+        if self.op:
+            return f"a result of {self.op.title}"
+        return "a leaf" if self.requires_grad else "a value"
+
+
+def new_node(
+    op: Op | None,
+    inputs: tuple[Input, ...],
+    attrs: dict[str, Any] | None,
+    value: Value | None,
+    shape: Shape,
+    requires_grad: bool,
+) -> Node:
+    """The next node."""
+    node = Node()
+    node.op = op
+    node.inputs = inputs
+    node.attrs = attrs
+    node.value = value
+    node.shape = shape
+    node.requires_grad = requires_grad
+    node.seq = node.stamp = next_stamp()
+    node.origin = STATE.origin
+    node.guard = STATE.guard
+    node.name = node.collected = node.freed = node.extra = node.handle = None
+    return node
+
+
+def aside(node: Node) -> Any:
+    """What is kept with a node from one use to the next: a routine with a result, an optimiser's means with a leaf."""
+    return node.aside
+
+
+def leaf(value: Value, requires_grad: bool = False) -> Node:
+    """A node that was not computed."""
+    return new_node(None, (), None, value, shape_of(value), requires_grad)
+
+
+def touch(node: Node) -> None:
+    """Say in the journal how to put back all that can change about a node. Called before it changes."""
+    journal = STATE.journal
+    if journal is None or node.seq > journal.since or node in journal.undos:
+        return
+    state = _state_of(node)
+    journal.remember(node, partial(_put_back, node, state), state)
+
+
+def _put_back(node: Node, state: tuple[Any, ...]) -> None:
+    for slot, value in zip(_CHANGING, state, strict=True):
+        setattr(node, slot, value)
+
+
+_CHANGING = ("inputs", "attrs", "value", "stamp", "freed", "collected", "keeps_grad", "name", "storage", "guard")
+_state_of = attrgetter(*_CHANGING)
+
+
+def collect(roots: Iterable[Node]) -> list[Node]:
+    """All recorded nodes that the roots were computed from, youngest first."""
+    found = set(roots)
+    stack = list(found)
+    while stack:
+        for operand in stack.pop().inputs:
+            if type(operand) is Node and operand.recorded and operand not in found:
+                found.add(operand)
+                stack.append(operand)
+    return sorted(found, key=by_seq, reverse=True)
+
+
+by_seq = attrgetter("seq")
+
+
+def reachable(root: Node) -> set[Node]:
+    """All nodes behind the root that a derivative may be taken by.
+
+    Also those that a gradient with a vanishing derivative came from: a `depends` node knows them.
+    """
+    found, stack = {root}, [root]
+    while stack:
+        node = stack.pop()
+        tied = (node.attrs["on"],) if node.op and node.op.name == "depends" and node.attrs else ()
+        for operand in (*node.inputs, *tied):
+            if type(operand) is Node and operand.requires_grad and operand not in found:
+                found.add(operand)
+                stack.append(operand)
+    return found
+
+
+def leading_to(order: list[Node], targets: Iterable[Node]) -> list[Node]:
+    """Those nodes of a graph, youngest first, from which a path leads to a target."""
+    leading = set(targets)
+    for node in reversed(order):
+        if node.requires_grad and any(type(x) is Node and x in leading for x in node.inputs):
+            leading.add(node)
+    return [node for node in order if node in leading]
+
+
+def free(nodes: Iterable[Node], by: object) -> None:
+    """Let go of what the nodes saved. Leaves stay; links stay, so that a freed graph can still be looked at."""
+    journal = STATE.journal
+    since = -1 if journal is None else journal.since
+    for node in nodes:
+        op = node.op
+        if op is None:
+            continue
+        if node.seq <= since:
+            touch(node)
+        node.freed = by
+        if type(node.value) is float:
+            if op.rules_of_scalars is not None:
+                continue  # an operation on scalars, which saved nothing else
+        else:
+            node.value = None
+        for attr in node.attrs.values() if node.attrs is not None else ():
+            if type(attr) is tuple and _has_places(attr):
+                node.attrs = None
+                break
+        for operand in node.inputs if node.shape or op.reach != "pointwise" else ():
+            if (operand.op is None and _holds_array(operand)) if type(operand) is Node else type(operand) is not float:
+                node.inputs = tuple([_ghost(x) if _holds_array(x) else x for x in node.inputs])
+                break
+
+
+def _has_places(index: tuple[Any, ...]) -> bool:
+    """Whether an attribute is an index with arrays in it, which take memory."""
+    for part in index:  # noqa: SIM110 - any(...) makes a generator, which takes longer than the loop
+        if type(part) is not int and hasattr(part, "nbytes"):
+            return True
+    return False
+
+
+def _holds_array(operand: Input) -> bool:
+    """Whether this is a constant with more than one number in it."""
+    if type(operand) is Node:
+        return bool(operand.shape) and operand.op is None and operand.value is not None and not operand.recorded
+    return type(operand) is not float
+
+
+def _ghost(operand: Input) -> Node:
+    """What is left of a constant in a freed graph: its name and shape."""
+    shape = operand.shape if isinstance(operand, Node) else shape_of(operand)
+    ghost = new_node(None, (), None, None, shape, False)
+    if isinstance(operand, Node):
+        ghost.name, ghost.origin, ghost.seq, ghost.stamp = operand.name, operand.origin, operand.seq, operand.seq
+    return ghost

@@ -1,0 +1,233 @@
+"""What the engine says no to, and how it says it: the errors of the graph, each with its places and its fix."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from agrad.engine.errors import AgradError, Label
+
+if TYPE_CHECKING:
+    from agrad.engine.core.graph import Node
+    from agrad.engine.core.guards import Guard
+    from agrad.engine.core.tensor import Tensor
+    from agrad.engine.values import Value
+
+
+def freed_error(node: Node, root: Node, verb: str = "walked backward") -> AgradError:
+    """A walk, or a replay, of a graph that an earlier walk used up."""
+    by = node.freed
+    what = f"{node.title}Backward ({node.spell()}) lost its saved values"
+    labels = [Label(node.origin, what if node.origin is None else f"{node.title}Backward lost its saved values")]
+    labels += _done(by, "freed by ", "… here")
+    fix = "keep the graph with retain_graph=True at that backward, or compute the value again"
+    message = f"{root.spell()} cannot be {verb}: part of its graph is gone"
+    return AgradError("freed", message, labels=labels, fixes=[fix], node=node, root=root, by=by)
+
+
+def stale_error(node: Node, operand: Node, root: Node) -> AgradError:
+    """A walk over values that were computed before their operand was written, or computed again."""
+    changed = f"{operand.spell()} was changed after {node.spell()} was computed from it"
+    labels = [Label(node.origin, f"computed from the {operand.spell()} of before")] if node.origin is not None else []
+    storage = operand.storage
+    if storage is not None and storage.stamp == operand.stamp:
+        labels += _done(storage.by, "changed by ", "… changed here")
+    fixes = [f"{f'{root.name}.forward()' if root.name else 'its forward()'}, to run its graph again on the new data"]
+    return AgradError("stale", f"{root.spell()} is stale: {changed}", labels=labels, fixes=fixes, root=root)
+
+
+def changed_error(node: Node, changed: Node, root: Node) -> AgradError:
+    """A walk by a rule that reads a value which was written to since the node saved it."""
+    name = changed.spell()
+    message = f"{root.spell()} cannot be walked backward: {name} was written to, and {_reader(node, changed)} reads it"
+    labels = [Label(node.origin, f"{node.title}Backward saved {name}")] if node.origin is not None else []
+    by = changed.storage.by if changed.storage is not None else None
+    labels += _done(by, "written by ", "… written here")
+    fixes = ["write to a value of its own" + (f": {changed.name}2 = …" if changed.name else "")]
+    return AgradError("stale", message, labels=labels, fixes=fixes, root=root, by=by, changed=changed, node=node)
+
+
+def _reader(node: Node, changed: Node) -> str:
+    return "its own derivative" if node is changed else f"the derivative of {node.spell()}"
+
+
+def _done(by: object, words: str, here: str) -> list[Label]:
+    """The place of a statement that did something, or the words for it."""
+    if by is None:
+        return []
+    return [Label(None, f"{words}{by}")] if isinstance(by, str) else [Label(by, here)]  # type: ignore[arg-type]
+
+
+def diverged_error(guard: Guard, value: Value | None, root: Node) -> AgradError | None:
+    """A replay in which a choice comes out otherwise; None where it comes out the same."""
+    now, outcome = "", None
+    if value is not None:
+        with suppress(AgradError, ValueError, OverflowError):
+            outcome = guard.read(value)
+        if outcome == guard.outcome:
+            return None
+        now = f"; now it is {guard.said(outcome)}" if outcome is not None else ""
+    name, was = guard.name, guard.said(guard.outcome)
+    if not isinstance(guard.outcome, bool):  # the place is that of a call or an index, and what it read has another
+        taken = f"the number in {name}" if guard.origin is not None else "a number taken out"
+        name = guard.node.spell() if guard.node is not None else taken
+    built = f"it was built where {name} was {was}{now}"
+    if isinstance(guard.outcome, bytes):
+        entries = f"the entries of {guard.name}" if guard.origin is not None else "entries"
+        built, was = f"{entries} were chosen by {name}, which has changed", "other entries"
+    message = f"{root.spell()} cannot be run again: {built}"
+    labels = [Label(guard.origin, f"… {was} then")] if guard.origin is not None else []
+    changed = [
+        leaf.spell() for leaf in (root() for root in guard.roots) if leaf is not None and leaf.stamp > guard.stamp
+    ]
+    notes = [f"the value that decided is gone, and {changed[0]} has changed"] if value is None and changed else []
+    return AgradError("guard", message, labels=labels, notes=notes, fixes=["compute it again"], root=root, guard=guard)
+
+
+def cut_off_error(constant: Node, leaf: Node, root: Node) -> AgradError:
+    """A replay over a value that was computed from a leaf without a record, and that is out of date."""
+    name, behind = constant.spell(), leaf.spell()
+    message = f"{root.spell()} cannot be run again: it uses {name}, computed from {behind} without a record"
+    labels = [Label(constant.origin, f"{behind} has changed since")] if constant.origin is not None else []
+    return AgradError("guard", message, labels=labels, fixes=["compute it again"], root=root, cut=constant)
+
+
+def no_grad_error(root: Tensor) -> AgradError:
+    """A walk from a value that nothing leads to: with what cut the path, if something did."""
+    node = root.node
+    name = node.spell()
+    cut = cut_behind(node)
+    if cut is not None:
+        return _cut_error(f"{name} has no derivative", cut, node)
+    apart = unrecorded_behind(node)
+    if apart is not None:
+        return _apart_error(f"{_called(node, apart[1])} does not require grad", *apart, node)
+    return AgradError(
+        "grad",
+        f"{name} does not require grad: no leaf that does leads to it",
+        labels=[Label(node.origin, "computed here")] if node.op and node.origin else [],
+        fixes=["make a leaf with requires_grad=True and compute the value from it, outside no_grad"],
+        needs="leaf",
+        node=node,
+    )
+
+
+def unused_error(y: Tensor, x: Tensor) -> AgradError:
+    """A derivative by something that the value does not depend on."""
+    a, b = y.node.spell(), x.node.spell()
+    if not x.requires_grad:
+        return AgradError("grad", f"{b} does not require grad, so that there is no derivative by it", node=x.node)
+    cut = cut_behind(y.node, x.node)
+    if cut is not None:
+        return _cut_error(f"{a} has no derivative by {b}", cut, y.node)
+    apart = unrecorded_behind(y.node, x.node)
+    if apart is not None:
+        return _apart_error(f"{a} does not depend on {b}", *apart, y.node)
+    fix = f"compute {a} from {b}, without detach and outside no_grad"
+    message = f"{a} does not depend on {b}: no path of the graph leads there"
+    return AgradError("grad", message, fixes=[fix], node=x.node)
+
+
+def _apart_error(what: str, path: list[Node], leaf: Node | None, root: Node) -> AgradError:
+    """A path that ends at a value which was computed from a leaf, but without a record."""
+    end, behind = path[-1], "a leaf, gone by now," if leaf is None else leaf.spell()
+    name = _called(end, leaf)
+    fix = f"compute {root.spell()} from {'a leaf' if leaf is None else behind}, without detach and outside no_grad"
+    if leaf is not None and leaf.storage is end.storage:
+        why = f"it {'is' if end is root else f'uses {name}, which is'} {behind} detached from its graph"
+        fix = f"use {behind} itself, without detach"
+    else:
+        why = f"{'it' if end is root else name} was computed from {behind} without a record"
+    place = end.storage.cut if end.storage is not None and end.storage.cut is not None else end.origin
+    labels = [Label(place, "cut off here")] if place is not None else []
+    notes = _chain([node.spell() for node in path[:-1]] + [name])
+    return AgradError("grad", f"{what}: {why}", labels=labels, notes=notes, fixes=[fix], node=leaf)
+
+
+def _called(node: Node, leaf: Node | None) -> str:
+    """How to speak of what was cut off from a leaf: an alias has the name of the leaf, until it is given another."""
+    if leaf is None or leaf.storage is not node.storage or leaf.name != node.name:
+        return node.spell()
+    return node.origin.text if node.origin is not None else f"{leaf.spell()}.detach()"
+
+
+def _cut_error(what: str, path: list[Node], root: Node) -> AgradError:
+    """A path that ends at an operation without a derivative."""
+    cut = path[-1]
+    assert cut.op is not None
+    labels = [Label(cut.origin)] if cut.origin is not None else []
+    return AgradError(
+        "grad",
+        f"{what}: {cut.op.name} has none",
+        labels=labels,
+        notes=_chain([node.spell() for node in path]),
+        node=root,
+    )
+
+
+def _chain(names: list[str]) -> list[str]:
+    """`L <- y <- detach(x)`, where there is something in between; of a long path the ends."""
+    if len(names) > 6:
+        names[3:-2] = ["…"]
+    return [" <- ".join(names)] if len(names) > 2 else []
+
+
+def unrecorded_behind(node: Node, leaf: Node | None = None) -> tuple[list[Node], Node | None] | None:
+    """The path to where the graph ends, though the value there was computed from a leaf (the one given), and the leaf.
+
+    No leaf, if none is asked for and that is gone.
+    """
+    for path, current in _paths(node):
+        if not current.recorded and current.storage is not None and current.storage.roots:
+            sources = [source for source in (root() for root in current.storage.roots) if source is not None]
+            if leaf in sources or (leaf is None and sources):
+                return _back(path, current), leaf or sources[0]
+            if leaf is None:
+                return _back(path, current), None
+    return None
+
+
+def cut_behind(node: Node, leaf: Node | None = None) -> list[Node] | None:
+    """The path to an operation without a derivative that stands before what requires grad (the leaf, if given)."""
+    for path, current in _paths(node):
+        if current.op is not None and not current.op.differentiable:
+            for x in current.inputs:
+                if hasattr(x, "inputs") and x.requires_grad and leaf in (None, x):  # type: ignore[union-attr]
+                    return _back(path, current)
+    return None
+
+
+def _paths(node: Node) -> Iterator[tuple[dict[Node, Node | None], Node]]:
+    """All nodes behind one, constants too, each with a table that says from where it was reached."""
+    reached: dict[Node, Node | None] = {node: None}
+    stack = [node]
+    while stack:
+        current = stack.pop()
+        yield reached, current
+        for x in current.inputs:
+            if hasattr(x, "inputs") and x not in reached:  # no plain number
+                reached[x] = current  # type: ignore[index]
+                stack.append(x)  # type: ignore[arg-type]
+
+
+def _back(reached: dict[Node, Node | None], end: Node) -> list[Node]:
+    """The path to a node, as it was found."""
+    path: list[Node] = []
+    step: Node | None = end
+    while step is not None:
+        path.append(step)
+        step = reached[step]
+    return path[::-1]
+
+
+def leaf_error(target: Tensor) -> AgradError:
+    """Writing to a leaf while recording would leave its graph with the wrong data."""
+    name = target.node.name or "x"
+    return AgradError(
+        "leaf",
+        f"a leaf that requires grad is being used in an in-place operation: {name}",
+        fixes=["inside no_grad, to update the leaf", f"{name}2 = …, to make a new value"],
+        needs="no_grad",
+        name=name,
+    )

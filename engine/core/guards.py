@@ -1,0 +1,308 @@
+"""Guards: the choices that a graph was built under, and that a replay must find unchanged.
+
+An `if`, a `while`, the number of turns of a loop, an index: where a value decides what is computed next, the graph
+does not show it. The place where a Tensor becomes a truth or a whole number makes a guard, and every node made from
+then on points at the last one. So does what a `while` looked at when it ended. When a leaf is written, the choices
+made by what was computed from it are forgotten: what is built from then on is built on the new data. What is taken
+out as a number, with `x.item()` or `float(x)`, is a constant; but while a function is traced it is a choice, by every
+bit: nobody can know what is made of it.
+
+Without a language above, nothing says where a choice ends to matter: a replay may refuse more than it has to.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from agrad.engine.core.context import STATE, next_stamp
+from agrad.engine.core.graph import Node, Roots, collect, touch
+from agrad.engine.core.versions import roots_of, sharers, together
+from agrad.engine.errors import Origin
+from agrad.engine.values import Value, format_number, np
+
+if TYPE_CHECKING:
+    from types import FrameType
+
+    from agrad.engine.core.tensor import Tensor
+
+MANY = 64  # from this length on, a chain of guards is looked through each time that it has doubled
+
+
+class Guard:
+    """One choice: the node that made it, what it read there, what came out, and the choice before it.
+
+    Of a value that is not recorded, or whose graph was freed, only the leaves behind it are known.
+    """
+
+    __slots__ = ("length", "line", "node", "origin", "outcome", "parent", "place", "read", "roots", "stamp")
+
+    def __init__(
+        self,
+        parent: Guard | None,
+        node: Node | None,
+        read: Callable[[Value], object],
+        outcome: object,
+        roots: Roots,
+        origin: Origin | None,
+        stamp: int,
+        place: object = None,
+    ) -> None:
+        self.parent = parent
+        self.node = node
+        self.read = read
+        self.outcome = outcome
+        self.roots = roots
+        self.origin = origin
+        self.stamp = stamp
+        self.place = place
+        self.length: int = parent.length + 1 if parent else 1
+        # Guards that followed each other share a line, which knows the stamp of the last: then one leads to the other.
+        self.line: list[int] = parent.line if parent and parent.line[0] == parent.stamp else [0]
+        self.line[0] = stamp
+
+    @property
+    def name(self) -> str:
+        """What was read: `x > 0`."""
+        return self.origin.text if self.origin else self.node.spell() if self.node else "a value"
+
+    @property
+    def text(self) -> str:
+        """The choice in words: `x > 0 is true, line 3`."""
+        place = f", {self.origin.where}" if self.origin else ""
+        return f"{self.name} is {self.said(self.outcome)}{place}"
+
+    @staticmethod
+    def said(outcome: object) -> str:
+        """What came out, or would now."""
+        if isinstance(outcome, bool):
+            return "true" if outcome else "false"
+        if isinstance(outcome, str):
+            outcome = float.fromhex(outcome)
+        return format_number(float(outcome)) if isinstance(outcome, int | float) else "another array"
+
+    def behind(self) -> Roots:
+        """The leaves that the choice depends on."""
+        if self.node is not None and not self.roots:
+            self.roots = roots_of(self.node)
+        return self.roots
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it may still come out otherwise: whether a leaf behind it can be set, or written as an alias."""
+        return any(
+            leaf is not None and (len(sharers(leaf)) > 1 or (leaf.handle is not None and leaf.handle() is not None))
+            for leaf in (root() for root in self.behind())
+        )
+
+    def after(self, parent: Guard | None) -> Guard:
+        """The same choice behind another one."""
+        if parent is self.parent:
+            return self
+        return Guard(parent, self.node, self.read, self.outcome, self.roots, self.origin, self.stamp, self.place)
+
+
+def truth(value: Value) -> object:
+    """What an `if` reads."""
+    return bool(value)
+
+
+def number(value: Value) -> object:
+    """What a size or an index reads."""
+    return float(value)
+
+
+def integer(value: Value) -> object:
+    """What `int(x)` reads."""
+    return int(value)
+
+
+def entries(value: Value) -> object:
+    """What an array of places, or a mask, is read for."""
+    return np.asarray(value).tobytes()
+
+
+def bits(value: Value) -> object:
+    """What plain data are read for: everything, but that one nan is like another."""
+    return value.hex() if isinstance(value, float) else value.tobytes()
+
+
+class _Traced:
+    """The function that is being traced: its arguments, None while there is none, and their names."""
+
+    __slots__ = ("inputs", "names")
+
+    def __init__(self) -> None:
+        self.inputs: Sequence[Tensor] | None = None
+        self.names: Sequence[str] = ()
+
+
+TRACED = _Traced()
+
+
+def take(node: Node, value: Value) -> None:
+    """Say that what the function being traced does next depends on every bit of a value; nothing for a constant.
+
+    Of a value that is not recorded, on every bit of the arguments behind it.
+    """
+    if node.recorded:
+        choose(node, value, bits)
+    else:
+        take_behind(node)
+
+
+def take_out(node: Node, value: Value) -> None:
+    """The same, if whoever asks for plain data goes on without agrad, which says itself what it chooses by."""
+    caller: FrameType | None = sys._getframe(1)
+    while caller is not None and caller.f_globals.get("__name__") in _DOORS:
+        caller = caller.f_back
+    if caller is None or not is_ours(caller) or caller.f_globals["__name__"] == _CALLER:
+        take(node, value)
+
+
+_DOORS = ("agrad.engine.core.tensor", "agrad.engine.interop.numpy_protocol")  # through which others ask
+_CALLER = "agrad.engine.program.trace"  # of the function, which may be `float` itself
+
+
+def is_ours(frame: FrameType) -> bool:
+    """Whether it is code of agrad that runs there."""
+    name: str = frame.f_globals.get("__name__") or ""
+    return name.startswith("agrad.")
+
+
+def take_behind(node: Node) -> None:
+    """The same of every bit of the arguments behind a value: for what is made of them without a record."""
+    leaves = {root() for root in roots_of(node)}
+    for x in TRACED.inputs or ():
+        if any(root() in leaves for root in roots_of(x.node)):
+            choose(x.node, x.value, bits)
+
+
+def choose(node: Node, value: Value, read: Callable[[Value], object], place: object = None) -> None:
+    """Say that what comes next depends on what is read of a value; nothing for a constant.
+
+    `place` is the same each time that a loop comes by.
+    """
+    if node.recorded:
+        guard = Guard(STATE.guard, node, read, read(value), (), STATE.origin or node.origin, next_stamp(), place)
+        if place is not None:
+            _end_loop(guard, node)
+        _push(guard)
+        return
+    roots = roots_of(node)
+    if node.guard is not None:
+        STATE.guard = joined(STATE.guard, node.guard)
+    if roots:
+        _push(Guard(STATE.guard, None, read, read(value), roots, STATE.origin or node.origin, node.stamp))
+
+
+def _end_loop(guard: Guard, node: Node) -> None:
+    """Where the same choice was made before, and led to the value that it is about, it closes a turn of a loop."""
+    for operand in node.inputs:
+        if type(operand) is not Node:
+            continue
+        before = operand.guard
+        if before is not None and before.place == guard.place and _leads_to(before, operand):
+            touch(operand)
+            operand.guard = guard.after(before)
+
+
+def _leads_to(before: Guard, value: Node) -> bool:
+    """Whether a value was computed, since a choice was made, from what that choice was about."""
+    about = before.node.inputs if before.node is not None else ()
+    found, stack = {value}, [value]
+    while stack:
+        for x in stack.pop().inputs:
+            if type(x) is Node and x not in found:
+                if any(x is one for one in about):
+                    return True
+                if x.seq > before.stamp:
+                    found.add(x)
+                    stack.append(x)
+    return False
+
+
+def _push(guard: Guard) -> None:
+    STATE.guard = guard
+    if guard.length >= MANY and guard.length.bit_count() == 1:
+        STATE.guard = _thinned(chain(guard))
+
+
+def chain(guard: Guard | None) -> list[Guard]:
+    """A guard and those before it, the oldest first."""
+    found = []
+    while guard is not None:
+        found.append(guard)
+        guard = guard.parent
+    return found[::-1]
+
+
+def linked(guards: Iterable[Guard]) -> Guard | None:
+    """Guards, the oldest first, as one chain."""
+    last: Guard | None = None
+    for guard in guards:
+        last = guard.after(last)
+    return last
+
+
+def joined(one: Guard | None, other: Guard | None) -> Guard | None:
+    """All choices of two chains, as one."""
+    if one is None or other is None or one is other:
+        return one or other
+    if one.line is other.line:
+        return one if one.stamp > other.stamp else other
+    both = {guard.stamp: guard for guard in (*chain(other), *chain(one))}
+    guards = [both[stamp] for stamp in sorted(both)]
+    return linked(guards) if len(guards) < 2 * MANY else _thinned(guards)
+
+
+def forget(leaf: Node) -> None:
+    """A leaf is written: choices by what was computed from its old data say nothing of what is built from now on."""
+    guards = chain(STATE.guard)
+    if guards:
+        look_behind(guards)
+        STATE.guard = linked(guard for guard in guards if all(root() is not leaf for root in guard.roots))
+
+
+def _thinned(guards: list[Guard]) -> Guard | None:
+    """The same as one chain, without the choices that can never come out otherwise; of a freed graph only the leaves.
+
+    The nodes that made these choices get the new chain too: they would hold on to all of the old one.
+    """
+    gone = look_behind(guards)
+    last: Guard | None = None
+    renewed: dict[Guard | None, Guard | None] = {}
+    for guard in guards:
+        one = guard
+        if guard.node in gone:
+            one = Guard(None, None, guard.read, guard.outcome, guard.roots, guard.origin, guard.stamp)
+        said = last is not None and last.node is None is one.node and last.roots == one.roots
+        if guard.is_open and not said:
+            last = one.after(last)
+        renewed[guard] = last
+    for node in collect([guard.node for guard in chain(last) if guard.node is not None]):
+        for maker in (node, *node.inputs):
+            if type(maker) is Node and maker.guard in renewed:
+                touch(maker)
+                maker.guard = renewed[maker.guard]
+    return last
+
+
+def look_behind(guards: Collection[Guard]) -> set[Node]:
+    """Find the leaves behind several choices, in one walk; returns the nodes behind which a graph was freed."""
+    gone: set[Node] = set()
+    behind: dict[Node, Roots] = {}
+    for node in reversed(collect([guard.node for guard in guards if guard.node is not None])):
+        roots = roots_of(node) if node.op is None else ()
+        for x in node.inputs:
+            if type(x) is Node:
+                more = behind[x] if x.recorded else roots_of(x)
+                roots = more if not roots or roots == more else together(roots, more)
+        behind[node] = roots
+        if node.freed is not None or any(type(x) is Node and x in gone for x in node.inputs):
+            gone.add(node)
+    for guard in guards:
+        if guard.node is not None and not guard.roots:
+            guard.roots = behind[guard.node]
+    return gone

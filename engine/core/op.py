@@ -1,0 +1,216 @@
+"""`Op`, the row: one operation, and everything that is derived from it. And `OPS`, the table of rows.
+
+    @row("mul", "x, y", family="arithmetic",
+         scalar=operator.mul, array=operator.mul,
+         rules={"x": ("y", lambda g, out, x, y: g * y), "y": ("x", lambda g, out, x, y: g * x)}, …)
+
+A rule is the vector-Jacobian product for one operand, `(g, out, x, y, …, **attributes)`: the incoming gradient, the
+result, the operands. It is written in terms of operations, so that on plain values it computes, and on Tensors it
+builds the graph of the gradient. Beside each rule stands what it reads of `out` and the operands: that is what a
+node saves. Rules know nothing of broadcasting, which the walk undoes once.
+
+What is called, `mul(x, y)`, is a closure made for the row: see `dispatch`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+from agrad.engine.core.dispatch import caller, choose_all
+from agrad.engine.core.graph import Node
+from agrad.engine.core.limits import exhausted
+from agrad.engine.core.signature import Signature
+
+Function: TypeAlias = Callable[..., Any]
+Reach: TypeAlias = Literal["pointwise", "whole", "part", "mixed"]
+
+
+def onward(g: Any, out: Any, *operands: Any) -> Any:
+    """The rule of what is only added: the cotangent goes on as it is. The walk knows it, and saves the call."""
+    return g
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class Entry:
+    """What a user can call: how, what it computes, its derivative in words, and an example that holds."""
+
+    name: str
+    family: str
+    signature: Signature
+    doc: str
+    derivative: str
+    example: str
+    samples: tuple[Any, ...]  # tuples of operands, a dict of attributes at the end, for the gradient tests
+    call: Function
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class Op(Entry):
+    """One operation.
+
+    `reach` says which entries of an operand a gradient reaches when it reaches some entries of the result only
+    ("not selected contributes exactly 0"): `pointwise`, the same entries; `whole` and `part`, those that the rule
+    moves the reached entries to, `part` when it leaves entries out; `mixed`, all.
+    """
+
+    title: str  # as dumps and grad_fn say it
+    scalar: Function | None  # on floats; may raise what IEEE lists
+    array: Function  # on arrays
+    rules: tuple[Function | None, ...]  # one vjp an operand, None where there is no derivative
+    reads: tuple[str, ...]  # what each rule (or its `selects`) reads: names of operands, and "out"
+    selects: tuple[Function | None, ...] | None  # (out, x, …) -> 1 where the operand was selected, else 0
+    reach: Reach
+    prepare: Function | None  # operands and attributes as given -> attributes as forward and rules want them
+    scatter: Function | None  # (buffer, g, **attributes): adds a gradient into a buffer, in place
+    variadic: bool = field(init=False)
+    keeps: tuple[tuple[bool, ...], ...] = field(init=False)  # for each rule: which operands it reads, then out
+    known: dict[tuple[bool, ...], tuple[tuple[bool, ...], bool]] = field(init=False)  # what `read_by` found so far
+    rules_of_scalars: tuple[Any, ...] | None = field(init=False)  # all of them, if it is one of one or two floats
+    straight: bool = field(init=False)  # whether a rule is all that the walk has to know
+
+    def __post_init__(self) -> None:
+        self.variadic = self.signature.variadic
+        operands = self.signature.operands
+        self.known = {}
+        self.keeps = tuple(tuple(name in reads.split() for name in (*operands, "out")) for reads in self.reads)
+        self.straight = not self.variadic and self.selects is None and self.scatter is None and self.reach != "part"
+        simple = self.scalar is not None and not self.signature.attributes and not self.variadic
+        plain = simple and len(operands) <= 2 and self.selects is None and None not in self.rules
+        self.rules_of_scalars = self.rules if plain else None
+        self.call = caller(self)
+        self.call.__name__ = self.name
+        self.call.__doc__ = self.doc
+
+    @property
+    def differentiable(self) -> bool:
+        """Whether any operand has a rule."""
+        return any(rule is not None for rule in self.rules)
+
+    def rule(self, position: int) -> Function | None:
+        """The vjp for one operand; a sequence of operands shares one rule."""
+        return self.rules[0 if self.variadic else position]
+
+    def read_by(self, live: tuple[bool, ...]) -> tuple[tuple[bool, ...], bool]:
+        """Which operands, and whether the result, are read by the rules for the `live` operands."""
+        found = self.known.get(live)
+        if found is None:
+            self.known[live] = found = self._read_by(live)
+        return found
+
+    def _read_by(self, live: tuple[bool, ...]) -> tuple[tuple[bool, ...], bool]:
+        if self.variadic:
+            *operands, out = self.keeps[0]
+            return (operands[0] and any(live),) * len(live), out and any(live)
+        keeps = [keep for keep, on in zip(self.keeps, live, strict=True) if on]
+        return tuple(any(keep[position] for keep in keeps) for position in range(len(live))), any(k[-1] for k in keeps)
+
+    def read_in(self, node: Node) -> tuple[tuple[bool, ...], bool]:
+        """The same for the operands of a node of this operation."""
+        return self.read_by(self.live(node.inputs))
+
+    def live(self, operands: Sequence[object]) -> tuple[bool, ...]:
+        """Which operands a gradient is asked for: nodes that require one and have a rule."""
+        if self.variadic:
+            some = self.rules[0] is not None
+            return tuple([some and type(x) is Node and x.requires_grad for x in operands])
+        pairs = zip(operands, self.rules, strict=True)
+        return tuple([type(x) is Node and x.requires_grad and rule is not None for x, rule in pairs])
+
+
+OPS: dict[str, Op] = {}  # every operation
+FUNCTIONS: dict[str, Entry] = {}  # every function that a user can call: most operations, and compositions of them
+
+
+def row(
+    name: str,
+    signature: str,
+    *,
+    family: str,
+    array: Function,
+    scalar: Function | None = None,
+    rules: Mapping[str, tuple[str, Function]] | None = None,
+    selects: Mapping[str, Function] | None = None,
+    reach: Reach = "pointwise",
+    prepare: Function | None = None,
+    scatter: Function | None = None,
+    title: str | None = None,
+    samples: tuple[Any, ...] = (),
+    doc: str,
+    derivative: str = "",
+    example: str = "",
+) -> Function:
+    """Add an operation to the table and return what is called. `rules` and `selects` go by operand name.
+
+    The family `internal` is for operations that only rules use.
+    """
+    rules = rules or {}
+    called = Signature(name, signature)
+    OPS[name] = op = Op(
+        name=name,
+        title=title or "".join(part.capitalize() for part in name.split("_")),
+        family=family,
+        signature=called,
+        scalar=scalar,
+        array=array,
+        rules=tuple(rules[operand][1] if operand in rules else None for operand in called.operands),
+        reads=tuple(rules[operand][0] if operand in rules else "" for operand in called.operands),
+        selects=tuple((selects or {}).get(operand) for operand in called.operands) if selects else None,
+        reach=reach,
+        prepare=prepare,
+        scatter=scatter,
+        samples=samples,
+        doc=doc,
+        derivative=derivative,
+        example=example,
+        call=row,  # replaced at once by the closure made for the row
+    )
+    if family != "internal":
+        FUNCTIONS[name] = op
+    return op.call
+
+
+def composed(
+    name: str,
+    signature: str,
+    *,
+    family: str,
+    doc: str,
+    derivative: str = "",
+    example: str = "",
+    samples: tuple[Any, ...] = (),
+    data: tuple[str, ...] = (),
+) -> Callable[[Function], Function]:
+    """Decorator: a function made of operations (or one that makes values) as an entry of the table.
+
+    It is called with its operands, and with every attribute by name. An attribute is a choice that a replay must find
+    unchanged, unless it is among the `data`: these are computed with like operands.
+    """
+
+    def register(function: Function) -> Function:
+        called = Signature(name, signature)
+
+        def call(*args: Any, **keywords: Any) -> Any:
+            operands, attrs = called.bind(args, keywords)
+            if attrs:
+                choose_all(value for key, value in attrs.items() if key not in data)
+            try:
+                return function(*operands, **attrs) if not called.variadic else function(operands, **attrs)
+            except MemoryError as error:
+                raise exhausted(name, error) from None
+
+        call.__name__, call.__doc__ = name, doc
+        FUNCTIONS[name] = Entry(
+            name=name,
+            family=family,
+            signature=called,
+            doc=doc,
+            derivative=derivative,
+            example=example,
+            samples=samples,
+            call=call,
+        )
+        return call
+
+    return register

@@ -1,0 +1,509 @@
+"""`Tensor`: the handle that a user holds. It knows its node, and an array's entries.
+
+Operators and methods come from the table of operations (see `ops`), `backward` from the walk; here is what a handle
+is by itself: value, gradient, leaf or not, and writing in place.
+"""
+
+from __future__ import annotations
+
+import sys
+import weakref
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ContextDecorator
+from typing import TYPE_CHECKING, Any
+
+from agrad.engine.core.context import STATE
+from agrad.engine.core.graph import Gradient, Node, Roots, Storage, leaf, new_node, touch
+from agrad.engine.core.graph_errors import leaf_error
+from agrad.engine.core.guards import TRACED, choose, forget, integer, is_ours, joined, number, take_out, truth
+from agrad.engine.core.versions import mark_written, roots_of, share_storage, sharers, supersede, together
+from agrad.engine.errors import AgradError
+from agrad.engine.values import (
+    Array,
+    Shape,
+    Value,
+    coerce,
+    fits,
+    format_shape,
+    format_value,
+    np,
+    shape_of,
+    size_of,
+    whole,
+)
+
+CLEARED = Gradient(None, (), 0, "an earlier zero_grad")
+
+
+class NoIndex(AgradError, TypeError):
+    """What requires grad is no index.
+
+    For `array ** x` NumPy, before 2.3, asks for an index first, and would give an array without the graph. A TypeError
+    makes it ask for the operation.
+    """
+
+
+class Tensor:
+    """A value that may have a graph behind it.
+
+    A scalar's value lives in its node; an array is held here as well, so that the node may let go of it when no
+    rule will read it. It is made by `handle` or `bare` (and has no `__init__`: see `Node`).
+    """
+
+    __slots__ = ("array", "node", "__weakref__")
+
+    node: Node
+    array: Value | None
+
+    if TYPE_CHECKING:  # installed from the table of operations, from the walk and from numpy_protocol
+
+        def __getattr__(self, name: str) -> Any: ...
+        def __add__(self, other: object) -> Tensor: ...
+        def __radd__(self, other: object) -> Tensor: ...
+        def __sub__(self, other: object) -> Tensor: ...
+        def __rsub__(self, other: object) -> Tensor: ...
+        def __mul__(self, other: object) -> Tensor: ...
+        def __rmul__(self, other: object) -> Tensor: ...
+        def __truediv__(self, other: object) -> Tensor: ...
+        def __rtruediv__(self, other: object) -> Tensor: ...
+        def __pow__(self, other: object) -> Tensor: ...
+        def __rpow__(self, other: object) -> Tensor: ...
+        def __matmul__(self, other: object) -> Tensor: ...
+        def __rmatmul__(self, other: object) -> Tensor: ...
+        def __neg__(self) -> Tensor: ...
+        def __lt__(self, other: object) -> Tensor: ...
+        def __le__(self, other: object) -> Tensor: ...
+        def __gt__(self, other: object) -> Tensor: ...
+        def __ge__(self, other: object) -> Tensor: ...
+        def __getitem__(self, index: object) -> Tensor: ...
+        def backward(
+            self,
+            gradient: object = None,
+            retain_graph: bool | None = None,
+            create_graph: bool = False,
+            *,
+            fresh: bool = False,
+            watch: Any = None,
+        ) -> None:
+            """See `backward.backward`."""
+
+        def forward(self) -> None:
+            """See `replay.forward`."""
+
+    # What it is
+
+    @property
+    def value(self) -> Value:
+        """The number or the array itself. Not to be written to: see `data`."""
+        value = self.node.value
+        if TRACED.inputs is not None and not is_ours(sys._getframe(1)):
+            self._taken()
+        return self.array if value is None else value  # type: ignore[return-value]
+
+    def _taken(self) -> Value:
+        """The value for whoever goes on without its graph: while a function is traced, that is a choice by it."""
+        value = self.value
+        if TRACED.inputs is not None:
+            take_out(self.node, value)
+        return value
+
+    @property
+    def data(self) -> Value:
+        """The value, read only: a float, or a view of the array that refuses writes."""
+        value = self._taken()
+        if isinstance(value, float):
+            return value
+        buffer: Any = value  # of which a read-only view has no flag that could be set back
+        return np.asarray(memoryview(buffer).toreadonly())
+
+    @data.setter
+    def data(self, value: object) -> None:
+        """The same as `set_`."""
+        self.set_(value)
+
+    @property
+    def shape(self) -> Shape:
+        """() for a scalar."""
+        return self.node.shape
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return len(self.node.shape)
+
+    @property
+    def size(self) -> int:
+        """The number of entries."""
+        return size_of(self.node.shape)
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether a backward may pass here."""
+        return self.node.requires_grad
+
+    @requires_grad.setter
+    def requires_grad(self, on: bool) -> None:
+        self.requires_grad_(on)
+
+    @property
+    def is_leaf(self) -> bool:
+        """Not computed, or computed from nothing that requires a gradient."""
+        return self.node.op is None or not self.node.requires_grad
+
+    @property
+    def grad_fn(self) -> Node | None:
+        """The node of the operation that made this value; None for a leaf."""
+        return None if self.is_leaf else self.node
+
+    @property
+    def name(self) -> str | None:
+        """What the language, or the user, calls it in messages and dumps."""
+        return self.node.name
+
+    @name.setter
+    def name(self, name: str | None) -> None:
+        self.node.name = name
+
+    # Its gradient
+
+    @property
+    def grad(self) -> Tensor | None:
+        """What backward has collected here: a Tensor of the same shape, or None."""
+        gradient = gradient_of(self.node)
+        return gradient.value if gradient is not None else None
+
+    @grad.setter
+    def grad(self, value: object) -> None:
+        if value is None:
+            if STATE.journal is None and STATE.statement is None and self.node.collected is not None:
+                self.node.collected = CLEARED  # as clear_grad would do it
+            else:
+                self.clear_grad()
+            return
+        given = value if isinstance(value, Tensor) else tensor(value)
+        if given.shape != self.shape:
+            shapes = f"a gradient of shape {format_shape(given.shape)} to {format_shape(self.shape)}"
+            raise AgradError("shape", f"cannot assign {shapes}: a gradient has the shape of its value")
+        touch(self.node)
+        self.node.grad = Gradient(given, (), 1, None)
+
+    def clear_grad(self) -> None:
+        """Set the gradient to none."""
+        node = self.node
+        if node.collected is not None:
+            if STATE.journal is not None:
+                touch(node)
+            by = STATE.statement
+            node.collected = CLEARED if by is None else Gradient(None, (), 0, by)
+
+    def retain_grad(self) -> None:
+        """Keep the gradient of this value, though it is not a leaf, at the backwards to come."""
+        if not self.requires_grad:
+            raise AgradError("grad", f"{self.node.spell()} has no gradient to retain: it does not require grad")
+        touch(self.node)
+        self.node.keeps_grad = True
+
+    def requires_grad_(self, on: bool = True) -> Tensor:
+        """Make a leaf require a gradient, or not; returns itself."""
+        if self.node.op is not None:
+            if bool(on) == self.node.requires_grad:
+                return self
+            raise AgradError(
+                "leaf",
+                "only a leaf can be told whether it requires grad; this value was computed",
+                fixes=["use .detach() for the value without its graph"],
+            )
+        if bool(on) != self.node.requires_grad:
+            before = self.node
+            node = leaf(self._taken(), bool(on))  # what was computed so far keeps the old one
+            node.stamp, node.name, node.grad = before.stamp, before.name, before.grad
+            share_storage(before, node)
+            self._become(node)
+        return self
+
+    def detach(self) -> Tensor:
+        """A leaf with the same storage and version, cut off from the graph."""
+        alias = leaf(self.value)
+        alias.stamp, alias.name = self.node.stamp, self.node.name
+        inherit(alias, (self.node,))
+        share_storage(self.node, alias)
+        return bare(alias)
+
+    @property
+    def version(self) -> int:
+        """How often the data were written in place, through whatever alias."""
+        return self.node.storage.count if self.node.storage else 0
+
+    # Plain numbers
+
+    def item(self) -> float:
+        """The one entry as a float."""
+        value = self.value if TRACED.inputs is None else self._taken()
+        return value if isinstance(value, float) else _entry_of(value)
+
+    def _number(self) -> float:
+        """The same, for who says himself what he chooses by."""
+        value = self.value
+        return value if isinstance(value, float) else _entry_of(value)
+
+    def tolist(self) -> Any:
+        """The entries as (nested lists of) floats."""
+        value = self._taken()
+        return value if isinstance(value, float) else value.tolist()
+
+    def numpy(self) -> Array:
+        """The entries as a read-only array."""
+        return np.asarray(self.data)
+
+    def __float__(self) -> float:
+        return self.item()
+
+    def __int__(self) -> int:
+        choose(self.node, self._number(), integer)
+        return int(self._number())
+
+    def __index__(self) -> int:
+        if self.requires_grad:
+            raise _no_index(self.node)
+        choose(self.node, self._number(), number)
+        return whole(self._number(), "an index")
+
+    def __bool__(self) -> bool:
+        value = self.value
+        if not isinstance(value, float) and value.size != 1:
+            raise AgradError(
+                "type",
+                f"an array of shape {format_shape(self.shape)} is neither true nor false",
+                fixes=["ask any(…) or all(…) of it"],
+            )
+        caller = sys._getframe(1)
+        choose(self.node, value, truth, (caller.f_code, caller.f_lasti))
+        return bool(self._number())
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise AgradError("type", "a scalar has no length")
+        return self.shape[0]
+
+    def __iter__(self) -> Iterator[Tensor]:
+        return (self[position] for position in range(len(self)))
+
+    __hash__ = object.__hash__
+
+    def __repr__(self) -> str:
+        text = format_value(self.value)
+        if self.grad_fn is not None:
+            return f"tensor({text}, grad_fn={self.grad_fn!r})"
+        return f"tensor({text}, requires_grad=True)" if self.requires_grad else f"tensor({text})"
+
+    # Writing in place
+
+    def set_(self, value: object) -> Tensor:
+        """New data for a leaf, of the same shape. Whatever was computed from the old is stale from now on."""
+        if self.node.op is not None:
+            raise AgradError("leaf", f"{self.node.spell()} was computed: only a leaf can be set")
+        self._overwrite(value.value if isinstance(value, Tensor) else coerce(value), "set")
+        return self
+
+    def copy_(self, value: object) -> Tensor:
+        """Write another value over this one, spread to its shape, with the graph it has; returns itself."""
+        if isinstance(value, Tensor) and value.node.recorded and STATE.recording and self.node.op is None:
+            if self.node.requires_grad:
+                raise leaf_error(self)
+            if not fits(value.shape, self.shape):
+                shapes = f"{format_shape(self.shape)}, not {format_shape(value.shape)}"
+                raise AgradError("shape", f"copy_: {self.node.spell()} has shape {shapes}")
+            return self.adopt(value.expand(self.shape) if value.shape != self.shape else value.clone())
+        self._check_writable("copy_")
+        source = value.node if isinstance(value, Tensor) else None
+        self._overwrite(value.value if isinstance(value, Tensor) else coerce(value), "copy_", True, source)
+        return self
+
+    def zero_(self) -> Tensor:
+        """Write zeros; returns itself."""
+        self._check_writable("zero_")
+        return self.copy_(0.0)
+
+    def _check_writable(self, what: str) -> None:
+        """PyTorch's rule: a leaf that requires grad is written only where nothing is recorded."""
+        node = self.node
+        if node.requires_grad and STATE.recording:
+            if node.op is None:
+                raise leaf_error(self)
+            name = node.name or "x"
+            call = f"{name}.detach().{what}({'' if what == 'zero_' else '…'})"
+            raise AgradError(
+                "leaf",
+                f"{what} would overwrite {node.spell()}, which was computed and has a graph",
+                fixes=[f"{call}   to write the data alone", f"{name}2 = …   to make a new value"],
+            )
+
+    def _overwrite(self, value: Value, what: str, spread: bool = False, source: Node | None = None) -> None:
+        shape = shape_of(value)
+        if shape != self.shape and not (spread and fits(shape, self.shape)):
+            name = self.node.spell()
+            raise AgradError("shape", f"{what}: {name} has shape {format_shape(self.shape)}, not {format_shape(shape)}")
+        self.write(lambda array: np.copyto(array, value), value if not self.shape else None, what, source)
+
+    def write(
+        self, change: Callable[[Array], None], scalar: Value | None, what: str, source: Node | None = None
+    ) -> None:
+        """Change the data, for every alias, and count it as a new version of each.
+
+        An array is changed in place, a scalar replaced. `source` is what was written, if it has a node.
+        """
+        together, journal = sharers(self.node), STATE.journal
+        if journal is not None:
+            for node in together:
+                touch(node)
+        if self.shape:
+            array: Any = self.value
+            if journal is not None and min(node.seq for node in together) <= journal.since:
+                before = array.copy()
+                journal.remember(id(array), lambda: np.copyto(array, before), before)
+            change(array)
+        else:
+            for node in together:
+                node.value = scalar
+        for node in together if STATE.guard is not None else ():
+            if node.op is None and node.requires_grad:
+                forget(node)
+        roots = () if self.node.recorded or source is None else roots_of(source)
+        mark_written(together, STATE.statement or f"an earlier {what}", roots)
+
+    def write_entries(self, index: Any, value: Value, source: Node | None) -> None:
+        """`x[index] = value` on the data, without a trace in the graph."""
+
+        def change(array: Array) -> None:
+            try:
+                array[index] = value
+            except ValueError:
+                have, given = format_shape(np.shape(array[index])), format_shape(shape_of(value))
+                raise AgradError("shape", f"entries of shape {have} cannot be set to values of shape {given}") from None
+
+        self.write(change, None, "x[…] =", source)
+
+    def adopt(self, other: Tensor, what: str = "copy_") -> Tensor:
+        """Become `other`: how a write outside `no_grad` gives a value a new history, for its aliases too."""
+        before, node = self.node, other.node
+        for alias in supersede(before, node, STATE.statement or f"an earlier {what}"):
+            alias.value = other.value
+            inherit(alias, (node,))
+        self._become(node, other.array)
+        if before.keeps_grad and before.op is not None:
+            node.keeps_grad = True
+        if node.name is None:
+            node.name = before.name
+        return self
+
+    def _become(self, node: Node, array: Value | None = None) -> None:
+        """Hold another node; a statement that fails takes it back."""
+        journal, before = STATE.journal, (self.node, self.array)
+        if journal is not None and self.node.seq <= journal.since:
+
+            def undo() -> None:
+                self.node, self.array = before
+
+            journal.remember((id(self), self), undo, before)
+        self.node, self.array = node, array
+        node.handle = weakref.ref(self)
+
+
+def _entry_of(array: Array) -> float:
+    if array.size != 1:
+        raise AgradError("shape", f"a value of shape {format_shape(array.shape)} is not one number")
+    return float(array.reshape(()))
+
+
+def _no_index(node: Node) -> NoIndex:
+    """What is said of an index that requires grad; of an argument of a function being traced, by its name."""
+    name, fixes = node.spell(), ["int(x)"]
+    named = dict(zip([x.node for x in TRACED.inputs or ()], TRACED.names, strict=False))
+    if node in named:
+        name = named.pop(node)
+        others = [other for x, other in named.items() if x.requires_grad]
+        fixes = [f"int({name})", *[f'wrt="{other}"' for other in others]]
+    return NoIndex("type", f"{name} requires grad: as an index it has no derivative", fixes=fixes)
+
+
+def bare(node: Node, array: Value | None = None) -> Tensor:
+    """A handle that its node does not know: on a scalar, or for a moment."""
+    made = Tensor()
+    made.node, made.array = node, array
+    return made
+
+
+def handle(node: Node, array: Value | None = None) -> Tensor:
+    """A handle that its node knows, so that a replay can renew its array."""
+    made = bare(node, array)
+    node.handle = weakref.ref(made)
+    return made
+
+
+def gradient_of(node: Node) -> Gradient | None:
+    """What a node has collected: see `Node.grad`."""
+    found = node.collected
+    if found is None or isinstance(found, Gradient):
+        return found
+    value = new_node(None, (), None, found, (), False)
+    value.origin = value.guard = None  # data, whatever was chosen, and whoever asks
+    value.seq = value.stamp = node.seq  # as old as the walk at least: so a journal takes note of a write to it
+    node.collected = gradient = Gradient(bare(value), (found,), 1, None)
+    return gradient
+
+
+def inherit(node: Node, operands: Iterable[object]) -> None:
+    """Let a value that is not recorded remember what it was computed from: the leaves, and the choices."""
+    roots: Roots = ()
+    cut = None
+    for operand in operands:
+        if type(operand) is not Node:
+            continue
+        if operand.extra is None and operand.op is None and not operand.requires_grad:
+            pass  # a constant, of which no more is known
+        elif operand.recorded or operand.storage is not None:
+            found = roots_of(operand)
+            roots = found if not roots or roots is found else together(roots, found)
+            if found and cut is None:
+                before = None if operand.recorded else operand
+                cut = node.origin if before is None else (before.storage and before.storage.cut) or before.origin
+        if operand.guard is not node.guard:
+            node.guard = joined(node.guard, operand.guard)
+    if roots:
+        node.storage = Storage([], roots=roots, cut=cut)
+
+
+def tensor(value: object, requires_grad: bool = False) -> Tensor:
+    """A new leaf from a number, nested lists or an array (copied). Raises AgradError of kind `type` or `shape`."""
+    source = value.node if isinstance(value, Tensor) else None
+    if isinstance(value, Tensor):
+        value = value._taken() if requires_grad else value.value
+    number = coerce(value)
+    if type(number) is not float:
+        number = np.ascontiguousarray(number)  # a sum rounds by where its entries lie: as in data that are set later
+    node = leaf(number, bool(requires_grad))
+    if requires_grad:
+        return handle(node)
+    if source is not None:
+        inherit(node, (source,))
+    return bare(node)
+
+
+class _NoGrad(ContextDecorator):
+    """What `no_grad()` gives: a class, which Python enters and leaves in a third of a generator's time."""
+
+    __slots__ = ("before",)
+
+    def _recreate_cm(self) -> _NoGrad:
+        return _NoGrad()  # each call of a function that is decorated with it has one of its own
+
+    def __enter__(self) -> None:
+        self.before, STATE.recording = STATE.recording, False
+
+    def __exit__(self, *_: object) -> None:
+        STATE.recording = self.before
+
+
+def no_grad() -> _NoGrad:
+    """Nothing is recorded inside; leaves may be written in place."""
+    return _NoGrad()

@@ -1,0 +1,204 @@
+"""Versions: what a write in place makes of the values around it, and which graphs it makes stale.
+
+Each write counts a new version of the data, for all nodes that share them, and gives them a new stamp. A node whose
+stamp is older than that of what it was computed from is out of date: a walk refuses it, and a replay computes it again.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Mapping
+
+from agrad.engine.core.context import STATE, next_stamp
+from agrad.engine.core.graph import Node, Roots, Storage, by_seq, collect, touch
+from agrad.engine.core.graph_errors import changed_error, freed_error, stale_error
+
+_UNWRITTEN = Storage([])  # what every value starts from
+
+
+def share_storage(node: Node, alias: Node) -> None:
+    """Let a write to one of two nodes count for both, and for all that they share data with already."""
+    storage = node.storage or Storage([])
+    alive = [*sharers(node), alias]
+    for sharer in alive:
+        touch(sharer)
+        sharer.storage = storage
+    together = [weakref.ref(sharer) for sharer in alive]
+    roots = storage.roots or roots_of(node)
+    _replaced(alive, Storage(together, storage.count, storage.by, storage.stamp, 0, roots, storage.cut))
+
+
+def sharers(node: Node) -> list[Node]:
+    """The node and those it shares its data with through `detach`."""
+    storage = node.storage
+    if storage is None or not storage.nodes:
+        return [node]
+    return [other for other in (reference() for reference in storage.nodes) if other is not None]
+
+
+def mark_written(nodes: list[Node], by: object, roots: Roots = ()) -> None:
+    """Count a write to nodes that share their data: a new version of each. Whoever was computed from them is older."""
+    old = nodes[0].storage or _UNWRITTEN
+    stamp = next_stamp()
+    roots = together(old.roots, roots) if old.roots or roots else ()
+    storage = Storage(old.nodes, old.count + 1, by, stamp, 0, roots, old.cut)
+    for node in nodes:
+        if STATE.journal is not None:
+            touch(node)
+        node.stamp, node.storage = stamp, storage
+        if STATE.guard is not None and not node.recorded:
+            node.guard = STATE.guard
+
+
+def supersede(node: Node, successor: Node, by: object) -> list[Node]:
+    """Let a new node have the name, the version and the aliases of another; returns the aliases."""
+    old = node.storage or Storage([])
+    aliases = [other for other in sharers(node) if other is not node]
+    touch(node)
+    node.stamp = next_stamp()
+    node.storage = Storage([], old.count, by, node.stamp, successor.seq, old.roots)
+    together = [successor, *aliases]
+    storage = Storage([weakref.ref(one) for one in together] if aliases else [], old.count + 1, by)
+    _replaced(together, storage)
+    for alias in aliases:
+        alias.stamp = node.stamp
+    return aliases
+
+
+def _replaced(nodes: list[Node], storage: Storage) -> None:
+    for node in nodes:
+        touch(node)
+        node.storage = storage
+
+
+def together(*groups: Roots) -> Roots:
+    """The leaves of several groups, those that are still there once each."""
+    return tuple({leaf: root for group in groups for root in group if (leaf := root()) is not None}.values())
+
+
+def roots_of(node: Node) -> Roots:
+    """The leaves that a value was computed from, recorded or not."""
+    if node.storage is not None and node.storage.roots:
+        return node.storage.roots
+    if node.op is None:
+        return (weakref.ref(node),) if node.recorded else ()
+    graph = collect([node])
+    leaves = tuple(weakref.ref(one) for one in graph if one.op is None)
+    constants = (x for one in graph for x in one.inputs if isinstance(x, Node) and not x.recorded)
+    roots = together(leaves, *(x.storage.roots for x in constants if x.storage is not None))
+    old = node.storage or Storage([])
+    node.storage = Storage(old.nodes, old.count, old.by, old.stamp, old.successor, roots, old.cut)
+    return roots
+
+
+def walkable(root: Node) -> list[Node]:
+    """`collect` of one root, and `check_walkable`, in one pass where nothing was freed or changed."""
+    order, found = [root], {root}
+    newest, suspect = 0, False
+    for node in order:  # which grows meanwhile
+        stamp = node.stamp
+        if stamp is not node.seq and stamp > newest:  # it was written, or computed again
+            newest = stamp
+        if node.freed is not None or (node.extra is not None and node.op is not None and node.storage is not None):
+            suspect = True
+        for operand in node.inputs:
+            if type(operand) is Node and operand not in found:
+                if operand.requires_grad or operand.recorded:
+                    found.add(operand)
+                    order.append(operand)
+                elif operand.stamp > stamp:
+                    suspect = True
+    order.sort(key=by_seq, reverse=True)
+    if newest and not suspect:  # only a node that was made before the last write can be older than what was written
+        for node in reversed(order):
+            if node.op is not None:
+                suspect = node.seq < newest
+                break
+    if suspect:
+        check_walkable(order, root)
+    return order
+
+
+def check_walkable(order: list[Node], root: Node) -> None:
+    """Refuse a graph of which a part was freed, or was computed from data that have changed since."""
+    for node in order:
+        if node.freed is not None:
+            raise freed_error(node, root)
+        if node.storage is not None and rewritten(node) and node.op is not None and node.op.read_in(node)[1]:
+            raise changed_error(node, node, root)
+        stamp = node.stamp
+        for operand in node.inputs:
+            if type(operand) is Node and operand.stamp > stamp:
+                if changed_since(operand, node):
+                    raise stale_error(node, operand, root)
+                if _reads(node, operand):
+                    raise changed_error(node, operand, root)
+
+
+def rewritten(node: Node) -> bool:
+    """Whether the value of a node was written to, or given a new history, since it was computed."""
+    return node.storage is not None and node.storage.stamp == node.stamp
+
+
+def changed_since(operand: Node, node: Node) -> bool:
+    """Whether the data of an operand that may be set or computed again have changed since the node was computed.
+
+    A computed value with a new history is another matter: its node still has the data of before.
+    """
+    if operand.stamp <= node.stamp or not operand.recorded:
+        return False
+    return not (rewritten(operand) and operand.storage is not None and operand.storage.successor)
+
+
+def _reads(node: Node, changed: Node) -> bool:
+    """Whether a rule will read an operand that changed. What `b *= a` itself was computed from stays."""
+    if node.op is None:
+        return False
+    own = changed.storage is not None and changed.storage.successor == node.seq
+    reads, _ = node.op.read_in(node)
+    pairs = list(zip(node.inputs, reads, strict=True))[1 if own else 0 :]
+    return any(operand is changed and read for operand, read in pairs)
+
+
+def out_of_date(order: list[Node], sources: Mapping[Node, Node] = {}) -> set[Node]:
+    """Those nodes of a graph (youngest first) whose data a computation from the leaves of today would change.
+
+    `sources` tells of constants what they share their data with.
+    """
+    late: set[Node] = set()
+    for node in reversed(order):
+        if node.op is None:
+            continue
+        if rewritten(node) and node.storage is not None and not node.storage.successor:
+            late.add(node)
+            continue
+        for x in node.inputs:
+            if type(x) is Node and (x in late or sources.get(x) in late or _newer(x, node)):
+                late.add(node)
+                break
+    return late
+
+
+def _newer(operand: Node, node: Node) -> bool:
+    if operand.recorded:
+        return changed_since(operand, node)
+    superseded = operand.storage is not None and operand.storage.successor
+    return operand.stamp > node.stamp and not superseded
+
+
+def changed_behind(node: Node) -> Node | None:
+    """The leaf, or rewritten value, that makes a value out of date; None where it is not."""
+    if node.op is None:
+        leaves = (root() for root in node.storage.roots) if node.storage is not None and not node.recorded else ()
+        return next((leaf for leaf in leaves if leaf is not None and leaf.stamp > node.stamp), None)
+    order = collect([node])
+    if max(one.stamp for one in order) == node.seq:
+        return None  # nothing behind it was written since it was made
+    late = out_of_date(order)
+    if node not in late:
+        return None
+    for one in reversed(order):
+        if one in late:
+            changed = [x for x in one.inputs if isinstance(x, Node) and _newer(x, one)]
+            return changed[0] if changed else one
+    return None

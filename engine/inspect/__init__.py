@@ -1,0 +1,1 @@
+"""What there is to see of a graph: the chain rule in numbers, paths, a backward walk, memory, and dumps."""

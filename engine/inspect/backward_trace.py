@@ -1,0 +1,190 @@
+"""What a backward walk did, as a table: into each node its gradient, out of it a contribution to each operand.
+
+    node         operation  gradient                  operand  derivative            contribution
+    d = mean(c)  Mean       1                         c        0.25 each             [0.25, 0.25, 0.25, 0.25]
+    c = b*2      Mul        [0.25, 0.25, 0.25, 0.25]  b        2 each                [0.5, 0.5, 0.5, 0.5]
+    b = a**2     Pow        [0.5, 0.5, 0.5, 0.5]      a        [0.2, 0.4, 0.6, 0.8]  [0.1, 0.2, 0.3, 0.4]
+    a.grad += [0.1, 0.2, 0.3, 0.4]
+
+The derivative is that of the node by the operand alone; it is left out where it would be a matrix.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from agrad.engine.autodiff.reverse import Flight, applied, operand_value
+from agrad.engine.core.graph import Node, collect
+from agrad.engine.core.op import Op
+from agrad.engine.core.tensor import Tensor
+from agrad.engine.values import Value, format_number, format_shape, format_value, np, size_of, spread, sum_to
+
+LIMIT = 200  # lines
+_SMALL = 8  # entries of an array that is shown in full
+_FEW = 3  # entries that are shown in full however long they are
+_WIDTH = 44  # columns for an array
+_NAME = 40  # columns for a source text
+_HEAD = ("node", "operation", "gradient", "operand", "derivative", "contribution")
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """One contribution. No `local` derivative is shown where it would be a matrix."""
+
+    node: Node
+    operand: Node
+    gradient: Value
+    local: Value | None
+    contribution: Value
+    selected: bool
+
+    def cells(self, first: bool, precision: int | None) -> tuple[str, ...]:
+        """The columns; what belongs to the node only in the first of its rows."""
+        node = (statement(self.node), self.node.title, short(self.gradient, precision)) if first else ("", "", "")
+        local = "" if self.local is None else short(self.local, precision, each=True)
+        went_out = short(self.contribution, precision) if self.selected else "not selected: exactly 0"
+        return *node, named(self.operand), local, went_out
+
+
+class Trace:
+    """Watches one walk; `text` tells of it. With `fresh` the gradients replace those that were there."""
+
+    def __init__(self, fresh: bool = False) -> None:
+        self.sign = "=" if fresh else "+="
+        self.root: Node | None = None
+        self.rows: list[_Row] = []
+        self.count = 0
+        self.kept = Flight({})  # what arrives where a gradient is kept
+
+    def __call__(self, node: Node, position: int, g: Any, c: Any) -> None:
+        """One contribution, as the walk tells of it."""
+        operand, op = node.inputs[position], node.op
+        assert isinstance(operand, Node)
+        assert op is not None
+        g, c = _plain(g), _plain(c)
+        if self.root is None:
+            self.root = node
+            if node.keeps_grad:
+                self.kept.add(node, spread(g, node.shape), None)
+        self.count += 1
+        shown = len(self.rows) < LIMIT
+        scatters = c is g and op.scatter is not None and bool(operand.shape)
+        if not shown and not operand.keeps_grad:
+            return
+        if scatters and operand.keeps_grad:
+            op.scatter(self.kept.buffer(operand), g, **(node.attrs or {}))  # type: ignore[misc]
+        if scatters and shown:
+            c = _applied(op, node, position, g)
+        if op.reach == "pointwise":
+            c = sum_to(spread(c, node.shape), operand.shape)
+        if not scatters and operand.keeps_grad:
+            self.kept.add(operand, c, None)
+        if shown:
+            selected = _selected(op, node, position)
+            local = _local(op, node, position) if selected else None
+            whole = spread(g, node.shape)
+            self.rows.append(_Row(node, operand, whole, local, spread(c, operand.shape), selected))
+
+    def text(self, precision: int | None = 10) -> str:
+        """The table, youngest node first, and what was added to which gradient: 200 lines at most."""
+        if self.root is None:
+            return "nothing to walk: the value is a leaf, and the seed is its gradient"
+        kept = [node for node in reversed(collect([self.root])) if node.keeps_grad]
+        leaves = kept[: max(LIMIT // 2, LIMIT - len(self.rows))]
+        rows = self.rows[: LIMIT - len(leaves)]
+        before = [None, *(row.node for row in rows)]
+        table = [_HEAD, *(row.cells(row.node is not last, precision) for row, last in zip(rows, before, strict=False))]
+        lines = columns(table)
+        if len(rows) < self.count:
+            lines.append(f"… {self.count - len(rows):,} more contributions")
+        for node in leaves:
+            arrived = spread(self.kept.cotangents.get(node, 0.0), node.shape)
+            lines.append(f"{named(node)}.grad {self.sign} {short(arrived, precision)}")
+        if len(leaves) < len(kept):
+            lines.append(f"… {len(kept) - len(leaves):,} more gradients")
+        return "\n".join(lines)
+
+
+def _plain(x: Any) -> Any:
+    """The value of what may be a handle, as it is in a walk that builds a graph."""
+    return x.value if type(x) is Tensor else x
+
+
+def _attributes(op: Op, node: Node, position: int) -> dict[str, Any]:
+    """The attributes as the rule for one operand wants them."""
+    return {**(node.attrs or {}), "which": position} if op.variadic else node.attrs or {}
+
+
+def _applied(op: Op, node: Node, position: int, g: Any) -> Any:
+    """What the rule for one operand makes of a cotangent."""
+    values = [operand_value(x, False) for x in node.inputs]
+    return applied(op.rule(position), g, operand_value(node, False), values, _attributes(op, node, position))
+
+
+def _choice(op: Op, node: Node, position: int) -> Any:
+    """1 where the operand was selected, else 0; 1.0 where there is no choice."""
+    selects = op.selects[position] if op.selects else None
+    if selects is None:
+        return 1.0
+    values = [operand_value(x, False) for x in node.inputs]
+    return selects(operand_value(node, False), *values, **_attributes(op, node, position))
+
+
+def _selected(op: Op, node: Node, position: int) -> bool:
+    """Whether any entry of the operand was."""
+    return bool(np.any(_choice(op, node, position))) if op.selects else True
+
+
+def _local(op: Op, node: Node, position: int) -> Value | None:
+    """The derivative of a node by an operand, if it has no more entries than one of them: what becomes of a 1."""
+    operand = node.inputs[position]
+    assert isinstance(operand, Node)
+    if not node.shape:
+        return spread(_applied(op, node, position, 1.0), operand.shape)
+    if op.reach != "pointwise" or size_of(node.shape) > _SMALL:
+        return None
+    local = spread(_applied(op, node, position, np.ones(node.shape)), node.shape)
+    return np.where(spread(_choice(op, node, position), node.shape), local, 0.0) if op.selects else local
+
+
+# Text
+
+
+def clip(text: str, width: int = _NAME) -> str:
+    """A text cut to a width."""
+    return text if len(text) <= width else text[: width - 1] + "…"
+
+
+def named(node: Node) -> str:
+    """A node in a word or two: its name, its source text, its operation."""
+    return clip(
+        node.name or (node.origin.text if node.origin and node.op else "") or (node.title if node.op else "leaf")
+    )
+
+
+def statement(node: Node) -> str:
+    """What a node is called and how it was computed: `b = a**2`."""
+    text = node.origin.text if node.origin and node.op else ""
+    return clip(f"{node.name} = {text}") if node.name and text else named(node)
+
+
+def short(value: Value, precision: int | None, each: bool = False) -> str:
+    """A value in a few words: of a long array the ends and its shape. With `each`, equal entries are said once."""
+    if isinstance(value, float):
+        return format_number(value, precision)
+    equal = value.size > 1 and bool((value == value.flat[0]).all())
+    if value.size <= _SMALL and not (each and equal):
+        text = format_value(value, precision).replace("\n", "")
+        if len(text) <= _WIDTH or value.size <= _FEW:
+            return text
+    first, last = (format_number(float(value.flat[place]), precision) for place in (0, -1))
+    if equal:
+        return f"{first} each" if each else f"{first} each, shape {format_shape(value.shape)}"
+    return f"[{first}, …, {last}], shape {format_shape(value.shape)}"
+
+
+def columns(rows: list[tuple[str, ...]]) -> list[str]:
+    """Rows of cells as lines, the cells of a column below each other; an empty column takes no room."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ["  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True) if w).rstrip() for row in rows]

@@ -1,0 +1,206 @@
+"""The graph as boxes and lines, for a terminal: each value below what it was computed from."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from agrad.engine.inspect.dump.forms.layers import Joint, arrange
+from agrad.engine.inspect.dump.labels import calling, guards, one_line
+from agrad.engine.inspect.dump.node_rows import Line
+from agrad.engine.values import format_shape
+
+if TYPE_CHECKING:
+    from agrad.engine.inspect.dump.dump import Dump
+
+MOST = 30  # boxes: more are no picture any more
+_TEXT = 26  # characters in a box
+_UP, _DOWN, _LEFT, _RIGHT = 1, 2, 4, 8
+_SIGNS = {
+    _UP | _DOWN: "│",
+    _LEFT | _RIGHT: "─",
+    _UP | _RIGHT: "└",
+    _UP | _LEFT: "┘",
+    _DOWN | _RIGHT: "┌",
+    _DOWN | _LEFT: "┐",
+    _UP | _LEFT | _RIGHT: "┴",
+    _DOWN | _LEFT | _RIGHT: "┬",
+    _UP | _DOWN | _RIGHT: "├",
+    _UP | _DOWN | _LEFT: "┤",
+}
+
+
+def boxes(dump: Dump, precision: int | None) -> str:
+    """A heading, the drawing, the guards; a graph that is too large or too wide for that is shown as text instead."""
+    from agrad.engine.inspect.dump.forms.text import table
+
+    if len(dump.wanted) > MOST:
+        return f"{table(dump, precision)}\n  {len(dump.wanted)} boxes are too many to draw: this is the graph as text"
+    drawing = _Drawing(dump.shown, precision)
+    if drawing.width + 2 > dump.width:
+        wide = f"{drawing.width + 2} columns wide, and here are {dump.width}"
+        return f"{table(dump, precision)}\n  as boxes it would be {wide}: this is the graph as text"
+    below = [*guards(dump.choices), *dump.left_out(len(dump.wanted))]
+    return "\n".join([dump.heading, *(f"  {row}".rstrip() for row in [*drawing.rows(), *below])])
+
+
+def words(line: Line, precision: int | None) -> list[str]:
+    """What stands in a box: what it is called, the operation, the value, the gradient, the state it is in."""
+    shape = f" {format_shape(line.shape)}" if line.shape else ""
+    name = calling(line) if line.origin else one_line(line.name or "")  # without a source text it would tell numbers
+    rows = [_cut(name)] if name else []
+    rows.append(f"{line.title}{shape}")
+    if line.value is not None and line.value.value is not None:
+        rows.append(_cut(f"= {line.value.text(precision)}"))
+    if line.gradient is not None:
+        rows.append(_cut(f"grad {line.gradient.text(precision)}"))
+    states = ["freed"] * line.freed + ["stale"] * line.stale + [f"version {line.version}"] * bool(line.version)
+    if not line.leaf and not line.requires_grad:
+        states.append("no grad")
+    return [*rows, *([", ".join(states)] if states else [])]
+
+
+def _cut(text: str) -> str:
+    """A text as a box takes it; what is left out of it is marked by signs that are as wide in ASCII."""
+    return one_line(text, _TEXT).replace("…", "..")
+
+
+class _Drawing:
+    """The boxes with their text, laid out; `cells` is filled from the top to the bottom."""
+
+    def __init__(self, shown: Sequence[Line], precision: int | None) -> None:
+        self.text = {line.number: words(line, precision) for line in shown}
+        self.widths = {number: max(map(len, rows)) + 4 for number, rows in self.text.items()}
+        operands = ((x, line.number) for line in shown for x in line.operands if isinstance(x, int))
+        self.layout = arrange(self.widths, [edge for edge in operands if edge[0] in self.text])
+        self.used = {upper for upper, _ in self.layout.lines}
+        self.width = max(self._left(joint) + self._size(joint) for joint in self.layout.middle)
+        self.cells: dict[tuple[int, int], str] = {}
+
+    def _size(self, joint: Joint) -> int:
+        return self.widths[joint[0]] if len(joint) == 1 else 1
+
+    def _left(self, joint: Joint) -> int:
+        return self.layout.middle[joint] - self._size(joint) // 2
+
+    def rows(self) -> list[str]:
+        """The lines of the drawing."""
+        top, bottom = 0, 0
+        arrows: list[int] = []
+        for level, layer in enumerate(self.layout.layers):
+            bottom = top + max(len(self.text[joint[0]]) + 2 if len(joint) == 1 else 1 for joint in layer)
+            for joint in layer:
+                start = self._box(joint, top) if len(joint) == 1 else top
+                if joint in self.used:
+                    self._fill(self.layout.middle[joint], start, bottom)
+            for column in arrows:
+                if self.cells[top, column] == "─":
+                    self.cells[top, column] = "▼"
+            nets = self._nets(level)
+            top = self._channel(nets, bottom)
+            arrows = [target for targets in nets.values() for target in targets]
+        return ["".join(self.cells.get((row, column), " ") for column in range(self.width)) for row in range(bottom)]
+
+    def _box(self, joint: Joint, top: int) -> int:
+        """One box; the row behind it."""
+        inside, text = self._size(joint) - 2, self.text[joint[0]]
+        rows = [f"┌{'─' * inside}┐", *(f"│ {row:<{inside - 1}}│" for row in text), f"└{'─' * inside}┘"]
+        for row, signs in enumerate(rows, top):
+            for column, sign in enumerate(signs, self._left(joint)):
+                self.cells[row, column] = sign
+        if joint in self.used:
+            self.cells[top + len(rows) - 1, self.layout.middle[joint]] = "┬"
+        return top + len(rows)
+
+    def _fill(self, column: int, top: int, bottom: int) -> None:
+        for row in range(top, bottom):
+            self.cells[row, column] = "│"
+
+    def _nets(self, level: int) -> dict[int, list[int]]:
+        """The lines below a layer: for each column where one begins, the columns that it goes to."""
+        middle, layers = self.layout.middle, self.layout.layers
+        nets: dict[int, list[int]] = {}
+        for lower in layers[level + 1] if level + 1 < len(layers) else ():
+            sources = sorted(middle[upper] for upper, other in self.layout.lines if other == lower)
+            if len(lower) == 1:
+                first = self._left(lower) + 1
+                trunks = {middle[joint] for joint in layers[level]}
+                columns = _ports(sources, first, first + self._size(lower) - 3, trunks)
+            else:
+                columns = [middle[lower]]
+            for source, column in zip(sources, columns, strict=True):
+                nets.setdefault(source, []).append(column)
+        return nets
+
+    def _channel(self, nets: dict[int, list[int]], top: int) -> int:
+        """Draw the lines between two layers; the row behind them."""
+        if not nets:
+            return top
+        tracks = _tracks(nets)
+        bottom = top + max(tracks.values(), default=0) + 1
+        marks: dict[tuple[int, int], dict[int, int]] = {}
+        for source, targets in nets.items():
+            track = top + tracks.get(source, 0)
+            for cell, bits in _path(source, targets, track, top, bottom):
+                held = marks.setdefault(cell, {})
+                held[source] = held.get(source, 0) | bits
+        for cell, lines in marks.items():  # where two lines cross, the one that goes down is on top
+            self.cells[cell] = "│" if len(lines) > 1 else _SIGNS.get(next(iter(lines.values())), "┼")
+        return bottom
+
+
+def _ports(sources: Sequence[int], first: int, last: int, trunks: Collection[int]) -> list[int]:
+    """The columns, from first to last, where lines from others enter a box: straight below them where that can be.
+
+    None is below the beginning of a line to somewhere else, which it would run into.
+    """
+    columns: list[int] = []
+    for place, source in enumerate(sources):
+        least = columns[-1] + 2 if columns else first
+        column = max(min(source, last - 2 * (len(sources) - 1 - place)), least)
+        while column != source and column in trunks and column < last:
+            column += 1
+        columns.append(column)
+    for place in range(len(columns) - 1, -1, -1):
+        most = columns[place + 1] - 1 if place + 1 < len(columns) else last
+        columns[place] = min(columns[place], most)
+    return columns
+
+
+def _tracks(nets: Mapping[int, Sequence[int]]) -> dict[int, int]:
+    """The row on which each line runs sideways, so that no two share a stretch of one.
+
+    A line that comes down where another one began has to begin lower than that one has turned aside.
+    """
+    waiting = {source: targets for source, targets in sorted(nets.items()) if set(targets) != {source}}
+    tracks: dict[int, int] = {}
+    taken: list[list[tuple[int, int]]] = []
+    while waiting:
+        free = (one for one in waiting if not any(other in waiting[one] for other in waiting if other != one))
+        source = next(free, next(iter(waiting)))
+        targets = waiting.pop(source)
+        low, high = min(source, *targets), max(source, *targets)
+        row = max((tracks[other] + 1 for other in tracks if other in targets), default=0)
+        while row < len(taken) and any(low <= end + 1 and start - 1 <= high for start, end in taken[row]):
+            row += 1
+        taken += [[] for _ in range(row + 1 - len(taken))]
+        taken[row].append((low, high))
+        tracks[source] = row
+    return tracks
+
+
+def _path(
+    source: int, targets: Sequence[int], track: int, top: int, bottom: int
+) -> Iterator[tuple[tuple[int, int], int]]:
+    """The cells of a line, each with the directions in which it leaves the cell."""
+    low, high = min(source, *targets), max(source, *targets)
+    for row in range(top, track):
+        yield (row, source), _UP | _DOWN
+    yield (track, source), _UP
+    for column in range(low, high + 1):
+        if low < high:
+            yield (track, column), (_LEFT if column > low else 0) | (_RIGHT if column < high else 0)
+    for target in targets:
+        yield (track, target), _DOWN
+        for row in range(track + 1, bottom):
+            yield (row, target), _UP | _DOWN

@@ -1,0 +1,78 @@
+"""The graph as a tree: the value at the top, and below each node, indented, what it was computed from."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, TypeAlias
+
+from agrad.engine.inspect.dump.labels import cells, columns, guards
+from agrad.engine.inspect.dump.node_rows import Line, elided
+
+if TYPE_CHECKING:
+    from agrad.engine.inspect.dump.dump import Dump
+
+LEVELS = 12  # so deep a tree is indented; what lies deeper is drawn as a tree of its own below
+BRANCHES = 20  # of more operands, only the first and the last are drawn
+
+Branch: TypeAlias = "int | str"  # the number of a node that is shown, or words
+
+
+def tree(dump: Dump, precision: int | None) -> str:
+    """Trees with box drawing. A part used twice is drawn once; then, `%3 (above)` stands for it."""
+    shown = {line.number: line for line in dump.shown}
+    drawn: set[int] = set()
+    below = deque([max(shown)])
+    waiting = set(below)
+    blocks = []
+    while below:
+        rows = _block(below.popleft(), shown, drawn, below, waiting, precision)
+        blocks.append("\n".join(f"  {row}" for row in columns(rows)))
+    notes = [f"  {row}" for row in [*guards(dump.choices), *dump.left_out(len(drawn))]]
+    return "\n".join([dump.heading, "\n\n".join(blocks), *notes])
+
+
+def _block(
+    top: int,
+    shown: dict[int, Line],
+    drawn: set[int],
+    below: deque[int],
+    waiting: set[int],
+    precision: int | None,
+) -> list[tuple[str, ...]]:
+    """The rows of one tree; what is too deep for it is added to `below`."""
+    rows: list[tuple[str, ...]] = []
+    stack: list[tuple[Branch, str, str, int]] = [(top, "", "", 0)]  # what, its own indentation, that below it, level
+    while stack:
+        branch, own, under, level = stack.pop()
+        deep = level >= LEVELS and isinstance(branch, int) and any(isinstance(x, int) for x in shown[branch].operands)
+        if isinstance(branch, str):
+            rows.append((own + branch, "", "", ""))
+        elif branch in drawn:
+            rows.append((f"{own}%{branch} (above)", "", "", ""))
+        elif deep or (branch in waiting and level):
+            rows.append((f"{own}%{branch} (below)", "", "", ""))
+            if branch not in waiting:
+                waiting.add(branch)
+                below.append(branch)
+        else:
+            drawn.add(branch)
+            name, *rest = cells(shown[branch], precision)
+            rows.append((f"{own}%{branch}  {name}".rstrip(), *rest))
+            branches = _branches(shown[branch], shown)
+            for position, operand in reversed(list(enumerate(branches, 1))):
+                last = position == len(branches)
+                stack.append(
+                    (operand, under + ("└─ " if last else "├─ "), under + ("   " if last else "│  "), level + 1)
+                )
+    return rows
+
+
+def _branches(line: Line, shown: dict[int, Line]) -> list[Branch]:
+    """What a node was computed from: operands that are shown, and words for those that are not."""
+    used = [x for x in line.operands if isinstance(x, int)]
+    there: list[Branch] = [x for x in used if x in shown]
+    missing = tuple(dict.fromkeys(x for x in used if x not in shown))
+    if len(there) > BRANCHES:
+        half = BRANCHES // 2
+        there = [*there[:half], f"… {len(there) - 2 * half} operands", *there[-half:]]
+    return [*there, f"… {' '.join(elided(missing))}"] if missing else there

@@ -1,0 +1,180 @@
+"""One node as data, free of the graph: what a form may say about it, once and for all."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from agrad.engine.core.graph import Node
+from agrad.engine.core.tensor import Tensor
+from agrad.engine.errors import Origin
+from agrad.engine.values import Shape, Value, format_shape, format_value, shape_of, size_of
+
+if TYPE_CHECKING:
+    from agrad.engine.core.guards import Guard
+
+FEW = 8  # an array of so many entries is shown
+LONG = 400  # characters of a source text
+
+
+@dataclass(frozen=True, slots=True)
+class Short:
+    """A value as far as a dump shows it: the entries of a small one, the shape of any."""
+
+    shape: Shape
+    value: Value | None  # None where there are more than a few entries, or where it is gone
+
+    def text(self, precision: int | None = 10) -> str:
+        """The entries on one line, or the shape."""
+        if self.value is None:
+            return format_shape(self.shape)
+        return " ".join(format_value(self.value, precision).split())
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What came out of a question that the graph depends on, and the choice made before it."""
+
+    text: str  # x > 0 is true, line 3
+    stamp: int  # when, since a loop asks the same again
+    parent: int | None  # its place among the choices
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One node: what it is called, what was computed from what, and the state it is in."""
+
+    number: int
+    name: str | None
+    origin: Origin | None
+    title: str
+    shape: Shape
+    operands: tuple[int | Short, ...]  # numbers of nodes, and plain constants
+    saves: tuple[int, ...]  # the nodes whose values its rules read; of a freed node: read
+    value: Short | None  # None where the node holds none
+    leaf: bool
+    requires_grad: bool
+    keeps_grad: bool
+    gradient: Short | None
+    version: int  # how often it was written to in place
+    written_by: str | None
+    freed_by: str | None  # None where it is held
+    stale: bool
+    choice: int | None  # the last of the choices before it, by its place among them
+
+    @property
+    def freed(self) -> bool:
+        """Whether what its rules need is gone."""
+        return self.freed_by is not None
+
+    @property
+    def text(self) -> str:
+        """What was computed: its source text, or `Mul(%1, 2)` where none is known; nothing for a leaf.
+
+        Of a long one the ends: a sum of many terms is a node for each, and all texts together would be enormous.
+        """
+        if self.leaf:
+            return ""
+        return cut(self.origin.text, LONG) if self.origin else f"{self.title}({', '.join(elided(self.operands))})"
+
+    @property
+    def where(self) -> str | None:
+        """The place where it was made, such as `line 3`."""
+        return self.origin.where if self.origin else None
+
+
+def elided(operands: tuple[int | Short, ...]) -> list[str]:
+    """Numbers and constants in words; of many, the first three and the last."""
+    some = operands if len(operands) <= FEW else (*operands[:3], *operands[-1:])
+    words = [f"%{x}" if isinstance(x, int) else format_shape(x.shape) if x.shape else x.text() for x in some]
+    return words if len(words) == len(operands) else [*words[:3], "…", *words[3:]]
+
+
+def cut(text: str, width: int) -> str:
+    """A text, or of one that is too long the ends."""
+    half = (width - 3) // 2
+    return text if len(text) <= width else f"{text[: width - 3 - half]} … {text[-half:]}"
+
+
+class Writer:
+    """Writes the lines, all with the same numbers; the numbers go by `seq`, which a freed constant keeps."""
+
+    def __init__(self, root: Tensor, ordered: list[Node], wanted: list[Node], stale: Collection[Node]) -> None:
+        self.root = root
+        self.numbers = {node.seq: number for number, node in enumerate(ordered, 1)}
+        self.stale = stale
+        self.choices: dict[Choice, int] = {}  # behind the wanted nodes, each with its place, from the first on
+        self.places: dict[int, int] = {}  # the same by the identity of the guard, of which there may be several
+        for node in wanted:
+            self._list(node.guard)
+
+    def line(self, node: Node) -> Line:
+        """All about one node."""
+        value = self.root.value if node is self.root.node else node.value
+        gradient = None if node.grad is None or node.grad.value is None else node.grad.value.value
+        computed, written = node.op is not None, node.storage if node.storage and node.storage.count else None
+        return Line(
+            number=self.numbers[node.seq],
+            name=node.name,
+            origin=node.origin,
+            title=node.title if computed else "leaf" if node.requires_grad else "constant",
+            shape=node.shape,
+            operands=tuple([self._operand(x, node) for x in node.inputs]),
+            saves=self._saves(node) if computed and node.requires_grad else (),
+            value=None if value is None else short(value),
+            leaf=not computed,
+            requires_grad=node.requires_grad,
+            keeps_grad=node.keeps_grad,
+            gradient=None if gradient is None else short(gradient),
+            version=written.count if written else 0,
+            written_by=_in_words(written.by) if written else None,
+            freed_by=None if node.freed is None else _in_words(node.freed),
+            stale=node in self.stale,
+            choice=self.places.get(id(node.guard)),
+        )
+
+    def _operand(self, operand: Any, node: Node) -> int | Short:
+        """The number of a node; a constant by itself."""
+        if type(operand) is not Node:
+            return short(operand)
+        number = self.numbers.get(operand.seq)
+        if number is None or operand.seq > node.seq:  # what is left of a plain array is younger than its user
+            return Short(operand.shape, operand.value if type(operand.value) is float else None)
+        return number
+
+    def _saves(self, node: Node) -> tuple[int, ...]:
+        """Which nodes the rules read, in the order of the operands; the node itself where they read the result."""
+        assert node.op is not None
+        reads, reads_result = node.op.read_in(node)
+        read = [x.seq for x, on in zip(node.inputs, reads, strict=True) if on and type(x) is Node]
+        if reads_result:
+            read.append(node.seq)
+        return tuple([self.numbers[seq] for seq in read if seq in self.numbers])
+
+    def _list(self, guard: Guard | None) -> None:
+        """Add a guard and those before it to the choices, but for those that are settled for good."""
+        chain, parent = [], None
+        while guard is not None:
+            if id(guard) in self.places:
+                parent = self.places[id(guard)]
+                break
+            chain.append(guard)
+            guard = guard.parent
+        for guard in reversed(chain):
+            if guard.is_open:
+                parent = self.choices.setdefault(Choice(guard.text, guard.stamp, parent), len(self.choices))
+            if parent is not None:
+                self.places[id(guard)] = parent
+
+
+def short(value: Value) -> Short:
+    """A value with its entries, copied, if it has a few at most."""
+    shape = shape_of(value)
+    few = size_of(shape) <= FEW and all(length <= FEW for length in shape)
+    return Short(shape, (value if isinstance(value, float) else value.copy()) if few else None)
+
+
+def _in_words(by: Any) -> str:
+    """Who did it: a statement by its place, or a phrase."""
+    return by if isinstance(by, str) else str(by.where)

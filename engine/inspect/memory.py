@@ -1,0 +1,181 @@
+"""What a graph holds: the numbers that its rules saved, beside those of its leaves and constants. And who keeps it.
+
+An array counts once, by its buffer, however many nodes and aliases lead to it. What a leaf or a constant holds is its
+own, also where a rule reads it; the graph's is what only the graph needs: results and choices that a walk will read.
+A number counts 8 bytes. What was freed counts nothing, nor does a node by itself (some 250 bytes).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from agrad.engine.core.graph import Node
+from agrad.engine.core.tensor import Tensor
+from agrad.engine.values import format_number
+
+_NUMBER = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """The memory of the graph behind one value."""
+
+    nodes: int  # as a dump lists them: without numbers that have no name
+    arrays: int  # saved by its rules
+    scalars: int  # results of its computed nodes
+    bytes: int  # of these arrays and scalars
+    leaves: int  # bytes of its leaves and constants
+
+
+def held(root: Tensor | Node) -> Held:
+    """What the graph behind a value holds: its rules, and its leaves and constants."""
+    saved, given = _Tally(), _Tally()
+    nodes = 0
+    for node in _behind(root.node if isinstance(root, Tensor) else root):
+        nodes += node.recorded or node.name is not None or node.shape != ()
+        if node.op is None:
+            given.add(node.value)
+        elif node.freed is None:
+            saved.add(node.value)
+            for operand in node.inputs:
+                if type(operand) is not Node:
+                    given.add(operand)
+            for attribute in node.attrs.values() if node.attrs else ():
+                saved.add(attribute)
+    for buffer in given.buffers:
+        saved.buffers.pop(buffer, None)
+    return Held(nodes, len(saved.buffers), saved.scalars, saved.bytes, given.bytes)
+
+
+class _Tally:
+    """Numbers and buffers met so far."""
+
+    __slots__ = ("buffers", "scalars")
+
+    def __init__(self) -> None:
+        self.scalars = 0
+        self.buffers: dict[int, int] = {}  # the bytes of each, by identity
+
+    @property
+    def bytes(self) -> int:
+        return self.scalars * _NUMBER + sum(self.buffers.values())
+
+    def add(self, value: Any) -> None:
+        """Count a number, an array, or the arrays of an index."""
+        if type(value) is float:
+            self.scalars += 1
+        elif type(value) is tuple:
+            for part in value:
+                if type(part) is not float:
+                    self.add(part)
+        elif hasattr(value, "nbytes"):
+            while hasattr(value.base, "nbytes"):
+                value = value.base
+            self.buffers[id(value)] = value.nbytes
+
+
+def _behind(root: Node) -> set[Node]:
+    """All nodes that a value keeps alive, constants included."""
+    found, stack = {root}, [root]
+    while stack:
+        node = stack.pop()
+        for operand in node.inputs if node.attrs is None else _links(node):
+            if type(operand) is Node and operand not in found:
+                found.add(operand)
+                stack.append(operand)
+    return found
+
+
+def _links(node: Node) -> Iterator[Node]:
+    """The nodes that a node refers to: its operands, and what a gradient with a vanishing derivative came from."""
+    for operand in node.inputs:
+        if type(operand) is Node:
+            yield operand
+    tied = node.attrs.get("on") if node.attrs else None
+    if type(tied) is Node:
+        yield tied
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """The graphs behind several values at a glance. Past a bound nodes are not looked at: then `more` is true."""
+
+    leaves: int  # that require grad
+    nodes: int  # of operations
+    freed: int  # of these
+    bytes: int  # saved by their rules
+    more: bool
+
+
+def survey(values: Iterable[Any], most: int) -> Survey:
+    """What the graphs behind the values hold together; of large ones about `most` nodes are looked at."""
+    found = {value.node for value in values if isinstance(value, Tensor)}
+    stack, saved = list(found), _Tally()
+    nodes = freed = 0
+    leaves = sum(node.op is None and node.requires_grad for node in found)
+    while stack and len(found) <= most:
+        node = stack.pop()
+        if node.op is None:
+            continue
+        nodes += 1
+        if node.freed is None:
+            saved.add(node.value)
+        else:
+            freed += 1
+        for operand in _links(node):
+            if operand not in found:
+                found.add(operand)
+                stack.append(operand)
+                leaves += operand.op is None and operand.requires_grad
+    return Survey(leaves, nodes, freed, saved.bytes, bool(stack))
+
+
+def holders(names: Mapping[str, Any], node: Node) -> list[str]:
+    """The names whose graph contains a node, in their order: while one of them is there, so is the node.
+
+    A name stands for a value, a node, or several in a tuple.
+    """
+    roots = {name: list(_roots(value)) for name, value in names.items()}
+    keeping = _leading_to(node, (root for own in roots.values() for root in own))
+    return [name for name, own in roots.items() if any(root in keeping for root in own)]
+
+
+def _roots(value: Any) -> Iterator[Node]:
+    """The nodes that a name leads to at once."""
+    stack = [value]
+    while stack:
+        part = stack.pop()
+        if isinstance(part, Tensor):
+            yield part.node
+        elif isinstance(part, Node):
+            yield part
+        elif isinstance(part, tuple | list):
+            stack.extend(part)
+
+
+def _leading_to(target: Node, roots: Iterable[Node]) -> set[Node]:
+    """The nodes behind the roots that were computed from the target, and the target: nothing older is looked at."""
+    found = set(roots)
+    stack = list(found)
+    while stack:
+        for operand in _links(stack.pop()):
+            if operand.seq > target.seq and operand not in found:
+                found.add(operand)
+                stack.append(operand)
+    leading = {target}
+    for node in sorted(found, key=lambda node: node.seq):
+        if node.seq > target.seq and any(operand in leading for operand in _links(node)):
+            leading.add(node)
+    return leading
+
+
+def format_bytes(count: float) -> str:
+    """As a person says it: 96 bytes, 12 kB, 1.5 MB."""
+    if count < 10_000:
+        return f"{count:.0f} byte{'' if count == 1 else 's'}"
+    for unit, size in (("TB", 10**12), ("GB", 10**9), ("MB", 10**6)):
+        if count >= size:
+            return f"{format_number(count / size, 3)} {unit}"
+    return f"{format_number(count / 1000, 3)} kB"

@@ -1,0 +1,1 @@
+"""NumPy's own functions and ufuncs on Tensors."""

@@ -1,0 +1,345 @@
+"""Which function of agrad stands for which of NumPy's: what `numpy_protocol` hands calls to.
+
+What has one name in both (`sum`, `linalg.inv`) is not listed. `NAMES` has what is called differently, `MADE` what is
+made of several operations, or differs: there the parameters are named as NumPy names them, and an argument that is not
+among them is refused by its name.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import namedtuple
+from collections.abc import Mapping
+from functools import cache, reduce
+from typing import Any
+
+from agrad.engine.core.arguments import axis_of
+from agrad.engine.core.dispatch import operand
+from agrad.engine.core.op import FUNCTIONS, Entry, Function
+from agrad.engine.errors import AgradError
+from agrad.engine.interop import numpy_shapes as shapes
+from agrad.engine.interop.numpy_shapes import ag
+from agrad.engine.ops.linalg.decomposition import eigh_values, svd_values
+from agrad.engine.values import broadcast, format_shape, np, shape_of
+
+# NumPy's name -> agrad's. A ufunc goes by the name that it gives itself: np.mod is called remainder.
+NAMES = {
+    "absolute": "abs", "fabs": "abs", "subtract": "sub", "multiply": "mul", "divide": "div", "negative": "neg",
+    "power": "pow", "float_power": "pow", "rint": "round", "fix": "trunc", "degrees": "rad2deg", "radians": "deg2rad",
+    "arcsin": "asin", "arccos": "acos", "arctan": "atan", "arctan2": "atan2", "arcsinh": "asinh", "arccosh": "acosh",
+    "arctanh": "atanh", "positive": "clone", "conjugate": "clone", "copy": "clone", "amax": "max", "amin": "min",
+    "around": "round", "broadcast_to": "expand", "cumulative_sum": "cumsum", "cumulative_prod": "cumprod",
+}  # fmt: skip
+
+# SciPy's name -> agrad's, where scipy.special has another.
+IN_SCIPY = {"gammaln": "lgamma", "psi": "digamma", "betaln": "lbeta", "expit": "sigmoid", "log_expit": "logsigmoid"}
+
+# NumPy's name of an argument -> agrad's.
+RENAMED = {
+    "offset": "k", "decimals": "digits", "repeats": "n", "reps": "n", "correction": "ddof",
+    "a_min": "lo", "a_max": "hi", "min": "lo", "max": "hi", "newshape": "shape",
+}  # fmt: skip
+
+# What tells something about an array, or stores it, and makes no other: NumPy's own, on the plain entries.
+DESCRIBING = """
+    shape ndim size iscomplexobj isrealobj result_type can_cast common_type min_scalar_type may_share_memory
+    shares_memory allclose array_equal array_equiv array2string array_repr array_str save savetxt savez savez_compressed
+""".split()
+
+# Entry by entry
+
+_LN2 = math.log(2.0)
+
+
+def _truth(x: Any) -> Any:
+    """A comparison, so that the result is a mask and selects as an index."""
+    return ag.not_equal(x, 0.0)
+
+
+_LOGIC: dict[str, Function] = {
+    "logical_and": lambda x, y: _truth(ag.mul(_truth(x), _truth(y))),
+    "logical_or": lambda x, y: _truth(ag.add(_truth(x), _truth(y))),
+    "logical_xor": lambda x, y: ag.not_equal(_truth(x), _truth(y)),
+    "logical_not": lambda x: ag.equal(x, 0.0),
+}
+
+
+def _of_truths(name: str) -> Function:
+    """`mask & mask`: what is done bit by bit is logic where there is nothing but 0 and 1."""
+
+    def function(*xs: Any) -> Any:
+        for x in xs:
+            if not np.isin(getattr(x, "value", x), (0, 1)).all():
+                fixes = [f"np.{name}, which takes whatever is not 0 as true"]
+                raise AgradError("type", "& | ^ ~ need entries that are 0 or 1: a Tensor has no bits", fixes=fixes)
+        return _LOGIC[name](*xs)
+
+    return function
+
+
+def _where(condition: Any, x: Any = None, y: Any = None) -> Any:
+    if x is None or y is None:
+        fixes = ["x[condition], for the entries", "np.nonzero(x.detach().numpy()), for the places"]
+        raise AgradError("type", "np.where of a condition alone has no counterpart in agrad", fixes=fixes)
+    return ag.where(condition, x, y)
+
+
+def _select(condlist: Any, choicelist: Any, default: Any = 0.0) -> Any:
+    pairs = zip(reversed(condlist), reversed(choicelist), strict=True)
+    return reduce(lambda rest, pair: ag.where(*pair, rest), pairs, default)
+
+
+def _isclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8) -> Any:
+    near = ag.less_equal(ag.abs(ag.sub(a, b)), ag.add(atol, ag.mul(rtol, ag.abs(b))))
+    return _truth(ag.add(ag.mul(near, ag.isfinite(b)), ag.equal(a, b)))
+
+
+def _nan_to_num(x: Any, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
+    largest = np.finfo(np.float64).max
+    x = ag.where(ag.isnan(x), nan, x)
+    x = ag.where(ag.equal(x, math.inf), largest if posinf is None else posinf, x)
+    return ag.where(ag.equal(x, -math.inf), -largest if neginf is None else neginf, x)
+
+
+def _astype(x: Any, dtype: Any = float) -> Any:
+    if np.dtype(dtype) != np.float64:
+        fixes = [f"x.detach().numpy().astype({np.dtype(dtype)}), for a plain array"]
+        raise AgradError("type", f"astype: all values are float64, not {np.dtype(dtype)}", fixes=fixes)
+    return ag.clone(x)
+
+
+# Sums, differences, lines
+
+
+def _average(a: Any, axis: Any = None, weights: Any = None, keepdims: Any = False) -> Any:
+    if weights is None:
+        return ag.mean(a, axis, keepdims)
+    a, weights = operand(a), operand(weights)
+    have, given = shape_of(a), shape_of(weights)
+    if given != have:
+        if axis is None or given != (have[axis_of("average", have, axis)],):
+            where = f"shape {format_shape(have)}" if axis is None else f"axis {axis} of shape {format_shape(have)}"
+            raise AgradError("shape", f"average: weights of shape {format_shape(given)} do not fit {where}")
+        weights = ag.reshape(weights, tuple(-1 if one == axis % len(have) else 1 for one in range(len(have))))
+    whole = ag.sum(ag.expand(weights, have), axis, keepdims)
+    return ag.div(ag.sum(ag.mul(a, weights), axis, keepdims), whole)
+
+
+def _neighbours(x: Any, axis: int) -> tuple[Any, Any]:
+    return x[shapes.at(axis, slice(1, None))], x[shapes.at(axis, slice(None, -1))]
+
+
+def _diff(a: Any, n: int = 1, axis: Any = -1) -> Any:
+    place = axis_of("diff", shape_of(a), axis)
+    return reduce(lambda x, _: ag.sub(*_neighbours(x, place)), range(n), a)
+
+
+def _trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: Any = -1) -> Any:
+    y = operand(y)
+    place = axis_of("trapezoid", shape_of(y), axis)
+    if x is not None:
+        x, count = operand(x), len(shape_of(y))
+        if len(shape_of(x)) == 1:
+            x = ag.reshape(x, tuple(-1 if one == place else 1 for one in range(count)))
+        dx = _diff(x, axis=axis)
+    return ag.sum(ag.mul(ag.mul(dx, ag.add(*_neighbours(y, place))), 0.5), place)
+
+
+def _polyval(p: Any, x: Any) -> Any:
+    return reduce(lambda value, c: ag.add(ag.mul(value, x), c), operand(p), ag.mul(x, 0.0))
+
+
+def _linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True) -> Any:
+    start, stop = operand(start), operand(stop)
+    axes = (1,) * len(broadcast(shape_of(start), shape_of(stop)))
+    share = np.linspace(0.0, 1.0, num, endpoint).reshape(-1, *axes)
+    return ag.add(ag.mul(start, 1.0 - share), ag.mul(stop, share))
+
+
+def _full_like(a: Any, fill_value: Any, shape: Any = None) -> Any:
+    return ag.mul(ag.ones(shape_of(operand(a)) if shape is None else shape), fill_value)
+
+
+# Linear algebra
+
+_Eigen = namedtuple("_Eigen", "eigenvalues eigenvectors")
+_Log = namedtuple("_Log", "sign logabsdet")
+_Orthogonal = namedtuple("_Orthogonal", "Q R")
+_Singular = namedtuple("_Singular", "U S Vh")
+
+
+def _symmetric(name: str, function: Function) -> Function:
+    """NumPy reads one triangle of the matrix, agrad the symmetric part: the same only where the two triangles are."""
+
+    def call(a: Any) -> Any:
+        entries = np.asarray(getattr(a, "value", a))
+        if entries.ndim > 1 and not np.allclose(entries, np.swapaxes(entries, -1, -2), rtol=1e-9, equal_nan=True):
+            raise AgradError("domain", f"{name} of a matrix that is not symmetric", fixes=["(x + x.T)/2 instead of x"])
+        return function(a)
+
+    return call
+
+
+def _matrix_norm(x: Any, keepdims: Any = False, ord: Any = "fro") -> Any:
+    return ag.norm(x, ord, (-2, -1), keepdims)
+
+
+def _vector_norm(x: Any, axis: Any = None, keepdims: Any = False, ord: Any = 2) -> Any:
+    shape = shape_of(x)
+    if axis is not None:
+        return ag.norm(x, ord, axis, keepdims)
+    length = ag.norm(ag.flatten(x), ord)
+    return ag.reshape(length, (1,) * len(shape)) if keepdims else length
+
+
+def _svd(a: Any, full_matrices: Any = True, compute_uv: Any = True) -> Any:
+    if not compute_uv:
+        return svd_values(a)
+    shape = shape_of(a)
+    if full_matrices and shape[-1:] != shape[-2:-1]:
+        fixes = ["np.linalg.svd(x, full_matrices=False)"]
+        raise AgradError("type", "np.linalg.svd of a matrix that is not square has its reduced form only", fixes=fixes)
+    return _Singular(*ag.svd(a))
+
+
+def _lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Any, Any, int, Any]:
+    """The solution, the sums of squares that are left (where they are unique), the rank and the singular values."""
+    if rcond is not None:
+        raise AgradError("type", "np.linalg.lstsq has no counterpart in agrad with rcond=", fixes=["rcond=None"])
+    a, b = operand(a), operand(b)
+    solution, (m, n) = ag.lstsq(a, b), shape_of(a)
+    rank = int(np.linalg.matrix_rank(getattr(a, "value", a)))
+    rest = ag.zeros(0)
+    if rank == n < m:
+        rest = ag.reshape(ag.sum(ag.square(ag.sub(ag.matmul(a, solution), b)), 0), (-1,))
+    return solution, rest, rank, svd_values(a)
+
+
+# The table
+
+MADE: dict[str, Function] = {
+    **_LOGIC,
+    "bitwise_and": _of_truths("logical_and"),
+    "bitwise_or": _of_truths("logical_or"),
+    "bitwise_xor": _of_truths("logical_xor"),
+    "invert": _of_truths("logical_not"),
+    "isinf": lambda x: ag.equal(ag.abs(x), math.inf),
+    "fmax": lambda x, y: ag.where(ag.isnan(x), y, ag.where(ag.isnan(y), x, ag.maximum(x, y))),
+    "fmin": lambda x, y: ag.where(ag.isnan(x), y, ag.where(ag.isnan(y), x, ag.minimum(x, y))),
+    "logaddexp2": lambda x, y: ag.div(ag.logaddexp(ag.mul(x, _LN2), ag.mul(y, _LN2)), _LN2),
+    "divmod": lambda x, y: (ag.floor_divide(x, y), ag.remainder(x, y)),
+    "vecdot": lambda x1, x2: ag.sum(ag.mul(x1, x2), -1),
+    "matvec": lambda x1, x2: ag.squeeze(ag.matmul(x1, ag.unsqueeze(x2, -1)), -1),
+    "vecmat": lambda x1, x2: ag.squeeze(ag.matmul(ag.unsqueeze(x1, -2), x2), -2),
+    "where": _where,
+    "select": _select,
+    "isclose": _isclose,
+    "nan_to_num": _nan_to_num,
+    "astype": _astype,
+    "real": lambda val: val,
+    "ptp": lambda a, axis=None, keepdims=False: ag.sub(
+        ag.max(a, axis=axis, keepdims=keepdims), ag.min(a, axis=axis, keepdims=keepdims)
+    ),
+    "count_nonzero": lambda a, axis=None, keepdims=False: ag.sum(_truth(a), axis, keepdims),
+    "average": _average,
+    "diff": _diff,
+    "trapezoid": _trapezoid,
+    "trapz": _trapezoid,
+    "polyval": _polyval,
+    "linspace": _linspace,
+    "zeros_like": lambda a, shape=None: ag.zeros(shape_of(a) if shape is None else shape),
+    "empty_like": lambda prototype, *, shape=None: ag.zeros(shape_of(prototype) if shape is None else shape),
+    "ones_like": lambda a, shape=None: ag.ones(shape_of(a) if shape is None else shape),
+    "full_like": _full_like,
+    "reshape": shapes.reshape,
+    "ravel": shapes.ravel,
+    "transpose": shapes.transpose,
+    "matrix_transpose": lambda x: shapes.swapaxes(x, -1, -2),
+    "swapaxes": shapes.swapaxes,
+    "moveaxis": shapes.moveaxis,
+    "expand_dims": shapes.expand_dims,
+    "atleast_1d": shapes.each_at_least(1),
+    "atleast_2d": shapes.each_at_least(2),
+    "atleast_3d": shapes.each_at_least(3),
+    "broadcast_arrays": shapes.broadcast_arrays,
+    "fliplr": lambda m: ag.flip(m, 1),
+    "flipud": lambda m: ag.flip(m, 0),
+    "concatenate": shapes.concatenate,
+    "append": lambda arr, values, axis=None: shapes.concatenate((arr, values), axis),
+    "hstack": shapes.hstack,
+    "vstack": lambda tup: ag.concat([shapes.at_least(x, 2) for x in tup], 0),
+    "dstack": lambda tup: ag.concat([shapes.at_least(x, 3) for x in tup], 2),
+    "column_stack": shapes.column_stack,
+    "block": shapes.block,
+    "split": lambda ary, indices_or_sections, axis=0: list(ag.split(ary, indices_or_sections, axis)),
+    "array_split": shapes.array_split,
+    "hsplit": lambda ary, indices_or_sections: list(ag.split(ary, indices_or_sections, min(1, len(shape_of(ary)) - 1))),
+    "vsplit": lambda ary, indices_or_sections: list(ag.split(ary, indices_or_sections, 0)),
+    "dsplit": lambda ary, indices_or_sections: list(ag.split(ary, indices_or_sections, 2)),
+    "unstack": lambda x, axis=0: tuple(shapes.moveaxis(x, axis, 0)),
+    "take": shapes.take,
+    "take_along_axis": shapes.take_along_axis,
+    "dot": lambda a, b: ag.dot(a, b),
+    "inner": shapes.inner,
+    "vdot": lambda a, b: ag.dot(ag.flatten(a), ag.flatten(b)),
+    "tensordot": shapes.tensordot,
+    "cross": shapes.cross,
+    "einsum": lambda operands: ag.einsum(operands[0], *operands[1:]),
+    "trace": lambda a, offset=0, axis1=0, axis2=1: ag.sum(ag.diagonal(a, offset, axis1, axis2), -1),
+    "linalg.matrix_transpose": lambda x: shapes.swapaxes(x, -1, -2),
+    "linalg.diagonal": lambda x, offset=0: ag.diagonal(x, offset, -2, -1),
+    "linalg.trace": lambda x, offset=0: ag.sum(ag.diagonal(x, offset, -2, -1), -1),
+    "linalg.vecdot": lambda x1, x2, axis=-1: ag.sum(ag.mul(x1, x2), axis),
+    "linalg.cross": lambda x1, x2: shapes.cross(x1, x2),
+    "linalg.tensordot": lambda x1, x2, axes=2: shapes.tensordot(x1, x2, axes),
+    "linalg.multi_dot": lambda arrays: reduce(ag.dot, arrays),
+    "linalg.matrix_norm": _matrix_norm,
+    "linalg.vector_norm": _vector_norm,
+    "linalg.cholesky": _symmetric("np.linalg.cholesky", lambda a: ag.cholesky(a)),
+    "linalg.eigh": _symmetric("np.linalg.eigh", lambda a: _Eigen(*ag.eigh(a))),
+    "linalg.eigvalsh": _symmetric("np.linalg.eigvalsh", eigh_values),
+    "linalg.slogdet": lambda a: _Log(*ag.slogdet(a)),
+    "linalg.svd": _svd,
+    "linalg.svdvals": lambda x: svd_values(x),
+    "linalg.qr": lambda a: _Orthogonal(*ag.qr(a)),
+    "linalg.lstsq": _lstsq,
+}
+
+
+@cache
+def counterparts() -> Mapping[Any, Entry | Function]:
+    """What stands for each of NumPy's functions: an entry of agrad's table, or one of those made here."""
+    same = {
+        path + name: entry
+        for name, entry in FUNCTIONS.items()
+        for path in ("", "linalg.")
+        if entry.family != "makers"  # these take no Tensor
+    }
+    named = {name: FUNCTIONS[ours] for name, ours in NAMES.items()}
+    targets: dict[str, Entry | Function] = {**same, **named, **MADE}
+    found: dict[Any, Entry | Function] = {}
+    for path, target in targets.items():
+        function = _in_numpy(path)
+        if callable(function) and not isinstance(function, type):
+            found[function] = target
+    return found
+
+
+@cache
+def describing() -> frozenset[Any]:
+    """NumPy's functions that run on the plain entries."""
+    return frozenset(_in_numpy(name) for name in DESCRIBING) - {None}
+
+
+def in_scipy(name: str) -> Function | None:
+    """agrad's function for one of scipy.special."""
+    entry = FUNCTIONS.get(IN_SCIPY.get(name, name))
+    return None if entry is None else entry.call
+
+
+def _in_numpy(path: str) -> Any:
+    """The function of that name, or None where this NumPy has none."""
+    room: Any = np
+    for name in path.split("."):
+        room = getattr(room, name, None)
+    return room

@@ -1,0 +1,288 @@
+"""NumPy's own functions on Tensors: `np.sin(x)`, `array * x`, `np.sum(x, axis=0)`, `np.linalg.inv(x)`.
+
+NumPy asks an operand that is no array of its own what to do: in `__array_ufunc__` for what works entry by entry, which
+is also what an operator of an array calls, and in `__array_function__` for all else. Here the call is handed to agrad's
+function, so that a plain NumPy function is differentiable unchanged: `numpy_functions` says to which. What agrad cannot
+do raises an AgradError that names the function, since a result that had lost its graph would be a wrong derivative.
+
+NumPy does not ask everywhere. For a list of Tensors (`np.array([x, y])`, `np.sum([x, y])`), in the methods of arrays
+(`a.dot(x)`), in `a[:] = x`, `np.full(3, x)`, `np.vectorize` and `np.random` it wants an array, in `__array__`; for one
+entry, `a[0] = x`, only a number. Both are refused to what requires grad: `x.numpy()` and `float(x)` are the ways out.
+
+What is left is the number that a call asks for: `a.fill(x)`, `np.fromiter([x, y], float)`, `np.float64(x)` and
+`a.itemset(0, x)`, with a Tensor of one entry, cannot be told from `float(x)`, and lose the graph as it does. An array
+of truths takes the truth of a Tensor, which has no derivative.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Mapping
+from functools import cache
+from opcode import opmap
+from typing import Any
+
+from agrad.engine.core.op import FUNCTIONS, Entry, Function
+from agrad.engine.core.tensor import Tensor
+from agrad.engine.errors import AgradError
+from agrad.engine.values import np
+
+# NumPy's arguments that change how a result is computed or stored, not what it is.
+_HINTS = {"kind", "stable", "optimize", "overwrite_input", "subok"}
+
+# What to write instead: of the methods of ufuncs, and of what np.full and np.full_like come down to.
+_INSTEAD = {
+    "np.add.reduce": "np.sum",
+    "np.add.accumulate": "np.cumsum",
+    "np.multiply.reduce": "np.prod",
+    "np.multiply.accumulate": "np.cumprod",
+    "np.multiply.outer": "np.outer",
+    "np.maximum.reduce": "np.max",
+    "np.minimum.reduce": "np.min",
+    "np.logical_and.reduce": "np.all",
+    "np.logical_or.reduce": "np.any",
+    "np.copyto": "np.ones(shape) * x",
+}
+
+_OPERATORS = {"and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor"}
+_METHODS = ("astype", "ravel", "swapaxes", "take")
+
+
+def install() -> None:
+    """Give Tensors the methods that NumPy looks for, and what else arrays have: `&`, `|`, `^`, `~`, `x.ravel()`."""
+    methods: dict[str, Any] = {
+        "__array__": _array,
+        "__array_ufunc__": _array_ufunc,
+        "__array_function__": _array_function,
+        "copy": FUNCTIONS["clone"].call,
+    }
+    for name, ufunc in _OPERATORS.items():
+        methods[f"__{name}__"] = lambda self, other, ufunc=ufunc: getattr(np, ufunc)(self, other)
+        methods[f"__r{name}__"] = lambda self, other, ufunc=ufunc: getattr(np, ufunc)(other, self)
+    methods["__invert__"] = lambda self: np.invert(self)
+    for name in ("__float__", "__int__"):
+        methods[name] = _number(getattr(Tensor, name))
+    for name in _METHODS:
+        methods[name] = _method(name)
+    for name, method in methods.items():
+        setattr(Tensor, name, method)
+
+
+def _method(name: str) -> Function:
+    def method(self: Tensor, *args: Any, **keywords: Any) -> Any:
+        from agrad.engine.interop.numpy_functions import MADE  # not at the start: see `_ufuncs`
+
+        return MADE[name](self, *args, **keywords)
+
+    method.__name__ = name
+    return method
+
+
+# The entries alone
+
+
+def _array(self: Tensor, dtype: Any = None, copy: bool | None = None) -> Any:
+    """The entries for NumPy, read only unless they are copied; refused to what requires grad."""
+    if self.requires_grad:
+        message = f"{self.node.spell()} requires grad: NumPy would make a plain array of it, without the graph"
+        together = "ag.stack([…]) to put several together, np.dot(a, x) for a.dot(x)"
+        raise AgradError("type", message, fixes=["x.numpy() or x.detach() for the value alone", together])
+    view = self.numpy()
+    return view.astype(dtype) if dtype is not None and dtype != view.dtype else view.copy() if copy else view
+
+
+def _number(convert: Function) -> Function:
+    """`float(x)` or `int(x)`, but not for `array[0] = x`.
+
+    There NumPy asks for a number, and for nothing before: only the instruction of the caller tells the two apart.
+    NumPy may make a ValueError of the refusal, with the refusal as its cause.
+    """
+
+    def method(self: Tensor) -> Any:
+        if self.requires_grad:
+            caller = sys._getframe(1)
+            if caller.f_code.co_code[caller.f_lasti] == opmap["STORE_SUBSCR"]:
+                message = f"{self.node.spell()} requires grad: an entry of an array cannot hold its graph"
+                fixes = ["array[…] = x.item() for the value alone", "array = ag.zeros(…) for entries that can"]
+                raise AgradError("type", message, fixes=fixes)
+        return convert(self)
+
+    return method
+
+
+# Entry by entry
+
+
+def _array_ufunc(self: Tensor, ufunc: Any, method: str, *inputs: Any, **keywords: Any) -> Any:
+    if not all(_known(type(x)) for x in inputs):
+        return NotImplemented
+    name = _name_of(ufunc)
+    if keywords.pop("out", None) is not None:
+        raise _writing(name)
+    if method != "__call__":
+        raise _refusal(f"{name}.{method}")
+    function = _ufuncs().get(ufunc) or _from_scipy(ufunc)
+    if function is None:
+        raise _refusal(name)
+    for argument, value in keywords.items():
+        if not _idle(argument, value):
+            raise _without(name, argument)
+    _check_real(name, inputs)
+    return function(*inputs)
+
+
+def _known(kind: type) -> bool:
+    """Whether it is a Tensor, an array, or what has no say of its own."""
+    return issubclass(kind, Tensor | np.ndarray) or not hasattr(kind, "__array_ufunc__")
+
+
+@cache
+def _ufuncs() -> Mapping[Any, Function]:
+    """agrad's function for each of NumPy's ufuncs, looked up when the first is called: nobody else loads the table."""
+    from agrad.engine.interop.numpy_functions import counterparts
+
+    return {
+        function: target.call if isinstance(target, Entry) else target
+        for function, target in counterparts().items()
+        if isinstance(function, np.ufunc)
+    }
+
+
+def _from_scipy(ufunc: Any) -> Function | None:
+    """scipy.special's functions are ufuncs as well."""
+    from agrad.engine.interop.numpy_functions import in_scipy
+
+    name = str(ufunc.__name__)
+    return in_scipy(name) if getattr(sys.modules.get("scipy.special"), name, None) is ufunc else None
+
+
+# All else
+
+
+def _array_function(self: Tensor, function: Any, types: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    if not all(issubclass(kind, Tensor | np.ndarray) for kind in types):
+        return NotImplemented
+    from agrad.engine.interop.numpy_functions import describing
+
+    if function in describing():
+        return function(*(_plain(x) for x in args), **{name: _plain(x) for name, x in keywords.items()})
+    counterpart = _counterpart(function)
+    if counterpart is None:
+        raise _refusal(_name_of(function))
+    return counterpart(args, keywords)
+
+
+@cache
+def _counterpart(function: Function) -> _Counterpart | None:
+    from agrad.engine.interop.numpy_functions import counterparts
+
+    target = counterparts().get(function)
+    return None if target is None else _Counterpart(function, target)
+
+
+class _Counterpart:
+    """A function of agrad that is called with NumPy's arguments: in NumPy's order, by NumPy's names."""
+
+    def __init__(self, function: Function, target: Entry | Function) -> None:
+        from agrad.engine.interop.numpy_functions import RENAMED
+
+        self.name = _name_of(function)
+        if isinstance(target, Entry):  # its operands stand in NumPy's order, the rest goes by name
+            self.call, self.operands = target.call, len(target.signature.operands)
+            known = set(target.signature.attributes)
+        else:
+            self.call, self.operands = target, 0
+            known = set(inspect.signature(target).parameters)
+        try:
+            self.signature = inspect.signature(function)
+        except ValueError:  # before NumPy 2.4, what is written in C shows none
+            self.signature = inspect.signature(self.call)
+        names = {name: RENAMED.get(name, name) for name in self.signature.parameters}
+        self.takes = {name: name if name in known else ours for name, ours in names.items() if {name, ours} & known}
+
+    def __call__(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        given = self._given(args, keywords)
+        operands = [given.pop(name) for name in list(given)[: self.operands]]
+        if given.get("out") is not None:
+            raise _writing(self.name)
+        for name in given:
+            if name not in self.takes:
+                raise _without(self.name, name)
+        _check_real(self.name, (*operands, *given.values()))
+        return self.call(*operands, **{self.takes[name]: value for name, value in given.items()})
+
+    def _given(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> dict[str, Any]:
+        """The arguments that say something, in order: those at their default, and mere hints, are left out."""
+        try:
+            bound = self.signature.bind(*args, **keywords).arguments
+        except TypeError as error:
+            raise _refusal(self.name, f"of a Tensor: {error}") from None
+        given: dict[str, Any] = {}
+        for name, value in bound.items():
+            parameter = self.signature.parameters[name]
+            if parameter.kind is parameter.VAR_KEYWORD:
+                given.update({key: one for key, one in value.items() if not _idle(key, one)})
+            elif parameter.default is parameter.empty or not _idle(name, value, parameter.default):
+                given[name] = value
+        return given
+
+
+def _idle(name: str, value: Any, default: Any = None) -> bool:
+    """Whether an argument leaves the result as it is without it."""
+    if value is default or name in _HINTS:
+        return True
+    if name == "dtype":
+        return bool(np.dtype(value) == np.float64)
+    if name == "where":
+        return value is True
+    if name == "order" and value in ("C", "A", "K"):  # there are no views, and entries lie row by row
+        return True
+    return isinstance(value, bool | int | float | str) and type(value) is type(default) and bool(value == default)
+
+
+def _plain(x: Any) -> Any:
+    """An argument with the entries of its Tensors in their place."""
+    if isinstance(x, Tensor):
+        return x.numpy()
+    return type(x)(_plain(one) for one in x) if type(x) in (list, tuple) else x
+
+
+# Refusals
+
+
+def _name_of(function: Any) -> str:
+    """As it is written in a program: np.sum, np.linalg.inv."""
+    name = str(function.__name__)
+    if isinstance(function, np.ufunc):
+        return f"np.{name}" if getattr(np, name, None) is function else name
+    return f"{function.__module__}.{name}".replace("numpy", "np", 1)
+
+
+def _refusal(name: str, why: str = "has no counterpart in agrad") -> AgradError:
+    fixes = [f"{_INSTEAD[name]} instead"] if name in _INSTEAD else []
+    plain = "x.detach().numpy() for the plain array, without the graph"
+    return AgradError("type", f"{name} {why}", fixes=[*fixes, plain])
+
+
+def _without(name: str, argument: str) -> AgradError:
+    detail = "with another dtype: all values are float64" if argument == "dtype" else f"with {argument}="
+    return _refusal(name, f"has no counterpart in agrad {detail}")
+
+
+def _writing(name: str) -> AgradError:
+    return AgradError(
+        "type",
+        f"{name} cannot write a Tensor into an array (out=, or array += x): it would lose its graph",
+        fixes=["array = array + x, for a Tensor with its graph", "array += x.detach().numpy(), for the plain entries"],
+    )
+
+
+def _check_real(name: str, arguments: Any) -> None:
+    """An array of complex numbers would lose its imaginary parts, one of objects the graphs of its Tensors."""
+    for x in arguments:
+        if type(x) in (list, tuple):
+            _check_real(name, x)
+        elif isinstance(x, np.ndarray) and x.dtype.kind not in "biuf":
+            fixes = ["np.stack, for an array of Tensors"] if x.dtype.kind == "O" else []
+            raise AgradError("type", f"{name}: an array of {x.dtype} is not made of real numbers", fixes=fixes)

@@ -1,0 +1,1 @@
+"""Operations on the shape and the entries of arrays: indexing, joining, sorting, reductions."""

@@ -1,0 +1,184 @@
+"""Running sums and products, and the product of all entries: exact with zeros among them, in all orders.
+
+No rule divides by an entry. What stands in for it is the recurrence y[k] = a[k] y[k-1] + b[k], whose derivative is the
+same recurrence run backwards.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from agrad.engine.core.arguments import axis_of
+from agrad.engine.core.op import Function, composed, row
+from agrad.engine.ops.arrays.indexing import getitem
+from agrad.engine.ops.arrays.joining import at, concat
+from agrad.engine.ops.arrays.reduction import FAMILY, itself, reducing, widened
+from agrad.engine.ops.arrays.shaping import flip, permute, reshape, shape_of_any
+from agrad.engine.values import Shape, np, shape_of
+
+
+def _along(name: str) -> Function:
+    def prepare(x: Any, *others: Any, axis: Any) -> dict[str, Any]:
+        return {"axis": axis_of(name, shape_of(x), axis)}
+
+    return prepare
+
+
+_cumsum: Function = row(
+    "cumsum",
+    "x; axis",
+    family="internal",
+    array=lambda x, axis: np.cumsum(x, axis=axis),
+    rules={"x": ("", lambda g, out, x, axis: flip(_cumsum(flip(g, axis), axis), axis))},
+    prepare=_along("cumsum"),
+    reach="whole",
+    samples=(([1.0, 3.0, 2.0], {"axis": 0}), ([[1.0, 2.0], [4.0, 3.0]], {"axis": 1})),
+    doc="The running sum along an axis.",
+    derivative="the running sum of g from the end",
+)
+
+
+def _recurrence(a: Any, b: Any, axis: int) -> Any:
+    """y[k] = a[k] y[k-1] + b[k], from y[-1] = 0."""
+    result = np.empty(b.shape)
+    if b.ndim == 1:
+        y = 0.0
+        for k, (factor, term) in enumerate(zip(a.tolist(), b.tolist(), strict=True)):
+            y = factor * y + term if k else term
+            result[k] = y
+        return result
+    first, second, out = (np.moveaxis(each, axis, 0) for each in (a, b, result))
+    for k in range(len(second)):
+        out[k] = first[k] * out[k - 1] + second[k] if k else second[k]
+    return result
+
+
+def _shifted(x: Any, axis: int, first: float) -> Any:
+    """Every entry moved on by one place; the last falls out, `first` comes in."""
+    shape = list(shape_of(x))
+    kept = getitem(x, at(axis, slice(0, shape[axis] - 1)))
+    shape[axis] = 1
+    return concat([np.full(tuple(shape), first), kept], axis)
+
+
+def _run_back(g: Any, a: Any, axis: int) -> Any:
+    """What reaches each entry: s[k] = g[k] + a[k+1] s[k+1], the recurrence from the end."""
+    return flip(recurrence(_shifted(flip(a, axis), axis, 0.0), flip(g, axis), axis), axis)
+
+
+recurrence: Function = row(
+    "recurrence",
+    "a, b; axis",
+    family="internal",
+    array=_recurrence,
+    rules={
+        "a": ("a out", lambda g, out, a, b, axis: _run_back(g, a, axis) * _shifted(out, axis, 0.0)),
+        "b": ("a", lambda g, out, a, b, axis: _run_back(g, a, axis)),
+    },
+    prepare=_along("recurrence"),
+    reach="mixed",
+    samples=(([0.5, 2.0, -1.0], [1.0, 3.0, 2.0], {"axis": 0}),),
+    doc="y with y[k] = a[k]*y[k-1] + b[k], from 0.",
+    derivative="by b: the recurrence of g from the end; by a: that times y[k-1]",
+)
+
+
+def _cumprod_rule(g: Any, out: Any, x: Any, axis: int) -> Any:
+    if not shape_of(x)[axis]:
+        return g
+    return _run_back(g, x, axis) * _shifted(out, axis, 1.0)
+
+
+_cumprod: Function = row(
+    "cumprod",
+    "x; axis",
+    family="internal",
+    array=lambda x, axis: np.cumprod(x, axis=axis),
+    rules={"x": ("x out", _cumprod_rule)},
+    prepare=_along("cumprod"),
+    reach="mixed",
+    samples=(([1.0, 3.0, 2.0], {"axis": 0}), ([[1.0, 0.0], [4.0, 3.0]], {"axis": 1})),
+    doc="The running product along an axis.",
+    derivative="for each entry, the sum of g times the products without it",
+)
+
+
+def _running(call: Function, x: Any, axis: Any) -> Any:
+    if axis is None:
+        shape = shape_of_any(x)
+        return call(x if len(shape) == 1 else reshape(x, (-1,)), 0)
+    return call(x, axis)
+
+
+@composed(
+    "cumsum",
+    "x; axis=None",
+    family=FAMILY,
+    samples=(([1.0, 3.0, 2.0],), ([[1.0, 2.0], [4.0, 3.0]], {"axis": 0})),
+    doc="The running sum, of all entries in order or along an axis.",
+    derivative="the running sum of g from the end",
+    example="cumsum([1, 2, 3]) == [1, 3, 6]",
+)
+def cumsum(x: Any, axis: Any) -> Any:
+    """See the entry."""
+    return _running(_cumsum, x, axis)
+
+
+@composed(
+    "cumprod",
+    "x; axis=None",
+    family=FAMILY,
+    samples=(([1.0, 3.0, 2.0],), ([[1.0, 0.0], [4.0, 3.0]], {"axis": 0})),
+    doc="The running product, of all entries in order or along an axis.",
+    derivative="for each entry, the sum of g times the products without it; exact with zeros",
+    example="cumprod([1, 2, 3]) == [1, 2, 6]",
+)
+def cumprod(x: Any, axis: Any) -> Any:
+    """See the entry."""
+    return _running(_cumprod, x, axis)
+
+
+def _others(x: Any) -> Any:
+    """For each entry of the last axis, the product of all others: of those before it and those behind it."""
+    axis = len(shape_of(x)) - 1
+    before = _shifted(_cumprod(x, axis), axis, 1.0)
+    behind = flip(_shifted(_cumprod(flip(x, axis), axis), axis, 1.0), axis)
+    return before * behind
+
+
+def _prod_rule(g: Any, out: Any, x: Any, axis: Shape, keepdims: bool, wide: Shape) -> Any:
+    shape = shape_of(x)
+    if not shape:
+        return g
+    if 0 in shape:
+        return 0.0
+    left = tuple(one for one in range(len(shape)) if one not in axis)
+    order = (*left, *axis)
+    moved = permute(x, order) if order != tuple(range(len(shape))) else x
+    flat = reshape(moved, (*(shape[one] for one in left), math.prod(shape[one] for one in axis)))
+    others = reshape(_others(flat), tuple(shape[one] for one in order))
+    back = tuple(order.index(one) for one in range(len(shape)))
+    return widened(g, wide) * (permute(others, back) if moved is not x else others)
+
+
+prod: Function = row(
+    "prod",
+    "x; axis=None, keepdims=False",
+    family=FAMILY,
+    scalar=itself,
+    array=lambda x, axis, keepdims, wide: np.prod(x, axis=axis, keepdims=keepdims),
+    rules={"x": ("x", _prod_rule)},
+    prepare=reducing("prod"),
+    reach="mixed",
+    samples=(
+        ([1.0, 3.0, 2.0],),
+        ([0.0, 3.0, 2.0],),
+        ([[1.0, 2.0], [4.0, 3.0]], {"axis": 0}),
+        ([[[1.0, 0.0], [4.0, 3.0]]], {"axis": (0, 2)}),
+        (2.0,),
+    ),
+    doc="The product of all entries, or along an axis.",
+    derivative="for each entry, the product of the others; exact with zeros",
+    example="prod([2, 3, 4]) == 24",
+)

@@ -1,0 +1,293 @@
+"""Indexing: taking entries, and putting others in their place.
+
+An index is an attribute, made tidy once: whole numbers, slices, new axes, `...`, and arrays of whole numbers (a mask
+is the places where it is 1).
+"""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+from agrad.engine.core.arguments import axis_of
+from agrad.engine.core.limits import afford
+from agrad.engine.core.op import Function, row
+from agrad.engine.errors import AgradError
+from agrad.engine.ops.arrays.shaping import collapse, reshape
+from agrad.engine.values import Shape, broadcast, describe, fits, format_shape, mask_type, np, shape_of, whole
+
+
+def positions(shape: Shape, index: Any) -> tuple[Any, ...]:
+    """An index as a tuple that numpy takes, checked against a shape.
+
+    Raises AgradError of kind `shape` for what is out of range, with the valid range, and of kind `type` for what is
+    no index.
+    """
+    if type(index) is int and shape and -shape[0] <= index < shape[0]:  # what most loops ask for
+        return (index,)
+    parts = index if isinstance(index, tuple) else (index,)
+    parts = tuple(part if type(part) is int else _tidy(part) for part in parts)
+    taken = sum(_width(part) for part in parts)
+    if taken > len(shape):
+        _too_many(shape, taken)
+    found: list[Any] = []
+    axis = 0
+    for position, part in enumerate(parts):
+        if part is None:
+            found.append(None)
+        elif part is Ellipsis:
+            if any(other is Ellipsis for other in parts[position + 1 :]):
+                raise AgradError("type", "an index has at most one ...")
+            found.append(part)
+            axis += len(shape) - taken
+        else:
+            found += _checked(shape, axis, part)
+            axis += _width(part)
+    return tuple(found)
+
+
+def _tidy(part: Any) -> Any:
+    """One part of an index: None, ..., an int, a slice, or an array of whole numbers or booleans."""
+    if part is None or part is Ellipsis:
+        return part
+    if isinstance(part, slice):
+        return tidy_slice(part)
+    part = getattr(part, "value", part)
+    if isinstance(part, str | float) or not hasattr(part, "__iter__"):
+        return whole(part, "an index")
+    try:
+        array = np.asanyarray(part)
+        if array.dtype.kind == "b" or isinstance(array, mask_type()):
+            return np.asarray(array, dtype=bool) if array.shape else whole(float(array), "an index")
+        numbers = np.asarray(array, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise AgradError("type", f"an index must be made of whole numbers, not {describe(part)}") from None
+    if not numbers.shape:
+        return whole(float(numbers), "an index")
+    places = numbers.astype(np.intp)
+    if not np.array_equal(places, numbers):
+        wrong = numbers[places != numbers][0]
+        raise AgradError("type", f"an index must be made of whole numbers, not {describe(float(wrong))}")
+    return places
+
+
+def tidy_slice(part: slice) -> slice:
+    """A slice of whole numbers; AgradError of kind `type` for any other."""
+    ends = (part.start, part.stop, part.step)
+    start, stop, step = (None if end is None else whole(end, "an end of a slice") for end in ends)
+    if step == 0:
+        raise AgradError("type", "the step of a slice must not be 0")
+    return slice(start, stop, step)
+
+
+def _width(part: Any) -> int:
+    """How many axes a part of an index speaks of."""
+    if part is None or part is Ellipsis:
+        return 0
+    return part.ndim if hasattr(part, "dtype") and part.dtype.kind == "b" else 1
+
+
+def _checked(shape: Shape, axis: int, part: Any) -> list[Any]:
+    """A part as numpy takes it, in range."""
+    if isinstance(part, slice):
+        return [part]
+    length = shape[axis]
+    if type(part) is int:
+        if not -length <= part < length:
+            _out_of_range(shape, axis, part)
+        return [part]
+    if part.dtype == bool:
+        covered = shape[axis : axis + part.ndim]
+        if part.shape != covered:
+            have, want = format_shape(part.shape), format_shape(covered)
+            raise AgradError("shape", f"a mask of shape {have} does not fit the shape {want} that it selects from")
+        return list(np.nonzero(part))
+    if part.size and not (-length <= part.min() and part.max() < length):
+        _out_of_range(shape, axis, int(part.min() if part.min() < -length else part.max()))
+    return [part]
+
+
+def _too_many(shape: Shape, taken: int) -> NoReturn:
+    if not shape:
+        raise AgradError("shape", "a scalar has no entries to index")
+    raise AgradError("shape", f"{taken} indices for a value of shape {format_shape(shape)}")
+
+
+def _out_of_range(shape: Shape, axis: int, index: int) -> NoReturn:
+    length = shape[axis]
+    valid = f"valid are {-length} to {length - 1}" if length else "it is empty"
+    raise AgradError("shape", f"index {index} is out of range for axis {axis} of shape {format_shape(shape)}: {valid}")
+
+
+def _advanced(index: tuple[Any, ...]) -> bool:
+    """Whether an entry may be meant twice."""
+    return any(hasattr(part, "dtype") for part in index)
+
+
+def _prepared(x: Any, index: Any) -> dict[str, Any]:
+    shape = shape_of(x)
+    found = positions(shape, index)
+    if _advanced(found):
+        afford("an index", _taken(shape, found))
+    return {"index": found, "shape": shape}
+
+
+def _taken(shape: Shape, index: tuple[Any, ...]) -> Shape:
+    """The lengths, in some order, of what an index with arrays takes: those of the arrays together, those beside."""
+    beside: list[int] = []
+    together: Shape = ()
+    axis, named = 0, sum(part is not None and part is not Ellipsis for part in index)
+    for part in index:
+        if part is Ellipsis:
+            beside += shape[axis : axis + len(shape) - named]
+            axis += len(shape) - named
+        elif part is not None:
+            if hasattr(part, "dtype"):
+                together = broadcast(part.shape, together)
+            elif isinstance(part, slice):
+                beside.append(len(range(*part.indices(shape[axis]))))
+            axis += 1
+    return (*together, *beside, *shape[axis:])
+
+
+def _add_into(buffer: Any, g: Any, index: tuple[Any, ...], shape: Shape) -> None:
+    if _advanced(index):
+        np.add.at(buffer, index, g)
+    else:
+        buffer[index] += g
+
+
+def _scattered(g: Any, index: tuple[Any, ...], shape: Shape) -> Any:
+    buffer = np.zeros(shape)
+    _add_into(buffer, g, index, shape)
+    return buffer
+
+
+getitem: Function = row(
+    "getitem",
+    "x; index",
+    title="Index",
+    family="internal",
+    array=lambda x, index, shape: np.asanyarray(x)[index],
+    rules={"x": ("", lambda g, out, x, index, shape: scatter(g, index, shape))},
+    prepare=_prepared,
+    scatter=_add_into,
+    reach="part",
+    samples=(
+        ([1.0, 2.0, 3.0], {"index": 1}),
+        ([[1.0, 2.0], [3.0, 4.0]], {"index": (slice(None), -1)}),
+        ([1.0, 2.0, 3.0], {"index": [0, 2, 2]}),
+    ),
+    doc="The entries of x at an index, as x[index]: whole numbers, slices, ..., new axes, arrays of places, masks.",
+    derivative="1 for each entry taken, exactly 0 for the others",
+)
+
+scatter: Function = row(
+    "scatter",
+    "g; index, shape",
+    family="internal",
+    array=_scattered,
+    rules={"g": ("", lambda g, out, x, index, shape: getitem(g, index))},
+    reach="whole",
+    samples=(([1.0, 2.0], {"index": (slice(0, 2),), "shape": (3,)}),),
+    doc="Zeros of a shape, with g added at an index: the transpose of taking entries.",
+    derivative="the entries of the gradient at the index",
+)
+
+
+# Putting
+
+
+def _put_prepared(x: Any, v: Any, index: Any) -> dict[str, Any]:
+    shape = shape_of(x)
+    tidy = positions(shape, index)
+    into = np.empty(shape, dtype=bool)[tidy].shape
+    given = shape_of(v)
+    bare = given[max(0, len(given) - len(into)) :]  # numpy lets leading axes of length 1 pass
+    if not fits(bare, into) or any(length != 1 for length in given[: len(given) - len(bare)]):
+        have, want = format_shape(given), format_shape(into)
+        raise AgradError("shape", f"a value of shape {have} does not fit the entries it is put into, of shape {want}")
+    return {"index": tidy, "shape": given, "bare": bare, "won": _won(shape, tidy, into)}
+
+
+def _won(shape: Shape, index: tuple[Any, ...], into: Shape) -> Any:
+    """1 for each entry put that was not overwritten by a later one at the same place; None where all were not."""
+    if not _advanced(index):
+        return None
+    order = np.arange(np.prod(into, dtype=int)).reshape(into)
+    last = np.zeros(shape, dtype=int)
+    last[index] = order
+    won = last[index] == order
+    return None if won.all() else won.astype(np.float64)
+
+
+def _put(x: Any, v: Any, index: Any, shape: Shape, bare: Shape, won: Any) -> Any:
+    result = np.array(x)
+    result[index] = v
+    return result
+
+
+def _taken_back(g: Any, out: Any, x: Any, v: Any, index: Any, shape: Shape, bare: Shape, won: Any) -> Any:
+    taken = getitem(g, index)
+    return reshape(collapse(taken if won is None else taken * won, bare), shape)
+
+
+index_put: Function = row(
+    "index_put",
+    "x, v; index",
+    family="internal",
+    array=_put,
+    rules={
+        "x": ("", lambda g, out, x, v, index, shape, bare, won: index_put(g, 0.0, index)),
+        "v": ("", _taken_back),
+    },
+    prepare=_put_prepared,
+    reach="part",
+    samples=(
+        ([1.0, 2.0, 3.0], 5.0, {"index": 1}),
+        ([[1.0, 2.0], [3.0, 4.0]], [5.0, 6.0], {"index": (slice(None), 0)}),
+        ([1.0, 2.0, 3.0], [4.0, 5.0, 6.0], {"index": [0, 2, 2]}),
+    ),
+    doc="x with the entries at an index replaced by v: what x[index] = v makes.",
+    derivative="by x: 1 for the entries left, exactly 0 for those replaced; by v: 1",
+)
+
+# Taking along an axis, by an operand instead of an attribute: a replay sorts anew.
+
+
+def _along(name: str) -> Function:
+    def prepare(x: Any, i: Any, axis: Any) -> dict[str, Any]:
+        return {"axis": axis_of(name, shape_of(x), axis), "shape": shape_of(x)}
+
+    return prepare
+
+
+def _put_along(g: Any, i: Any, axis: int, shape: Shape) -> Any:
+    buffer = np.zeros(shape)
+    np.put_along_axis(buffer, i.astype(np.intp), g, axis)
+    return buffer
+
+
+take_along: Function = row(
+    "take_along",
+    "x, i; axis",
+    family="internal",
+    array=lambda x, i, axis, shape: np.take_along_axis(x, i.astype(np.intp), axis),
+    rules={"x": ("i", lambda g, out, x, i, axis, shape: put_along(g, i, axis, shape))},
+    prepare=_along("take_along"),
+    reach="part",
+    samples=(([[3.0, 1.0, 2.0], [5.0, 6.0, 4.0]], [[1.0, 2.0], [2.0, 0.0]], {"axis": 1}),),
+    doc="The entries at the places i along an axis; no place is named twice.",
+    derivative="1 for each entry taken, exactly 0 for the others",
+)
+
+put_along: Function = row(
+    "put_along",
+    "g, i; axis, shape",
+    family="internal",
+    array=_put_along,
+    rules={"g": ("i", lambda g, out, x, i, axis, shape: take_along(g, i, axis))},
+    reach="whole",
+    samples=(([[3.0, 1.0]], [[1.0, 2.0]], {"axis": 1, "shape": (1, 3)}),),
+    doc="Zeros of a shape, with g put at the places i along an axis.",
+    derivative="the entries of the gradient at these places",
+)

@@ -1,0 +1,274 @@
+"""Joining, cutting and repeating; diagonals and triangles of matrices."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+from agrad.engine.core.arguments import MOST_AXES, axis_of, is_sequence, sizes_of, small, wholes_of
+from agrad.engine.core.limits import afford
+from agrad.engine.core.op import Function, composed, row
+from agrad.engine.core.shape_errors import to_join, to_stack
+from agrad.engine.errors import AgradError
+from agrad.engine.ops.arrays.indexing import getitem, scatter
+from agrad.engine.ops.arrays.shaping import FAMILY, expand, permute, reshape, shape_of_any
+from agrad.engine.ops.scalar.arithmetic import mul
+from agrad.engine.ops.scalar.comparison import where
+from agrad.engine.values import Shape, format_shape, np, shape_of
+
+
+def at(axis: int, part: Any) -> tuple[Any, ...]:
+    """The index that applies a part to one axis and leaves those before it alone."""
+    return (*(slice(None),) * axis, part)
+
+
+def _joined(*xs: Any, axis: Any) -> dict[str, Any]:
+    shapes = [shape_of(x) for x in xs]
+    if not shapes[0]:
+        raise AgradError("shape", "concat: a scalar has no axis to join along; stack makes one")
+    place = axis_of("concat", shapes[0], axis)
+    for shape in shapes[1:]:
+        if len(shape) != len(shapes[0]) or any(
+            a != b for one, (a, b) in enumerate(zip(shape, shapes[0], strict=True)) if one != place
+        ):
+            have, want = format_shape(shape), format_shape(shapes[0])
+            message = f"concat: shapes {want} and {have} do not fit together along axis {place}"
+            raise AgradError("shape", message, notes=to_join(shapes[0], place))
+    afford("concat", *shapes)
+    ends = [0]
+    for shape in shapes:
+        ends.append(ends[-1] + shape[place])
+    return {"axis": place, "ends": tuple(ends)}
+
+
+def _cut(g: Any, out: Any, *xs: Any, axis: int, ends: Shape, which: int) -> Any:
+    return getitem(g, at(axis, slice(ends[which], ends[which + 1])))
+
+
+concat: Function = row(
+    "concat",
+    "*xs; axis=0",
+    family=FAMILY,
+    array=lambda *xs, axis, ends: np.concatenate(xs, axis),
+    rules={"xs": ("", _cut)},
+    prepare=_joined,
+    reach="whole",
+    samples=(([1.0, 2.0], [3.0]), ([[1.0], [2.0]], [[3.0, 4.0], [5.0, 6.0]], {"axis": 1})),
+    doc="Arrays joined along an axis that they have.",
+    derivative="the part of the gradient that belongs to each",
+    example="concat(([1, 2], [3])) == [1, 2, 3]",
+)
+
+
+def _stacked(*xs: Any, axis: Any) -> dict[str, Any]:
+    shapes = [shape_of(x) for x in xs]
+    for shape in shapes[1:]:
+        if shape != shapes[0]:
+            have, want = format_shape(shape), format_shape(shapes[0])
+            message = f"stack: shapes {want} and {have} are not the same"
+            raise AgradError("shape", message, notes=to_stack(shapes[0], shape))
+    if len(shapes[0]) >= MOST_AXES:
+        raise AgradError("limit", f"stack: an array has at most {MOST_AXES} axes")
+    afford("stack", *shapes)
+    return {"axis": axis_of("stack", shapes[0], axis, extra=1)}
+
+
+stack: Function = row(
+    "stack",
+    "*xs; axis=0",
+    family=FAMILY,
+    array=lambda *xs, axis: np.stack(xs, axis),
+    rules={"xs": ("", lambda g, out, *xs, axis, which: getitem(g, at(axis, which)))},
+    prepare=_stacked,
+    reach="whole",
+    samples=((1.0, 2.0, 3.0), ([1.0, 2.0], [3.0, 4.0], {"axis": 1})),
+    doc="Values of one shape joined along a new axis.",
+    derivative="the part of the gradient that belongs to each",
+    example="stack([[1, 2], [3, 4]], axis=1) == [[1, 3], [2, 4]]",
+)
+
+
+_MOST_EMPTY = 1000  # parts of an axis that has no entry
+
+
+@composed(
+    "split",
+    "x; parts, axis=0",
+    family=FAMILY,
+    samples=(([1.0, 2.0, 3.0, 4.0], {"parts": 2}), ([1.0, 2.0, 3.0], {"parts": [1]})),
+    doc="x cut along an axis: into so many equal parts, or before the places of a list.",
+    derivative="1 for each entry",
+    example="split([1, 2, 3, 4], 2)[1] == [3, 4]",
+)
+def split(x: Any, parts: Any, axis: Any) -> tuple[Any, ...]:
+    """See the entry."""
+    shape = shape_of_any(x)
+    place = axis_of("split", shape, axis)
+    length = shape[place]
+    if is_sequence(parts):
+        ends = [0, *wholes_of("split", "a place", parts), length]
+    else:
+        count = small("split", "the number of parts", parts)
+        if not length and count > _MOST_EMPTY:
+            raise AgradError("limit", f"split: nothing is cut into at most {_MOST_EMPTY} parts, not {count}")
+        if count < 1 or length % count:
+            raise AgradError("shape", f"split: {length} entries do not divide into {count} equal parts")
+        ends = list(range(0, length + 1, length // count)) if length else [0] * (count + 1)
+    return tuple(getitem(x, at(place, slice(a, b))) for a, b in pairwise(ends))
+
+
+@composed(
+    "repeat",
+    "x; n, axis=None",
+    family=FAMILY,
+    samples=(([1.0, 2.0], {"n": 2}), ([[1.0], [2.0]], {"n": [1, 2], "axis": 0})),
+    doc="Each entry n times in a row, of the flattened array or along an axis; n may be a list.",
+    derivative="the sum over the copies of each entry",
+    example="repeat([1, 2], 2) == [1, 1, 2, 2]",
+)
+def repeat(x: Any, n: Any, axis: Any) -> Any:
+    """See the entry."""
+    shape = shape_of_any(x)
+    if axis is None:
+        x = reshape(x, (-1,))
+        shape, place = x.shape, 0
+    else:
+        place = axis_of("repeat", shape, axis)
+    counts = wholes_of("repeat", "n", n)
+    if len(counts) not in (1, shape[place]) or min(counts, default=-1) < 0:
+        raise AgradError("shape", f"repeat: {len(counts)} counts for {shape[place]} entries")
+    copies = sum(counts) if len(counts) > 1 else sum(counts) * shape[place]
+    sizes_of("repeat", (*shape[:place], copies, *shape[place + 1 :]))
+    return getitem(x, at(place, np.repeat(np.arange(shape[place]), counts)))
+
+
+@composed(
+    "tile",
+    "x; *n",
+    family=FAMILY,
+    samples=(([1.0, 2.0], {"n": 2}), ([[1.0, 2.0]], {"n": (2, 2)})),
+    doc="The whole of x repeated n times; with several counts, along the last axes.",
+    derivative="the sum over the copies of each entry",
+    example="tile([1, 2], 2) == [1, 2, 1, 2]",
+)
+def tile(x: Any, n: Any) -> Any:
+    """See the entry."""
+    counts, shape = wholes_of("tile", "n", n), shape_of_any(x)
+    if min(counts, default=0) < 0:
+        raise AgradError("shape", "tile: n cannot be negative")
+    axes = max(len(counts), len(shape))
+    counts = (1,) * (axes - len(counts)) + counts
+    shape = (1,) * (axes - len(shape)) + shape
+    result = sizes_of("tile", tuple(a * b for a, b in zip(counts, shape, strict=True)))
+    apart = tuple(size for length in shape for size in (1, length))
+    spread = tuple(size for pair in zip(counts, shape, strict=True) for size in pair)
+    return reshape(expand(reshape(x, apart), spread), result)
+
+
+# Matrices
+
+
+def _matrix_shape(name: str, x: Any) -> Shape:
+    shape = shape_of_any(x)
+    if len(shape) < 2:
+        raise AgradError("shape", f"{name} needs a matrix, not a value of shape {format_shape(shape)}")
+    return shape
+
+
+def _diagonal_places(rows: int, columns: int, k: int) -> tuple[Any, Any]:
+    count = max(0, min(rows + min(k, 0), columns - max(k, 0)))
+    steps = np.arange(count)
+    return steps - min(k, 0), steps + max(k, 0)
+
+
+@composed(
+    "diagonal",
+    "x; k=0, axis1=0, axis2=1",
+    family=FAMILY,
+    samples=(([[1.0, 2.0], [3.0, 4.0]],), ([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], {"k": 1})),
+    doc="The k-th diagonal of a matrix: 0 the main one, positive above, negative below.",
+    derivative="1 on the diagonal, exactly 0 off it",
+    example="diagonal([[1, 2], [3, 4]]) == [1, 4]",
+)
+def diagonal(x: Any, k: Any, axis1: Any, axis2: Any) -> Any:
+    """See the entry."""
+    shape = _matrix_shape("diagonal", x)
+    first, second = axis_of("diagonal", shape, axis1), axis_of("diagonal", shape, axis2)
+    if first == second:
+        raise AgradError("shape", f"diagonal: axis {first} is named twice")
+    if len(shape) > 2:
+        others = [axis for axis in range(len(shape)) if axis not in (first, second)]
+        x = permute(x, (*others, first, second))
+    elif first > second:
+        x = permute(x, (1, 0))
+    places = _diagonal_places(shape[first], shape[second], small("diagonal", "k", k))
+    return getitem(x, (Ellipsis, *places))
+
+
+@composed(
+    "diag",
+    "x; k=0",
+    family=FAMILY,
+    samples=(([1.0, 2.0],), ([[1.0, 2.0], [3.0, 4.0]],), ([1.0, 2.0], {"k": -1})),
+    doc="The matrix with the vector x on its k-th diagonal; of a matrix, that diagonal.",
+    derivative="the gradient on the diagonal",
+    example="diag([1, 2]) == [[1, 0], [0, 2]]",
+)
+def diag(x: Any, k: Any) -> Any:
+    """See the entry."""
+    shape, k = shape_of_any(x), small("diag", "k", k)
+    if len(shape) == 2:
+        return diagonal(x, k)
+    if len(shape) != 1:
+        raise AgradError("shape", f"diag needs a vector or a matrix, not a value of shape {format_shape(shape)}")
+    size = shape[0] + abs(k)
+    sizes_of("diag", (size, size))
+    return scatter(x, _diagonal_places(size, size, k), (size, size))
+
+
+def _triangle(name: str, x: Any, k: Any, keep: Any) -> Any:
+    rows, columns = _matrix_shape(name, x)[-2:]
+    offset = np.arange(columns) - np.arange(rows)[:, None]
+    return where(keep(offset, small(name, "k", k)).astype(float), x, 0.0)
+
+
+@composed(
+    "tril",
+    "x; k=0",
+    family=FAMILY,
+    samples=(([[1.0, 2.0], [3.0, 4.0]],), ([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], {"k": 1})),
+    doc="The matrix with 0 above its k-th diagonal.",
+    derivative="1 on and below the diagonal, exactly 0 above",
+    example="tril([[1, 2], [3, 4]]) == [[1, 0], [3, 4]]",
+)
+def tril(x: Any, k: Any) -> Any:
+    """See the entry."""
+    return _triangle("tril", x, k, lambda offset, k: offset <= k)
+
+
+@composed(
+    "triu",
+    "x; k=0",
+    family=FAMILY,
+    samples=(([[1.0, 2.0], [3.0, 4.0]],), ([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], {"k": -1})),
+    doc="The matrix with 0 below its k-th diagonal.",
+    derivative="1 on and above the diagonal, exactly 0 below",
+    example="triu([[1, 2], [3, 4]]) == [[1, 2], [0, 4]]",
+)
+def triu(x: Any, k: Any) -> Any:
+    """See the entry."""
+    return _triangle("triu", x, k, lambda offset, k: offset >= k)
+
+
+@composed(
+    "outer",
+    "x, y",
+    family=FAMILY,
+    samples=(([1.0, 2.0], [3.0, 4.0, 5.0]),),
+    doc="The matrix of the products of each entry of x with each of y.",
+    derivative="by x: the sum of g*y over each row; by y: of g*x over each column",
+    example="outer([1, 2], [3, 4]) == [[3, 4], [6, 8]]",
+)
+def outer(x: Any, y: Any) -> Any:
+    """See the entry."""
+    return mul(reshape(x, (-1, 1)), reshape(y, (1, -1)))

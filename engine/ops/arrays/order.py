@@ -1,0 +1,180 @@
+"""Order: the places of the largest and smallest entries, sorting, the median."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from agrad.engine.core.arguments import axis_of, kept, truth_of
+from agrad.engine.core.op import Function, composed, row
+from agrad.engine.errors import AgradError
+from agrad.engine.ops.arrays.indexing import take_along
+from agrad.engine.ops.arrays.reduction import FAMILY as REDUCTIONS
+from agrad.engine.ops.arrays.reduction import count_of, reducing, total, widened
+from agrad.engine.ops.arrays.shaping import shape_of_any
+from agrad.engine.ops.scalar.comparison import FAMILY, equal, maximum, where
+from agrad.engine.values import Shape, format_shape, np, shape_of, whole
+
+NONE = "none: the result does not require grad"
+
+
+def _one_axis(name: str) -> Function:
+    def prepare(x: Any, axis: Any, keepdims: Any) -> dict[str, Any]:
+        shape = shape_of(x)
+        place = None if axis is None else axis_of(name, shape, axis)
+        if 0 in shape and (place is None or shape[place] == 0):
+            raise AgradError("shape", f"{name} of shape {format_shape(shape)}: there is no entry")
+        return {"axis": place, "keepdims": truth_of(name, "keepdims", keepdims)}
+
+    return prepare
+
+
+def _place_of(name: str, size: str) -> Function:
+    return row(
+        name,
+        "x; axis=None, keepdims=False",
+        family=FAMILY,
+        scalar=lambda x, axis, keepdims: 0.0,
+        array=lambda x, axis, keepdims: getattr(np, name)(np.asarray(x), axis=axis, keepdims=keepdims),
+        prepare=_one_axis(name),
+        samples=(([1.0, 3.0, 2.0],), ([[1.0, 2.0], [4.0, 3.0]], {"axis": 1})),
+        doc=f"The place of the {size} entry, the first of them; of all entries in order, or along an axis.",
+        derivative=NONE,
+        example="argmax([1, 5, 3]) == 1" if name == "argmax" else "argmin([1, 5, 3]) == 0",
+    )
+
+
+argmax: Function = _place_of("argmax", "largest")
+argmin: Function = _place_of("argmin", "smallest")
+
+
+def _sorting(x: Any, axis: Any, descending: Any) -> dict[str, Any]:
+    return {"axis": axis_of("argsort", shape_of(x), axis), "descending": truth_of("argsort", "descending", descending)}
+
+
+def _order(x: Any, axis: int, descending: bool) -> Any:
+    """Places, which are no mask even where x is one."""
+    return np.argsort(-np.asarray(x) if descending else np.asarray(x), axis=axis, kind="stable")
+
+
+argsort: Function = row(
+    "argsort",
+    "x; axis=-1, descending=False",
+    family=FAMILY,
+    array=lambda x, axis, descending: _order(x, axis, descending),
+    prepare=_sorting,
+    samples=(([1.0, 3.0, 2.0],), ([[1.0, 2.0], [4.0, 3.0]], {"axis": 0, "descending": True})),
+    doc="The places of the entries in ascending order; equal entries stay in their order.",
+    derivative=NONE,
+    example="argsort([3, 1, 2]) == [1, 2, 0]",
+)
+
+
+@composed(
+    "sort",
+    "x; axis=-1, descending=False",
+    family=FAMILY,
+    samples=(([1.0, 3.0, 2.0],), ([[1.0, 2.0], [4.0, 3.0]], {"axis": 0, "descending": True})),
+    doc="The entries in ascending order; equal entries stay in their order.",
+    derivative="1 for each entry, in its new place",
+    example="sort([3, 1, 2]) == [1, 2, 3]",
+)
+def sort(x: Any, axis: Any, descending: Any) -> Any:
+    """See the entry."""
+    axis = axis_of("sort", shape_of_any(x), axis)
+    return take_along(x, argsort(x, axis, truth_of("sort", "descending", descending)), axis)
+
+
+def _topmost(x: Any, k: Any, axis: Any, largest: Any) -> dict[str, Any]:
+    shape = shape_of(x)
+    place, count = axis_of("topk", shape, axis), whole(k, "topk: k")
+    if not 0 <= count <= shape[place]:
+        raise AgradError("shape", f"topk: k = {count} of {shape[place]} entries along axis {place}")
+    return {"k": count, "axis": place, "largest": truth_of("topk", "largest", largest)}
+
+
+def _places(x: Any, k: int, axis: int, largest: bool) -> Any:
+    return np.take(_order(x, axis, largest), range(k), axis=axis)
+
+
+topk_places: Function = row(
+    "topk_places",
+    "x; k, axis, largest",
+    family="internal",
+    array=_places,
+    prepare=_topmost,
+    samples=(([1.0, 3.0, 2.0], {"k": 2, "axis": 0, "largest": True}),),
+    doc="The places of the k largest (or smallest) entries.",
+    derivative=NONE,
+)
+
+
+@composed(
+    "topk",
+    "x; k, axis=-1, largest=True",
+    family=FAMILY,
+    samples=(([1.0, 3.0, 2.0], {"k": 2}), ([[1.0, 2.0], [4.0, 3.0]], {"k": 1, "axis": 0, "largest": False})),
+    doc="The k largest (or smallest) entries, and their places: values, places = topk(x, 2).",
+    derivative="1 for each entry taken, exactly 0 for the others",
+    example="topk([1, 5, 3], 2)[0] == [5, 3]",
+)
+def topk(x: Any, k: Any, axis: Any, largest: Any) -> tuple[Any, Any]:
+    """See the entry."""
+    places = topk_places(x, k, axis, largest)
+    return take_along(x, places, axis), places
+
+
+# The median
+
+
+def _middles(x: Any, axis: Shape) -> tuple[Any, Any]:
+    """The entry, or the two entries, in the middle: with axes kept."""
+    shape = np.shape(x)
+    left = tuple(one for one in range(len(shape)) if one not in axis)
+    count = count_of(shape, axis)
+    flat = np.transpose(x, (*left, *axis)).reshape(*(shape[one] for one in left), count)
+    ordered = np.sort(flat, axis=-1)
+    ends = (ordered[..., (count - 1) // 2], ordered[..., count // 2])
+    return tuple(np.reshape(end, kept(shape, axis)) for end in ends)  # type: ignore[return-value]
+
+
+def _middle(which: int) -> Function:
+    return row(
+        ("lower_middle", "upper_middle")[which],
+        "x; axis",
+        family="internal",
+        scalar=lambda x, axis: x,
+        array=lambda x, axis: _middles(x, axis)[which],
+        samples=(([1.0, 3.0, 2.0, 4.0], {"axis": (0,)}),),
+        doc="One of the two entries in the middle, with the axes kept.",
+        derivative=NONE,
+    )
+
+
+lower_middle: Function = _middle(0)
+upper_middle: Function = _middle(1)
+
+
+def _median_rule(g: Any, out: Any, x: Any, axis: Shape, keepdims: bool, wide: Shape) -> Any:
+    """Half for each of the two in the middle; ties share."""
+    halves = []
+    for middle in (lower_middle, upper_middle):
+        chosen = equal(x, middle(x, axis))
+        ties = maximum(total(chosen, axis, True), 1.0)  # nan is equal to nothing
+        halves.append(where(chosen, 0.5 * widened(g, wide) / ties, 0.0))
+    return halves[0] + halves[1]
+
+
+median: Function = row(
+    "median",
+    "x; axis=None, keepdims=False",
+    family=REDUCTIONS,
+    scalar=lambda x, **_: x,
+    array=lambda x, axis, keepdims, wide: np.median(x, axis=axis, keepdims=keepdims),
+    rules={"x": ("x", _median_rule)},
+    prepare=reducing("median", needs_entries=True),
+    reach="part",
+    samples=(([1.0, 3.0, 2.0],), ([4.0, 1.0, 3.0, 2.0],), ([[1.0, 2.0], [4.0, 3.0]], {"axis": 1}), (2.0,)),
+    doc="The entry in the middle, or the mean of the two there; of all entries or along an axis.",
+    derivative="1 for the entry in the middle, 1/2 each for two, exactly 0 for the others; ties share equally",
+    example="median([1, 9, 2, 3]) == 2.5",
+)

@@ -1,0 +1,322 @@
+"""Reductions: many entries to one, along some axes or all."""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import Any
+
+from agrad.engine.core.arguments import axes_of, kept, number_of, truth_of
+from agrad.engine.core.op import Function, composed, row
+from agrad.engine.errors import AgradError
+from agrad.engine.ops.arrays.shaping import reshape
+from agrad.engine.ops.scalar.comparison import as_mask, equal, maximum, minimum, not_equal, where
+from agrad.engine.values import Shape, format_shape, np, shape_of
+
+FAMILY = "reductions"
+
+
+def reducing(name: str, needs_entries: bool = False) -> Function:
+    """The attributes of a reduction: its axes as a tuple, and the shape of the result with them kept."""
+
+    def prepare(x: Any, axis: Any, keepdims: Any, **others: Any) -> dict[str, Any]:
+        shape = shape_of(x)
+        if axis is None and keepdims is False and not (needs_entries and 0 in shape):
+            return {**_over_all(shape), **others} if others else _over_all(shape)
+        axes = axes_of(name, shape, axis)
+        if needs_entries and any(shape[one] == 0 for one in axes):
+            raise AgradError("shape", f"{name} of shape {format_shape(shape)}: there is no entry")
+        return {"axis": axes, "keepdims": truth_of(name, "keepdims", keepdims), "wide": kept(shape, axes), **others}
+
+    return prepare
+
+
+@lru_cache
+def _over_all(shape: Shape) -> dict[str, Any]:
+    """What nearly every reduction is prepared for."""
+    return {"axis": tuple(range(len(shape))), "keepdims": False, "wide": (1,) * len(shape)}
+
+
+def widened(value: Any, wide: Shape) -> Any:
+    """A result, or its gradient, with the axes that were reduced, so that it goes with the operand."""
+    return value if shape_of(value) in ((), wide) else reshape(value, wide)
+
+
+def count_of(shape: Shape, axes: Shape) -> int:
+    """How many entries go into one."""
+    return math.prod([shape[axis] for axis in axes])
+
+
+def summed(x: Any, axis: Shape, keepdims: bool) -> Any:
+    """numpy's sum, without the detour that np.sum takes."""
+    reduce: Any = np.add.reduce
+    return reduce(x, axis=axis, keepdims=keepdims)
+
+
+def itself(x: float, **_: Any) -> float:
+    """What sum, mean, prod, max and min of one number are."""
+    return x
+
+
+total: Function = row(
+    "sum",
+    "x; axis=None, keepdims=False",
+    family=FAMILY,
+    scalar=itself,
+    array=lambda x, axis, keepdims, wide: summed(x, axis, keepdims),
+    rules={"x": ("", lambda g, out, x, axis, keepdims, wide: widened(g, wide))},
+    prepare=reducing("sum"),
+    reach="whole",
+    samples=(([1.0, 2.0, 3.0],), ([[1.0, 2.0], [3.0, 4.0]], {"axis": 0}), (2.0,), ([[1.0, 2.0]], {"keepdims": True})),
+    doc="The sum of all entries, or along an axis (or a tuple of axes).",
+    derivative="1 for each entry",
+    example="sum([[1, 2], [3, 4]], axis=0) == [4, 6]",
+)
+
+
+_along = reducing("mean")
+
+
+def _averaging(x: Any, axis: Any, keepdims: Any) -> dict[str, Any]:
+    if axis is None and keepdims is False:
+        return _average_of_all(shape_of(x))
+    attrs = _along(x, axis, keepdims)
+    return {**attrs, "n": count_of(shape_of(x), attrs["axis"])}
+
+
+@lru_cache
+def _average_of_all(shape: Shape) -> dict[str, Any]:
+    return {**_over_all(shape), "n": math.prod(shape)}
+
+
+def _mean(x: Any, axis: Shape, keepdims: bool, wide: Shape, n: int) -> Any:
+    whole = summed(x, axis, keepdims)
+    return whole / n if n else whole * math.nan
+
+
+mean: Function = row(
+    "mean",
+    "x; axis=None, keepdims=False",
+    family=FAMILY,
+    scalar=itself,
+    array=_mean,
+    rules={"x": ("", lambda g, out, x, axis, keepdims, wide, n: widened(g, wide) / float(n))},
+    prepare=_averaging,
+    reach="whole",
+    samples=(([1.0, 2.0, 3.0],), ([[1.0, 2.0], [3.0, 4.0]], {"axis": 1}), (2.0,), ([[1.0, 2.0]], {"keepdims": True})),
+    doc="The mean of all entries, or along an axis; nan where there are none.",
+    derivative="1/n for each of n entries",
+    example="mean([1, 2, 6]) == 3",
+)
+
+
+def _share(g: Any, out: Any, x: Any, axis: Shape, keepdims: bool, wide: Shape) -> Any:
+    """Ties share equally, exactly 0 for the others; where the result is nan, it came from the entries that are."""
+    top = widened(out, wide)
+    chosen = maximum(equal(x, top), not_equal(x, x))
+    return where(chosen, widened(g, wide) / total(chosen, axis, True), 0.0)
+
+
+def _extreme(name: str, title: str, size: str) -> Function:
+    return row(
+        name,
+        "x; axis=None, keepdims=False",
+        title=title,
+        family="internal",
+        scalar=itself,
+        array=lambda x, axis, keepdims, wide: getattr(np, name)(x, axis=axis, keepdims=keepdims),
+        rules={"x": ("out x", _share)},
+        prepare=reducing(title.lower(), needs_entries=True),
+        reach="part",
+        samples=(([1.0, 3.0, 2.0],), ([[1.0, 2.0], [4.0, 3.0]], {"axis": 1}), (2.0,)),
+        doc=f"The {size} entry, or along an axis.",
+        derivative=f"1 for the {size} entry, exactly 0 for the others; ties share equally",
+    )
+
+
+amax: Function = _extreme("amax", "Max", "largest")
+amin: Function = _extreme("amin", "Min", "smallest")
+
+
+def _of_several(name: str, both: Function, reduce: Function, x: Any, others: Any, axis: Any, keepdims: Any) -> Any:
+    """`max(a, b)` of several values is maximum, `max(x)` of one the reduction; an axis goes by its name only."""
+    rest = others if isinstance(others, tuple) else (others,)
+    if not rest:
+        return reduce(x, axis, keepdims)
+    if axis is not None or keepdims is not False:
+        raise AgradError(
+            "arity",
+            f"{name} of several values takes no axis",
+            fixes=[f"{name}(x, axis=0) along an axis of one value", f"{name}(a, b) of two values"],
+        )
+    for other in rest:
+        x = both(x, other)
+    return x
+
+
+_WORDS: dict[str, Any] = {
+    "family": FAMILY,
+    "samples": (([1.0, 3.0, 2.0],), ([[1.0, 2.0], [4.0, 3.0]], {"axis": 1}), (2.0, {"others": 3.0})),
+    "data": ("others",),
+}
+
+
+@composed(
+    "max",
+    "x; *others=(), axis=None, keepdims=False",
+    doc="The largest entry, or along an axis; of two values or more, the larger, entry by entry.",
+    derivative="1 for the largest entry, exactly 0 for the others; ties share equally",
+    example="max([1, 5, 3]) == 5 and max(2, 3) == 3",
+    **_WORDS,
+)
+def largest(x: Any, others: Any, axis: Any, keepdims: Any) -> Any:
+    """See the entry."""
+    return _of_several("max", maximum, amax, x, others, axis, keepdims)
+
+
+@composed(
+    "min",
+    "x; *others=(), axis=None, keepdims=False",
+    doc="The smallest entry, or along an axis; of two values or more, the smaller, entry by entry.",
+    derivative="1 for the smallest entry, exactly 0 for the others; ties share equally",
+    example="min([1, 5, 3]) == 1 and min(2, 3) == 2",
+    **_WORDS,
+)
+def smallest(x: Any, others: Any, axis: Any, keepdims: Any) -> Any:
+    """See the entry."""
+    return _of_several("min", minimum, amin, x, others, axis, keepdims)
+
+
+# Truths
+
+
+def _truth(name: str, combine: Function, doc: str, example: str) -> Function:
+    return row(
+        name,
+        "x; axis=None, keepdims=False",
+        family="choices",
+        scalar=lambda x, **_: float(x != 0.0),
+        array=lambda x, axis, keepdims, wide: as_mask(combine(x, axis, keepdims)),
+        prepare=reducing(name),
+        samples=(([1.0, 0.0],), ([[1.0, 0.0], [0.0, 0.0]], {"axis": 1})),
+        doc=doc,
+        derivative="none: the result does not require grad",
+        example=example,
+    )
+
+
+any_of: Function = _truth(
+    "any",
+    lambda x, axis, keepdims: np.any(x, axis=axis, keepdims=keepdims),
+    "1 if any entry is not 0, else 0; or along an axis.",
+    "any([0, 2]) == 1",
+)
+all_of: Function = _truth(
+    "all",
+    lambda x, axis, keepdims: np.all(x, axis=axis, keepdims=keepdims),
+    "1 if every entry is not 0, else 0; or along an axis.",
+    "all([0, 2]) == 0",
+)
+
+# Spread
+
+
+def _centred(x: Any, axis: Shape) -> Any:
+    """Minus the first entry at first: the mean of equal entries may round, their differences do not."""
+    if not shape_of(x):
+        return x - x
+    first = x[tuple(slice(0, 1) if one in axis else slice(None) for one in range(x.ndim))]
+    apart = x - first
+    return apart - summed(apart, axis, True) / max(count_of(x.shape, axis), 1)
+
+
+centre: Function = row(
+    "centre",
+    "x; axis",
+    family="internal",
+    scalar=lambda x, axis: x - x,
+    array=_centred,
+    rules={"x": ("", lambda g, out, x, axis: centre(g, axis))},
+    reach="mixed",
+    samples=(([1.0, 3.0, 2.0], {"axis": (0,)}), ([[1.0, 2.0], [4.0, 3.0]], {"axis": (1,)})),
+    doc="x minus its mean along axes, exactly 0 for equal entries.",
+    derivative="the gradient minus its mean",
+)
+
+
+def _varying(name: str) -> Function:
+    def prepare(x: Any, axis: Any, keepdims: Any, ddof: Any) -> dict[str, Any]:
+        attrs, less = reducing(name)(x, axis, keepdims), number_of(name, "ddof", ddof)
+        return {**attrs, "ddof": less, "n": float(count_of(shape_of(x), attrs["axis"])) - less}
+
+    return prepare
+
+
+def scaled_root(apart: Any, axis: Shape, keepdims: bool) -> Any:
+    """The root of the sum of squares, without overflow or underflow on the way."""
+    squares = np.sqrt(summed(apart * apart, axis, keepdims))
+    if np.all((squares > 1e-150) & (squares < 1e150)) or not apart.size:
+        return squares
+    scale = np.max(np.abs(apart), axis=axis, keepdims=True)
+    scale = np.where((scale > 0.0) & np.isfinite(scale), scale, 1.0)
+    scaled = np.sqrt(summed((apart / scale) ** 2, axis, True)) * scale
+    return scaled if keepdims else scaled.reshape(squares.shape)
+
+
+def _var(x: Any, axis: Shape, keepdims: bool, wide: Shape, ddof: float, n: float) -> Any:
+    apart = _centred(x, axis)
+    return summed(apart * apart, axis, keepdims) / n if n > 0.0 else _undefined(x, axis, keepdims)
+
+
+def _std(x: Any, axis: Shape, keepdims: bool, wide: Shape, ddof: float, n: float) -> Any:
+    apart = _centred(x, axis)
+    return scaled_root(apart, axis, keepdims) / math.sqrt(n) if n > 0.0 else _undefined(x, axis, keepdims)
+
+
+def _undefined(x: Any, axis: Shape, keepdims: bool) -> Any:
+    return summed(x, axis, keepdims) * math.nan
+
+
+def _var_rule(g: Any, out: Any, x: Any, axis: Shape, keepdims: bool, wide: Shape, ddof: float, n: float) -> Any:
+    return widened(g, wide) * (2.0 / n if n > 0.0 else math.nan) * centre(x, axis)
+
+
+def _std_rule(g: Any, out: Any, x: Any, axis: Shape, keepdims: bool, wide: Shape, ddof: float, n: float) -> Any:
+    """0 for equal entries, in all orders."""
+    if n <= 0.0:
+        return widened(g, wide) * math.nan
+    root = widened(out, wide)
+    return where(equal(root, 0.0), 0.0, widened(g, wide) * (centre(x, axis) / (root * n)))
+
+
+def _moment(name: str, array: Function, rule: Function, **words: Any) -> Function:
+    return row(
+        name,
+        "x; axis=None, keepdims=False, ddof=0",
+        family=FAMILY,
+        scalar=lambda x, n, **_: x - x if n > 0.0 else math.nan,
+        array=array,
+        rules={"x": ("out x", rule)},
+        prepare=_varying(name),
+        reach="mixed",
+        samples=(([1.0, 3.0, 2.5],), ([[1.0, 2.0], [4.0, 2.5]], {"axis": 1}), ([1.0, 3.0, 2.5], {"ddof": 1})),
+        **words,
+    )
+
+
+var: Function = _moment(
+    "var",
+    _var,
+    _var_rule,
+    doc="The variance: the mean of the squared distances from the mean (divided by n - ddof).",
+    derivative="2*(x - mean(x))/(n - ddof)",
+    example="var([1, 2, 3, 4]) == 1.25",
+)
+std: Function = _moment(
+    "std",
+    _std,
+    _std_rule,
+    doc="The standard deviation, the root of the variance.",
+    derivative="(x - mean(x))/((n - ddof)*std(x)); 0 for equal entries",
+    example="std([1, 3]) == 1",
+)

@@ -1,0 +1,262 @@
+"""Shapes: the operations that move entries about without choosing among them."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from agrad.engine.core.arguments import axes_of, axis_of, is_sequence, sizes_of, small, wholes_of
+from agrad.engine.core.dispatch import operand
+from agrad.engine.core.op import Function, composed, row
+from agrad.engine.core.shape_errors import to_expand, to_fill
+from agrad.engine.errors import AgradError
+from agrad.engine.values import Shape, format_shape, np, shape_of, size_of, spread, sum_to
+
+FAMILY = "shapes"
+
+
+def _expanded(x: Any, shape: Any) -> dict[str, Any]:
+    """-1 keeps a length."""
+    have, sizes = shape_of(x), sizes_of("expand", shape)
+    offset = len(sizes) - len(have)
+    target = tuple(have[axis - offset] if size == -1 and axis >= offset else size for axis, size in enumerate(sizes))
+    fits = offset >= 0 and all(size in (1, length) for size, length in zip(have, target[offset:], strict=True))
+    if min(target, default=0) < 0 or not fits:
+        message = f"expand: shape {format_shape(have)} cannot be spread to {format_shape(sizes)}"
+        raise AgradError("shape", message, notes=to_expand(have))
+    return {"shape": target, "old": have}
+
+
+expand: Function = row(
+    "expand",
+    "x; *shape",
+    family=FAMILY,
+    array=lambda x, shape, old: np.array(spread(x, shape)),
+    rules={"x": ("", lambda g, out, x, shape, old: collapse(g, old))},
+    prepare=_expanded,
+    reach="whole",
+    samples=(([1.0, 2.0], {"shape": (3, 2)}), (2.0, {"shape": (2, 2)}), ([[1.0], [2.0]], {"shape": (-1, 3)})),
+    doc="x spread to a larger shape, as broadcasting does; -1 keeps a length.",
+    derivative="the sum over the copies of each entry",
+    example="expand([1, 2], 2, 2) == [[1, 2], [1, 2]]",
+)
+
+collapse: Function = row(
+    "sum_to",
+    "x; shape",
+    family="internal",
+    array=lambda x, shape, old: np.array(sum_to(x, shape)),
+    rules={"x": ("", lambda g, out, x, shape, old: expand(g, old))},
+    prepare=lambda x, shape: {"shape": shape, "old": shape_of(x)},
+    reach="whole",
+    samples=(([[1.0, 2.0], [3.0, 4.0]], {"shape": (2,)}), ([[1.0, 2.0]], {"shape": (1, 1)})),
+    doc="The sum over the axes that broadcasting from `shape` added or stretched.",
+    derivative="1 for each entry",
+)
+
+
+def _reshaped(x: Any, shape: Any) -> dict[str, Any]:
+    have, sizes = shape_of(x), sizes_of("reshape", shape)
+    known = math.prod(size for size in sizes if size != -1)
+    total = size_of(have)
+    if sizes.count(-1) == 1 and known > 0 and total % known == 0:
+        sizes = tuple(total // known if size == -1 else size for size in sizes)
+    if min(sizes, default=0) < 0 or size_of(sizes) != total:
+        entries = "1 entry" if total == 1 else f"{total} entries"
+        message = f"reshape: a value of shape {format_shape(have)} has {entries}, which do not fill"
+        raise AgradError("shape", f"{message} {format_shape(sizes)}", notes=to_fill(total, sizes))
+    return {"shape": sizes, "old": have}
+
+
+reshape: Function = row(
+    "reshape",
+    "x; *shape",
+    family=FAMILY,
+    array=lambda x, shape, old: np.reshape(x, shape),
+    rules={"x": ("", lambda g, out, x, shape, old: reshape(g, old))},
+    prepare=_reshaped,
+    reach="whole",
+    samples=(([1.0, 2.0, 3.0, 4.0], {"shape": (2, 2)}), (2.0, {"shape": (1,)}), ([[1.0, 2.0]], {"shape": (-1,)})),
+    doc="The same entries, row by row, in another shape; one length may be -1.",
+    derivative="the gradient in the old shape",
+    example="reshape([1, 2, 3, 4], 2, 2) == [[1, 2], [3, 4]]",
+)
+
+
+def _permuted(x: Any, axes: Any) -> dict[str, Any]:
+    shape, given = shape_of(x), wholes_of("permute", "an axis", axes)
+    order = tuple(axis_of("permute", shape, axis) for axis in given)
+    if sorted(order) != list(range(len(shape))):
+        raise AgradError(
+            "shape", f"permute: {format_shape(given)} does not name each axis of shape {format_shape(shape)} once"
+        )
+    return {"axes": order}
+
+
+def _back(axes: Shape) -> Shape:
+    """The permutation that undoes another."""
+    return tuple(axes.index(axis) for axis in range(len(axes)))
+
+
+permute: Function = row(
+    "permute",
+    "x; *axes",
+    family=FAMILY,
+    array=lambda x, axes: np.transpose(x, axes),
+    rules={"x": ("", lambda g, out, x, axes: permute(g, _back(axes)))},
+    prepare=_permuted,
+    reach="whole",
+    samples=(([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], {"axes": (1, 0)}), ([[[1.0, 2.0]]], {"axes": (2, 0, 1)})),
+    doc="The axes of x in another order.",
+    derivative="the gradient with its axes back in the old order",
+    example="permute([[1, 2], [3, 4]], 1, 0) == [[1, 3], [2, 4]]",
+)
+
+# The last two axes exchanged: what the rules of linear algebra call the transpose.
+swap: Function = row(
+    "swap",
+    "x",
+    family="internal",
+    array=lambda x: np.swapaxes(x, -1, -2),
+    rules={"x": ("", lambda g, out, x: swap(g))},
+    reach="whole",
+    samples=(([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]],),),
+    doc="The last two axes exchanged.",
+    derivative="the gradient with its last two axes exchanged",
+)
+
+
+def _transposed(x: Any, axes: Any) -> dict[str, Any]:
+    shape = shape_of(x)
+    given = [axis_of("transpose", shape, axis) for axis in wholes_of("transpose", "an axis", axes)]
+    order = list(range(len(shape)))
+    if not given:
+        order.reverse()
+    elif len(given) == 2:
+        order[given[0]], order[given[1]] = given[1], given[0]
+    else:
+        return _permuted(x, given)
+    return {"axes": tuple(order)}
+
+
+transpose: Function = row(
+    "transpose",
+    "x; *axes=()",
+    family=FAMILY,
+    scalar=lambda x, axes: x,
+    array=lambda x, axes: np.transpose(x, axes),
+    rules={"x": ("", lambda g, out, x, axes: permute(g, _back(axes)) if axes else g)},
+    prepare=_transposed,
+    reach="whole",
+    samples=(([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]],), ([[[1.0, 2.0]]], {"axes": (0, -1)}), (2.0,)),
+    doc="x with its axes in reverse; with two axes named, these exchanged; with all named, in that order.",
+    derivative="the gradient transposed back",
+    example="transpose([[1, 2], [3, 4]]) == [[1, 3], [2, 4]]",
+)
+
+
+def shape_of_any(x: Any) -> Shape:
+    """The shape of a value, a Tensor, or nested lists of numbers."""
+    return shape_of(x if isinstance(x, float) or hasattr(x, "shape") else operand(x))
+
+
+@composed(
+    "flatten",
+    "x",
+    family=FAMILY,
+    samples=(([[1.0, 2.0], [3.0, 4.0]],), (2.0,)),
+    doc="All entries in one row.",
+    derivative="the gradient in the old shape",
+    example="flatten([[1, 2], [3, 4]]) == [1, 2, 3, 4]",
+)
+def flatten(x: Any) -> Any:
+    """See the entry."""
+    return reshape(x, (size_of(shape_of_any(x)),))
+
+
+@composed(
+    "squeeze",
+    "x; axis=None",
+    family=FAMILY,
+    samples=(([[1.0, 2.0]],), ([[[1.0], [2.0]]], {"axis": 0})),
+    doc="x without its axes of length 1, or without those named.",
+    derivative="the gradient in the old shape",
+    example="squeeze([[1, 2]]) == [1, 2]",
+)
+def squeeze(x: Any, axis: Any) -> Any:
+    """See the entry."""
+    shape = shape_of_any(x)
+    axes = axes_of("squeeze", shape, axis)
+    for one in axes:
+        if axis is not None and shape[one] != 1:
+            have = format_shape(shape)
+            raise AgradError("shape", f"squeeze: axis {one} of shape {have} has length {shape[one]}, not 1")
+    return reshape(x, tuple(size for one, size in enumerate(shape) if one not in axes or size != 1))
+
+
+@composed(
+    "unsqueeze",
+    "x; axis",
+    family=FAMILY,
+    samples=(([1.0, 2.0], {"axis": 0}), ([[1.0, 2.0]], {"axis": -1})),
+    doc="x with a new axis of length 1 in that place.",
+    derivative="the gradient in the old shape",
+    example="unsqueeze([1, 2], 1) == [[1], [2]]",
+)
+def unsqueeze(x: Any, axis: Any) -> Any:
+    """See the entry."""
+    shape = shape_of_any(x)
+    place = axis_of("unsqueeze", shape, axis, extra=1)
+    return reshape(x, (*shape[:place], 1, *shape[place:]))
+
+
+def _flipped(x: Any, axis: Any) -> dict[str, Any]:
+    return {"axis": axes_of("flip", shape_of(x), axis)}
+
+
+flip: Function = row(
+    "flip",
+    "x; axis=None",
+    family=FAMILY,
+    array=lambda x, axis: np.flip(x, axis),
+    rules={"x": ("", lambda g, out, x, axis: flip(g, axis))},
+    prepare=_flipped,
+    reach="whole",
+    samples=(([1.0, 2.0, 3.0],), ([[1.0, 2.0], [3.0, 4.0]], {"axis": 1})),
+    doc="The entries in reverse order, along one axis, several, or all.",
+    derivative="the gradient in reverse order",
+    example="flip([1, 2, 3]) == [3, 2, 1]",
+)
+
+
+def _rolled(x: Any, shift: Any, axis: Any) -> dict[str, Any]:
+    shape = shape_of(x)
+    if axis is None:
+        return {"shift": small("roll", "the shift", shift), "axis": None}
+    axes = tuple(axis) if is_sequence(axis) else (axis,)
+    shifts = tuple(shift) if is_sequence(shift) else (shift,) * len(axes)
+    if len(shifts) != len(axes):
+        raise AgradError("shape", f"roll: {len(shifts)} shifts for {len(axes)} axes")
+    return {
+        "shift": tuple(small("roll", "the shift", one) for one in shifts),
+        "axis": tuple(axis_of("roll", shape, one) for one in axes),
+    }
+
+
+def _unroll(g: Any, out: Any, x: Any, shift: Any, axis: Any) -> Any:
+    return roll(g, tuple(-one for one in shift) if axis is not None else -shift, axis)
+
+
+roll: Function = row(
+    "roll",
+    "x; shift, axis=None",
+    family=FAMILY,
+    array=lambda x, shift, axis: np.roll(x, shift, axis),
+    rules={"x": ("", _unroll)},
+    prepare=_rolled,
+    reach="whole",
+    samples=(([1.0, 2.0, 3.0], {"shift": 1}), ([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], {"shift": -1, "axis": 1})),
+    doc="The entries moved on by so many places; those pushed out at the end come in at the front.",
+    derivative="the gradient moved back",
+    example="roll([1, 2, 3], 1) == [3, 1, 2]",
+)

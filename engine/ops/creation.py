@@ -1,0 +1,247 @@
+"""What makes values out of numbers, shapes and chance: Tensors without a graph."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from agrad.engine.core.arguments import number_of, sizes_of, truth_of
+from agrad.engine.core.context import STATE
+from agrad.engine.core.op import Function, composed
+from agrad.engine.core.tensor import Tensor, tensor
+from agrad.engine.errors import AgradError
+from agrad.engine.ops.arrays.shaping import expand, shape_of_any
+from agrad.engine.values import Shape, np, whole
+
+FAMILY = "makers"
+NONE = "none: the result is a leaf"
+
+
+def maker(name: str, signature: str, *, doc: str, example: str) -> Callable[[Function], Function]:
+    """Decorator: an entry whose result is a new leaf.
+
+    It takes `requires_grad`, and a `dtype` and a `device` that say nothing.
+    """
+    text = f"{signature}{', ' if ';' in signature else '; '}requires_grad=False, dtype=None, device=None"
+
+    def register(function: Function) -> Function:
+        @composed(name, text, family=FAMILY, doc=doc, derivative=NONE, example=example)
+        def make(*operands: Any, requires_grad: Any, dtype: Any, device: Any, **attrs: Any) -> Tensor:
+            made: Tensor = function(*operands, **attrs)
+            return made.requires_grad_() if truth_of(name, "requires_grad", requires_grad) else made
+
+        return make
+
+    return register
+
+
+def _sizes(name: str, shape: Any) -> Shape:
+    sizes = sizes_of(name, shape)
+    if min(sizes, default=0) < 0:
+        raise AgradError("shape", f"{name}: a length cannot be negative")
+    return sizes
+
+
+def _filled(name: str, shape: Any, value: float) -> Tensor:
+    sizes = _sizes(name, shape)
+    return tensor(np.full(sizes, value)) if sizes else tensor(value)
+
+
+@composed(
+    "tensor",
+    "data; requires_grad=False, dtype=None, device=None",
+    family=FAMILY,
+    doc="A leaf from a number, nested lists or an array. Everything is float64.",
+    derivative=NONE,
+    example="tensor([1, 2]) == [1, 2]",
+)
+def make_tensor(data: Any, requires_grad: Any, dtype: Any, device: Any) -> Tensor:
+    """See the entry."""
+    return tensor(data, truth_of("tensor", "requires_grad", requires_grad))
+
+
+@composed(
+    "Variable",
+    "data; requires_grad=False",
+    family=FAMILY,
+    doc="The same as tensor, as older programs spell it.",
+    derivative=NONE,
+    example="Variable(2) == 2",
+)
+def variable(data: Any, requires_grad: Any) -> Tensor:
+    """See the entry."""
+    return tensor(data, truth_of("Variable", "requires_grad", requires_grad))
+
+
+@maker(
+    "zeros",
+    "; *shape=()",
+    doc="An array of zeros.",
+    example="zeros(2) == [0, 0]",
+)
+def zeros(shape: Any) -> Tensor:
+    """See the entry."""
+    return _filled("zeros", shape, 0.0)
+
+
+@maker(
+    "ones",
+    "; *shape=()",
+    doc="An array of ones.",
+    example="ones(2) == [1, 1]",
+)
+def ones(shape: Any) -> Tensor:
+    """See the entry."""
+    return _filled("ones", shape, 1.0)
+
+
+@maker(
+    "full",
+    "; shape, value",
+    doc="An array of a shape, with one value everywhere.",
+    example="full((2,), 7) == [7, 7]",
+)
+def full(shape: Any, value: Any) -> Tensor:
+    """See the entry."""
+    if isinstance(value, Tensor) and value.requires_grad and not value.shape:
+        result: Tensor = expand(value, _sizes("full", shape))
+        return result
+    return _filled("full", shape, number_of("full", "the value", value))
+
+
+@maker(
+    "zeros_like",
+    "x",
+    doc="Zeros in the shape of x.",
+    example="zeros_like([1, 2]) == [0, 0]",
+)
+def zeros_like(x: Any) -> Tensor:
+    """See the entry."""
+    return _filled("zeros_like", shape_of_any(x), 0.0)
+
+
+@maker(
+    "ones_like",
+    "x",
+    doc="Ones in the shape of x.",
+    example="ones_like([1, 2]) == [1, 1]",
+)
+def ones_like(x: Any) -> Tensor:
+    """See the entry."""
+    return _filled("ones_like", shape_of_any(x), 1.0)
+
+
+@maker(
+    "eye",
+    "; n, m=None",
+    doc="The unit matrix of n rows (and m columns).",
+    example="eye(2) == [[1, 0], [0, 1]]",
+)
+def eye(n: Any, m: Any) -> Tensor:
+    """See the entry."""
+    rows, columns = _sizes("eye", (n, n if m is None else m))
+    return tensor(np.eye(rows, columns))
+
+
+@maker(
+    "arange",
+    "; start, stop=None, step=1",
+    doc="The numbers from start (0 if only one is given) up to stop, without it, in steps.",
+    example="arange(3) == [0, 1, 2]",
+)
+def arange(start: Any, stop: Any, step: Any) -> Tensor:
+    """See the entry."""
+    first, last = (0.0, start) if stop is None else (start, stop)
+    ends = [number_of("arange", what, x) for what, x in (("start", first), ("stop", last), ("step", step))]
+    if ends[2] == 0.0 or not np.isfinite(ends).all():
+        raise AgradError("domain", "arange: start, stop and step must be finite, and the step not 0")
+    count = max((ends[1] - ends[0]) / ends[2], 0.0)
+    _sizes("arange", math.ceil(count) if math.isfinite(count) else 2**62)
+    return tensor(np.arange(*ends) if count else np.zeros(0))
+
+
+@maker(
+    "linspace",
+    "; start, stop, num=50",
+    doc="So many numbers at equal distances, from start to stop, both included.",
+    example="linspace(0, 1, 3) == [0, 0.5, 1]",
+)
+def linspace(start: Any, stop: Any, num: Any) -> Tensor:
+    """See the entry."""
+    (count,) = _sizes("linspace", (num,))
+    return tensor(np.linspace(number_of("linspace", "start", start), number_of("linspace", "stop", stop), count))
+
+
+# Chance
+
+
+class _Source:
+    """Where random numbers come from; made when the first is asked for."""
+
+    def __init__(self) -> None:
+        self.generator: Any = None
+
+    def remember(self) -> None:
+        """Say in the journal how to go back to the numbers of now."""
+        journal, generator = STATE.journal, self.generator
+        if journal is None or "random" in journal.undos:
+            return
+        state = generator.bit_generator.state if generator is not None else None
+
+        def undo() -> None:
+            self.generator = generator
+            if generator is not None:
+                generator.bit_generator.state = state
+
+        journal.remember("random", undo)
+
+    def draw(self, name: str, shape: Any, method: str) -> Tensor:
+        """Random numbers of one distribution."""
+        if self.generator is None:
+            self.generator = np.random.default_rng()
+        self.remember()
+        sizes = _sizes(name, shape)
+        return tensor(getattr(self.generator, method)(sizes or None))
+
+
+_SOURCE = _Source()
+
+
+@maker(
+    "rand",
+    "; *shape=()",
+    doc="Random numbers, evenly spread from 0 to 1.",
+    example="rand(3) < 1",
+)
+def rand(shape: Any) -> Tensor:
+    """See the entry."""
+    return _SOURCE.draw("rand", shape, "random")
+
+
+@maker(
+    "randn",
+    "; *shape=()",
+    doc="Random numbers of the standard normal distribution.",
+    example="all(isfinite(randn(3)))",
+)
+def randn(shape: Any) -> Tensor:
+    """See the entry."""
+    return _SOURCE.draw("randn", shape, "standard_normal")
+
+
+@composed(
+    "manual_seed",
+    "; seed",
+    family=FAMILY,
+    doc="Make rand and randn give the same numbers each time from here on.",
+    derivative="none: it returns nothing",
+    example="manual_seed(1) is None",
+)
+def manual_seed(seed: Any) -> None:
+    """See the entry."""
+    number = whole(seed, "manual_seed: the seed")
+    if number < 0:
+        raise AgradError("domain", "manual_seed: the seed must not be negative")
+    _SOURCE.remember()
+    _SOURCE.generator = np.random.default_rng(number)

@@ -1,0 +1,375 @@
+"""Decompositions of matrices, and what rests on them. Leading axes are a batch, as in numpy.
+
+Each result is an operation of its own, whose rule computes the other results that it needs as operations again: so
+all orders follow. Of a symmetric matrix only its symmetric part (A + A.T)/2 counts. Formulas: M. Giles, Collected
+matrix derivative results for forward and reverse mode algorithmic differentiation, 2008; Golub and Pereyra, 1973.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from agrad.engine.core.op import Function, composed, row
+from agrad.engine.errors import AgradError
+from agrad.engine.ops.arrays.indexing import getitem
+from agrad.engine.ops.arrays.shaping import shape_of_any, swap, unsqueeze
+from agrad.engine.ops.linalg.matrices import FAMILY, matmul, matrices, solve
+from agrad.engine.ops.scalar.comparison import where
+from agrad.engine.values import Shape, format_shape, np, shape_of
+
+
+def _symmetric(x: Any) -> Any:
+    """The symmetric part."""
+    return 0.5 * (x + swap(x))
+
+
+def _scaled(x: Any, values: Any) -> Any:
+    """The columns of x times the values."""
+    return x * unsqueeze(values, -2)
+
+
+# Cholesky
+
+
+def _halved(size: int) -> Any:
+    return np.tril(np.ones((size, size)), -1) + 0.5 * np.eye(size)
+
+
+def _cholesky_rule(g: Any, out: Any, x: Any) -> Any:
+    inner = matmul(swap(out), g) * _halved(shape_of(out)[-1])
+    left = solve(swap(out), inner)
+    return _symmetric(swap(solve(swap(out), swap(left))))
+
+
+cholesky: Function = row(
+    "cholesky",
+    "x",
+    family=FAMILY,
+    array=lambda x: np.linalg.cholesky(_symmetric(x)),
+    rules={"x": ("out", _cholesky_rule)},
+    prepare=matrices("cholesky"),
+    reach="mixed",
+    samples=(([[4.0, 1.0], [1.0, 3.0]],), ([[4.0, 1.0, 0.5], [1.0, 3.0, 0.2], [0.5, 0.2, 2.0]],)),
+    doc="The lower triangular L with L @ L.T = x, for a symmetric positive definite x.",
+    derivative="by x: the symmetric part of inv(L).T @ P @ inv(L), P the lower half of L.T @ g",
+    example="cholesky([[4, 0], [0, 9]]) == [[2, 0], [0, 3]]",
+)
+
+# Eigenvalues of symmetric matrices
+
+
+def _vectors_rule(g: Any, out: Any, x: Any) -> Any:
+    values = eigh_values(x)
+    gaps = unsqueeze(values, -2) - unsqueeze(values, -1)
+    eye = np.eye(shape_of(values)[-1])
+    inner = where(eye, 0.0, matmul(swap(out), g) / (gaps + eye))
+    return _symmetric(matmul(matmul(out, inner), swap(out)))
+
+
+def _values_rule(g: Any, out: Any, x: Any) -> Any:
+    vectors = eigh_vectors(x)
+    return matmul(_scaled(vectors, g), swap(vectors))
+
+
+_SYMMETRIC = ([[2.0, 1.0], [1.0, 3.0]],), ([[4.0, 1.0, 0.5], [1.0, 3.0, 0.2], [0.5, 0.2, 2.0]],)
+
+eigh_values: Function = row(
+    "eigh_values",
+    "x",
+    family="internal",
+    array=lambda x: np.linalg.eigvalsh(_symmetric(x)),
+    rules={"x": ("x", _values_rule)},
+    prepare=matrices("eigh"),
+    reach="mixed",
+    samples=_SYMMETRIC,
+    doc="The eigenvalues of a symmetric matrix, in ascending order.",
+    derivative="V @ diag(g) @ V.T, V the eigenvectors",
+)
+
+eigh_vectors: Function = row(
+    "eigh_vectors",
+    "x",
+    family="internal",
+    array=lambda x: np.linalg.eigh(_symmetric(x))[1],
+    rules={"x": ("out x", _vectors_rule)},
+    prepare=matrices("eigh"),
+    reach="mixed",
+    samples=_SYMMETRIC,
+    doc="The eigenvectors of a symmetric matrix, in columns.",
+    derivative="V @ (F * (V.T @ g)) @ V.T, F one over the differences of the eigenvalues; nan where two are equal",
+)
+
+
+@composed(
+    "eigh",
+    "x",
+    family=FAMILY,
+    samples=_SYMMETRIC,
+    doc="Eigenvalues, ascending, and eigenvectors, in columns, of a symmetric matrix: values, vectors = eigh(x).",
+    derivative="of the values V @ diag(g) @ V.T; of the vectors nan where two values are equal",
+    example="eigh([[2, 0], [0, 1]])[0] == [1, 2]",
+)
+def eigh(x: Any) -> tuple[Any, Any]:
+    """See the entry."""
+    return eigh_values(x), eigh_vectors(x)
+
+
+# Singular values
+
+
+def _svd(x: Any, which: int) -> Any:
+    return np.linalg.svd(x, full_matrices=False)[which]
+
+
+def _singular_rule(g: Any, out: Any, x: Any) -> Any:
+    return matmul(_scaled(svd_left(x), g), svd_right(x))
+
+
+def _turns(values: Any, product: Any) -> Any:
+    """The antisymmetric part of a product, each entry divided by the gap of the squared singular values."""
+    squares = values * values
+    gaps = unsqueeze(squares, -2) - unsqueeze(squares, -1)
+    eye = np.eye(shape_of(values)[-1])
+    return where(eye, 0.0, (product - swap(product)) / (gaps + eye))
+
+
+def _outside(x: Any, basis: Any) -> Any:
+    """The part of the columns of x that is orthogonal to the columns of a basis."""
+    return x - matmul(basis, matmul(swap(basis), x))
+
+
+def _left_rule(g: Any, out: Any, x: Any) -> Any:
+    values, right = svd_values(x), svd_right(x)
+    inner = _scaled(_turns(values, matmul(swap(out), g)), values)
+    turned = matmul(out, inner)
+    if shape_of(out)[-2] > shape_of(out)[-1]:
+        turned = turned + _outside(g, out) / unsqueeze(values, -2)
+    return matmul(turned, right)
+
+
+def _right_rule(g: Any, out: Any, x: Any) -> Any:
+    values, left = svd_values(x), svd_left(x)
+    basis, gt = swap(out), swap(g)
+    inner = unsqueeze(values, -1) * _turns(values, matmul(out, gt))
+    turned = matmul(inner, out)
+    if shape_of(out)[-1] > shape_of(out)[-2]:
+        turned = turned + swap(_outside(gt, basis) / unsqueeze(values, -2))
+    return matmul(left, turned)
+
+
+_OBLONG = (
+    ([[2.0, 1.0], [0.5, 3.0]],),
+    ([[2.0, 1.0, 0.3], [0.5, 3.0, -1.0]],),
+    ([[2.0, 1.0], [0.5, 3.0], [1.0, -1.0]],),
+)
+
+svd_values: Function = row(
+    "svd_values",
+    "x",
+    family="internal",
+    array=lambda x: np.linalg.svd(x, compute_uv=False),
+    rules={"x": ("x", _singular_rule)},
+    prepare=matrices("svd", square=False),
+    reach="mixed",
+    samples=_OBLONG,
+    doc="The singular values of a matrix, in descending order.",
+    derivative="U @ diag(g) @ Vt",
+)
+
+svd_left: Function = row(
+    "svd_left",
+    "x",
+    family="internal",
+    array=lambda x: _svd(x, 0),
+    rules={"x": ("out x", _left_rule)},
+    prepare=matrices("svd", square=False),
+    reach="mixed",
+    samples=_OBLONG,
+    doc="The left singular vectors of a matrix, in columns.",
+    derivative="nan where two singular values are equal",
+)
+
+svd_right: Function = row(
+    "svd_right",
+    "x",
+    family="internal",
+    array=lambda x: _svd(x, 2),
+    rules={"x": ("out x", _right_rule)},
+    prepare=matrices("svd", square=False),
+    reach="mixed",
+    samples=_OBLONG,
+    doc="The right singular vectors of a matrix, in rows.",
+    derivative="nan where two singular values are equal",
+)
+
+
+@composed(
+    "svd",
+    "x",
+    family=FAMILY,
+    samples=_OBLONG,
+    doc="U, s, Vt with x = U @ diag(s) @ Vt, in the reduced form; s in descending order.",
+    derivative="of the values U @ diag(g) @ Vt; of the vectors nan where two values are equal",
+    example="svd([[2, 0], [0, 1]])[1] == [2, 1]",
+)
+def svd(x: Any) -> tuple[Any, Any, Any]:
+    """See the entry."""
+    return svd_left(x), svd_values(x), svd_right(x)
+
+
+# QR
+
+
+def _tall(x: Any) -> dict[str, Any]:
+    shape = shape_of(x)
+    if len(shape) < 2 or shape[-2] < shape[-1]:
+        raise AgradError("shape", f"qr needs a matrix, not a value of shape {format_shape(shape)}")
+    return {}
+
+
+def _mirrored(m: Any) -> Any:
+    """The lower half of a matrix, put in place of the upper half as well."""
+    size = shape_of(m)[-1]
+    lower = m * np.tril(np.ones((size, size)))
+    return lower + swap(m * np.tril(np.ones((size, size)), -1))
+
+
+def _divided(x: Any, r: Any) -> Any:
+    """x @ inv(r).T"""
+    return swap(solve(r, swap(x)))
+
+
+def _q_rule(g: Any, out: Any, x: Any) -> Any:
+    r = matmul(swap(out), x)
+    return _divided(g - matmul(out, _mirrored(matmul(swap(g), out))), r)
+
+
+def _r_rule(g: Any, out: Any, x: Any) -> Any:
+    q = swap(solve(swap(out), swap(x)))
+    return _divided(matmul(q, _mirrored(matmul(out, swap(g)))), out)
+
+
+_TALL = ([[2.0, 1.0], [0.5, 3.0]],), ([[2.0, 1.0], [0.5, 3.0], [1.0, -1.0]],)
+
+qr_q: Function = row(
+    "qr_q",
+    "x",
+    family="internal",
+    array=lambda x: np.linalg.qr(x)[0],
+    rules={"x": ("out x", _q_rule)},
+    prepare=_tall,
+    reach="mixed",
+    samples=_TALL,
+    doc="The orthonormal columns of a QR decomposition.",
+    derivative="(g - Q @ M) @ inv(R).T, M the mirrored lower half of g.T @ Q",
+)
+
+qr_r: Function = row(
+    "qr_r",
+    "x",
+    family="internal",
+    array=lambda x: np.linalg.qr(x)[1],
+    rules={"x": ("out x", _r_rule)},
+    prepare=_tall,
+    reach="mixed",
+    samples=_TALL,
+    doc="The upper triangle of a QR decomposition.",
+    derivative="Q @ M @ inv(R).T, M the mirrored lower half of R @ g.T",
+)
+
+
+@composed(
+    "qr",
+    "x",
+    family=FAMILY,
+    samples=(*_TALL, ([[2.0, 1.0, 0.3], [0.5, 3.0, -1.0]],)),
+    doc="q, r with x = q @ r: orthonormal columns and an upper triangle, in the reduced form.",
+    derivative="as of the solution of d(q @ r) = dx; x must have full rank",
+    example="qr([[2, 0], [0, 1]])[0] @ qr([[2, 0], [0, 1]])[1] == [[2, 0], [0, 1]]",
+)
+def qr(x: Any) -> tuple[Any, Any]:
+    """See the entry."""
+    shape = shape_of_any(x)
+    if len(shape) < 2 or shape[-2] >= shape[-1]:
+        return qr_q(x), qr_r(x)
+    q = qr_q(getitem(x, (Ellipsis, slice(0, shape[-2]))))  # of a wide matrix, the square in front decides
+    return q, matmul(swap(q), x)
+
+
+# Least squares
+
+
+def _pinv(x: Any) -> Any:
+    return np.linalg.pinv(x, rcond=max(x.shape[-2:]) * np.finfo(float).eps)
+
+
+def _beside(g: Any, left: Any, right: Any) -> Any:
+    """(I - left @ right) @ g: what the projection leaves."""
+    return g - matmul(left, matmul(right, g))
+
+
+def _pinv_rule(g: Any, out: Any, x: Any) -> Any:
+    p, pt, gt = out, swap(out), swap(g)
+    first = matmul(matmul(pt, g), pt)
+    second = matmul(_beside(gt, x, p), matmul(p, pt))
+    third = matmul(matmul(pt, p), swap(_beside(g, p, x)))
+    return second + third - first
+
+
+pinv: Function = row(
+    "pinv",
+    "x",
+    family=FAMILY,
+    array=_pinv,
+    rules={"x": ("out x", _pinv_rule)},
+    prepare=matrices("pinv", square=False),
+    reach="mixed",
+    samples=_OBLONG,
+    doc="The pseudo-inverse: the inverse of a regular matrix, and the nearest to it of any other.",
+    derivative="that of constant rank",
+    example="pinv([[2, 0], [0, 0]]) == [[0.5, 0], [0, 0]]",
+)
+
+
+def _overdetermined(x: Any, y: Any) -> dict[str, Any]:
+    a, b = shape_of(x), shape_of(y)
+    if len(a) != 2 or len(b) not in (1, 2) or a[0] != b[0]:
+        raise AgradError("shape", f"lstsq: a matrix of shape {format_shape(a)} and a right side of {format_shape(b)}")
+    return {"right": b}
+
+
+def _columns(x: Any, right: Shape) -> Any:
+    return unsqueeze(x, -1) if len(right) == 1 else x
+
+
+def _lstsq_by_matrix(g: Any, out: Any, x: Any, y: Any, right: Shape) -> Any:
+    g, s, y = (_columns(each, right) for each in (g, out, y))
+    p = pinv(x)
+    pt = swap(p)
+    rest = y - matmul(x, s)
+    first = matmul(matmul(pt, g), swap(s))
+    second = matmul(rest, swap(matmul(p, matmul(pt, g))))
+    third = matmul(matmul(pt, s), swap(_beside(g, p, x)))
+    return second + third - first
+
+
+lstsq: Function = row(
+    "lstsq",
+    "x, y",
+    family=FAMILY,
+    array=lambda x, y, right: np.linalg.lstsq(x, y, rcond=None)[0],
+    rules={
+        "x": ("out x y", _lstsq_by_matrix),
+        "y": ("x", lambda g, out, x, y, right: matmul(swap(pinv(x)), g)),
+    },
+    prepare=_overdetermined,
+    reach="mixed",
+    samples=(
+        ([[2.0, 1.0], [0.5, 3.0], [1.0, -1.0]], [1.0, 2.0, 0.5]),
+        ([[2.0, 1.0], [0.5, 3.0], [1.0, -1.0]], [[1.0, 2.0], [0.5, 1.0], [0.3, -1.0]]),
+        ([[2.0, 1.0, 0.3], [0.5, 3.0, -1.0]], [1.0, 2.0]),
+    ),
+    doc="The s with the smallest norm(x @ s - y); of several, the shortest.",
+    derivative="by y: pinv(x).T @ g; by x: that of constant rank",
+    example="lstsq([[1, 0], [0, 1], [0, 0]], [1, 2, 5]) ~= [1, 2]",
+)

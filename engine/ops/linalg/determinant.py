@@ -1,0 +1,124 @@
+"""Derivatives of the determinant, of all orders, exact also where the matrix is singular.
+
+The determinant is a polynomial of degree one in each entry. Its (m+1)-th derivative in the directions G1, …, Gm, with
+the last direction left open, is a matrix that is symmetric and linear in G1, …, Gm: one operation of A, G1, …, Gm,
+whose own derivatives are the same operation with one direction more, or with one exchanged. m = 0: the cofactors.
+"""
+
+from __future__ import annotations
+
+from itertools import permutations
+from typing import Any
+
+from agrad.engine.core.op import Function, row
+from agrad.engine.values import np
+
+_AFFORDABLE = 2_000_000  # entries of all minors together, up to which they are computed one by one
+
+
+def _form(*xs: Any) -> Any:
+    a, *directions = xs
+    batch = np.broadcast_shapes(*(x.shape[:-2] for x in xs))
+    if batch:
+        spread = [np.broadcast_to(x, batch + x.shape[-2:]) for x in xs]
+        results = np.empty(batch + a.shape[-2:])
+        for place in np.ndindex(*batch):
+            results[place] = _form(*(x[place] for x in spread))
+        return results
+    if not directions:
+        value = np.linalg.det(a)
+        if np.isfinite(value) and value != 0.0:
+            return value * np.linalg.inv(a).T
+    size, cost = len(a), 1.0
+    for m in range(len(xs)):
+        cost *= max(size - m, 0) ** 2
+    if cost * max(size - len(xs), 1) ** 2 <= _AFFORDABLE or not np.isfinite(a).all():
+        return _by_minors(a, *directions)
+    return _by_singular_values(a, *directions)
+
+
+def _minors(a: Any) -> Any:
+    """Every matrix with one row and one column struck out: two leading axes more, for the row and the column."""
+    size = a.shape[-1]
+    others = np.array([[other for other in range(size) if other != one] for one in range(size)], dtype=int)
+    others = others.reshape(size, size - 1)
+    return a[..., others[:, None, :, None], others[None, :, None, :]]
+
+
+def _by_minors(a: Any, *directions: Any) -> Any:
+    """Signed minors; with directions, their derivatives in these."""
+    size = a.shape[-1]
+    if size <= len(directions):
+        return np.zeros(a.shape)
+    minors = _minors(a)
+    if directions:
+        *first, last = (_minors(direction) for direction in directions)
+        values = np.add.reduce(_by_minors(minors, *first) * last, axis=(-2, -1))
+    else:
+        values = np.linalg.det(minors)
+    return values * (-1.0) ** np.add.outer(np.arange(size), np.arange(size))
+
+
+def _by_singular_values(a: Any, *directions: Any) -> Any:
+    """The same through A = U S V': a derivative of det(S) is a sum over permutations of the directions.
+
+    A term takes one entry of each direction, in different rows and columns, and the product of the singular values of
+    all other rows.
+    """
+    u, s, vt = np.linalg.svd(a)
+    size, order = len(s), len(directions) + 1
+    rotated = [u.T @ direction @ vt.T for direction in directions]
+    rest = _products_of_others(s, order)
+    result = np.zeros((size, size))
+    letters = "abcdefghijklmnopqrstuvwxyz"[:order]
+    for targets in permutations(range(order)):
+        operands = [rest, *rotated]
+        entries = [letters[place] + letters[targets[place]] for place in range(order)]
+        sign = _sign(targets)
+        if targets[-1] == order - 1:
+            terms = np.einsum(f"{letters},{','.join(entries[:-1])}->{letters[-1]}", *operands) if rotated else rest
+            result[np.diag_indices(size)] += sign * terms
+        else:
+            result += sign * np.einsum(f"{letters},{','.join(entries[:-1])}->{entries[-1]}", *operands)
+    return np.linalg.det(u) * np.linalg.det(vt) * (u @ result @ vt)
+
+
+def _products_of_others(s: Any, order: int) -> Any:
+    """For each choice of `order` different places, the product of the entries of s at all others; 0 where two agree."""
+    size = len(s)
+    grid = np.indices((size,) * order).reshape(order, -1)
+    chosen = np.zeros((grid.shape[1], size), dtype=int)
+    for places in grid:
+        chosen[np.arange(grid.shape[1]), places] += 1
+    products = np.prod(np.where(chosen > 0, 1.0, s), axis=1)
+    return np.where(chosen.max(axis=1) > 1, 0.0, products).reshape((size,) * order)
+
+
+def _sign(targets: tuple[int, ...]) -> float:
+    inversions = sum(a > b for place, a in enumerate(targets) for b in targets[place + 1 :])
+    return -1.0 if inversions % 2 else 1.0
+
+
+def _rule(g: Any, out: Any, *xs: Any, which: int) -> Any:
+    a, *directions = xs
+    if which == 0:
+        return minor_form([a, *directions, g])
+    others = [direction for place, direction in enumerate(directions, 1) if place != which]
+    return minor_form([a, *others, g])
+
+
+minor_form: Function = row(
+    "minor_form",
+    "*xs",
+    title="Cofactors",
+    family="internal",
+    array=_form,
+    rules={"xs": ("xs", _rule)},
+    reach="mixed",
+    samples=(
+        ([[2.0, 1.0], [0.5, 3.0]],),
+        ([[1.0, 2.0, 0.5], [2.0, 4.0, 1.0], [1.0, 0.0, 3.0]], [[0.5, 1.0, 0.0], [2.0, -1.0, 1.0], [0.3, 0.2, 1.0]]),
+    ),
+    doc="The matrix of the cofactors, or its derivative in given directions.",
+    derivative="the same with one direction more",
+)

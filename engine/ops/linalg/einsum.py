@@ -1,0 +1,134 @@
+"""einsum: sums of products, in the notation of indices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from agrad.engine.core.limits import afford
+from agrad.engine.core.op import Function, composed, row
+from agrad.engine.errors import AgradError
+from agrad.engine.ops.arrays.indexing import scatter
+from agrad.engine.ops.arrays.shaping import collapse, expand, reshape
+from agrad.engine.ops.linalg.matrices import FAMILY
+from agrad.engine.values import Shape, describe, format_number, format_shape, np, shape_of, size_of, whole_as_float
+
+_LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+_MOST_PRODUCTS = 10**12  # an hour, in which numpy hears no Ctrl-C
+
+
+def explicit(subscripts: Any, shapes: list[Shape]) -> tuple[tuple[str, ...], str]:
+    """The letters of each operand and of the result, with `...` and a missing result spelt out."""
+    if not isinstance(subscripts, str):
+        raise AgradError("type", f'einsum: subscripts like "ij,jk->ik" come first, not {describe(subscripts)}')
+    inputs, arrow, output = subscripts.replace(" ", "").partition("->")
+    terms = inputs.split(",")
+    if len(terms) != len(shapes):
+        raise AgradError("arity", f'einsum "{subscripts}" needs {len(terms)} operands, not {len(shapes)}')
+    if not all(letter in _LETTERS for term in (*terms, output) for letter in term.replace("...", "")):
+        raise AgradError("type", f'einsum "{subscripts}": indices are letters')
+    free = [letter for letter in _LETTERS if letter not in subscripts]
+    widths = [len(s) - len(t.replace("...", "")) if "..." in t else 0 for t, s in zip(terms, shapes, strict=True)]
+    dots = "".join(free[: max(0, *widths)])
+    full = []
+    for term, shape, width in zip(terms, shapes, widths, strict=True):
+        letters = term.replace("...", dots[len(dots) - width :] if width > 0 else "")
+        if len(letters) != len(shape):
+            raise AgradError("shape", f'einsum "{subscripts}": {term or "a number"} does not fit {format_shape(shape)}')
+        full.append(letters)
+    if not arrow:
+        every = "".join(full)
+        output = dots + "".join(sorted(letter for letter in set(every) - set(dots) if every.count(letter) == 1))
+    output = output.replace("...", dots)
+    if len(set(output)) < len(output) or not set(output) <= set("".join(full)):
+        raise AgradError("type", f'einsum "{subscripts}": the result names each index of the operands at most once')
+    return tuple(full), output
+
+
+def _prepared(*xs: Any, subscripts: Any) -> dict[str, Any]:
+    shapes = [shape_of(x) for x in xs]
+    terms, output = explicit(subscripts, shapes)
+    sizes: dict[str, int] = {}
+    for term, shape in zip(terms, shapes, strict=True):
+        for letter, length in zip(term, shape, strict=True):
+            known = sizes.setdefault(letter, length)
+            if length != known and 1 not in (length, known):
+                raise AgradError("shape", f'einsum "{subscripts}": index {letter} has lengths {known} and {length}')
+            sizes[letter] = length if known == 1 else known
+    afford("einsum", tuple(sizes[letter] for letter in output))
+    products = size_of(tuple(sizes.values()))
+    if len(xs) < 3 and products > _MOST_PRODUCTS:
+        count = format_number(whole_as_float(products), 3)
+        raise AgradError("limit", f'einsum "{subscripts}" would add up {count} products, one by one')
+    return {"subscripts": (terms, output, tuple(shapes), sizes)}
+
+
+def _summed(*xs: Any, subscripts: Any) -> Any:
+    terms, output, _, _ = subscripts
+    return np.einsum(f"{','.join(terms)}->{output}", *xs, optimize=len(xs) > 2)
+
+
+def _rule(g: Any, out: Any, *xs: Any, subscripts: Any, which: int) -> Any:
+    """g and the other operands, summed to the letters of this one."""
+    terms, output, shapes, sizes = subscripts
+    term, shape = terms[which], shapes[which]
+    others = [place for place in range(len(terms)) if place != which]
+    known = set(output).union(*(terms[place] for place in others))
+    letters = "".join(dict.fromkeys(term))
+    found = "".join(letter for letter in letters if letter in known)
+    inputs = ",".join([output, *(terms[place] for place in others)])
+    c = sum_of_products([g, *(xs[place] for place in others)], f"{inputs}->{found}")
+    if found != letters:  # an index that is summed away in this operand alone
+        c = reshape(c, tuple(sizes[letter] if letter in known else 1 for letter in letters))
+    c = _fitted(c, tuple(shape[term.index(letter)] for letter in letters))
+    if len(letters) < len(term):  # a diagonal
+        lengths = shape_of(c)
+        grid = dict(zip(letters, np.indices(lengths, sparse=True), strict=True))
+        return scatter(c, tuple(grid[letter] for letter in term), shape)
+    return c
+
+
+def _fitted(c: Any, shape: Shape) -> Any:
+    """A gradient in the shape of its operand: summed where that has length 1, spread where the gradient has."""
+    have = shape_of(c)
+    if have == shape:
+        return c
+    least = tuple(min(a, b) for a, b in zip(have, shape, strict=True))
+    return expand(collapse(c, least), shape)
+
+
+sum_of_products: Function = row(
+    "einsum",
+    "*xs; subscripts",
+    family="internal",
+    array=_summed,
+    rules={"xs": ("xs", _rule)},
+    prepare=_prepared,
+    reach="mixed",
+    samples=(
+        ([[1.0, 2.0], [3.0, 4.0]], [[0.5, 1.0], [2.0, -1.0]], {"subscripts": "ij,jk->ik"}),
+        ([[1.0, 2.0], [3.0, 4.0]], {"subscripts": "ii->i"}),
+        ([[1.0, 2.0], [3.0, 4.0]], [0.5, 1.5], {"subscripts": "ij,k->"}),
+    ),
+    doc="Sums of products of entries, in the notation of indices.",
+    derivative="g and the other operands, summed to the indices of the one",
+)
+
+
+@composed(
+    "einsum",
+    "subscripts; *operands",
+    family=FAMILY,
+    samples=(
+        ("ij,jk->ik", [[1.0, 2.0], [3.0, 4.0]], [[0.5, 1.0], [2.0, -1.0]]),
+        ("...ij->...ji", [[1.0, 2.0], [3.0, 4.0]]),
+        ("i,i", [1.0, 2.0], [3.0, 4.0]),
+        ("ij,ik,il->jkl", [[1.0, 2.0]], [[3.0]], [[0.5, 1.5]]),
+    ),
+    doc='Sums of products of entries, in the notation of indices: einsum("ij,jk->ik", A, B).',
+    derivative="g and the other operands, summed to the indices of the one",
+    data=("operands",),
+    example='einsum("i,i->", [1, 2], [3, 4]) == 11',
+)
+def einsum(subscripts: Any, operands: Any) -> Any:
+    """See the entry."""
+    return sum_of_products(operands if isinstance(operands, tuple) else (operands,), subscripts)

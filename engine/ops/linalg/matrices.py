@@ -1,0 +1,351 @@
+"""Linear algebra: products, inverses and solutions, determinants. Leading axes are a batch, as in numpy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from agrad.engine.core.limits import afford
+from agrad.engine.core.op import Function, composed, row
+from agrad.engine.errors import AgradError
+from agrad.engine.ops.arrays.joining import diagonal
+from agrad.engine.ops.arrays.reduction import total
+from agrad.engine.ops.arrays.shaping import collapse, permute, reshape, shape_of_any, swap, unsqueeze
+from agrad.engine.ops.linalg.determinant import minor_form
+from agrad.engine.ops.scalar.arithmetic import add, flat, mul
+from agrad.engine.values import Shape, broadcast, format_shape, np, shape_of, whole
+
+FAMILY = "linear algebra"
+
+
+def matrices(name: str, square: bool = True) -> Function:
+    """Checks that an operand is a matrix, or a batch of matrices."""
+
+    def prepare(x: Any, *others: Any, **attrs: Any) -> dict[str, Any]:
+        check_matrix(name, shape_of(x), square)
+        return attrs
+
+    return prepare
+
+
+def check_matrix(name: str, shape: Shape, square: bool = True) -> None:
+    """AgradError of kind `shape` for what is no matrix, or not a square one."""
+    if len(shape) < 2 or (square and shape[-1] != shape[-2]):
+        wanted = "a square matrix" if square else "a matrix"
+        raise AgradError("shape", f"{name} needs {wanted}, not a value of shape {format_shape(shape)}")
+
+
+# Products
+
+
+def _check_inner(name: str, a: Shape, b: Shape) -> None:
+    inner = b[-2] if len(b) > 1 else b[0]
+    if a[-1] == inner:
+        return
+    why = f"{a[-1]} columns on the left, {inner} rows on the right"
+    if name == "dot" and len(a) == len(b) == 1:
+        why = "two vectors need the same length"
+    raise AgradError("shape", f"{name} of shapes {format_shape(a)} and {format_shape(b)}: {why}")
+
+
+def _fitting(x: Any, y: Any) -> dict[str, Any]:
+    a, b = shape_of(x), shape_of(y)
+    if not a or not b:
+        raise AgradError("shape", f"@ of shapes {format_shape(a)} and {format_shape(b)}: a scalar is no matrix; use *")
+    _check_inner("@", a, b)
+    afford("@", broadcast(a[:-2], b[:-2]) + a[-2:-1] + b[1:][-1:])
+    return {"shapes": (a, b)}
+
+
+def _by_left(g: Any, out: Any, x: Any, y: Any, shapes: tuple[Shape, Shape]) -> Any:
+    a, b = shapes
+    if len(b) == 1:
+        return g * y if len(a) == 1 else reshape(g, (*shape_of(g), 1)) * y
+    if len(a) == 1:
+        return matmul(y, g) if len(b) == 2 else collapse(_column(matmul(y, unsqueeze(g, -1))), a)
+    full = matmul(g, swap(y))
+    return full if shape_of(full) == a else collapse(full, a)
+
+
+def _by_right(g: Any, out: Any, x: Any, y: Any, shapes: tuple[Shape, Shape]) -> Any:
+    a, b = shapes
+    if len(a) == 1:
+        return g * x if len(b) == 1 else reshape(x, (a[0], 1)) * unsqueeze(g, -2)
+    if len(b) == 1:
+        return matmul(g, x) if len(a) == 2 else collapse(_column(matmul(swap(x), unsqueeze(g, -1))), b)
+    full = matmul(swap(x), g)
+    return full if shape_of(full) == b else collapse(full, b)
+
+
+def _column(x: Any) -> Any:
+    """Without the last axis, of length 1."""
+    return reshape(x, shape_of(x)[:-1])
+
+
+matmul: Function = row(
+    "matmul",
+    "x, y",
+    family=FAMILY,
+    array=lambda x, y, shapes: np.matmul(x, y),
+    rules={"x": ("y", _by_left), "y": ("x", _by_right)},
+    prepare=_fitting,
+    reach="mixed",
+    samples=(
+        ([[1.0, 2.0], [3.0, 4.0]], [[0.5, -1.0, 2.0], [1.5, 0.3, 1.0]]),
+        ([[1.0, 2.0], [3.0, 4.0]], [0.5, -1.0]),
+        ([1.0, 2.0], [[0.5, -1.0], [1.5, 0.3]]),
+        ([1.0, 2.0], [0.5, -1.0]),
+        ([[[1.0, 2.0]], [[3.0, 4.0]]], [[0.5], [1.5]]),
+        ([1.0, 2.0], [[[0.5], [1.5]], [[2.5], [-1.5]]]),
+        ([[[1.0, 2.0]], [[3.0, 4.0]]], [0.5, 1.5]),
+    ),
+    doc="The matrix product x @ y; of two vectors, their inner product.",
+    derivative="by x: g @ y.T; by y: x.T @ g",
+    example="[[1, 2], [3, 4]] @ [1, 1] == [3, 7]",
+)
+
+
+@composed(
+    "dot",
+    "x, y",
+    family=FAMILY,
+    samples=((2.0, 3.0), ([1.0, 2.0], [0.5, -1.0]), ([[1.0, 2.0]], [[[1.0], [2.0]], [[0.5], [1.5]]])),
+    doc="The inner product of two vectors; the product of matrices and scalars.",
+    derivative="by x: g*y; by y: g*x",
+    example="dot([1, 2], [3, 4]) == 11",
+)
+def dot(x: Any, y: Any) -> Any:
+    """See the entry."""
+    a, b = shape_of_any(x), shape_of_any(y)
+    if not a or not b:
+        return mul(x, y)
+    _check_inner("dot", a, b)
+    if len(b) < 3:
+        return matmul(x, y)
+    order = (len(b) - 2, *range(len(b) - 2), len(b) - 1)  # numpy's product of stacks: all of x with all of y
+    spread = reshape(permute(y, order), (b[-2], -1))
+    return reshape(matmul(x, spread), (*a[:-1], *b[:-2], b[-1]))
+
+
+@composed(
+    "trace",
+    "x",
+    family=FAMILY,
+    samples=(([[1.0, 2.0], [3.0, 4.0]],),),
+    doc="The sum of the diagonal of a matrix.",
+    derivative="1 on the diagonal, exactly 0 off it",
+    example="trace([[1, 2], [3, 4]]) == 5",
+)
+def trace(x: Any) -> Any:
+    """See the entry."""
+    return total(diagonal(x), -1)
+
+
+@composed(
+    "kron",
+    "x, y",
+    family=FAMILY,
+    samples=(([[1.0, 2.0], [3.0, 4.0]], [[0.5, 1.5]]), ([1.0, 2.0], [3.0, 4.0])),
+    doc="The Kronecker product: each entry of x times the whole of y, side by side.",
+    derivative="by x: the sum of g*y over each block; by y: of g*x over the blocks",
+    example="kron([1, 2], [1, 10]) == [1, 10, 2, 20]",
+)
+def kron(x: Any, y: Any) -> Any:
+    """See the entry."""
+    a, b = shape_of_any(x), shape_of_any(y)
+    axes = max(len(a), len(b))
+    a, b = (1,) * (axes - len(a)) + a, (1,) * (axes - len(b)) + b
+    left = reshape(x, tuple(size for length in a for size in (length, 1)))
+    right = reshape(y, tuple(size for length in b for size in (1, length)))
+    return reshape(mul(left, right), tuple(i * j for i, j in zip(a, b, strict=True)))
+
+
+# Inverses and solutions
+
+
+def _inverse_rule(g: Any, out: Any, x: Any) -> Any:
+    turned = swap(out)
+    return -matmul(matmul(turned, g), turned)
+
+
+inv: Function = row(
+    "inv",
+    "x",
+    family=FAMILY,
+    array=lambda x: np.linalg.inv(x),
+    rules={"x": ("out", _inverse_rule)},
+    prepare=matrices("inv"),
+    reach="mixed",
+    samples=(([[2.0, 1.0], [0.5, 3.0]],), ([[[2.0]], [[4.0]]],)),
+    doc="The inverse of a square matrix. A singular matrix is an error.",
+    derivative="-inv(x).T @ g @ inv(x).T",
+    example="inv([[2, 0], [0, 4]]) == [[0.5, 0], [0, 0.25]]",
+)
+
+
+def _solvable(x: Any, y: Any) -> dict[str, Any]:
+    a, b = shape_of(x), shape_of(y)
+    check_matrix("solve", a)
+    rows = b[0] if len(b) == 1 else b[-2] if b else None
+    if rows != a[-1]:
+        message = f"solve: a matrix of shape {format_shape(a)} and a right side of {format_shape(b)}"
+        fit = f"a right side of shape ({a[-1]}) would fit, or ({a[-1]}, k) with a vector in each column"
+        raise AgradError("shape", message, notes=[fit])
+    return {"shapes": (a, b)}
+
+
+def _solved(x: Any, y: Any, shapes: tuple[Shape, Shape]) -> Any:
+    """One dimension is a vector, more are matrices, as since numpy 2."""
+    columns = y[:, None] if y.ndim == 1 else y
+    result = np.linalg.solve(x, columns.reshape((1,) * (x.ndim - columns.ndim) + columns.shape))
+    return result[..., 0] if y.ndim == 1 else result
+
+
+def _by_matrix(g: Any, out: Any, x: Any, y: Any, shapes: tuple[Shape, Shape]) -> Any:
+    a, b = shapes
+    u = _solve_back(g, x, b)
+    full = -matmul(unsqueeze(u, -1), unsqueeze(out, -2)) if len(b) == 1 else -matmul(u, swap(out))
+    return full if shape_of(full) == a else collapse(full, a)
+
+
+def _solve_back(g: Any, x: Any, b: Shape) -> Any:
+    """solve(x.T, g), where a batch of matrices may have had one vector on the right."""
+    if len(b) == 1 and len(shape_of(g)) > 1:
+        return _column(solve(swap(x), unsqueeze(g, -1)))
+    return solve(swap(x), g)
+
+
+def _by_right_side(g: Any, out: Any, x: Any, y: Any, shapes: tuple[Shape, Shape]) -> Any:
+    u = _solve_back(g, x, shapes[1])
+    return u if shape_of(u) == shapes[1] else collapse(u, shapes[1])
+
+
+solve: Function = row(
+    "solve",
+    "x, y",
+    family=FAMILY,
+    array=_solved,
+    rules={"x": ("out x", _by_matrix), "y": ("x", _by_right_side)},
+    prepare=_solvable,
+    reach="mixed",
+    samples=(
+        ([[2.0, 1.0], [0.5, 3.0]], [1.0, 2.0]),
+        ([[2.0, 1.0], [0.5, 3.0]], [[1.0, 2.0, 3.0], [0.5, -1.0, 2.0]]),
+        ([[[2.0, 1.0], [0.5, 3.0]], [[1.0, 0.0], [0.5, 2.0]]], [1.0, 2.0]),
+    ),
+    doc="The solution of x @ s = y, for a vector or the columns of a matrix. A singular x is an error.",
+    derivative="by y: u = solve(x.T, g); by x: -u @ solve(x, y).T",
+    example="solve([[2, 0], [0, 4]], [2, 2]) == [1, 0.5]",
+)
+
+# Determinants
+
+
+def _as_matrices(g: Any) -> Any:
+    """A gradient of a number a matrix, with two axes more."""
+    return g if not shape_of(g) else reshape(g, (*shape_of(g), 1, 1))
+
+
+det: Function = row(
+    "det",
+    "x",
+    family=FAMILY,
+    array=lambda x: np.linalg.det(x),
+    rules={"x": ("x", lambda g, out, x: _as_matrices(g) * minor_form([x]))},
+    prepare=matrices("det"),
+    reach="mixed",
+    samples=(([[2.0, 1.0], [0.5, 3.0]],), ([[1.0, 2.0], [2.0, 4.0]],), ([[[2.0]], [[0.0]]],)),
+    doc="The determinant of a square matrix.",
+    derivative="the matrix of the cofactors, also of a singular matrix",
+    example="det([[1, 2], [3, 4]]) ~= -2",
+)
+
+
+def _inverse_or_not(x: Any) -> Any:
+    """The inverse; of a singular matrix, the cofactors divided by 0."""
+    try:
+        return np.linalg.inv(x)
+    except np.linalg.LinAlgError:
+        pass
+    if x.ndim > 2:
+        return np.stack([_inverse_or_not(one) for one in x])
+    return np.swapaxes(minor_form([x]), -1, -2) / 0.0
+
+
+inverse_if_any: Function = row(
+    "inverse_if_any",
+    "x",
+    family="internal",
+    array=_inverse_or_not,
+    rules={"x": ("out", _inverse_rule)},
+    prepare=matrices("inv"),
+    reach="mixed",
+    samples=(([[2.0, 1.0], [0.5, 3.0]],),),
+    doc="The inverse of a square matrix; infinite, where it is singular.",
+    derivative="as of inv",
+)
+
+slogdet_sign: Function = row(
+    "slogdet_sign",
+    "x",
+    family="internal",
+    array=lambda x: np.linalg.slogdet(x)[0],
+    rules={"x": ("", flat)},
+    prepare=matrices("slogdet"),
+    reach="mixed",
+    samples=(([[2.0, 1.0], [0.5, 3.0]],),),
+    doc="The sign of the determinant.",
+    derivative="0",
+)
+
+slogdet_log: Function = row(
+    "slogdet_log",
+    "x",
+    family="internal",
+    array=lambda x: np.linalg.slogdet(x)[1],
+    rules={"x": ("x", lambda g, out, x: _as_matrices(g) * swap(inverse_if_any(x)))},
+    prepare=matrices("slogdet"),
+    reach="mixed",
+    samples=(([[2.0, 1.0], [0.5, 3.0]],), ([[[2.0]], [[-3.0]]],)),
+    doc="The logarithm of the absolute determinant; -inf for a singular matrix.",
+    derivative="inv(x).T",
+)
+
+
+@composed(
+    "slogdet",
+    "x",
+    family=FAMILY,
+    samples=(([[2.0, 1.0], [0.5, 3.0]],),),
+    doc="The sign of the determinant, and the logarithm of its absolute value: sign, log = slogdet(x).",
+    derivative="of the sign 0; of the logarithm inv(x).T",
+    example="slogdet([[2, 0], [0, 0.5]])[0] == 1",
+)
+def slogdet(x: Any) -> tuple[Any, Any]:
+    """See the entry."""
+    return slogdet_sign(x), slogdet_log(x)
+
+
+@composed(
+    "matrix_power",
+    "x; n",
+    family=FAMILY,
+    samples=(([[2.0, 1.0], [0.5, 3.0]], {"n": 3}), ([[2.0, 1.0], [0.5, 3.0]], {"n": -2})),
+    doc="The square matrix multiplied with itself n times; its inverse, for a negative n.",
+    derivative="the sum over the places of each factor",
+    example="matrix_power([[1, 1], [0, 1]], 3) == [[1, 3], [0, 1]]",
+)
+def matrix_power(x: Any, n: Any) -> Any:
+    """See the entry."""
+    check_matrix("matrix_power", shape_of_any(x))
+    n = whole(n, "matrix_power: n")
+    if n < 0:
+        return matrix_power(inv(x), -n)
+    if n == 0:
+        return add(mul(x, 0.0), np.eye(shape_of_any(x)[-1]))
+    result = None
+    while n:
+        if n & 1:
+            result = x if result is None else matmul(result, x)
+        n >>= 1
+        x = matmul(x, x) if n else x
+    return result

@@ -1,0 +1,132 @@
+"""Norms of vectors and matrices."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from agrad.engine.core.arguments import axes_of, number_of, truth_of
+from agrad.engine.core.op import Function, composed, row
+from agrad.engine.errors import AgradError
+from agrad.engine.ops.arrays.reduction import amax, amin, reducing, scaled_root, total, widened
+from agrad.engine.ops.arrays.shaping import permute, reshape, shape_of_any
+from agrad.engine.ops.linalg.decomposition import svd_values
+from agrad.engine.ops.scalar.arithmetic import power
+from agrad.engine.ops.scalar.comparison import equal, not_equal, where
+from agrad.engine.ops.scalar.elementary import absolute, ratio, sign
+from agrad.engine.values import Shape, describe, format_number, format_shape, np
+
+FAMILY = "reductions"
+
+euclidean: Function = row(
+    "euclidean",
+    "x; axis=None, keepdims=False",
+    title="Norm",
+    family="internal",
+    scalar=lambda x, **_: abs(x),
+    array=lambda x, axis, keepdims, wide: scaled_root(x, axis, keepdims),
+    rules={"x": ("out x", lambda g, out, x, axis, keepdims, wide: widened(g, wide) * ratio(x, widened(out, wide)))},
+    prepare=reducing("norm"),
+    reach="mixed",
+    samples=(([3.0, 4.0],), ([[1.0, 2.0], [4.0, 3.0]], {"axis": 1}), (2.0,)),
+    doc="The root of the sum of the squares, without overflow on the way.",
+    derivative="x/norm(x); 0 at 0",
+)
+
+
+def _scaled_power(x: Any, axis: Shape, keepdims: bool, wide: Shape, p: float) -> Any:
+    size = np.abs(x)
+    scale = np.max(size, axis=axis, keepdims=True, initial=0.0)
+    scale = np.where((scale > 0.0) & np.isfinite(scale), scale, 1.0)
+    value = np.add.reduce((size / scale) ** p, axis=axis, keepdims=True) ** (1.0 / p) * scale
+    return value if keepdims else value.reshape([n for one, n in enumerate(np.shape(x)) if one not in axis])
+
+
+def _p_rule(g: Any, out: Any, x: Any, axis: Shape, keepdims: bool, wide: Shape, p: float) -> Any:
+    """sign(x) (|x|/norm)**(p - 1), and 0 where x is 0."""
+    share = power(ratio(absolute(x), widened(out, wide)), p - 1.0)
+    return where(equal(x, 0.0), 0.0, widened(g, wide) * (sign(x) * share))
+
+
+p_norm: Function = row(
+    "p_norm",
+    "x; axis=None, keepdims=False, p=2.0",
+    title="Norm",
+    family="internal",
+    scalar=lambda x, **_: abs(x),
+    array=_scaled_power,
+    rules={"x": ("out x", _p_rule)},
+    prepare=reducing("norm"),
+    reach="mixed",
+    samples=(([3.0, -4.0], {"p": 3.0}), ([[1.0, 2.0], [4.0, 3.0]], {"axis": 1, "p": 1.5})),
+    doc="The p-th root of the sum of the p-th powers of the absolute values.",
+    derivative="sign(x)*(abs(x)/norm(x))**(p - 1); 0 where x is 0",
+)
+
+
+def of_vector(x: Any, p: float, axes: Any, keepdims: Any) -> Any:
+    """The norm of order p of all entries along some axes, of a matrix too."""
+    if p == 2.0:
+        return euclidean(x, axes, keepdims)
+    if p == 1.0:
+        return total(absolute(x), axes, keepdims)
+    if math.isinf(p):
+        return (amax if p > 0.0 else amin)(absolute(x), axes, keepdims)
+    if p == 0.0:
+        return total(not_equal(x, 0.0), axes, keepdims)
+    return p_norm(x, axes, keepdims, p)
+
+
+def _extreme(order: float, values: Any) -> Any:
+    """The largest value along the last axis for a positive order, the smallest for a negative one."""
+    if not shape_of_any(values)[-1]:
+        raise AgradError("shape", f"norm of order {format_number(order)}: the matrix has no entries")
+    return (amax if order > 0.0 else amin)(values, -1)
+
+
+def _of_matrix(x: Any, order: Any, axes: Shape, keepdims: bool) -> Any:
+    shape = shape_of_any(x)
+    others = tuple(one for one in range(len(shape)) if one not in axes)
+    moved = permute(x, (*others, *axes)) if (*others, *axes) != tuple(range(len(shape))) else x
+    if order in (1.0, -1.0, math.inf, -math.inf):
+        sums = total(absolute(moved), -2 if abs(order) == 1.0 else -1)
+        value = _extreme(order, sums)
+    elif order == "nuc":
+        value = total(svd_values(moved), -1)
+    elif order in (2.0, -2.0):
+        value = _extreme(order, svd_values(moved))
+    else:
+        raise AgradError("domain", f"norm: matrices have no norm of order {describe(order)}")
+    return reshape(value, tuple(1 if one in axes else n for one, n in enumerate(shape))) if keepdims else value
+
+
+@composed(
+    "norm",
+    "x; ord=None, axis=None, keepdims=False",
+    family=FAMILY,
+    samples=(
+        ([3.0, 4.0],),
+        ([[1.0, 2.0], [4.0, 3.0]], {"axis": 1}),
+        ([3.0, -4.0], {"ord": 1}),
+        ([[1.0, 2.0], [4.0, 3.0]], {"ord": "nuc"}),
+        ([3.0, -4.0], {"ord": 3}),
+    ),
+    doc='The length of a vector, or of all entries; ord=1, inf, p; of a matrix 1, 2, inf, "fro", "nuc".',
+    derivative="x/norm(x); 0 at 0",
+    example="norm([3, 4]) == 5",
+)
+def norm(x: Any, ord: Any, axis: Any, keepdims: Any) -> Any:
+    """See the entry."""
+    order = getattr(ord, "value", ord)
+    shape = shape_of_any(x)
+    axes = axes_of("norm", shape, axis, in_order=False)  # the norms of rows and of columns differ
+    if order is None or (isinstance(order, str) and order == "fro" and len(axes) == 2):
+        return euclidean(x, axes, keepdims)
+    if isinstance(order, str) and order != "nuc":
+        raise AgradError("domain", f'norm: the order is a number, "fro" or "nuc", not {describe(order)}')
+    order = order if isinstance(order, str) else number_of("norm", "ord", ord)
+    if len(axes) == 2:
+        return _of_matrix(x, order, axes, truth_of("norm", "keepdims", keepdims))
+    if isinstance(order, str) or len(axes) > 2:
+        raise AgradError("shape", f"norm of order {order}: of a vector or a matrix, not of shape {format_shape(shape)}")
+    return of_vector(x, order, axes, keepdims)

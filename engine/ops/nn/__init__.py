@@ -1,0 +1,1 @@
+"""Functions of learning: activations and losses."""

@@ -1,0 +1,281 @@
+"""Functions of learning: activations, entry by entry, and those that look at all entries along an axis."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from agrad.engine.core.arguments import axes_of, axis_of, numbers
+from agrad.engine.core.op import Function, row
+from agrad.engine.ops.arrays.reduction import FAMILY as REDUCTIONS
+from agrad.engine.ops.arrays.reduction import reducing, total, widened
+from agrad.engine.ops.scalar.comparison import greater, less, where
+from agrad.engine.ops.scalar.elementary import LN2, elementary, exp
+from agrad.engine.ops.scalar.special import ndtr, normal_density
+from agrad.engine.values import Shape, np, shape_of
+
+FAMILY = "learning"
+
+# Kinked
+
+relu: Function = row(
+    "relu",
+    "x",
+    family=FAMILY,
+    scalar=lambda x: 0.0 if x <= 0.0 else x,
+    array=lambda x: np.maximum(x, 0.0),
+    rules={"x": ("x", lambda g, out, x: g)},
+    selects={"x": lambda out, x: greater(x, 0.0)},
+    samples=((0.5,), ([-1.3, 2.1],)),
+    doc="x where it is positive, else 0.",
+    derivative="1 for positive x, else exactly 0, also at 0",
+    example="relu([-1, 2]) == [0, 2]",
+)
+
+leaky_relu: Function = row(
+    "leaky_relu",
+    "x; slope=0.01",
+    family=FAMILY,
+    prepare=numbers("leaky_relu"),
+    scalar=lambda x, slope: x if x > 0.0 else slope * x,
+    array=lambda x, slope: np.where(x > 0.0, x, slope * x),
+    rules={"x": ("x", lambda g, out, x, slope: g * where(greater(x, 0.0), 1.0, slope))},
+    samples=((0.5,), ([-1.3, 2.1],), ([-1.3, 2.1], {"slope": 0.2})),
+    doc="x where it is positive, else slope*x.",
+    derivative="1 for positive x, else the slope, also at 0",
+    example="leaky_relu([-1, 2]) == [-0.01, 2]",
+)
+
+elu: Function = row(
+    "elu",
+    "x; alpha=1.0",
+    family=FAMILY,
+    prepare=numbers("elu"),
+    scalar=lambda x, alpha: x if x > 0.0 else alpha * math.expm1(x),
+    array=lambda x, alpha: np.where(x > 0.0, x, alpha * np.expm1(x)),
+    rules={"x": ("x", lambda g, out, x, alpha: g * where(greater(x, 0.0), 1.0, alpha * exp(x)))},
+    samples=((0.5,), ([-1.3, 2.1],), ([-1.3, 2.1], {"alpha": 0.5})),
+    doc="x where it is positive, else alpha*(exp(x) - 1).",
+    derivative="1 for positive x, else alpha*exp(x)",
+    example="elu([0, 2]) == [0, 2]",
+)
+
+# Klambauer et al., Self-normalizing neural networks, 2017.
+_ALPHA = 1.6732632423543772848170429916717
+_SCALE = 1.0507009873554804934193349852946
+
+selu: Function = row(
+    "selu",
+    "x",
+    family=FAMILY,
+    scalar=lambda x: _SCALE * (x if x > 0.0 else _ALPHA * math.expm1(x)),
+    array=lambda x: _SCALE * np.where(x > 0.0, x, _ALPHA * np.expm1(x)),
+    rules={"x": ("x", lambda g, out, x: g * where(greater(x, 0.0), _SCALE, _SCALE * _ALPHA * exp(x)))},
+    samples=((0.5,), ([-1.3, 2.1],)),
+    doc="The scaled elu of self-normalizing networks: 1.0507*elu(x, 1.6733).",
+    derivative="1.0507 for positive x, else 1.7581*exp(x)",
+    example="selu(1) ~= 1.0507009873554805",
+)
+
+hardtanh: Function = row(
+    "hardtanh",
+    "x; lo=-1.0, hi=1.0",
+    family=FAMILY,
+    prepare=numbers("hardtanh"),
+    scalar=lambda x, lo, hi: lo if x < lo else hi if x > hi else x,
+    array=lambda x, lo, hi: np.minimum(np.maximum(x, lo), hi),
+    rules={"x": ("x", lambda g, out, x, lo, hi: g)},
+    selects={"x": lambda out, x, lo, hi: greater(x, lo) * less(x, hi)},
+    samples=((0.5,), ([-1.3, 0.3, 2.1],), ([-1.3, 2.1], {"lo": -2.0, "hi": 2.0})),
+    doc="x kept between lo and hi.",
+    derivative="1 between lo and hi, exactly 0 outside and at both",
+    example="hardtanh([-3, 0.5, 3]) == [-1, 0.5, 1]",
+)
+
+# Smooth
+
+
+def _sigmoid(x: float) -> float:
+    if x >= 0.0:
+        return 1.0 / (1.0 + math.exp(-x))
+    t = math.exp(x)
+    return t / (1.0 + t)
+
+
+def _sigmoid_array(x: Any) -> Any:
+    t = np.exp(-np.abs(x))
+    return np.where(x >= 0.0, 1.0, t) / (1.0 + t)
+
+
+sigmoid: Function = elementary(
+    "sigmoid",
+    _sigmoid,
+    "x out",
+    lambda g, out, x: g * (out * sigmoid(-x)),
+    array=_sigmoid_array,
+    family=FAMILY,
+    doc="1/(1 + exp(-x)).",
+    derivative="sigmoid(x)*sigmoid(-x), exact far out too",
+    example="sigmoid(0) == 0.5",
+)
+
+softplus: Function = elementary(
+    "softplus",
+    lambda x: max(x, 0.0) + math.log1p(math.exp(-abs(x))) if x == x else x,
+    "x",
+    lambda g, out, x: g * sigmoid(x),
+    array=lambda x: np.maximum(x, 0.0) + np.log1p(np.exp(-np.abs(x))),
+    family=FAMILY,
+    doc="log(1 + exp(x)), without overflow.",
+    derivative="sigmoid(x)",
+    example="softplus(1000) == 1000",
+)
+
+logsigmoid: Function = elementary(
+    "logsigmoid",
+    lambda x: min(x, 0.0) - math.log1p(math.exp(-abs(x))) if x == x else x,
+    "x",
+    lambda g, out, x: g * sigmoid(-x),
+    array=lambda x: np.minimum(x, 0.0) - np.log1p(np.exp(-np.abs(x))),
+    family=FAMILY,
+    doc="The logarithm of sigmoid(x), without underflow.",
+    derivative="sigmoid(-x)",
+    example="logsigmoid(-1000) == -1000",
+)
+
+silu: Function = elementary(
+    "silu",
+    lambda x: x * _sigmoid(x),
+    "x",
+    lambda g, out, x: g * (sigmoid(x) * (1.0 + x * sigmoid(-x))),
+    array=lambda x: x * _sigmoid_array(x),
+    family=FAMILY,
+    doc="x*sigmoid(x), also called swish.",
+    derivative="sigmoid(x)*(1 + x*sigmoid(-x))",
+    example="silu(0) == 0",
+)
+
+gelu: Function = elementary(
+    "gelu",
+    lambda x: x * ndtr(x),
+    "x",
+    lambda g, out, x: g * (ndtr(x) + x * normal_density(x)),
+    array=lambda x: x * ndtr(x),
+    family=FAMILY,
+    doc="x times the probability that a standard normal number is below x.",
+    derivative="ndtr(x) + x*exp(-x**2/2)/sqrt(2*pi)",
+    example="gelu(0) == 0",
+)
+
+logaddexp: Function = row(
+    "logaddexp",
+    "x, y",
+    family=FAMILY,
+    scalar=lambda x, y: x + LN2 if x == y else max(x, y) + math.log1p(math.exp(-abs(x - y))),
+    array=lambda x, y: np.logaddexp(x, y),
+    rules={
+        "x": ("x y", lambda g, out, x, y: g * sigmoid(x - y)),
+        "y": ("x y", lambda g, out, x, y: g * sigmoid(y - x)),
+    },
+    samples=((1.5, -2.0), ([1.0, 2.0], 3.0), ([[1.0], [2.0]], [3.0, -4.0])),
+    doc="log(exp(x) + exp(y)), without overflow.",
+    derivative="by x: sigmoid(x - y); by y: sigmoid(y - x)",
+    example="logaddexp(1000, -1000) == 1000",
+)
+
+# Along an axis
+
+
+def _peak(x: Any, axis: Shape) -> tuple[Any, Any]:
+    """The largest entry, and the distance to it: 0 for the largest itself, if it is finite or there is but one."""
+    top = np.max(x, axis=axis, keepdims=True)
+    at_top = x == top
+    certain = at_top & (np.isfinite(top) | (np.sum(at_top, axis=axis, keepdims=True) == 1))
+    return top, np.where(certain, 0.0, x - top)
+
+
+def _softmax(x: Any, axis: Shape) -> Any:
+    if not np.size(x):
+        return x * 1.0
+    t = np.exp(_peak(x, axis)[1])
+    return t / np.sum(t, axis=axis, keepdims=True)
+
+
+def _log_softmax(x: Any, axis: Shape) -> Any:
+    if not np.size(x):
+        return x * 1.0
+    apart = _peak(x, axis)[1]
+    return apart - np.log(np.sum(np.exp(apart), axis=axis, keepdims=True))
+
+
+def _along(name: str) -> Function:
+    def prepare(x: Any, axis: Any) -> dict[str, Any]:
+        shape = shape_of(x)
+        if isinstance(axis, tuple):
+            return {"axis": axes_of(name, shape, axis)}
+        return {"axis": (axis_of(name, shape, axis),) if shape else ()}
+
+    return prepare
+
+
+def _softmax_rule(g: Any, out: Any, x: Any, axis: Shape) -> Any:
+    return out * (g - total(g * out, axis, True))
+
+
+softmax: Function = row(
+    "softmax",
+    "x; axis=-1",
+    family=FAMILY,
+    scalar=lambda x, axis: 1.0 if x == x else x,
+    array=_softmax,
+    rules={"x": ("out", _softmax_rule)},
+    prepare=_along("softmax"),
+    reach="mixed",
+    samples=(([1.0, 3.0, 2.0],), ([[1.0, 2.0], [4.0, 3.0]], {"axis": 0}), (2.0,)),
+    doc="exp(x) divided by its sum along an axis: positive, with sum 1.",
+    derivative="s*(g - sum(g*s)) with s = softmax(x)",
+    example="softmax([0, 0]) == [0.5, 0.5]",
+)
+
+log_softmax: Function = row(
+    "log_softmax",
+    "x; axis=-1",
+    family=FAMILY,
+    scalar=lambda x, axis: 0.0 if x == x else x,
+    array=_log_softmax,
+    rules={"x": ("x", lambda g, out, x, axis: g - softmax(x, axis) * total(g, axis, True))},
+    prepare=_along("log_softmax"),
+    reach="mixed",
+    samples=(([1.0, 3.0, 2.0],), ([[1.0, 2.0], [4.0, 3.0]], {"axis": 0}), (2.0,)),
+    doc="The logarithm of softmax, without underflow.",
+    derivative="g - softmax(x)*sum(g)",
+    example="log_softmax([1000, 0]) == [0, -1000]",
+)
+
+
+def _logsumexp(x: Any, axis: Shape, keepdims: bool, wide: Shape) -> Any:
+    if not np.size(x):
+        return np.log(np.sum(np.exp(x), axis=axis, keepdims=keepdims))
+    top, apart = _peak(x, axis)
+    value = np.where(np.isfinite(top), top + np.log(np.sum(np.exp(apart), axis=axis, keepdims=True)), top)
+    return value if keepdims else value.reshape([n for one, n in enumerate(np.shape(x)) if one not in axis])
+
+
+def _logsumexp_rule(g: Any, out: Any, x: Any, axis: Shape, keepdims: bool, wide: Shape) -> Any:
+    return widened(g, wide) * softmax(x, axis)
+
+
+logsumexp: Function = row(
+    "logsumexp",
+    "x; axis=None, keepdims=False",
+    family=REDUCTIONS,
+    scalar=lambda x, **_: x,
+    array=_logsumexp,
+    rules={"x": ("x", _logsumexp_rule)},
+    prepare=reducing("logsumexp"),
+    reach="mixed",
+    samples=(([1.0, 3.0, 2.0],), ([[1.0, 2.0], [4.0, 3.0]], {"axis": 0}), ([[1.0, 2.0]], {"keepdims": True})),
+    doc="log(sum(exp(x))), of all entries or along an axis, without overflow.",
+    derivative="softmax(x)",
+    example="logsumexp([1000, 0]) == 1000",
+)

@@ -1,0 +1,180 @@
+"""Losses: how far a prediction is from its target, as one number."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from agrad.engine.core.arguments import number_of
+from agrad.engine.core.dispatch import operand
+from agrad.engine.core.op import Function, composed, row
+from agrad.engine.errors import AgradError
+from agrad.engine.ops.arrays.indexing import getitem
+from agrad.engine.ops.arrays.reduction import mean, total
+from agrad.engine.ops.arrays.shaping import collapse
+from agrad.engine.ops.nn.activations import FAMILY, log_softmax
+from agrad.engine.ops.scalar.arithmetic import add, mul, neg, sub
+from agrad.engine.ops.scalar.comparison import less_equal, where
+from agrad.engine.ops.scalar.elementary import absolute, square
+from agrad.engine.ops.scalar.special import xlog1py, xlogy
+from agrad.engine.values import Shape, broadcast, describe, format_number, format_shape, np, shape_of, size_of, whole
+
+
+def _pair(name: str, x: Any, y: Any) -> tuple[Any, Any]:
+    """Prediction and target, of the same shape: spreading (n) against (n, 1) would compare each with each."""
+    x, y = operand(x), operand(y)
+    a, b = shape_of(x), shape_of(y)
+    if a != b and a and b:
+        raise AgradError("shape", f"{name} of shapes {format_shape(a)} and {format_shape(b)}: they must be the same")
+    return x, y
+
+
+def _reduced(name: str, losses: Any, reduction: Any) -> Any:
+    """One number from the losses of all entries, or these as they are."""
+    ways: dict[Any, Function] = {"mean": mean, "sum": total, "none": lambda x: x}
+    if not isinstance(reduction, str) or reduction not in ways:
+        raise AgradError("type", f'{name}: reduction is "mean", "sum" or "none", not {describe(reduction)}')
+    return ways[reduction](losses)
+
+
+def _squares(x: Any, y: Any, factor: float, shapes: tuple[Shape, Shape]) -> Any:
+    apart = np.asarray(x - y)
+    return np.add.reduce(np.multiply(apart, apart, out=apart), axis=None) * factor
+
+
+def _weighed(x: Any, y: Any, mean: bool) -> dict[str, Any]:
+    shapes = shape_of(x), shape_of(y)
+    entries = size_of(broadcast(*shapes))
+    return {"factor": (1.0 / entries if entries else math.nan) if mean else 1.0, "shapes": shapes}
+
+
+def _squares_rule(which: int) -> Function:
+    def rule(g: Any, out: Any, x: Any, y: Any, factor: float, shapes: tuple[Shape, Shape]) -> Any:
+        c = (g * (2.0 * factor)) * (sub(x, y) if which == 0 else sub(y, x))
+        return c if shape_of(c) == shapes[which] else collapse(c, shapes[which])
+
+    return rule
+
+
+# A row of its own, since this is what most steps of learning begin with: half the arrays of mean(square(x - y)).
+squared_error: Function = row(
+    "squared_error",
+    "x, y; mean",
+    title="MseLoss",
+    family="internal",
+    scalar=lambda x, y, factor, shapes: (x - y) * (x - y) * factor,
+    array=_squares,
+    rules={"x": ("x y", _squares_rule(0)), "y": ("x y", _squares_rule(1))},
+    prepare=_weighed,
+    reach="mixed",
+    samples=((1.5, -0.5, {"mean": True}), ([1.0, 2.0], 0.5, {"mean": False}), ([1.0, 2.0], [0.5, 4.0], {"mean": True})),
+    doc="The sum, or the mean, of (x - y)**2.",
+    derivative="by x: 2*(x - y), divided by the number of entries for the mean; by y: the negative of it",
+)
+
+_PAIRS = ((1.5, -0.5), ([1.0, 2.0], [0.5, 4.0]), ([1.0, 2.0], [0.5, 4.0], {"reduction": "sum"}))
+
+
+@composed(
+    "mse_loss",
+    'x, y; reduction="mean"',
+    family=FAMILY,
+    samples=_PAIRS,
+    doc="The mean squared error, mean((x - y)**2).",
+    derivative="by x: 2*(x - y)/n; by y: -2*(x - y)/n",
+    example="mse_loss([1, 2], [1, 4]) == 2",
+)
+def mse_loss(x: Any, y: Any, reduction: Any) -> Any:
+    """See the entry."""
+    x, y = _pair("mse_loss", x, y)
+    if isinstance(reduction, str) and reduction in ("mean", "sum"):
+        return squared_error(x, y, reduction == "mean")
+    return _reduced("mse_loss", square(sub(x, y)), reduction)
+
+
+@composed(
+    "l1_loss",
+    'x, y; reduction="mean"',
+    family=FAMILY,
+    samples=_PAIRS,
+    doc="The mean absolute error, mean(abs(x - y)).",
+    derivative="by x: sign(x - y)/n, 0 where they are equal; by y: the negative of it",
+    example="l1_loss([1, 2], [1, 4]) == 1",
+)
+def l1_loss(x: Any, y: Any, reduction: Any) -> Any:
+    """See the entry."""
+    x, y = _pair("l1_loss", x, y)
+    return _reduced("l1_loss", absolute(sub(x, y)), reduction)
+
+
+@composed(
+    "huber_loss",
+    'x, y; delta=1.0, reduction="mean"',
+    family=FAMILY,
+    samples=((1.5, 1.0), ([1.0, 2.0], [0.5, 4.0]), ([1.0, 2.0], [0.5, 4.0], {"delta": 3.0})),
+    doc="Half the squared error up to delta, from there on delta times (the absolute error - delta/2); the mean of it.",
+    derivative="by x: (x - y)/n, at most delta/n in size; by y: the negative of it",
+    example="huber_loss([0, 3], [0, 0]) == 1.25",
+)
+def huber_loss(x: Any, y: Any, delta: Any, reduction: Any) -> Any:
+    """See the entry."""
+    x, y = _pair("huber_loss", x, y)
+    apart, delta = sub(x, y), number_of("huber_loss", "delta", delta)
+    size = absolute(apart)
+    linear = mul(delta, sub(size, 0.5 * delta))
+    losses = where(less_equal(size, delta), mul(0.5, square(apart)), linear)
+    return _reduced("huber_loss", losses, reduction)
+
+
+@composed(
+    "binary_cross_entropy",
+    'x, y; reduction="mean"',
+    family=FAMILY,
+    samples=((0.3, 1.0), ([0.3, 0.8], [0.0, 1.0]), ([0.3, 0.8], [0.4, 0.9])),
+    doc="The mean of -(y*log(x) + (1 - y)*log(1 - x)), for probabilities x of the targets y.",
+    derivative="by x: (x - y)/(x*(1 - x))/n",
+    example="binary_cross_entropy(0.5, 1) ~= log(2)",
+)
+def binary_cross_entropy(x: Any, y: Any, reduction: Any) -> Any:
+    """See the entry."""
+    x, y = _pair("binary_cross_entropy", x, y)
+    losses = neg(add(xlogy(y, x), xlog1py(sub(1.0, y), neg(x))))
+    return _reduced("binary_cross_entropy", losses, reduction)
+
+
+@composed(
+    "cross_entropy",
+    'x, target; reduction="mean"',
+    family=FAMILY,
+    samples=(([[1.0, 2.0, 0.5], [0.3, 1.0, 2.0]], [[0.2, 0.5, 0.3], [1.0, 0.0, 0.0]]),),
+    doc="The mean of -log_softmax(x) at the target: the number of a class for each row of x, or probabilities.",
+    derivative="by x: (softmax(x) - the target as probabilities)/n",
+    example="cross_entropy([[0, 0]], [1]) ~= log(2)",
+)
+def cross_entropy(x: Any, target: Any, reduction: Any) -> Any:
+    """See the entry."""
+    x, target = operand(x), operand(target)
+    shape, given = shape_of(x), shape_of(target)
+    if not 1 <= len(shape) <= 2:
+        raise AgradError("shape", f"cross_entropy needs a row of scores or a matrix, not shape {format_shape(shape)}")
+    logs = log_softmax(x)
+    if given == shape:
+        return _reduced("cross_entropy", neg(total(mul(target, logs), -1)), reduction)
+    if given != shape[:-1]:
+        have, want = format_shape(given), format_shape(shape[:-1])
+        raise AgradError("shape", f"cross_entropy: the target has shape {have}, neither {want} nor that of the scores")
+    place = _classes(target, shape[-1])
+    index = (place,) if len(shape) == 1 else (np.arange(shape[0]), place)
+    return _reduced("cross_entropy", neg(getitem(logs, index)), reduction)
+
+
+def _classes(target: Any, count: int) -> Any:
+    """The number of a class, or of one for each row; a negative one would count from the end, and is a mistake."""
+    values = np.asarray(getattr(target, "value", target))
+    outside = values[~((values >= 0) & (values < count))]
+    if outside.size:
+        wrong = format_number(float(outside.flat[0]))
+        raise AgradError("shape", f"cross_entropy: there is no class {wrong}: there are {count}, from 0 on")
+    if not values.shape:
+        whole(target, "a class")
+    return target

@@ -1,0 +1,1 @@
+"""Operations that work entry by entry: arithmetic, comparison, elementary and special functions."""

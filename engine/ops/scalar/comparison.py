@@ -1,0 +1,154 @@
+"""Comparison and choice. What is not selected contributes exactly 0 to a gradient, in all orders."""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import Any
+
+from agrad.engine.core.op import Function, composed, row
+from agrad.engine.values import mask_type, np, shape_of
+
+FAMILY = "choices"
+
+
+def as_mask(truths: Any) -> Any:
+    """An array of booleans as a mask of 1.0 and 0.0; a single one as a number."""
+    if not shape_of(truths):
+        return np.float64(truths)
+    mask = mask_type()(truths.shape)
+    mask[...] = truths
+    return mask
+
+
+def _comparison(name: str, symbol: str, compare: Function) -> Function:
+    return row(
+        name,
+        "x, y",
+        family="comparison",
+        scalar=lambda x, y: 1.0 if compare(x, y) else 0.0,
+        array=lambda x, y: as_mask(np.asarray(compare(x, y))),
+        samples=((1.0, 2.0), ([1.0, 2.0], 2.0), ([[1.0], [3.0]], [2.0, 3.0])),
+        doc=f"1 where x {symbol} y, else 0.",
+        derivative="none: the result does not require grad",
+        example=f"(1 {symbol} 2) == {int(compare(1, 2))}",
+    )
+
+
+equal: Function = _comparison("equal", "==", operator.eq)
+not_equal: Function = _comparison("not_equal", "!=", operator.ne)
+less: Function = _comparison("less", "<", operator.lt)
+less_equal: Function = _comparison("less_equal", "<=", operator.le)
+greater: Function = _comparison("greater", ">", operator.gt)
+greater_equal: Function = _comparison("greater_equal", ">=", operator.ge)
+
+
+def _where_array(c: Any, x: Any, y: Any) -> Any:
+    return np.where(np.asarray(c) != 0.0, x, y)
+
+
+where: Function = row(
+    "where",
+    "c, x, y",
+    family=FAMILY,
+    scalar=lambda c, x, y: x if c else y,
+    array=_where_array,
+    rules={"x": ("c", lambda g, out, c, x, y: g), "y": ("c", lambda g, out, c, x, y: g)},
+    selects={
+        "x": lambda out, c, x, y: not_equal(c, 0.0),
+        "y": lambda out, c, x, y: equal(c, 0.0),
+    },
+    samples=((1.0, 2.0, 3.0), ([1.0, 0.0], [2.0, 3.0], [4.0, 5.0]), ([[1.0], [0.0]], [2.0, 3.0], 4.0)),
+    doc="x where c is true (not 0), else y.",
+    derivative="by x: 1 where c is true, else exactly 0; by y: the other way round",
+    example="where(2 > 1, 10, 20) == 10",
+)
+
+
+def _share(g: Any, out: Any, x: Any, y: Any) -> Any:
+    """Half each at a tie."""
+    return g * where(equal(x, y), 0.5, 1.0)
+
+
+_not_less: Function = lambda out, x, y: equal(less(x, y), 0.0)  # noqa: E731 - nan is not less: it goes to both
+_not_greater: Function = lambda out, x, y: equal(greater(x, y), 0.0)  # noqa: E731
+
+maximum: Function = row(
+    "maximum",
+    "x, y",
+    family=FAMILY,
+    scalar=lambda x, y: x if x >= y or x != x else y,
+    array=lambda x, y: np.maximum(x, y),
+    rules={"x": ("x y", _share), "y": ("x y", _share)},
+    selects={"x": _not_less, "y": _not_greater},
+    samples=((1.0, 2.0), ([1.0, 4.0], [3.0, 2.0]), ([1.0, 4.0], 2.0), ([[1.0], [2.5]], [2.0, 3.0])),
+    doc="The larger of x and y, entry by entry.",
+    derivative="1 for the larger, exactly 0 for the other; half each at a tie",
+    example="maximum([1, 5], 3) == [3, 5]",
+)
+
+minimum: Function = row(
+    "minimum",
+    "x, y",
+    family=FAMILY,
+    scalar=lambda x, y: x if x <= y or x != x else y,
+    array=lambda x, y: np.minimum(x, y),
+    rules={"x": ("x y", _share), "y": ("x y", _share)},
+    selects={"x": _not_greater, "y": _not_less},
+    samples=((1.0, 2.0), ([1.0, 4.0], [3.0, 2.0]), ([1.0, 4.0], 2.0), ([[1.0], [2.5]], [2.0, 3.0])),
+    doc="The smaller of x and y, entry by entry.",
+    derivative="1 for the smaller, exactly 0 for the other; half each at a tie",
+    example="minimum([1, 5], 3) == [1, 3]",
+)
+
+limit: Function = row(
+    "clip",
+    "x, lo, hi",
+    family="internal",
+    scalar=lambda x, lo, hi: hi if x > hi or lo > hi else lo if x < lo else x,
+    array=lambda x, lo, hi: np.minimum(np.maximum(x, lo), hi),
+    rules={name: ("x lo hi", lambda g, out, x, lo, hi: g) for name in ("x", "lo", "hi")},
+    selects={
+        "x": lambda out, x, lo, hi: greater_equal(x, lo) * less_equal(x, hi),
+        "lo": lambda out, x, lo, hi: less(x, lo) * less_equal(lo, hi),
+        "hi": lambda out, x, lo, hi: maximum(greater(x, hi) * less_equal(lo, hi), greater(lo, hi)),
+    },
+    samples=((0.5, 0.0, 1.0), ([-1.0, 0.5, 2.0], 0.0, 1.0), (3.0, [0.5, 4.0], [1.0, 5.0])),
+    doc="x kept between lo and hi.",
+    derivative="by x: 1 from lo to hi, both included, else exactly 0; by a bound: 1 where it holds x back",
+)
+
+
+@composed(
+    "clip",
+    "x; lo=None, hi=None",
+    family=FAMILY,
+    samples=((0.5, {"lo": 0.0, "hi": 1.0}), ([-1.0, 0.5, 2.0], {"lo": 0.0}), ([-1.0, 0.5, 2.0], {"hi": 1.0})),
+    doc="x kept between lo and hi; hi wins where lo is above it. Either may be left out.",
+    derivative="by x: 1 from lo to hi, both included, else exactly 0; by a bound: 1 where it holds x back",
+    data=("lo", "hi"),
+    example="clip([-1, 0.5, 2], 0, 1) == [0, 0.5, 1]",
+)
+def clip(x: Any, lo: Any, hi: Any) -> Any:
+    """See the row."""
+    return limit(x, -math.inf if lo is None else lo, math.inf if hi is None else hi)
+
+
+def _test(name: str, scalar: Function, doc: str, example: str) -> Function:
+    return row(
+        name,
+        "x",
+        family=FAMILY,
+        scalar=lambda x: float(scalar(x)),
+        array=lambda x: as_mask(getattr(np, name)(x)),
+        samples=((1.0,), ([1.0, 2.0],)),
+        doc=doc,
+        derivative="none: the result does not require grad",
+        example=example,
+    )
+
+
+isnan: Function = _test("isnan", math.isnan, "1 where x is not a number (nan), else 0.", "isnan([1, nan]) == [0, 1]")
+isfinite: Function = _test(
+    "isfinite", math.isfinite, "1 where x is neither infinite nor nan, else 0.", "isfinite([1, inf]) == [1, 0]"
+)

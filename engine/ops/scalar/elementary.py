@@ -1,0 +1,306 @@
+"""Functions of one number, entry by entry: exponentials, logarithms, roots, signs, rounding."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from agrad.engine.core.arguments import small
+from agrad.engine.core.op import Function, onward, row
+from agrad.engine.ops.scalar.arithmetic import flat
+from agrad.engine.values import np
+
+FAMILY = "elementary"
+LN2, LN10 = math.log(2.0), math.log(10.0)
+
+
+def numpy_function(name: str) -> Function:
+    """numpy's function of that name, looked up when it is first used on an array."""
+
+    def array(*operands: Any) -> Any:
+        return getattr(np, name)(*operands)
+
+    return array
+
+
+def elementary(
+    name: str, scalar: Function, reads: str, rule: Function, *, array: str | Function = "", **words: Any
+) -> Function:
+    """A row for a function of one number, with the rule of its one operand."""
+    on_arrays = array if callable(array) else numpy_function(array or name)
+    words = {"family": FAMILY, "samples": ((0.5,), ([-1.3, 2.1],)), **words}
+    return row(name, "x", scalar=scalar, array=on_arrays, rules={"x": (reads, rule)}, **words)
+
+
+# Exponentials and logarithms
+
+exp: Function = elementary(
+    "exp",
+    math.exp,
+    "out",
+    lambda g, out, x: g * out,
+    doc="The exponential e**x.",
+    derivative="exp(x)",
+    example="exp(0) == 1",
+)
+
+exp2: Function = elementary(
+    "exp2",
+    math.exp2,
+    "out",
+    lambda g, out, x: (g * LN2) * out,
+    doc="The power 2**x.",
+    derivative="2**x*log(2)",
+    example="exp2(3) == 8",
+)
+
+expm1: Function = elementary(
+    "expm1",
+    math.expm1,
+    "x",
+    lambda g, out, x: g * exp(x),
+    doc="exp(x) - 1, exact also for small x.",
+    derivative="exp(x)",
+    example="expm1(1e-20) == 1e-20",
+)
+
+# 1/x on the domain of the logarithm: the derivative of log(-1), which is nan, is nan as well.
+inverse_of_positive: Function = elementary(
+    "inverse_of_positive",
+    lambda x: 1.0 / x if x >= 0.0 else math.nan,
+    "out",
+    lambda g, out, x: -g * (out * out),
+    array=lambda x: np.where(x < 0.0, np.nan, 1.0 / x),
+    family="internal",
+    samples=((0.5,), ([0.3, 2.1],)),
+    doc="1/x, nan for negative x.",
+    derivative="-1/x**2",
+)
+
+
+def _log_rule(g: Any, out: Any, x: Any) -> Any:
+    # The product, which g / x would differ from in the last bit: a program of the graph computes the same.
+    return g * (1.0 / x) if type(x) is float and x > 0.0 else g * inverse_of_positive(x)
+
+
+log: Function = elementary(
+    "log",
+    math.log,
+    "x",
+    _log_rule,
+    samples=((0.5,), ([0.3, 2.0],)),
+    doc="The natural logarithm; -inf at 0, nan below.",
+    derivative="1/x; nan below 0",
+    example="log(e) == 1",
+)
+
+log2: Function = elementary(
+    "log2",
+    math.log2,
+    "x",
+    lambda g, out, x: (g / LN2) * inverse_of_positive(x),
+    samples=((0.5,), ([0.3, 2.0],)),
+    doc="The logarithm to base 2; -inf at 0, nan below.",
+    derivative="1/(x*log(2)); nan below 0",
+    example="log2(8) == 3",
+)
+
+log10: Function = elementary(
+    "log10",
+    math.log10,
+    "x",
+    lambda g, out, x: (g / LN10) * inverse_of_positive(x),
+    samples=((0.5,), ([0.3, 2.0],)),
+    doc="The logarithm to base 10; -inf at 0, nan below.",
+    derivative="1/(x*log(10)); nan below 0",
+    example="log10(1000) == 3",
+)
+
+log1p: Function = elementary(
+    "log1p",
+    math.log1p,
+    "x",
+    lambda g, out, x: g * inverse_of_positive(1.0 + x),
+    samples=((0.5,), ([-0.3, 2.0],)),
+    doc="log(1 + x), exact also for small x; -inf at -1, nan below.",
+    derivative="1/(1 + x); nan below -1",
+    example="log1p(1e-20) == 1e-20",
+)
+
+# Powers and roots
+
+sqrt: Function = elementary(
+    "sqrt",
+    math.sqrt,
+    "out",
+    lambda g, out, x: (0.5 * g) / out,
+    samples=((0.5,), ([0.3, 2.0],)),
+    doc="The square root; nan below 0.",
+    derivative="1/(2*sqrt(x)); inf at 0",
+    example="sqrt(9) == 3",
+)
+
+cbrt: Function = elementary(
+    "cbrt",
+    math.cbrt,
+    "out",
+    lambda g, out, x: g / (3.0 * (out * out)),
+    doc="The cube root, of negative numbers too.",
+    derivative="1/(3*cbrt(x)**2); inf at 0",
+    example="cbrt(-8) == -2",
+)
+
+rsqrt: Function = elementary(
+    "rsqrt",
+    lambda x: 1.0 / math.sqrt(x),
+    "x out",
+    lambda g, out, x: (-0.5 * g) * (out / x),
+    array=lambda x: 1.0 / np.sqrt(x),
+    samples=((0.5,), ([0.3, 2.0],)),
+    doc="One over the square root; inf at 0, nan below.",
+    derivative="-1/(2*x*sqrt(x))",
+    example="rsqrt(4) == 0.5",
+)
+
+square: Function = elementary(
+    "square",
+    lambda x: x * x,
+    "x",
+    lambda g, out, x: (2.0 * g) * x,
+    doc="The square x*x.",
+    derivative="2*x",
+    example="square(-3) == 9",
+)
+
+reciprocal: Function = elementary(
+    "reciprocal",
+    lambda x: 1.0 / x,
+    "out",
+    lambda g, out, x: -g * (out * out),
+    array=lambda x: 1.0 / x,
+    doc="One over x; inf at 0.",
+    derivative="-1/x**2",
+    example="reciprocal(4) == 0.25",
+)
+
+# The quotient in the derivative of a distance: 0 at 0/0, and otherwise with the ordinary rules of division, so that
+# a second derivative there is nan. An exact 0 instead would hide that the Hessian of norm(x)**2 is not 0.
+ratio: Function = row(
+    "ratio",
+    "x, y",
+    family="internal",
+    scalar=lambda x, y: 0.0 if x == 0.0 == y else x / y,
+    array=lambda x, y: np.where((x == 0.0) & (y == 0.0), 0.0, x / y),
+    rules={"x": ("y", lambda g, out, x, y: g / y), "y": ("out y", lambda g, out, x, y: -g * (out / y))},
+    samples=((1.5, -2.0), ([1.0, 2.0], 3.0), (3.0, [0.5, 2.0])),
+    doc="x / y, and 0 at 0/0.",
+    derivative="by x: 1/y; by y: -x/y**2",
+)
+
+hypot: Function = row(
+    "hypot",
+    "x, y",
+    family=FAMILY,
+    scalar=math.hypot,
+    array=numpy_function("hypot"),
+    rules={
+        "x": ("out x", lambda g, out, x, y: g * ratio(x, out)),
+        "y": ("out y", lambda g, out, x, y: g * ratio(y, out)),
+    },
+    samples=((3.0, 4.0), ([1.0, -2.0], 3.0), ([[1.0], [2.0]], [3.0, -4.0])),
+    doc="The distance sqrt(x**2 + y**2), without overflow on the way.",
+    derivative="by x: x/hypot(x, y); by y: y/hypot(x, y); 0 at (0, 0)",
+    example="hypot(3, 4) == 5",
+)
+
+# Signs and rounding
+
+
+def _sign(x: float) -> float:
+    return x if x != x else float((x > 0.0) - (x < 0.0))
+
+
+sign: Function = elementary(
+    "sign",
+    _sign,
+    "",
+    flat,
+    doc="-1, 0 or 1: the sign of x.",
+    derivative="0, also at 0",
+    example="sign(-3) == -1",
+)
+
+absolute: Function = elementary(
+    "abs",
+    abs,
+    "x",
+    lambda g, out, x: g * sign(x),
+    doc="The absolute value.",
+    derivative="sign(x), 0 at 0",
+    example="abs(-3) == 3",
+)
+
+floor: Function = elementary(
+    "floor",
+    lambda x: float(math.floor(x)),
+    "",
+    flat,
+    doc="The largest whole number not above x.",
+    derivative="0, also where it jumps",
+    example="floor(-1.5) == -2",
+)
+
+ceil: Function = elementary(
+    "ceil",
+    lambda x: float(math.ceil(x)),
+    "",
+    flat,
+    doc="The smallest whole number not below x.",
+    derivative="0, also where it jumps",
+    example="ceil(-1.5) == -1",
+)
+
+trunc: Function = elementary(
+    "trunc",
+    lambda x: float(math.trunc(x)),
+    "",
+    flat,
+    doc="x without its digits behind the point.",
+    derivative="0, also where it jumps",
+    example="trunc(-1.5) == -1",
+)
+
+
+def _decimals(x: Any, digits: Any) -> dict[str, Any]:
+    return {"digits": small("round", "digits", digits)}
+
+
+rounded: Function = row(
+    "round",
+    "x; digits=0",
+    family=FAMILY,
+    scalar=lambda x, digits: float(round(x, digits)),
+    array=lambda x, digits: np.round(x, digits),
+    rules={"x": ("", flat)},
+    prepare=_decimals,
+    samples=((1.3,), ([-1.3, 2.6],), (123.4, {"digits": -1})),
+    doc="x to so many digits behind the point; halves go to the even number.",
+    derivative="0, also where it jumps",
+    example="round([0.5, 1.5, 2.7]) == [0, 2, 3]",
+)
+
+fmod: Function = row(
+    "fmod",
+    "x, y",
+    family=FAMILY,
+    scalar=math.fmod,
+    array=numpy_function("fmod"),
+    rules={
+        "x": ("", onward),
+        "y": ("x y", lambda g, out, x, y: -g * trunc(x / y)),
+    },
+    samples=((7.3, 2.0), ([7.3, -5.2], 2.0)),
+    doc="The remainder of x / y with the sign of x (x % y has the sign of y).",
+    derivative="by x: 1; by y: -trunc(x/y)",
+    example="fmod(-7, 3) == -1",
+)

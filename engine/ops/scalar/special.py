@@ -1,0 +1,334 @@
+"""Special functions. SciPy serves those that the standard library lacks; it is loaded when one is first called."""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+from typing import Any
+
+from agrad.engine.core.op import Function, row
+from agrad.engine.errors import AgradError
+from agrad.engine.ops.scalar.comparison import equal, less_equal, where
+from agrad.engine.ops.scalar.elementary import elementary, exp, inverse_of_positive, log, log1p
+from agrad.engine.values import np
+
+FAMILY = "special"
+
+
+@cache
+def scipy_special() -> Any:
+    """scipy.special, or None."""
+    from importlib import import_module
+
+    try:
+        return import_module("scipy.special")
+    except ImportError:
+        return None
+
+
+def from_scipy(name: str, function: str) -> Function:
+    """SciPy's function of that name; AgradError, which says what to install, without SciPy."""
+
+    def call(*operands: Any) -> Any:
+        special = scipy_special()
+        if special is None:
+            raise AgradError("limit", f"{name} needs SciPy, which is not here", fixes=['pip install "agrad[science]"'])
+        return getattr(special, function)(*operands)
+
+    return call
+
+
+def from_math(name: str, scalar: Function, at_pole: Function) -> Function:
+    """SciPy's function on arrays; without SciPy that of the standard library, entry by entry."""
+
+    def entry(x: float) -> float:
+        try:
+            return scalar(x)  # type: ignore[no-any-return]
+        except (ValueError, OverflowError):
+            return at_pole(x)  # type: ignore[no-any-return]
+
+    def call(x: Any) -> Any:
+        special = scipy_special()
+        if special is not None:
+            return getattr(special, name)(x)
+        return np.vectorize(entry, otypes=[float])(x)
+
+    return call
+
+
+def special(name: str, reads: str, rule: Function, *, scipy: str = "", **words: Any) -> Function:
+    """A row for a special function of one number."""
+    on_arrays = from_scipy(name, scipy or name)
+    return elementary(
+        name, lambda x: float(on_arrays(x)), reads, rule, **{"array": on_arrays, "family": FAMILY, **words}
+    )
+
+
+# Of the normal distribution
+
+_TWO_BY_ROOT_PI = 2.0 / math.sqrt(math.pi)
+
+erf: Function = elementary(
+    "erf",
+    math.erf,
+    "x",
+    lambda g, out, x: (_TWO_BY_ROOT_PI * g) * exp(-x * x),
+    array=from_math("erf", math.erf, math.erf),
+    family=FAMILY,
+    doc="The error function.",
+    derivative="2/sqrt(pi)*exp(-x**2)",
+    example="erf(0) == 0",
+)
+
+erfc: Function = elementary(
+    "erfc",
+    math.erfc,
+    "x",
+    lambda g, out, x: (-_TWO_BY_ROOT_PI * g) * exp(-x * x),
+    array=from_math("erfc", math.erfc, math.erfc),
+    family=FAMILY,
+    doc="1 - erf(x), exact also where that is small.",
+    derivative="-2/sqrt(pi)*exp(-x**2)",
+    example="erfc(0) == 1",
+)
+
+erfinv: Function = special(
+    "erfinv",
+    "out",
+    lambda g, out, x: g * (exp(out * out) / _TWO_BY_ROOT_PI),
+    samples=((0.5,), ([-0.3, 0.8],)),
+    doc="The number whose erf is x; ±inf at ±1.",
+    derivative="sqrt(pi)/2*exp(erfinv(x)**2); inf at -1 and 1",
+    example="erfinv(erf(0.5)) ~= 0.5",
+)
+
+_ROOT_HALF = math.sqrt(0.5)
+
+normal_density: Function = elementary(
+    "normal_density",
+    lambda x: math.exp(-0.5 * x * x) / math.sqrt(2.0 * math.pi),
+    "x out",
+    lambda g, out, x: -g * (x * out),
+    array=lambda x: np.exp(-0.5 * x * x) / math.sqrt(2.0 * math.pi),
+    family="internal",
+    doc="The density of the standard normal distribution.",
+    derivative="-x times itself",
+)
+
+ndtr: Function = elementary(
+    "ndtr",
+    lambda x: 0.5 * math.erfc(-x * _ROOT_HALF),
+    "x",
+    lambda g, out, x: g * normal_density(x),
+    array=lambda x: 0.5 * erfc(-x * _ROOT_HALF),
+    family=FAMILY,
+    doc="The probability that a standard normal number is below x.",
+    derivative="exp(-x**2/2)/sqrt(2*pi)",
+    example="ndtr(0) == 0.5",
+)
+
+# The gamma function and its kin
+
+
+def _gamma_pole(x: float) -> float:
+    return math.inf if x > 0.0 else math.copysign(math.inf, x) if x == 0.0 else math.nan
+
+
+def _gamma_array(x: Any) -> Any:
+    value = from_math("gamma", math.gamma, _gamma_pole)(x)
+    return np.where((x < 0.0) & (x == np.floor(x)), np.nan, value)  # releases of SciPy differ
+
+
+gamma: Function = elementary(
+    "gamma",
+    math.gamma,
+    "x out",
+    lambda g, out, x: g * (out * digamma(x)),
+    array=_gamma_array,
+    family=FAMILY,
+    samples=((2.5,), ([0.7, 3.2, -1.5],)),
+    doc="The gamma function: (n - 1)! for a whole n.",
+    derivative="gamma(x)*digamma(x)",
+    example="gamma(5) == 24",
+)
+
+lgamma: Function = elementary(
+    "lgamma",
+    math.lgamma,
+    "x",
+    lambda g, out, x: g * digamma(x),
+    array=from_math("gammaln", math.lgamma, lambda x: math.inf),
+    family=FAMILY,
+    samples=((2.5,), ([0.7, 3.2, -1.5],)),
+    doc="The logarithm of the absolute value of the gamma function.",
+    derivative="digamma(x)",
+    example="lgamma(1) == 0",
+)
+
+digamma: Function = special(
+    "digamma",
+    "x",
+    lambda g, out, x: g * polygamma(x, 1),
+    samples=((2.5,), ([0.7, 3.2, -1.5],)),
+    doc="The derivative of lgamma.",
+    derivative="the trigamma function",
+    example="digamma(1) ~= -0.5772156649015329",
+)
+
+
+def _polygamma(x: Any, n: int) -> Any:
+    return from_scipy("digamma", "polygamma")(n, x)
+
+
+polygamma: Function = row(
+    "polygamma",
+    "x; n",
+    family="internal",
+    scalar=lambda x, n: float(_polygamma(x, n)),
+    array=_polygamma,
+    rules={"x": ("x", lambda g, out, x, n: g * polygamma(x, n + 1))},
+    samples=((2.5, {"n": 1}), ([0.7, 3.2], {"n": 2})),
+    doc="The n-th derivative of digamma.",
+    derivative="the next one",
+)
+
+_BETA = ((1.5, 2.0), ([1.0, 2.0], 3.5), ([[1.0], [2.0]], [3.0, 0.5]))
+
+beta: Function = row(
+    "beta",
+    "x, y",
+    family=FAMILY,
+    scalar=lambda x, y: float(from_scipy("beta", "beta")(x, y)),
+    array=from_scipy("beta", "beta"),
+    rules={
+        "x": ("x y out", lambda g, out, x, y: g * (out * (digamma(x) - digamma(x + y)))),
+        "y": ("x y out", lambda g, out, x, y: g * (out * (digamma(y) - digamma(x + y)))),
+    },
+    samples=_BETA,
+    doc="The beta function gamma(x)*gamma(y)/gamma(x + y).",
+    derivative="by x: beta(x, y)*(digamma(x) - digamma(x + y)); by y likewise",
+    example="beta(1, 2) == 0.5",
+)
+
+lbeta: Function = row(
+    "lbeta",
+    "x, y",
+    family=FAMILY,
+    scalar=lambda x, y: float(from_scipy("lbeta", "betaln")(x, y)),
+    array=from_scipy("lbeta", "betaln"),
+    rules={
+        "x": ("x y", lambda g, out, x, y: g * (digamma(x) - digamma(x + y))),
+        "y": ("x y", lambda g, out, x, y: g * (digamma(y) - digamma(x + y))),
+    },
+    samples=_BETA,
+    doc="The logarithm of the beta function.",
+    derivative="by x: digamma(x) - digamma(x + y); by y likewise",
+    example="lbeta(1, 1) == 0",
+)
+
+# Bessel functions of whole order n: of the first kind, and modified
+
+
+def _bessel(letter: str, family_name: str, sign: float) -> Function:
+    """J' = (J_(n-1) - J_(n+1))/2, I' = (I_(n-1) + I_(n+1))/2: no division by x, exact at 0 in all orders."""
+
+    def array(x: Any, n: int) -> Any:
+        if n in (0, 1):
+            return from_scipy(f"{letter}{n}", f"{letter}{n}")(x)
+        return from_scipy(f"{letter}0", f"{letter}v")(n, x)
+
+    def order(x: Any, n: int) -> Any:
+        return sign * call(x, -n) if n < 0 else call(x, n)
+
+    call: Function = row(
+        f"bessel_{letter}",
+        "x; n",
+        family="internal",
+        scalar=lambda x, n: float(array(x, n)),
+        array=array,
+        rules={"x": ("x", lambda g, out, x, n: g * (0.5 * (order(x, n - 1) + sign * order(x, n + 1))))},
+        samples=((1.5, {"n": 0}), ([-0.5, 0.0, 2.0], {"n": 2})),
+        doc=f"The {family_name} of order n.",
+        derivative="half the difference of its neighbours" if sign < 0.0 else "half the sum of its neighbours",
+    )
+    return call
+
+
+bessel_j: Function = _bessel("j", "Bessel function of the first kind", -1.0)
+bessel_i: Function = _bessel("i", "modified Bessel function", 1.0)
+
+j0: Function = special(
+    "j0",
+    "x",
+    lambda g, out, x: -g * j1(x),
+    doc="The Bessel function of the first kind, of order 0.",
+    derivative="-j1(x)",
+    example="j0(0) == 1",
+)
+
+j1: Function = special(
+    "j1",
+    "x",
+    lambda g, out, x: g * (0.5 * (j0(x) - bessel_j(x, 2))),
+    doc="The Bessel function of the first kind, of order 1.",
+    derivative="j0(x) - j1(x)/x; 1/2 at 0",
+    example="j1(0) == 0",
+)
+
+i0: Function = special(
+    "i0",
+    "x",
+    lambda g, out, x: g * i1(x),
+    doc="The modified Bessel function of order 0.",
+    derivative="i1(x)",
+    example="i0(0) == 1",
+)
+
+i1: Function = special(
+    "i1",
+    "x",
+    lambda g, out, x: g * (0.5 * (i0(x) + bessel_i(x, 2))),
+    doc="The modified Bessel function of order 1.",
+    derivative="i0(x) - i1(x)/x; 1/2 at 0",
+    example="i1(0) == 0",
+)
+
+# Products with a logarithm, 0 where the factor is 0
+
+
+def _vanishes(x: Any, y: Any) -> Any:
+    """Where x*log(y) is 0 though log(y) is not finite."""
+    return equal(x, 0.0) * less_equal(y, 0.0)
+
+
+xlogy: Function = row(
+    "xlogy",
+    "x, y",
+    family=FAMILY,
+    scalar=lambda x, y: y if y != y else 0.0 if x == 0.0 else x * math.log(y),
+    array=lambda x, y: np.where((x == 0.0) & ~np.isnan(y), 0.0, x * np.log(y)),
+    rules={
+        "x": ("y", lambda g, out, x, y: g * log(y)),
+        # masked only where the logarithm is not finite: elsewhere the mixed derivative at x = 0 is 1/y
+        "y": ("x y", lambda g, out, x, y: where(_vanishes(x, y), 0.0, g * (x * inverse_of_positive(y)))),
+    },
+    samples=((1.5, 2.0), ([1.0, -2.0], 3.0), ([[1.0], [2.0]], [3.0, 0.5])),
+    doc="x*log(y), and 0 where x is 0.",
+    derivative="by x: log(y); by y: x/y, 0 at (0, 0)",
+    example="xlogy(0, 0) == 0",
+)
+
+xlog1py: Function = row(
+    "xlog1py",
+    "x, y",
+    family="internal",
+    scalar=lambda x, y: y if y != y else 0.0 if x == 0.0 else x * math.log1p(y),
+    array=lambda x, y: np.where((x == 0.0) & ~np.isnan(y), 0.0, x * np.log1p(y)),
+    rules={
+        "x": ("y", lambda g, out, x, y: g * log1p(y)),
+        "y": ("x y", lambda g, out, x, y: where(_vanishes(x, 1.0 + y), 0.0, g * (x * inverse_of_positive(1.0 + y)))),
+    },
+    samples=((1.5, 2.0), ([1.0, -2.0], 3.0)),
+    doc="x*log1p(y), and 0 where x is 0.",
+    derivative="by x: log1p(y); by y: x/(1 + y), 0 at (0, -1)",
+)

@@ -1,0 +1,274 @@
+"""Angles: the trigonometric and the hyperbolic functions, their inverses, and sinc."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from agrad.engine.core.op import Function, row
+from agrad.engine.ops.scalar.elementary import (
+    FAMILY,
+    elementary,
+    hypot,
+    inverse_of_positive,
+    numpy_function,
+    ratio,
+    sqrt,
+)
+from agrad.engine.values import np
+
+sin: Function = elementary(
+    "sin",
+    math.sin,
+    "x",
+    lambda g, out, x: g * cos(x),
+    doc="The sine of an angle in radians.",
+    derivative="cos(x)",
+    example="sin(pi/6) ~= 0.5",
+)
+
+cos: Function = elementary(
+    "cos",
+    math.cos,
+    "x",
+    lambda g, out, x: -g * sin(x),
+    doc="The cosine of an angle in radians.",
+    derivative="-sin(x)",
+    example="cos(0) == 1",
+)
+
+tan: Function = elementary(
+    "tan",
+    math.tan,
+    "out",
+    lambda g, out, x: g * (1.0 + out * out),
+    doc="The tangent of an angle in radians.",
+    derivative="1 + tan(x)**2",
+    example="tan(pi/4) ~= 1",
+)
+
+asin: Function = elementary(
+    "asin",
+    math.asin,
+    "x",
+    lambda g, out, x: g / sqrt((1.0 - x) * (1.0 + x)),
+    array="arcsin",
+    samples=((0.5,), ([-0.3, 0.8],)),
+    doc="The angle in radians whose sine is x; nan outside -1 to 1.",
+    derivative="1/sqrt(1 - x**2); inf at -1 and 1",
+    example="asin(1) == pi/2",
+)
+
+acos: Function = elementary(
+    "acos",
+    math.acos,
+    "x",
+    lambda g, out, x: -g / sqrt((1.0 - x) * (1.0 + x)),
+    array="arccos",
+    samples=((0.5,), ([-0.3, 0.8],)),
+    doc="The angle in radians whose cosine is x; nan outside -1 to 1.",
+    derivative="-1/sqrt(1 - x**2); -inf at -1 and 1",
+    example="acos(1) == 0",
+)
+
+atan: Function = elementary(
+    "atan",
+    math.atan,
+    "x",
+    lambda g, out, x: g / (1.0 + x * x),
+    array="arctan",
+    doc="The angle in radians whose tangent is x.",
+    derivative="1/(1 + x**2)",
+    example="atan(1) == pi/4",
+)
+
+
+def _atan2_rule(first: bool) -> Any:
+    """x/h/h by y, -y/h/h by x, with h the distance: x*x + y*y would overflow."""
+
+    def rule(g: Any, out: Any, y: Any, x: Any) -> Any:
+        h = hypot(x, y)
+        slope = ratio(ratio(x if first else y, h), h)
+        return g * slope if first else -g * slope
+
+    return rule
+
+
+atan2: Function = row(
+    "atan2",
+    "y, x",
+    family=FAMILY,
+    scalar=math.atan2,
+    array=numpy_function("arctan2"),
+    rules={"y": ("x y", _atan2_rule(True)), "x": ("x y", _atan2_rule(False))},
+    samples=((1.5, -2.0), ([1.0, 2.0], 3.0), ([[1.0], [-2.0]], [3.0, -4.0])),
+    doc="The angle in radians of the point (x, y), from -pi to pi.",
+    derivative="by y: x/(x**2 + y**2); by x: -y/(x**2 + y**2); 0 at (0, 0)",
+    example="atan2(1, -1) == 3*pi/4",
+)
+
+sinh: Function = elementary(
+    "sinh",
+    math.sinh,
+    "x",
+    lambda g, out, x: g * cosh(x),
+    doc="The hyperbolic sine.",
+    derivative="cosh(x)",
+    example="sinh(0) == 0",
+)
+
+cosh: Function = elementary(
+    "cosh",
+    math.cosh,
+    "x",
+    lambda g, out, x: g * sinh(x),
+    doc="The hyperbolic cosine.",
+    derivative="sinh(x)",
+    example="cosh(0) == 1",
+)
+
+tanh: Function = elementary(
+    "tanh",
+    math.tanh,
+    "x",
+    lambda g, out, x: g * sech_squared(x),
+    doc="The hyperbolic tangent.",
+    derivative="1 - tanh(x)**2, computed without cancellation",
+    example="tanh(0) == 0",
+)
+
+
+def _sech_squared(t: Any) -> Any:
+    """From t = exp(-2|x|): 1 - tanh**2 would lose all digits for large x."""
+    return 4.0 * t / (1.0 + t) ** 2
+
+
+# A row of its own so that derivatives of all orders stay products of itself and tanh, finite everywhere.
+sech_squared: Function = elementary(
+    "sech_squared",
+    lambda x: _sech_squared(math.exp(-2.0 * abs(x))),
+    "out x",
+    lambda g, out, x: -2.0 * g * (out * tanh(x)),
+    array=lambda x: _sech_squared(np.exp(-2.0 * np.abs(x))),
+    family="internal",
+    doc="1/cosh(x)**2.",
+    derivative="-2*tanh(x)/cosh(x)**2",
+)
+
+asinh: Function = elementary(
+    "asinh",
+    math.asinh,
+    "x",
+    lambda g, out, x: g / hypot(x, 1.0),
+    array="arcsinh",
+    doc="The number whose hyperbolic sine is x.",
+    derivative="1/sqrt(1 + x**2)",
+    example="asinh(0) == 0",
+)
+
+acosh: Function = elementary(
+    "acosh",
+    math.acosh,
+    "x",
+    lambda g, out, x: g / (sqrt(x - 1.0) * sqrt(x + 1.0)),
+    array="arccosh",
+    samples=((1.5,), ([1.2, 3.0],)),
+    doc="The number not below 0 whose hyperbolic cosine is x; nan below 1.",
+    derivative="1/sqrt(x**2 - 1); inf at 1",
+    example="acosh(1) == 0",
+)
+
+atanh: Function = elementary(
+    "atanh",
+    math.atanh,
+    "x",
+    lambda g, out, x: g * inverse_of_positive((1.0 - x) * (1.0 + x)),
+    array="arctanh",
+    samples=((0.5,), ([-0.3, 0.8],)),
+    doc="The number whose hyperbolic tangent is x; nan outside -1 to 1.",
+    derivative="1/(1 - x**2); inf at -1 and 1, nan outside",
+    example="atanh(0) == 0",
+)
+
+DEGREE = math.pi / 180.0
+
+deg2rad: Function = elementary(
+    "deg2rad",
+    math.radians,
+    "",
+    lambda g, out, x: g * DEGREE,
+    doc="Degrees as radians.",
+    derivative="pi/180",
+    example="deg2rad(180) == pi",
+)
+
+rad2deg: Function = elementary(
+    "rad2deg",
+    math.degrees,
+    "",
+    lambda g, out, x: g / DEGREE,
+    doc="Radians as degrees.",
+    derivative="180/pi",
+    example="rad2deg(pi) == 180",
+)
+
+
+# sinc, whose derivatives at 0 no composition of sin and division gets right
+
+
+def _series(z: Any, n: int) -> Any:
+    """The n-th derivative of sin(z)/z, from the series of sin; for |z| up to n + 1."""
+    total, term, m = 0.0 * z, 1.0 + 0.0 * z, n % 2
+    for k in range(n + m, n + m + 60, 2):  # term: z**(k - n)/(k - n)!
+        if k > n + m:
+            term = term * (z * z) / ((k - n) * (k - n - 1))
+        elif m:
+            term = term * z
+        total = total + (-1.0) ** (k // 2) * term / (k + 1)
+    return total
+
+
+def _recurrence(z: Any, n: int, sine: Function) -> Any:
+    """The same for larger z, from z S_k + k S_(k-1) = sin(z + k pi/2)."""
+    value = sine(z) / z
+    for k in range(1, n + 1):
+        value = (sine(z + k * math.pi / 2.0) - k * value) / z
+    return value
+
+
+def _sinc_scalar(x: float, n: int) -> float:
+    z = math.pi * x
+    value: float = _series(z, n) if abs(z) <= n + 1 else _recurrence(z, n, math.sin)
+    return math.pi**n * value
+
+
+def _sinc_array(x: Any, n: int) -> Any:
+    z = np.pi * x
+    near = np.abs(z) <= n + 1
+    far = _recurrence(np.where(near, np.pi, z), n, np.sin)
+    return np.pi**n * np.where(near, _series(np.where(near, z, 0.0), n), far)
+
+
+sinc: Function = elementary(
+    "sinc",
+    lambda x: _sinc_scalar(x, 0),
+    "x",
+    lambda g, out, x: g * sinc_derivative(x, 1),
+    array=lambda x: _sinc_array(x, 0),
+    samples=((0.5,), ([-1.3, 2.1],), ([0.0, 0.1],)),
+    doc="sin(pi*x)/(pi*x), and 1 at 0.",
+    derivative="(cos(pi*x) - sinc(x))/x; 0 at 0",
+    example="sinc(0) == 1",
+)
+
+sinc_derivative: Function = row(
+    "sinc_derivative",
+    "x; n",
+    family="internal",
+    scalar=_sinc_scalar,
+    array=_sinc_array,
+    rules={"x": ("x", lambda g, out, x, n: g * sinc_derivative(x, n + 1))},
+    samples=((0.5, {"n": 1}), ([-1.3, 0.0, 2.1], {"n": 2})),
+    doc="The n-th derivative of sinc.",
+    derivative="the next one",
+)

@@ -1,0 +1,119 @@
+"""What Tensors can do because the table can: operators, methods, `[]`, and writing in place."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from agrad.engine.core.context import STATE
+from agrad.engine.core.dispatch import choose_all, operand
+from agrad.engine.core.graph_errors import leaf_error
+from agrad.engine.core.op import FUNCTIONS, OPS, Function
+from agrad.engine.core.tensor import Tensor
+from agrad.engine.errors import AgradError
+from agrad.engine.values import Value, coerce, format_shape, np, shape_of
+
+_ARITHMETIC = {
+    "add": "add",
+    "sub": "sub",
+    "mul": "mul",
+    "truediv": "div",
+    "floordiv": "floor_divide",
+    "mod": "remainder",
+    "pow": "pow",
+    "matmul": "matmul",
+}
+_COMPARISON = {
+    "eq": "equal",
+    "ne": "not_equal",
+    "lt": "less",
+    "le": "less_equal",
+    "gt": "greater",
+    "ge": "greater_equal",
+}
+_SIGNS = dict(zip(_ARITHMETIC, ("+=", "-=", "*=", "/=", "//=", "%=", "**=", "@="), strict=True))
+_NO_METHODS = {"makers", "comparison"}  # the families of functions that are not about one value
+
+
+def install() -> None:
+    """Give Tensors their operators and methods. A method of a handle's own (detach, …) stays."""
+    for name, entry in FUNCTIONS.items():
+        operands = entry.signature.operands
+        if operands[:1] == ("x",) and entry.family not in _NO_METHODS and not hasattr(Tensor, name):
+            setattr(Tensor, name, entry.call)
+    for dunder, name in _ARITHMETIC.items():
+        call = OPS[name].call
+        setattr(Tensor, f"__{dunder}__", call)
+        setattr(Tensor, f"__r{dunder}__", _reflected(call))
+        setattr(Tensor, f"__i{dunder}__", _in_place(call, _SIGNS[dunder]))
+    for dunder, name in _COMPARISON.items():
+        setattr(Tensor, f"__{dunder}__", OPS[name].call)
+    named: dict[str, Any] = {
+        "__neg__": OPS["neg"].call,
+        "__pos__": lambda x: x,
+        "__abs__": OPS["abs"].call,
+        "__getitem__": OPS["getitem"].call,
+        "__setitem__": set_entries,
+        "T": property(OPS["transpose"].call),
+        "mT": property(OPS["swap"].call),
+    }
+    for attribute, what in named.items():
+        setattr(Tensor, attribute, what)
+
+
+def _reflected(call: Function) -> Function:
+    def operator(self: Tensor, other: Any) -> Any:
+        return call(other, self)
+
+    return operator
+
+
+# Writing in place
+
+
+def _writes_data(target: Tensor, operand: Any) -> bool:
+    """Whether a write goes to the data, and leaves no trace in the graph."""
+    node = target.node
+    if not STATE.recording:
+        return True
+    if node.op is None and node.requires_grad:
+        raise leaf_error(target)
+    return not node.recorded and not (isinstance(operand, Tensor) and operand.node.recorded)
+
+
+def _plain(operand: Any) -> Value:
+    return operand.value if isinstance(operand, Tensor) else coerce(operand)
+
+
+def _in_place(call: Function, sign: str) -> Function:
+    """`x += y`: on the data where nothing is recorded, otherwise as a new history of the same value."""
+
+    def operator(self: Tensor, other: Any) -> Tensor:
+        other = operand(other)
+        in_data = _writes_data(self, other)
+        result: Any = call(self.value, _plain(other)) if in_data else call(self, other)
+        if shape_of(result) != self.shape:
+            name, have, new = self.node.spell(), format_shape(self.shape), format_shape(shape_of(result))
+            raise AgradError("shape", f"{name} {sign} would change its shape from {have} to {new}")
+        if not in_data:
+            return self.adopt(result, sign)
+        source = other.node if isinstance(other, Tensor) else None
+        self.write(lambda array: np.copyto(array, result), result, sign, source)
+        return self
+
+    return operator
+
+
+def set_entries(self: Tensor, index: Any, value: Any) -> None:
+    """`x[index] = value`: on the data where nothing is recorded, otherwise as a new history of the same value."""
+    put, value = OPS["index_put"], operand(value)
+    if not _writes_data(self, value):
+        self.adopt(put.call(self, value, index), "x[…] =")
+        return
+    plain = _plain(value)
+    assert put.prepare is not None
+    choose_all([index])
+    tidy = put.prepare(self.value, plain, index)["index"]
+    if self.shape:
+        self.write_entries(tidy, plain, value.node if isinstance(value, Tensor) else None)
+    else:
+        put.call(self.value, plain, index)  # says why a scalar has no entries

@@ -1,0 +1,189 @@
+"""A replay that comes again and again, and the backward after it, as compiled programs.
+
+A replay of a graph of scalars spends most of its time on finding out what to compute. Where the same leaves change each
+time, and no choice and no alias is involved, the answer is the same: once replays have taken as long as compiling
+takes, the late values are computed by a program, to the bit what the operations give one by one, and put into the
+nodes as by any other replay. Whatever is otherwise than it was makes the next one an ordinary replay.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Any, TypeAlias
+
+from agrad.engine.core.context import STATE, Journal, next_stamp
+from agrad.engine.core.graph import Node, aside
+from agrad.engine.core.tensor import bare
+from agrad.engine.errors import AgradError
+from agrad.engine.values import Value
+
+COST = 60e-6  # seconds that compiling takes for each operation, about
+_LARGEST = 50_000  # operations
+
+Run: TypeAlias = Callable[..., "tuple[Value, ...]"]
+
+
+class Routine:
+    """What the replay of a root is each time. It holds on to all nodes but the root, which knows it."""
+
+    __slots__ = ("after", "changed", "late", "program", "rest", "slope", "spent", "stamp", "walked")
+
+    def __init__(self, changed: list[Node], late: list[Node], rest: list[Node]) -> None:
+        self.changed = changed  # the leaves that are new each time
+        self.late = late  # the nodes that are computed, the oldest first, without the root
+        self.rest = rest  # what else is behind the root, or a constant there
+        self.stamp = 0  # of the last replay
+        self.spent = 0.0  # seconds, by replays like this
+        self.walked = 0.0  # and by the backwards after them
+        self.program: Run | None = None
+        self.slope: Run | None = None
+        self.after: list[Node] = []  # the leaves that the slope is for
+
+    def is_like(self, other: Routine) -> bool:
+        """Whether another replay did the same."""
+        return (self.changed, self.late, self.rest) == (other.changed, other.late, other.rest)
+
+    def holds(self, root: Node) -> bool:
+        """Whether nothing but the changed leaves is otherwise than after the last replay."""
+        stamp = self.stamp
+        if root.stamp != stamp or not _is_plain(root):
+            return False
+        for node in self.late:
+            if node.stamp != stamp or not _is_plain(node):
+                return False
+        return all(node.stamp <= stamp and (node.op is None or _is_plain(node)) for node in self.rest)
+
+    def run(self, root: Node) -> bool:
+        """Compute the late nodes by the program; False, and nothing has changed, where they want an ordinary replay."""
+        if self.program is None or any(leaf.stamp <= self.stamp for leaf in self.changed) or not self.holds(root):
+            return False
+        try:
+            found = self.program(*self._values())
+        except AgradError:
+            return False  # an ordinary replay says more of it
+        self._write(root, found)
+        return True
+
+    def _values(self) -> list[Any]:
+        return [x.value for x in self.changed] + [x.value for x in self.rest]
+
+    def _write(self, root: Node, found: Iterable[Value]) -> None:
+        nodes = [*self.late, root]
+        journal = STATE.journal
+        before = partial(_put, nodes, [node.value for node in nodes], [node.stamp for node in nodes])
+        stamp = next_stamp()
+        if journal is None:
+            journal = Journal()
+            journal.remember(self, before)
+            try:
+                _put(nodes, found, [stamp] * len(nodes))
+                self.stamp = stamp
+            except BaseException:
+                journal.roll_back()
+                raise
+            return
+        journal.remember((id(self), self), before, nodes)
+        _put(nodes, found, [stamp] * len(nodes))
+        self.stamp = stamp
+
+    def gradients(self, root: Node) -> dict[Node, Value] | None:
+        """What a backward from the root finds, by a program; None where it wants an ordinary walk."""
+        if self.slope is None or any(leaf.stamp > self.stamp for leaf in self.changed) or not self.holds(root):
+            return None
+        if any(node.keeps_grad for node in (*self.late, *self.rest) if node.op is not None) or root.keeps_grad:
+            return None
+        try:
+            found = self.slope(*self._values())
+        except AgradError:
+            return None
+        if not all(value - value == 0.0 for value in found):
+            return None  # the walk says where an inf or nan began
+        return dict(zip(self.after, found, strict=True))
+
+    # Learning
+
+    def learn(self, root: Node, seconds: float) -> None:
+        """Another replay like the last took so long: compile where that would have been no longer."""
+        self.spent += seconds
+        if self.program is None and self.spent > COST * (len(self.late) + 1):
+            self.spent = float("-inf")  # once
+            self.program = _compiled([*self.late, root], [*self.changed, *self.rest])
+
+    def walked_in(self, root: Node, seconds: float) -> None:
+        """A backward from the root, after a replay, took so long."""
+        if self.program is None or not self.holds(root):
+            return
+        self.walked += seconds
+        if self.slope is None and self.walked > 3 * COST * (len(self.late) + 1):
+            self.walked = float("-inf")
+            self._compile_slope(root)
+
+    def _compile_slope(self, root: Node) -> None:
+        leaves = [node for node in (*self.changed, *self.rest) if node.keeps_grad]
+        if not root.requires_grad or any(node.op is not None for node in leaves):
+            return
+        from agrad.engine.autodiff.backward import grad  # it walks by this file's programs itself
+
+        recording, guard = STATE.recording, STATE.guard
+        STATE.recording, STATE.guard = True, None
+        try:
+            found = grad(bare(root), [bare(leaf) for leaf in leaves], create_graph=True)
+            slope = _compiled([one.node for one in found], [*self.changed, *self.rest])
+        except AgradError:
+            return
+        finally:
+            STATE.recording, STATE.guard = recording, guard
+        self.slope, self.after = slope, leaves
+
+
+def routine_of(root: Node) -> Routine | None:
+    """What is known of the replays of a root."""
+    return aside(root) if root.op is not None else None
+
+
+def seen(root: Node, order: list[Node], late: set[Node], stamp: int, seconds: float) -> None:
+    """A replay of a root, of a graph without choices and aliases, is over: remember it, or learn that it came again."""
+    computed = [node for node in reversed(order) if node in late]
+    constants = dict.fromkeys(x for node in order for x in node.inputs if type(x) is Node and not x.recorded)
+    rest = [*(node for node in reversed(order) if node not in late), *constants]
+    straight = computed[-1] is root and all(_is_plain(node) for node in order if node.op is not None)
+    if len(order) > _LARGEST or not straight or any(node.shape for node in (*computed, *rest)):
+        root.aside = None
+        return
+    known = routine_of(root)
+    before = known.stamp if known is not None else min(node.seq for node in computed)
+    changed = [x for x in rest if x.stamp > before]
+    routine = Routine(changed, computed[:-1], [x for x in rest if x.stamp <= before])
+    if known is not None and known.is_like(routine):
+        routine = known
+    root.aside = routine
+    routine.stamp = stamp
+    routine.learn(root, seconds)
+
+
+def _is_plain(node: Node) -> bool:
+    """Whether a computed value is there, shared with nobody, and was never written to."""
+    storage = node.storage
+    return node.freed is None and (storage is None or not (storage.nodes or storage.count or storage.successor))
+
+
+def _compiled(outputs: list[Node], inputs: list[Node]) -> Run | None:
+    """A program for the values of some nodes; None where there is none without a choice."""
+    from agrad.engine.compile.python_backend import Compiled  # here, since few graphs are run again
+    from agrad.engine.program.passes import optimised
+    from agrad.engine.program.trace import extract
+
+    guard, STATE.guard = STATE.guard, None
+    try:
+        program = extract([bare(node) for node in outputs], [bare(node) for node in inputs])
+    except AgradError:
+        return None
+    finally:
+        STATE.guard = guard
+    return None if program.checks else Compiled(optimised(program)).call
+
+
+def _put(nodes: list[Node], values: Iterable[Any], stamps: list[int]) -> None:
+    for node, value, stamp in zip(nodes, values, stamps, strict=True):
+        node.value, node.stamp = value, stamp

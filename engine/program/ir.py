@@ -1,0 +1,133 @@
+"""`Program`: instructions in a straight line, what they are computed on, and what must hold on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from agrad.engine.core.dispatch import compute
+from agrad.engine.core.op import Op
+from agrad.engine.values import Shape, Value, quiet, shape_of
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """What the program is computed on."""
+
+    name: str
+    shape: Shape
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One instruction: an operation on slots, and the shape of its result."""
+
+    op: Op
+    operands: tuple[int, ...]
+    attrs: dict[str, Any]
+    shape: Shape
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A choice: the slot that it read, what it read of the value, what must come out, and the choice in words."""
+
+    slot: int
+    read: Callable[[Value], object]
+    outcome: object
+    text: str
+
+    def holds(self, value: Value) -> bool:
+        """Whether the choice comes out as it did; not where there is nothing to read (`int(nan)`)."""
+        try:
+            found = self.read(value)
+        except (ValueError, OverflowError):
+            return False
+        return found == self.outcome or (found != found and self.outcome != self.outcome)
+
+
+class Diverged(Exception):
+    """A choice came out otherwise than where the program was made: the number of the check."""
+
+
+@dataclass(slots=True, eq=False)
+class Program:
+    """Slots are numbered: the inputs, then the constants, then a slot for each step."""
+
+    inputs: tuple[Input, ...]
+    constants: tuple[Value, ...]
+    steps: tuple[Step, ...]
+    outputs: tuple[int, ...]
+    checks: tuple[Check, ...]
+
+    @property
+    def first(self) -> int:
+        """The slot of the first step."""
+        return len(self.inputs) + len(self.constants)
+
+    @property
+    def is_scalar(self) -> bool:
+        """Whether there is nothing but numbers in it."""
+        shapes = [*map(shape_of, self.constants), *[x.shape for x in self.inputs], *[x.shape for x in self.steps]]
+        return not any(shapes)
+
+    def shape(self, slot: int) -> Shape:
+        """The shape of what is in a slot."""
+        if slot >= self.first:
+            return self.steps[slot - self.first].shape
+        inputs = len(self.inputs)
+        return self.inputs[slot].shape if slot < inputs else shape_of(self.constants[slot - inputs])
+
+    def run(self, *values: Value) -> tuple[Value, ...]:
+        """The outputs, step by step, as a replay computes them. Raises Diverged where a check does not hold."""
+        slots = [*values, *self.constants]
+        checks = checks_of(self)
+        with quiet():
+            for slot in range(len(slots) + len(self.steps)):
+                if slot >= self.first:
+                    step = self.steps[slot - self.first]
+                    slots.append(computed(step.op, tuple([slots[x] for x in step.operands]), step.attrs))
+                for number in checks.get(slot, ()):
+                    if not self.checks[number].holds(slots[slot]):
+                        raise Diverged(number)
+        return tuple([own(slots[slot]) for slot in self.outputs])
+
+    def __str__(self) -> str:
+        from agrad.engine.program.printer import listing  # a calculation should not wait for drawings
+
+        return listing(self)
+
+
+def computed(op: Op, values: tuple[Value, ...], attrs: dict[str, Any]) -> Value:
+    """The result of an operation: there are no views.
+
+    Only the rules of linear algebra turn a matrix in place, also here: BLAS rounds by where entries lie.
+    """
+    value = compute(op, values, attrs)
+    return value if is_view(op) else own(value)
+
+
+def is_view(op: Op) -> bool:
+    """Whether a result shows the entries of the operand."""
+    return op.name == "swap"
+
+
+def own(value: Value) -> Value:
+    """A value that is nobody else's."""
+    if type(value) is float or value.base is None:  # type: ignore[union-attr]
+        return value
+    return value.copy()  # type: ignore[union-attr]
+
+
+def checks_of(program: Program) -> dict[int, list[int]]:
+    """The numbers of the checks that read a slot, for each slot."""
+    found: dict[int, list[int]] = {}
+    for number, check in enumerate(program.checks):
+        found.setdefault(check.slot, []).append(number)
+    return found
+
+
+def unchecked(program: Program) -> Program:
+    """The program with what its checks read as further outputs: whoever calls it looks at them."""
+    return replace(program, outputs=(*program.outputs, *[check.slot for check in program.checks]), checks=())

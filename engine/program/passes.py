@@ -1,0 +1,252 @@
+"""Passes: programs made shorter. Each takes a program and returns one that computes the same, bit for bit.
+
+fold      computes what only constants lead to
+simplify  leaves out what is exactly its operand: x*1, x/1, x**1, x - 0, x + -0.0, -(-x), a copy, the sum of one number.
+          x*-1 is -x.
+          Never x*0 or x + 0: 0 times inf is nan, and -0 plus 0 is 0
+share     computes once what is computed twice; x + y is y + x
+prune     drops what nobody asks for
+arranged  the same steps in another order, for machine code
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, TypeAlias
+
+from agrad.engine.core.op import OPS
+from agrad.engine.errors import AgradError
+from agrad.engine.program.ir import Check, Program, Step, computed
+from agrad.engine.values import Value, quiet, shape_of
+
+Visit: TypeAlias = "Callable[[Rewriting, Step, tuple[int, ...]], int | None]"
+
+_COMMUTES = ("add", "mul", "equal", "not_equal")  # also in the sign of zero
+_OF_ONE = ("sum", "mean", "amax", "amin", "prod", "median", "sum_to", "reshape", "permute", "transpose", "expand")
+
+
+def optimised(program: Program, again: bool = False) -> Program:
+    """All passes; those that take longer when what is computed often stands there once.
+
+    With `again` the program will be differentiated: what stops a derivative stays.
+    """
+    return prune(share(simplify(fold(share(program)), again)))
+
+
+class Rewriting:
+    """A program under construction. A reference is the number of an input or step; of a constant, its complement."""
+
+    def __init__(self, program: Program) -> None:
+        self.inputs = program.inputs
+        self.constants: list[Value] = []
+        self.steps: list[tuple[Step, tuple[int, ...]]] = []
+        self.known: dict[object, int] = {}
+
+    def constant(self, value: Value) -> int:
+        """The reference of a constant; equal ones are listed once."""
+        key = frozen(value)
+        if key not in self.known:
+            self.known[key] = ~len(self.constants)
+            self.constants.append(value)
+        return self.known[key]
+
+    def step(self, step: Step, operands: tuple[int, ...]) -> int:
+        """The reference of a new step."""
+        self.steps.append((step, operands))
+        return len(self.inputs) + len(self.steps) - 1
+
+    def made_by(self, reference: int) -> tuple[Step, tuple[int, ...]] | None:
+        """The step that a reference is to."""
+        number = reference - len(self.inputs)
+        return self.steps[number] if number >= 0 else None
+
+    def number(self, reference: int) -> float | None:
+        """The constant that a reference is to, if it is a number."""
+        value = self.constants[~reference] if reference < 0 else None
+        return value if isinstance(value, float) else None
+
+    def shape(self, reference: int) -> tuple[int, ...]:
+        """That of what a reference is to."""
+        if reference < 0:
+            return shape_of(self.constants[~reference])
+        made = self.made_by(reference)
+        return made[0].shape if made is not None else self.inputs[reference].shape
+
+    def program(self, outputs: list[int], checks: dict[tuple[int, Any, Any], Check]) -> Program:
+        """The result."""
+        inputs, constants = len(self.inputs), len(self.constants)
+
+        def slot(reference: int) -> int:
+            if reference < 0:
+                return inputs + ~reference
+            return reference if reference < inputs else reference + constants
+
+        return Program(
+            self.inputs,
+            tuple(self.constants),
+            tuple([Step(s.op, tuple(map(slot, operands)), s.attrs, s.shape) for s, operands in self.steps]),
+            tuple(map(slot, outputs)),
+            tuple([Check(slot(reference), c.read, c.outcome, c.text) for (reference, *_), c in checks.items()]),
+        )
+
+
+def rewritten(program: Program, visit: Visit) -> Program:
+    """The program with each step replaced by what `visit` returns a reference to; by itself for None."""
+    new = Rewriting(program)
+    references = [*range(len(program.inputs)), *map(new.constant, program.constants)]
+    for step in program.steps:
+        operands = tuple([references[x] for x in step.operands])
+        found = visit(new, step, operands)
+        references.append(new.step(step, operands) if found is None else found)
+    checks = {(references[c.slot], c.read, c.outcome): c for c in reversed(program.checks)}
+    return new.program([references[slot] for slot in program.outputs], dict(reversed(checks.items())))
+
+
+def frozen(value: Any) -> object:
+    """A key that is equal for what is the same in every bit: constants, attributes."""
+    if isinstance(value, float):
+        return value.hex() if value else (value, math.copysign(1.0, value))
+    if hasattr(value, "tobytes"):
+        return type(value), value.dtype.str, value.shape, value.strides, value.tobytes()
+    if isinstance(value, slice):
+        return slice, value.start, value.stop, value.step
+    if isinstance(value, tuple | list):
+        return type(value), tuple(map(frozen, value))
+    if isinstance(value, dict):
+        return tuple([(name, frozen(one)) for name, one in value.items()])
+    return type(value), value
+
+
+# The passes
+
+
+def fold(program: Program) -> Program:
+    """Compute what only constants lead to; what cannot be computed stays, to say so when it is run."""
+
+    def visit(new: Rewriting, step: Step, operands: tuple[int, ...]) -> int | None:
+        if not operands or max(operands) >= 0:
+            return None
+        try:
+            return new.constant(computed(step.op, tuple([new.constants[~x] for x in operands]), step.attrs))
+        except AgradError:
+            return None
+
+    with quiet():
+        return rewritten(program, visit)
+
+
+def simplify(program: Program, again: bool = False) -> Program:
+    """Leave out what is exactly its operand."""
+
+    def visit(new: Rewriting, step: Step, operands: tuple[int, ...]) -> int | None:
+        if step.op.name in ("clone", "stop"):
+            return None if again and step.op.name == "stop" else operands[0]
+        same = _same(new, step, operands)
+        if same is not None and new.shape(same) == step.shape:
+            return same
+        if step.op.name == "mul" and -1.0 in (numbers := list(map(new.number, operands))):
+            return new.step(replace(step, op=OPS["neg"]), (operands[1 - numbers.index(-1.0)],))
+        return None
+
+    return rewritten(program, visit)
+
+
+def _same(new: Rewriting, step: Step, operands: tuple[int, ...]) -> int | None:
+    """The operand that a step is equal to in every bit."""
+    name = step.op.name
+    if len(operands) == 1:
+        if name == "neg":
+            made = new.made_by(operands[0])
+            return made[1][0] if made is not None and made[0].op is step.op else None
+        return operands[0] if name in _OF_ONE and not step.shape else None
+    if len(operands) != 2:
+        return None
+    x, y = operands
+    left, right = new.number(x), new.number(y)
+    if name in ("mul", "div", "pow") and right == 1.0:
+        return x
+    if name == "mul" and left == 1.0:
+        return y
+    if name == "sub" and right == 0.0 and math.copysign(1.0, right) > 0:
+        return x
+    if name == "add":
+        return x if _is_negative_zero(right) else y if _is_negative_zero(left) else None
+    return None
+
+
+def _is_negative_zero(number: float | None) -> bool:
+    return number == 0.0 and math.copysign(1.0, number) < 0
+
+
+def share(program: Program) -> Program:
+    """Compute once what is computed twice."""
+    known: dict[object, int] = {}
+
+    def visit(new: Rewriting, step: Step, operands: tuple[int, ...]) -> int:
+        ordered = tuple(sorted(operands)) if step.op.name in _COMMUTES else operands
+        key = step.op.name, ordered, frozen(step.attrs) if step.attrs else None
+        found = known.get(key)
+        if found is None:
+            known[key] = found = new.step(step, operands)
+        return found
+
+    return rewritten(program, visit)
+
+
+def prune(program: Program) -> Program:
+    """Drop steps, and constants, that lead to no output and no check."""
+    first = program.first
+    asked = bytearray(first + len(program.steps))
+    for slot in (*program.outputs, *[check.slot for check in program.checks]):
+        asked[slot] = 1
+    for slot in range(len(asked) - 1, first - 1, -1):
+        if asked[slot]:
+            for operand in program.steps[slot - first].operands:
+                asked[operand] = 1
+    inputs = len(program.inputs)
+    return _of_slots(program, [slot for slot, wanted in enumerate(asked) if wanted or slot < inputs])
+
+
+def arranged(program: Program) -> Program:
+    """Each step as late as it can be, right before what needs it: what few registers hold need not be put away.
+
+    The steps that lead to no output and no check are dropped.
+    """
+    first = program.first
+    ahead = [*program.outputs, *[check.slot for check in program.checks]]
+    order = dict.fromkeys(range(first))
+    while ahead:
+        slot = ahead[-1]
+        needed = [] if slot in order else [x for x in program.steps[slot - first].operands if x not in order]
+        if needed:
+            ahead += needed
+        else:
+            order[ahead.pop()] = None
+    return _of_slots(program, list(order))
+
+
+def _of_slots(program: Program, kept: list[int]) -> Program:
+    """The program of some of its slots, in an order in which what a step needs is before it."""
+    inputs, first = len(program.inputs), program.first
+    place = {slot: number for number, slot in enumerate(kept)}
+    steps = [program.steps[slot - first] for slot in kept if slot >= first]
+    return Program(
+        program.inputs,
+        tuple([program.constants[slot - inputs] for slot in kept if inputs <= slot < first]),
+        tuple([Step(s.op, tuple([place[x] for x in s.operands]), s.attrs, s.shape) for s in steps]),
+        tuple([place[slot] for slot in program.outputs]),
+        tuple([Check(place[c.slot], c.read, c.outcome, c.text) for c in program.checks]),
+    )
+
+
+def key(program: Program) -> object:
+    """What is equal for programs that compute the same in the same way."""
+    return (
+        tuple([given.shape for given in program.inputs]),
+        tuple(map(frozen, program.constants)),
+        tuple([(s.op.name, s.operands, frozen(s.attrs) if s.attrs else None) for s in program.steps]),
+        program.outputs,
+        tuple([(c.slot, c.read, frozen(c.outcome)) for c in program.checks]),
+    )

@@ -1,0 +1,103 @@
+"""A program in readable lines."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agrad.engine.inspect.dump.labels import one_line
+from agrad.engine.values import format_shape, format_value
+
+if TYPE_CHECKING:
+    from agrad.engine.program.ir import Input, Program, Step
+
+_SYMBOLS = {  # how tight a symbol binds, and how it is written
+    "add": (1, " + "), "sub": (1, " - "), "mul": (2, "*"), "div": (2, "/"), "neg": (3, "-"), "pow": (4, "**"),
+}  # fmt: skip
+_TIGHT = 5  # what needs no brackets
+_LONG = 40  # characters: a longer formula is called by its slot
+
+
+def listing(program: Program, precision: int | None = 10) -> str:
+    """Inputs, a line for each step with its formula beside it, what must hold, and outputs."""
+    before, steps, after = parts(program, precision)
+    return "\n".join([*before, *steps, *after])
+
+
+def parts(program: Program, precision: int | None = 10) -> tuple[list[str], list[str], list[str]]:
+    """The lines before the steps, those of the steps, and those after them."""
+    names = slot_names(program, precision)
+    formulas = [(_TIGHT, name) for name in names[: program.first]]
+    rows: list[tuple[str, str]] = []
+    for slot, step in enumerate(program.steps, program.first):
+        binding, formula = _formula(step, formulas)
+        plain = _call(step, [names[x] for x in step.operands])
+        shape = f"shape {format_shape(step.shape)}" if step.shape else ""
+        shown = formula if formula != plain else ""
+        rows.append((f"{names[slot]} = {plain}", ", ".join(filter(None, (shown, shape)))))
+        formulas.append((binding, formula) if len(formula) <= _LONG else (_TIGHT, names[slot]))
+    width = min(max((len(left) for left, _ in rows), default=0), _LONG)
+    before = ["inputs     " + (", ".join(map(_declared, program.inputs)) or "none"), *_arrays(program, names)]
+    steps = [f"{left:{width}}  # {right}" if right else left for left, right in rows]
+    after = [f"check      {names[check.slot]}: {one_line(check.text)}" for check in program.checks]
+    return before, steps, [*after, "outputs    " + ", ".join(names[slot] for slot in program.outputs)]
+
+
+def slot_names(program: Program, precision: int | None = 10) -> list[str]:
+    """What each slot is called: an input by name, a number as it is written, the rest by number."""
+    names = [one_line(given.name) for given in program.inputs]
+    for constant in program.constants:
+        names.append(format_value(constant, precision) if isinstance(constant, float) else f"c{len(names)}")
+    return names + [f"t{slot}" for slot in range(program.first, program.first + len(program.steps))]
+
+
+def _declared(given: Input) -> str:
+    name = one_line(given.name)
+    return f"{name} of shape {format_shape(given.shape)}" if given.shape else name
+
+
+def _arrays(program: Program, names: list[str]) -> list[str]:
+    pairs = zip(names[len(program.inputs) :], program.constants, strict=False)
+    return [f"{name} = {_clipped(format_value(value))}" for name, value in pairs if not isinstance(value, float)]
+
+
+def _clipped(text: str) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= 2 * _LONG else text[: 2 * _LONG - 1] + "…"
+
+
+def _call(step: Step, operands: list[str]) -> str:
+    """`sum(x, axis=(0,))`: the operation as it stands in the table."""
+    attributes = step.op.signature.attributes
+    given = [f"{name}={_attribute(value)}" for name, value in step.attrs.items() if name in attributes]
+    return f"{step.op.name}({', '.join([*operands, *given])})"
+
+
+def _attribute(value: object) -> str:
+    """An attribute in a few words; an index as it is written."""
+    if isinstance(value, tuple):
+        return f"({', '.join(map(_attribute, value))}{',' * (len(value) == 1)})"
+    if isinstance(value, slice):
+        ends = [value.start, value.stop] + ([value.step] if value.step is not None else [])
+        return ":".join("" if end is None else str(end) for end in ends)
+    if value is Ellipsis:
+        return "..."
+    return _clipped(str(value))
+
+
+def _formula(step: Step, operands: list[tuple[int, str]]) -> tuple[int, str]:
+    """What a step computes, as it is typed, and how tight that binds."""
+    given = [operands[x] for x in step.operands]
+    symbol = _SYMBOLS.get(step.op.name)
+    if symbol is None or step.attrs:
+        return _TIGHT, _call(step, [text for _, text in given])
+    tight, sign = symbol
+    if len(given) == 1:
+        return tight, f"{sign}{_bracketed(given[0], tight + 1)}"
+    left, right = given  # a power binds to the right
+    to_right = step.op.name == "pow"
+    return tight, f"{_bracketed(left, tight + to_right)}{sign}{_bracketed(right, tight + (not to_right))}"
+
+
+def _bracketed(formula: tuple[int, str], tight: int) -> str:
+    binding, text = formula
+    return f"({text})" if binding < tight or (text.startswith("-") and tight > 1) else text

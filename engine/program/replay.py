@@ -1,0 +1,249 @@
+"""Replay: a graph that is still there, run again on the present data of its leaves, in place and in order.
+
+The nodes stay, their values are new, and every handle on one of them sees the new value. Only what is out of date is
+computed, by the functions that computed it first, so that the result is bit for bit that of a graph built afresh.
+Values are written when all have been computed and every guard has held: until then nothing has changed.
+"""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from functools import partial
+from time import perf_counter
+from typing import TypeAlias
+
+from agrad.engine.core.context import STATE, Journal, next_stamp
+from agrad.engine.core.dispatch import compute
+from agrad.engine.core.graph import Node, collect, touch
+from agrad.engine.core.graph_errors import cut_off_error, diverged_error, freed_error
+from agrad.engine.core.guards import Guard, look_behind
+from agrad.engine.core.tensor import Tensor
+from agrad.engine.core.versions import out_of_date, rewritten, sharers
+from agrad.engine.errors import AgradError, Label
+from agrad.engine.program.cached_replay import routine_of, seen
+from agrad.engine.values import Value, quiet, shape_of
+
+
+def forward(*roots: Tensor) -> None:
+    """Compute the roots, and all that leads to them and is out of date, again: once a node, however many roots.
+
+    Raises AgradError of kind `grad` for a value without a graph, `freed` where a backward used the graph up, `guard`
+    where a choice that the graph was built under comes out otherwise; then nothing has changed.
+    """
+    if not roots:
+        return
+    nodes = [root.node for root in roots]
+    for node in nodes:
+        if node.op is None:
+            raise _no_graph(node)
+    routine = routine_of(nodes[0])
+    if routine is not None and len(nodes) == 1 and routine.run(nodes[0]):
+        return
+    began = perf_counter()
+    replay = _Replay(nodes)
+    with quiet() if any(node.shape for node in replay.late) else nullcontext():
+        replay.run()
+    stamp = replay.write()
+    if len(nodes) == 1 and nodes[0] in replay.late and replay.is_straight:
+        seen(nodes[0], replay.order, replay.late, stamp, perf_counter() - began)
+
+
+def _no_graph(node: Node) -> AgradError:
+    name = node.spell()
+    what = f"{name} is a leaf" if node.recorded else f"{name} has no graph"
+    return AgradError("grad", f"{what}: there is nothing to run again", node=node)
+
+
+class _Replay:
+    """What a replay knows before it writes: the nodes of the graph, what is late, the values found so far."""
+
+    def __init__(self, roots: list[Node]) -> None:
+        self.root = roots[0]
+        self.graph = collect(roots)
+        self.sources: dict[Node, Node] = {}  # of constants: the computed value that they are an alias of
+        self.constants = self._scanned()
+        while found := self._new_sources():
+            self.sources.update(found)
+            self.graph = collect([*self.graph, *found.values()])
+            self.constants = self._scanned()
+        self.guards = _guards([*self.graph, *self.constants])
+        self.read = {guard.node for guard in self.guards if guard.node is not None}
+        self.order = collect([*self.graph, *self.read]) if self.read else self.graph
+        self.late = out_of_date(self.order, self.sources)
+        self.found: dict[Node, Value] = {}
+
+    @property
+    def is_straight(self) -> bool:
+        """Whether no choice and no alias had a part in it."""
+        return not (self.guards or self.sources or any(x.storage is not None for x in self.constants))
+
+    def _scanned(self) -> list[Node]:
+        """The constants of the graph; AgradError where a part of it was freed."""
+        for node in self.graph:
+            if node.freed is not None:
+                raise freed_error(node, self.root, "run again")
+        return [x for node in self.graph for x in node.inputs if type(x) is Node and not x.recorded]
+
+    def _new_sources(self) -> dict[Node, Node]:
+        """Those constants that are seen to be aliases of computed values, with these."""
+        aliases = [x for x in self.constants if x.storage is not None and x not in self.sources]
+        return {x: source for x in aliases if (source := _source(x)) is not None}
+
+    def run(self) -> None:
+        """Compute what is late, the oldest first, and each guard as soon as its value is known."""
+        self._check_constants()
+        needed = self._needed()
+        last = {x: node for node in needed for x in node.inputs if type(x) is Node and x.value is None}
+        guards = self.guards[::-1]
+        for node in needed:
+            while guards and guards[-1].stamp < node.seq:
+                self._check(guards.pop())
+            self.found[node] = out = self._computed(node)
+            if node.storage is not None:
+                self.found.update(dict.fromkeys(sharers(node), out))
+            if last:
+                self._let_go(node, last)
+        while guards:
+            self._check(guards.pop())
+
+    def _let_go(self, node: Node, last: dict[Node, Node]) -> None:
+        """Forget those operands that nobody asks for after this node, and that nobody held before."""
+        for x in node.inputs:
+            if type(x) is Node and last.get(x) is node and x not in self.read and not _is_kept(x):
+                self.found.pop(x, None)
+
+    def _needed(self) -> list[Node]:
+        """What has to be computed, the oldest first: what is late, and values behind it that nobody holds any more."""
+        needed = self.late
+        if any(node.shape for node in self.order):  # a number is never lost
+            read = (guard.node for guard in self.guards if guard.node is not None and _is_renewed(guard.node, guard))
+            needed = needed.union(filter(_is_lost, read))
+            for node in self.order:
+                if node in needed:
+                    needed.update(x for x in node.inputs if type(x) is Node and _is_lost(x))
+        return [node for node in reversed(self.order) if node in needed]
+
+    def _computed(self, node: Node) -> Value:
+        if node.freed is not None:  # only a guard can ask for it
+            guard = next(guard for guard in self.guards if guard.node is not None and node in collect([guard.node]))
+            raise diverged_error(guard, None, self.root) or freed_error(node, self.root)
+        assert node.op is not None
+        found = self.found
+        values = [x if type(x) is not Node else found[x] if x in found else _held(x) for x in node.inputs]
+        try:
+            out = compute(node.op, tuple(values), node.attrs or {})  # type: ignore[arg-type]
+        except AgradError as error:
+            if not error.labels and node.origin is not None:
+                error.labels.append(Label(node.origin))
+            raise
+        if type(out) is float:
+            return out
+        assert shape_of(out) == node.shape
+        return out if out.base is None else out.copy()  # type: ignore[union-attr]
+
+    def _check(self, guard: Guard) -> None:
+        """Stop where a choice comes out otherwise."""
+        node = guard.node
+        if node is None:
+            changed = any(leaf is not None and leaf.stamp > guard.stamp for leaf in (root() for root in guard.roots))
+            error = diverged_error(guard, None, self.root) if changed else None
+        elif node in self.late or _is_renewed(node, guard):
+            error = diverged_error(guard, self.found[node] if node in self.found else _held(node), self.root)
+        else:
+            error = None
+        if error is not None:
+            raise error
+
+    def _check_constants(self) -> None:
+        """Refuse what was cut off from a leaf that has changed since, and cannot be computed here."""
+        for x in self.constants:
+            if x.storage is not None and x not in self.sources:
+                for leaf in (root() for root in x.storage.roots):
+                    if leaf is not None and leaf.stamp > x.stamp:
+                        raise cut_off_error(x, leaf, self.root)
+
+    def write(self) -> int:
+        """Give the nodes of the graph, their handles and their aliases the values found: all of them, or none.
+
+        Returns their new stamp.
+        """
+        stamp = next_stamp()
+        nodes: list[_Written] = []
+        handles: list[tuple[Tensor, Value | None]] = []
+        for node in self.graph:
+            if node in self.late:
+                value = self.found.get(node)
+                nodes.append((node, None if node.value is None else value, stamp))
+                if node.storage is not None:
+                    nodes += [(alias, value, stamp) for alias in sharers(node) if alias is not node]
+                handle = node.handle() if node.handle is not None else None
+                if handle is not None and handle.node is node:
+                    handles.append((handle, value))
+        if STATE.journal is not None:
+            for node, _, _ in nodes:
+                touch(node)
+            for handle, _ in handles:
+                STATE.journal.remember(handle, partial(setattr, handle, "array", handle.array), handle.array)
+            _put(nodes, handles)  # interrupted, it is taken back with its statement
+            return stamp
+        journal = Journal()
+        before = [(node, node.value, node.stamp) for node, _, _ in nodes], [(one, one.array) for one, _ in handles]
+        journal.remember(self, partial(_put, *before))
+        try:
+            _put(nodes, handles)
+        except BaseException:
+            journal.roll_back()
+            raise
+        return stamp
+
+
+_Written: TypeAlias = "tuple[Node, Value | None, int]"
+
+
+def _put(nodes: list[_Written], handles: list[tuple[Tensor, Value | None]]) -> None:
+    for node, value, stamp in nodes:
+        node.value, node.stamp = value, stamp
+    for handle, array in handles:
+        handle.array = array
+
+
+def _source(alias: Node) -> Node | None:
+    """The computed value that a constant shares its data with, if that can be computed again."""
+    if alias.storage is None:
+        return None
+    computed = [node for node in sharers(alias) if node.op is not None]
+    return computed[0] if computed and all(node.freed is None for node in collect(computed)) else None
+
+
+def _guards(nodes: list[Node]) -> list[Guard]:
+    """The choices that nodes were made under, the oldest first."""
+    seen: set[Guard] = set()
+    for guard in {node.guard for node in nodes}:
+        while guard is not None and guard not in seen:
+            seen.add(guard)
+            guard = guard.parent
+    look_behind(seen)
+    return sorted((guard for guard in seen if guard.is_open), key=lambda guard: guard.stamp)
+
+
+def _is_renewed(node: Node, guard: Guard) -> bool:
+    """Whether a value was set, or computed again, after a choice was made about it."""
+    superseded = rewritten(node) and node.storage is not None and node.storage.successor
+    return node.stamp > guard.stamp and not superseded
+
+
+def _held(node: Node) -> Value | None:
+    """The value of a computed node, where it or a name still has it."""
+    if node.value is not None:
+        return node.value
+    handle = node.handle() if node.handle is not None else None
+    return handle.array if handle is not None and handle.node is node else None
+
+
+def _is_lost(node: Node) -> bool:
+    """Whether a value has to be computed to be known."""
+    return node.op is not None and _held(node) is None
+
+
+def _is_kept(node: Node) -> bool:
+    return _held(node) is not None or len(sharers(node)) > 1

@@ -1,0 +1,194 @@
+"""Programs of functions: a graph as a straight line of instructions, to be computed on other data, by other means.
+
+    print(trace(lambda x, y: x*ag.sin(y) + 1, (2.0, 3.0), ("x", "y")))
+
+    inputs     x, y
+    t3 = sin(y)
+    t4 = mul(x, t3)  # x*sin(y)
+    t5 = add(t4, 1)  # x*sin(y) + 1
+    outputs    t5
+
+A value that records is the symbol: a program is read off the nodes of a graph, and that of a gradient off the graph
+that the rules record when they are run on such values, so that no rule is written twice. What a choice looked at is a
+`Check`: where it comes out otherwise, the program is not that of the function.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+from agrad.engine.autodiff.backward import grad
+from agrad.engine.core.context import STATE
+from agrad.engine.core.graph import Node, leaf, new_node, reachable
+from agrad.engine.core.guards import TRACED, take
+from agrad.engine.core.tensor import Tensor, bare, handle, tensor
+from agrad.engine.errors import AgradError
+from agrad.engine.program.extract import check_unwritten, extract
+from agrad.engine.program.ir import Check, Diverged, Input, Program, Step, checks_of, computed, own
+from agrad.engine.values import Value, coerce, describe, format_shape, np, quiet, shape_of
+
+__all__ = [
+    "Check",
+    "Diverged",
+    "Input",
+    "Program",
+    "Step",
+    "checks_of",
+    "extract",
+    "gradient_of",
+    "gradient_program",
+    "own",
+    "trace",
+]
+
+
+def trace(
+    f: Callable[..., Any], examples: Sequence[object], names: Sequence[str] = (), wrt: Sequence[int] | None = None
+) -> Program:
+    """The program of a function, traced at some values: numbers, arrays, or what makes them.
+
+    An argument that is not among `wrt` (all) requires no gradient, and may be an index. Raises what the function
+    raises, and AgradError of kind `type` where its result is no number and no array.
+    """
+    with traced(f, examples, wrt, names) as (y, xs):
+        return extract([y], xs, names, STATE.guard)
+
+
+def gradient_program(
+    f: Callable[..., Any], examples: Sequence[object], wrt: Sequence[int] | None = None, names: Sequence[str] = ()
+) -> Program:
+    """The same for its value and its gradients by the arguments at `wrt` (all): outputs (value, gradient, …).
+
+    Raises AgradError of kind `shape` where the result is not one number.
+    """
+    wrt = range(len(examples)) if wrt is None else wrt
+    values = [plain(x) for x in examples]
+    return gradient_of(trace(f, values, names, wrt), values, wrt)
+
+
+def gradient_of(program: Program, values: Sequence[Value], wrt: Sequence[int]) -> Program:
+    """From a program of one number that of the number and its gradients, by running it at some values.
+
+    What the program computes once, its gradient computes once: of one that was made shorter before, the gradient is
+    much shorter, and its sums are in another order.
+    """
+    with played(program, values, wrt) as (results, xs):
+        y, *read = results
+        names = [given.name for given in program.inputs]
+        found = extract([y, *gradients(y, [xs[place] for place in wrt]), *read], xs, names, STATE.guard)
+    return checked(found, program.checks)
+
+
+def gradients(y: Tensor, xs: Sequence[Tensor]) -> list[Tensor]:
+    """The gradients of one number, with their graph; 0 by what it does not depend on."""
+    if y.shape:
+        raise AgradError(
+            "shape",
+            f"the result has shape {format_shape(y.shape)}: a gradient is that of one number",
+            fixes=["sum the entries up"],
+        )
+    behind = reachable(y.node) if y.requires_grad else set()
+    used = [x for x in xs if x.node in behind]
+    found = dict(zip([x.node for x in used], grad(y, used, True), strict=True)) if used else {}
+    return [found[x.node] if x.node in found else tensor(np.zeros(x.shape) if x.shape else 0.0) for x in xs]
+
+
+@contextmanager
+def traced(
+    f: Callable[..., Any], examples: Sequence[object], wrt: Sequence[int] | None = None, names: Sequence[str] = ()
+) -> Iterator[tuple[Tensor, list[Tensor]]]:
+    """What a function makes of some values: its result and these, to be looked at before other choices are made."""
+    for x in TRACED.inputs or ():  # of a function that is being traced: the program of this one may hold any of them
+        take(x.node, x.value)
+    with _recording():
+        given = [_entered(x, wrt is None or place in wrt).clone() for place, x in enumerate(examples)]  # to be written
+        xs = [bare(x.node, x.value) for x in given]
+        y = _called(f, given, xs, names)
+        if isinstance(y, tuple | list | str) or callable(y) or y is None:
+            raise AgradError("type", f"a function whose result is {describe(y)}, not a number or an array")
+        for x in xs:
+            check_unwritten(x.node)
+        yield y if isinstance(y, Tensor) else tensor(y), xs
+
+
+def _called(f: Callable[..., Any], given: Sequence[Tensor], xs: Sequence[Tensor], names: Sequence[str]) -> Any:
+    """What a function gives; the plain data that it takes out of its arguments are choices."""
+    before = TRACED.inputs, TRACED.names
+    TRACED.inputs, TRACED.names = xs, names
+    try:
+        return f(*given)
+    finally:
+        TRACED.inputs, TRACED.names = before
+
+
+@contextmanager
+def _recording() -> Iterator[None]:
+    """Record, also inside no_grad, and under no choice."""
+    before = STATE.recording, STATE.guard
+    STATE.recording, STATE.guard = True, None
+    try:
+        yield
+    finally:
+        STATE.recording, STATE.guard = before
+
+
+def _entered(example: object, requires_grad: bool) -> Tensor:
+    """A leaf that is recorded."""
+    node = leaf(plain(example), requires_grad)
+    node.recorded = True
+    return bare(node)
+
+
+def data_of(x: object) -> object:
+    """The value of a Tensor, without its graph; where that is an argument of a function being traced, a choice."""
+    if not isinstance(x, Tensor):
+        return x
+    if TRACED.inputs is not None:
+        take(x.node, x.value)
+    return x.value
+
+
+def plain(x: object) -> Value:
+    """A number, or a contiguous array: a sum rounds by where its entries lie."""
+    value = coerce(data_of(x), copy=False)
+    return value if isinstance(value, float) else np.ascontiguousarray(value)
+
+
+@contextmanager
+def played(
+    program: Program, values: Sequence[Value], wrt: Sequence[int]
+) -> Iterator[tuple[list[Tensor], list[Tensor]]]:
+    """The graph that a program stands for: the values of its outputs and of what its checks read, and its inputs."""
+    with _recording(), quiet():
+        xs = [_entered(value, place in wrt) for place, value in enumerate(values)]
+        slots: list[Any] = [x.node for x in xs] + list(program.constants)
+        for step in program.steps:
+            slots.append(_recorded(step.op, tuple([slots[x] for x in step.operands]), step.attrs))
+        asked = (*program.outputs, *[check.slot for check in program.checks])
+        yield [_handle(slots[slot]) for slot in asked], xs
+
+
+def _recorded(op: Any, operands: tuple[Any, ...], attrs: dict[str, Any]) -> Any:
+    """The node of an operation with what it computes; a constant where all operands are."""
+    values: Any = tuple([x.value if type(x) is Node else x for x in operands])
+    out = computed(op, values, attrs)
+    if not any(type(x) is Node for x in operands):
+        return out
+    return new_node(op, operands, attrs or None, out, shape_of(out), True in op.live(operands))
+
+
+def _handle(x: Any) -> Tensor:
+    if type(x) is Node:
+        return handle(x, x.value if x.shape else None)
+    return handle(new_node(None, (), None, x, shape_of(x), False))
+
+
+def checked(program: Program, checks: Sequence[Check]) -> Program:
+    """The program with its last outputs as what checks read."""
+    count = len(program.outputs) - len(checks)
+    outputs, slots = program.outputs[:count], program.outputs[count:]
+    moved = tuple([replace(check, slot=slot) for check, slot in zip(checks, slots, strict=True)])
+    return replace(program, outputs=outputs, checks=(*program.checks, *moved))

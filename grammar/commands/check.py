@@ -1,0 +1,79 @@
+"""`check` in the language: an expression computed again and again beside its point, and what is said of the outcome."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from agrad.engine.core.tensor import Tensor
+from agrad.engine.errors import AgradError, Label
+from agrad.engine.values import Value
+from agrad.grammar.results import Checked, Result
+from agrad.grammar.runtime.compiler import compile_expression
+from agrad.grammar.runtime.operations import describe_value
+from agrad.grammar.syntax import ast
+
+if TYPE_CHECKING:
+    from agrad.engine.autodiff.comparison import Report
+    from agrad.grammar.session.session import Session
+
+
+def check(
+    session: Session,
+    expression: ast.Expr,
+    leaves: Sequence[Tensor] = (),
+    claims: Sequence[Value | None] | None = None,
+) -> None:
+    """Hand out the derivatives of an expression beside differences: by the leaves given, or all that it reads.
+
+    Raises AgradError of kind `assert` where they disagree; of another kind where there is nothing to compare.
+    """
+    from agrad.engine.autodiff.comparison import compare  # here, since few sessions check anything
+
+    code = compile_expression(expression)
+    emit, answer, precision = session.emit, session.answer, session.settings.precision
+    session.emit = _unheard
+    try:
+        report = compare(lambda: session.machine.evaluate(code), leaves or None, claims)
+    except AgradError as error:
+        if error.facts.get("array"):
+            error.fixes = [f"check sum({expression.span.text})"]
+        if not error.labels:
+            error.labels.append(Label(expression.span))
+        raise
+    finally:
+        session.emit, session.answer, session.settings.precision = emit, answer, precision
+    session.emit(Checked(report))
+    if not report.ok:
+        raise _disagreement(report, expression)
+
+
+def leaf_to_check(value: object, operand: ast.Expr) -> Tensor:
+    """A name behind `wrt`: a leaf that requires grad; AgradError of kind `leaf` for anything else."""
+    name = operand.span.text
+    if isinstance(value, Tensor) and value.node.op is None and value.requires_grad:
+        return value
+    computed = isinstance(value, Tensor) and value.node.op is not None
+    what = "was computed" if computed else f"is {describe_value(value)}, which requires no grad"
+    fixes = ["name the leaves it was computed from, or none"] if computed else [f"var {name} = …   makes a leaf"]
+    message = f"check moves leaves that require grad, and {name} {what}"
+    raise AgradError("leaf", message, labels=[Label(operand.span)], fixes=fixes)
+
+
+def _disagreement(report: Report, expression: ast.Expr) -> AgradError:
+    """The error that a mismatch ends in."""
+    wrong = report.mismatches
+    names = ", ".join(finding.entry for finding in wrong[:5]) + (", …" if len(wrong) > 5 else "")
+    which, verb = ("the derivative", "is") if len(wrong) == 1 else (f"{len(wrong)} derivatives", "are")
+    claims_only = all(finding.remark == "the claim" for finding in wrong)
+    other = "what is claimed" if claims_only else "what the differences say"
+    return AgradError(
+        "assert",
+        f"{which} by {names} {verb} not {other}",
+        labels=[Label(expression.span)],
+        notes=[] if claims_only else ["what detach or no_grad cuts off still moves the differences"],
+    )
+
+
+def _unheard(result: Result) -> None:
+    """Where the results of a function go while it is only being checked."""

@@ -1,0 +1,77 @@
+"""The commands about the record of a session: what stands, writing it down, beginning anew."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agrad.engine.errors import AgradError, Label
+from agrad.grammar.commands.registry import Call, command
+from agrad.grammar.results import Printed, Table
+from agrad.grammar.session.log import Entry
+from agrad.grammar.syntax.keywords import SHAPES
+
+if TYPE_CHECKING:
+    from agrad.grammar.session.session import Session
+
+_MANY = 8  # names in a line
+
+
+@command(
+    "reset",
+    SHAPES["reset"],
+    "Begins anew: forgets all names with their graphs and gradients, the last answer, the seed of random numbers and "
+    "the limits. `undo` brings them back.",
+    "x = 2; reset; x = 3",
+)
+def _reset(session: Session, call: Call) -> None:
+    forgotten = called(list(session.names))
+    session.forget()
+    session.emit(Printed(f"forgot {forgotten}" if forgotten else "there is no name to forget"))
+
+
+def called(names: list[str]) -> str:
+    """`a, b, c`; of many, the first, and how many more there are. Empty for none."""
+    shown = names if len(names) <= _MANY else [*names[: _MANY - 1], f"… and {len(names) - _MANY + 1} more"]
+    return ", ".join(shown).replace(", …", " …")
+
+
+@command(
+    "history",
+    "history [9]",
+    "Lists the statements that stand, or the last so many: those that failed, were undone, or only asked for something "
+    "are not among them.",
+    "x = 2; y = x**2; history",
+)
+def _history(session: Session, call: Call) -> None:
+    entries = _entries(session, call)
+    first = max(len(entries) - int(call.values[0]), 0) if call.values else 0
+    width = len(str(len(entries)))
+    lines = []
+    for number, entry in enumerate(entries[first:], first + 1):
+        span = entry.span
+        typed = span.source.text[span.start : span.end]
+        lines.append(f"{number:>{width}}  {typed}".replace("\n", "\n" + " " * (width + 2)))
+    session.emit(Table("\n".join(lines)) if lines else Printed("no statement stands yet"))
+
+
+@command(
+    "save",
+    SHAPES["save"],
+    "Writes the statements that stand as a script, which gives the same names, values, gradients and random numbers. A "
+    "file that save did not write, or that was changed since, stays as it is.",
+    'fails file: save "nowhere/session.ag"',
+)
+def _save(session: Session, call: Call) -> None:
+    from agrad.grammar.session.save import save  # here, since few sessions are saved
+
+    _entries(session, call)
+    save(session, call)
+
+
+def _entries(session: Session, call: Call) -> list[Entry]:
+    """The record of a session. Raises AgradError of kind `name` where none is kept."""
+    if not session.record.on:
+        word = call.node.word
+        message = f"{word}: what has run is on record only where the script that is run says {word} itself"
+        raise AgradError("name", message, labels=[Label(call.span)])
+    return session.record.entries

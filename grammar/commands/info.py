@@ -1,0 +1,233 @@
+"""What there is to know about a value (`info`) and about all names (`vars`), as aligned text."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from agrad.engine.core.graph import Node, collect
+from agrad.engine.core.tensor import Tensor
+from agrad.engine.core.versions import check_walkable, out_of_date
+from agrad.engine.errors import AgradError
+from agrad.engine.inspect.memory import format_bytes, held, holders
+from agrad.engine.values import format_shape, size_of
+from agrad.grammar.results import text_of
+from agrad.grammar.runtime.builtins import Closure
+from agrad.grammar.runtime.errors.graph_fixes import explain
+
+if TYPE_CHECKING:
+    from agrad.grammar.session.session import Session
+
+_WIDTH = 80
+_VALUE = 60  # columns for a value, or a statement, in `info`
+_LEAST = 20  # columns that are worth breaking lines for
+_GRADIENT = 40  # and for a gradient in `vars`; a longer one is told by its shape
+_MANY = 8  # names that are listed one by one
+_KINDS = {float: "number", str: "text", tuple: "tuple", range: "range", type(None): "none", Node: "node"}
+
+
+def describe(name: str, value: Any, session: Session) -> str:
+    """All about one value, a thing a line: what it is, its data, its gradient, its graph and who keeps that."""
+    if isinstance(value, Tensor):
+        facts = [(name, _origin(value.node)), *_data(name, value, session)]
+        facts += _graph(value, session) if value.node.op else _own(value, session)
+    else:
+        facts = [(name, _plain(value, session))]
+        if value is not None and not callable(value):
+            facts.append(("value", _shown(value, session, _VALUE)))
+    width, margin = session.settings.width, max(len(label) for label, _ in facts) + 2
+    if width is not None and width - margin < _LEAST:  # a long name has a line to itself
+        margin = max(len(label) for label, _ in facts[1:]) + 2 if facts[1:] else 2
+    return "\n".join(_fact(label, text, margin, width) for label, text in facts)
+
+
+def _fact(label: str, text: str, margin: int, width: int | None) -> str:
+    """A label and, from the margin on, a text: in several lines where the terminal is too narrow for one."""
+    lines = [text]
+    if width is not None and len(text) > width - margin:
+        import textwrap  # here, since few facts are so long
+
+        lines = textwrap.wrap(text, max(width - margin, 1), break_on_hyphens=False)
+    if len(label) > margin - 2:
+        lines.insert(0, "")
+    first, *rest = lines
+    return "\n".join([f"{label:<{margin}}{first}".rstrip(), *(" " * margin + line for line in rest)])
+
+
+def _plain(value: Any, session: Session) -> str:
+    """What a value without a node is."""
+    if isinstance(value, Closure):
+        return f"{value}, defined at {value.definition.span.where}"
+    if callable(value):
+        return text_of(value, session.settings)
+    kind = _KINDS.get(type(value), type(value).__name__)
+    return f"plain {kind}, with no graph and no gradient" if kind == "number" else kind
+
+
+def _origin(node: Node) -> str:
+    """Where a value comes from."""
+    if node.op is None:
+        return "leaf that requires grad" if node.requires_grad else "plain value, with no graph and no gradient"
+    made = f"computed by {node.title}"
+    return f"{made} {_place(node.origin)}" if node.origin is not None else made
+
+
+def _data(name: str, value: Tensor, session: Session) -> list[tuple[str, str]]:
+    from agrad.grammar.commands import gradient_of  # the commands reach this file
+
+    storage = value.node.storage
+    version = "0, never written in place"
+    if storage is not None and storage.count:
+        version = f"{storage.count}, last written {_place(storage.by)}"
+    entries = size_of(value.shape)
+    gradient = gradient_of(name, value, session).text(session.settings).removeprefix(f"{name}.grad = ")
+    function = value.grad_fn
+    return [
+        ("shape", f"{format_shape(value.shape)}, {_count(entries, 'entry', 'entries')}"),
+        ("value", _shown(value, session, _VALUE)),
+        ("version", version),
+        ("grad", gradient if value.grad is None else _cut(gradient.replace("\n", ""), _VALUE)),
+        ("grad_fn", "none" if function is None else repr(function)),
+    ]
+
+
+def _own(value: Tensor, session: Session) -> list[tuple[str, str]]:
+    """The memory of a leaf, and who keeps it."""
+    return [("memory", f"{format_bytes(held(value).leaves)}, its own"), ("kept by", _kept_by(value.node, session))]
+
+
+def _graph(value: Tensor, session: Session) -> list[tuple[str, str]]:
+    """The graph behind a computed value."""
+    memory = held(value)
+    order = collect([value.node])
+    leaves = [node for node in reversed(order) if node.op is None]
+    named = [node.name for node in leaves if node.name]
+    unnamed = len(leaves) - len(named)
+    listed = _listed([*named, *([f"{unnamed} without a name"] if unnamed else [])])
+    parts = [_count(memory.arrays, "array")] if memory.arrays else []
+    parts += [_count(memory.scalars, "number")] if memory.scalars else []
+    state, *fixes = _state(order, value.node, session)
+    return [
+        ("graph", f"{_count(memory.nodes, 'node')}, {_count(len(leaves), 'leaf', 'leaves')}: {listed}"),
+        ("state", state),
+        *(("", f"fix: {fix}") for fix in fixes),
+        ("memory", f"{format_bytes(memory.bytes)} saved by its rules{': ' if parts else ''}{' and '.join(parts)}"),
+        ("", f"{format_bytes(memory.leaves)} in leaves and constants"),
+        ("kept by", _kept_by(value.node, session)),
+    ]
+
+
+def _state(order: list[Node], root: Node, session: Session) -> list[str]:
+    """Whether a backward can walk the graph; if not, since when, and what to type."""
+    freed = [node for node in order if node.freed is not None]
+    stale = out_of_date(order)
+    if not freed and not stale:
+        return ["held"]
+    if freed:
+        computed = sum(node.op is not None for node in order)
+        text = f"{'freed' if len(freed) == computed else 'partly freed'} {_place(freed[0].freed)}"
+    else:
+        text = _since(stale)
+    try:
+        check_walkable(order, root)
+    except AgradError as error:
+        explain(error)
+        return [text, *error.fixes]
+    return [text]
+
+
+def _since(stale: set[Node]) -> str:
+    """The last write that a graph has not seen."""
+    sources = {x for node in stale for x in (node, *node.inputs) if isinstance(x, Node)}
+    writes = [node.storage for node in sources if node.storage is not None and node.storage.count]
+    if not writes:
+        return "stale"
+    by: Any = max(writes, key=lambda storage: storage.stamp).by
+    return f"stale since {by}" if isinstance(by, str) else f"stale since {by.where}: {_cut(by.text, _VALUE)}"
+
+
+def _place(by: Any) -> str:
+    """Who did something: a statement, or a phrase."""
+    return f"by {by}" if isinstance(by, str) else f"at {by.where}: {_cut(by.text, _VALUE)}"
+
+
+def _kept_by(node: Node, session: Session) -> str:
+    """The names that keep a node alive; `a.grad` where the gradient of a has a graph itself."""
+    names: dict[str, Any] = {}
+    for name, value in session.names.items():
+        names[name] = _captured(value, session) if isinstance(value, Closure) else value
+        if isinstance(value, Tensor) and value.grad is not None and value.grad.node.recorded:
+            names[f"{name}.grad"] = value.grad
+    return _listed(holders(names, node)) or "no name"
+
+
+def _captured(function: Closure, session: Session) -> tuple[Any, ...]:
+    """The values that a function holds on to: its defaults, and the names of the functions around it."""
+    around = [scope for scope in function.scopes if scope is not session.names]
+    return (*function.defaults, *(value for scope in around for value in scope.values()))
+
+
+def list_names(session: Session) -> str:
+    """A line a name: what it is, its shape, value and gradient, and what its graph holds; as wide as the terminal."""
+    if not session.names:
+        return "no names yet"
+    nodes = [value.node for value in session.names.values() if isinstance(value, Tensor) and value.node.op]
+    stale = out_of_date(collect(nodes)) if nodes else set()
+    rows = [(name, *_cells(value, stale, session)) for name, value in session.names.items()]
+    widths = _fitted([max(len(row[column]) for row in rows) for column in range(5)], session.settings.width or _WIDTH)
+    lines = []
+    for row in rows:
+        cells = [_cut(cell, width).ljust(width) for cell, width in zip(row, widths, strict=True) if width]
+        line = "  ".join(cells).rstrip()
+        lines.append(_cut(line, session.settings.width or len(line)))
+    return "\n".join(lines)
+
+
+def _cells(value: Any, stale: set[Node], session: Session) -> tuple[str, str, str, str]:
+    """Kind, shape and value of a name; its gradient, and the memory of its graph."""
+    if isinstance(value, Closure):
+        return "function", "", value.usage, ""
+    if not isinstance(value, Tensor):
+        kind = "function" if callable(value) else _KINDS.get(type(value), type(value).__name__)
+        return kind, "", _shown(value, session, _VALUE).removeprefix("function "), ""
+    node, rest = value.node, []
+    kind = "leaf" if node.requires_grad else "value"
+    if node.op is not None:
+        state = "freed" if node.freed is not None else "stale" if node in stale else "held"
+        kind = f"{node.title}, {state}"
+    if value.grad is not None:
+        shown = _shown(value.grad, session, _WIDTH)
+        rest.append(f"grad {shown if len(shown) <= _GRADIENT else format_shape(value.shape)}")
+    saved = held(value).bytes if node.op else 0
+    rest += [format_bytes(saved)] if saved else []
+    shape = format_shape(value.shape) if value.shape else ""
+    return kind, shape, _shown(value, session, _VALUE), "   ".join(rest)
+
+
+def _fitted(widths: list[int], width: int) -> list[int]:
+    """The widths of the columns of `vars`, made to fit: long values give way first, then names, then the rest."""
+    total = sum(width + 2 for width in widths if width) - 2
+    for column, least in ((3, 24), (0, 16), (4, 24), (1, 16), (3, 8), (0, 8), (2, 8), (4, 16)):
+        spare = min(max(total - width, 0), max(widths[column] - least, 0))
+        widths[column] -= spare
+        total -= spare
+    return widths
+
+
+def _shown(value: Any, session: Session, width: int) -> str:
+    return _cut(text_of(value, session.settings).replace("\n", ""), width)
+
+
+def _cut(text: str, width: int) -> str:
+    return text if len(text) <= width else text[: width - 1] + "…"
+
+
+def _count(number: int, word: str, many: str | None = None) -> str:
+    return f"{number} {word if number == 1 else many or word + 's'}"
+
+
+def _listed(names: list[str]) -> str:
+    """a, b and c; of many, the first."""
+    if len(names) > _MANY:
+        names = [*names[: _MANY - 1], f"{len(names) - _MANY + 1} more"]
+    *others, last = names or [""]
+    return f"{', '.join(others)} and {last}" if others else last

@@ -1,0 +1,83 @@
+"""Plots as files, drawn by matplotlib: the extra `plot`."""
+
+from __future__ import annotations
+
+from io import BytesIO
+from os.path import splitext
+from typing import TYPE_CHECKING, Any
+
+from agrad.engine.errors import AgradError, Label
+from agrad.engine.ops.data_files import FILES
+from agrad.grammar.diagnostics import Span, suggest
+from agrad.grammar.files import replacing
+
+if TYPE_CHECKING:
+    from agrad.grammar.results import Curve, Plot
+
+# What the endings of files stand for, and what would tell when a file was made: the same plot is the same file.
+FORMS: dict[str, dict[str, None]] = {".svg": {"Date": None}, ".png": {}, ".pdf": {"CreationDate": None}}
+_SETTINGS = {"svg.hashsalt": "agrad", "text.parse_math": False, "axes.formatter.use_mathtext": False}
+_STYLES: dict[str, dict[str, Any]] = {
+    "line": {},
+    "dots": {"linestyle": ":", "linewidth": 2},
+    "dashes": {"linestyle": "--"},
+    "points": {"linestyle": "", "marker": "o", "markersize": 4},
+}
+
+
+def form_of(path: str, place: Span) -> str:
+    """What a file is to hold, by its ending. Raises AgradError of kind `file`, and `limit` without matplotlib."""
+    FILES.require(f"cannot write {path}")
+    ending = splitext(path)[1].lower()
+    if ending not in FORMS:
+        stem = splitext(path)[0] or "f"
+        fixes = [f'to "{stem}{form}"' for form in suggest(ending, FORMS) or [".svg"]]
+        message = f"a plot is written to a file that ends in {', '.join(list(FORMS)[:-1])} or {[*FORMS][-1]}"
+        raise AgradError("file", f"{message}, and {path} does not", labels=[Label(place)], fixes=fixes)
+    _matplotlib("figure")
+    return ending
+
+
+def save(plot: Plot, path: str) -> None:
+    """Draw curves into a file, whole or not at all. Raises AgradError of kind `file`."""
+    form, figure = splitext(path)[1].lower(), _matplotlib("figure").Figure((8, 5), layout="constrained")
+    file = BytesIO()
+    with _matplotlib("").rc_context(_SETTINGS):
+        axes = figure.subplots()
+        for curve in plot.curves:
+            _add(axes, curve)
+        axes.set_xlabel(plot.axis)
+        if plot.window is not None:
+            _show(axes, *plot.window)
+        axes.grid(alpha=0.3)
+        axes.legend(axes.lines, [_visible(curve.name) for curve in plot.curves])
+        figure.savefig(file, format=form[1:], metadata=FORMS[form])
+    with replacing(path) as target:
+        target.write(file.getvalue())
+
+
+def _add(axes: Any, curve: Curve) -> None:
+    axes.plot(curve.x, curve.y, **_STYLES[curve.style])
+
+
+def _show(axes: Any, low: float, high: float) -> None:
+    """The values from low to high, with some room around them."""
+    room = (high - low) / 20
+    if 0 < room < float("inf"):
+        axes.set_ylim(low - room, high + room)
+
+
+def _visible(name: str) -> str:
+    """A name as a legend shows it: one that begins with a line below is left out of it."""
+    return f" {name}" if name.startswith("_") else name
+
+
+def _matplotlib(part: str) -> Any:
+    """A part of matplotlib. Raises AgradError of kind `limit`, which says what to install, without it."""
+    from importlib import import_module
+
+    try:
+        return import_module(f"matplotlib.{part}" if part else "matplotlib")
+    except ImportError:
+        message = "a plot in a file needs matplotlib, which is not here"
+        raise AgradError("limit", message, fixes=['pip install "agrad[plot]"']) from None

@@ -1,0 +1,286 @@
+"""Curves of functions: computed along a range, more closely where they bend, and cut where they jump.
+
+A function is computed at one number after the other, so that it may choose, loop and draw random numbers as it likes;
+one that takes long, and does the same to each entry of an array, at many together. Its exact derivative comes with
+every value, and says where a straight line from point to point would not do.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from itertools import cycle, pairwise
+from typing import TYPE_CHECKING, NamedTuple
+
+from agrad.engine.autodiff.backward import grad
+from agrad.engine.core.context import STATE, Journal, next_stamp
+from agrad.engine.core.graph import reachable
+from agrad.engine.core.tensor import Tensor, tensor
+from agrad.engine.errors import AgradError, Label
+from agrad.engine.values import format_number
+from agrad.grammar.results import LINES, Curve, Plot, Result
+from agrad.grammar.runtime.builtins import Closure
+from agrad.grammar.runtime.operations import describe_value
+
+if TYPE_CHECKING:
+    from agrad.grammar.session.session import Session
+
+PARTS = 400  # of a range, to begin with
+_MOST = 2400  # points
+_NARROW = 1e-5  # of the range: what changes between points as near as this jumps
+_LONG = 100  # operations: for a function of fewer, loading arrays would take longer than all its points
+_TAIL = 0.1  # of the values at either end, which may be those near a pole
+_UNDEFINED = frozenset({"domain", "assert"})  # errors that leave a gap: the function has no value there
+
+Window = tuple[float, float]
+
+
+class Point(NamedTuple):
+    """A value of a function with its derivative; nan where there is none."""
+
+    x: float
+    y: float
+    slope: float
+
+
+def functions(session: Session, closures: Sequence[Closure], name: str, low: float, high: float) -> Plot:
+    """The curves of functions from one end to the other; that of a single one with its derivative.
+
+    Nothing else changes: names, gradients and random numbers are as before. Raises the error of a function that has
+    no value anywhere.
+    """
+    with _aside(session):
+        tracks = [_Track(session, closure, low, high) for closure in closures]
+    curves = [Curve(track.name, *track.line(0), style) for track, style in zip(tracks, cycle(LINES), strict=False)]
+    windows = [track.window for track in tracks]
+    if len(tracks) == 1:
+        curves.append(Curve(f"d/d{name} {tracks[0].name}", *tracks[0].line(1), "dots"))
+        windows.append(tracks[0].slopes_window)
+    return Plot(tuple(curves), name, (min(low for low, _ in windows), max(high for _, high in windows)))
+
+
+@contextmanager
+def _aside(session: Session) -> Iterator[None]:
+    """What happens inside is taken back at the end; nothing is said of it."""
+    state = STATE.journal, STATE.listener, STATE.origin, STATE.recording, STATE.statement, STATE.guard
+    kept = session.emit, session.answer, session.progress, session.settings.precision
+    STATE.journal = journal = Journal()
+    STATE.listener, STATE.recording = None, True
+    session.emit, session.progress = _unheard, None
+    try:
+        yield
+    finally:
+        journal.roll_back()
+        STATE.journal, STATE.listener, STATE.origin, STATE.recording, STATE.statement, STATE.guard = state
+        session.emit, session.answer, session.progress, session.settings.precision = kept
+
+
+def _unheard(result: Result) -> None:
+    """Where the results of a function go while it is only being drawn."""
+
+
+class _Track:
+    """One function followed along a range."""
+
+    def __init__(self, session: Session, closure: Closure, low: float, high: float) -> None:
+        self.session, self.closure, self.name = session, closure, closure.__name__
+        self.labels = [Label(closure.definition.span)]
+        self.guard = STATE.guard
+        self.problem: AgradError | None = None
+        before = next_stamp()
+        self.at(low)
+        self.together = next_stamp() - before > _LONG
+        xs = [*(low + (high - low) * (step / PARTS) for step in range(PARTS)), high]
+        start = self.at_all(xs)
+        if self.together and not self._agree(start):
+            self.together = False
+            start = self.at_all(xs)
+        if not any(math.isfinite(point.y) for point in start):
+            raise self.problem or self._nowhere(low, high)
+        self.bulk = [_Bulk([point[1 + which] for point in start]) for which in (0, 1)]
+        self.narrow = (high - low) * _NARROW
+        self.points = self._refined(start)
+        if whole := [which for which in (0, 1) if not self._window(which)[1]]:  # all is shown, so all has to be fine
+            for which in whole:
+                self.bulk[which] = _Bulk([point[1 + which] for point in self.points], 0)
+            self.points = self._refined(self.points)
+
+    def at(self, x: float) -> Point:
+        """The value and the derivative at a number. Raises AgradError where the function fails otherwise than there."""
+        leaf = tensor(x, requires_grad=True)
+        STATE.guard = self.guard  # what one point chooses is nothing to the next
+        try:
+            value = self.session.machine.call(self.closure, (leaf,), {})
+            y = self._number(value)
+            return Point(x, y, _slope(value, leaf) if math.isfinite(y) else math.nan)
+        except AgradError as problem:
+            if problem.kind not in _UNDEFINED:
+                raise
+            self.problem = self.problem or problem
+            return Point(x, math.nan, math.nan)
+
+    def at_all(self, xs: list[float]) -> list[Point]:
+        """The same at many numbers."""
+        found = self._at_once(xs) if self.together else None
+        return [self.at(x) for x in xs] if found is None else found
+
+    def _at_once(self, xs: list[float]) -> list[Point] | None:
+        """The same with the numbers as one array; None where the function does not take it for so many numbers."""
+        leaf = tensor(xs, requires_grad=True)
+        STATE.guard = self.guard
+        try:
+            value = self.session.machine.call(self.closure, (leaf,), {})
+            if not isinstance(value, Tensor) or value.shape != leaf.shape or leaf.node not in reachable(value.node):
+                return None
+            slopes = grad(value, leaf, gradient=[1.0] * len(xs))
+        except AgradError:
+            return None
+        rows = zip(xs, value.tolist(), slopes.tolist(), strict=True)
+        return [Point(x, y, slope if math.isfinite(y) else math.nan) for x, y, slope in rows]
+
+    def _agree(self, points: list[Point]) -> bool:
+        """Whether some of the points are the same one by one: entries of an array may depend on each other."""
+        chosen = [points[place * (len(points) - 1) // 6] for place in (0, 1, 3, 4, 6)]
+        return all(_near(point, self.at(point.x)) for point in chosen)
+
+    def _number(self, value: object) -> float:
+        if isinstance(value, float):
+            return value
+        if isinstance(value, Tensor) and value.size == 1:
+            return value.item()
+        what, fixes = describe_value(value), []
+        if isinstance(value, Tensor):
+            fixes = [f"sum({self.name}), or an entry of it: ({self.name})[0]"]
+        elif callable(value):
+            what, fixes = "a function", [f"{self.name}({', '.join(self.closure.definition.parameters)})"]
+        message = f"{self.name} is {what}: a curve has one number at each place"
+        raise AgradError("shape", message, labels=self.labels, fixes=fixes)
+
+    def _nowhere(self, low: float, high: float) -> AgradError:
+        ends = f"from {format_number(low)} to {format_number(high)}"
+        message = f"{self.name} has no finite value at all {ends}: there is nothing to draw"
+        return AgradError("domain", message, labels=self.labels)
+
+    def _refined(self, start: list[Point]) -> list[Point]:
+        """More points where a straight line between two would not do: halved level by level, so that none starves."""
+        points, pairs = list(start), list(pairwise(start))
+        while pairs and (room := _MOST - len(points)) > 0:
+            bent = ((p, q, p.x / 2 + q.x / 2) for p, q in pairs if not self._straight(p, q))
+            halved = [(p, q, x) for p, q, x in bent if p.x < x < q.x]
+            halved = halved[:: len(halved) // room + 1]  # some everywhere, where there are too many
+            middles = self.at_all([x for _, _, x in halved])
+            points += middles
+            pairs = [pair for (p, q, _), m in zip(halved, middles, strict=True) for pair in ((p, m), (m, q))]
+        return sorted(points)
+
+    def _straight(self, p: Point, q: Point) -> bool:
+        """Whether nothing happens between two points that a line would hide."""
+        step = q.x - p.x
+        if step <= self.narrow:
+            return True
+        if not (math.isfinite(p.y) and math.isfinite(q.y)):
+            return math.isfinite(p.y) == math.isfinite(q.y)
+        values, slopes = self.bulk
+        if side := values.outside(p.y, q.y):
+            return not p.slope * side > 0 > q.slope * side  # a pole may stand between
+        if not (math.isfinite(p.slope) and math.isfinite(q.slope)):
+            return abs(q.y - p.y) <= values.fine
+        bend = abs(q.y - p.y - step * (p.slope / 2 + q.slope / 2)) + step * abs(q.slope - p.slope) / 8
+        if bend > values.fine:
+            return False
+        return bool(slopes.outside(p.slope, q.slope)) or abs(q.slope - p.slope) <= 10 * slopes.fine
+
+    def line(self, which: int) -> tuple[list[float], list[float]]:
+        """The values (0) or derivatives (1) with the places they are at; nan between those that a jump parts."""
+        xs, ys = [self.points[0].x], [self.points[0][1 + which]]
+        for p, q in pairwise(self.points):
+            y = q[1 + which]
+            if self._jumps(p, q, which):
+                xs.append(p.x / 2 + q.x / 2)
+                ys.append(math.nan)
+            xs.append(q.x)
+            ys.append(y)
+        return xs, ys
+
+    def _jumps(self, p: Point, q: Point, which: int) -> bool:
+        change, fine, step = abs(q[1 + which] - p[1 + which]), self.bulk[which].fine, q.x - p.x
+        if self.bulk[which].outside(p[1 + which], q[1 + which]):
+            return False
+        if step <= 2 * self.narrow:
+            return change > 8 * fine
+        steep = max(abs(p.slope), abs(q.slope)) * step  # where there were too many jumps to look closely at each
+        return which == 0 and change > 100 * fine and change > 4 * steep
+
+    @property
+    def window(self) -> Window:
+        """The values worth showing."""
+        return self._window(0)[0]
+
+    @property
+    def slopes_window(self) -> Window:
+        """The derivatives worth showing; near a pole of theirs, not many times what the function shows itself."""
+        window, robust = self._window(1)
+        low, high = self.window
+        if not robust or low == high:
+            return window
+        room = high - low
+        return max(window[0], low - room), min(window[1], high + room)
+
+    def _window(self, which: int) -> tuple[Window, bool]:
+        """The ends of all values; of most, where some are those near a pole: and whether they are."""
+        values, bulk = [point[1 + which] for point in self.points], self.bulk[which]
+        near = (pair for pair in pairwise(self.points) if pair[1].x - pair[0].x <= 2 * self.narrow)
+        beyond = any(
+            math.isfinite(y) and bulk.outside(y, y) for pair in near for y in (point[1 + which] for point in pair)
+        )
+        finite = [y for y in values if math.isfinite(y)]
+        if len(values) > _MOST / 2:  # too many poles to look closely at each
+            beyond = beyond or any(bulk.far(y) for y in finite)
+        if not finite:
+            return self._window(0)
+        low, high = min(finite), max(finite)
+        if bulk.low < bulk.high and (beyond or any(map(math.isinf, values))):
+            return (max(low, bulk.low), min(high, bulk.high)), True
+        return (low, high), False
+
+
+class _Bulk:
+    """Where most values of a curve lie, with some room around them; `fine`: a difference that is just seen."""
+
+    def __init__(self, values: list[float], tails: float = _TAIL) -> None:
+        finite = sorted(y for y in values if math.isfinite(y)) or [0.0]
+        tail = int(len(finite) * tails)
+        least, most = finite[tail], finite[-1 - tail]
+        room = (most - least) / 2
+        self.low, self.high = least - room, most + room
+        spread = 2 * room or finite[-1] - finite[0]
+        self.fine = spread / PARTS if 0 < spread < math.inf else math.inf
+
+    def far(self, value: float) -> bool:
+        """Whether a value lies many times farther out than the others."""
+        return not self.low - 100 * (self.high - self.low) <= value <= self.high + 100 * (self.high - self.low)
+
+    def outside(self, *values: float) -> int:
+        """1 where all lie above, -1 where all lie below, 0 otherwise."""
+        return 1 if min(values) > self.high else -1 if max(values) < self.low else 0
+
+
+def _slope(value: object, leaf: Tensor) -> float:
+    """The derivative by the leaf, 0 where the value does not depend on it."""
+    if not isinstance(value, Tensor) or not value.requires_grad or leaf.node not in reachable(value.node):
+        return 0.0
+    slope: Tensor = grad(value, leaf)
+    return slope.item()
+
+
+def _near(one: Point, other: Point) -> bool:
+    """Whether two points are the same but for rounding."""
+    pairs = zip(one, other, strict=True)
+    return all(x == y or abs(x - y) <= 1e-6 * max(abs(x), abs(y)) or (x != x and y != y) for x, y in pairs)
+
+
+def ordered(x: Sequence[float], y: Sequence[float]) -> tuple[list[float], list[float]]:
+    """Points from left to right, so that a line through them does not turn back; those at no place are left out."""
+    pairs = sorted((pair for pair in zip(x, y, strict=True) if not math.isnan(pair[0])), key=lambda pair: pair[0])
+    return [x for x, _ in pairs], [y for _, y in pairs]

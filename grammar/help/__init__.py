@@ -1,0 +1,1 @@
+"""Help, completion, and the documents made from the same tables."""

@@ -1,0 +1,305 @@
+"""What may be typed next: the words that the grammar accepts at the end of a text, and the names that make sense."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, get_args
+
+from agrad.engine.autodiff.optim import STEPS
+from agrad.engine.core.graph import Node
+from agrad.engine.core.op import FUNCTIONS
+from agrad.engine.core.signature import REQUIRED, Signature
+from agrad.engine.core.tensor import Tensor
+from agrad.engine.errors import Kind
+from agrad.engine.inspect.dump.dump import FORMATS
+from agrad.engine.values import format_shape
+from agrad.grammar.commands import COMMANDS
+from agrad.grammar.help import descriptions
+from agrad.grammar.help.help import first_sentence, statement, topics
+from agrad.grammar.help.used_names import given
+from agrad.grammar.results import text_of
+from agrad.grammar.runtime.attributes import ATTRIBUTES, METHODS, NODE_ATTRIBUTES
+from agrad.grammar.runtime.builtins import CONSTANTS, Closure
+from agrad.grammar.runtime.pytorch_names import PREFIXES
+from agrad.grammar.session.session import Session
+from agrad.grammar.syntax.keywords import COMMANDS as COMMAND_WORDS
+from agrad.grammar.syntax.keywords import OPTIONS, PYTHON, SOFT
+from agrad.grammar.syntax.parser import followers
+from agrad.grammar.syntax.token import Token
+
+_WORD = re.compile(r"[^\W\d]\w*$")
+_LINE_ENDS = frozenset({"_NEWLINE", "_INDENT", "_DEDENT", "SEMICOLON"})
+_OPENERS = frozenset({"LPAR", "_LSQB", "LBRACE"})
+_CLOSERS = frozenset({"RPAR", "RSQB", "RBRACE"})
+# The words that have a terminal of their own, which is called after them.
+_TERMINALS = {word: word.upper() for word in PYTHON | COMMAND_WORDS | SOFT} | {"in": "_IN"}
+_INSIDE = {"return": "def", "break": "for|while", "continue": "for|while"}
+_EXPRESSIONS = frozenset({"BACKWARD", "CHECK", "EXPLAIN"})  # commands that take any expression
+_LIMITS = {"memory": "bytes in a result", "time": "seconds", "nodes": "nodes kept"}
+_LONGEST = 40  # of a value beside its name
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A word that may be typed: how it is used, and what it is."""
+
+    text: str
+    usage: str = ""
+    meaning: str = ""
+
+
+def completions(text: str, session: Session) -> tuple[str, list[Candidate]]:
+    """The word that a text ends with, perhaps empty, and what it may become: the likeliest first."""
+    found = _WORD.search(text)
+    word = found[0] if found else ""
+    before = text.removesuffix(word)
+    read, kinds = followers(before)
+    place = _Place(before, read, kinds, session)
+    known: dict[str, Candidate] = {}
+    for candidate in place.candidates(bool(word)):
+        if candidate.text.startswith(word):
+            known.setdefault(candidate.text, candidate)
+    return word, list(known.values())
+
+
+class _Place:
+    """The end of a text: the statement so far, the brackets open in it, and what the grammar accepts."""
+
+    def __init__(self, text: str, read: list[Token], kinds: set[str], session: Session) -> None:
+        self.text, self.read, self.kinds, self.session = text, read, kinds, session
+        self.statement: list[Token] = []
+        self.open: list[list[Token]] = []  # for each open bracket, what stands before it and inside it
+        for token in read:
+            if token.type in _OPENERS:
+                self.open.append([*self.statement[-3:], token])
+            elif token.type in _CLOSERS and self.open:
+                self.open.pop()
+            elif self.open:
+                self.open[-1].append(token)
+            ends = token.type in _LINE_ENDS or (token.type == "_COLON" and not self.open)
+            self.statement = [] if ends else [*self.statement[-200:], token]
+
+    @property
+    def head(self) -> str:
+        """The first word of the statement, if that is a command."""
+        return self.statement[0].type if self.statement else ""
+
+    @property
+    def previous(self) -> str:
+        """The kind of the last token of the statement."""
+        return self.statement[-1].type if self.statement else ""
+
+    def candidates(self, begun: bool) -> Iterator[Candidate]:
+        """All words that fit here; `begun`: whether the word has a letter yet, so that a long list helps."""
+        if "TOPIC" in self.kinds:
+            yield from (Candidate(word, meaning=meaning) for word, meaning in topics(COMMANDS).items())
+        elif self.previous == "_DOT":
+            yield from self.members()
+        elif self.statement == ["fails"]:
+            yield from (Candidate(f"{kind}:", kind, "a kind of error") for kind in get_args(Kind))
+        else:
+            yield from self.options()
+            if not self.statement:
+                yield from self.words()
+            elif self.types[0] == "FOR" and "_IN" in self.kinds and "_IN" not in self.types:
+                yield Candidate("in")  # the target might go on, and hardly ever does
+                return
+            names = list(self.names(begun)) if "NAME" in self.kinds else []
+            yield from names
+            if begun or not names or self.previous not in _EXPRESSIONS:
+                yield from self.words()
+
+    def options(self) -> Iterator[Candidate]:
+        """The options of the command of this statement."""
+        if self.open or not self.statement:
+            return
+        command = self.head.lower()
+        kinds = OPTIONS.get(command, {})
+        for word, meaning in descriptions.OPTIONS.get(command, {}).items():
+            if kinds.get(word, word.upper()) in self.kinds:
+                yield Candidate(word, meaning=meaning)
+
+    def words(self) -> Iterator[Candidate]:
+        """The words of the language that the grammar accepts."""
+        for word, kind in sorted(_TERMINALS.items(), key=lambda pair: (pair[0][0].isupper(), pair)):
+            around = _INSIDE.get(word)
+            if kind in self.kinds and (around is None or re.search(rf"(?m)^\s*({around})\b", self.text)):
+                usage, meaning = self.told(word)
+                yield Candidate(word, usage, meaning)
+
+    def told(self, word: str) -> tuple[str, str]:
+        """How a statement that begins with a word is written, and what it does; empty for other words."""
+        if self.statement:
+            return "", ""
+        command = COMMANDS.get(word)
+        return (command.usage, first_sentence(command.help)) if command else statement(word)
+
+    # Names
+
+    def names(self, begun: bool) -> Iterator[Candidate]:
+        """The names and functions that make sense where a name may stand."""
+        if self.open:
+            yield from self.yours() if self.previous == "LPAR" else ()
+            yield from self.keywords()
+            yield from self.anything()
+            return
+        special: dict[str, Callable[[], Iterable[Candidate]]] = {
+            "AS": lambda: [
+                Candidate(form, meaning=descriptions.FORMS[form]) for form in FORMATS if self.head == "GRAPH"
+            ],
+            "STEP": lambda: [Candidate(method, meaning="optimiser") for method in STEPS],
+            "FROM": lambda: self.yours() if self.head == "GRAPH" else _modules(),
+            "IMPORT": _modules,
+            "DEF": lambda: (),
+            "VAR": self.yours,
+            "FOR": self.yours,
+            "DEL": self.yours,
+        }
+        if self.previous in special:
+            yield from special[self.previous]()
+            return
+        operands = self.operands()
+        if operands is None:
+            yield from self.anything()
+            return
+        yield from operands
+        if self.head in _EXPRESSIONS and "WRT" not in self.types and (begun or not operands):
+            yield from self.anything()
+
+    @property
+    def types(self) -> list[str]:
+        return [token.type for token in self.statement]
+
+    def operands(self) -> list[Candidate] | None:
+        """The names that a command is about, where its operands stand; None elsewhere."""
+        types = self.types
+        if self.previous in ("_EQUAL", "SEED") or (self.head in _EXPRESSIONS and len(types) > 1 and "WRT" not in types):
+            return None
+        if self.head == "STEP":
+            return [*self.yours(_is_leaf), Candidate("lr=", "lr=0.1", "rate")]
+        if self.head == "LIMIT":
+            return [Candidate(f"{name}=", meaning=f"at most so many {told}") for name, told in _LIMITS.items()]
+        if self.head == "FORWARD" and "WITH" in types:
+            return [Candidate(f"{one.text}=", f"{one.text}=…", one.meaning) for one in self.yours(_is_leaf)]
+        if self.head == "SET" or "WRT" in types:
+            return list(self.yours(_is_leaf))
+        if self.head == "INFO":
+            return [*self.yours(_has_graph), *self.yours()]
+        wanted = {"GRAD": _has_gradient, "ZERO_GRAD": _requires_grad, "CHECK": _is_function}
+        wanted |= dict.fromkeys(("RETAIN", "BACKWARD", "FORWARD", "EXPLAIN", "GRAPH"), _has_graph)
+        return list(self.yours(wanted[self.head])) if self.head in wanted else None
+
+    def yours(self, wanted: Callable[[Any], bool] = lambda value: True) -> Iterator[Candidate]:
+        """The names of the session whose values are wanted here, the last first."""
+        for name, value in reversed(self.session.names.items()):
+            if wanted(value):
+                usage = value.usage if isinstance(value, Closure) else name
+                yield Candidate(name, usage, _described(value, self.session))
+
+    def anything(self) -> Iterator[Candidate]:
+        """Whatever an expression may begin with: names of this text and of the session, functions, constants."""
+        begun = self.statement[0].start_pos if self.statement else len(self.text)
+        for name, token in given(self.read).items():
+            if name not in self.session.names and (self.head == "DEF" or token.start_pos < begun):
+                yield Candidate(name, meaning="of this text")
+        yield from self.yours()
+        yield from _functions()
+        yield from (Candidate(name, meaning="constant") for name in CONSTANTS)
+
+    def keywords(self) -> Iterator[Candidate]:
+        """The arguments, by name, of the call that is being typed."""
+        inside = self.open[-1]
+        opener = next(place for place, token in reversed([*enumerate(inside)]) if token.type in _OPENERS)
+        called, there = inside[:opener], set(inside[opener:])
+        if self.previous not in ("LPAR", "_COMMA") or inside[opener].type != "LPAR" or not called:
+            return
+        method = len(called) > 1 and called[-2].type == "_DOT" and called[-3:][0] not in PREFIXES
+        for name, default in _parameters(called[-1], method, self.session).items():
+            if name not in there:
+                yield Candidate(f"{name}=", f"{name}={default}", f"argument of {called[-1]}")
+
+    def members(self) -> Iterator[Candidate]:
+        """What may stand behind the point of what is before it."""
+        owner = self.statement[-2:-1]
+        if self.head in ("IMPORT", "FROM") or not owner or owner[0].type == "NUMBER":
+            return
+        name = str(owner[0])
+        if name in PREFIXES and name not in self.session.names:
+            yield from _functions()
+            return
+        direct = len(self.statement) < 3 or self.statement[-3].type != "_DOT"
+        value = self.session.names.get(name) if direct else None
+        if isinstance(value, Node) or (name == "grad_fn" and not direct):
+            yield from (Candidate(name, meaning=descriptions.NODE_ATTRIBUTES[name]) for name in NODE_ATTRIBUTES)
+        elif not isinstance(value, str | tuple | range | Closure):
+            yield from (Candidate(name, meaning=descriptions.ATTRIBUTES[name]) for name in ATTRIBUTES)
+            for name, method in METHODS.items():
+                yield Candidate(name, method.form.usage, descriptions.METHODS[name])
+            yield from _functions(methods=True)
+
+
+def _parameters(name: str, is_method: bool, session: Session) -> dict[str, str]:
+    """What can be given by name in a call, with the defaults."""
+    value = session.names.get(name)
+    if isinstance(value, Closure) and not is_method:
+        return dict.fromkeys(value.definition.parameters, "…")
+    form: Signature | None = None
+    if is_method and name in METHODS:
+        form = METHODS[name].form
+    elif name in FUNCTIONS:
+        form = FUNCTIONS[name].signature
+    if form is None:
+        return {}
+    return {
+        name: "…" if default is REQUIRED else str(default)
+        for name, default in form.attributes.items()
+        if name != form.gathers
+    }
+
+
+def _functions(methods: bool = False) -> Iterator[Candidate]:
+    """The functions of the table, or those of them that are methods too."""
+    for name, entry in sorted(FUNCTIONS.items(), key=lambda pair: pair[0].lower()):
+        if entry.signature.operands or not methods:
+            yield Candidate(name, entry.signature.usage, first_sentence(entry.doc))
+
+
+def _modules() -> Iterator[Candidate]:
+    return (Candidate(name, meaning="read, and without effect") for name in ("torch", "numpy", "math"))
+
+
+def _is_function(value: Any) -> bool:
+    return isinstance(value, Closure)
+
+
+def _is_leaf(value: Any) -> bool:
+    return isinstance(value, Tensor) and value.node.op is None and value.requires_grad
+
+
+def _requires_grad(value: Any) -> bool:
+    return isinstance(value, Tensor) and value.requires_grad
+
+
+def _has_graph(value: Any) -> bool:
+    return isinstance(value, Tensor) and value.node.op is not None and value.requires_grad
+
+
+def _has_gradient(value: Any) -> bool:
+    return _is_leaf(value) or (_has_graph(value) and (value.node.keeps_grad or value.grad is not None))
+
+
+def _described(value: Any, session: Session) -> str:
+    """A value in a few words; a large one is not written out."""
+    if isinstance(value, Closure):
+        return "function"
+    if isinstance(value, Tensor) and value.shape:
+        text = format_shape(value.shape)
+    elif callable(value):
+        return "function"
+    else:
+        text = text_of(value, session.settings)[:_LONGEST]
+    if not isinstance(value, Tensor) or not value.requires_grad:
+        return text
+    return f"{'leaf' if value.node.op is None else value.node.title} {text}"

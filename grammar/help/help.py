@@ -1,0 +1,367 @@
+"""The text of `help`, made from the tables of commands and functions. The command line shows the same."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from keyword import iskeyword
+from typing import TYPE_CHECKING
+
+from agrad.engine.core.op import FUNCTIONS, Entry
+from agrad.engine.errors import AgradError
+from agrad.grammar.diagnostics import suggest
+from agrad.grammar.runtime.builtins import CONSTANTS
+from agrad.grammar.runtime.compiler import BINARY, COMPARE
+
+if TYPE_CHECKING:
+    from agrad.grammar.commands import Command
+    from agrad.grammar.help.kinks import Kink
+
+WIDTH = 80
+_WIDEST = 50  # a column
+
+STATEMENTS = """\
+  var x = 2              a leaf that requires grad
+  y = x**2*sin(x)        a value, with its graph
+  x[0] = 5   w -= 0.1    writing in place
+  def f(x) = x**2        a function; a block with return works too
+  for i in range(3): …   while c: …   if c: …   elif, else
+  no_grad: w -= w.grad   without recording
+  print f"{y:.3f}"       assert y ~= 3 +- 1e-9   fails freed: backward y   del x"""
+
+# What `help` says of a statement that is no command.
+_STATEMENTS = {
+    "var": "var x = 2\n  A leaf that requires grad: x = tensor(2, requires_grad=True) in short.",
+    "def": "def f(x, y=2) = x**y\n  A function on one line; a block, indented, ends with `return x`.\n"
+    "  Defaults, keyword arguments, recursion and functions inside functions work as in Python.",
+    "for": "for i in range(3): print i\n  Also over a vector, the rows of a matrix, a tuple; `break`, `continue`.",
+    "while": "while x > 1: x = x/2\n  As long as the condition holds; `break` and `continue` inside.",
+    "if": "if x > 0: y = x\n  `elif` and `else` stand on lines of their own.",
+    "print": 'print "loss", loss\n  Values with blanks between; print(f"{loss:.4f}") works too.',
+    "assert": 'assert y ~= 12 +- 1e-9, "too far"\n'
+    "  All entries must agree; ~= is equal to 1e-9 relative, or to the absolute tolerance behind +-.",
+    "fails": "fails freed: backward e\n  Holds if the rest of the line fails with an error of that kind.",
+    "no_grad": "no_grad: w -= 0.1*w.grad\n  Nothing is recorded inside, and leaves may be written in place.",
+    "del": "del x\n  Forgets a name; its graph goes with it.",
+}
+
+_OPERATORS = (
+    ("f(x)   x[0]   x.grad", "call, index, attribute"),
+    ("x**y   x^y", "power, from the right: 2**3**2 is 512"),
+    ("-x   +x", "sign: -2**2 is -4"),
+    ("x*y   x/y   x//y   x%y   x@y", "/ never rounds, // goes down, @ multiplies matrices"),
+    ("x + y   x - y", "sums"),
+    ("== != < <= > >=", "1 or 0, entry by entry; chains: 0 < x < 1"),
+    ("x ~= y   x ~= y +- 0.1", "equal to 1e-9 relative, or to a tolerance"),
+    ("x is None   x is not None", "whether there is a value, as for a gradient"),
+    ("not x", "1 where x is 0"),
+    ("x and y", "x if that is 0, else y"),
+    ("x or y", "x if that is not 0, else y"),
+    ("x if c else y", "a choice"),
+)
+
+# What an error of each kind is about.
+_KINDS = {
+    "syntax": "what is written is not agrad's language; nothing of the text has run",
+    "name": "a name, or a word behind a point, stands for nothing",
+    "arity": "too many or too few arguments, or names for values",
+    "type": "a text, a tuple or a function where a number is needed, and the like",
+    "shape": "shapes do not go together; an index or an axis is out of range",
+    "domain": "there is no result, as of the inverse of a singular matrix",
+    "freed": "an earlier backward used the graph up",
+    "stale": "what a value was computed from has changed since",
+    "leaf": "a leaf that requires grad is written to while recording",
+    "grad": "there is no gradient: no path leads to a leaf that requires grad",
+    "guard": "in a replay a choice, as of an `if`, comes out differently",
+    "limit": "too much memory, time, too many nodes, too deep",
+    "file": "a file cannot be read or written",
+    "assert": "an assertion does not hold",
+}
+
+_PYTORCH = """\
+  Pasted code runs: imports are read, and these prefixes left out:
+  {prefixes}
+  x = torch.tensor([1., 2.], requires_grad=True), y.backward(retain_graph=True),
+  x.grad.zero_(), with torch.no_grad():, dim= and keepdim= mean what they do there.
+  All is float64, on one machine. A backward frees every node that it walked.
+  There are no views. std and var divide by n.
+  {own} mean what they do there
+  only with torch. before them."""
+
+# In the order of a first acquaintance; a family that is not here comes last.
+FAMILIES = (
+    *("arithmetic", "elementary", "learning", "special", "choices", "comparison", "reductions", "shapes"),
+    *("linear algebra", "makers", "graph", "derivatives"),
+)
+_SHORT = {"linalg": "linear algebra"}  # families by a name of one word
+_BY_NAME = {family: short for short, family in _SHORT.items()}
+
+
+def help_on(word: str, commands: Mapping[str, Command]) -> str:
+    """Help on a command, function, operator or constant, on one of the TOPICS, or on what else a word stands for.
+
+    Raises AgradError of kind `name` where there is none, with what may have been meant.
+    """
+    parts = []
+    name = {**BINARY, **COMPARE, "^": "pow"}.get(word, word)
+    if word in TOPICS:
+        parts.append(TOPICS[word]())
+    if word in commands:
+        parts.append(_of_command(commands[word]))
+    if name in FUNCTIONS:
+        parts.append(_of_function(FUNCTIONS[name]))
+    if word in _STATEMENTS:
+        parts.append(_STATEMENTS[word])
+    if word in CONSTANTS:
+        parts.append(f"{word} = {CONSTANTS[word]!r}")
+    parts = parts or _otherwise(word)
+    if not parts:
+        fixes = [f"help {close}" for close in suggest(word, [*topics(commands), *_KINDS])]
+        raise AgradError("name", f"there is no help on {word}", fixes=fixes or ["help"], word=word)
+    return "\n\n".join(parts)
+
+
+def _otherwise(word: str) -> list[str]:
+    """Help on a family of functions, an operator without one, an attribute or method, a kind of error."""
+    from agrad.grammar.help.descriptions import ATTRIBUTES, METHODS, NODE_ATTRIBUTES  # here, since only help needs them
+
+    parts = []
+    prefix, _, name = word.rpartition(".")
+    asked = {**ATTRIBUTES, **NODE_ATTRIBUTES}
+    if word in _SHORT or word in dict(families()):
+        parts.append("\n".join(_of_family(_SHORT.get(word, word))))
+    if iskeyword(word) or not word[:1].isalpha():
+        parts += [_told_of(usage, meaning) for usage, meaning in _OPERATORS if word in usage.split()]
+    if name in asked:
+        parts.append(_told_of(f"x.{name}", asked[name]))
+    elif name in METHODS:
+        parts.append(_told_of(_usage(name), METHODS[name]))
+    elif prefix and name in FUNCTIONS:
+        parts.append(_of_function(FUNCTIONS[name]))
+    if word in _KINDS:
+        parts.append(_told_of(f"error[{word}]", _KINDS[word]))
+    return parts
+
+
+def _told_of(usage: str, meaning: str) -> str:
+    """How something is written and, as a sentence, what it is."""
+    sentence = meaning if meaning.startswith("x ") else meaning[0].upper() + meaning[1:]
+    return f"{usage}\n  {sentence.rstrip('.')}."
+
+
+def _of_family(family: str) -> list[str]:
+    """A family of functions, a line each."""
+    entries = dict(families())[family]
+    return [family, *columns(((entry.signature.usage, first_sentence(entry.doc)) for entry in entries), "  ")]
+
+
+def _usage(method: str) -> str:
+    """How a method is called."""
+    from agrad.grammar.runtime.attributes import METHODS  # here, since only help needs it
+
+    return METHODS[method].form.usage
+
+
+def overview(commands: Mapping[str, Command]) -> str:
+    """All there is, a line or a word each."""
+    lines = ["statements", STATEMENTS, "", "commands"]
+    for command in commands.values():
+        lines += _beside(command.usage, command.help)
+    lines.append("")
+    for family, entries in families():
+        lines += _wrapped(family, [entry.name for entry in entries])
+    lines += _wrapped("constants", list(CONSTANTS))
+    more = ["help WORD tells more: help backward, help sin, help for", f"and help on {_and(list(TOPICS))}"]
+    return "\n".join([*lines, "", *more])
+
+
+def _and(words: Sequence[str]) -> str:
+    return f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+def topics(commands: Mapping[str, Command]) -> dict[str, str]:
+    """Every word that there is help on, and in a few words what it is."""
+    return {
+        **dict.fromkeys(TOPICS, "a page"),
+        **{word: first_sentence(command.help) for word, command in commands.items()},
+        **{word: text.partition("\n")[0] for word, text in _STATEMENTS.items()},
+        **{name: first_sentence(entry.doc) for name, entry in sorted(FUNCTIONS.items())},
+        **dict.fromkeys(CONSTANTS, "constant"),
+        **{family: "functions" for family in dict(families()) if family.isidentifier() and family not in commands},
+    }
+
+
+def statement(word: str) -> tuple[str, str]:
+    """How a statement that begins with a word is written, and what it does; empty if there is nothing to say."""
+    usage, _, meaning = _STATEMENTS.get(word, "").partition("\n")
+    return usage, first_sentence(meaning.strip().partition("\n")[0]) if meaning else ""
+
+
+def families() -> list[tuple[str, list[Entry]]]:
+    """The functions by family."""
+    places = {family: place for place, family in enumerate(FAMILIES)}
+    entries = sorted(FUNCTIONS.values(), key=lambda entry: (places.get(entry.family, len(places)), entry.family))
+    return [(family, list(group)) for family, group in groupby(entries, key=lambda entry: entry.family)]
+
+
+def facts(entry: Entry) -> Iterator[tuple[str, str]]:
+    """What there is to say of a function beside its one line, each under a word."""
+    from agrad.grammar.help.kinks import DOMAINS, KINKS  # here, since only help needs these tables
+
+    if entry.derivative:
+        legend = " (g: the gradient of the result)" if re.search(r"\bg\b", entry.derivative) else ""
+        yield "derivative", entry.derivative + legend
+    for domain in DOMAINS:
+        if entry.name in domain.functions.split():
+            yield "domain", domain.told
+    for kink in KINKS:
+        if entry.name in kink.functions.split():
+            yield "kink", _told(kink)
+    if entry.example:
+        yield "example", entry.example
+
+
+def functions() -> str:
+    """All functions by family, a line each."""
+    lines = []
+    for family, _ in families():
+        lines += [*_of_family(family), ""]
+    return "\n".join([*lines, "help WORD tells more: help sin"])
+
+
+def kinks() -> str:
+    """What functions and their derivatives are at kinks, ends and poles."""
+    import textwrap  # here, as below, since only help needs it
+
+    from agrad.grammar.help.kinks import FOOTING, HEADING, KINKS
+
+    rows = [textwrap.fill(_told(kink), WIDTH, initial_indent="  ", subsequent_indent=" " * 6) for kink in KINKS]
+    return "\n".join([HEADING, "", *rows, "", textwrap.fill(FOOTING, WIDTH)])
+
+
+def _told(kink: Kink) -> str:
+    """`sqrt, cbrt at 0: value 0, derivative inf`."""
+    told = [("value", kink.value), ("derivative", kink.derivative)]
+    return f"{kink.at}: {', '.join(f'{word} {text}' for word, text in told if text)}"
+
+
+def commands() -> str:
+    """All commands, how each is typed and what it does."""
+    from agrad.grammar.commands import COMMANDS  # here, since the commands import this file
+
+    return "\n".join(line for command in COMMANDS.values() for line in _beside(command.usage, command.help))
+
+
+def operators() -> str:
+    """The operators, those that bind tightest first."""
+    rows = columns(_OPERATORS, "  ")
+    return "\n".join(["operators, the tightest first", *rows, "", "help ** names the function behind one"])
+
+
+def pytorch() -> str:
+    """What of PyTorch's spelling is read, and what it is called here."""
+    from agrad.grammar.runtime.pytorch_names import (  # here, since only help needs these tables
+        OWN_FORMS,
+        PREFIXES,
+        RENAMED,
+    )
+
+    ours: dict[str, list[str]] = {}
+    for theirs, name in RENAMED.items():
+        ours.setdefault(name, []).append(theirs)
+    rows = [(name, f"also {', '.join(theirs)}") for name, theirs in sorted(ours.items())]
+    own = [name.removeprefix("torch.") for name in OWN_FORMS if name.count(".") == 1]
+    head = _PYTORCH.format(prefixes=_and([f"{prefix}." for prefix in sorted(PREFIXES)]), own=_and(own))
+    return "\n".join(["if you come from PyTorch", head, "", "functions with several names", *columns(rows, "  ")])
+
+
+def errors() -> str:
+    """The kinds of errors, as `error[name]` and `fails name:` have them."""
+    return "\n".join(["kinds of errors", *columns(_KINDS.items(), "  "), "", _STATEMENTS["fails"]])
+
+
+def contents() -> str:
+    """What there is help on."""
+    pages = [(word, first_sentence(page.__doc__ or "")) for word, page in TOPICS.items()]
+    named = [family for family, _ in families()]
+    lines = ["pages", *columns(pages, "  "), "", *_wrapped("statements", list(_STATEMENTS))]
+    return "\n".join([*lines, *_wrapped("families of functions", [_BY_NAME.get(name, name) for name in named])])
+
+
+TOPICS: dict[str, Callable[[], str]] = {
+    "commands": commands,
+    "errors": errors,
+    "functions": functions,
+    "kinks": kinks,
+    "operators": operators,
+    "pytorch": pytorch,
+    "topics": contents,
+}
+
+
+def columns(rows: Iterable[Sequence[str]], margin: str) -> list[str]:
+    """Lines whose cells stand below each other. A cell that is much longer than the others pushes its line out."""
+    table = [list(row) for row in rows]
+    widths = [min(max(map(len, column)), _WIDEST) for column in zip(*table, strict=True)]
+    widths[-1] = 0
+    return [
+        (margin + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))).rstrip()
+        for row in table
+    ]
+
+
+def fitted(text: str, width: int | None) -> str:
+    """A text whose lines fit a width: what is too long goes on below the last column that leaves room."""
+    lines = text.split("\n")
+    if width is None or max(map(len, lines)) <= width:
+        return text
+    import textwrap  # here, since only help needs it
+
+    room = max(width // 2, width - 28)
+
+    def margin(line: str) -> str:
+        starts = [gap.end() for gap in re.finditer(r"(?<=\S) {2,}(?=\S)", line) if gap.end() <= room]
+        return " " * (starts[-1] if starts else min(len(line) - len(line.lstrip()) + 4, width // 4))
+
+    return "\n".join(
+        textwrap.fill(line, width, subsequent_indent=margin(line), break_long_words=False, break_on_hyphens=False)
+        if len(line) > width
+        else line
+        for line in lines
+    )
+
+
+def first_sentence(doc: str) -> str:
+    """What a function computes, without the remarks."""
+    return doc.partition(". ")[0].rstrip(".") + "."
+
+
+def _beside(usage: str, text: str) -> list[str]:
+    """How a command is typed and, beside or below it, what it does, within the width."""
+    import textwrap  # here, since only help needs it
+
+    margin = " " * 25
+    first = f"  {usage}".ljust(len(margin))
+    told = textwrap.wrap(text, WIDTH, initial_indent=margin, subsequent_indent=margin)
+    return [first + told[0][len(margin) :], *told[1:]] if len(first) == len(margin) else [first, *told]
+
+
+def _wrapped(title: str, names: list[str]) -> list[str]:
+    """A family and its functions, on lines that fit the width."""
+    lines = [f"{title}:"]
+    for name in names:
+        if len(lines[-1]) + len(name) + 1 > WIDTH:
+            lines.append(" " * 4)
+        lines[-1] += f" {name}"
+    return lines
+
+
+def _of_command(command: Command) -> str:
+    example = command.example.replace("; ", "\n           ")
+    return f"{command.usage}\n  {command.help}\n  example: {example}"
+
+
+def _of_function(entry: Entry) -> str:
+    lines = [entry.signature.usage, f"  {entry.doc}", *(f"  {word}: {text}" for word, text in facts(entry))]
+    return "\n".join(lines)

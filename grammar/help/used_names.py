@@ -1,0 +1,68 @@
+"""Which names a text gives a meaning, and which have none: told from its tokens, since the text may be unfinished."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from agrad.engine.core.op import FUNCTIONS
+from agrad.grammar.runtime.builtins import CONSTANTS
+from agrad.grammar.runtime.pytorch_names import IGNORED, PREFIXES
+from agrad.grammar.syntax.parser import lexed
+from agrad.grammar.syntax.token import Token
+
+_LINE_ENDS = frozenset({"_NEWLINE", "_INDENT", "_DEDENT", "SEMICOLON"})
+_OPENERS = frozenset({"LPAR", "_LSQB", "LBRACE"})
+_CLOSERS = frozenset({"RPAR", "RSQB", "RBRACE"})
+# Behind these stands a name that is no value: of what is defined here, or of something that is none.
+_DEFINING = frozenset({"DEF", "FOR", "VAR", "IMPORT"})
+_OTHERWISE = frozenset({"_DOT", "AS", "STEP", "FAILS"})
+_IMPORTS = frozenset({"IMPORT", "FROM"})
+_KNOWN = frozenset({"print", "_", "ans", "no_grad"}) | FUNCTIONS.keys() | CONSTANTS.keys() | PREFIXES | IGNORED
+
+
+def given(tokens: Sequence[Token]) -> dict[str, Token]:
+    """The names that the tokens give a meaning, each with the place where they first do."""
+    found: dict[str, Token] = {}
+    statement: list[Token] = []
+    depth = 0
+    for token in tokens:
+        depth += (token.type in _OPENERS) - (token.type in _CLOSERS)
+        before = statement[-1].type if statement else ""
+        if token.type in _LINE_ENDS or (token.type == "_COLON" and not depth):
+            statement = []
+            continue
+        if token.type == "_EQUAL" and not depth:
+            names = statement
+        elif token.type == "NAME" and (before in _DEFINING or (depth == 1 and _heads_function(statement, before))):
+            names = [token]
+        elif token.type == "_IN" and statement and statement[0].type == "FOR":
+            names = statement
+        elif token.type == "NAME" and before == "AS" and statement[0].type in _IMPORTS:
+            names = [token]
+        else:
+            names = []
+        for name in names:
+            if name.type == "NAME":
+                found.setdefault(str(name), name)
+        statement.append(token)
+    return found
+
+
+def _heads_function(statement: Sequence[Token], before: str) -> bool:
+    """Whether a name in brackets is a parameter: def f(x, y."""
+    return len(statement) > 2 and statement[0].type == "DEF" and before in ("LPAR", "_COMMA")
+
+
+def unknown(text: str, names: Collection[str]) -> list[tuple[int, int]]:
+    """Where names stand that mean nothing: not in the session, not in the language, not in this text."""
+    tokens = lexed(text)
+    here = given(tokens)
+    found, imports, before = [], False, ""
+    for token, following in zip(tokens, [*tokens[1:], Token("")], strict=False):
+        imports = before in _IMPORTS or (imports and before not in _LINE_ENDS)
+        if token.type == "NAME" and following.type != "_EQUAL" and not imports and before not in _OTHERWISE:
+            known = token in _KNOWN or token in names or token in here
+            if not known:
+                found.append((token.start_pos, token.end_pos))
+        before = token.type
+    return found

@@ -1,0 +1,224 @@
+"""The scripts that are read before anything runs: their statements, and the names that those give a value to."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator
+from typing import TypeAlias
+
+from agrad.engine.errors import AgradError
+from agrad.grammar.diagnostics import Source, Span
+from agrad.grammar.session.load import script
+from agrad.grammar.syntax import ast
+from agrad.grammar.syntax.parser import parse, starts
+
+# A line with which a statement begins, unless it goes on inside a bracket.
+_MARGIN = re.compile(r"^(?![ \t]|(?:elif|else)\b|[ \t\r\f]*(?:#|$))", re.MULTILINE)
+_PATIENCE = 50  # lines at the margin that an open bracket is given to be closed; mistakes told of one statement
+# What stands for a line that cannot be read, so that what belongs to it can be.
+_STAND_INS = {
+    "def": "def _():",
+    "for": "while 1:",
+    "while": "while 1:",
+    **dict.fromkeys(("if", "elif", "else"), "if 1:"),
+}
+
+# What gives a name its value: the `def`, where it is one, or what is written there, if that is no more than a value.
+Giver: TypeAlias = ast.Define | ast.Number | ast.String | None
+Givers = dict[str, list[Giver]]
+
+
+class Files:
+    """The scripts that are read: the one in question, and those that it loads."""
+
+    def __init__(self) -> None:
+        self.problems: list[AgradError] = []
+        self.bodies: dict[str, ast.Body] = {}  # by the names of the scripts, in the order of their first reading
+        self.late: Givers = {}  # what functions load
+        self._loaded: dict[int, str] = {}  # the script that each `load` brings in
+        self._kept: list[ast.Command] = []  # so that no other node takes the identity of one of these
+        self.walked: set[str] = set()  # the loaded scripts that have been checked
+        self.unread: set[str] = set()  # the scripts that cannot be parsed
+        self.hiding: set[str] = set()  # these, and those that load what cannot be read: any name may have a value there
+        self.dark = False  # whether a function does
+        self._given: dict[str, Givers] = {}
+        self._under_way: list[str] = []
+
+    def read(self, source: Source) -> ast.Body:
+        """The statements of a script; all that it loads is read too."""
+        self.bodies[source.name] = ()
+        self._under_way.append(source.name)
+        try:
+            self.bodies[source.name] = parse(source)
+        except AgradError as problem:
+            self.problems += unreadable(source) or [problem]
+            self.unread.add(source.name)
+            self.hiding.add(source.name)
+        for command, inside in _loads(self.bodies[source.name]):
+            self._load(command)
+            if inside:
+                self.late = merged(self.late, self._brought(command))
+            if self.hides(command):
+                self.hiding.add(source.name)
+                self.dark |= inside
+        self._under_way.pop()
+        return self.bodies[source.name]
+
+    def _load(self, command: ast.Command) -> None:
+        (path,) = command.operands
+        assert isinstance(path, ast.String)
+        try:
+            source = script(path.value, path.span, self._under_way)
+        except AgradError as problem:
+            self.problems.append(problem)
+            return
+        self._kept.append(command)
+        self._loaded[id(command)] = source.name
+        if source.name not in self.bodies:
+            self.read(source)
+
+    def loaded(self, statement: ast.Statement) -> str | None:
+        """The name of the script that a statement loads, if it does."""
+        return self._loaded.get(id(statement)) if isinstance(statement, ast.Command) else None
+
+    def hides(self, statement: ast.Statement) -> bool:
+        """Whether a statement loads what cannot be read, or what does so in its turn."""
+        if not isinstance(statement, ast.Command) or statement.word != "load":
+            return False
+        name = self.loaded(statement)
+        return name is None or name in self.hiding
+
+    def givers(self, body: ast.Body) -> Givers:
+        """The names that statements give a value to in their own scope, those of scripts that they load included."""
+        found: Givers = {}
+        for statement in _statements(body):
+            for name, giver in given(statement):
+                found.setdefault(name, []).append(giver)
+            for name, others in self._brought(statement).items():
+                found.setdefault(name, []).extend(others)
+        return found
+
+    def _brought(self, statement: ast.Statement) -> Givers:
+        """The same for the script that a statement loads."""
+        name = self.loaded(statement)
+        if name is None:
+            return {}
+        if name not in self._given:
+            self._given[name] = self.givers(self.bodies[name])
+        return self._given[name]
+
+
+def merged(one: Givers, other: Givers) -> Givers:
+    """What gives each name its value, of two sets of statements together."""
+    return {name: [*one.get(name, []), *other.get(name, [])] for name in {**one, **other}}
+
+
+def unreadable(source: Source) -> list[AgradError]:
+    """What cannot be read in a text, line by line, so that one mistake does not hide the next."""
+    found: list[AgradError] = []
+    line = source.first_line
+    for text in _pieces(source.text):
+        found += _mistakes(source, text, line)
+        line += text.count("\n")
+    return found
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """The statements of a text that need not be readable."""
+    margins = [*sorted({0, *(found.start() for found in _MARGIN.finditer(text))}), len(text)]
+    numbers = {place: number for number, place in enumerate(margins)}
+    number = 0
+    while number < len(margins) - 1:
+        begin, limit = margins[number], margins[min(number + _PATIENCE, len(margins) - 1)]
+        ends = (begin + start for start in starts(text[begin:limit]))
+        # A bracket that nothing closes takes no more than the lines before the next at the margin.
+        number = next((numbers[end] for end in ends if end > begin and end in numbers), number + 1)
+        yield text[begin : margins[number]]
+
+
+def _mistakes(source: Source, text: str, line: int) -> Iterator[AgradError]:
+    """The mistakes in one statement, a line each: one that is told is read as something else, and then the next."""
+    least = 0
+    for _ in range(_PATIENCE):
+        try:
+            parse(Source(source.name, text, line, source.is_file))
+            return
+        except AgradError as problem:
+            place = problem.labels[0].origin
+            assert isinstance(place, Span)
+            if place.start < least:
+                return
+            yield problem
+        bounds = [start for start in starts(text) if start >= least]
+        number = bisect_right(bounds, place.end) - 1
+        if not 0 <= number < len(bounds) - 1:
+            return
+        stand_in = _stand_in(text, *bounds[number : number + 2])
+        least = bounds[number] + len(stand_in)
+        text = text[: bounds[number]] + stand_in + text[bounds[number + 1] :]
+
+
+def _stand_in(text: str, begin: int, end: int) -> str:
+    """What can be read, in as many lines, and begins a block if a line that cannot be read does."""
+    written = text[begin:end].rstrip()
+    margin, below = (place - text.rfind("\n", 0, place) for place in (begin, end))
+    block = below > margin and end < len(text)
+    word = re.split(r"\W", written, maxsplit=1)[0]
+    header = _STAND_INS.get(word, "if 1:" if block else "")
+    readable = header if block else f"{header} pass".lstrip()
+    return readable + "\n" * written.count("\n") + text[begin + len(written) : end]
+
+
+def _statements(body: ast.Body) -> Iterator[ast.Statement]:
+    """The statements of a scope, inner blocks included; not what functions do, nor what is expected to fail."""
+    waiting = list(reversed(body))
+    while waiting:
+        statement = waiting.pop()
+        yield statement
+        for block in reversed(blocks(statement)):
+            waiting += reversed(block)
+
+
+def blocks(statement: ast.Statement) -> list[ast.Body]:
+    """The blocks inside a statement that run as a part of it."""
+    match statement:
+        case ast.If(branches, otherwise):
+            return [*(block for _, block in branches), otherwise]
+        case ast.For() | ast.While() | ast.NoGrad() | ast.Time():
+            return [statement.body]
+    return []
+
+
+def _loads(body: ast.Body) -> Iterator[tuple[ast.Command, bool]]:
+    """The `load` commands among statements, and whether a function says them."""
+    waiting = [(body, False)]
+    while waiting:
+        block, inside = waiting.pop()
+        for statement in _statements(block):
+            if isinstance(statement, ast.Define):
+                waiting.append((statement.body, True))
+            elif isinstance(statement, ast.Command) and statement.word == "load":
+                yield statement, inside
+
+
+def given(statement: ast.Statement) -> Iterator[tuple[str, Giver]]:
+    """The names that a statement by itself gives a value to."""
+    targets: list[ast.Expr] = []
+    match statement:
+        case ast.Assign((ast.Name(name),), ast.Number() | ast.String() as value):
+            yield name, value
+        case ast.Assign():
+            targets += statement.targets
+        case ast.Augment() | ast.For():
+            targets.append(statement.target)
+        case ast.Variable(name):
+            targets.append(name)
+        case ast.Define(name):
+            yield name, statement
+    while targets:
+        target = targets.pop()
+        if isinstance(target, ast.Tuple):
+            targets += target.items
+        elif isinstance(target, ast.Name):
+            yield target.id, None

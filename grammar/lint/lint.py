@@ -1,0 +1,369 @@
+"""What is wrong with a script, told without running it: what cannot be read, names that nothing gives a value, calls
+whose arguments cannot fit, calls of numbers, options that a command has not.
+
+Only what is certain: of what a run may or may not come to, nothing is said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from agrad.engine.core.op import FUNCTIONS
+from agrad.engine.core.signature import Signature
+from agrad.engine.errors import AgradError, Label
+from agrad.grammar.commands import COMMANDS
+from agrad.grammar.commands.registry import Call
+from agrad.grammar.diagnostics import Source, Span
+from agrad.grammar.lint.files import Files, Giver, Givers, blocks, given, merged
+from agrad.grammar.runtime import pytorch_names
+from agrad.grammar.runtime.attributes import METHODS, NODE_ATTRIBUTES, attribute, method
+from agrad.grammar.runtime.builtins import CONSTANTS, Closure, entry_of
+from agrad.grammar.runtime.bytecode import Code, Definition
+from agrad.grammar.runtime.compiler import compile_expression, compile_statement, module_name
+from agrad.grammar.runtime.errors.name_errors import unknown, unknown_in
+from agrad.grammar.session.session import Session
+from agrad.grammar.syntax import ast
+from agrad.grammar.syntax.ast_builder import KINDS
+
+_SOMETHING = 1.0  # stands for a value of which nothing is known
+# Commands that know which words may stand behind them, values on which they do nothing else than to refuse what they do
+# not know, and the kinds of these errors.
+_OPTIONED: dict[str, tuple[list[Any], set[str]]] = {
+    "step": ([], {"name", "arity"}),
+    "graph": ([_SOMETHING], {"name"}),
+    "limit": ([], {"name"}),
+}
+
+
+def problems(source: Source, names: Iterable[str] = ()) -> list[AgradError]:
+    """All that is certainly wrong with a script and those it loads, where some names are given before it starts."""
+    files = Files()
+    body = files.read(source)
+    found = files.problems
+    if source.name not in files.unread:
+        givers = merged({name: [None] for name in names}, files.givers(body))
+        check = _Check(files, _Scope(merged(givers, files.late)), {*names, *files.late})
+        check.body(body)
+        found += check.problems
+    order = {name: place for place, name in enumerate(files.bodies)}
+    unique: dict[tuple[int, tuple[int, int]], AgradError] = {}
+    for problem in sorted(found, key=_length, reverse=True):  # where x has no value, nothing is said of x.bar
+        place = problem.labels[0].origin
+        assert isinstance(place, Span)
+        unique[order.get(place.source.name, 0), place.source.position(place.start)] = problem
+    return [unique[key] for key in sorted(unique)]
+
+
+def _length(problem: AgradError) -> int:
+    place = problem.labels[0].origin
+    return place.end - place.start if isinstance(place, Span) else 0
+
+
+@dataclass(slots=True, eq=False)
+class _Scope:
+    """Where names are looked up: what gives each its value, and the scope around it."""
+
+    givers: Givers
+    outer: _Scope | None = None
+
+    def __contains__(self, name: str) -> bool:
+        return self.find(name) is not None
+
+    def find(self, name: str) -> list[Giver] | None:
+        """What gives a name its value in the innermost scope that has it."""
+        scope: _Scope | None = self
+        while scope is not None:
+            if name in scope.givers:
+                return scope.givers[name]
+            scope = scope.outer
+        return None
+
+    def names(self) -> set[str]:
+        """All names that can be seen from here."""
+        return {*self.givers, *(self.outer.names() if self.outer is not None else ())}
+
+
+@dataclass(slots=True, eq=False)
+class _Check:
+    """A walk through the statements of one scope, in the order in which they run."""
+
+    files: Files
+    scope: _Scope
+    known: set[str] = field(default_factory=set)  # what has a value for sure, or perhaps, by now
+    dark: bool = False  # whether what cannot be read may have given a value to any name by now
+    straight: bool = True  # whether the statement at hand runs once, and what stands above it ran before
+    problems: list[AgradError] = field(default_factory=list)
+
+    def body(self, body: ast.Body) -> None:
+        """Check statements; nothing behind a `quit` that ends the script."""
+        for statement in body:
+            if isinstance(statement, ast.Command) and statement.word == "quit" and self.straight:
+                return
+            self._statement(statement)
+
+    def _statement(self, statement: ast.Statement) -> None:
+        if isinstance(statement, ast.Fails):
+            return
+        if self.scope.outer is None and self.straight and not self._compiles(statement):
+            self.known |= self.files.givers((statement,)).keys()
+            return
+        loop = isinstance(statement, ast.For | ast.While)
+        if loop:  # a later turn sees what an earlier one did
+            self.known |= self.files.givers((statement,)).keys()
+        self._expressions(statement)
+        before, self.straight = self.straight, self.straight and not _is_choice(statement)
+        for block in blocks(statement):
+            self.body(block)
+        if isinstance(statement, ast.Define):
+            self._function(statement)
+        elif (name := self.files.loaded(statement)) is not None:
+            self._script(name, statement)
+        self.straight = before
+        self.dark |= self.files.hides(statement)
+        self.known |= {name for name, _ in given(statement)}
+        if isinstance(statement, ast.Delete) and self.straight:
+            self.known -= {name.id for name in statement.names}
+
+    def _compiles(self, statement: ast.Statement) -> bool:
+        """Whether a statement can run at all; what cannot is refused whatever the values are."""
+        try:
+            compile_statement(statement)
+        except AgradError as problem:
+            self.problems.append(problem)
+            return False
+        return True
+
+    def _script(self, name: str, statement: ast.Statement) -> None:
+        """The statements of a script that is loaded, the first time that it is."""
+        if name not in self.files.walked:
+            self.files.walked.add(name)
+            self.body(self.files.bodies[name])
+        self.known |= self.files.givers((statement,)).keys()
+
+    def _function(self, node: ast.Define) -> None:
+        """The body of a function, which runs when who knows what has a value."""
+        own: Givers = {parameter.name: [None] for parameter in node.parameters}
+        scope = _Scope(merged(own, self.files.givers(node.body)), self.scope)
+        inner = _Check(self.files, scope, straight=False)
+        inner.body(node.body)
+        self.problems += inner.problems
+
+    def _expressions(self, statement: ast.Statement) -> None:
+        """The expressions of a statement, without its blocks."""
+        match statement:
+            case ast.For(target, iterable):
+                self._expression(iterable)
+                self._expression(target, stored=True)
+            case ast.While(test):
+                self._expression(test)
+            case ast.If(branches):
+                for place, (test, _) in enumerate(branches):
+                    self._expression(test, sure=place == 0)
+            case ast.Define():
+                for parameter in statement.parameters:
+                    if parameter.default is not None:
+                        self._expression(parameter.default)
+            case ast.Assign(targets, value):
+                self._expression(value)
+                for target in targets:
+                    self._expression(target, stored=True)
+            case ast.Variable(_, value):
+                self._expression(value)
+            case ast.Command(word):
+                self._command(statement, word)
+            case ast.NoGrad() | ast.Time() | ast.Import():
+                pass
+            case _:
+                self._expression(statement)
+
+    def _command(self, node: ast.Command, word: str) -> None:
+        for operand in node.operands:
+            self._expression(operand)
+        for name, value in node.options:
+            if value is not None:
+                self._expression(value)
+                if word == "forward":
+                    self._name(name, value.span, sure=True)
+        if word in _OPTIONED:
+            self._options(node)
+
+    def _options(self, node: ast.Command) -> None:
+        """The words behind a command that it refuses whatever the values are: what it says of them, run on none."""
+        operands, kinds = _OPTIONED[node.word]
+        values = {name: value.value if isinstance(value, ast.String) else None for name, value in node.options}
+        call = Call(node, operands, values, {}, node.span)
+        self._refused(node.span, COMMANDS[node.word].run, Session(), call, kinds=kinds)
+
+    def _expression(self, node: Any, *, stored: bool = False, sure: bool = True) -> None:
+        """All names and calls in an expression. `stored`: it is a target; `sure`: it is computed in any case."""
+        waiting: list[tuple[Any, bool]] = [(node, sure)]
+        while waiting:
+            part, sure = waiting.pop()
+            if isinstance(part, tuple):
+                waiting += [(inner, sure) for inner in part]
+            elif isinstance(part, ast.Name):
+                if not stored:
+                    self._name(part.id, part.span, sure=sure)
+            elif isinstance(part, ast.Tuple) and stored:
+                waiting.append((part.items, sure))
+            elif isinstance(part, ast.Node):
+                stored = False
+                if isinstance(part, ast.Over):
+                    self._over(part, sure)
+                    continue
+                if isinstance(part, ast.Call):
+                    self._call(part)
+                waiting += self._parts(part, sure)
+
+    def _over(self, node: ast.Over, sure: bool) -> None:
+        """An expression with a name of its own, which has a value in it."""
+        inner = _Check(
+            self.files,
+            _Scope({node.name.id: [None]}, self.scope),
+            {*self.known, node.name.id},
+            self.dark,
+            self.straight,
+        )
+        inner._expression(node.value, sure=sure)
+        self.problems += inner.problems
+
+    def _parts(self, node: ast.Node, sure: bool) -> list[tuple[Any, bool]]:
+        """What an expression consists of, and whether each part of it is computed in any case."""
+        match node:
+            case ast.Logic(_, left, right):
+                return [(left, sure), (right, False)]
+            case ast.Conditional(test, then, other):
+                return [(test, sure), (then, False), (other, False)]
+            case ast.Compare(first, rest):
+                return [(first, sure), (rest[0], sure), (rest[1:], False)]
+            case ast.Attribute():
+                return [] if self._module(node) else [(self._attribute(node), sure)]
+            case ast.Call(function, arguments, keywords) if isinstance(function, ast.Attribute):
+                base = [] if self._module(function) else [(function.value, sure)]
+                return [*base, (arguments, sure), (keywords, sure)]
+        return [(getattr(node, name), sure) for name in type(node).fields if name != "span"]
+
+    def _name(self, name: str, span: Span, *, sure: bool) -> None:
+        """A name that is read. Where it is not sure when, any statement may have given it its value."""
+        if name in CONSTANTS or name in FUNCTIONS or name in ("_", "ans"):
+            return
+        ordered = sure and self.straight
+        if name in (self.known if ordered else self.scope) or self._unseen(ordered):
+            return
+        self.problems.append(unknown(name, span, self.scope.names()))
+
+    def _unseen(self, ordered: bool) -> bool:
+        """Whether what cannot be read may have given a value to any name. `ordered`: by now, not some time."""
+        return self.files.dark or (self.dark if ordered else bool(self.files.hiding))
+
+    def _module(self, node: ast.Attribute) -> bool:
+        """Whether this is a function spelled torch.sin; said to be none of agrad's where it is not."""
+        module = module_name(node)
+        if module is None:
+            return False
+        own = module.partition(".")[0] in self.scope
+        known = node.name in CONSTANTS or node.name in pytorch_names.IGNORED
+        if not own and not known and pytorch_names.function(module, node.name) is None:
+            self.problems.append(unknown_in(module, node.name, node.span))
+        return True
+
+    def _attribute(self, node: ast.Attribute) -> ast.Expr:
+        if node.name not in NODE_ATTRIBUTES:
+            self._refused(node.span, attribute, _SOMETHING, node.name)
+        return node.value
+
+    def _call(self, node: ast.Call) -> None:
+        """The arguments of a call, where it is certain what is called."""
+        args, keywords = (
+            (_SOMETHING,) * len(node.arguments),
+            dict.fromkeys((name for name, _ in node.keywords), _SOMETHING),
+        )
+        function = node.function
+        bind: Any = None
+        if isinstance(function, ast.Number | ast.String):
+            self._uncalled(node, function)
+        elif isinstance(function, ast.Name):
+            value = self._plain(function.id)
+            if value is not None:
+                self._uncalled(node, value)
+            else:
+                bind = self._binder(function.id)
+        elif isinstance(function, ast.Attribute):
+            module = module_name(function)
+            if module is not None:
+                found = (
+                    None if module.partition(".")[0] in self.scope else pytorch_names.function(module, function.name)
+                )
+                entry = entry_of(found) if found is not None else None
+                bind = _binder(entry.signature) if entry is not None else None
+            elif function.name in METHODS:
+                bind = METHODS[function.name].form.bind
+            else:
+                self._refused(function.span, method, _SOMETHING, function.name)
+                entry = FUNCTIONS.get(pytorch_names.RENAMED.get(function.name, function.name))
+                bind, args = _binder(entry.signature) if entry is not None else None, (_SOMETHING, *args)
+        if bind is not None:
+            self._refused(node.span, bind, args, keywords)
+
+    def _binder(self, name: str) -> Any:
+        """What binds the arguments of a function by its name; None where it is not certain which function that is."""
+        givers = self.scope.find(name)
+        if self._unseen(ordered=False):
+            return None
+        if givers is None:
+            return _binder(FUNCTIONS[name].signature) if name in FUNCTIONS else None
+        first = givers[0]
+        if not isinstance(first, ast.Define) or any(giver is not first for giver in givers):
+            return None
+        return _closure(first).bind
+
+    def _plain(self, name: str) -> ast.Number | ast.String | None:
+        """A number or a text that a name stands for, whatever gave it its value; None where that is not certain."""
+        givers = self.scope.find(name) or [None]
+        early = name in CONSTANTS or name in FUNCTIONS  # these have a value before any is given
+        if self._unseen(ordered=False) or (name not in self.known if self.straight or early else False):
+            return None
+        last = givers[-1]
+        plain = all(isinstance(giver, ast.Number | ast.String) for giver in givers)
+        return last if plain and isinstance(last, ast.Number | ast.String) else None
+
+    def _uncalled(self, node: ast.Call, value: ast.Number | ast.String) -> None:
+        """A call of what is no function. To run it, on any numbers, does nothing else than to say so."""
+        session = Session()
+        if isinstance(node.function, ast.Name):
+            session.names[node.function.id] = value.value
+        something = ast.Number(_SOMETHING, node.span)
+        arguments = tuple(part if isinstance(part, ast.String) else something for part in node.arguments)
+        keywords = tuple((name, something) for name, _ in node.keywords)
+        code = compile_expression(node.changed(arguments=arguments, keywords=keywords))
+        self._refused(node.span, session.machine.run, code)
+
+    def _refused(self, span: Span, call: Any, *args: Any, kinds: Container[str] = KINDS) -> None:
+        """Keep the error that a call ends in, if it is one, of one of the kinds, with a place."""
+        try:
+            call(*args)
+        except AgradError as problem:
+            if problem.kind not in kinds:
+                return
+            if not problem.labels:
+                problem.labels.append(Label(span))
+            self.problems.append(problem)
+
+
+def _is_choice(statement: ast.Statement) -> bool:
+    return isinstance(statement, ast.If | ast.For | ast.While)
+
+
+def _binder(signature: Signature) -> Any:
+    """What binds arguments; None for a function of a list, whose entries are not counted here."""
+    return None if signature.variadic else signature.bind
+
+
+def _closure(node: ast.Define) -> Closure:
+    """A function that is never called: to bind arguments."""
+    names = tuple(parameter.name for parameter in node.parameters)
+    defaults = tuple(None for parameter in node.parameters if parameter.default is not None)
+    machine: Any = None
+    return Closure(Definition(node.name, names, len(defaults), Code(), node.span), defaults, machine, ())

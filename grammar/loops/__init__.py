@@ -1,0 +1,1 @@
+"""Loops that are compiled: staging of an iteration, and running the compiled iterations."""

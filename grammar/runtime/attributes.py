@@ -1,0 +1,200 @@
+"""What can be asked of a value with a point: attributes, and methods that are no function of the table."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from agrad.engine.autodiff.backward import backward
+from agrad.engine.core.arguments import axis_of
+from agrad.engine.core.graph import Node
+from agrad.engine.core.guards import choose, number
+from agrad.engine.core.op import FUNCTIONS
+from agrad.engine.core.signature import Signature
+from agrad.engine.core.tensor import Tensor
+from agrad.engine.errors import AgradError
+from agrad.engine.program.replay import forward
+from agrad.engine.values import describe
+from agrad.grammar.runtime.builtins import as_tensor
+from agrad.grammar.runtime.pytorch_names import NO_METHODS, RENAMED
+
+_LONGEST = 60  # characters of a text in a fix
+
+ATTRIBUTES: dict[str, Callable[[Tensor], Any]] = {
+    "grad": lambda x: x.grad,
+    "data": Tensor.detach,
+    "shape": lambda x: tuple(float(length) for length in x.shape),
+    "ndim": lambda x: float(x.ndim),
+    "T": lambda x: FUNCTIONS["transpose"].call(x),
+    "requires_grad": lambda x: float(x.requires_grad),
+    "is_leaf": lambda x: float(x.is_leaf),
+    "grad_fn": lambda x: x.grad_fn,
+}
+
+NODE_ATTRIBUTES: dict[str, Callable[[Node], Any]] = {
+    "next_functions": lambda node: node.next_functions,
+    "variable": lambda node: node.variable,
+}
+
+
+def _write(name: str) -> Callable[[Tensor, Any], None]:
+    """add_ and its like: the operator that writes in place."""
+
+    def call(x: Tensor, other: Any) -> None:
+        getattr(x, f"__i{name}__")(other)
+
+    return call
+
+
+def _same(x: Tensor, **_: Any) -> Tensor:
+    """A method that changes the type or the device, of which there is one each."""
+    return x
+
+
+def _extreme(name: str) -> Callable[..., Any]:
+    """x.max(0): along an axis, as in NumPy; max(a, b) of two values is the larger."""
+
+    def call(x: Tensor, axis: Any, keepdims: Any) -> Any:
+        if isinstance(axis, Tensor) and axis.shape:
+            return FUNCTIONS[f"{name}imum"].call(x, axis)
+        return FUNCTIONS[name].call(x, axis=axis, keepdims=keepdims)
+
+    return call
+
+
+def _size(x: Tensor, axis: Any) -> Any:
+    return x.shape if axis is None else float(x.shape[axis_of("x.size", x.shape, axis)])
+
+
+def _item(x: Tensor) -> float:
+    """A number that takes no graph along; what is computed with it depends on it all the same."""
+    choose(x.node, x.item(), number)
+    return x.item()
+
+
+def _copy(x: Tensor, value: Any) -> None:
+    x.copy_(value)
+
+
+def _zero(x: Tensor) -> None:
+    x.zero_()
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """A method: how it is called, and what does it, with every argument by name."""
+
+    form: Signature  # of the arguments after the value itself
+    run: Callable[..., Any]
+
+    def __call__(self, value: Any, *args: Any, **keywords: Any) -> Any:
+        """Call it on a value; AgradError of kind `arity` where the arguments do not fit."""
+        _, given = self.form.bind(args, keywords)
+        return self.run(as_tensor(value, f"{self.form.name.removeprefix('x')}()"), **given)
+
+
+# The arguments of each method as of a function's attributes, and what it does. What is called for its effect hands
+# back nothing to print.
+_METHODS: dict[str, tuple[str, Callable[..., Any]]] = {
+    "max": ("axis=None, keepdims=False", _extreme("max")),
+    "min": ("axis=None, keepdims=False", _extreme("min")),
+    **dict.fromkeys(("float", "double", "cpu", "contiguous"), ("", _same)),
+    "cuda": ("device=None", _same),
+    "to": ("*target=None, dtype=None, device=None, non_blocking=False, copy=False", _same),
+    "item": ("", _item),
+    "tolist": ("", Tensor.detach),
+    "numpy": ("", Tensor.detach),
+    "detach": ("", Tensor.detach),
+    "size": ("axis=None", _size),
+    "dim": ("", lambda x: float(x.ndim)),
+    "numel": ("", lambda x: float(x.size)),
+    "view": ("*shape", lambda x, shape: FUNCTIONS["reshape"].call(x, shape)),
+    "t": ("", lambda x: FUNCTIONS["transpose"].call(x)),
+    "backward": ("gradient=None, retain_graph=None, create_graph=False, fresh=False", backward),
+    "forward": ("", forward),
+    "retain_grad": ("", Tensor.retain_grad),
+    "requires_grad_": ("requires_grad=True", lambda x, requires_grad: x.requires_grad_(requires_grad)),
+    "zero_": ("", _zero),
+    "copy_": ("value", _copy),
+    "add_": ("other", _write("add")),
+    "sub_": ("other", _write("sub")),
+    "mul_": ("other", _write("mul")),
+    "div_": ("other", _write("truediv")),
+}
+METHODS = {name: Method(Signature(f"x.{name}", f"; {text}"), run) for name, (text, run) in _METHODS.items()}
+
+
+def attribute(value: Any, name: str) -> Any:
+    """`value.name`."""
+    if isinstance(value, str):
+        raise _no_text_method(value, name)
+    if isinstance(value, Node):
+        if name in NODE_ATTRIBUTES:
+            return NODE_ATTRIBUTES[name](value)
+        raise _unknown(value, name, NODE_ATTRIBUTES)
+    if name in ATTRIBUTES:
+        return ATTRIBUTES[name](as_tensor(value, f".{name}"))
+    if name in METHODS or name in FUNCTIONS:
+        raise AgradError("type", f"{name} is a function: call it, with brackets", fixes=[f".{name}()"])
+    raise _unknown(value, name, {**ATTRIBUTES, **METHODS})
+
+
+def method(value: Any, name: str) -> Callable[..., Any]:
+    """What `value.name(…)` calls, with the value as its first argument."""
+    if value is None and name not in ("clone", "detach"):
+        raise AgradError(
+            "grad",
+            f"there is no gradient to call .{name}() on: it is none",
+            fixes=["run backward first", "zero_grad  (clears all gradients)"],
+        )
+    if isinstance(value, str):
+        raise _no_text_method(value, name)
+    if isinstance(value, tuple | Node):
+        raise _unknown(value, name, {})
+    if name in METHODS:
+        return METHODS[name]
+    if name in FUNCTIONS or name in RENAMED:
+        return FUNCTIONS[RENAMED.get(name, name)].call
+    if name in ATTRIBUTES:
+        raise AgradError("type", f"{name} is no function: leave out the brackets", fixes=[f".{name}"])
+    raise _unknown(value, name, {**ATTRIBUTES, **METHODS, **FUNCTIONS})
+
+
+def set_attribute(target: Any, name: str, value: Any) -> None:
+    """`target.name = value`."""
+    if not isinstance(target, Tensor) or name not in ("grad", "data", "requires_grad"):
+        what = f".{name} of {describe(target) if not isinstance(target, Tensor) else 'a value'}"
+        raise AgradError("type", f"{what} cannot be assigned to", notes=["grad, data and requires_grad can"])
+    if name == "requires_grad":
+        target.requires_grad_(bool(value))
+    elif name == "grad":
+        target.grad = value
+    else:
+        target.set_(value)
+
+
+def _no_text_method(text: str, name: str) -> AgradError:
+    """What Python has for a text; instead of `format`, the f-string that does the same."""
+    if name != "format":
+        return AgradError("name", f"a text has no .{name} in agrad")
+    names = iter("xyzabc")
+    filled = re.sub(r"(?<!\{)\{\d*(?=[:}])", lambda _: f"{{{next(names, 'x')}", text)
+    instead = filled if filled != text and len(text) < _LONGEST else "loss {x:.3f}"
+    message = "a text has no .format in agrad: values are put into it by an f-string"
+    return AgradError("name", message, fixes=[f'f"{instead}"'])
+
+
+def _unknown(value: Any, name: str, known: dict[str, Any]) -> AgradError:
+    from agrad.grammar.diagnostics import suggest  # an error is rare: difflib is loaded when there is one
+
+    if name in NO_METHODS and (name not in ("values", "indices") or isinstance(value, tuple)):
+        why, instead = NO_METHODS[name]
+        return AgradError("name", f"agrad has no .{name}: {why}", fixes=[instead])
+    if name.endswith("_") and (RENAMED.get(name[:-1]) or name[:-1]) in FUNCTIONS:
+        message = f"agrad has no .{name}: what .{name[:-1]} gives is assigned"
+        return AgradError("name", message, fixes=[f"x[...] = x.{name[:-1]}(…)   writes it into x"])
+    close = suggest(name, sorted(known))
+    fixes = [f".{word}" for word in close]
+    return AgradError("name", f"nothing is called .{name} here", fixes=fixes)

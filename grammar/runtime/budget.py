@@ -1,0 +1,173 @@
+"""What a statement may take: how long it runs, and how many nodes it keeps. What memory is the engine's to refuse."""
+
+from __future__ import annotations
+
+import math
+import re
+import signal
+from collections.abc import Iterable, Iterator
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+from agrad.engine.core.context import next_stamp
+from agrad.engine.core.graph import Node
+from agrad.engine.core.limits import LIMITS
+from agrad.engine.core.tensor import Tensor
+from agrad.engine.errors import AgradError, Label
+from agrad.engine.values import format_number
+
+if TYPE_CHECKING:
+    from agrad.grammar.diagnostics import Span
+    from agrad.grammar.runtime.vm import Frame
+
+NODES = 1e7  # some 4 GB
+_AGAIN = 0.05  # seconds until a signal that came too early comes again
+_PATIENCE = 1.0  # seconds until it is taken to be lost, as in a callback, where Python does not pass exceptions on
+_LONGEST = 1e9  # seconds that a timer can be set to
+_STAMPS = 1000  # that are handed out between two looks at the clock
+_SIZE = re.compile(r"(\d+\.?\d*(?:e\d+)?)\s*([kmgt]?)(i?)(?:b|bytes?)?", re.IGNORECASE)
+
+LIMITS.advice = 'limit memory="{} GB"'  # in the words of the language, where there is one
+
+
+class TimeUp(KeyboardInterrupt):
+    """The time of a statement is up; it stops as Ctrl-C stops it."""
+
+
+class Watch:
+    """Stops a statement whose time is up, and one that holds on to too many nodes.
+
+    A timer of the system interrupts what runs, wherever it is. Where there is none, and in a thread, the turns of
+    loops look at the clock.
+    """
+
+    def __init__(self) -> None:
+        self.memory = LIMITS.memory  # bytes for one result
+        self.time = math.inf  # seconds for a statement
+        self.nodes = NODES  # that a statement may record and keep
+        self.running = False  # whether a signal stops anything
+        self.due: float = 0  # the stamp from which on a loop should call `look`
+        self._whole = self._deadline = math.inf  # seconds for everything, and when they are over
+        self._until = math.inf
+        self._next: float = 0  # when a signal may stop the statement again
+        self._before: Any = None  # who else heard the signal
+        self._outer: float | None = None  # while a statement runs: the limit of memory outside of this session
+        self._since = 0
+        self._count_at: float = 0
+
+    def end_in(self, seconds: float) -> None:
+        """All must be over so many seconds from now."""
+        self._whole, self._deadline = seconds, monotonic() + seconds
+
+    def allow(self, memory: float) -> None:
+        """So many bytes for one result, at once and in later statements."""
+        self.memory = memory
+        if self._outer is not None:
+            LIMITS.allow(memory)
+
+    @property
+    def late(self) -> float:
+        """For how many seconds the time has been up for what runs; below 0 while there is time, or nothing runs."""
+        return monotonic() - self._until if self.running else -math.inf
+
+    def start(self, span: Span | None = None) -> None:
+        """A statement is about to run: `running` may be set. Raises AgradError if the time is up already."""
+        if self._deadline != math.inf and monotonic() >= self._deadline:
+            raise self.too_long([Label(span)] if span is not None else [])
+        self._outer = LIMITS.memory
+        if self.memory != self._outer:
+            LIMITS.allow(self.memory)
+        self._since = next_stamp()
+        self.due = self._count_at = self._since + self.nodes
+        if self.time == math.inf and self._deadline == math.inf:
+            return
+        now = monotonic()
+        self._until, self._next = min(now + self.time, self._deadline), -math.inf
+        self.due = self._next = 0
+        try:
+            self._before = signal.signal(signal.SIGALRM, self._ring)
+            signal.setitimer(signal.ITIMER_REAL, min(max(self._until - now, 1e-6), _LONGEST), _AGAIN)
+        except (AttributeError, ValueError):  # no such signal, or a thread, which is told of none
+            self._before = None
+
+    def stop(self) -> None:
+        """The statement has ended, and `running` is off."""
+        self._until = math.inf
+        if self._outer is not None and LIMITS.memory != self._outer:
+            LIMITS.allow(self._outer)
+        self._outer = None
+        if self._before is not None:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, self._before)
+            self._before = None
+
+    def _ring(self, number: int, frame: object) -> None:
+        now = monotonic()
+        if self.running and now >= self._next:
+            self._next = now + _PATIENCE
+            raise TimeUp
+
+    def look(self, frames: Iterable[Frame]) -> None:
+        """Stop if the time is up, or if the values in the frames hold on to too many of the nodes made since."""
+        if self._until != math.inf and monotonic() > self._until:
+            raise TimeUp
+        stamp = next_stamp()
+        if stamp > self._count_at:
+            kept = _kept(frames, self._since, self.nodes)
+            if kept > self.nodes:
+                raise self._too_many()
+            self._count_at = stamp + max(self.nodes - kept, self.nodes / 64)  # so many are needed to be too many
+        self.due = self._count_at if self._until == math.inf else min(self._count_at, stamp + _STAMPS)
+
+    def too_long(self, labels: list[Label]) -> AgradError:
+        """What to say when the time was up."""
+        if monotonic() >= self._deadline:
+            message = f"this is not done within {format_number(self._whole)} s, the limit"
+            return AgradError("limit", message, labels=labels, time=True)
+        seconds = format_number(self.time)
+        fixes = [f"limit time={format_number(10 * self.time)}"]
+        message = f"this took longer than {seconds} s, the limit"
+        return AgradError("limit", message, labels=labels, fixes=fixes, time=True)
+
+    def _too_many(self) -> AgradError:
+        count = format_number(self.nodes)
+        fixes = ["no_grad: …   where no derivative is wanted", f"limit nodes={format_number(2 * self.nodes)}"]
+        return AgradError("limit", f"this holds on to more than {count} nodes, the limit", fixes=fixes)
+
+
+def _kept(frames: Iterable[Frame], since: int, most: float) -> int:
+    """How many nodes that are younger than a stamp lead to the values in the frames; no more than one beyond `most`."""
+    found = {node for node in _roots(frames) if node.seq > since}
+    stack = list(found)
+    while stack and len(found) <= most:
+        for operand in stack.pop().inputs:
+            if type(operand) is Node and operand.seq > since and operand not in found:
+                found.add(operand)
+                stack.append(operand)
+    return len(found)
+
+
+def _roots(frames: Iterable[Frame]) -> Iterator[Node]:
+    """The nodes of the values that a machine has: on its stacks and under names, in tuples, and of their gradients."""
+    stack: list[Any] = []
+    for frame in frames:
+        stack += frame.stack
+        for scope in frame.scopes:
+            stack += scope.values()
+    while stack:
+        value = stack.pop()
+        if isinstance(value, Tensor):
+            yield value.node
+            if value.grad is not None:
+                stack.append(value.grad)
+        elif isinstance(value, tuple):
+            stack += value
+
+
+def bytes_of(text: str) -> float:
+    """The bytes that a text such as `4 GB`, `512MiB` or `2e9` means; 0 if it means none."""
+    found = _SIZE.fullmatch(text.strip())
+    if found is None:
+        return 0.0
+    number, unit, binary = found.groups()
+    return float(number) * float(1024 if binary else 1000) ** " kmgt".index(unit.lower() or " ")

@@ -1,0 +1,199 @@
+"""What can be called, and what has a value by itself: the engine's table, constants, the language's own."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from agrad.engine.core.context import STATE
+from agrad.engine.core.guards import choose, number
+from agrad.engine.core.op import FUNCTIONS, Entry, composed
+from agrad.engine.core.tensor import Tensor, tensor
+from agrad.engine.errors import AgradError
+from agrad.engine.values import Value, describe, format_shape, whole, whole_as_float
+
+if TYPE_CHECKING:
+    from agrad.grammar.runtime.vm import Machine
+
+__all__ = ["CONSTANTS", "FUNCTIONS", "Closure", "as_tensor"]
+
+CONSTANTS: dict[str, float] = {"pi": math.pi, "e": math.e, "inf": math.inf, "nan": math.nan, "tau": math.tau}
+
+
+class Closure:
+    """A function that the user defined: its code, the values of its defaults, and the names around it."""
+
+    __slots__ = ("definition", "defaults", "machine", "scopes")
+
+    def __init__(
+        self, definition: Any, defaults: tuple[Any, ...], machine: Machine, scopes: tuple[dict[str, Any], ...]
+    ) -> None:
+        self.definition = definition
+        self.defaults = defaults
+        self.machine = machine
+        self.scopes = scopes
+
+    @property
+    def __name__(self) -> str:
+        """As it was defined."""
+        name: str = self.definition.name
+        return name
+
+    @property
+    def places(self) -> int:
+        """How many arguments it has."""
+        return len(self.definition.parameters)
+
+    @property
+    def usage(self) -> str:
+        """How it is called: f(x, y=2)."""
+        required = len(self.definition.parameters) - len(self.defaults)
+        given = [*self.definition.parameters[:required]]
+        given += [f"{name}=…" for name in self.definition.parameters[required:]]
+        return f"{self.definition.name}({', '.join(given)})"
+
+    def bind(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> dict[str, Any]:
+        """The parameters with their values; AgradError of kind `arity` where they do not fit."""
+        parameters, name = self.definition.parameters, self.definition.name
+        if len(args) > len(parameters):
+            raise AgradError("arity", f"{name} takes {_count(len(parameters))}, and got {len(args)}: {self.usage}")
+        bound = dict(zip(parameters, args, strict=False))
+        for key, value in keywords.items():
+            if key not in parameters:
+                raise AgradError("arity", f"{name} has no argument {key}: {self.usage}")
+            if key in bound:
+                raise AgradError("arity", f"{name} got {key} twice: {self.usage}")
+            bound[key] = value
+        required = len(parameters) - len(self.defaults)
+        for key, value in zip(parameters[required:], self.defaults, strict=True):
+            bound.setdefault(key, value)
+        missing = [key for key in parameters if key not in bound]
+        if missing:
+            raise AgradError("arity", f"{name} needs {' and '.join(missing)}: {self.usage}")
+        return bound
+
+    def __call__(self, *args: Any, **keywords: Any) -> Any:
+        """Call it from Python, as the engine does to differentiate it."""
+        return self.machine.call(self, args, keywords)
+
+    def __str__(self) -> str:
+        return f"function {self.usage}"
+
+
+def _count(number: int) -> str:
+    return "no arguments" if number == 0 else "1 argument" if number == 1 else f"{number} arguments"
+
+
+def as_tensor(value: Any, what: str) -> Tensor:
+    """A handle on a value; AgradError of kind `type` for what is no number."""
+    if isinstance(value, Tensor):
+        return value
+    if isinstance(value, int | float):
+        return tensor(value)
+    raise AgradError("type", f"{what} needs a number or an array, not {describe(value)}")
+
+
+def taken(x: Any, what: str, read: Callable[[Value], object]) -> float:
+    """A value of one entry as a number without a graph; what is computed with it depends on it all the same."""
+    value = as_tensor(x, what)
+    choose(value.node, value.item(), read)
+    return value.item()
+
+
+def integral(value: Value) -> object:
+    """What `int(x)` makes of a number, also of one that has no end."""
+    return math.trunc(float(value)) if math.isfinite(float(value)) else float(value)
+
+
+@composed(
+    "range",
+    "start; stop=None, step=1",
+    family="graph",
+    doc="Whole numbers for a loop: range(3) is 0, 1, 2; range(1, 7, 2) is 1, 3, 5.",
+    example="sum(0) == 0",
+)
+def _range(start: Any, stop: Any, step: Any) -> range:
+    ends = (0, start) if stop is None else (start, stop)
+    first, last = (_counted(end, "an end of a range") for end in ends)
+    stride = _counted(step, "the step of a range")
+    if stride == 0:
+        raise AgradError("domain", "the step of a range cannot be 0")
+    return range(first, last, stride)
+
+
+def _counted(value: Any, what: str) -> int:
+    count = whole(value, what)
+    if isinstance(value, Tensor):
+        taken(value, what, number)
+    if abs(count) > 2**53:
+        raise AgradError("limit", f"{what} is at most 2**53: from there on a number does not know its neighbours")
+    return count
+
+
+@composed("len", "x", family="graph", doc="The length of the first axis.", example="len([1, 2, 3]) == 3")
+def _len(x: Any) -> float:
+    if isinstance(x, tuple | str | range):
+        return float(len(x))
+    return float(len(as_tensor(x, "len")))
+
+
+@composed(
+    "float",
+    "x",
+    family="graph",
+    doc="A value of one entry, or the number that a text such as args[0] spells, as a plain number.",
+    example="float([2]) == 2",
+)
+def _float(x: Any) -> float:
+    return _spelt(x, "float", float) if isinstance(x, str) else taken(x, "float", number)
+
+
+@composed(
+    "int",
+    "x",
+    family="graph",
+    doc="A number without its fraction; of a text, the whole number that it spells.",
+    example="int(-2.5) == -2",
+)
+def _int(x: Any) -> float:
+    if isinstance(x, str):
+        return _spelt(x, "int", int)
+    if getattr(x, "size", 1) != 1:
+        message = f"int takes one number, not an array of shape {format_shape(x.shape)}: every number is a float64"
+        raise AgradError("shape", message, fixes=["trunc(x)   cuts fractions off; floor(x) and round(x) round"])
+    value = taken(x, "int", integral)
+    return float(math.trunc(value)) if math.isfinite(value) else value
+
+
+@composed(
+    "beside",
+    "path",
+    family="files",
+    doc='The path of a file in the folder of the script that says so: load_csv(beside("data.csv")). Any other path '
+    "starts in the folder that agrad was started in.",
+    derivative="none: it is a text",
+    example='beside("data.csv") == "data.csv"',
+)
+def _beside(path: Any) -> str:
+    from agrad.grammar.files import beside  # here, since a calculation needs no files
+
+    if not isinstance(path, str):
+        raise AgradError("type", f"beside needs the name of a file, not {describe(path)}")
+    return beside(path, STATE.origin)
+
+
+def _spelt(text: str, name: str, read: Callable[[str], float]) -> float:
+    """The number that a text spells, as Python reads it."""
+    try:
+        number = read(text)
+    except ValueError:
+        what = "whole number" if name == "int" else "number"
+        raise AgradError("type", f"{name}: {describe(text)} spells no {what}") from None
+    return whole_as_float(number) if isinstance(number, int) else number
+
+
+def entry_of(function: Callable[..., Any]) -> Entry | None:
+    """The entry of the table that a function is called through."""
+    entry = FUNCTIONS.get(getattr(function, "__name__", ""))
+    return entry if entry is not None and entry.call is function else None

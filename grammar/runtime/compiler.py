@@ -1,0 +1,448 @@
+"""Syntax tree to code, without recursion on the depth of an expression.
+
+Every kind of node has a function that lists, in order, what it becomes: instructions, and the parts still to be
+compiled. A stack of such lists does the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+from typing import Any, TypeAlias
+
+from agrad.engine.core.op import FUNCTIONS, OPS
+from agrad.engine.core.tensor import Tensor
+from agrad.engine.errors import AgradError
+from agrad.engine.errors import Label as Remark
+from agrad.engine.values import shape_of
+from agrad.grammar.diagnostics import Span
+from agrad.grammar.runtime.bytecode import Code, Definition, Do, Instruction, Label, Loop
+from agrad.grammar.runtime.pytorch_names import PREFIXES
+from agrad.grammar.syntax import ast
+
+MAX_BLOCKS = 50
+_LONGEST_PREFIX = 4  # torch.nn.functional and what is like it
+
+BINARY = {
+    "+": "add",
+    "-": "sub",
+    "*": "mul",
+    "/": "div",
+    "//": "floor_divide",
+    "%": "remainder",
+    "**": "pow",
+    "@": "matmul",
+}
+# Commands whose first operand is not computed before they run: the name that is set need not have a value, what is
+# checked is computed many times.
+UNEVALUATED = frozenset({"set", "check"})
+COMPARE = {
+    "==": "equal",
+    "!=": "not_equal",
+    "<": "less",
+    "<=": "less_equal",
+    ">": "greater",
+    ">=": "greater_equal",
+}
+
+Part: TypeAlias = Any  # a syntax node, an instruction, or a label to place here
+
+
+def compile_statement(statement: ast.Statement) -> Code:
+    """The code of one statement of a session or script."""
+    return _Compiler().body((statement,))
+
+
+def compile_block(body: ast.Body) -> Code:
+    """The code of the statements inside a loop, of one turn."""
+    return _Compiler().body(body)
+
+
+def compile_expression(expression: ast.Expr) -> Code:
+    """The code that leaves the value of an expression."""
+    return _Compiler().parts([expression, (Do.RETURN, None, expression.span)])
+
+
+class _Compiler:
+    """The instructions of one code object under way."""
+
+    def __init__(self, depth: int = 0, in_function: bool = False) -> None:
+        self.instructions: list[Instruction] = []
+        self.depth = depth
+        self.in_function = in_function
+        self.loops: list[tuple[Label, Label, int]] = []  # where continue and break go; blocks of no_grad outside
+        self.no_grad = 0
+        self.timed = False  # whether all this is the body of a `time:`
+
+    def body(self, statements: ast.Body) -> Code:
+        self.block(statements)
+        return self.finish()
+
+    def parts(self, parts: list[Part]) -> Code:
+        self.emit(parts)
+        return self.finish()
+
+    def finish(self) -> Code:
+        """Turn labels into positions."""
+        resolved: list[Instruction] = []
+        for do, detail, span in self.instructions:
+            if isinstance(detail, Label):
+                detail = detail.position
+            elif isinstance(detail, tuple) and any(isinstance(part, Label) for part in detail):
+                detail = tuple(part.position if isinstance(part, Label) else part for part in detail)
+            resolved.append((do, detail, span))
+        return Code(resolved)
+
+    def emit(self, parts: Iterable[Part]) -> None:
+        """Append instructions, compiling the expressions among them: depth first, without recursion."""
+        stack = list(parts)[::-1]
+        while stack:
+            part = stack.pop()
+            if type(part) is tuple:
+                self.instructions.append(part)
+            elif type(part) is Label:
+                part.position = len(self.instructions)
+            else:
+                stack.extend(EXPRESSIONS[type(part)](part)[::-1])
+
+    # Statements
+
+    def block(self, statements: ast.Body) -> None:
+        if self.depth > MAX_BLOCKS:
+            span = statements[0].span
+            raise AgradError("limit", f"blocks are nested more than {MAX_BLOCKS} deep", labels=[Remark(span)])
+        self.depth += 1
+        for statement in statements:
+            self.instructions.append((Do.STATEMENT, None, statement.span))
+            handler: Callable[[Any], None] = getattr(self, f"_{type(statement).__name__.lower()}")
+            handler(statement)
+        self.depth -= 1
+
+    def _evaluate(self, node: ast.Evaluate) -> None:
+        last = (Do.POP, None, node.span) if self.in_function else (Do.SHOW, node, node.span)
+        self.emit([node.value, last])
+
+    def _assign(self, node: ast.Assign) -> None:
+        start = len(self.instructions)
+        self.emit([node.value, *((Do.COPY, 0, node.span) for _ in node.targets[1:])])
+        read = {detail for do, detail, _ in self.instructions[start:] if do is Do.LOAD}
+        for target in node.targets:
+            self.store(target, read)
+
+    def store(self, target: ast.Target, read: Collection[str] = ()) -> None:
+        """Bind what is on the stack to a target, or its entries to several; `read`: names it was computed from."""
+        pending: list[Any] = [target]
+        while pending:
+            target = pending.pop()
+            if isinstance(target, ast.Name):
+                self.instructions.append((Do.STORE, (target.id, target.id in read), target.span))
+            elif isinstance(target, ast.Tuple):
+                self.instructions.append((Do.UNPACK, len(target.items), target.span))
+                pending.extend(target.items[::-1])
+            elif isinstance(target, ast.Index):
+                refuse_lost_write(target.value, target.span.text + " = …")
+                self.emit([target.value, target.index, (Do.SET_INDEX, None, target.span)])
+            else:
+                self.emit([target.value, (Do.SET_ATTRIBUTE, target.name, target.span)])
+
+    def _augment(self, node: ast.Augment) -> None:
+        target = node.target
+        change = (Do.AUGMENT, node.op, node.span)
+        if isinstance(target, ast.Index):
+            refuse_lost_write(target.value, node.span.text)
+            twice = ((Do.COPY, 1, target.span), (Do.COPY, 1, target.span))
+            self.emit([target.value, target.index, *twice, (Do.INDEX, None, target.span), node.value])
+            self.emit([(Do.BINARY, OPS[BINARY[node.op]].call, node.span), (Do.SET_INDEX, True, node.span)])
+        elif isinstance(target, ast.Attribute):
+            self.emit([target, node.value, change, target.value, (Do.SET_ATTRIBUTE, target.name, target.span)])
+        else:
+            self.emit([target, node.value, change])
+            self.store(target, (target.id,) if isinstance(target, ast.Name) else ())
+
+    def _variable(self, node: ast.Variable) -> None:
+        self.emit([node.value, (Do.VARIABLE, node.name.id, node.span)])
+
+    def _for(self, node: ast.For) -> None:
+        again, end = Label(), Label()
+        loop = Loop(node.target.id, node.body) if isinstance(node.target, ast.Name) else None
+        self.emit([node.iterable, (Do.ITERATE, loop, node.iterable.span), again, (Do.NEXT, end, node.span)])
+        self.store(node.target)
+        self._loop(node.body, again, end)
+        self.emit([(Do.JUMP, again, node.span), end, (Do.POP, None, node.span)])
+
+    def _while(self, node: ast.While) -> None:
+        again, end = Label(), Label()
+        self.emit([again, node.test, (Do.JUMP_IF_FALSE, end, node.test.span)])
+        self._loop(node.body, again, end)
+        self.emit([(Do.JUMP, again, node.span), end])
+
+    def _loop(self, body: ast.Body, again: Label, end: Label) -> None:
+        self.loops.append((again, end, self.no_grad))
+        self.block(body)
+        self.loops.pop()
+
+    def _break(self, node: ast.Break) -> None:
+        self._leave_loop(node.span, "break", 1)
+
+    def _continue(self, node: ast.Continue) -> None:
+        self._leave_loop(node.span, "continue", 0)
+
+    def _leave_loop(self, span: Span, word: str, which: int) -> None:
+        if not self.loops:
+            self._refuse_to_leave(span, word)
+            raise AgradError("syntax", f"{word} stands outside of any loop", labels=[Remark(span)])
+        *targets, outside = self.loops[-1]
+        self.emit((Do.END_NO_GRAD, None, span) for _ in range(self.no_grad - outside))
+        self.instructions.append((Do.JUMP, targets[which], span))
+
+    def _if(self, node: ast.If) -> None:
+        end = Label()
+        for test, body in node.branches:
+            otherwise = Label()
+            self.emit([test, (Do.JUMP_IF_FALSE, otherwise, test.span)])
+            self.block(body)
+            self.emit([(Do.JUMP, end, node.span), otherwise])
+        if node.otherwise:
+            self.block(node.otherwise)
+        self.emit([end])
+
+    def _nograd(self, node: ast.NoGrad) -> None:
+        self.instructions.append((Do.NO_GRAD, None, node.span))
+        self.no_grad += 1
+        self.block(node.body)
+        self.no_grad -= 1
+        self.instructions.append((Do.END_NO_GRAD, None, node.span))
+
+    def _define(self, node: ast.Define) -> None:
+        inner = _Compiler(self.depth, in_function=True)
+        code = inner.body(node.body)
+        names = tuple(parameter.name for parameter in node.parameters)
+        defaults = [parameter.default for parameter in node.parameters if parameter.default is not None]
+        definition = Definition(node.name, names, len(defaults), code, node.span)
+        self.emit([*defaults, (Do.DEFINE, definition, node.span)])
+
+    def _return(self, node: ast.Return) -> None:
+        self._refuse_to_leave(node.span, "return")
+        if not self.in_function:
+            raise AgradError("syntax", "return stands outside of any function", labels=[Remark(node.span)])
+        value = node.value or (Do.CONSTANT, None, node.span)
+        leave = [(Do.END_NO_GRAD, None, node.span)] * self.no_grad
+        self.emit([value, *leave, (Do.RETURN, None, node.span)])
+
+    def _print(self, node: ast.Print) -> None:
+        self.emit([*node.arguments, (Do.PRINT, len(node.arguments), node.span)])
+
+    def _assert(self, node: ast.Assert) -> None:
+        test = node.test
+        parts: list[Part] = [test]
+        kind = ""
+        if isinstance(test, ast.Compare) and len(test.rest) == 1:
+            kind, right = test.rest[0]
+            parts = [test.first, right]
+        elif isinstance(test, ast.Near):
+            kind = "~=" if test.tolerance is None else "+-"
+            parts = [test.left, test.right, *((test.tolerance,) if test.tolerance is not None else ())]
+        message = node.message or (Do.CONSTANT, None, node.span)
+        self.emit([*parts, message, (Do.ASSERT, kind, test.span)])
+
+    def _fails(self, node: ast.Fails) -> None:
+        inner = _Compiler(self.depth, self.in_function)
+        self.instructions.append((Do.FAILS, (node.kind, inner.body(node.body)), node.span))
+
+    def _time(self, node: ast.Time) -> None:
+        inner = _Compiler(self.depth, self.in_function)
+        inner.timed = True
+        self.instructions.append((Do.TIME, inner.body(node.body), node.span))
+
+    def _refuse_to_leave(self, span: Span, word: str) -> None:
+        """What is timed is run to its end."""
+        if self.timed:
+            message = f"{word} cannot leave the body of `time:`"
+            raise AgradError("syntax", message, labels=[Remark(span)], fixes=["time: y = f(x)   to time a call"])
+
+    def _delete(self, node: ast.Delete) -> None:
+        self.emit((Do.DELETE, name.id, name.span) for name in node.names)
+
+    def _pass(self, node: ast.Pass) -> None:
+        pass
+
+    def _import(self, node: ast.Import) -> None:
+        pass
+
+    def _command(self, node: ast.Command) -> None:
+        operands = node.operands[1:] if node.word in UNEVALUATED else node.operands
+        values = [*operands, *(value for _, value in node.options if value is not None)]
+        self.emit([*values, (Do.COMMAND, node, node.span)])
+
+
+# Expressions
+
+
+def _list(node: ast.List) -> list[Part]:
+    return [*node.items, (Do.LIST, len(node.items), node.span)]
+
+
+def _compare(node: ast.Compare) -> list[Part]:
+    end = Label()
+    parts: list[Part] = [node.first]
+    for symbol, operand in node.rest[:-1]:
+        parts += [operand, (Do.CHAIN, (COMPARE_CALLS[symbol], end), node.span)]
+    symbol, operand = node.rest[-1]
+    return [*parts, operand, (Do.BINARY, COMPARE_CALLS[symbol], node.span), end]
+
+
+def _logic(node: ast.Logic) -> list[Part]:
+    end = Label()
+    return [node.left, (Do.AND if node.op == "and" else Do.OR, end, node.left.span), node.right, end]
+
+
+def _conditional(node: ast.Conditional) -> list[Part]:
+    other, end = Label(), Label()
+    choose = (Do.JUMP_IF_FALSE, other, node.test.span)
+    return [node.test, choose, node.then, (Do.JUMP, end, node.span), other, node.other, end]
+
+
+def _near(node: ast.Near) -> list[Part]:
+    tolerance = () if node.tolerance is None else (node.tolerance,)
+    return [node.left, node.right, *tolerance, (Do.NEAR, bool(tolerance), node.span)]
+
+
+def _call(node: ast.Call) -> list[Part]:
+    keywords = tuple(name for name, _ in node.keywords)
+    function = node.function
+    called = function.id if isinstance(function, ast.Name) else getattr(function, "name", "")
+    arguments: list[Part] = [*node.arguments, *(value for _, value in node.keywords)]
+    if _takes_several(called):
+        arguments = [_as_tuple(argument) for argument in arguments]
+    if isinstance(function, ast.Attribute) and module_name(function) is None:
+        if function.name in WRITERS:
+            refuse_lost_write(function.value, f"{function.value.span.text} = …")
+        detail = (function.name, len(node.arguments), keywords)
+        return [function.value, *arguments, (Do.METHOD, detail, node.span)]
+    return [function, *arguments, (Do.CALL, (len(node.arguments), keywords), node.span)]
+
+
+def refuse_lost_write(base: ast.Expr, written: str) -> None:
+    """There are no views: what is written into `A[0]`, `A.T` or `f(A)` would be lost with it."""
+    lost = isinstance(base, ast.Index | ast.Binary | ast.Unary)
+    if isinstance(base, ast.Attribute):
+        lost = base.name in ("T", "mT")
+    if isinstance(base, ast.Call) and isinstance(base.function, ast.Attribute):
+        lost = base.function.name in SHAPERS
+    if not lost:
+        return
+    name = base.span.text
+    fixes = [f"{written}   in one step, as in A[0, 1] = 5"] if isinstance(base, ast.Index) else []
+    message = f"{name} is a value of its own, not a view: what is written into it would be lost"
+    raise AgradError("type", message, labels=[Remark(base.span)], fixes=fixes or [f"name it first: b = {name}"])
+
+
+def _over(node: ast.Over) -> list[Part]:
+    """A function without a name, which the command that it belongs to calls."""
+    definition = Definition(node.value.span.text, (node.name.id,), 0, compile_expression(node.value), node.span)
+    return [(Do.CONSTANT, definition, node.span)]
+
+
+def _takes_several(name: str) -> bool:
+    """Whether a list in a call stands for several values, of any shapes: concat([a, b]), grad(y, [w, b])."""
+    entry = FUNCTIONS.get(name)
+    return name in ("grad", "jacobian", "hessian") or (entry is not None and entry.signature.variadic)
+
+
+def _as_tuple(argument: ast.Expr) -> ast.Expr:
+    return ast.Tuple(argument.items, argument.span) if isinstance(argument, ast.List) else argument
+
+
+def _attribute(node: ast.Attribute) -> list[Part]:
+    module = module_name(node)
+    if module is not None:
+        return [(Do.MODULE, (node.name, module), node.span)]
+    return [node.value, (Do.ATTRIBUTE, node.name, node.span)]
+
+
+def module_name(node: ast.Attribute) -> str | None:
+    """The prefix of a name spelled torch.sin, torch.linalg.inv, np.pi; None if this is an attribute of a value."""
+    parts: list[str] = []
+    inner: ast.Expr = node.value
+    while isinstance(inner, ast.Attribute) and len(parts) < _LONGEST_PREFIX:
+        parts.append(inner.name)
+        inner = inner.value
+    if not isinstance(inner, ast.Name) or inner.id not in PREFIXES:
+        return None
+    return ".".join([inner.id, *reversed(parts)])
+
+
+def _slice(node: ast.Slice) -> list[Part]:
+    ends = [part if part is not None else (Do.CONSTANT, None, node.span) for part in (node.start, node.stop, node.step)]
+    return [*ends, (Do.SLICE, None, node.span)]
+
+
+def _fstring(node: ast.FString) -> list[Part]:
+    values = [part.value for part in node.parts if not isinstance(part, str)]
+    return [*values, (Do.FORMAT, node.parts, node.span)]
+
+
+def _unary(node: ast.Unary) -> list[Part]:
+    if node.op == "not":
+        return [node.operand, (Do.NOT, None, node.span)]
+    return [node.operand, (Do.UNARY, OPS["neg"].call if node.op == "-" else _plus, node.span)]
+
+
+def _plus(x: Any) -> Any:
+    return OPS["mul"].call(1.0, x)
+
+
+def _comparison(symbol: str) -> Callable[[Any, Any], Any]:
+    """A comparison; == and != also of tuples, texts and None, which are equal or not as wholes."""
+    compare = OPS[COMPARE[symbol]].call
+    if symbol not in ("==", "!="):
+        return compare
+
+    def call(x: Any, y: Any) -> Any:
+        if type(x) in WHOLES and type(y) in WHOLES:
+            return float(_same(x, y) is (symbol == "=="))
+        return compare(x, y)
+
+    return call
+
+
+def _same(x: Any, y: Any) -> bool:
+    """Whether two tuples are equal, entry by entry: numbers and arrays, texts, functions."""
+    if type(x) is tuple and type(y) is tuple:
+        return len(x) == len(y) and all(_same(a, b) for a, b in zip(x, y, strict=True))
+    if not (isinstance(x, Tensor | float) and isinstance(y, Tensor | float)):
+        return type(x) is type(y) and bool(x == y)
+    shapes = [shape_of(side.value if isinstance(side, Tensor) else side) for side in (x, y)]
+    return shapes[0] == shapes[1] and bool(OPS["all"].call(OPS["equal"].call(x, y)))
+
+
+WRITERS = frozenset({"zero_", "copy_", "add_", "sub_", "mul_", "div_", "fill_"})
+SHAPERS = frozenset({"reshape", "view", "transpose", "t", "flatten", "squeeze", "unsqueeze", "permute", "diagonal"})
+WHOLES = (tuple, str, type(None))
+COMPARE_CALLS = {symbol: _comparison(symbol) for symbol in COMPARE}
+
+EXPRESSIONS: dict[type, Callable[[Any], list[Part]]] = {
+    ast.Number: lambda node: [(Do.CONSTANT, node.value, node.span)],
+    ast.String: lambda node: [(Do.CONSTANT, node.value, node.span)],
+    ast.FString: _fstring,
+    ast.Name: lambda node: [(Do.LOAD, node.id, node.span)],
+    ast.NoneLiteral: lambda node: [(Do.CONSTANT, None, node.span)],
+    ast.EllipsisLiteral: lambda node: [(Do.CONSTANT, Ellipsis, node.span)],
+    ast.List: _list,
+    ast.Tuple: lambda node: [*node.items, (Do.TUPLE, len(node.items), node.span)],
+    ast.Unary: _unary,
+    ast.Binary: lambda node: [
+        node.left,
+        node.right,
+        (Do.BINARY, OPS[BINARY[node.op]].call, node.span),
+    ],
+    ast.Compare: _compare,
+    ast.Near: _near,
+    ast.IsNone: lambda node: [node.operand, (Do.IS_NONE, node.negated, node.span)],
+    ast.Logic: _logic,
+    ast.Conditional: _conditional,
+    ast.Call: _call,
+    ast.Attribute: _attribute,
+    ast.Slice: _slice,
+    ast.Over: _over,
+    ast.Index: lambda node: [node.value, node.index, (Do.INDEX, None, node.span)],
+}

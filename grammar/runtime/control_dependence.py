@@ -1,0 +1,93 @@
+"""Which names a statement chose the values of: `if x > 0: k = 2` makes k depend on a choice that no graph shows.
+
+A guard lives as long as the statement it was made in. What the statement gave a value to, in whatever branch, keeps it:
+a later statement that uses such a name is built under the same choice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from agrad.engine.core.graph import touch
+from agrad.engine.core.guards import Guard, joined
+from agrad.engine.core.tensor import Tensor
+from agrad.grammar.runtime.builtins import Closure
+from agrad.grammar.runtime.bytecode import Code, Definition, Do
+
+_WRITES = (Do.SET_INDEX, Do.SET_ATTRIBUTE, Do.METHOD)
+
+
+def context(code: Code, chosen: Mapping[str, Guard], names: Mapping[str, Any]) -> Guard | None:
+    """The choices behind the names that a statement uses, those in the functions it calls included."""
+    guard: Guard | None = None
+    seen: set[str] = set()
+    waiting = [code]
+    while waiting:
+        for name in _loaded(waiting.pop()) - seen:
+            seen.add(name)
+            guard = joined(guard, chosen.get(name))
+            value = names.get(name)
+            if isinstance(value, Closure):
+                waiting.append(value.definition.code)
+    return guard
+
+
+def after(code: Code, chosen: dict[str, Guard], guard: Guard | None, names: Mapping[str, Any]) -> dict[str, Guard]:
+    """The same at the end of a statement that was run under a guard, or under none.
+
+    The graphs that the statement gave to names were chosen by what came after them too, as by the last turn of a loop.
+    """
+    bound, written = _given(code)
+    if guard is None:
+        return {name: one for name, one in chosen.items() if name not in bound}
+    written = {name for name in written if not _is_leaf(names.get(name))}
+    for name in bound | written:
+        value = names.get(name)
+        if isinstance(value, Tensor) and value.node.op is not None:
+            touch(value.node)
+            value.node.guard = joined(value.node.guard, guard)
+    return {**chosen, **dict.fromkeys(bound | written, guard)}
+
+
+def _is_leaf(value: Any) -> bool:
+    """Whether a name stands for data that the user sets, whatever was chosen."""
+    return isinstance(value, Tensor) and value.node.op is None and value.node.recorded
+
+
+def _instructions(code: Code) -> Iterator[tuple[Do, Any]]:
+    """All instructions, those of functions and of `fails` and `time` included."""
+    stack = [code]
+    while stack:
+        for do, detail, _ in stack.pop().instructions:
+            yield do, detail
+            for inner in detail if isinstance(detail, tuple) else (detail,):
+                if isinstance(inner, Code):
+                    stack.append(inner)
+                elif isinstance(inner, Definition):
+                    stack.append(inner.code)
+
+
+def _loaded(code: Code) -> set[str]:
+    return {detail for do, detail in _instructions(code) if do is Do.LOAD}
+
+
+def _given(code: Code) -> tuple[set[str], set[str]]:
+    """The names that a statement binds, and those that it may write into."""
+    bound: set[str] = set()
+    written: set[str] = set()
+    used: set[str] = set()
+    for do, detail in _instructions(code):
+        if do is Do.STATEMENT:
+            used = set()
+        elif do is Do.LOAD:
+            used.add(detail)
+        elif do is Do.STORE:
+            bound.add(detail[0])
+        elif do is Do.VARIABLE:
+            bound.add(detail)
+        elif do is Do.DEFINE:
+            bound.add(detail.name)
+        elif do in _WRITES and (do is not Do.METHOD or detail[0].endswith("_")):
+            written |= used
+    return bound, written

@@ -1,0 +1,266 @@
+"""What to type next: the fixes of the engine's errors in the words of the language, chosen by looking at the graph."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from agrad.engine.core.context import STATE
+from agrad.engine.core.graph import Node, collect
+from agrad.engine.core.op import FUNCTIONS
+from agrad.engine.core.versions import out_of_date
+from agrad.engine.errors import AgradError
+from agrad.grammar.diagnostics import Span
+from agrad.grammar.runtime.errors.source_lines import at, evaluate_again, listed, statement_of
+
+if TYPE_CHECKING:
+    from agrad.grammar.session.undo import Steps
+
+
+_NEAR = 5  # statements, with which it is worth taking back one before them
+# "%.3f" % x, and of the text in it what a value takes the place of.
+_PERCENT = re.compile(r"""(?P<quote>["'])(?P<text>[^"']*)(?P=quote) *% *(?P<values>.+)""")
+# A text on one side of a plus.
+_JOINED = re.compile(r"""["'].*\+.*|.*\+ *["'].*""")
+# hessian(f, a), with a value where the number of an argument is read.
+_BY_VALUE = re.compile(r"\b(grad|jacobian|hessian)\((\w+), ?([^\W\d]\w*)\)")
+_ANY = re.compile(r".*")
+# hessian(f), or hessian(f, 1).
+_HESSIAN = re.compile(r"hessian\((\w+)(, ?\w+)?\)")
+# How the engine speaks of a function where it needs a number.
+_UNCALLED = re.compile(r"needed here, not the function (\w+)$")
+_PLACE = r"%([-+ 0#]*\d*(?:\.\d+)?)([diufFeEgGsr])"
+
+
+def explain(error: AgradError, steps: Steps | None = None) -> None:
+    """Replace the fixes of an error that knows its graph. Called while the graph is as it was when it failed.
+
+    `steps` are the statements that can be taken back, where there are any.
+    """
+    for applies, fixes in _FIXES:
+        if applies(error):
+            found = fixes(error)
+            error.fixes = found or error.fixes
+            break
+    if steps is not None and error.kind == "freed" and isinstance(by := error.facts.get("by"), Span):
+        count, kept = steps.since(by), _retaining(by.text)
+        if kept and 0 < count <= _NEAR:
+            error.fixes = [*error.fixes, f"undo{f' {count}' if count > 1 else ''}   brings it back; then {kept}"]
+
+
+def _seed(error: AgradError) -> list[str]:
+    node: Any = error.facts["node"]
+    name, typed = node.spell(), _typed(error)
+    by = next((leaf.name for leaf in reversed(collect([node])) if leaf.op is None and leaf.name), "x")
+    if "backward" not in typed:
+        asked = re.search(r"\b(grad|hessian|hvp)\(.*, ?(\w+)[,)]", typed)
+        word, by = asked.groups() if asked else ("grad", by)
+        return [f"{word}(sum({name}), {by})", f"jacobian({name}, {by})"]
+    entry = [f"backward {_whole(name)}[{', '.join('0' * len(node.shape))}]"] if 0 not in node.shape else []
+    return [f"backward sum({name})", *entry, f"backward {name} seed …", f"jacobian({name}, {by})"]
+
+
+def _typed(error: AgradError) -> str:
+    """The statement that failed: in a script that was loaded, the one there."""
+    statement = error.facts.get("statement") or STATE.statement
+    return statement.text if isinstance(statement, Span) else ""
+
+
+def _whole(text: str) -> str:
+    """A text that an index may follow."""
+    return text if re.fullmatch(r"[\w.]+", text) else f"({text})"
+
+
+def _leaf(error: AgradError) -> list[str]:
+    return ["var x = …   and compute the value from x, outside no_grad and without detach"]
+
+
+def _no_grad(error: AgradError) -> list[str]:
+    statement = _typed(error)
+    if not statement:
+        return []
+    found = re.match(r"(\w+)(.*)", statement)
+    name, rest = found.groups() if found else (error.facts["name"], "")
+    new = _augmented(statement) or (f"zeros_like({name})" if rest == ".zero_()" else "…")
+    if rest.startswith("["):
+        new = f"{name}.clone(); {name}2{rest}"
+    return [f"no_grad: {statement}   to update the leaf", f"{name}2 = {new}   to make a new value"]
+
+
+def _freed(error: AgradError) -> list[str]:
+    by, root = error.facts["by"], error.facts["root"]
+    carried = _carried_over(root)
+    if carried is not None:
+        name, node = carried
+        return [f"{name} = {name}.detach()   before {_place(node)}, to differentiate this round alone"]
+    kept, redo = _retaining(by.text) if isinstance(by, Span) else None, _again(root)
+    return [f"{kept}   at {at(by)}, or {redo}"] if kept and isinstance(by, Span) else [redo]
+
+
+def _changed(error: AgradError) -> list[str]:
+    """A write to a computed value, `b += 1`, as a value of its own: `b2 = b + 1`."""
+    by, changed, node = error.facts.get("by"), error.facts["changed"], error.facts["node"]
+    new = _augmented(by.text) if isinstance(by, Span) else None
+    if new is None or not isinstance(by, Span):
+        return [_again(error.facts["root"], node)]
+    return [f"{changed.spell()}2 = {new}   at {at(by)}"]  # type: ignore[attr-defined]
+
+
+def _stale(error: AgradError) -> list[str]:
+    root: Any = error.facts["root"]
+    redo, late = _again(root), out_of_date(collect([root]))
+    if root.name:
+        return [f"forward {root.name}, or {redo}"]
+    named = [node.name for node in root.inputs if isinstance(node, Node) and node in late and node.name]
+    place = evaluate_again([root.origin]) if len(named) == 1 else None
+    return [f"forward {named[0]} and {place}, or {redo}" if place else redo]
+
+
+def _guard(error: AgradError) -> list[str]:
+    root, guard, cut = error.facts["root"], error.facts.get("guard"), error.facts.get("cut")
+    nodes = [node for node in (root, getattr(guard, "node", None)) if isinstance(node, Node)]
+    places = [node.origin for node in reversed(collect(nodes)) if node.op is not None]
+    places += [getattr(cut, "origin", None), getattr(guard, "origin", None)]
+    return [evaluate_again(places) or f"evaluate {root.spell()} again"]  # type: ignore[attr-defined]
+
+
+def _at(error: AgradError, form: re.Pattern[str]) -> bool:
+    """Whether what failed is written like this."""
+    at = error.facts.get("at")
+    return isinstance(at, Span) and form.fullmatch(at.text) is not None
+
+
+def _called(error: AgradError) -> list[str]:
+    """A function in the place of its value."""
+    return [f"{name}(…)   calls it" for name in _UNCALLED.findall(error.message)]
+
+
+def _join(error: AgradError) -> list[str]:
+    return ['f"{a}{b}"   joins texts and values']
+
+
+def _format(error: AgradError) -> list[str]:
+    """`"%.3f" % x` as an f-string."""
+    found = _PERCENT.fullmatch(error.facts["at"].text)  # type: ignore[attr-defined]
+    assert found is not None
+    text, given = found["text"], found["values"]
+    values = given[1:-1].split(", ") if given.startswith("(") else [given]
+    places = re.findall(_PLACE, text)
+    simple = len(places) == len(values) and all(re.fullmatch(r"[\w.]+(\(\))?", value) for value in values)
+    waiting = iter(values if simple else ["x"] * len(places))
+
+    def place(spec: re.Match[str]) -> str:
+        written = spec[1] + spec[2].translate(str.maketrans("iu", "dd", "rs"))
+        return f"{{{next(waiting)}{':' if written else ''}{written}}}"
+
+    error.message = "a text has no % in agrad: values are put into it by an f-string"
+    filled = re.sub(_PLACE, place, text).replace("%%", "%")
+    return [f'f"{filled}"'] if places else []
+
+
+def _places(error: AgradError) -> list[str]:
+    """`hessian(f, a)` at the point a, and by the leaf a, in the names that were typed."""
+    found = _BY_VALUE.search(error.facts["at"].text)  # type: ignore[attr-defined]
+    if found is None:
+        return []
+    word, f, x = found.groups()
+    return [f"{word}({f})({x})   at the point {x}", f"{word}({f}({x}), {x})   of the value {f}({x}), by the leaf {x}"]
+
+
+def apart(call: str) -> tuple[str, str]:
+    """A call as typed: what is called, and its arguments with their brackets."""
+    depth = 0
+    for place in reversed(range(len(call))):
+        depth += (call[place] == ")") - (call[place] == "(")
+        if not depth:
+            return call[:place], call[place:]
+    return call, ""
+
+
+def _all_derivatives(error: AgradError) -> list[str]:
+    """`grad(f)(a)` of an f with several results: its Jacobian there, which for a second derivative has one too."""
+    derived, point = apart(error.facts["at"].text)  # type: ignore[attr-defined]
+    if found := _HESSIAN.fullmatch(derived):
+        f, place = found[1], found[2] or ""
+        return [f"jacobian(jacobian({f}{place}){place}){point}"]
+    if derived.startswith("grad(") and "hessian" not in derived:
+        return [re.sub(r"\bgrad\(", "jacobian(", derived) + point]
+    named = derived.isidentifier() and derived not in FUNCTIONS  # g = grad(f)
+    return [error.fixes[0].removesuffix("(x)") + point] if named else []
+
+
+_FIXES: list[tuple[Callable[[AgradError], bool], Callable[[AgradError], list[str]]]] = [
+    (lambda error: error.kind == "type" and _UNCALLED.search(error.message) is not None, _called),
+    (lambda error: error.kind == "type" and _at(error, _PERCENT), _format),
+    (lambda error: error.kind == "type" and _at(error, _JOINED), _join),
+    (lambda error: "places" in error.facts and _at(error, _ANY), _places),
+    (lambda error: error.facts.get("needs") == "number" and _at(error, _ANY), _all_derivatives),
+    (lambda error: error.facts.get("needs") == "seed", _seed),
+    (lambda error: error.facts.get("needs") == "leaf", _leaf),
+    (lambda error: error.facts.get("needs") == "no_grad", _no_grad),
+    (lambda error: error.kind == "freed" and "root" in error.facts, _freed),
+    (lambda error: "changed" in error.facts, _changed),
+    (lambda error: error.kind == "stale" and "root" in error.facts, _stale),
+    (lambda error: error.kind == "guard" and "root" in error.facts, _guard),
+]
+
+
+def _carried_over(root: Any) -> tuple[str, Node] | None:
+    """A value of an earlier round that this round was computed from: its name, and the first node that uses it.
+
+    The backward that freed it is the one that fails now: a loop, in which a name goes from turn to turn.
+    """
+    for node in reversed(collect([root])):
+        if node.op is None or node.freed is not None:
+            continue
+        for operand in node.inputs:
+            if isinstance(operand, Node) and operand.freed is not None and operand.name is not None:
+                again = STATE.statement is not None and operand.freed == STATE.statement
+                rebound = any(other.name == operand.name and other is not operand for other in collect([root]))
+                return (operand.name, node) if again and rebound else None
+    return None
+
+
+def _again(root: Any, changed: object = None) -> str:
+    """Which lines to evaluate again: all that what was freed, changed or is out of date led to, up to the root."""
+    graph = collect([root])
+    late, redo = out_of_date(graph), set[Any]()
+    for node in reversed(graph):
+        old = node in late or node.freed is not None or node is changed
+        if node.op is not None and (old or any(type(x) is Node and x in redo for x in node.inputs)):
+            redo.add(node)
+    steps = sorted(redo, key=lambda node: node.seq)
+    lines = evaluate_again(node.origin for node in steps)
+    return f"{lines}{_from(steps)}" if lines else f"evaluate {root.spell()} again"
+
+
+def _from(steps: list[Any]) -> str:
+    """The names that start from their own old values, as in `y = y + x`: there the lines alone will not do."""
+    first: dict[str, Any] = {}
+    for node in steps:
+        if node.name is not None and isinstance(node.origin, Span) and not statement_of(node.origin)[1]:
+            first.setdefault(node.name, node.origin)
+    names = [name for name, origin in first.items() if re.search(rf"\b{name}\b", origin.text)]
+    return f", from the {listed(names)} of before" if names else ""
+
+
+def _place(node: Node) -> str:
+    return node.origin.where if node.origin is not None else f"{node.spell()} is computed"
+
+
+def _augmented(text: str) -> str | None:
+    """`b += 1` as the value that it computes: `b + 1`."""
+    found = re.fullmatch(r"(?:no_grad: *)?(\w+) ?([-+*/%@]+)= ?(.+)", text)
+    return " ".join(found.groups()) if found else None
+
+
+def _retaining(text: str) -> str | None:
+    """A backward as typed, with the graph kept."""
+    if text.startswith("backward "):
+        return f"{text} retain"
+    method = re.fullmatch(r"(.+\.backward\()(.*)\)", text)
+    if method is None:
+        return None
+    given = re.sub(r"(, ?)?\bretain_graph ?= ?\w+", "", method[2]).lstrip(", ")
+    return f"{method[1]}{given and f'{given}, '}retain_graph=True)"

@@ -1,0 +1,79 @@
+"""Places in words: at which line something was done, and which lines to evaluate again."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from agrad.engine.core.context import STATE
+from agrad.grammar.diagnostics import Source, Span
+
+
+def at(place: Span) -> str:
+    """`line 7`, with the file if that is not the one that runs."""
+    return f"{place.where}{_of(place.source)}"
+
+
+def statement_of(place: Span) -> tuple[range, str]:
+    """The lines of the top-level statement that a place is part of, and the function that it defines, or ""."""
+    source = place.source
+    begin = end = source.position(place.start)[0]
+    last = source.position(len(source.text))[0]
+    while begin > source.first_line and _is_inside(source.line(begin)):
+        begin -= 1
+    while end < last and _is_inside(source.line(end + 1)):
+        end += 1
+    while end > begin and not source.line(end).strip():
+        end -= 1
+    defined = re.match(r"def +(\w+)", source.line(begin))
+    return range(begin, end + 1), defined[1] if defined else ""
+
+
+def _is_inside(line: str) -> bool:
+    """Whether a line cannot begin a statement at the top level."""
+    return not line.strip() or line[0] in " \t" or re.match(r"(elif|else)\b", line) is not None
+
+
+def evaluate_again(places: Iterable[object]) -> str | None:
+    """`evaluate lines 2 to 4 again`, and for what was computed inside a function `call f again`; None for nowhere."""
+    files: dict[str, set[int]] = {}
+    called: dict[str, None] = {}
+    text = ""
+    for place in places:
+        if not isinstance(place, Span):
+            continue
+        lines, function = statement_of(place)
+        if function:
+            called[function] = None
+        else:
+            files.setdefault(_of(place.source), set()).update(lines)
+            text += "\n".join(map(place.source.line, lines)) + "\n"
+    calls = [name for name in called if not re.search(rf"\b{name}\(", text)]  # else one of the lines calls it
+    parts = [f"evaluate {listed([_lines(lines) + file for file, lines in files.items()])}"] if files else []
+    parts += [f"call {listed(calls)}"] if calls else []
+    return f"{' again, and '.join(parts)} again" if parts else None
+
+
+def _of(source: Source) -> str:
+    here = STATE.statement.source.name if isinstance(STATE.statement, Span) else source.name
+    return f" of {source.name}" if source.is_file and source.name != here else ""
+
+
+def _lines(numbers: Iterable[int]) -> str:
+    """`line 3`, `lines 2 to 4`, `lines 2, 5 and 6`, `lines 2 and 5 to 8`."""
+    runs: list[list[int]] = []
+    for number in sorted(numbers):
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    if len(runs) > 1:
+        runs = [part for run in runs for part in ([run] if len(run) > 2 else [[number] for number in run])]
+    parts = [f"{run[0]} to {run[-1]}" if len(run) > 1 else str(run[0]) for run in runs]
+    return f"line{'' if parts == [str(runs[0][0])] else 's'} {listed(parts)}"
+
+
+def listed(words: Sequence[object]) -> str:
+    """`a`, `a and b`, `a, b and c`."""
+    *others, last = map(str, words)
+    return f"{', '.join(others)} and {last}" if others else last

@@ -1,0 +1,232 @@
+"""What the language does with values: truth, nearness, loops over them, formats."""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable, Iterator
+from sys import getsizeof
+from typing import Any
+
+from agrad.engine.core.dispatch import operand
+from agrad.engine.core.graph import Node
+from agrad.engine.core.limits import LIMITS
+from agrad.engine.core.tensor import Tensor, tensor
+from agrad.engine.errors import AgradError, Label
+from agrad.engine.ops.arrays.indexing import tidy_slice
+from agrad.engine.ops.data_files import Table
+from agrad.engine.values import describe, format_number, format_shape, format_value, np, whole
+from agrad.grammar.results import Settings, text_of
+from agrad.grammar.runtime.builtins import as_tensor
+from agrad.grammar.runtime.compiler import COMPARE_CALLS
+
+IN_PLACE: dict[str, Callable[[Any, Any], Any]] = {
+    symbol: getattr(operator, f"i{name}")
+    for symbol, name in {
+        "+": "add",
+        "-": "sub",
+        "*": "mul",
+        "/": "truediv",
+        "//": "floordiv",
+        "%": "mod",
+        "**": "pow",
+        "@": "matmul",
+    }.items()
+}
+
+MAX_NESTED = 5000  # entries of the tuples inside a tuple
+
+# A format that gives an alignment and a width only.
+_WIDTH = re.compile(r"[<>^]?[1-9]\d*")
+# One that says nothing of digits: a fill, an alignment, a sign, a width, a separator.
+_LAYOUT = re.compile(r"(.?[<>=^])?[-+ ]?z?(#?)0?\d*[,_]?")
+_IN_FULL = 1e16  # from here on Python writes a float with an exponent
+
+
+def rows(items: list[Any]) -> list[Any]:
+    """The entries of a list that is to be an array; AgradError where they differ in shape or are no numbers."""
+    entries = [as_array(item) for item in items]
+    shapes = [as_tensor(entry, "an entry of a list").shape for entry in entries]
+    for shape in shapes[1:]:
+        if shape != shapes[0]:
+            both = f"{format_shape(shapes[0])} and {format_shape(shape)}"
+            raise AgradError("shape", f"the entries of a list must have the same shape, and these have {both}")
+    return entries
+
+
+def truth(value: Any) -> bool:
+    """Whether a value counts as true: not 0, not None, not empty."""
+    if isinstance(value, tuple | str):
+        return len(value) > 0
+    return bool(value)
+
+
+def tuple_of(items: list[Any]) -> tuple[Any, ...]:
+    """Entries as a tuple. Raises AgradError of kind `limit` where tuples in tuples would be too many to go through."""
+    waiting = [item for item in items if type(item) is tuple]
+    entries = 0
+    while waiting:
+        part = waiting.pop()
+        entries += len(part)
+        if entries > MAX_NESTED:
+            message = f"tuples inside a tuple have {MAX_NESTED} entries at most"
+            raise AgradError("limit", message, fixes=["concat([a, b]) to put vectors together"])
+        waiting += [item for item in part if type(item) is tuple]
+    return tuple(items)
+
+
+def joined(pieces: list[str]) -> str:
+    """One text of several. Raises AgradError of kind `limit` where it would need more memory than there may be."""
+    need = sum(map(getsizeof, pieces))
+    if need > LIMITS.memory:
+        raise too_long(need)
+    return "".join(pieces)
+
+
+def too_long(need: float) -> AgradError:
+    """What to say of a text that needs more bytes than there may be."""
+    from agrad.engine.inspect.memory import format_bytes  # here, since few texts are too long
+
+    return AgradError(
+        "limit", f"this text needs {format_bytes(round(need))}; the limit is {format_bytes(round(LIMITS.memory))}"
+    )
+
+
+def iterate(value: Any) -> Iterator[Any]:
+    """What a loop runs over: whole numbers, entries of an array along its first axis, of a tuple, pieces of a file."""
+    if isinstance(value, range):
+        return map(float, value)
+    if isinstance(value, tuple | Table):
+        return iter(value)
+    if isinstance(value, Tensor) and value.shape:
+        return iter(value)
+    raise AgradError("type", f"{describe_value(value)} cannot be walked through", fixes=["range(n) for whole numbers"])
+
+
+def adapted(value: Any) -> Any:
+    """A result of the engine as the language has it: numbers are floats, arrays have a handle."""
+    if value is None or isinstance(value, Tensor | float | str | Node | range):
+        return value
+    if isinstance(value, int):
+        return float(value)
+    if isinstance(value, tuple):
+        return tuple(adapted(item) for item in value)
+    return tensor(value) if hasattr(value, "dtype") else value
+
+
+def as_array(value: Any) -> Any:
+    """A tuple of numbers as a vector; anything else as it is."""
+    if not isinstance(value, tuple):
+        return value
+    array = operand(value)
+    return array if isinstance(array, Tensor) else tensor(array)
+
+
+def describe_value(value: Any) -> str:
+    """What something is, in a sentence."""
+    if isinstance(value, Tensor):
+        return f"an array of shape {format_shape(value.shape)}" if value.shape else describe(value.item())
+    return describe(value)
+
+
+def entry_at(value: Any, index: Any) -> Any:
+    """An entry, or a slice, of a tuple or range."""
+    if isinstance(index, slice):
+        return value[tidy_slice(index)]
+    position = whole(index, "an index")
+    if not -len(value) <= position < len(value):
+        raise AgradError("shape", f"index {position} is out of range: {_entries(len(value))}")
+    entry = value[position]
+    return float(entry) if isinstance(entry, int) else entry
+
+
+def _entries(count: int) -> str:
+    """How many entries there are, and which indices name one."""
+    if not count:
+        return "it is empty"
+    there = "there is 1 entry" if count == 1 else f"there are {count} entries"
+    return f"{there}: valid are {-count} to {count - 1}"
+
+
+def is_near(left: Any, right: Any, tolerance: float | None) -> bool:
+    """All entries within an absolute tolerance, or 1e-9 relative to the larger; the shapes must agree.
+
+    Raises AgradError of kind `domain` for a tolerance that is none.
+    """
+    if tolerance is not None and not tolerance >= 0:
+        raise AgradError("domain", f"a tolerance is a number from 0 on, and this is {format_number(tolerance)}")
+    a, b = (as_tensor(as_array(side), "~=") for side in (left, right))
+    _check_shapes(a.shape, b.shape)
+    x, y = a.value, b.value
+    if isinstance(x, float) and isinstance(y, float):
+        return x == y or abs(x - y) <= (1e-9 * max(abs(x), abs(y)) if tolerance is None else tolerance)
+    bound = 1e-9 * np.maximum(np.abs(x), np.abs(y)) if tolerance is None else tolerance
+    with np.errstate(all="ignore"):
+        return bool(np.all((x == y) | (np.abs(x - y) <= bound)))
+
+
+def holds(symbol: str, left: Any, right: Any, tolerance: float | None = None) -> bool:
+    """Whether a comparison holds for all entries; for an equality the shapes must agree."""
+    if symbol == "~=":
+        return is_near(left, right, tolerance)
+    shapes = [getattr(as_array(side), "shape", ()) for side in (left, right)]
+    if symbol in ("==", "!="):
+        _check_shapes(*shapes)
+    result = COMPARE_CALLS[symbol](left, right)
+    return bool(np.all(result.value)) if isinstance(result, Tensor) and result.shape else truth(result)
+
+
+def _check_shapes(a: tuple[int, ...], b: tuple[int, ...]) -> None:
+    if a != b:
+        listed = f"{format_shape(a)} and {format_shape(b)}"
+        raise AgradError("shape", f"shapes {listed} cannot be compared entry by entry")
+
+
+def sides(symbol: str, left: Any, right: Any) -> list[str]:
+    """Both sides of a comparison that does not hold, in full precision, and how far arrays are apart."""
+    settings = Settings(None)
+    lines = [f"left:  {text_of(left, settings)}", f"right: {text_of(right, settings)}"]
+    pair = [as_array(side) for side in (left, right)]
+    if symbol in ("==", "~=") and all(isinstance(side, Tensor) and side.shape for side in pair):
+        lines.append(f"largest difference: {format_value(float(np.max(np.abs(pair[0].value - pair[1].value))))}")
+    return lines
+
+
+def formatted(part: Any, value: Any, settings: Settings) -> str:
+    """One value of an f-string, by its format spec as in Python."""
+    prefix = f"{part.text}" if part.debug else ""
+    return prefix + (_formatted(part, value, settings) if part.spec else text_of(value, settings))
+
+
+def _as_whole(spec: str) -> str:
+    """A format as it is for a whole number: without a word on digits and type it shows none behind the point."""
+    found = _LAYOUT.fullmatch(spec)
+    return f"{spec[: found.start(2)]}{spec[found.end(2) :]}.0f" if found is not None else spec
+
+
+def _formatted(part: Any, value: Any, settings: Settings) -> str:
+    number, spec = value, part.spec
+    if isinstance(value, Tensor):
+        number = value.item() if value.size == 1 else value
+    widths = [int(digits) for digits in re.findall(r"\d+", spec) if len(digits) <= 3]
+    if isinstance(number, Tensor):
+        if number.size * max(widths, default=1) > LIMITS.memory:
+            raise too_long(float(number.size * max(widths, default=1)))
+        return f"[{', '.join(_formatted(part, entry, settings) for entry in number)}]"
+    if any(len(digits) > 3 for digits in re.findall(r"\d+", spec)):
+        message = f'the format "{spec}" asks for more than 999 characters'
+        raise AgradError("limit", message, labels=[Label(part.span)])
+    if isinstance(number, float) and spec[-1] in "dbcoxX" and number.is_integer():
+        number = int(number)
+    elif isinstance(number, float) and _WIDTH.fullmatch(spec):
+        # No say in how many digits: those that agrad shows.
+        number, spec = text_of(number, settings), spec if spec[0] in "<^" else f">{spec.lstrip('>')}"
+    elif isinstance(number, float) and number.is_integer() and abs(number) < _IN_FULL:
+        spec = _as_whole(spec)
+    try:
+        text = format(number, spec)
+        text.encode()  # half a surrogate pair, as "c" makes it of 55296, is no text
+        return text
+    except (ValueError, TypeError, OverflowError):
+        what = format_number(number) if isinstance(number, float) else describe_value(number)
+        raise AgradError("type", f'the format "{part.spec}" does not fit {what}', labels=[Label(part.span)]) from None

@@ -1,0 +1,265 @@
+"""PyTorch's and NumPy's spelling: what a pasted `torch.name` is here, where it is called otherwise or differs.
+
+A prefix on a function of the table is simply left out: `torch.sin` is `sin`. Here is the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import accumulate
+from math import nan
+from typing import Any
+
+from agrad.engine.autodiff.transforms import grad, hessian, jacobian
+from agrad.engine.core.arguments import axes_of, axis_of, is_sequence, number_of, small, truth_of, wholes_of
+from agrad.engine.core.op import FUNCTIONS, OPS
+from agrad.engine.core.signature import Signature
+from agrad.engine.errors import AgradError
+from agrad.engine.ops.arrays.indexing import getitem
+from agrad.engine.ops.arrays.joining import at
+from agrad.engine.ops.arrays.shaping import shape_of_any
+from agrad.engine.ops.linalg.norms import of_vector
+from agrad.engine.values import format_shape
+
+PREFIXES = frozenset({"torch", "np", "numpy", "math", "F"})
+
+# Another name for a function of the table; also for methods.
+RENAMED = {
+    "cat": "concat",
+    "concatenate": "concat",
+    "mm": "matmul",
+    "mv": "matmul",
+    "bmm": "matmul",
+    "clamp": "clip",
+    "inverse": "inv",
+    "eq": "equal",
+    "ne": "not_equal",
+    "lt": "less",
+    "le": "less_equal",
+    "gt": "greater",
+    "ge": "greater_equal",
+    "absolute": "abs",
+    "fabs": "abs",
+    "multiply": "mul",
+    "divide": "div",
+    "subtract": "sub",
+    "negative": "neg",
+    "power": "pow",
+    "arcsin": "asin",
+    "arccos": "acos",
+    "arctan": "atan",
+    "arctan2": "atan2",
+    "arcsinh": "asinh",
+    "arccosh": "acosh",
+    "arctanh": "atanh",
+    "array": "tensor",
+    "asarray": "tensor",
+    "as_tensor": "tensor",
+    "from_numpy": "tensor",
+}
+
+# Types and devices: everything is float64 on the one machine there is.
+IGNORED = frozenset(
+    {"float", "float16", "float32", "float64", "double", "half", "int", "int32", "int64", "long", "bool"}
+)
+
+_STEP = "step sgd w b lr=0.1"
+_NO_GRAD = "no_grad: …, or with torch.no_grad(): …"
+
+# What other languages and libraries call it; for the advice on an unknown name.
+KNOWN_ELSEWHERE = {
+    **{name: f"{ours}(…)" for name, ours in RENAMED.items()},
+    "ln": "log(…)",
+    "lg": "log10(…)",
+    "factorial": "gamma(n + 1)",
+    "diff": "grad(y, x)",
+    "derivative": "grad(y, x)",
+    "derive": "grad(y, x)",
+    "d": "grad(y, x)",
+    "integrate": "agrad differentiates only",
+    "exit": "quit",
+    "true": "True",
+    "false": "False",
+    "null": "None",
+    "input": "-D x=3 on the command line, or args",
+    "open": 'load_csv("data.csv")',
+    "π": "pi",
+    "zip": "for i in range(n): …",
+    "enumerate": "for i in range(n): …",
+    "append": "losses = concat([losses, [x]])",
+    "allclose": "assert a ~= b +- 1e-8",
+    "backwards": "backward y",
+    "nn": "layers are written out: y = relu(x @ W + b)",
+    "Linear": "write it out: y = x @ W + b",
+    "Sequential": "write it out: y = relu(x @ W + b)",
+    "ReLU": "relu(…)",
+    "MSELoss": "mse_loss(x, y)",
+    "CrossEntropyLoss": "cross_entropy(x, target)",
+    "Parameter": "var w = …",
+    "optim": _STEP,
+    "optimizer": _STEP,
+    "opt": _STEP,
+    "SGD": _STEP,
+    "Adam": "step adam w b lr=0.01",
+    "no_grad": _NO_GRAD,
+    "inference_mode": _NO_GRAD,
+    "set_grad_enabled": _NO_GRAD,
+    "enable_grad": "leave it out, or write it before no_grad: …",
+    "device": "leave it out: there is one device",
+    "is_available": "leave it out: there is one device",
+    "set_default_dtype": "leave it out: every number is a float64",
+    "Tensor": "tensor([1, 2])",
+    "FloatTensor": "tensor([1, 2])",
+    "DoubleTensor": "tensor([1, 2])",
+    "str": 'f"{x}"',
+    "repr": 'f"{x}"',
+    "format": 'f"{x:.3f}"',
+    "isclose": "a ~= b, or a ~= b +- 1e-8",
+    "backward": "backward y",
+    "__name__": "leave it out: a script runs from its first line to its last",
+}
+
+_NO_TYPES = "every number is a float64"
+# What PyTorch has behind a point, and agrad has not: why, and what to write.
+NO_METHODS = {
+    **dict.fromkeys(("long", "short"), (_NO_TYPES, ".trunc()   cuts fractions off; .floor() and .round() round")),
+    "dtype": (_NO_TYPES, "leave it out"),
+    "type": (_NO_TYPES, "leave it out"),
+    "device": ("there is one device", "leave it out"),
+    "fill_": ("entries are assigned to", "x[...] = 3   writes 3 into every entry"),
+    "values": ("what gives several values gives a tuple", "values, places = torch.max(x, dim=1)"),
+    "indices": ("what gives several values gives a tuple", "values, places = torch.max(x, dim=1)"),
+}
+
+
+def _torch_grad(
+    outputs: Any, inputs: Any, grad_outputs: Any, retain_graph: Any, create_graph: Any, allow_unused: Any
+) -> tuple[Any, ...]:
+    """torch.autograd.grad: always a tuple."""
+    several = isinstance(inputs, tuple | list)
+    found = grad(outputs, inputs, bool(create_graph), grad_outputs)
+    return found if several else (found,)
+
+
+def _unbiased(name: str) -> Callable[..., Any]:
+    def call(x: Any, axis: Any, unbiased: Any, keepdims: Any, ddof: Any) -> Any:
+        if ddof is None:
+            ddof = 1.0 if truth_of(name, "unbiased", unbiased) else 0.0
+        return FUNCTIONS[name].call(x, axis=axis, keepdims=keepdims, ddof=ddof)
+
+    return call
+
+
+def _extreme(name: str) -> Callable[..., Any]:
+    """torch.max: of all entries; with an axis the values and their places; of two values the larger."""
+
+    def call(x: Any, axis: Any, keepdims: Any, other: Any) -> Any:
+        other = axis if getattr(axis, "shape", ()) else other
+        if other is not None:
+            return FUNCTIONS[f"{name}imum"].call(x, other)
+        if axis is None:
+            return FUNCTIONS[name].call(x)
+        places = {"axis": axis, "keepdims": keepdims}
+        return FUNCTIONS[name].call(x, **places), FUNCTIONS[f"arg{name}"].call(x, **places)
+
+    return call
+
+
+def _norm(x: Any, ord: Any, axis: Any, keepdims: Any, dtype: Any) -> Any:
+    """torch.norm: of order p it is that of all entries, also of a matrix."""
+    order = getattr(ord, "value", ord)
+    if order is None or isinstance(order, str):
+        return FUNCTIONS["norm"].call(x, ord=None if order == "fro" else order, axis=axis, keepdims=keepdims)
+    axes = axes_of("torch.norm", shape_of_any(x), axis)
+    return of_vector(x, number_of("torch.norm", "p", ord), axes, keepdims)
+
+
+def _sort(x: Any, axis: Any, descending: Any, stable: Any) -> tuple[Any, Any]:
+    """torch.sort: the values and their places."""
+    places = {"axis": axis, "descending": descending}
+    return FUNCTIONS["sort"].call(x, **places), FUNCTIONS["argsort"].call(x, **places)
+
+
+def _median(x: Any, axis: Any, keepdims: Any) -> Any:
+    """torch.median: of two entries in the middle the lower, nan where one is nan; with an axis the places too."""
+    if axis is None:
+        return _median(FUNCTIONS["flatten"].call(x), 0, False)[0]
+    shape = shape_of_any(x)
+    place = axis_of("torch.median", shape, axis)
+    if not shape[place]:
+        raise AgradError("shape", f"torch.median of shape {format_shape(shape)}: there is no entry")
+    where, hidden = (shape[place] - 1) // 2, FUNCTIONS["any"].call(FUNCTIONS["isnan"].call(x), axis=place)
+    values, places = (getitem(each, at(place, where)) for each in _sort(x, place, False, True))
+    found = FUNCTIONS["where"].call(hidden, nan, values), places
+    return tuple(FUNCTIONS["unsqueeze"].call(each, place) for each in found) if keepdims else found
+
+
+def _split(x: Any, split_size_or_sections: Any, axis: Any) -> Any:
+    """torch.split: into pieces of so many entries, of which the last may have fewer, or of the lengths in a list."""
+    shape = shape_of_any(x)
+    length = shape[axis_of("torch.split", shape, axis)]
+    if is_sequence(split_size_or_sections):
+        lengths = wholes_of("torch.split", "a length", split_size_or_sections)
+        if min(lengths, default=-1) < 0 or sum(lengths) != length:
+            raise AgradError("shape", f"torch.split: {length} entries are not cut into {format_shape(lengths)}")
+        return FUNCTIONS["split"].call(x, list(accumulate(lengths))[:-1], axis)
+    size = small("torch.split", "the length of a piece", split_size_or_sections)
+    if size < 1:
+        raise AgradError("shape", f"torch.split: a piece has one entry at least, not {size}")
+    return FUNCTIONS["split"].call(x, list(range(size, length, size)), axis)
+
+
+def _equal(x: Any, y: Any) -> Any:
+    """torch.equal: whether the shapes and all entries are equal, one truth value."""
+    same = shape_of_any(x) == shape_of_any(y)
+    return FUNCTIONS["all"].call(FUNCTIONS["equal"].call(x, y)) if same else 0.0
+
+
+def _svd(x: Any, some: Any, compute_uv: Any) -> tuple[Any, Any, Any]:
+    """torch.svd: the last is V itself, not its transpose."""
+    u, s, vh = FUNCTIONS["svd"].call(x)
+    return u, s, OPS["swap"].call(vh)
+
+
+def _bound(name: str, form: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function called with its operands, and every attribute by name."""
+    signature = Signature(name, form)
+
+    def call(*args: Any, **keywords: Any) -> Any:
+        operands, attributes = signature.bind(args, keywords)
+        return function(*operands, **attributes)
+
+    return call
+
+
+_BY_PLACE = "func, inputs; create_graph=False, strict=False, vectorize=False, strategy=None"
+_MOMENT = "input; axis=None, unbiased=True, keepdims=False, ddof=None"
+OWN_FORMS: dict[str, tuple[str, Callable[..., Any]]] = {
+    "torch.autograd.grad": (
+        "outputs, inputs; grad_outputs=None, retain_graph=None, create_graph=True, allow_unused=None",
+        _torch_grad,
+    ),
+    "torch.autograd.functional.jacobian": (_BY_PLACE, lambda f, inputs, **_: jacobian(f)(inputs)),
+    "torch.autograd.functional.hessian": (_BY_PLACE, lambda f, inputs, **_: hessian(f)(inputs)),
+    "torch.max": ("input; axis=None, keepdims=False, other=None", _extreme("max")),
+    "torch.min": ("input; axis=None, keepdims=False, other=None", _extreme("min")),
+    "torch.norm": ("input; ord='fro', axis=None, keepdims=False, dtype=None", _norm),
+    "torch.sort": ("input; axis=-1, descending=False, stable=False", _sort),
+    "torch.median": ("input; axis=None, keepdims=False", _median),
+    "torch.split": ("tensor; split_size_or_sections, axis=0", _split),
+    "torch.equal": ("input, other", _equal),
+    "torch.svd": ("input; some=True, compute_uv=True", _svd),
+    "torch.std": (_MOMENT, _unbiased("std")),
+    "torch.var": (_MOMENT, _unbiased("var")),
+}
+# What means something else, or takes other arguments, under PyTorch's full name.
+OWN = {name: _bound(name, form, function) for name, (form, function) in OWN_FORMS.items()}
+
+
+def function(prefix: str, name: str) -> Callable[..., Any] | None:
+    """What `prefix.name` calls; None if agrad has nothing of the kind."""
+    own = OWN.get(f"{prefix}.{name}")
+    if own is not None:
+        return own
+    entry = FUNCTIONS.get(name) or FUNCTIONS.get(RENAMED.get(name, ""))
+    return entry.call if entry is not None else None

@@ -1,0 +1,1 @@
+"""A session: running statements, the log of those that stand, undo, saving and loading."""

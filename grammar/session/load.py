@@ -1,0 +1,59 @@
+"""`load`: another script, run as a part of the statement that loads it."""
+
+from __future__ import annotations
+
+import os.path
+from typing import TYPE_CHECKING
+
+from agrad.engine.core.context import STATE
+from agrad.engine.errors import AgradError, Label
+from agrad.engine.ops.data_files import FILES
+from agrad.grammar.commands.registry import Call
+from agrad.grammar.diagnostics import Source, Span
+from agrad.grammar.files import beside, read_text
+
+if TYPE_CHECKING:
+    from agrad.grammar.session.session import Session
+
+
+def load(session: Session, call: Call) -> None:
+    """Run the script that `load "model.ag"` names. Raises AgradError, which says where it was loaded."""
+    source = script(call.values[0], call.operand(0).span, session.loading)
+    statement = STATE.statement
+    try:
+        session.include(source)
+    except AgradError as problem:
+        problem.facts.setdefault("at", problem.labels[0].origin)  # what does not parse was not under way
+        problem.labels.append(Label(call.span, "loaded here"))
+        raise
+    finally:
+        STATE.statement = statement
+
+
+def script(path: str, span: Span, loading: list[str]) -> Source:
+    """The script that is loaded at `span` while those in `loading` are under way, each by the one before it.
+
+    Raises AgradError of kind `file` for what cannot be read, and for a script that would load itself.
+    """
+    try:
+        FILES.require("load")
+        if not path or "\0" in path:
+            raise AgradError("file", "load: that names no file")
+        found = beside(path, span)
+        _refuse_cycle(found, loading)
+        if os.path.exists(found) and not os.path.isfile(found):
+            what = "it is a folder" if os.path.isdir(found) else "it is no ordinary file"
+            raise AgradError("file", f"cannot read {found}: {what}")
+        FILES.reads(found)
+        return Source(found, read_text(found), 1, True)
+    except AgradError as problem:
+        problem.labels.append(Label(span))
+        raise
+
+
+def _refuse_cycle(path: str, loading: list[str]) -> None:
+    real = os.path.realpath(path)
+    for position, name in enumerate(loading):
+        if os.path.realpath(name) == real:
+            chain = " -> ".join([*loading[position:], path])
+            raise AgradError("file", f"{path} would load itself: {chain}")

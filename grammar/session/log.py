@@ -1,0 +1,208 @@
+"""The record of a session: the statements that stand.
+
+`history` shows it, `save` makes a script of it, and a session that is brought back runs it again.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+from agrad.engine.errors import AgradError, Label
+from agrad.engine.ops import creation
+from agrad.engine.ops.data_files import FILES
+from agrad.grammar.diagnostics import Source, Span
+from agrad.grammar.results import Result
+from agrad.grammar.runtime.bytecode import Do
+from agrad.grammar.syntax import ast
+from agrad.grammar.syntax.parser import parse
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from agrad.grammar.runtime.vm import Frame, Machine
+    from agrad.grammar.session.session import Session
+
+    class Keeper(Protocol):
+        """Who writes down what is accepted, as it happens."""
+
+        def add(self, entry: Entry) -> None:
+            """A statement was accepted."""
+
+        def cut(self, count: int) -> None:
+            """Only the first so many stand."""
+
+
+# Commands that only ask about the session, or act on its record: no part of it.
+_ASKING = frozenset({"help", "history", "info", "save", "undo", "vars"})
+_BLOCKS = ast.For | ast.While | ast.If | ast.NoGrad | ast.Time
+_CHANCE = r"\brandn?\b"  # what draws random numbers has one of these words in it
+_SEED_BYTES = 6  # a number of so many is exact in the language
+
+
+class Entry:
+    """A statement that was accepted, and the seed that the random numbers got because it may be the first to draw some.
+
+    Of the statement its place is kept alone: the tree would take ten times as much. `files` are those that it read, as
+    FILES has seen them.
+    """
+
+    # No dataclass: making one takes longer, at each start, than all the rest here.
+    __slots__ = ("files", "seed", "span")
+
+    def __init__(self, span: Span, seed: int | None = None, files: dict[str, list[int]] | None = None) -> None:
+        self.span = span
+        self.seed = seed
+        self.files = files
+
+
+class Record:
+    """The statements of a session that stand: accepted, and not undone. Kept while it is `on`."""
+
+    def __init__(self) -> None:
+        self.on = False
+        self.entries: list[Entry] = []
+        self.keeper: Keeper | None = None
+        self._seed: int | None = None  # that the statement under way has given to the random numbers
+        self._wanted: int | None = None  # that it is to give them
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def begin(self, seed: int | None = None) -> None:
+        """A statement is about to run; `seed`: what it gave to the random numbers when it ran before."""
+        self._seed, self._wanted = None, seed
+        FILES.seen = {} if self.on else None
+
+    def seed(self, statement: ast.Statement) -> None:
+        """Seed the random numbers where a statement may be the first to draw some, so that they can come again."""
+        if not self.on:
+            return
+        if self._wanted is None:
+            span = statement.span
+            if creation._SOURCE.generator is not None or not re.search(
+                _CHANCE, span.source.text[span.start : span.end]
+            ):
+                return
+            self._wanted = int.from_bytes(os.urandom(_SEED_BYTES))
+        self._seed, self._wanted = self._wanted, None
+        creation.manual_seed(float(self._seed))
+
+    def add(self, statement: ast.Statement) -> None:
+        """Keep a statement that has ended well."""
+        if not self.on or (isinstance(statement, ast.Command) and statement.word in _ASKING):
+            return
+        entry = Entry(statement.span, self._seed, FILES.seen or None)
+        self.entries.append(entry)
+        if self.keeper is not None:
+            self.keeper.add(entry)
+
+    def cut(self, count: int) -> None:
+        """Forget all but the first so many."""
+        if len(self.entries) > count:
+            del self.entries[count:]
+            if self.keeper is not None:
+                self.keeper.cut(count)
+
+    def turn_off(self) -> None:
+        """Keep nothing any more."""
+        self.on = False
+        FILES.seen = None
+        self.entries.clear()
+
+
+class Held:
+    """Holds back what a statement says at its end until it is written down: what a person has seen is kept.
+
+    What a function or a script inside it says is handed on at once; and everything, without the `machine` that runs it.
+    """
+
+    def __init__(self, emit: Callable[[Result], None], machine: Machine | None) -> None:
+        self.emit = emit
+        self.frames = machine.frames if machine is not None else None
+        self.waiting: list[Result] = []
+
+    def __call__(self, result: Result) -> None:
+        """Hold a result back, or hand it on."""
+        if self.waiting or (self.frames is not None and len(self.frames) <= 1):
+            self.waiting.append(result)
+        else:
+            self.emit(result)
+
+    def release(self) -> None:
+        """Hand on what was held back."""
+        while self.waiting:
+            self.emit(self.waiting.pop(0))
+
+
+def is_block(statement: ast.Statement) -> bool:
+    """Whether a statement is made of others, and so has something to say before it ends."""
+    return isinstance(statement, _BLOCKS)
+
+
+def asks(text: str) -> bool:
+    """Whether a text may ask for the record of its session."""
+    return "history" in text or "save" in text
+
+
+def statements(entries: Sequence[Entry]) -> Iterator[tuple[Entry, ast.Statement]]:
+    """The statements of entries. Raises AgradError for what is read otherwise than it was."""
+    source: Source | None = None
+    found: dict[int, ast.Statement] = {}
+    for entry in entries:
+        if entry.span.source is not source:
+            source = entry.span.source
+            found = {statement.span.start: statement for statement in parse(source)}
+        statement = found.get(entry.span.start)
+        if statement is None or statement.span.end != entry.span.end:
+            raise AgradError("syntax", "this is read otherwise than it was", labels=[Label(entry.span)])
+        yield entry, statement
+
+
+def _unheard(path: str) -> None:
+    """Where names of files go that nobody wants to hear of."""
+
+
+def restore(session: Session, entries: Sequence[Entry], changed: Callable[[str], None] = _unheard) -> None:
+    """Run statements again, in silence and without writing a file; tell of each file that has `changed` since.
+
+    Raises AgradError or KeyboardInterrupt at the first that does not end: those before it stand, and are the record.
+    """
+    told: list[str] = []
+    commands = session.machine.handlers[Do.COMMAND]
+    session.machine.handlers[Do.COMMAND] = _without_files(commands)
+    try:
+        for entry, statement in statements(entries):
+            try:
+                session.run_again(statement, entry.seed)
+            finally:
+                for path in _changed(entry):
+                    if path not in told:
+                        told.append(path)
+                        changed(path)
+    finally:
+        session.machine.handlers[Do.COMMAND] = commands
+
+
+def _changed(entry: Entry) -> list[str]:
+    """The files that a statement has read again, and found otherwise than they were."""
+    seen = FILES.seen or {}
+    return [path for path, found in (entry.files or {}).items() if seen.get(path, found) != found]
+
+
+def _without_files(commands: Callable[[Frame, Any, Span], int | None]) -> Callable[[Frame, Any, Span], int | None]:
+    """What runs commands, but none of them into a file: what they wrote is there."""
+
+    def run(frame: Frame, node: ast.Command, span: Span) -> int | None:
+        if node.word == "save":
+            frame.stack.pop()
+            return None
+        values = [name for name, value in node.options if value is not None]
+        if "to" in values:
+            del frame.stack[len(frame.stack) - len(values) + values.index("to")]
+            node = node.changed(options=tuple(option for option in node.options if option[0] != "to"))
+        return commands(frame, node, span)
+
+    return run

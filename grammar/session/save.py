@@ -1,0 +1,180 @@
+"""`save`: the statements of a session that stand, as a script that gives the same names, values and gradients."""
+
+from __future__ import annotations
+
+import os.path
+import re
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from agrad.engine.errors import AgradError, Label
+from agrad.grammar.commands.registry import Call
+from agrad.grammar.diagnostics import Span
+from agrad.grammar.files import beside, read_text, write_text
+from agrad.grammar.results import Printed
+from agrad.grammar.session.log import Entry, statements
+from agrad.grammar.syntax import ast
+
+if TYPE_CHECKING:
+    from agrad.grammar.session.session import Session
+
+_HEAD = re.compile(r"# saved by agrad: \d+ statements?, mark ([0-9a-f]{8})\n")
+_READERS = frozenset({"load_csv", "load_npy", "chunks"})
+_REMARK = "# A name of a file that is computed starts in the folder that agrad is started in.\n"
+_ESCAPES = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n", "\r": r"\r", "\t": r"\t"})
+
+
+def save(session: Session, call: Call) -> None:
+    """Write the record of a session to the file that `save "f.ag"` names.
+
+    Raises AgradError of kind `file` for a file that cannot be written, and for one that somebody else wrote.
+    """
+    path = call.values[0]
+    labels = [Label(call.operand(0).span)]
+    try:
+        _refuse_strangers(path)
+        text, count = script(session.record.entries, os.path.dirname(os.path.abspath(os.path.expanduser(path))))
+        if not count:
+            raise AgradError("file", "there is nothing to save: no statement stands", labels=[Label(call.span)])
+        write_text(path, text)
+    except AgradError as problem:
+        problem.labels = problem.labels or labels
+        raise
+    session.emit(Printed(f"wrote {path}: {_statements(count)}"))
+
+
+def script(entries: Iterable[Entry], folder: str) -> tuple[str, int]:
+    """The script that does what entries did when it is in a folder, and how many of them it has.
+
+    What stands before the last `reset` is left out, with it. Paths start in the folder of the script, wherever agrad is
+    started; random numbers are as they were.
+    """
+    lines: list[str] = []
+    count, computed = 0, False
+    for entry, statement in statements(list(entries)):
+        if isinstance(statement, ast.Command) and statement.word == "reset":
+            lines, count, computed = [], 0, False
+            continue
+        if entry.seed is not None:
+            lines.append(f"manual_seed({entry.seed})")
+        moved = dict(_moved(statement, folder))
+        computed = computed or None in moved.values()
+        lines.append(_written(statement, {span: text for span, text in moved.items() if text is not None}))
+        count += 1
+    body = (_REMARK if computed else "") + "".join(f"{line}\n" for line in lines)
+    return f"# saved by agrad: {_statements(count)}, mark {_mark(body)}\n{body}", count
+
+
+def _statements(count: int) -> str:
+    return f"{count} statement{'' if count == 1 else 's'}"
+
+
+def _mark(body: str) -> str:
+    """What tells whether a script is as it was saved."""
+    import zlib  # here, since few sessions are saved
+
+    return f"{zlib.crc32(body.encode(errors='backslashreplace')):08x}"
+
+
+def _written(statement: ast.Statement, moved: dict[Span, str]) -> str:
+    """A statement as it was typed, but for its paths; with the `;` that silences it."""
+    span, text = statement.span, statement.span.source.text
+    parts, start = [], span.start
+    for place in sorted(moved, key=lambda place: place.start):
+        parts += [text[start : place.start], moved[place]]
+        start = place.end
+    return "".join([*parts, text[start : span.end], ";" if _is_silent(statement) else ""])
+
+
+def _is_silent(statement: ast.Statement) -> bool:
+    """Whether a statement ends with a value that is not shown."""
+    last = statement
+    while True:
+        match last:
+            case ast.If(branches, otherwise):
+                last = (otherwise or branches[-1][1])[-1]
+            case ast.For() | ast.While() | ast.NoGrad() | ast.Time() | ast.Fails() | ast.Define():
+                last = last.body[-1]
+            case _:
+                return isinstance(last, ast.Evaluate) and last.silent
+
+
+# Paths
+
+
+def _moved(statement: ast.Statement, folder: str) -> Iterator[tuple[Span, str | None]]:
+    """The paths in a statement, and how each is written in a script of a folder; None for one that is computed."""
+    waiting: list[object] = [statement]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, tuple):
+            waiting += part
+        if not isinstance(part, ast.Node):
+            continue
+        waiting += [getattr(part, name) for name in type(part).fields]
+        match part:
+            case ast.Command("load", (ast.String(path, span),)):
+                yield span, _literal(beside(path, span), path, folder)
+            case ast.Call(ast.Name("beside"), (ast.String(path, span),), ()):
+                yield span, _literal(beside(path, span), path, folder)
+            case ast.Call(function, arguments, keywords) if _is_reader(function):
+                given = arguments[0] if arguments else dict(keywords).get("path")
+                if isinstance(given, ast.String):
+                    text = _literal(given.value, given.value, folder)
+                    yield given.span, text if _is_fixed(given.value) else f"beside({text})"
+                elif given is not None and not _is_beside(given):
+                    yield given.span, None
+
+
+def _is_reader(function: ast.Expr) -> bool:
+    return isinstance(function, ast.Name) and function.id in _READERS
+
+
+def _is_beside(node: ast.Expr) -> bool:
+    match node:
+        case ast.Call(ast.Name("beside"), (ast.String(),), ()):
+            return True
+    return False
+
+
+def _is_fixed(path: str) -> bool:
+    """Whether a path is the same from every folder."""
+    return os.path.isabs(path) or path.startswith("~")
+
+
+def _literal(found: str, path: str, folder: str) -> str:
+    """A path as a string of the language: as it was, or as seen from a folder."""
+    if not _is_fixed(path):
+        try:
+            path = os.path.relpath(found, folder).replace(os.sep, "/")
+        except ValueError:  # on another drive
+            path = os.path.abspath(found)
+    return f'"{path.translate(_ESCAPES)}"'
+
+
+# Files that are there
+
+
+def _refuse_strangers(path: str) -> None:
+    """Refuse to write over what `save` did not write, or what was changed since."""
+    target = os.path.expanduser(path)
+    if not os.path.isfile(target):
+        return
+    try:
+        text = read_text(target)
+    except AgradError:
+        text = ""
+    found = _HEAD.match(text)
+    if found is not None and found[1] == _mark(text[found.end() :]):
+        return
+    why = "has been changed since it was saved" if found else "is there already, and save did not write it"
+    raise AgradError("file", f"{path} {why}", fixes=[f'save "{_free(path)}"   writes beside it'])
+
+
+def _free(path: str) -> str:
+    """A path like this one at which there is nothing."""
+    stem, ending = os.path.splitext(path)
+    number = 2
+    while os.path.exists(os.path.expanduser(f"{stem}-{number}{ending}")):
+        number += 1
+    return f"{stem}-{number}{ending}"

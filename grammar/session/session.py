@@ -1,0 +1,331 @@
+"""`Session`: names, settings, and the running of statements. It never prints.
+
+A statement that fails, or is interrupted, leaves everything as it was: names, values, gradients, graphs, settings and
+the random generator.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from typing import Any, TypeVar
+
+from agrad.engine.autodiff.backward import backward
+from agrad.engine.core.context import STATE, Journal
+from agrad.engine.core.guards import Guard, joined
+from agrad.engine.core.limits import exhausted
+from agrad.engine.core.tensor import Tensor
+from agrad.engine.errors import AgradError, Label, Note
+from agrad.engine.ops import creation
+from agrad.engine.ops.data_files import FILES
+from agrad.engine.values import QUIET, Value
+from agrad.grammar.commands import COMMANDS, gradient_of
+from agrad.grammar.diagnostics import Source, Span
+from agrad.grammar.results import Noted, Printed, Quit, Result, Settings
+from agrad.grammar.runtime.budget import TimeUp, Watch
+from agrad.grammar.runtime.compiler import compile_expression, compile_statement
+from agrad.grammar.runtime.control_dependence import after, context
+from agrad.grammar.runtime.errors.graph_fixes import explain
+from agrad.grammar.runtime.vm import MISSING, Machine
+from agrad.grammar.session.log import Held, Record, asks, is_block
+from agrad.grammar.session.undo import DEPTH, Steps, undone
+from agrad.grammar.syntax import ast
+from agrad.grammar.syntax.parser import parse, parse_expression
+
+__all__ = ["COMMANDS", "Session"]
+
+_T = TypeVar("_T")
+
+
+def _ignore(result: Result) -> None:
+    """Where results go while nobody listens."""
+
+
+class Session:
+    """The names of one user, and all that has happened to them."""
+
+    def __init__(self) -> None:
+        self.names: dict[str, Any] = {}
+        self.settings = Settings()
+        self.answer: Any = None
+        self.chosen: dict[str, Guard] = {}  # the names whose values depend on a choice
+        self.machine = Machine(self)
+        self.watch = Watch()
+        self.steps = Steps()  # what `undo` can take back
+        self.record = Record()  # the statements that stand
+        self.emit: Callable[[Result], None] = _ignore
+        self.line = 1  # the line that the next text of the session begins at
+        self.compiles = True  # whether turns of a loop that do the same are run as a program
+        self.files = True  # whether the language reaches files
+        self.loading: list[str] = []  # the scripts under way, each loaded by the one before it
+        # Told of every loop that begins; gives what it should walk through instead.
+        self.progress: Callable[[Iterator[Any], int | None], Iterator[Any]] | None = None
+        self._limits: dict[str, float] = {}  # as they were before the first statement
+
+    def run(
+        self,
+        text: str,
+        emit: Callable[[Result], None] = _ignore,
+        source: str = "session",
+        is_file: bool = False,
+        report: Callable[[AgradError], None] | None = None,
+    ) -> None:
+        """Run statements, handing out each result as it happens.
+
+        Raises AgradError (nothing runs if the text does not parse); the statement that failed has changed nothing,
+        those before it stand. With `report`, which is told of it, those behind it run too. `quit` raises results.Quit.
+        """
+        self._note_limits()
+        read = Source(source, text, 1 if is_file else self.line, is_file)
+        self._pass(read)
+        statements = self._read(parse, read)
+        self.loading = [source] if is_file else []
+        with self._keeping(text, statements):
+            for statement in statements:
+                try:
+                    self._run_statement(statement, emit)
+                except AgradError as problem:
+                    if report is None:
+                        raise
+                    report(problem)
+
+    def _pass(self, source: Source) -> None:
+        """Go on to the line behind a text that was typed."""
+        if not source.is_file:
+            lines = source.text.count("\n") + (not source.text.endswith("\n"))
+            self.line = max(self.line, source.first_line + lines)
+
+    @contextmanager
+    def _keeping(self, text: str, statements: Sequence[ast.Statement]) -> Iterator[None]:
+        """Keep what a text asks for: the record, and what `undo` needs."""
+        depth, recorded = self.steps.depth, self.record.on
+        if not depth and any(map(undone, statements)):
+            self.steps.depth = DEPTH
+        self.record.on = recorded or asks(text)
+        try:
+            yield
+        finally:
+            self.loading = []
+            if not depth:
+                self.steps.turn_off()
+            if not recorded:
+                self.record.turn_off()
+
+    def run_again(self, statement: ast.Statement, seed: int | None) -> None:
+        """Run a statement of a session that has ended, in silence; `seed`: what it gave to the random numbers."""
+        source = statement.span.source
+        self._note_limits()
+        self._pass(source)
+        self.loading = [source.name] if source.is_file else []
+        self.record.begin(seed)
+        try:
+            self._guarded(lambda: self._do(statement), statement.span, _ignore, statement)
+        finally:
+            self.loading = []
+
+    def evaluate(self, text: str, source: str = "expression") -> Any:
+        """The value of one expression: a float, a Tensor, a tuple, a text or None. Raises AgradError."""
+        expression = self._read(parse_expression, Source(source, text))
+        return self._guarded(lambda: self.machine.run(compile_expression(expression)), expression.span, _ignore)
+
+    def check(
+        self,
+        text: str,
+        leaves: Sequence[Tensor],
+        claims: Sequence[Value | None],
+        emit: Callable[[Result], None],
+        source: str = "expression",
+    ) -> None:
+        """Compare the derivatives of an expression by some leaves with differences, as the command does."""
+        from agrad.grammar.commands.check import check  # here, since few sessions check anything
+
+        expression = self._read(parse_expression, Source(source, text))
+        self._guarded(lambda: check(self, expression, leaves, claims), expression.span, emit)
+
+    def backward(self, value: Tensor, emit: Callable[[Result], None] = _ignore) -> None:
+        """Add the derivative of a value to its leaves, as the command does; notes go to `emit`."""
+        origin = value.node.origin
+        self._guarded(lambda: backward(value), origin if isinstance(origin, Span) else None, emit)
+
+    def undo(self, count: int, emit: Callable[[Result], None] = _ignore) -> None:
+        """Take back the last statements that changed something. Raises AgradError if there are not so many."""
+        if count > len(self.steps):
+            raise self.steps.too_few(count)
+        for _ in range(count):
+            step = self.steps.last
+            self.answer, self.chosen = step.answer, step.chosen
+            try:
+                self.steps.take_back()
+            finally:
+                self.record.cut(step.place)
+            emit(Printed(f"took back: {step.text}"))
+
+    def forget(self) -> None:
+        """Be as a new session is, as a part of the statement under way: without names, as to numbers and limits."""
+        before, watch = dict(self.names), self.watch
+
+        def undo() -> None:
+            self.names.clear()
+            self.names.update(before)
+
+        if STATE.journal is not None:
+            STATE.journal.remember(("forget", id(self.names)), undo, before)
+        self.names.clear()
+        self.answer, self.chosen = None, {}
+        creation._SOURCE.remember()
+        creation._SOURCE.generator = None
+        for name, amount in self._limits.items():
+            change = watch.allow if name == "memory" else partial(setattr, watch, name)
+            if STATE.journal is not None:
+                STATE.journal.remember((id(watch), name), partial(change, getattr(watch, name)))
+            change(amount)
+
+    def _note_limits(self) -> None:
+        """Remember what the limits are before any statement, for `forget`."""
+        if not self._limits:
+            self._limits = {name: getattr(self.watch, name) for name in ("memory", "time", "nodes")}
+
+    def _read(self, reader: Callable[[Source], _T], source: Source) -> _T:
+        """Read a text in the time that there is. Raises AgradError."""
+        watch = self.watch
+        watch.start()
+        try:
+            watch.running = True
+            return reader(source)
+        except (RecursionError, MemoryError, TimeUp) as error:
+            raise self._stopped(error, None) from None
+        finally:
+            watch.running = False
+            watch.stop()
+
+    def _run_statement(self, statement: ast.Statement, emit: Callable[[Result], None]) -> None:
+        if count := undone(statement):
+            self.undo(count, emit)
+            return
+
+        self.record.begin()
+        self._guarded(lambda: self._do(statement), statement.span, emit, statement)
+
+    def include(self, source: Source) -> None:
+        """Run the statements of another script as a part of the one under way; `quit` ends the script."""
+        guard = STATE.guard
+        self.loading.append(source.name)
+        try:
+            for statement in parse(source):
+                self._do(statement, guard)
+        except Quit:
+            pass
+        finally:
+            self.loading.pop()
+            STATE.guard = guard
+
+    def _do(self, statement: ast.Statement, guard: Guard | None = None) -> None:
+        """Run a statement under the choices behind the names that it uses, and behind what it is a part of."""
+        self.record.seed(statement)
+        code = compile_statement(statement)
+        STATE.guard = joined(guard, context(code, self.chosen, self.names)) if self.chosen else guard
+        self.machine.run(code)
+        if self.chosen or STATE.guard is not None:
+            self.chosen = after(code, self.chosen, STATE.guard, self.names)
+
+    def _guarded(
+        self,
+        action: Callable[[], _T],
+        span: Span | None,
+        emit: Callable[[Result], None],
+        statement: ast.Statement | None = None,
+    ) -> _T:
+        """Do something as one statement: all of it or nothing. A `statement` that ends well is put on record."""
+        journal, place = Journal(), len(self.record)
+        answer, precision, chosen = self.answer, self.settings.precision, self.chosen
+        written = self.record.keeper is not None and statement is not None and not is_block(statement)
+        held = Held(emit, self.machine if written else None)
+        outer, guard, listener, watch = self.emit, STATE.guard, self._hear(held), self.watch
+        watch.start(span)
+        # From here to `try` nothing is called, so that no Ctrl-C can come in between.
+        self.emit, STATE.guard, FILES.on = held, None, self.files
+        STATE.journal, STATE.statement, STATE.listener = journal, span, listener
+        watch.running = True
+        try:
+            QUIET.begin()
+            result = action()
+            self.steps.keep(span, journal, answer, chosen, place)
+            if statement is not None:
+                self.record.add(statement)
+            held.release()
+            return result
+        except BaseException as error:
+            watch.running = False  # what is stopped may take its time to tidy up
+            try:
+                self.steps.drop(journal)
+                self.record.cut(place)
+                if isinstance(error, AgradError):
+                    explain(error, self.steps)
+            finally:
+                self.answer, self.settings.precision, self.chosen = answer, precision, chosen
+                journal.roll_back()
+            if isinstance(error, Exception):
+                held.release()
+            if isinstance(error, RecursionError | MemoryError | TimeUp):
+                raise self._stopped(error, span) from None
+            raise
+        finally:
+            watch.running = False
+            STATE.journal = STATE.statement = STATE.origin = STATE.listener = STATE.clock = None
+            STATE.recording = True
+            self.emit, STATE.guard, FILES.on = outer, guard, True
+            QUIET.end()
+            watch.stop()
+
+    def _stopped(self, error: BaseException, span: Span | None) -> AgradError:
+        """What to say of a statement, or a text, that was too much."""
+        labels = [Label(span)] if span is not None else []
+        if isinstance(error, TimeUp):
+            return self.watch.too_long(labels)
+        if isinstance(error, MemoryError):
+            self.steps.clear()
+            problem = exhausted("this", error)
+            problem.labels = problem.labels or labels
+            return problem
+        return AgradError("limit", "this nests too deeply", labels=labels)
+
+    @staticmethod
+    def _hear(emit: Callable[[Result], None]) -> Callable[[Note], None]:
+        """Hands on a note of the engine, once for a statement however often a loop meets it."""
+        heard: set[str] = set()
+
+        def listener(note: Note) -> None:
+            place = note.labels[0].origin if note.labels else None
+            key = note.message if place is None else f"{place.where} {place.text}"
+            if key not in heard:
+                heard.add(key)
+                emit(Noted(note))
+
+        return listener
+
+    @staticmethod
+    def remember_name(names: dict[str, Any], name: str) -> None:
+        """Keep what a name stands for, in case the statement under way fails."""
+        journal = STATE.journal
+        if journal is None:
+            return
+        before = names.get(name, MISSING)
+
+        def undo() -> None:
+            if before is MISSING:
+                names.pop(name, None)
+            else:
+                names[name] = before
+
+        journal.remember((id(names), name), undo, before)
+
+    def why_none(self, expression: ast.Expr) -> str | None:
+        """What to say instead of a bare None: `W.grad` tells why there is no gradient."""
+        if not isinstance(expression, ast.Attribute):
+            return None
+        if expression.name == "grad":
+            value = self.machine.run(compile_expression(expression.value))
+            if isinstance(value, Tensor):
+                return gradient_of(expression.value.span.text, value, self).text(self.settings)
+        return f"{expression.span.text} = none"

@@ -1,0 +1,148 @@
+"""What `undo` takes back: the journals of the last statements, the last first.
+
+A journal keeps what its statement replaced: the old value of a name with the graph behind it, the arrays that a
+backward let go of, the data that were written over. So there is a bound on the bytes that all of them keep.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from agrad.engine.core.context import Journal
+from agrad.engine.core.graph import Gradient, Node
+from agrad.engine.core.guards import Guard
+from agrad.engine.core.limits import LIMITS
+from agrad.engine.core.tensor import Tensor
+from agrad.engine.errors import AgradError
+from agrad.grammar.diagnostics import Span
+from agrad.grammar.syntax import ast
+
+DEPTH = 100  # statements, where they are kept
+SHARE = 4  # of the memory there may be, what is kept may take the fourth part
+_NODE = 400  # bytes of a node by itself
+_LONGEST = 60  # characters of a statement
+
+
+@dataclass(slots=True, eq=False)
+class Step:
+    """A statement that changed something, and how to go back to before it."""
+
+    text: str
+    span: Span | None
+    journal: Journal
+    answer: Any
+    chosen: dict[str, Guard]
+    place: int = 0  # how many statements of the record stand before it
+    bytes: int = 0
+    nodes: tuple[Node, ...] = ()
+
+
+class Steps:
+    """The last statements, as many as `depth` says and memory allows."""
+
+    def __init__(self) -> None:
+        self.depth = 0
+        self._kept: deque[Step] = deque()
+        self._seen: set[Node] = set()  # nodes that are counted already
+        self._bytes = 0
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    def keep(self, span: Span | None, journal: Journal, answer: Any, chosen: dict[str, Guard], place: int = 0) -> None:
+        """Remember a statement that has ended well; nothing if it changed nothing but the last answer."""
+        if not self.depth or not journal.changed:
+            return
+        text = span.text if span is not None else "the last step"
+        step = Step(text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…", span, journal, answer, chosen, place)
+        self._weigh(step)
+        self._bytes += step.bytes
+        while self._kept and (len(self._kept) >= self.depth or self._bytes > LIMITS.memory / SHARE):
+            self._forget(self._kept.popleft())
+        if self._bytes <= LIMITS.memory / SHARE:
+            self._kept.append(step)
+        else:
+            self._forget(step)
+
+    def drop(self, journal: Journal) -> None:
+        """Forget a statement that failed after all."""
+        if self._kept and self._kept[-1].journal is journal:
+            self._forget(self._kept.pop())
+
+    @property
+    def last(self) -> Step:
+        """The statement that is taken back next."""
+        return self._kept[-1]
+
+    def since(self, place: Span) -> int:
+        """How many statements to take back so that the one at a place, or around it, is one of them; 0 if none does."""
+        for count, step in enumerate(reversed(self._kept), 1):
+            span = step.span
+            if span is not None and span.source == place.source and span.start <= place.start < span.end:
+                return count
+        return 0
+
+    def too_few(self, count: int) -> AgradError:
+        """What to say if fewer statements can be taken back than someone wants."""
+        there = len(self)
+        if there:
+            message = f"undo {count}: only {there} statement{'s' if there > 1 else ''} can be taken back"
+            return AgradError("limit", message, fixes=[f"undo {there}" if there > 1 else "undo"])
+        notes = [f"undo takes back what changed something, the last {DEPTH} statements at most; see help undo"]
+        return AgradError("limit", "there is nothing to take back", notes=notes)
+
+    def turn_off(self) -> None:
+        """Keep nothing any more."""
+        self.depth = 0
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget all."""
+        self._kept.clear()
+        self._seen.clear()
+        self._bytes = 0
+
+    def take_back(self) -> None:
+        """Put everything back as it was before the last statement. A Ctrl-C is heard when that is done."""
+        try:
+            self.last.journal.roll_back()
+        finally:
+            self._forget(self._kept.pop())
+
+    def _forget(self, step: Step) -> None:
+        self._bytes -= step.bytes
+        self._seen.difference_update(step.nodes)
+
+    def _weigh(self, step: Step) -> None:
+        """How many bytes a journal keeps: generously, since a part may be in use still; each node once."""
+        found: list[Node] = []
+        stack = list(step.journal.held)
+        while stack:
+            part = stack.pop()
+            if isinstance(part, Tensor):
+                stack += [part.node] if part.array is None else [part.node, part.array]
+            elif isinstance(part, Gradient):
+                stack.append(part.value)
+            elif isinstance(part, tuple):
+                stack += part
+            elif isinstance(part, Mapping):
+                stack += part.values()
+            elif type(part) is not Node:
+                step.bytes += getattr(part, "nbytes", 0)
+            elif part not in self._seen:
+                self._seen.add(part)
+                found.append(part)
+                step.bytes += _NODE
+                stack += (part.value, part.inputs, part.attrs)
+        step.nodes = tuple(found)
+
+
+def undone(statement: ast.Statement) -> int:
+    """How many statements a statement takes back: none if it is no `undo`."""
+    if not isinstance(statement, ast.Command) or statement.word != "undo":
+        return 0
+    counts = [operand.value for operand in statement.operands if isinstance(operand, ast.Number)]
+    return int(counts[0]) if counts else 1

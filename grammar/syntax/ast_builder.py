@@ -1,0 +1,357 @@
+"""The syntax tree, made while the text is parsed: a method for each rule or alias of `agrad.lark`.
+
+The driver calls a method with what the parts of the rule have become, from the leaves up; nothing recurses, however
+deep a text is nested. What a grammar cannot say (what can be assigned to, where a `return` may stand) is
+checked here as well.
+"""
+
+from __future__ import annotations
+
+from typing import get_args
+
+from agrad.engine.errors import AgradError, Kind
+from agrad.grammar.diagnostics import Source, Span, suggest
+from agrad.grammar.syntax import ast as s
+from agrad.grammar.syntax.errors.messages import wrong
+from agrad.grammar.syntax.expression_builder import Expressions, Parts
+from agrad.grammar.syntax.token import Token
+
+# Modules whose import is read and passed over, so that a snippet of PyTorch can be pasted.
+MODULES = frozenset({"torch", "numpy", "math"})
+KINDS: tuple[str, ...] = get_args(Kind)  # of errors, which `fails` names
+
+
+class Builder(Expressions):
+    """The callbacks of the parser. `source` is set before each parse; every node's span points into it."""
+
+    def __init__(self) -> None:
+        self.begin(Source("session", ""))
+
+    def begin(self, source: Source) -> None:
+        """Makes ready for one text."""
+        self.source = source
+        # `return`, `break` and `continue` that no `def` or loop has claimed yet.
+        self.loose: list[s.Return | s.Break | s.Continue] = []
+
+    # Simple statements
+
+    def evaluate(self, parts: Parts) -> s.Evaluate | s.Print:
+        value: s.Expr = parts[0]
+        match value:
+            case s.Call(s.Name("print"), arguments, ()):
+                return s.Print(arguments, value.span)
+        return s.Evaluate(value, False, value.span)
+
+    def assign(self, parts: Parts) -> s.Assign:
+        targets = tuple(self.target(part) for part in parts[:-1])
+        return s.Assign(targets, parts[-1], self.span(parts[0], parts[-1]))
+
+    def augment(self, parts: Parts) -> s.Augment:
+        op = parts[1][:-1]
+        target = self.target(parts[0])
+        if isinstance(target, s.Tuple):
+            raise wrong("bad target", target.span, text=target.span.text)
+        return s.Augment(target, "**" if op == "^" else op, parts[2], self.span(parts[0], parts[2]))
+
+    def target(self, node: s.Expr) -> s.Target:
+        """The node, if it is one that a value can be given to. `[a, b] = x` is `a, b = x`, as in Python."""
+        if isinstance(node, s.List):
+            node = s.Tuple(node.items, node.span)
+        pending: list[s.Expr] = [node]
+        while pending:
+            part = pending.pop()
+            if isinstance(part, s.Tuple):
+                pending += part.items
+            elif isinstance(part, s.Call) and isinstance(part.function, s.Name):
+                raise wrong("call as target", part.span, text=part.span.text)
+            elif isinstance(part, s.Compare | s.Binary | s.Logic | s.Unary | s.Number | s.Conditional):
+                raise wrong("value as target", part.span, text=part.span.text)
+            elif not isinstance(part, s.Name | s.Index | s.Attribute):
+                raise wrong("bad target", part.span, text=part.span.text)
+        assert isinstance(node, s.Name | s.Index | s.Attribute | s.Tuple)
+        return node
+
+    def variable(self, parts: Parts) -> s.Variable:
+        return s.Variable(parts[1], parts[2], self.span(parts[0], parts[2]))
+
+    def word(self, parts: Parts) -> s.Pass | s.Break | s.Continue:
+        span = self.span(parts[0], parts[0])
+        if parts[0] == "pass":
+            return s.Pass(span)
+        statement = s.Break(span) if parts[0] == "break" else s.Continue(span)
+        self.loose.append(statement)
+        return statement
+
+    def print(self, parts: Parts) -> s.Print:
+        return s.Print(tuple(parts[1:]), self.span(parts[0], parts[-1]))
+
+    def assertion(self, parts: Parts) -> s.Assert:
+        message = parts[2] if len(parts) > 2 else None
+        return s.Assert(parts[1], message, self.span(parts[0], parts[-1]))
+
+    def delete(self, parts: Parts) -> s.Delete:
+        return s.Delete(tuple(parts[1:]), self.span(parts[0], parts[-1]))
+
+    def dotted(self, parts: Parts) -> s.Name:
+        """The name of a module; only its first part decides whether agrad knows it."""
+        return s.Name(str(parts[0]), self.span(parts[0], parts[-1]))
+
+    def module(self, parts: Parts) -> s.Name:
+        """`torch` or `torch.nn as nn`."""
+        return s.Name(parts[0].id, self.span(parts[0], parts[-1]))
+
+    def module_import(self, parts: Parts) -> s.Import:
+        for part in parts:
+            if isinstance(part, s.Name) and part.id not in MODULES:
+                raise wrong("import", part.span, module=part.span.text.split()[0])
+            if isinstance(part, Token) and part.type == "PRODUCT" and part != "*":
+                raise wrong("misfit", self.span(part, part), text=str(part))
+        span = self.span(parts[0], parts[-1])
+        return s.Import(span.text, span)
+
+    # Commands
+
+    def command(self, parts: Parts, operands: Parts, options: Parts) -> s.Command:
+        return s.Command(str(parts[0]), tuple(operands), tuple(options), self.span(parts[0], parts[-1]))
+
+    def backward(self, parts: Parts) -> s.Command:
+        options: list[tuple[str, s.Expr | None]] = []
+        for part in parts[2:]:
+            if isinstance(part, Token):
+                options.append((str(part), None))
+            else:
+                options[-1] = (options[-1][0], part)
+        return self.command(parts, parts[1:2], options)
+
+    def names_command(self, parts: Parts) -> s.Command:
+        return self.command(parts, parts[1:], [])
+
+    def graph(self, parts: Parts) -> s.Command:
+        return self.command(parts, parts[1:2], list(self.keywords(parts[2:])))
+
+    def plain_word(self, token: Token) -> s.String:
+        return s.String(str(token), self.span(token, token))
+
+    def graph_option(self, parts: Parts) -> s.Parameter:
+        """A word and its value, until the graph that they belong to takes them apart."""
+        word, first, last = parts[0], parts[1], parts[-1]
+        value: s.Expr = first
+        if word == "as":
+            value = self.plain_word(first)
+        elif word == "from":
+            value = s.Tuple(tuple(parts[1:]), self.span(first, last))
+        elif word == "depth":
+            value = self.number(parts[1:])
+            if not value.value.is_integer():
+                raise wrong("depth", value.span, text=str(first))
+        return s.Parameter(str(word), value, self.span(word, last))
+
+    def plot(self, parts: Parts) -> s.Command:
+        """What is drawn; the name that runs, inside each of these, and its ends; the file."""
+        words = [part if isinstance(part, Token) else "" for part in parts]
+        last = words.index("to") if "to" in words else len(parts)
+        middle = words.index("for") if "for" in words else last
+        operands, options = parts[1:middle], []
+        if len(operands) == 1 and isinstance(operands[0], s.Tuple) and operands[0].items:
+            operands = list(operands[0].items)  # plot(x, y), as Python would have it
+        if middle < last:
+            name, *ends = parts[middle + 1 : last]
+            if len(ends) == 1:
+                instead, place = f"for {name.id} in {_range(ends[0])}", ends[0].span
+                raise wrong("range", place, text=place.text, instead=instead)
+            operands = [s.Over(name, operand, operand.span) for operand in operands]
+            options += [("low", ends[0]), ("high", ends[1])]
+        if last < len(parts):
+            options.append(("to", parts[-1]))
+        return self.command(parts, operands, options)
+
+    def set_leaf(self, parts: Parts) -> s.Command:
+        return self.command(parts, parts[1:], [])
+
+    def step(self, parts: Parts) -> s.Command:
+        method, *items = parts[1:]
+        keywords = self.keywords(items)
+        names = [item for item in items if not isinstance(item, s.Parameter)]
+        if not names:
+            raise wrong("step without names", Span(self.source, parts[-1].span.start, parts[-1].span.start))
+        return self.command(parts, names, [("method", self.plain_word(method)), *keywords])
+
+    def check(self, parts: Parts) -> s.Command:
+        """The expression, and behind it the names to differentiate by."""
+        operands = [part for part in parts if not isinstance(part, Token)]
+        return self.command(parts, operands, [])
+
+    explain = check
+
+    def forward(self, parts: Parts) -> s.Command:
+        """The names, and behind `with` the new values; the span of each takes in the name it is for."""
+        given = [part for part in parts if isinstance(part, s.Parameter)]
+        values = [value for _, value in self.keywords(given)]
+        options = [(part.name, value.changed(span=part.span)) for part, value in zip(given, values, strict=True)]
+        return self.command(parts, [part for part in parts if not isinstance(part, Token | s.Parameter)], options)
+
+    def limit(self, parts: Parts) -> s.Command:
+        return self.command(parts, [], list(self.keywords(parts[1:])))
+
+    def undo(self, parts: Parts) -> s.Command:
+        """`undo`, `undo 3`; `undo()` is the same."""
+        numbers = [self.number([part]) for part in parts if part.type == "NUMBER"]
+        for number in numbers:
+            if number.value < 1 or not number.value.is_integer():
+                raise wrong("undo", number.span, text=number.span.text)
+        return self.command(parts, numbers, [])
+
+    def history(self, parts: Parts) -> s.Command:
+        numbers = [self.number([part]) for part in parts[1:]]
+        for number in numbers:
+            if number.value < 1 or not number.value.is_integer():
+                raise wrong("history", number.span, text=number.span.text)
+        return self.command(parts, numbers, [])
+
+    def load(self, parts: Parts) -> s.Command:
+        return self.command(parts, parts[1:], [])
+
+    save = load
+
+    def bare_command(self, parts: Parts) -> s.Command:
+        return self.command(parts, [], [])
+
+    def help(self, parts: Parts) -> s.Command:
+        """`help`, `help sin`; the call that Python would have there, `help(sin)`, is the same."""
+        topic = parts[1].strip("()") if len(parts) > 1 else ""
+        if topic:
+            return self.command(parts, [], [("word", s.String(topic, self.span(parts[1], parts[1])))])
+        return self.command(parts, [], [])
+
+    # Blocks
+
+    def simple_line(self, parts: Parts) -> s.Body:
+        """The statements of a line. A `;` behind an expression silences it."""
+        statements: list[s.Statement] = []
+        for part in parts:
+            if not isinstance(part, Token):
+                statements.append(part)
+            elif isinstance(last := statements[-1], s.Evaluate):
+                statements[-1] = last.changed(silent=True)
+        return tuple(statements)
+
+    def lines(self, parts: Parts) -> s.Body:
+        statements: list[s.Statement] = []
+        for part in parts:
+            if isinstance(part, tuple):
+                statements += part
+            else:
+                statements.append(part)
+        return tuple(statements)
+
+    block = lines
+
+    def program(self, parts: Parts) -> s.Body:
+        if self.loose:
+            raise self.outside(self.loose[0])
+        return self.lines(parts)
+
+    def branch(self, parts: Parts) -> s.If:
+        branches: list[tuple[s.Expr, s.Body]] = []
+        otherwise: s.Body = ()
+        position = 0
+        while position < len(parts):
+            if parts[position].type == "ELSE":
+                otherwise = parts[position + 1]
+                break
+            branches.append((parts[position + 1], parts[position + 2]))
+            position += 3
+        return s.If(tuple(branches), otherwise, self.span(parts[0], parts[-1][-1]))
+
+    def while_loop(self, parts: Parts) -> s.While:
+        keyword, test, body = parts
+        self.claim(keyword, loop=True)
+        return s.While(test, body, self.span(keyword, body[-1]))
+
+    def for_loop(self, parts: Parts) -> s.For:
+        keyword, target, iterable, body = parts
+        self.claim(keyword, loop=True)
+        return s.For(self.target(target), iterable, body, self.span(keyword, body[-1]))
+
+    def with_block(self, parts: Parts) -> s.NoGrad:
+        keyword, context, body = parts
+        match context:
+            case s.Call(s.Name("no_grad") | s.Attribute(s.Name("torch"), "no_grad"), (), ()):
+                return s.NoGrad(body, self.span(keyword, body[-1]))
+        raise wrong("with", context.span)
+
+    def no_grad(self, parts: Parts) -> s.NoGrad:
+        return s.NoGrad(parts[1], self.span(parts[0], parts[1][-1]))
+
+    def fails(self, parts: Parts) -> s.Fails:
+        keyword, kind, body = parts
+        if kind not in KINDS:
+            likely = " or ".join(f"fails {close}: …" for close in suggest(kind, KINDS))
+            raise wrong("kind", self.span(kind, kind), name=str(kind), usage=likely or f"one of {' '.join(KINDS)}")
+        return s.Fails(str(kind), body, self.span(keyword, body[-1]))
+
+    def timed(self, parts: Parts) -> s.Time:
+        return s.Time(parts[1], self.span(parts[0], parts[1][-1]))
+
+    # Functions
+
+    def parameter(self, parts: Parts) -> s.Parameter:
+        default = parts[1] if len(parts) > 1 else None
+        return s.Parameter(str(parts[0]), default, self.span(parts[0], parts[-1]))
+
+    def parameters(self, parts: Parts) -> tuple[s.Parameter, ...]:
+        seen: set[str] = set()
+        default = False
+        for parameter in parts:
+            if parameter.name in seen:
+                raise wrong("repeated parameter", parameter.span, name=parameter.name)
+            if default and parameter.default is None:
+                raise wrong("parameter order", parameter.span, name=parameter.name)
+            seen.add(parameter.name)
+            default = parameter.default is not None
+        return tuple(parts)
+
+    def def_line(self, parts: Parts) -> s.Define:
+        keyword, name, _, parameters, _, value = parts
+        body = (s.Return(value, value.span),)
+        return s.Define(str(name), parameters, body, self.span(keyword, value))
+
+    def def_block(self, parts: Parts) -> s.Define:
+        keyword, name, _, parameters, _, body = parts
+        self.claim(keyword, loop=False)
+        return s.Define(str(name), parameters, body, self.span(keyword, body[-1]))
+
+    def give_back(self, parts: Parts) -> s.Return:
+        value = parts[1] if len(parts) > 1 else None
+        statement = s.Return(value, self.span(parts[0], parts[-1]))
+        self.loose.append(statement)
+        return statement
+
+    def claim(self, keyword: Token, *, loop: bool) -> None:
+        """Settles the loose statements inside the loop or function that begins at `keyword`."""
+        start = keyword.start_pos
+        inside = [statement for statement in self.loose if statement.span.start >= start]
+        del self.loose[len(self.loose) - len(inside) :]
+        for statement in inside:
+            if isinstance(statement, s.Return):
+                if loop:
+                    self.loose.append(statement)
+            elif not loop:
+                raise self.outside(statement)
+
+    def outside(self, statement: s.Return | s.Break | s.Continue) -> AgradError:
+        mistake = "return outside" if isinstance(statement, s.Return) else "break outside"
+        return wrong(mistake, statement.span, word=statement.span.text.split()[0])
+
+
+def _range(node: s.Expr) -> str:
+    """The range that was probably meant by something else: range(0, 3), [0, 3], (0, 3)."""
+    ends: tuple[s.Expr, ...] = ()
+    match node:
+        case s.Call(s.Name("range" | "linspace" | "arange"), ends, ()):
+            pass
+        case s.List(ends) | s.Tuple(ends):
+            pass
+    if len(ends) == 1:
+        return f"0..{ends[0].span.text}"
+    return f"{ends[0].span.text}..{ends[1].span.text}" if ends else "-2..2"

@@ -1,0 +1,1 @@
+"""Syntax errors: the table of messages, and the functions that recognise which one applies."""

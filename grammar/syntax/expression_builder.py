@@ -1,0 +1,177 @@
+"""The syntax tree of an expression: the first half of what builder.py does, a method for each rule or alias."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, TypeAlias
+
+from agrad.grammar.diagnostics import Source, Span
+from agrad.grammar.syntax import ast as s
+from agrad.grammar.syntax.errors.messages import wrong
+from agrad.grammar.syntax.token import Token
+
+Parts: TypeAlias = list[Any]
+
+# Compiled with the first text that has one, and not at each start.
+_ESCAPE = r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([\\'\"abfnrtv]))"
+_ESCAPES = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
+
+
+def _unescape(text: str) -> str:
+    r"""The text that a string literal stands for. As in Python, an unknown escape stands for itself."""
+    return re.sub(_ESCAPE, _character, text) if "\\" in text else text
+
+
+def _character(escape: re.Match[str]) -> str:
+    code = escape[1] or escape[2] or escape[3]
+    if code is None:
+        return _ESCAPES.get(escape[4], escape[4])
+    number = int(code, 16)
+    # Half a surrogate pair could not be printed.
+    return chr(number) if number < 0xD800 or 0xDFFF < number < 0x110000 else escape[0]
+
+
+class Expressions:
+    """The callbacks for expressions, and for what they are made of."""
+
+    source: Source  # under way; every node's span points into it
+
+    def span(self, first: Any, last: Any) -> Span:
+        """From the beginning of one part to the end of another."""
+        start: Any = first.start_pos if isinstance(first, Token) else first.span.start
+        end: Any = last.end_pos if isinstance(last, Token) else last.span.end
+        return Span(self.source, start, end)
+
+    def nodes(self, parts: Parts) -> tuple[s.Expr, ...]:
+        """The parts without the punctuation between them."""
+        return tuple(part for part in parts if not isinstance(part, Token))
+
+    # Atoms
+
+    def name(self, parts: Parts) -> s.Name:
+        return s.Name(str(parts[0]), self.span(parts[0], parts[0]))
+
+    def number(self, parts: Parts) -> s.Number:
+        return s.Number(float(parts[0]), self.span(parts[0], parts[0]))
+
+    def true(self, parts: Parts) -> s.Number:
+        return s.Number(1.0, self.span(parts[0], parts[0]))
+
+    def false(self, parts: Parts) -> s.Number:
+        return s.Number(0.0, self.span(parts[0], parts[0]))
+
+    def none(self, parts: Parts) -> s.NoneLiteral:
+        return s.NoneLiteral(self.span(parts[0], parts[0]))
+
+    def ellipsis(self, parts: Parts) -> s.EllipsisLiteral:
+        return s.EllipsisLiteral(self.span(parts[0], parts[0]))
+
+    def string(self, parts: Parts) -> s.String:
+        return s.String(_unescape(parts[0][1:-1]), self.span(parts[0], parts[0]))
+
+    def fstring(self, parts: Parts) -> s.FString:
+        pieces = [
+            _unescape(part.replace("{{", "{").replace("}}", "}")) if isinstance(part, Token) else part
+            for part in parts[1:-1]
+        ]
+        return s.FString(tuple(pieces), self.span(parts[0], parts[-1]))
+
+    def field(self, parts: Parts) -> s.Formatted:
+        opener, value, *rest, closer = parts
+        options = {token.type: token for token in rest}
+        debug, spec = options.get("DEBUG"), options.get("SPEC")
+        end = debug.end_pos if debug else value.span.end
+        text = self.source.text[opener.end_pos : end]
+        return s.Formatted(value, spec[1:] if spec else "", text, debug is not None, self.span(opener, closer))
+
+    def vector(self, parts: Parts) -> s.List:
+        return s.List(self.nodes(parts), self.span(parts[0], parts[-1]))
+
+    def bare_tuple(self, parts: Parts) -> s.Tuple:
+        return s.Tuple(tuple(parts), self.span(parts[0], parts[-1]))
+
+    def empty_tuple(self, parts: Parts) -> s.Tuple:
+        return s.Tuple((), self.span(parts[0], parts[-1]))
+
+    def group(self, parts: Parts) -> s.Expr:
+        """An expression in parentheses is the expression; its span takes them in."""
+        inner: s.Expr = parts[1]
+        return inner.changed(span=self.span(parts[0], parts[2]))
+
+    # Operators
+
+    def prefix(self, parts: Parts) -> s.Unary:
+        return s.Unary(str(parts[0]), parts[1], self.span(parts[0], parts[1]))
+
+    def binary(self, parts: Parts) -> s.Binary:
+        left, op, right = parts
+        return s.Binary("**" if op == "^" else str(op), left, right, self.span(left, right))
+
+    def logic(self, parts: Parts) -> s.Logic:
+        left, op, right = parts
+        return s.Logic(str(op), left, right, self.span(left, right))
+
+    def compare(self, parts: Parts) -> s.Compare:
+        rest = tuple((str(op), value) for op, value in zip(parts[1::2], parts[2::2], strict=True))
+        return s.Compare(parts[0], rest, self.span(parts[0], parts[-1]))
+
+    def near(self, parts: Parts) -> s.Near:
+        left, right, *tolerance = parts
+        return s.Near(left, right, tolerance[0] if tolerance else None, self.span(left, parts[-1]))
+
+    def is_none(self, parts: Parts) -> s.IsNone:
+        return s.IsNone(parts[0], len(parts) == 4, self.span(parts[0], parts[-1]))
+
+    def conditional(self, parts: Parts) -> s.Conditional:
+        then, _, test, _, other = parts
+        return s.Conditional(test, then, other, self.span(then, other))
+
+    # Calls, indices, attributes
+
+    def call(self, parts: Parts) -> s.Call:
+        function, _, (arguments, keywords), closer = parts
+        return s.Call(function, arguments, keywords, self.span(function, closer))
+
+    def arguments(self, parts: Parts) -> tuple[tuple[s.Expr, ...], tuple[tuple[str, s.Expr], ...]]:
+        keywords = self.keywords(parts)
+        return tuple(part for part in parts if not isinstance(part, s.Parameter)), keywords
+
+    def keyword(self, parts: Parts) -> s.Parameter:
+        """A keyword argument, until the call that it belongs to takes it apart."""
+        return s.Parameter(str(parts[0]), parts[1], self.span(parts[0], parts[1]))
+
+    def keywords(self, parts: Parts) -> tuple[tuple[str, s.Expr], ...]:
+        """The keyword arguments among the parts: each once, and behind the others."""
+        seen: dict[str, s.Expr] = {}
+        for part in parts:
+            if not isinstance(part, s.Parameter):
+                if seen:
+                    raise wrong("positional after keyword", part.span)
+            elif part.name in seen:
+                raise wrong("repeated keyword", part.span, name=part.name)
+            elif part.default is not None:
+                seen[part.name] = part.default
+        return tuple(seen.items())
+
+    def subscript(self, parts: Parts) -> s.Index:
+        value, index, closer = parts
+        return s.Index(value, index, self.span(value, closer))
+
+    def index(self, parts: Parts) -> s.Expr:
+        if len(parts) == 1:
+            only: s.Expr = parts[0]
+            return only
+        return s.Tuple(self.nodes(parts), self.span(parts[0], parts[-1]))
+
+    def slice(self, parts: Parts) -> s.Slice:
+        bounds: list[s.Expr | None] = [None]
+        for part in parts:
+            if isinstance(part, Token):
+                bounds.append(None)
+            else:
+                bounds[-1] = part
+        start, stop, step = [*bounds, None][:3]
+        return s.Slice(start, stop, step, self.span(parts[0], parts[-1]))
+
+    def attribute(self, parts: Parts) -> s.Attribute:
+        return s.Attribute(parts[0], str(parts[1]), self.span(parts[0], parts[1]))

@@ -1,0 +1,435 @@
+"""From text to terminals: the words and signs of `agrad.lark`, and what depends on more than these.
+
+That is: lines and indentation, brackets (a line does not end inside them), f-strings, words that are commands
+in one place and names in another, and the `+-` of a tolerance. What cannot be read does not stop the reading:
+it comes out as an `AgradError` among the tokens, for the parser to raise and the highlighter to colour.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import TypeAlias
+
+from agrad.engine.errors import AgradError, Label
+from agrad.grammar.diagnostics import Source, Span
+from agrad.grammar.syntax.errors.messages import wrong
+from agrad.grammar.syntax.keywords import CLOSERS, HEADERS, LOOK_ALIKES, OPTIONS, PYTHON, RESERVED, SOFT, words
+from agrad.grammar.syntax.table import Table
+from agrad.grammar.syntax.token import Token
+
+# What an operand may end with: after it a minus is a difference, a further operand is a mistake.
+OPERAND_ENDS = words("NAME NUMBER STRING FSTRING_END RPAR RSQB NONE TRUE FALSE ELLIPSIS RESERVED TOPIC")
+
+_OPTION_FOLLOWS = OPERAND_ENDS | {"FLAG"}
+
+# After these a `~=` further left in the same brackets has found its right-hand side.
+_NEAR_ENDS = words("_COMMA _COLON SEMICOLON COMPARISON AND OR IF ELSE _EQUAL")
+# Without these a line is blank.
+_BLANK = frozenset({"SPACE", "COMMENT", "LINE_BREAK"})
+# Where a statement begins: behind these, or behind the colon of a block.
+_STARTS = frozenset({"_NEWLINE", "_INDENT", "_DEDENT", "SEMICOLON"})
+# Words that continue an expression: `grad if c else x` is one, `grad a` a command.
+_CONTINUES = frozenset({"if", "and", "or", "in", "is", "else", "for"})
+
+# Compiled where they are used (`re` keeps what it has compiled), since a start that needs none should pay for none.
+_FOLLOWING_WORD = r"[ \t]+([^\W\d]\w*)"
+# What begins an expression and, with this spacing, does not continue one.
+_FOLLOWING_VALUE = r"""[ \t]+([-+](?![\s=])|[\w.("'\[])"""
+_NOTHING_FOLLOWS = r"[ \t]*(?![^\r\n;#])"
+_FAILS_KIND = r"[ \t]+(\w+)[ \t]*:"
+_SPACE_COLON = r"[ \t]*:"
+_TOPIC = r"[ \t]*(\([^()\s]*\)|[^\s;#]+)"
+_RUN = r"[\w.]*"
+_DIGITS = r"\d+"
+_REST_OF_LINE = r"[^\r\n]*"
+_FSTRING_TEXT = {quote: rf"(?:[^{{}}{quote}\\\r\n]|\\[^\r\n]|\{{\{{|\}}\}})+" for quote in ("'", '"')}
+_DEBUG = r"=[ \t]*(?=[:}])"
+_SPEC = r""":[^{}"'\r\n]*"""
+
+Read: TypeAlias = Token | AgradError
+
+
+class Layout:
+    """The vocabulary of the grammar, made ready for reading texts."""
+
+    def __init__(self, table: Table) -> None:
+        self.words = dict.fromkeys(RESERVED, "RESERVED") | table.words
+        self.pattern = re.compile("|".join(f"(?P<{terminal}>{sign})" for terminal, sign in table.signs.items()))
+
+    def read(self, source: Source, *, comments: bool = False) -> Iterator[Read]:
+        """The tokens of a text, one at a time, and its lexical mistakes in their places."""
+        return _Reading(self, source, comments).tokens()
+
+
+class _Reading:
+    """One pass over one text."""
+
+    def __init__(self, layout: Layout, source: Source, comments: bool) -> None:
+        self.source = source
+        self.text = source.text
+        self.words = layout.words
+        self.pattern = layout.pattern
+        self.comments = comments
+        # A file may begin with a byte order mark.
+        self.position = self.line_start = 1 if source.text.startswith("\ufeff") else 0
+        self.blank = True
+        self.previous = "_NEWLINE"
+        self.margins: list[str] = []
+        self.first = (0, 0)  # where the margin of the first line stands
+        self.options: dict[str, str] = {}
+        # Every open bracket, where it stands, and whether a `~=` before it waits for its `+-`.
+        self.brackets: list[tuple[str, int, bool]] = []
+        self.near = False
+        # Every open f-string: its quote, where it starts, and how many brackets were open then.
+        self.fstrings: list[tuple[str, int, int]] = []
+
+    def tokens(self) -> Iterator[Read]:
+        """The loop over the text: what is special about a terminal is in a method of its own."""
+        special = {
+            "SPACE": self.space,
+            "COMMENT": self.comment,
+            "LINE_BREAK": self.line_break,
+            "NAME": self.word,
+            "NUMBER": self.number,
+            "FSTRING_START": self.fstring,
+            "_TOLERANCE": self.tolerance,
+            "_RANGE": self.dots,
+            "LPAR": self.opened,
+            "_LSQB": self.opened,
+            "LBRACE": self.opened,
+            "RPAR": self.closed,
+            "RSQB": self.closed,
+            "RBRACE": self.closed,
+            "": self.unreadable,
+        }
+        text, match, size = self.text, self.pattern.match, len(self.text)
+        while self.position < size:
+            if self.fstrings and (token := self.inside_fstring()):
+                yield token
+                continue
+            found = match(text, self.position)
+            kind, end = (found.lastgroup or "", found.end()) if found else ("", self.position + 1)
+            if self.blank and kind not in _BLANK:
+                yield from self.indentation()
+            if kind in special:
+                yield from special[kind](kind, end)
+            else:
+                if kind in _NEAR_ENDS:
+                    self.near = False
+                if kind == "SEMICOLON":
+                    self.options = {}
+                yield self.token(kind, end)
+        yield from self.finish()
+
+    def token(self, kind: str, end: int) -> Token:
+        """The next token, which ends at `end`."""
+        start = self.position
+        self.position = end
+        self.previous = kind
+        if kind == "_NEAR":
+            self.near = True
+        return Token(kind, self.text[start:end], start, end)
+
+    def virtual(self, kind: str, at: int) -> Token:
+        """A token without a text of its own: the end of a line, a change of indentation."""
+        self.previous = kind
+        return Token(kind, "", at, at)
+
+    def wrong(self, mistake: str, start: int, end: int, **words: str) -> AgradError:
+        """A mistake at a place."""
+        return wrong(mistake, Span(self.source, start, end), **words)
+
+    # Lines
+
+    def space(self, kind: str, end: int) -> Iterable[Read]:
+        self.position = end
+        return ()
+
+    def comment(self, kind: str, end: int) -> Iterable[Read]:
+        start = self.position
+        self.position = end
+        return (Token(kind, self.text[start:end], start, end),) if self.comments else ()
+
+    def line_break(self, kind: str, end: int) -> Iterator[Read]:
+        if not self.blank and not self.brackets:
+            yield self.end_line()
+        self.position = end
+        if not self.brackets:
+            self.line_start = end
+
+    def end_line(self) -> Token:
+        self.blank = True
+        self.near = False
+        self.options = {}
+        return self.virtual("_NEWLINE", self.position)
+
+    def indentation(self) -> Iterator[Read]:
+        """Compares the margin of a line with those of the open blocks; the first line's is the outermost."""
+        self.blank = False
+        margin = self.text[self.line_start : self.position]
+        if not self.margins:
+            self.margins.append(margin)
+            self.first = self.line_start, self.position
+            return
+        if margin == self.margins[-1]:
+            return
+        if margin.startswith(self.margins[-1]):
+            self.margins.append(margin)
+            yield self.virtual("_INDENT", self.position)
+            return
+        if not self.margins[-1].startswith(margin):
+            yield self.wrong("tabs and spaces", self.line_start, self.position)
+        while len(self.margins) > 1 and len(self.margins[-1]) > len(margin):
+            self.margins.pop()
+            yield self.virtual("_DEDENT", self.position)
+        if self.margins[-1] == margin:
+            return
+        problem = self.wrong("dedent", self.line_start, self.position)
+        if len(margin) < len(self.margins[0]):
+            problem = self.wrong("first indent", *self.first)
+            problem.labels.append(Label(Span(self.source, self.line_start, self.position), "and this one"))
+        yield problem
+
+    def finish(self) -> Iterator[Read]:
+        """What is left open at the end of the text."""
+        if self.fstrings:
+            _, start, _ = self.fstrings[0]
+            yield self.wrong("unterminated string", start, len(self.text))
+        elif self.brackets:
+            bracket, start, _ = self.brackets[-1]
+            problem = self.wrong("unclosed bracket", start, start + 1, bracket=bracket, closer=CLOSERS[bracket])
+            problem.facts["unfinished"] = True
+            yield problem
+        if not self.blank:
+            yield self.end_line()
+        for _ in self.margins[1:]:
+            yield self.virtual("_DEDENT", self.position)
+
+    # Words and numbers
+
+    def word(self, kind: str, end: int) -> Iterator[Read]:
+        """A name, or a word of the language where it is one."""
+        word = self.text[self.position : end]
+        if not word.isascii():
+            yield from self.foreign_word(word, end)
+            return
+        starting = self.starting
+        if self.previous == "_DOT" and word not in PYTHON:
+            kind = "NAME"
+        elif starting and word in SOFT and self.is_command(word, end):
+            kind = word.upper()
+        elif word in self.words:
+            # `print(` is an ordinary call.
+            called = word == "print" and self.previous != "DEF" and self.text.startswith("(", end)
+            kind = "NAME" if called else self.words[word]
+        elif word in self.options and self.previous in _OPTION_FOLLOWS and not self.brackets:
+            kind = self.options[word]
+        if kind in _NEAR_ENDS:
+            self.near = False
+        yield self.token(kind, end)
+        if starting and kind != "NAME":
+            yield from self.command(word)
+
+    @property
+    def starting(self) -> bool:
+        """Whether a statement begins here."""
+        return self.previous in _STARTS or (self.previous == "_COLON" and not self.brackets)
+
+    def is_command(self, word: str, end: int) -> bool:
+        """Whether a soft word at the start of a statement is meant as the command."""
+        if word in HEADERS:
+            return bool(re.compile(_SPACE_COLON).match(self.text, end))
+        if word == "fails":
+            return bool(re.compile(_FAILS_KIND).match(self.text, end))
+        following = re.compile(_FOLLOWING_WORD).match(self.text, end)
+        if following is None and word == "limit":
+            return bool(re.compile(_NOTHING_FOLLOWS).match(self.text, end))
+        if following is None and word == "check":
+            return bool(re.compile(_FOLLOWING_VALUE).match(self.text, end))
+        return following is not None and following[1] not in _CONTINUES
+
+    def command(self, word: str) -> Iterator[Read]:
+        """What the first word of a statement changes about the words behind it."""
+        self.options = OPTIONS.get(word, {})
+        if word == "fails" and (found := re.compile(_FAILS_KIND).match(self.text, self.position)):
+            # A kind of error may be a reserved word: `fails assert: ...`.
+            self.position = found.start(1)
+            yield self.token("NAME", found.end(1))
+        elif word == "help" and (found := re.compile(_TOPIC).match(self.text, self.position)):
+            self.position = found.start(1)
+            yield self.token("TOPIC", found.end(1))
+
+    def foreign_word(self, word: str, end: int) -> Iterator[Read]:
+        r"""A name with other letters than ASCII's. `\w` takes more than a name may have, such as `²`."""
+        if word.isidentifier():
+            # Imported here: most names are ASCII. Python, too, takes names that look alike for the same.
+            import unicodedata
+
+            token = self.token("NAME", end)
+            yield Token("NAME", unicodedata.normalize("NFKC", word), token.start_pos, end)
+            return
+        good = next(size for size in range(len(word)) if not word[: size + 1].isidentifier())
+        if good:
+            yield self.token("NAME", self.position + good)
+        yield from self.unreadable("", self.position + 1)
+
+    def number(self, kind: str, end: int) -> Iterator[Read]:
+        """A number, if nothing sticks to it."""
+        start = self.position
+        yield self.token(kind, end)
+        follower = self.text[end : end + 1]
+        if not (follower.isalnum() or follower in ("_", ".")) or follower in LOOK_ALIKES:
+            return
+        if self.ranging and re.match(r"\.\.(?!\.)", self.text[end : end + 3]):
+            return
+        run = re.compile(_RUN).match(self.text, end)
+        rest = run.group() if run else ""
+        number = self.text[start:end]
+        factor = re.match(r"[^\W\d_]\w*", rest)
+        if not factor or rest in ("e", "E") or (number == "0" and re.fullmatch(r"[xXbBoO]\w*", rest)):
+            yield self.wrong("bad number", start, end + len(rest), number=number + rest)
+        else:
+            name = factor.group()
+            instead = f"{number} {name}" if name in PYTHON else f"{number}*{name}"
+            yield self.wrong("number and name", end, end + len(name), number=number, name=name, instead=instead)
+        self.position = end + len(rest)
+
+    def unreadable(self, kind: str, end: int) -> Iterator[Read]:
+        """A character that begins nothing."""
+        start = self.position
+        character = self.text[start]
+        if character in "\"'":
+            line = re.compile(_REST_OF_LINE).match(self.text, start)
+            self.position = line.end() if line else end
+            yield self.wrong("unterminated string", start, self.position)
+            return
+        self.position = end
+        if character == "!" and self.fstrings and re.match(r"![rsa]\b", self.text[start : start + 3]):
+            yield self.wrong("conversion", start, end + 1)
+            return
+        if found := re.compile(_DIGITS).match(self.text, start):
+            self.position = end = found.end()
+        character = self.text[start:end]
+        if sign := self.sign_for(character):
+            shown = character.isprintable() and not character.isascii()
+            code = f"U+{ord(character[0]):04X}" if shown else ""
+            yield self.wrong("look-alike", start, end, character=character, sign=sign, code=code)
+        else:
+            yield self.wrong("unknown character", start, end, character=character)
+
+    def sign_for(self, text: str) -> str:
+        """What a character that means nothing, or a run of foreign digits, is typed as; empty if it looks like none."""
+        if text in LOOK_ALIKES:
+            return LOOK_ALIKES[text]
+        if text.isdecimal():
+            return "".join(str(int(digit)) for digit in text)
+        from unicodedata import normalize  # here, since most texts are ASCII
+
+        plain = normalize("NFKC", text)  # such as `＝`, as wide as the letters of Chinese are
+        known = len(plain) == 1 and plain != text and self.pattern.match(plain)
+        return LOOK_ALIKES.get(plain) or (plain if known else "")
+
+    # Brackets and signs
+
+    def opened(self, kind: str, end: int) -> Iterator[Read]:
+        start = self.position
+        if kind == "LBRACE":
+            yield self.wrong("nested format" if self.previous == "SPEC" else "braces", start, end)
+        self.brackets.append((self.text[start], start, self.near))
+        self.near = False
+        yield self.token(kind, end)
+
+    def closed(self, kind: str, end: int) -> Iterator[Read]:
+        start = self.position
+        closer = self.text[start]
+        if not self.brackets:
+            yield self.wrong("stray bracket", start, end, bracket=closer)
+        else:
+            opener, place, self.near = self.brackets.pop()
+            if CLOSERS[opener] != closer:
+                problem = self.wrong(
+                    "mismatched bracket", start, end, bracket=closer, opener=opener, closer=CLOSERS[opener]
+                )
+                problem.labels.insert(0, Label(Span(self.source, place, place + 1), "opened here"))
+                yield problem
+        yield self.token(kind, end)
+
+    def tolerance(self, kind: str, end: int) -> Iterator[Read]:
+        """`+-` is one sign behind a `~=`, two signs elsewhere, and a mistake where it looks like one."""
+        start = self.position
+        if self.near:
+            self.near = False
+            yield self.token(kind, end)
+            return
+        around = self.text[start - 1 : start] + self.text[end : end + 1]
+        if around.isspace() and len(around) == 2 and self.previous in OPERAND_ENDS:
+            yield self.wrong("tolerance", start, end)
+        yield self.token("SUM", start + 1)
+        yield self.token("SUM", end)
+
+    @property
+    def ranging(self) -> bool:
+        """Whether two dots stand between the ends of a range here: only `plot` has one."""
+        return self.options is OPTIONS["plot"] and not self.brackets
+
+    def dots(self, kind: str, end: int) -> Iterator[Read]:
+        """`..` is one sign in a range, two dots too many elsewhere."""
+        if self.ranging:
+            yield self.token(kind, end)
+        else:
+            yield self.token("_DOT", end - 1)
+            yield self.token("_DOT", end)
+
+    # f-strings
+
+    def fstring(self, kind: str, end: int) -> Iterator[Read]:
+        self.fstrings.append((self.text[end - 1], self.position, len(self.brackets)))
+        yield self.token(kind, end)
+
+    def inside_fstring(self) -> Read | None:
+        """The next token if it is one that only an f-string has; None inside an expression in braces."""
+        quote, _, depth = self.fstrings[-1]
+        character = self.text[self.position]
+        if character in "\r\n" or (character == quote and len(self.brackets) > depth):
+            return self.broken_fstring()
+        if len(self.brackets) > depth:
+            return self.inside_field() if len(self.brackets) == depth + 1 else None
+        if found := re.compile(_FSTRING_TEXT[quote]).match(self.text, self.position):
+            return self.token("FSTRING_TEXT", found.end())
+        if character == quote:
+            self.fstrings.pop()
+            return self.token("FSTRING_END", self.position + 1)
+        if character == "{":
+            self.brackets.append(("{", self.position, self.near))
+            self.near = False
+            return self.token("LBRACE", self.position + 1)
+        if character == "}":
+            self.position += 1
+            return self.wrong("single brace", self.position - 1, self.position)
+        return self.broken_fstring()
+
+    def inside_field(self) -> Token | None:
+        """What may follow the expression in braces: `=`, `:` and a format, `}`."""
+        if found := re.compile(_DEBUG).match(self.text, self.position):
+            return self.token("DEBUG", found.end())
+        if found := re.compile(_SPEC).match(self.text, self.position):
+            return self.token("SPEC", found.end())
+        if self.text[self.position] == "}":
+            _, _, self.near = self.brackets.pop()
+            return self.token("RBRACE", self.position + 1)
+        return None
+
+    def broken_fstring(self) -> AgradError:
+        """An f-string that its line, or its own quote inside braces, cuts short. Reads on behind it."""
+        quote, start, depth = self.fstrings[-1]
+        bracket, place, _ = self.brackets[-1] if len(self.brackets) > depth else ("", start, False)
+        line = re.compile(_REST_OF_LINE).match(self.text, self.position)
+        end = line.end() if line else self.position
+        del self.brackets[self.fstrings[0][2] :]
+        self.fstrings.clear()
+        at_quote = self.text.startswith(quote, self.position)
+        self.position = self.position + 1 if at_quote else end
+        if bracket:
+            return self.wrong("unclosed bracket", place, place + 1, bracket=bracket, closer=CLOSERS[bracket])
+        return self.wrong("unterminated string", start, end)

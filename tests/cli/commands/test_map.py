@@ -1,0 +1,628 @@
+"""`agrad map`: the rows of a file through an expression, whatever kind of file, and whole or not at all."""
+
+import csv
+import io
+import json
+import re
+import sys
+from importlib import import_module
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agrad.cli.commands.map import ahead
+from agrad.cli.data import csv_reader, rowwise
+from agrad.cli.data.tables import Wanted
+from agrad.engine import cos, grad, sin, tensor
+from agrad.engine.errors import AgradError
+
+POINTS = "name,x,y\na,1,2\nb,0.5,-1\nc,-2,0.25\nd,3,1.5\n"
+X, Y = [1.0, 0.5, -2.0, 3.0], [2.0, -1.0, 0.25, 1.5]
+CURVE = "x**2 + y**3 - sin(x*y)"
+USAGE = "Usage: agrad map [OPTIONS] EXPR DATA\nTry 'agrad map --help' for help.\n\nError: "
+
+
+@pytest.fixture
+def mapped(inside, tmp_path, monkeypatch):
+    """Run `agrad map` in a folder with points.csv: (stdout, stderr, exit code)."""
+    monkeypatch.setattr("agrad.cli.commands.map.limit_memory", lambda memory, statements=True: None)
+    (tmp_path / "points.csv").write_text(POINTS)
+    return lambda *arguments, given="": inside("map", *arguments, given=given)
+
+
+@pytest.fixture
+def without_pyarrow(monkeypatch):
+    """As where the extra is not installed."""
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+
+
+def curve(x, y):
+    """The value of CURVE and its derivatives, computed one row at a time."""
+    x, y = tensor(x, requires_grad=True), tensor(y, requires_grad=True)
+    value = x**2 + y**3 - sin(x * y)
+    return [value.item(), *(one.item() for one in grad(value, (x, y)))]
+
+
+def rows(text):
+    """The numbers of a CSV below its first line; None where nothing stands."""
+    return [[float(entry) if entry else None for entry in line] for line in list(csv.reader(io.StringIO(text)))[1:]]
+
+
+# What is computed
+
+
+def test_each_row_has_the_value_and_the_derivatives_of_eager_computation(mapped):
+    out, err, code = mapped(CURVE, "points.csv", "--wrt", "x,y", "--backend", "python")
+    assert (out.partition("\n")[0], err, code) == ("value,d/dx,d/dy", "", 0)
+    assert rows(out) == [curve(x, y) for x, y in zip(X, Y, strict=True)]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "answer"),
+    [
+        (["x"], "value\n1\n0.5\n-2\n3\n"),
+        (["2*3", "--wrt", "x"], "value,d/dx\n6,0\n6,0\n6,0\n6,0\n"),
+        (["sum(x)*len([x, y])"], "value\n2\n1\n-4\n6\n"),
+        (["-x"], "value\n-1\n-0.5\n2\n-3\n"),
+        (["x if x > 0 else -2*x", "--wrt", "x"], "value,d/dx\n1,1\n0.5,1\n4,-2\n3,1\n"),
+        (["int(x)*x", "--wrt", "x"], "value,d/dx\n1,1\n0,0\n4,-2\n9,3\n"),
+        (["k*x", "-D", "k=2", "--wrt", "k,x"], "value,d/dk,d/dx\n2,1,2\n1,0.5,2\n-4,-2,2\n6,3,2\n"),
+        (["dot(w, [x, y])", "-D", "k=2", "-Dw=[k, 0]", "--wrt", "x"], "value,d/dx\n2,2\n1,2\n-4,2\n6,2\n"),
+        (["y", "-D", "y=7"], "value\n7\n7\n7\n7\n"),
+        (["cos(0)*x", "--value", "result", "--keep", "name"], "name,result\na,1\nb,0.5\nc,-2\nd,3\n"),
+        (["x/3", "--precision", "3"], "value\n0.333\n0.167\n-0.667\n1\n"),
+        (["log(x)", "--keep", "all"], "name,x,y,value\na,1,2,0\nb,0.5,-1,-0.6931471805599453\nc,-2,0.25,nan\nd,3,1.5,1.0986122886681098\n"),
+    ],
+)  # fmt: skip
+def test_a_row_is_the_unit(mapped, arguments, answer):
+    assert mapped(arguments[0], "points.csv", *arguments[1:]) == (answer, "", 0)
+
+
+def test_a_column_goes_before_a_constant_of_its_name(mapped):
+    assert mapped("e*pi*0 + e", "-", given="e\n5\n") == ("value\n5\n", "", 0)
+
+
+def test_json_has_the_fields_of_eval_and_says_what_is_not_finite(mapped):
+    out, err, code = mapped("1/x", "-", "--wrt", "x", "--json", "--keep", "name", given="name,x\na,2\n5,0\n")
+    assert (err, code) == ("", 0)
+    assert [json.loads(line) for line in out.splitlines()] == [
+        {"schema": 1, "columns": {"name": "a"}, "value": 0.5, "grad": {"x": -0.25}},
+        {
+            "schema": 1,
+            "columns": {"name": 5.0},
+            "value": None,
+            "grad": {"x": None},
+            "nonfinite": {"value": "inf", "grad.x": "-inf"},
+        },
+    ]
+
+
+# Kinds of files
+
+
+def saved(tmp_path):
+    """The points in every kind of file, with the options that the kind needs."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    x, y = np.array(X), np.array(Y)
+    both = np.column_stack([x, y])
+    fields = np.zeros(4, dtype=[("x", ">f8"), ("label", "U3"), ("y", "f4")])
+    fields["x"], fields["y"] = x, y
+    np.save(tmp_path / "rows.npy", both)
+    np.save(tmp_path / "columns.npy", np.asfortranarray(both))
+    np.save(tmp_path / "small.npy", both.astype(np.float32))
+    np.save(tmp_path / "fields.npy", fields)
+    np.savez(tmp_path / "plain.npz", x=x, y=y, other=np.eye(2))
+    np.savez_compressed(tmp_path / "packed.npz", x=x, y=y.astype(np.float32))
+    parquet.write_table(pa.table({"s": ["", "", "", ""], "x": x, "y": y}), tmp_path / "table.parquet")
+    (tmp_path / "bare.csv").write_text("".join(f"{x}, {y}\r\n" for x, y in zip(X, Y, strict=True)))
+    named = ["--columns", "x,y"]
+    unnamed = dict.fromkeys(("rows.npy", "columns.npy", "small.npy", "bare.csv"), named)
+    return {"fields.npy": [], "plain.npz": [], "packed.npz": [], "table.parquet": []} | unnamed
+
+
+KINDS = ["bare.csv", "columns.npy", "fields.npy", "packed.npz", "plain.npz", "rows.npy", "small.npy", "table.parquet"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_of_file_gives_the_same_rows(mapped, tmp_path, monkeypatch, kind):
+    monkeypatch.setattr("agrad.cli.data.tables.ROWS", 3)  # more than one piece
+    expected = mapped(CURVE, "points.csv", "--wrt", "x,y")
+    assert mapped(CURVE, kind, "--wrt", "x,y", *saved(tmp_path)[kind]) == expected
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl", "npy", "npz", "parquet"])
+@pytest.mark.parametrize("threads", ["1", "3"])
+def test_every_form_of_output_reads_back_to_the_same_numbers(mapped, tmp_path, monkeypatch, form, threads):
+    monkeypatch.setattr(csv_reader, "BYTES", 16)
+    out, err, code = mapped(
+        CURVE, "points.csv", "--wrt", "x,y", "--keep", "x", "-o", f"out.{form}", "--threads", threads
+    )
+    assert (out, err, code) == ("", "", 0)
+    expected = [[x, *curve(x, y)] for x, y in zip(X, Y, strict=True)]
+    path = tmp_path / f"out.{form}"
+    if form == "jsonl":
+        found = [json.loads(line) for line in path.read_text().splitlines()]
+        assert [[one["columns"]["x"], one["value"], one["grad"]["x"], one["grad"]["y"]] for one in found] == expected
+        return
+    names = ["x", "value", "d/dx", "d/dy"]
+    if form == "csv":
+        assert path.read_text().partition("\n")[0] == ",".join(names)
+        assert rows(path.read_text()) == expected
+    elif form == "npy":
+        assert np.load(path).tolist() == expected
+    elif form == "npz":
+        with np.load(path) as archive:
+            assert np.column_stack([archive[name] for name in names]).tolist() == expected
+    else:
+        from pyarrow import parquet
+
+        table = parquet.read_table(path)
+        assert table.schema.names == names
+        assert np.column_stack([table[name].to_numpy() for name in names]).tolist() == expected
+
+
+@pytest.mark.parametrize("form", ["csv", "npy", "npz", "parquet"])
+def test_what_was_written_can_be_read_again(mapped, form):
+    assert mapped("2*x", "points.csv", "-o", f"a.{form}")[2] == 0
+    name = "c0" if form == "npy" else "value"
+    assert mapped(f"{name} + 1", f"a.{form}") == ("value\n3\n2\n-3\n7\n", "", 0)
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl", "npy", "npz", "parquet"])
+def test_a_file_without_rows_gives_one_without_rows(mapped, tmp_path, form):
+    (tmp_path / "none.csv").write_text("x,y\n")
+    assert mapped("x*y", "none.csv", "--wrt", "x", "-o", f"out.{form}") == ("", "", 0)
+    if form == "npy":
+        assert np.load(tmp_path / "out.npy").shape == (0, 2)
+
+
+@pytest.mark.parametrize("text", ["nan(1)", "NaN()", "-nan(x)"])
+@pytest.mark.parametrize("extra", ["pyarrow", "none"])
+def test_with_and_without_pyarrow_the_same_texts_are_numbers(mapped, request, text, extra):
+    if extra == "none":
+        request.getfixturevalue("without_pyarrow")
+    out, err, code = mapped("x", "-", given=f"x\n{text}\n")
+    assert (out, err.partition("\n")[0], code) == ("", f'<stdin>:2:1: error[file]: column x: "{text}" is no number', 1)
+    assert mapped("x", "-", "--keep", "s", given=f"x,s\n1,{text}\n") == (f"s,value\n{text},1\n", "", 0)
+
+
+def test_whole_numbers_have_no_point(mapped, without_pyarrow):
+    answer = "value\n9007199254740992\n1000000000000000\n1e20\n0.5\n"
+    assert mapped("x", "-", given="x\n9007199254740993\n1e15\n1e20\n0.5\n") == (answer, "", 0)
+
+
+def test_without_pyarrow_the_numbers_are_the_same(mapped, without_pyarrow):
+    assert rows(mapped(CURVE, "points.csv", "--wrt", "x,y")[0]) == [curve(x, y) for x, y in zip(X, Y, strict=True)]
+
+
+@pytest.mark.parametrize("arguments", [["p.parquet"], ["points.csv", "-o", "out.parquet"]])
+def test_without_pyarrow_parquet_says_what_to_install(mapped, tmp_path, without_pyarrow, arguments):
+    (tmp_path / "p.parquet").touch()
+    _, err, code = mapped("x", *arguments)
+    assert "Parquet needs pyarrow" in err.replace("reading p.parquet", "Parquet") and code == 1
+    assert err.endswith('  fix: pip install "agrad[data]"\n')
+
+
+@pytest.mark.parametrize(
+    ("text", "columns", "answer"),
+    [
+        ("x,y\n1,2\n", [], "1\n"),
+        ("\ufeffx,y\n1,2\n", [], "1\n"),
+        ('"x" , y\r\n\r\n 1 ,2\r\n   \n', [], "1\n"),
+        ('x,s\n1,"a\nb"\n"2","say ""x"""\n', [], "1\n2\n"),
+        ('x,s\n1,5" wide\n2,6" wide\n3,4" wide\n', [], "1\n2\n3\n"),
+        ("x,2019\n1,2\n", [], "1\n"),
+        ("1,2\n3,4\n", ["--columns", "x,y"], "1\n3\n"),
+        ("x\n+1\n1_0\ninf\n", [], "1\n10\ninf\n"),
+        ("x,é\n1,\xe4\n", [], "1\n"),
+    ],
+)
+@pytest.mark.parametrize("size", [3, 2**20])
+def test_csv_as_programs_write_it(mapped, monkeypatch, text, columns, answer, size):
+    monkeypatch.setattr(csv_reader, "BYTES", size)
+    monkeypatch.setattr(csv_reader, "_QUOTES", 12 if '5"' in text else 2**20)
+    assert mapped("x", "-", *columns, given=text) == (f"value\n{answer}", "", 0)
+
+
+@given(
+    st.lists(st.tuples(st.floats(), st.text('",\r\n xé', max_size=6)), min_size=1, max_size=8),
+    st.integers(1, 40),
+    st.booleans(),
+)
+def test_blocks_of_any_size_hold_the_same_rows(table, size, by_hand):
+    file = io.StringIO(newline="")
+    csv.writer(file).writerows([("x", "s"), *((repr(x), f"s{text}") for x, text in table)])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(csv_reader, "BYTES", size)
+        patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(file.getvalue().encode())))
+        if by_hand:
+            patch.setitem(sys.modules, "pyarrow", None)
+        sheet, wanted = csv_reader.Sheet("-", []), Wanted(["x"], ["s"], texts=True)
+        pieces = [sheet.piece(part, wanted) for part in sheet.parts(wanted)]
+    found = [x for piece in pieces for x in piece.columns["x"].tolist()]
+    texts = [text for piece in pieces for text in map(str, piece.columns["s"])]
+    assert str(found) == str([x for x, _ in table])
+    assert texts == [f"s{text}" for _, text in table]
+
+
+# Rows that cannot be read or computed
+
+BAD = 'id, x ,"y"\n"a,1",1,2\n\nb,abc,3\nc,  ,4\nd,1\ne,"7\n",8\nf,9,1\n'
+
+
+@pytest.mark.parametrize("extra", ["pyarrow", "none"])
+def test_a_bad_entry_is_an_error_with_its_place(mapped, request, extra):
+    if extra == "none":
+        request.getfixturevalue("without_pyarrow")
+    assert mapped("x*y", "-", given=BAD) == (
+        "",
+        '<stdin>:4:3: error[file]: column x: "abc" is no number\n  4 | b,abc,3\n    |   ^^^\n'
+        '  fix: go on without such rows: agrad map "x*y" - --on-error null\n',
+        1,
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("x,y\n1,2\n3,\n", "<stdin>:3:3: error[file]: column y: nothing stands there\n  3 | 3,\n    |   ^\n"),
+        ("x,y\n1,2\n3\n", "<stdin>:3:1: error[file]: 1 entry, and there should be 2\n  3 | 3\n    | ^\n"),
+        (
+            "x,y\n\n1,2\n3,4,5\n",
+            "<stdin>:4:1: error[file]: 3 entries, and there should be 2\n  4 | 3,4,5\n    | ^^^^^\n",
+        ),
+        ('x,y\n"1\n","a,"\n', '<stdin>:3:3: error[file]: column y: "a," is no number\n'),
+        (
+            'a,x,y\n"u\nv",abc,2\n',
+            '<stdin>:3:4: error[file]: column x: "abc" is no number\n  3 | v",abc,2\n    |    ^^^\n',
+        ),
+        ('x,y\n1,"\n\n"\n', "<stdin>:2:3: error[file]: column y: nothing stands there\n"),
+        ('x,s,y\n1,"a\n"\n', "<stdin>:2:1: error[file]: 2 entries, and there should be 3\n"),
+        ("y,x\n,\n", "<stdin>:2:2: error[file]: column x: nothing stands there\n  2 | ,\n    |  ^\n"),
+    ],
+)
+@pytest.mark.parametrize("size", [4, 2**20])
+def test_the_place_of_a_bad_row_is_right_in_any_block(mapped, monkeypatch, text, message, size):
+    monkeypatch.setattr(csv_reader, "BYTES", size)
+    out, err, code = mapped("x*y", "-", given=text)
+    assert (out, code) == ("", 1) or size == 4
+    assert err.startswith(message)
+
+
+@pytest.mark.parametrize("threads", ["1", "2"])
+def test_on_error_null_goes_on_and_counts(mapped, monkeypatch, threads):
+    monkeypatch.setattr(csv_reader, "BYTES", 8)
+    out, err, code = mapped(
+        "x*y", "-", "--wrt", "x", "--on-error", "null", "--keep", "x", "--threads", threads, given=BAD
+    )
+    assert (out, code) == ("x,value,d/dx\n1,2,2\n,,\n,,\n1,,\n7,56,8\n9,9,1\n", 0)
+    assert err.startswith('<stdin>:4:3: note: 3 of 6 rows have no results; the first: column x: "abc" is no number\n')
+
+
+@pytest.mark.parametrize(
+    ("form", "found"), [("npy", [[2.0], [None]]), ("json", [{"schema": 1, "value": 2.0}, {"schema": 1, "value": None}])]
+)
+def test_a_row_without_results_is_nan_or_null(mapped, tmp_path, form, found):
+    arguments = ["-o", "out.npy"] if form == "npy" else ["--json"]
+    out, _, code = mapped("x*y", "-", "--on-error", "null", *arguments, given="x,y\n1,2\n3,no\n")
+    if form == "json":
+        assert [json.loads(line) for line in out.splitlines()] == found
+    else:
+        assert [[None if x != x else x for x in row] for row in np.load(tmp_path / "out.npy").tolist()] == found
+    assert code == 0
+
+
+def test_parquet_nulls_are_bad_rows(mapped, tmp_path):
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    parquet.write_table(pa.table({"x": [1, None, 3], "s": ["a", "b", None]}), tmp_path / "n.parquet")
+    _, err, code = mapped("2*x", "n.parquet")
+    assert code == 1
+    assert err.startswith("error[file]: column x: nothing stands there\n  note: in row 2 of n.parquet\n")
+    assert mapped("2*x", "n.parquet", "--on-error", "null", "-o", "m.parquet", "--keep", "s")[2] == 0
+    table = parquet.read_table(tmp_path / "m.parquet")
+    assert table.to_pydict() == {"s": ["a", "b", None], "value": [2.0, None, 6.0]}
+
+
+def test_an_error_in_a_row_names_the_row(mapped):
+    _, err, code = mapped("[1, 2][int(x)]", "points.csv")
+    assert code == 1
+    assert err.startswith("error[shape]: index 3 is out of range")
+    assert "  points.csv line 5 | d,3,1.5\n" in err and "  note: where x = 3\n" in err
+
+
+SINGULAR = "error[domain]: inv of shape (1, 1): singular matrix\n"
+
+
+@pytest.mark.parametrize("text", ["1\n0\n", "1\n0\n3\n", "2\n4\n0\n", "1\n" * 200 + "0\n"])
+@pytest.mark.parametrize("kind", ["csv", "npy"])
+def test_an_error_in_a_row_names_the_place_in_the_expression_as_well(mapped, tmp_path, text, kind):
+    (tmp_path / "x.csv").write_text(f"c0\n{text}")
+    np.save(tmp_path / "x.npy", np.array(text.split(), dtype=float))
+    _, err, code = mapped("inv([[c0]])[0, 0]", f"x.{kind}")
+    assert err.startswith(SINGULAR) and code == 1
+    assert re.search(r"1 \| inv\(\[\[c0\]\]\)\[0, 0\]\n +\| \^{11}\n", err)
+    row = text.split().index("0") + 1
+    assert (f"  x.csv line {row + 1} | 0\n" if kind == "csv" else f"  note: in row {row} of x.npy\n") in err
+
+
+# What no program can be made of
+
+BY_ROWS = [
+    ("tensor(x)*y", "x,y"),
+    ("Variable(x)*y", "y"),
+    ("tensor([x])[0]*y", "x,y"),
+    ("grad(x**3, x)*y", "y"),
+    ("grad(x**3, x)*y", "x,y"),
+    ("grad(x**3, x)*y", ""),
+    ("x.item()*y", "x,y"),
+    ("tensor(x)*y if x > 0 else x*y", "x,y"),
+    ("float(x)*y + x", "x"),
+]
+
+
+@pytest.mark.parametrize(("expression", "wrt"), BY_ROWS)
+def test_each_row_is_what_eval_gives(mapped, inside, expression, wrt):
+    by = ["--wrt", wrt] if wrt else []
+    out, err, code = mapped(expression, "points.csv", *by)
+    assert (err, code) == ("", 0)
+    for x, y, found in zip(X, Y, rows(out), strict=True):
+        answer = inside("eval", expression, f"x={x}", f"y={y}", "--precision", "full", "-q", *by)[0]
+        assert found == [float(line) for line in answer.split()]
+
+
+def test_constants_are_what_eval_makes_of_them(mapped):
+    assert mapped("grad(k**3, k)*x", "points.csv", "-D", "k=2") == ("value\n12\n6\n-24\n36\n", "", 0)
+    assert mapped("grad(k**3, k)", "points.csv", "-D", "k=2") == ("value\n12\n12\n12\n12\n", "", 0)
+
+
+def test_rows_without_a_program_may_fail_too(mapped):
+    out, err, code = mapped("grad(inv([[x]])[0, 0], x)", "-", "--on-error", "null", given="x\n2\n0\n1\n")
+    assert (out, code) == ('value\n-0.25\n""\n-1\n', 0)
+    assert err.startswith("note: 1 of 3 rows has no results; the first: inv of shape (1, 1): singular matrix\n")
+
+
+@pytest.mark.parametrize("expression", ["randn()*x", "grad(x**2, x)*randn()", "inv([[x]])[0, 0]*randn()"])
+def test_what_is_drawn_at_random_is_drawn_once(mapped, expression):
+    out, _, code = mapped(expression, "-", "--on-error", "null", given="x\n1\n1\n0\n1\n2\n1\n")
+    found = rows(out)
+    assert code == 0 and found[0] == found[1] == found[3] == found[5] != [0.0]
+
+
+@pytest.mark.parametrize(
+    ("expression", "reason"),
+    [
+        ("gamma(x)", "gamma has no machine code"),
+        ("det([[x]])", "stack gives shape (1), and machine code is for numbers"),
+        ("x*y", ""),
+        ("2*3", ""),
+    ],
+)
+def test_machine_code_that_was_asked_for_in_vain_is_told_of_once(mapped, monkeypatch, expression, reason):
+    pytest.importorskip("llvmlite")
+    monkeypatch.setattr(csv_reader, "BYTES", 8)
+    note = f"note: computed without machine code: {reason}\n" if reason else ""
+    out, err, code = mapped(expression, "points.csv", "--wrt", "y", "--backend", "llvm")
+    assert (len(rows(out)), err, code) == (4, note, 0)
+    assert mapped(expression, "points.csv", "--wrt", "y", "--backend", "auto") == (out, "", 0)
+
+
+def test_machine_code_for_what_has_no_program_is_told_of(mapped):
+    pytest.importorskip("llvmlite")
+    _, err, code = mapped("tensor(x)*y", "points.csv", "--wrt", "y", "--backend", "llvm")
+    assert err.startswith("note: computed without machine code: ") and err.count("\n") == 1 and code == 0
+
+
+def test_an_error_in_a_row_is_counted_too(mapped):
+    out, err, code = mapped("[1, 2][int(x)]", "points.csv", "--on-error", "null")
+    assert (out, code) == ('value\n2\n1\n1\n""\n', 0)
+    assert err.startswith("note: 1 of 4 rows has no results; the first: index 3 is out of range")
+
+
+def test_rows_that_fail_before_the_first_with_a_value_are_tolerated(mapped):
+    given = "x\n" + "0\n" * 1500 + "2\n" * 500
+    out, err, code = mapped("inv([[x]])[0, 0]", "-", "--on-error", "null", given=given)
+    assert (out, code) == ("value\n" + '""\n' * 1500 + "0.5\n" * 500, 0)
+    assert err.startswith("note: 1500 of 2000 rows have no results; the first: inv of shape (1, 1): singular matrix\n")
+
+
+@pytest.mark.parametrize("backend", ["python", "llvm"])
+def test_the_rows_around_those_that_fail_have_their_results(mapped, backend):
+    if backend == "llvm":
+        pytest.importorskip("llvmlite")
+    values = [n % 7 if n < 300 else n for n in range(1000)]
+    expression = "sin(x)*x if x > 0 else inv([[x]])[0, 0]"
+    arguments = [expression, "-", "--wrt", "x", "--on-error", "null", "--backend", backend]
+    out, err, code = mapped(*arguments, given="x\n" + "".join(f"{x}\n" for x in values))
+    assert code == 0 and err.startswith(f"note: {values.count(0)} of 1000 rows have no results")
+    found = rows(out)
+    assert [x for x, row in zip(values, found, strict=True) if row == [None, None]] == [0] * values.count(0)
+    alone = rows(mapped(*arguments, given="x\n" + "".join(f"{x}\n" for x in values if x))[0])
+    assert [row for row in found if row[0] is not None] == [pytest.approx(row, rel=1e-14) for row in alone]
+    assert backend == "llvm" or [row for row in found if row[0] is not None] == alone
+
+
+def test_what_fails_in_every_row_is_not_tolerated(mapped):
+    arguments = ["inv([[c0, c0], [c0, c0]])[0, 0]", "-", "--on-error", "null"]
+    assert mapped(*arguments, given="1\n" * 999)[2] == 0
+    out, err, code = mapped(*arguments, given="1\n" * 1500)
+    assert (out, err.partition("\n")[0], code) == ("", "error[domain]: inv of shape (2, 2): singular matrix", 1)
+
+
+@pytest.mark.parametrize(
+    ("expression", "message"),
+    [
+        ("[x, y]", "error[type]: a row must have one number as its value, and this is an array of shape (2)"),
+        ("'a'", 'error[type]: a row must have one number as its value, and this is the text "a"'),
+        ("z*y", "error[name]: points.csv has no column z"),
+        ("sni(x)", "error[name]: there is no function sni"),
+        ("x +", "error[syntax]: a value is missing after `+`"),
+    ],
+)
+@pytest.mark.parametrize("on_error", ["null", "stop"])
+def test_what_is_wrong_with_the_expression_is_told_once(mapped, expression, message, on_error):
+    out, err, code = mapped(expression, "points.csv", "--on-error", on_error)
+    assert (out, err.partition("\n")[0], code) == ("", message, 2 if "syntax" in message else 1)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "fix"),
+    [
+        (["X*y", "points.csv"], "did you mean x?"),
+        (["x*nam", "points.csv"], "did you mean name?"),
+        (["x*k", "points.csv"], "give it one value for all rows: -D k=1"),
+        (["x*c1", "rows.npy"], "name the columns: --columns x,c1"),
+        (["sni(x)", "points.csv"], "did you mean sin?"),
+        (["x", "points.csv", "--keep", "value", "--value", "x"], None),
+        (["x", "points.csv", "--keep", "x", "--value", "x"], "--value result"),
+        (["x", "points.csv", "--wrt", "x", "--value", "d/dx"], "--value result"),
+        (["x", "points.csv", "--wrt", "x", "--value", "d/dx", "-o", "o.npz"], "--value result"),
+        (["x", "slopes.csv", "--wrt", "x", "--keep", "d/dx"], None),
+    ],
+)
+def test_a_wrong_name_has_a_fix(mapped, tmp_path, arguments, fix):
+    np.save(tmp_path / "rows.npy", np.eye(2))
+    (tmp_path / "slopes.csv").write_text("x,d/dx\n1,2\n")
+    _, err, code = mapped(*arguments)
+    assert code == 1 and err.startswith("error[name]: ")
+    assert fix is None or f"  fix: {fix}" in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "the expression and the file are missing"),
+        (["x"], "the file with the data is missing; - is standard input: agrad map x -"),
+        (["x", "+", "1", "a.csv"], 'one expression and one file; if this is one, quote it: agrad map "x + 1" a.csv'),
+        (["x", "a.csv", "k=3"], "a name has its value by -D: -D k=3"),
+        (["x", "a.csv", "-D", "k"], "-D takes NAME=VALUE, and k is none"),
+        (["x", "a.csv", "-D", "k=1", "-D", "k=2"], "k is given twice"),
+        *[
+            (
+                ["x", "a.csv", "--precision", "3", "-o", name],
+                f"--precision is about text, and {name} holds numbers in full",
+            )
+            for name in ("o.npy", "o.npz", "o.parquet")
+        ],
+    ],
+)
+def test_wrong_usage_says_what_to_type(mapped, arguments, message):
+    assert mapped(*arguments) == ("", f"{USAGE}{message}\n", 2)
+
+
+def test_a_form_that_the_file_has_not_is_wrong_usage(mapped):
+    out, err, code = mapped("x", "a.csv", "--json", "-o", "out.npy")
+    message = "--json writes lines of JSON, and out.npy ends otherwise: -o out.jsonl"
+    assert (json.loads(out)["error"]["message"], err, code) == (message, "", 2)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["x", "none.csv"], "there is no file none.csv"),
+        (["x", "none.npz"], "there is no file none.npz"),
+        (["x", "."], "cannot read .: it is a folder"),
+        (["x", "empty.csv"], "empty.csv is empty"),
+        (["x", "mac.csv"], "mac.csv ends its lines with \\r alone, as old Macs did: write it with \\n"),
+        (["x", "broken.npy"], "broken.npy is no array that numpy saved, or it is not all there"),
+        (["x", "broken.npz"], "broken.npz is no archive that numpy saved"),
+        (["x", "broken.parquet"], "broken.parquet is no Parquet file, or it is not all there"),
+        (["x", "cut.npy"], "cut.npy is no array that numpy saved, or it is not all there"),
+        (["x", "cube.npy"], "cube.npy holds an array of shape (2, 2, 2); rows and columns are needed"),
+        (["c0", "texts.npy"], "texts.npy: the column c0 holds <U1, and no numbers"),
+        (["m", "m.npz"], "m.npz: m has the shape (2, 2), and is no column"),
+        (["x*y", "m.npz"], "m.npz: the columns have different lengths: x 2, y 3"),
+        (["x", "m.npz", "--columns", "a"], "m.npz has names for its columns already: leave --columns out"),
+        (["x", "points.csv", "--columns", "x,y,z"], "points.csv has names for its columns already: leave --columns out"),
+        (["x", "fields.npy", "--columns", "x,y"], "fields.npy has names for its columns already: leave --columns out"),
+        (["x", "bare.csv", "--columns", "a,b"], "bare.csv has 3 columns, and --columns names 2: a,b"),
+        (["x", "points.csv", "-o", "points.csv"], "points.csv holds the data, whose place the results would take: choose another name"),
+        (["x", "points.csv", "-o", "no/out.csv"], "cannot write no/out.csv: there is no folder {}/no"),
+        (["x", "points.csv", "-o", "out.txt"], "out.txt: its ending does not say how to write it"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_read_or_written_is_told_in_plain_words(mapped, tmp_path, arguments, message):
+    (tmp_path / "empty.csv").touch()
+    (tmp_path / "mac.csv").write_text("x,y\r1,2\r")
+    for kind in ("npy", "npz", "parquet"):
+        (tmp_path / f"broken.{kind}").write_text("no")
+    np.save(tmp_path / "cube.npy", np.zeros((2, 2, 2)))
+    np.save(tmp_path / "cut.npy", np.zeros((9, 2)))
+    (tmp_path / "cut.npy").write_bytes((tmp_path / "cut.npy").read_bytes()[:-8])
+    np.save(tmp_path / "texts.npy", np.array(["a", "b"]))
+    np.savez(tmp_path / "m.npz", m=np.eye(2), x=np.ones(2), y=np.ones(3))
+    np.save(tmp_path / "fields.npy", np.zeros(2, dtype=[("a", float), ("b", float)]))
+    (tmp_path / "bare.csv").write_text("1,2,3\n")
+    out, err, code = mapped(*arguments)
+    assert (out, err.partition("\n")[0], code) == ("", f"error[file]: {message.format(tmp_path)}", 1)
+
+
+def test_a_damaged_archive_is_told_of(mapped, tmp_path):
+    path = tmp_path / "a.npz"
+    np.savez_compressed(path, x=np.random.default_rng(0).normal(size=20000))
+    data = bytearray(path.read_bytes())
+    data[20000:20100] = bytes(100)
+    path.write_bytes(data)
+    _, err, code = mapped("x", "a.npz")
+    assert (err, code) == ("error[file]: a.npz is damaged: x ends before its 20000 rows\n", 1)
+
+
+def test_a_text_cannot_be_copied_to_where_numbers_are(mapped):
+    _, err, code = mapped("x", "points.csv", "--keep", "name", "-o", "out.npy", "--on-error", "null")
+    assert code == 1
+    assert err.startswith('points.csv:2:1: error[file]: column name: "a" is no number\n')
+
+
+def test_two_columns_of_one_name_are_refused_where_they_are_used(mapped):
+    assert mapped("x", "-", given="x,y,y\n1,2,3\n") == ("value\n1\n", "", 0)
+    assert mapped("x*y", "-", given="x,y,y\n1,2,3\n")[1].startswith("error[name]: <stdin> has 2 columns y\n")
+
+
+def test_a_line_that_does_not_end_is_refused(monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"x" * 1000)))
+    monkeypatch.setattr(csv_reader, "BYTES", 10)
+    monkeypatch.setattr(csv_reader, "_LONGEST", 100)
+    with pytest.raises(AgradError, match="line 1 of <stdin> does not end"):
+        csv_reader.Sheet("-", [])
+
+
+def test_machine_code_and_python_agree(mapped):
+    pytest.importorskip("llvmlite")
+    by = {name: rows(mapped(CURVE, "points.csv", "--wrt", "x,y", "--backend", name)[0]) for name in ("python", "llvm")}
+    np.testing.assert_allclose(by["llvm"], by["python"], rtol=1e-14)
+    assert float(cos(0.0)) == 1.0
+
+
+@pytest.mark.parametrize(("backend", "there"), [("auto", True), ("auto", False), ("llvm", False)])
+def test_a_large_file_is_computed_by_machine_code_where_there_is_some(mapped, monkeypatch, backend, there):
+    pytest.importorskip("llvmlite")
+    monkeypatch.setattr("agrad.cli.commands.map._LARGE", 1)
+    if not there:
+        monkeypatch.setattr(import_module("agrad.engine.compile.llvm.target"), "binding", lambda: None)
+    chosen = []
+    compile_rows = rowwise.Evaluation._compile
+    monkeypatch.setattr(
+        rowwise.Evaluation, "_compile", lambda self, one: chosen.append(compile_rows(self, one)) or chosen[-1]
+    )
+    out, err, code = mapped(CURVE, "points.csv", "--wrt", "x,y", "--backend", backend)
+    if backend == "llvm":
+        assert (out, code, chosen) == ("", 1, [])
+        assert "error[limit]: machine code needs llvmlite" in err
+        assert "--backend python" in err
+        return
+    np.testing.assert_allclose(rows(out), [curve(x, y) for x, y in zip(X, Y, strict=True)], rtol=1e-14)
+    assert (err, code, [one.backend for one in chosen]) == ("", 0, ["llvm" if there else "auto"])
+
+
+@pytest.mark.parametrize("threads", [1, 2, 20])
+def test_what_is_computed_ahead_is_in_order_and_only_a_few_items(threads):
+    taken = []
+    found = ahead(str, (taken.append(n) or n for n in range(100)), threads)
+    assert next(found) == "0"
+    assert len(taken) <= (1 if threads == 1 else max(threads, 8) + 1)
+    assert list(found) == [str(n) for n in range(1, 100)]

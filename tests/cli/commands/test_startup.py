@@ -1,0 +1,76 @@
+"""What a start loads, and the root of the command line."""
+
+import subprocess
+import sys
+
+import pytest
+
+from agrad.cli import __version__
+from agrad.cli.main import COMMANDS
+
+PROBE = """
+import sys
+from agrad.cli.main import main
+try:
+    main()
+finally:
+    heavy = {"numpy", "prompt_toolkit", "lark", "difflib", "importlib.metadata", "json"}
+    heavy |= {f"agrad.{room}" for room in ("engine.differences", "engine.slopes", "grammar.checking", "grammar.kinks")}
+    print(*sorted(heavy & set(sys.modules)), file=sys.stderr)
+"""
+
+
+def loaded(environment, *arguments):
+    """The heavy modules that `agrad ARGUMENTS` has loaded by its end."""
+    done = subprocess.run(
+        [sys.executable, "-c", PROBE, *arguments], input="", capture_output=True, text=True, env=environment
+    )
+    return set(done.stderr.splitlines()[-1].split())
+
+
+@pytest.mark.parametrize("arguments", [["--version"], ["eval", "--help"], ["--help"]])
+def test_help_and_version_load_neither_numpy_nor_prompt_toolkit(environment, arguments):
+    assert not {"numpy", "prompt_toolkit"} & loaded(environment, *arguments)
+
+
+def test_the_version_does_not_load_the_language(environment):
+    assert loaded(environment, "--version") == set()
+
+
+def test_a_scalar_with_its_gradient_loads_no_numpy(environment):
+    assert loaded(environment, "eval", "x**2*sin(x)", "x=2", "--wrt", "x") == set()
+
+
+def test_a_check_on_scalars_loads_no_numpy_either(environment):
+    assert not {"numpy", "agrad.grammar.help.kinks"} & loaded(environment, "check", "x**2*sin(x)", "x=2")
+
+
+def test_an_array_does_load_numpy(environment):
+    assert "numpy" in loaded(environment, "eval", "sum([1, 2])")
+
+
+def test_a_piped_repl_does_not_load_prompt_toolkit(environment):
+    assert "prompt_toolkit" not in loaded(environment, "repl")
+
+
+def test_the_version(agrad):
+    assert agrad("--version") == (f"agrad {__version__}\n", "", 0)
+
+
+@pytest.mark.parametrize("command", [[], *([name] for name in COMMANDS)])
+def test_every_command_has_help_that_ends_well(agrad, command):
+    out, err, code = agrad(*command, "--help")
+    assert (out.split()[:2], err, code) == (["Usage:", "agrad"], "", 0)
+
+
+@pytest.mark.parametrize(
+    ("word", "message"),
+    [
+        ("evla", "no such command evla: did you mean eval?"),
+        ("1+1", 'no such command 1+1: for an expression: agrad eval "1+1"'),
+        ("--vesion", "no such option --vesion: did you mean --version?"),
+    ],
+)
+def test_an_unknown_word_after_agrad(agrad, word, message):
+    usage = "Usage: agrad [OPTIONS] [COMMAND] [ARGS]...\nTry 'agrad --help' for help.\n\n"
+    assert agrad(word) == ("", f"{usage}Error: {message}\n", 2)

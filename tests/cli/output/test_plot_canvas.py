@@ -1,0 +1,146 @@
+"""Pictures of curves in the terminal: what is drawn where, in which signs, and on how much room."""
+
+import json
+import math
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from agrad.cli.output.plot_canvas import draw
+from agrad.grammar.results import Curve, Plot
+from agrad.grammar.session.session import Session
+
+ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
+
+
+def plot(text):
+    results = []
+    Session().run(text, results.append)
+    return results[-1]
+
+
+def picture(text, width=40, height=10, **how):
+    return draw(plot(text), width, height, **how).split("\n")
+
+
+def test_a_line_goes_from_corner_to_corner():
+    assert picture("plot [0, 1, 2, 3]") == [
+        "3 ┤                          ⢀⣀⠤⠒⠉",
+        "  │                      ⢀⡤⠔⠊⠁",
+        "2 ┤                  ⣀⠤⠒⠊⠁",
+        "  │             ⣀⡠⠔⠊⠉",
+        "1 ┤        ⢀⡠⠤⠒⠉",
+        "  │    ⢀⡠⠔⠚⠁",
+        "0 ┤⣀⠤⠒⠉⠁",
+        "  └┬─────────┬─────────┬─────────┬ index",
+        "   0         1         2         3",
+        "  ⠒⠒⠒ [0, 1, 2, 3]",
+    ]
+
+
+def test_derivatives_are_dotted_and_named():
+    lines = picture("plot x**2 for x in -1..1")
+    assert lines[-1] == "  ⠒⠒⠒ x**2   ⠂⠐⠂ d/dx x**2"
+    assert picture("plot x**2 for x in -1..1", plain=True)[-1] == "  *** x**2   ... d/dx x**2"
+
+
+def test_points_are_marks_with_the_line_over_them():
+    lines = picture("x = [0, 1, 2]\ny = [0, 2, 1]\nplot x, y, x")
+    assert lines[-1] == "  ⠶ ⠶ y   ⠒⠒⠒ x"
+    assert picture("x = [0, 1, 2]\ny = [0, 2, 1]\nplot x, y", plain=True)[0].count("*") == 1
+
+
+def test_a_jump_is_no_line():
+    for column in zip(*picture("plot floor(x), 0 for x in 0..1.9", 60, 20)[1:15], strict=False):
+        assert sum(sign > "⠀" for sign in column) <= 1
+
+
+def test_colour_is_only_where_it_is_asked_for_and_changes_nothing_else():
+    text = "plot sin(x) for x in 0..7"
+    bare, coloured = "\n".join(picture(text)), "\n".join(picture(text, colour=True))
+    assert "\x1b" not in bare
+    assert {"\x1b[36m", "\x1b[31m", "\x1b[0m"} == set(ESCAPE.findall(coloured))
+    assert ESCAPE.sub("", coloured) == bare
+
+
+@pytest.mark.parametrize(
+    ("ends", "labels"),
+    [
+        ("-2..2", "-2 -1.5 -1 -0.5 0 0.5 1 1.5 2"),
+        ("0..1", "0 0.2 0.4 0.6 0.8 1"),
+        ("0..100", "0 20 40 60 80 100"),
+        ("-pi..pi", "-3 -2 -1 0 1 2 3"),
+        ("-1e-9..1e-9", "-1e-9 -5e-10 0 5e-10 1e-9"),
+        ("1000000..1000004", "1000000 1000001 1000002 1000003 1000004"),
+        ("1..1 + 1e-12", "1 1.0000000000002 1.0000000000006"),  # the others have no room
+    ],
+)
+def test_ticks_are_at_round_numbers_with_the_digits_that_tell_them_apart(ends, labels):
+    assert picture(f"plot x for x in {ends}", 76)[-2].split() == labels.split()
+
+
+def test_an_index_has_whole_ticks_only():
+    assert picture("plot [1, 5]", 70)[-2].split() == ["0", "1"]
+
+
+@pytest.mark.parametrize(
+    "values", ["[2]", "[2, 2]", "[1e300, -1e300]", "[nan, nan]", "[5e-324, 0]", "[1e17, 1e17 + 16]"]
+)
+def test_any_values_can_be_drawn(values):
+    assert len(picture(f"plot {values}")) == 10
+
+
+number = st.floats(allow_nan=True, allow_infinity=True)
+
+
+@given(
+    st.lists(st.tuples(number, number), max_size=30),
+    st.sampled_from(["line", "dots", "dashes", "points"]),
+    st.integers(20, 200),
+    st.integers(8, 60),
+    st.booleans(),
+)
+@settings(max_examples=300, deadline=None)
+def test_a_picture_keeps_to_its_room(points, style, width, height, plain):
+    curve = Curve("f(x)", [x for x, _ in points], [y for _, y in points], style)
+    lines = draw(Plot((curve,), "x"), width, height, plain).split("\n")
+    assert len(lines) <= height
+    margin = max((len(line.split("┤")[0].split("+")[0]) for line in lines), default=0)
+    assert max(map(len, lines)) <= max(width, margin + 16)
+    assert not plain or "".join(lines).isascii()
+
+
+@given(st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=60))
+@settings(max_examples=100, deadline=None)
+def test_every_finite_point_is_seen(values):
+    lines = draw(Plot((Curve("v", list(map(float, range(len(values)))), values, "points"),), "index"), 100, 30)
+    assert sum(sign >= "⠁" and sign <= "⣿" for sign in lines) >= (1 if len(set(values)) == 1 else 2)
+
+
+def test_many_points_cost_little_and_keep_their_extremes():
+    values = [math.sin(x) for x in range(100_000)]
+    values[54_321] = 9.0
+    top = draw(Plot((Curve("v", range(100_000), values),), "index"), 80, 20).split("\n")[0]
+    assert top.strip("9┤ ")
+
+
+def test_a_script_prints_the_drawing(agrad):
+    script = "plot x**2 for x in -2..2"
+    out, err, code = agrad("run", "-", given=script)
+    assert (err, code) == ("", 0)
+    assert out == draw(plot(script), 72, 20) + "\n"
+    assert agrad("run", "--ascii", "-", given=script)[0] == draw(plot(script), 72, 20, plain=True) + "\n"
+    assert agrad("run", "--color", "always", "-", given=script)[0] == draw(plot(script), 72, 20, colour=True) + "\n"
+
+
+def test_in_json_a_plot_is_its_points(inside):
+    out, _, code = inside("run", "--json", "-", given="plot 1/x for x in -1..1\nplot [1, nan]")
+    first, second = map(json.loads, out.splitlines())
+    assert code == 0
+    assert second["plot"] == [{"name": "[1, nan]", "style": "line", "x": [0, 1], "y": [1, None]}]
+    assert (second["axis"], second["nonfinite"]) == ("index", {"plot[0].y[1]": "nan"})
+    assert [curve["name"] for curve in first["plot"]] == ["1/x", "d/dx 1/x"]
+    pairs = zip(first["plot"][0]["x"], first["plot"][0]["y"], strict=True)
+    assert all(y is None or y == 1 / x for x, y in pairs)

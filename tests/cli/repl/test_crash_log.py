@@ -1,0 +1,515 @@
+"""A session survives: killed at any moment, it comes back with all that it had accepted."""
+
+import json
+import os
+import random
+import re
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from screens import Terminal
+
+from agrad.cli.repl import crash_log
+from agrad.engine.errors import AgradError
+from agrad.grammar.results import Noted
+from agrad.grammar.session.session import Session
+from agrad.grammar.session.undo import DEPTH
+
+pytestmark = pytest.mark.long
+
+REPL = [sys.executable, "-m", "agrad.cli", "repl", "--resume", "--precision", "full"]
+PROBE = "print x, x.grad, k, r, y"
+
+START = ["manual_seed(1)", "var x = [1, 2]", "k = 0", "r = 0", "y = sum(x)"]
+ROUND = [
+    "{n}",
+    "r = rand(2)*_",
+    "no_grad: x += 0.25",
+    "nowhere + {n}",
+    "y = sum(x**2)*k",
+    "backward y",
+    "k = {n}",
+    "undo",
+    "for i in range(3): k = k + i",
+    "set x = 0.5*x.data",
+    "zero_grad",
+    "print {n}, sum(r)",
+]
+STATEMENTS = [*START, *(line.format(n=n) for n in range(1, 60) for line in ROUND)]
+
+
+@pytest.fixture(scope="module")
+def states():
+    """What the session says of itself after each number of statements, and how many lines it has written by then."""
+    session, lines, found = Session(), [], []
+    session.settings.precision, session.steps.depth = None, DEPTH
+
+    def hear(result):
+        if not isinstance(result, Noted):
+            lines.append(result.text(session.settings))
+
+    for text in STATEMENTS:
+        with suppress(AgradError):
+            session.run(text, hear)
+        written = len(lines)
+        with suppress(AgradError):
+            session.run(PROBE, hear)
+        found.append((lines[-1] if lines[written:] else "", written))
+        del lines[written:]
+    return found
+
+
+class Child:
+    """A session that is written down, fed through a pipe."""
+
+    def __init__(self, environment, folder):
+        self.process = subprocess.Popen(
+            REPL, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment, cwd=folder
+        )
+
+    def send(self, *lines):
+        self.process.stdin.write("".join(f"{line}\n" for line in lines).encode())
+        self.process.stdin.flush()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *failure):
+        if self.process.poll() is None:
+            self.kill()
+
+    def line(self):
+        """The next line that it writes."""
+        return self.process.stdout.readline().decode().rstrip("\n")
+
+    def kill(self):
+        """End it with no warning; the lines that it had written and nobody had read yet."""
+        self.process.kill()
+        return self.process.communicate()[0].decode().splitlines()
+
+    def leave(self):
+        """End it as a pipe ends."""
+        return self.process.communicate()[0].decode()
+
+
+@pytest.mark.parametrize("chain", range(17))
+def test_what_was_killed_comes_back_with_every_statement_whose_output_was_seen(chain, environment, tmp_path, states):
+    draw = random.Random(chain)
+    done, seen = 0, 0
+    for kill in range(4):  # the last only looks
+        with Child(environment, tmp_path) as child:
+            child.send(*(START if not kill else ()), PROBE)
+            state = child.line()
+            lines = seen + (states[done - 1][1] if done else 0)
+            possible = [
+                number
+                for number, (text, written) in enumerate(states, 1)
+                if text == state and number >= done and written >= lines
+            ]
+            assert possible, f"{seen} lines seen behind statement {done}, and then {state}"
+            done = possible[0]
+            child.send(*STATEMENTS[done:])
+            time.sleep(draw.choice((draw.uniform(0, 0.01), draw.uniform(0, 0.2))))
+            seen = len(child.kill())
+
+
+def journals(tmp_path):
+    return sorted((tmp_path / "agrad" / "sessions").glob("*"))
+
+
+def killed(environment, tmp_path, *lines):
+    """A session that accepted some lines and was killed."""
+    with Child(environment, tmp_path) as child:
+        child.send(*lines, 'print "done"')
+        while child.line() != "done":
+            pass
+        child.kill()
+
+
+def resumed(agrad, given, *options):
+    """What the session that is brought back says to further lines, on stdout and stderr, without the time of day."""
+    out, err, code = agrad("repl", "--resume", *options, given=given)
+    return out, re.sub(r"\d\d:\d\d", "14:03", err), code
+
+
+def test_names_gradients_graphs_and_the_last_answer_come_back(environment, tmp_path, agrad):
+    killed(environment, tmp_path, "var a = 3; b = a**2", "backward b retain", "def f(t) = t*2", "f(4)", "nowhere")
+    out, err, code = resumed(agrad, "_ + 1\nb\nbackward b\na.grad\nbackward b\n")
+    assert (out, code) == ("9\n9\n12\n", 1)
+    assert err.splitlines()[0] == "restored 6 statements from 14:03: a, b, f"
+    assert "  session line 1 | var a = 3; b = a**2" in err
+    assert "  session line 9 | backward b" in err
+
+
+def test_random_numbers_that_nobody_seeded_come_again_and_go_on_the_same(environment, tmp_path, agrad):
+    killed(environment, tmp_path, "r = rand(3)", "s = randn(2)", "undo")
+    (kept,) = journals(tmp_path)
+    content = kept.read_bytes()
+    first = resumed(agrad, "r\nrand(2)\n")
+    assert journals(tmp_path) == []
+    kept.write_bytes(content)
+    assert resumed(agrad, "r\nrand(2)\n") == first
+
+
+def test_what_was_undone_and_what_a_reset_forgot_stay_away_and_undo_goes_on(environment, tmp_path, agrad):
+    killed(environment, tmp_path, "x = 1", "reset", "y = 2", "z = 3", "undo", "w = 4")
+    out, err, _ = resumed(agrad, "vars\nundo\nundo\nundo\nvars\n")
+    assert err == "restored 5 statements from 14:03: y, w\n"
+    assert [line.split()[0] for line in out.splitlines()] == ["y", "w", "took", "took", "took", "x"]
+
+
+def test_a_session_that_ends_well_leaves_nothing_behind(environment, tmp_path, agrad):
+    assert resumed(agrad, "x = 2\nquit\n") == ("", "there is no session to bring back\n", 0)
+    assert journals(tmp_path) == []
+    assert resumed(agrad, "x\n")[1].startswith("there is no session to bring back\n")
+
+
+def test_a_pipe_is_not_written_down(agrad, tmp_path):
+    agrad("repl", given="x = 2\n")
+    assert not (tmp_path / "agrad").exists()
+
+
+def test_a_session_that_is_not_over_is_not_taken(environment, tmp_path, agrad):
+    with Child(environment, tmp_path) as child:
+        child.send("x = 2", "x")
+        assert child.line() == "2"
+        assert len(journals(tmp_path)) == 1
+        assert resumed(agrad, "y = 3\n")[1] == "there is no session to bring back\n"
+        assert len(journals(tmp_path)) == 1
+        child.send("x + 1")
+        assert child.leave() == "3\n"
+    assert journals(tmp_path) == []
+
+
+def test_the_last_of_several_comes_back_first(environment, tmp_path, agrad):
+    with Child(environment, tmp_path) as first, Child(environment, tmp_path) as second:
+        for child, name in ((first, "x"), (second, "y")):
+            child.send(f"{name} = 2", name)
+            child.line()
+        second.kill()
+        time.sleep(0.02)
+        first.send("z = 3", "z")
+        first.line()
+    assert resumed(agrad, "")[1] == "restored 4 statements from 14:03: x, z\n"
+    assert resumed(agrad, "")[1] == "restored 2 statements from 14:03: y\n"
+
+
+def test_a_session_that_was_brought_back_can_be_killed_again(environment, tmp_path, agrad):
+    killed(environment, tmp_path, "x = 1")
+    killed(environment, tmp_path, "y = x + 1", "undo", "y = x + 2")
+    killed(environment, tmp_path, "z = y + 1")
+    out, err, _ = resumed(agrad, "z\nhistory\n")
+    assert out.splitlines() == [
+        "4",
+        "1  x = 1",
+        '2  print "done"',
+        "3  y = x + 2",
+        '4  print "done"',
+        "5  z = y + 1",
+        *[
+            '6  print "done"',
+            "7  z",
+        ],
+    ]
+    assert err == "restored 6 statements from 14:03: x, y, z\n"
+
+
+def test_a_statement_that_fails_now_is_told_and_nothing_is_lost(environment, tmp_path, agrad):
+    (tmp_path / "d.csv").write_text("1,2\n")
+    killed(environment, tmp_path, "x = 2", 'd = load_csv("d.csv")', "y = 3")
+    (kept,) = journals(tmp_path)
+    content = kept.read_bytes()
+    (tmp_path / "d.csv").rename(tmp_path / "e.csv")
+    out, err, code = resumed(agrad, "x\ny = 4\n")
+    assert (out, code) == ("2\n", 1)
+    assert err.splitlines() == [
+        "error[file]: load_csv: there is no file d.csv",
+        '  session line 2 | d = load_csv("d.csv")',
+        "                 |     ^^^^^^^^^^^^^^^^^",
+        "restored 1 of 4 statements from 14:03: x",
+        f"3 statements not restored: what was typed stays in {kept}",
+    ]
+    assert kept.read_bytes() == content
+    (tmp_path / "e.csv").rename(tmp_path / "d.csv")
+    assert resumed(agrad, "d\n")[:2] == ("[[1, 2]]\n", "restored 4 statements from 14:03: x, d, y\n")
+
+
+def test_files_that_were_written_since_are_told_once_each(environment, tmp_path, agrad):
+    (tmp_path / "d.csv").write_text("1,2\n")
+    (tmp_path / "e.csv").write_text("1\n")
+    (tmp_path / "l.ag").write_text('e = load_csv("e.csv")\n')
+    killed(
+        environment,
+        tmp_path,
+        'load "l.ag"',
+        'd = load_csv("d.csv")',
+        'for p in chunks("d.csv", 1): q = p',
+        "y = sum(d)",
+    )
+    (kept,) = journals(tmp_path)
+    content = kept.read_bytes()
+    assert resumed(agrad, "y\n")[:2] == ("3\n", "restored 5 statements from 14:03: e, d, p, q, y\n")
+    kept.write_bytes(content)
+    (tmp_path / "d.csv").write_text("1,20\n")
+    assert resumed(agrad, "y\n")[:2] == (
+        "21\n",
+        "note: d.csv has been written since: what it holds now was read\nrestored 5 statements from 14:03: e, d, p, q, y\n",
+    )
+    kept.write_bytes(content)
+    (tmp_path / "e.csv").write_text("10\n")
+    (tmp_path / "l.ag").write_text('z = 7\ne = load_csv("e.csv")\n')
+    (tmp_path / "d.csv").write_text("1,two\n")
+    err = resumed(agrad, "")[1].splitlines()
+    assert [line.split()[1] for line in err if line.startswith("note: ")] == ["l.ag", "e.csv", "d.csv"]
+    assert err[3] == 'error[file]: load_csv: d.csv, line 1, column 2: "two" is no number'
+    assert err[-2] == "restored 1 of 5 statements from 14:03: z, e"
+
+
+def test_a_file_that_was_told_of_is_not_told_of_again(environment, tmp_path, agrad):
+    (tmp_path / "d.csv").write_text("1,2\n")
+    killed(environment, tmp_path, 'd = load_csv("d.csv")')
+    (tmp_path / "d.csv").write_text("1,20\n")
+    killed(environment, tmp_path, "x = 1")
+    assert resumed(agrad, "d\n")[:2] == ("[[1, 20]]\n", "restored 4 statements from 14:03: d, x\n")
+
+
+def test_a_journal_whose_files_are_none_is_read_all_the_same(tmp_path, agrad):
+    folder = tmp_path / "agrad" / "sessions"
+    folder.mkdir(parents=True)
+    text = '{"text": "x = 1", "name": "session", "line": 1, "file": false}\n{"ran": [0, 5], "read": [1]}\n'
+    (folder / "1.jsonl").write_text(text)
+    assert resumed(agrad, "x\n") == ("1\n", "restored 1 statement from 14:03: x\n", 0)
+
+
+def test_the_arguments_that_a_script_did_not_get_come_back(environment, tmp_path):
+    del environment["PROMPT_TOOLKIT_NO_CPR"]
+    (tmp_path / "s.ag").write_text("def f() = args\n")
+    with Terminal(environment, "repl", "s.ag", folder=tmp_path) as one:
+        one.see("agrad>")
+        one.enter("f()", "()")
+    with Terminal(environment, "repl", "--resume", folder=tmp_path) as two:
+        assert two.see("agrad>")[1].endswith(": args, f")
+        two.enter("f()", "()")
+
+
+def test_the_folder_that_a_session_was_in_is_where_it_goes_on(environment, tmp_path, agrad):
+    place = tmp_path / "data"
+    place.mkdir()
+    (place / "d.csv").write_text("1,2\n")
+    killed(environment, place, 'd = load_csv("d.csv")')
+    assert resumed(agrad, 'load_csv("d.csv")\n')[:2] == (
+        "[[1, 2]]\n",
+        f"restored 2 statements from 14:03 in {place}: d\n",
+    )
+
+
+def test_a_folder_that_is_gone_is_told(environment, tmp_path, agrad):
+    place = tmp_path / "data"
+    place.mkdir()
+    killed(environment, place, "x = 2")
+    place.rmdir()
+    assert resumed(agrad, "x\n")[:2] == (
+        "2\n",
+        f"note: names of files now start here, not in {place}: No such file or directory\n"
+        "restored 2 statements from 14:03: x\n",
+    )
+
+
+def test_a_record_that_was_not_finished_is_passed_over_and_written_after(environment, tmp_path, agrad):
+    killed(environment, tmp_path, "x = 2")
+    (kept,) = journals(tmp_path)
+    with kept.open("ab") as file:
+        file.write(b'{"ran": [0, 1]}\nnot JSON\n{"text": "y = 3", "na')
+    with kept.open("rb") as file:
+        lines = file.read().splitlines()
+    assert len(lines) == 8
+    kept.write_bytes(kept.read_bytes().replace(b'{"ran": [0, 1]}\n', b""))
+    killed(environment, tmp_path, "z = 4")
+    assert resumed(agrad, "x + z\n")[:2] == ("6\n", "restored 4 statements from 14:03: x, z\n")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"\x00\xff\xfe\n",
+        b"[]\n1\nnull\n",
+        b'{"ran": [0, 5]}\n',
+        b'{"text": "x = 1", "name": "session", "line": 1, "file": false}\n',
+        b'{"text": "x = 1", "name": "session", "line": 1, "file": false}\n{"ran": [0, 5]}\n{"cut": 0}\n',
+    ],
+)
+def test_a_journal_without_a_statement_is_none(content, tmp_path, agrad):
+    folder = tmp_path / "agrad" / "sessions"
+    folder.mkdir(parents=True)
+    (folder / "1.jsonl").write_bytes(content)
+    assert resumed(agrad, "1\n") == ("1\n", "there is no session to bring back\n", 0)
+
+
+@pytest.mark.parametrize("place", ["[0, 4]", "[1, 5]", "[-3, 99]"])
+def test_a_journal_that_does_not_fit_is_an_error(place, tmp_path, agrad):
+    folder = tmp_path / "agrad" / "sessions"
+    folder.mkdir(parents=True)
+    text = '{"text": "x = 1", "name": "session", "line": 1, "file": false}\n{"ran": ' + place + "}\n"
+    (folder / "1.jsonl").write_text(text)
+    out, err, code = resumed(agrad, "1\n")
+    assert (out, code) == ("1\n", 2)
+    assert err.startswith("error[syntax]: this is read otherwise than it was\n")
+    assert (folder / "1.jsonl").read_text() == text
+
+
+def test_nothing_is_written_again(environment, tmp_path, agrad):
+    killed(environment, tmp_path, "x = 2", 'save "s.ag"', "var y = 3; z = y*x", 'graph z to "g.json"')
+    (tmp_path / "s.ag").unlink()
+    (tmp_path / "g.json").unlink()
+    assert resumed(agrad, "z\n")[0] == "6\n"
+    assert not (tmp_path / "s.ag").exists() and not (tmp_path / "g.json").exists()
+
+
+def test_what_a_file_did_comes_back_without_the_file(environment, tmp_path, agrad):
+    assert resumed(agrad, "", "start.ag") == (
+        "",
+        "Usage: agrad repl [OPTIONS] [FILE]\nTry 'agrad repl --help' for help.\n\n"
+        "Error: --resume brings back what a FILE did as well: leave it out\n",
+        2,
+    )
+
+
+def test_old_journals_are_removed(environment, tmp_path, monkeypatch):
+    folder = tmp_path / "agrad" / "sessions"
+    folder.mkdir(parents=True)
+    for number in range(30):
+        (folder / f"{number:02}.jsonl").write_text("{}\n")
+        os.utime(folder / f"{number:02}.jsonl", (number, number))
+    killed(environment, tmp_path, "x = 2")
+    names = [path.name for path in journals(tmp_path) if len(path.name) == 8]
+    assert names == [f"{number:02}.jsonl" for number in range(10, 30)]
+
+
+def test_a_journal_is_private_and_readable(environment, tmp_path):
+    killed(environment, tmp_path, "x = 2; y = 3")
+    (path,) = journals(tmp_path)
+    assert path.stat().st_mode & 0o777 == 0o600
+    head, *parts = map(json.loads, path.read_text().splitlines())
+    assert head["folder"] == str(tmp_path)
+    assert parts[:3] == [
+        {"text": "x = 2; y = 3\n", "name": "session", "line": 1, "file": False},
+        {"ran": [0, 5]},
+        {"ran": [7, 12]},
+    ]
+
+
+def test_a_folder_that_cannot_be_written_is_one_note(tmp_path, agrad):
+    (tmp_path / "agrad").mkdir()
+    (tmp_path / "agrad" / "sessions").write_text("a file where the folder should be")
+    out, err, code = resumed(agrad, "x = 2\nx\ny = 3\n")
+    assert (out, code) == ("2\n", 0)
+    first, second = err.splitlines()
+    assert first == "there is no session to bring back"
+    path = re.escape(str(tmp_path / "agrad" / "sessions"))
+    assert re.fullmatch(
+        rf"note: this session cannot be brought back after a crash: {path}/\S+\.jsonl: File exists", second
+    )
+
+
+def test_a_disk_that_is_full_later_is_one_note(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    session = Session()
+    session.record.on = True
+    kept, _, _ = crash_log.opened(session, False)
+    kept.start()
+    session.run("x = 2")
+    monkeypatch.setattr(os, "write", lambda file, data: 1)
+    session.run("y = 3")
+    session.run("z = 4")
+    assert capsys.readouterr().err.count("note: this session cannot be brought back after a crash: ") == 1
+    assert list(session.names) == ["x", "y", "z"]
+    kept.end()
+
+
+@pytest.mark.signals
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="the system has no timer that signals")
+def test_ctrl_c_leaves_what_came_back_so_far(environment, tmp_path, monkeypatch, capsys):
+    killed(environment, tmp_path, "x = 1")
+    (kept,) = journals(tmp_path)
+    text = "x = 1\nwhile 1: x = 2\n"
+    source = {"text": text, "name": "session", "line": 1, "file": False}
+    lines = [source, {"ran": [0, 5]}, {"ran": [6, 20]}, {"ran": [0, 5]}]
+    kept.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    session = Session()
+    session.record.on = True
+    before = (
+        signal.signal(signal.SIGINT, crash_log.stop_once),
+        signal.signal(signal.SIGALRM, lambda *_: signal.raise_signal(signal.SIGINT)),
+    )
+
+    class Names(dict):
+        """Rings a moment after x has come back, however slow the machine is."""
+
+        def __setitem__(self, name, value):
+            super().__setitem__(name, value)
+            if value == 1.0:
+                signal.setitimer(signal.ITIMER_REAL, 0.2)
+
+    session.names = Names()
+    try:
+        _, told, _ = crash_log.opened(session, True)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGINT, before[0])
+        signal.signal(signal.SIGALRM, before[1])
+    assert re.sub(r"\d\d:\d\d", "14:03", told) == (
+        "interrupted: restored 1 of 3 statements from 14:03: x\n"
+        f"2 statements not restored: what was typed stays in {kept}"
+    )
+    assert session.names["x"] == 1
+
+
+# On a terminal
+
+
+def test_what_init_did_comes_back_once_and_with_the_session_only(environment, tmp_path):
+    del environment["PROMPT_TOOLKIT_NO_CPR"]
+    (tmp_path / "agrad").mkdir()
+    (tmp_path / "agrad" / "init.ag").write_text("n = 1\nr = rand(2)\n")
+    with Terminal(environment, folder=tmp_path) as one:
+        one.see("agrad>")
+    assert journals(tmp_path) == []
+    with Terminal(environment, folder=tmp_path) as two:
+        two.see("agrad>")
+        two.enter("n = n + 1")
+        shown = two.enter("r", "[")[-3]
+    with Terminal(environment, "repl", "--resume", folder=tmp_path) as three:
+        lines = three.see("agrad>")
+        assert re.fullmatch(r"restored 4 statements from \d\d:\d\d: n, r", lines[1])
+        three.enter("n", "\n2\n")
+        three.enter("r", shown)
+
+
+def test_a_terminal_that_was_killed(environment, tmp_path):
+    del environment["PROMPT_TOOLKIT_NO_CPR"]  # a terminal that tells where its cursor is has the toolbar
+    with Terminal(environment, folder=tmp_path) as one:
+        one.see("agrad>")
+        one.enter("var x = 2")
+        one.enter("y = x**3")
+        one.enter("backward y")
+    with Terminal(environment, folder=tmp_path) as two:
+        lines = two.see("agrad>")
+        assert re.fullmatch(r"a session of \d\d:\d\d ended without quit: agrad repl --resume brings it back", lines[1])
+        two.type("\x04")
+        assert two.process.wait(timeout=30) == 0
+    with Terminal(environment, "repl", "--resume", folder=tmp_path) as three:
+        lines = three.see("agrad>")
+        assert lines[-1].startswith(" 1 leaf   1 node, freed")
+        assert re.fullmatch(r"restored 3 statements from \d\d:\d\d: x, y", lines[1])
+        three.enter("grad x", "x.grad = 12")
+        three.type("\x04")
+        assert three.process.wait(timeout=30) == 0
+    assert journals(tmp_path) == []
+    assert Path(tmp_path, "agrad", "history").exists()

@@ -1,0 +1,225 @@
+"""`agrad repl`: piped, driven through prompt_toolkit's pipe input, and in a pseudo-terminal."""
+
+import os
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from screens import Terminal
+
+from agrad.cli.commands.repl import loop
+from agrad.cli.repl import history
+from agrad.cli.repl.history import KeptHistory
+from agrad.cli.repl.input.pipe import statements
+from agrad.grammar.session.session import Session
+
+EXAMPLES = Path(__file__).parents[3] / "examples"
+NAME_ERROR = "error[name]: q has no value"
+
+# Piped: plain lines, no prompt
+
+
+def test_a_pipe_gets_results_and_nothing_else(agrad):
+    assert agrad("repl", given="var a = 3\na**2\n") == ("9\n", "", 0)
+
+
+def test_without_a_command_agrad_is_the_repl(agrad):
+    assert agrad(given="6*7\n") == ("42\n", "", 0)
+
+
+def test_a_pipe_goes_on_after_an_error(agrad):
+    out, err, code = agrad("repl", given="1\nsin(q)\n2\n")
+    assert (out, code) == ("1\n2\n", 1)
+    assert err.splitlines()[:3] == [NAME_ERROR, "  session line 2 | sin(q)", "                 |     ^"]
+
+
+@pytest.mark.parametrize(
+    ("lines", "code"), [("1", 0), ("2*\nq", 2), ("q\n2*", 1), ("1\nquit\nq", 0), ("q\nquit", 1), ("", 0)]
+)
+def test_the_exit_code_is_that_of_the_first_failure(agrad, lines, code):
+    assert agrad("repl", given=lines)[2] == code
+
+
+def test_a_script_that_is_run_first_has_no_arguments(agrad, tmp_path):
+    (tmp_path / "s.ag").write_text("print args, len(args)\n")
+    assert agrad("repl", "s.ag", given="history\n") == ("() 0\n1  args = ()\n2  print args, len(args)\n", "", 0)
+    (tmp_path / "s.ag").write_text("print 2\n")
+    assert agrad("repl", "s.ag", given="vars\n") == ("2\nno names yet\n", "", 0)
+
+
+def test_a_block_in_a_pipe_ends_where_a_line_is_not_indented(agrad):
+    text = "def f(x):\n    y = x*2\n\n    return y\nf(4)\nif 0:\n  1\nelse:\n  2\nf(\n5)\n"
+    assert agrad("repl", given=text) == ("8\n2\n10\n", "", 0)
+
+
+# But for those that read files beside themselves: a pipe is beside nothing.
+SCRIPTS = [script for script in sorted(EXAMPLES.glob("*.ag")) if ".csv" not in script.read_text()]
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.stem)
+def test_a_script_in_a_pipe_says_what_it_says_as_a_file(agrad, script):
+    assert agrad("repl", given=script.read_bytes()) == agrad("run", str(script))
+
+
+def test_each_statement_is_handed_on_as_soon_as_it_is_complete():
+    lines = iter([b"1\n", b"x = [1,\n", b"2]\n", b"for i in range(2):\n", b"  i\n", b"3"])
+    parts = statements(lines)
+    assert next(parts) == "1\n"
+    assert next(lines) == b"x = [1,\n"
+
+
+def test_a_pipe_that_is_not_utf8_is_an_error(agrad):
+    message = "error[file]: cannot read <stdin>: line 2 is not UTF-8 text\n"
+    assert agrad("repl", given=b"1\n\xff\n") == ("1\n", message, 1)
+
+
+def test_the_shared_graph_session_as_a_pipe(agrad):
+    graph = "var a = [1, 2, 3, 4]\nb = a**2\nc = b*2\nd = mean(c)\ne = sum(c)\n"
+    out, err, code = agrad("repl", given=graph + "backward d\ngrad a\nbackward e\na\n")
+    assert (out, code) == ("a.grad = [1, 2, 3, 4]\n[1, 2, 3, 4]\n", 1)
+    assert err.startswith("error[freed]: ")
+
+
+# Prompted, through a pipe input
+
+CTRL_C, CTRL_D = "\x03", "\x04"
+
+
+def test_a_session_at_the_prompt(typed):
+    assert typed("x = 3\rx**2\r\x04") == ("9\n", "")
+
+
+def test_enter_makes_a_new_line_while_the_statement_is_not_complete(typed):
+    assert typed("x = [1,\r2]\rx\r\x04") == ("[1, 2]\n", "")
+    assert typed("def f(x):\rreturn x*2\r\rf(4)\r\x04") == ("8\n", "")
+
+
+def test_ctrl_c_clears_the_line(typed):
+    assert typed("1 + \x03x = 2\rx\r\x04") == ("2\n", "")
+
+
+def test_an_error_does_not_end_the_session(typed):
+    out, err = typed("sin(q)\r2\r\x04")
+    assert (out, err.splitlines()[0]) == ("2\n", NAME_ERROR)
+
+
+def test_quit_leaves(typed):
+    assert typed("1\rquit\r") == ("1\n", "")
+
+
+def test_history_is_kept_between_sessions(typed, tmp_path):
+    typed("1 + 1\r\x04")
+    assert typed("\x1b[A\r\x04") == ("2\n", "")
+    assert "+1 + 1\n" in (tmp_path / "agrad" / "history").read_text()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="has other permissions")
+def test_history_is_for_nobody_elses_eyes(typed, tmp_path):
+    typed("1 + 1\r\x04")
+    assert (tmp_path / "agrad" / "history").stat().st_mode & 0o077 == 0
+
+
+def test_sessions_side_by_side_lose_nothing_of_the_history(tmp_path):
+    path = tmp_path / "history"
+    entry = "x = [\n" + "1,\n" * 5000 + "2]"
+    writer = "from pathlib import Path; from agrad.cli.repl.history import KeptHistory; import sys\n"
+    writer += f"for _ in range(20): KeptHistory(Path({str(path)!r})).store_string({entry!r} + sys.argv[1])"
+    children = [subprocess.Popen([sys.executable, "-c", writer, name]) for name in "abc"]
+    assert [child.wait() for child in children] == [0, 0, 0]
+    found = list(KeptHistory(path).load_history_strings())
+    assert sorted(found) == sorted(entry + name for name in "abc" * 20)
+
+
+def test_a_history_that_cannot_be_written_is_read(typed, tmp_path, monkeypatch):
+    typed("1 + 1\r\x04")
+    path = tmp_path / "agrad" / "history"
+    before = path.read_bytes()
+
+    def refuse(path):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(history, "_opened", refuse)
+    assert typed("\x1b[A\r3\r\x04") == (
+        "2\n3\n",
+        f"note: what you type is not remembered beyond this session: {path}: Permission denied\n",
+    )
+    monkeypatch.undo()
+    assert path.read_bytes() == before
+
+
+def test_a_disk_that_is_full_later_is_one_note(tmp_path, capsys):
+    kept = KeptHistory(tmp_path / "gone" / "history")
+    kept.store_string("1")
+    kept.store_string("2")
+    assert capsys.readouterr().err.splitlines() == [
+        f"note: what you type is not remembered beyond this session: {tmp_path}/gone/history: No such file or directory"
+    ]
+
+
+def test_a_history_that_cannot_be_kept_is_one_note(typed, tmp_path):
+    (tmp_path / "agrad").write_text("a file where the folder should be")
+    out, err = typed("1\r2\r\x04")
+    assert out == "1\n2\n"
+    path = tmp_path / "agrad" / "history"
+    assert err == f"note: what you type is not remembered beyond this session: {path}: File exists\n"
+
+
+def test_a_computation_stopped_by_ctrl_c_changes_nothing(capsys):
+    session = Session()
+
+    def statements():
+        yield "x = 1"
+        yield "x = 2; stop_here()"
+        yield "x"
+
+    run = session.run
+
+    def interrupted(text, emit, **keywords):
+        if "stop_here" in text:
+            raise KeyboardInterrupt
+        run(text, emit, **keywords)
+
+    session.run = interrupted
+    assert loop(session, statements(), interactive=True) == 0
+    assert capsys.readouterr() == ("1\n", "interrupted: everything is as before this statement\n")
+
+
+# In a pseudo-terminal
+
+
+def conversation(environment):
+    """A session with every way to go wrong; what was shown."""
+    with Terminal(environment) as terminal:
+        seen = terminal.until("agrad>")
+        terminal.type("x = 6\r")
+        seen += terminal.until("agrad>")
+        terminal.type("x*7\r")
+        seen += terminal.until("42\r\n") + terminal.until("agrad>")
+        terminal.type("while 1: x = x + 1\r")
+        time.sleep(0.3)  # once it runs, a Ctrl-C is for it; at the prompt it only clears the line
+        seen += terminal.until("interrupted", pressing=CTRL_C) + terminal.until("agrad>")
+        terminal.type("-x\r")
+        seen += terminal.until("-6\r\n") + terminal.until("agrad>")
+        terminal.type("sin(q)\r")
+        seen += terminal.until("q has no value") + terminal.until("agrad>")
+        terminal.type(CTRL_D)
+        assert terminal.process.wait(timeout=30) == 0
+    return seen
+
+
+def test_a_session_in_a_terminal(environment):
+    seen = conversation(environment)
+    assert "Traceback" not in seen
+    assert re.search(r"\x1b\[[0-9;]*3\dm", seen), "nothing is coloured"
+
+
+def test_no_color_is_heard(environment):
+    seen = conversation(environment | {"NO_COLOR": "1"})
+    assert not re.search(r"\x1b\[[0-9;]*[39]\d[;m]", seen)
+
+
+def test_a_dumb_terminal_gets_no_escape_codes(environment):
+    assert "\x1b" not in conversation(environment | {"TERM": "dumb"})

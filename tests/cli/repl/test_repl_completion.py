@@ -1,0 +1,196 @@
+"""Tab: exactly what the grammar accepts at this point, and of the names those that make sense there."""
+
+import time
+
+import pytest
+from prompt_toolkit.document import Document
+from prompt_toolkit.formatted_text import to_plain_text
+
+from agrad.cli.repl.completer import Words
+from agrad.engine.autodiff.optim import STEPS
+from agrad.engine.inspect.dump.dump import FORMATS
+from agrad.grammar.commands import COMMANDS
+from agrad.grammar.help import descriptions
+from agrad.grammar.help.help import TOPICS
+from agrad.grammar.runtime.attributes import ATTRIBUTES, METHODS, NODE_ATTRIBUTES
+from agrad.grammar.session.session import Session
+from agrad.grammar.syntax.keywords import OPTIONS
+
+SETTING = """
+var a = [1, 2, 3]
+var w = 2
+k = 3
+b = a**2
+d = mean(b)
+def f(x, y=2) = x*y
+sincere = 1
+"""
+
+
+@pytest.fixture
+def tab():
+    """What may become of the word that a text ends with."""
+    session = Session()
+    session.run(SETTING)
+
+    def completions(text):
+        return [completion.text for completion in Words(session).get_completions(Document(text), None)]
+
+    return completions
+
+
+def test_names_functions_and_commands(tab):
+    assert tab("since") == ["sincere"]
+    assert "sin" in tab("2*si")
+    assert tab("backw") == tab("x = 1; backw") == tab("for i in b:\n    backw") == ["backward"]
+    assert tab("2*backw") == []
+    assert tab("zzz") == []
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("grad ", ["w", "a"]),
+        ("backward ", ["d", "b"]),
+        ("explain ", ["d", "b"]),
+        ("graph ", ["d", "b"]),
+        ("retain ", ["d", "b"]),
+        ("set ", ["w", "a"]),
+        ("check ", ["f"]),
+        ("graph d as ", list(FORMATS)),
+        ("step ", list(STEPS)),
+        ("step sgd ", ["w", "a", "lr="]),
+        ("explain d wrt ", ["w", "a"]),
+        ("forward d with ", ["w=", "a="]),
+        ("graph d ", ["as", "depth", "from", "to"]),
+        ("check f(2) w", ["wrt"]),
+        ("for i ", ["in"]),
+        ("? since", ["sincere"]),
+        ("?logsi", ["logsigmoid"]),
+        ("1 if a e", ["else"]),
+        ("d.grad_fn.", list(NODE_ATTRIBUTES)),
+        ("limit ", ["memory=", "time=", "nodes="]),
+        ("import ", ["torch", "numpy", "math"]),
+        ("fails fr", ["freed:"]),
+        ("def f(longer) = lon", ["longer"]),
+        ("for longer in b:\n    lon", ["longer"]),
+        ("if k:\n    k\nels", ["else"]),
+        ("els", []),
+        ("def ", []),
+        ("ret", ["retain"]),
+        ("def g(x):\n    ret", ["retain", "return"]),
+    ],
+)
+def test_what_the_place_asks_for(tab, text, words):
+    assert tab(text) == words
+
+
+@pytest.mark.parametrize("text", ['print "si', "# si", "2", "x.5.", "x = )si", "1 2 si", "3 +* si"])
+def test_nothing_fits_in_strings_in_comments_and_behind_mistakes(tab, text):
+    assert tab(text) == []
+
+
+def test_options_stand_behind_the_operand(tab):
+    assert tab("backward d ")[: len(OPTIONS["backward"])] == list(OPTIONS["backward"])
+    assert "retain" not in tab("y = d ")
+
+
+def test_a_forward_takes_further_values_and_new_data(tab):
+    assert tab("forward ") == ["d", "b"]
+    assert tab("forward d ") == ["with", "d", "b"]
+
+
+def test_info_is_about_anything_graphs_first(tab):
+    assert tab("info ") == ["d", "b", "sincere", "f", "k", "w", "a"]
+
+
+def test_attributes_and_methods_behind_a_point(tab):
+    assert tab("a.")[: len(ATTRIBUTES)] == list(ATTRIBUTES)
+    assert "reshape" in tab("a.resh")
+    assert tab("a.requires_gr") == ["requires_grad", "requires_grad_"]
+    assert tab("torch.si") == tab("np.si") == ["sigmoid", "sign", "silu", "sin", "sinc", "sinh"]
+    assert tab("f.") == []
+
+
+def test_help_is_about_topics_and_words(tab):
+    assert tab("help ")[: len(TOPICS)] == list(TOPICS)
+    assert tab("help backw") == ["backward"]
+    assert set(tab("help ")) >= set(COMMANDS)
+
+
+def test_arguments_by_name(tab):
+    assert tab("sum(b, ax") == tab("b.sum(ax") == tab("torch.sum(b, ax") == ["axis="]
+    assert tab("sum(b, axis=0, keep") == ["keepdims="]
+    assert tab("sum(b, axis=0, ax") == []
+    assert tab("f(1, ")[:2] == ["x=", "y="]
+    assert tab("sum([1, ax") == tab("sum(2*ax") == []
+
+
+def test_inside_a_call_of_a_command_any_expression_may_stand(tab):
+    assert "sin" in tab("backward si")
+    assert "sin" in tab("backward f(si")
+
+
+@pytest.mark.parametrize("before", ['load "', 'load_csv("', "y = load_npy('", 'graph d to "'])
+def test_files_where_the_name_of_one_is_asked_for(tab, before, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "data.csv").write_text("1")
+    (tmp_path / ".hidden").write_text("1")
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "inner.csv").write_text("1")
+    assert tab(before) == ["data/", "data.csv"]
+    assert tab(f"{before}data/i") == ["inner.csv"]
+    assert tab(f"{before}nowhere/") == []
+
+
+def test_a_candidate_says_how_it_is_used_and_what_it_is():
+    session = Session()
+    session.run(SETTING)
+
+    def shown(text):
+        found = Words(session).get_completions(Document(text), None)
+        return [(to_plain_text(each.display), to_plain_text(each.display_meta)) for each in found]
+
+    assert ("sin(x)", "The sine of an angle in radians.") in shown("2*si")
+    assert shown("d")[0] == ("def f(x, y=2) = x**y", "A function on one line; a block, indented, ends with `return x`.")
+    assert shown("backward d ret") == [("retain", "keeps the graph for another backward")]
+    assert shown("a.numel") == [("x.numel()", "The number of entries.")]
+    assert ("d", "Mean 4.666666667") in shown("2*d")
+    assert ("a", "leaf (3)") in shown("2*a")
+    assert ("f(x, y=…)", "function") in shown("2*f")
+    assert shown("sum(b, ax") == [("axis=None", "argument of sum")]
+
+
+def test_every_word_offered_is_one_that_the_grammar_takes(tab):
+    """What is offered at a statement's start does not make it wrong before it goes on."""
+    from agrad.grammar.syntax.parser import followers
+
+    for before in ("", "x = ", "backward d ", "for i in b:\n    ", "graph d ", "if k:\n    k\n", "print "):
+        words = [word for word in tab(before) if word.isidentifier()]
+        assert words
+        for word in words:
+            read, _ = followers(f"{before}{word} ")
+            assert read[-1].end_pos == len(before) + len(word), f"{before}{word}"
+
+
+def test_completion_in_a_large_session_is_quick():
+    session = Session()
+    session.run("var y = 1\n" + "\n".join(f"name{i} = {i}" for i in range(1000)))
+    session.run("for i in range(20000): y = y*1.0001")
+    words = Words(session)
+    list(words.get_completions(Document("2*"), None))
+    start = time.perf_counter()
+    assert len(list(words.get_completions(Document("2*"), None))) > 1000
+    assert time.perf_counter() - start < 0.3
+
+
+def test_every_small_word_has_a_meaning():
+    for command, words in OPTIONS.items():
+        assert set(words) <= set(descriptions.OPTIONS[command])
+    for told, known in (
+        (descriptions.FORMS, FORMATS),
+        (descriptions.ATTRIBUTES, ATTRIBUTES),
+        (descriptions.NODE_ATTRIBUTES, NODE_ATTRIBUTES),
+        (descriptions.METHODS, METHODS),
+    ):
+        assert set(told) == set(known)

@@ -1,0 +1,248 @@
+"""Typing at the prompt: lines and margins, pasted text, mistakes, questions, colour, keys."""
+
+import pytest
+from prompt_toolkit.document import Document
+from prompt_toolkit.validation import ValidationError
+
+from agrad.cli.repl.highlighter import Highlighter, highlighted
+from agrad.cli.repl.input.paste import statements
+from agrad.cli.repl.input.question_mark import answered
+from agrad.cli.repl.validator import SyntaxValidator
+from agrad.grammar.session.session import Session
+
+CTRL_C, CTRL_D, ALT_ENTER, BACKSPACE, DELETE, TAB = "\x03", "\x04", "\x1b\r", "\x7f", "\x1b[3~", "\t"
+
+
+def pasted(text):
+    """As a terminal hands on what is pasted."""
+    return f"\x1b[200~{text}\x1b[201~"
+
+
+# Lines and margins
+
+
+def test_a_block_is_indented_and_ends_with_an_empty_line(typed):
+    assert typed("def f(x):\rif x:\rreturn 2\r" + "return 3\r\rf(0), f(1)\r" + CTRL_D) == ("(3, 2)\n", "")
+
+
+def test_what_follows_the_colon_is_a_remark(typed):
+    assert typed("if 1:  # always\r2\r\r" + CTRL_D) == ("2\n", "")
+
+
+def test_backspace_in_a_margin_goes_back_one_block(typed):
+    assert typed("if 0:\r1\r" + BACKSPACE + "else:\r2\r\r" + CTRL_D) == ("2\n", "")
+
+
+def test_tab_in_a_margin_goes_to_the_next_block(typed):
+    assert typed("if 1:\r" + BACKSPACE + " " + TAB + "3\r\r" + CTRL_D) == ("3\n", "")
+
+
+def test_alt_enter_breaks_a_line_that_is_complete(typed):
+    assert typed("x = 1" + ALT_ENTER + "x + 1\r" + CTRL_D) == ("2\n", "")
+
+
+def test_an_open_bracket_waits_for_its_end(typed):
+    assert typed("sum([1,\r2,\r3])\r" + CTRL_D) == ("6\n", "")
+
+
+# Pasted
+
+
+PROGRAM = "def f(x):\n    y = x*2\n\n    if y > 1:\n        y = 1\n    return y\nf(3)\nf(0)\n"
+
+
+def test_a_pasted_block_runs_as_a_whole(typed):
+    assert typed(pasted("x = 2\ny = x*3\ny\n") + "\r" + CTRL_D) == ("6\n", "")
+    assert typed(pasted(PROGRAM) + "\r" + CTRL_D) == ("1\n0\n", "")
+
+
+def test_a_pasted_line_waits_for_enter(typed):
+    assert typed(pasted("6*7\n") + "+1\r" + CTRL_D) == ("43\n", "")
+
+
+@pytest.mark.parametrize("end", ["\r", "\n", "\r\n"])
+def test_a_block_from_a_terminal_that_does_not_mark_it(typed, end):
+    assert typed(PROGRAM.replace("\n", end) + CTRL_D, at_once=True) == ("1\n0\n", "")
+
+
+def test_a_long_block_comes_in_parts(typed):
+    lines = "".join(f"    y = y + {i}\r" for i in range(2000))
+    assert typed(f"def f(y):\r{lines}    return y\rf(0)\r{CTRL_D}", at_once=True) == ("1999000\n", "")
+
+
+def test_a_mistake_in_a_block_from_such_a_terminal_runs_nothing(typed):
+    out, err = typed("1\r2 +* 3\r4\r" + CTRL_C + "5\r" + CTRL_D, at_once=True)
+    assert (out, err) == ("5\n", "")
+
+
+def test_the_rest_of_a_line_that_is_cut_short_can_be_typed(typed):
+    assert typed("x = 3\rx*" + CTRL_C + "7\r" + CTRL_D, at_once=True) == ("7\n", "")
+
+
+def test_an_error_in_a_pasted_block_has_its_line(typed):
+    out, err = typed("1\r" + pasted("2\nsin(q)\n3\n") + "\rsin(p)\r" + CTRL_D)
+    assert out == "1\n2\n"
+    assert "session line 3 | sin(q)" in err
+    assert "session line 5 | sin(p)" in err
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("x = 2\ny = 3\n", "x = 2\ny = 3\n"),
+        ("agrad> x = 2\nagrad> x*3\n6\nagrad> \n", "x = 2\nx*3\n\n"),
+        ("agrad> def f(x):\n  ...>     return x\n  ...>\nagrad> f(2)\n2", "def f(x):\n    return x\n\nf(2)"),
+        (">>> x = 2\r\n>>> for i in x:\r\n...     i\r\n...\r\n2\r\n", "x = 2\nfor i in x:\n    i\n\n"),
+        ("In [1]: x = [1,\n   ...: 2]\n\nIn [2]: x\nOut[2]: [1, 2]", "x = [1,\n2]\nx"),
+        ("x = 1 >>> 2", "x = 1 >>> 2"),
+        ("...", "..."),
+    ],
+)
+def test_prompts_are_left_out_with_the_answers_between_them(text, left):
+    assert statements(text) == left
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+def test_a_transcript_can_be_pasted(typed, at_once):
+    text = "agrad> x = 2\nagrad> def f(y):\n  ...>     return x*y\n  ...>\nagrad> f(4)\n8\nagrad> f(5)\n"
+    keys = text.replace("\n", "\r") if at_once else pasted(text) + "\r"
+    assert typed(keys + CTRL_D, at_once) == ("8\n10\n", "")
+
+
+def test_a_torch_snippet_can_be_pasted(typed):
+    text = ">>> import torch\n>>> x = torch.tensor([1., 2.], requires_grad=True)\n>>> y = (x**2).sum()\n"
+    text += ">>> y.backward()\n>>> x.grad\ntensor([2., 4.])\n"
+    assert typed(pasted(text) + "\r" + CTRL_D) == ("[2, 4]\n", "")
+
+
+# Mistakes
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "message"),
+    [
+        ("2+3)", 3, "this `)` closes nothing   fix: delete it, or open one before it"),
+        ("x = = 2", 4, None),
+        ("backward = 3", 0, None),
+        ("1\n2x", 3, "an operator is missing between `2` and `x`   fix: 2*x"),
+        ("2 +", 3, None),
+    ],
+)
+def test_the_cursor_goes_to_the_mistake(text, place, message):
+    with pytest.raises(ValidationError) as caught:
+        SyntaxValidator(lambda text: text).validate(Document(text))
+    assert caught.value.cursor_position == place
+    assert message in (None, caught.value.message)
+
+
+def test_a_line_with_a_mistake_does_not_run_and_can_be_mended(typed):
+    assert typed("2+3)\r" + DELETE + "\r" + CTRL_D) == ("5\n", "")
+
+
+@pytest.mark.parametrize("text", ["", "# nothing", "sin(q)", "x = 3", "def f(x):\n    return x\n"])
+def test_what_can_be_parsed_is_let_through(text):
+    SyntaxValidator(lambda text: text).validate(Document(text))
+
+
+# Questions
+
+
+@pytest.mark.parametrize(
+    ("text", "command"),
+    [
+        ("?", "help"),
+        ("? sin", "help sin"),
+        ("sin?", "help sin"),
+        ("  sin ? ", "help sin"),
+        ("?**", "help **"),
+        ("x?", "info x"),
+        ("? x", "info x"),
+        ("x = 3", "x = 3"),
+        ("a b?", "a b?"),
+    ],
+)
+def test_a_question_is_help(text, command):
+    assert answered(text, {"x"}) == command
+
+
+def test_questions_at_the_prompt(typed):
+    out, err = typed("sin?\r? operators\rx = 2\rx?\r?sinn\r" + CTRL_D)
+    assert out.startswith("sin(x)\n  The sine")
+    assert "operators, the tightest first" in out
+    assert "x      plain" in out
+    assert err.startswith("error[name]: there is no help on sinn\n")
+    assert "  fix: help sin\n" in err
+
+
+# Colour
+
+
+def test_the_coloured_pieces_join_to_the_text():
+    text = "var x = [1,\n  2]  # two\n\nprint 'é', x²\n"
+    joined = "\n".join("".join(piece for _, piece in line) for line in highlighted(text))
+    assert joined == text
+
+
+def test_tokens_are_coloured_by_their_kind():
+    assert ("class:number", "12") in highlighted("12 + x")[0]
+    assert ("class:comment", "# hi") in highlighted("1\n2 # hi")[1]
+
+
+@pytest.mark.parametrize(
+    ("text", "strangers"),
+    [
+        ("y = x*q + sin(r) ", "q r"),
+        ("x.grad + pi ", ""),
+        ("sum(x, axis=q) ", "q"),
+        ("def f(a, b=2) = a*b*c ", "c"),
+        ("for i, j in x: i*j*m ", "m"),
+        ("p, r = x, 2; p*r ", ""),
+        ("import torch\ntorch.sin(z) ", "z"),
+        ("from torch.autograd import Variable ", ""),
+        ("graph q as text ", "q"),
+        ("step sgd x lr=0.1 ", ""),
+        ("fails freed: backward q ", "q"),
+        ("help q ", ""),
+        ('print f"{q:.2f}", "r" ', "q"),
+        ("with torch.no_grad(): x ", ""),
+        ("q", ""),  # is being typed
+        ("(q", ""),
+        ("q + 1", "q"),
+    ],
+)
+def test_names_that_mean_nothing_are_underlined(text, strangers):
+    session = Session()
+    session.run("x = 1")
+    lines = Highlighter(session).lex_document(Document(text))
+    pieces = [piece for number in range(text.count("\n") + 1) for piece in lines(number)]
+    assert [text for style, text, *_ in pieces if "class:unknown" in style] == strangers.split()
+
+
+def test_a_name_is_known_as_soon_as_it_is():
+    session = Session()
+    highlighter = Highlighter(session)
+    before = highlighter.invalidation_hash()
+    session.run("q = 1")
+    assert highlighter.invalidation_hash() != before
+
+
+def test_a_very_long_text_is_not_coloured():
+    text = "x = [" + "1, " * 10000 + "]"
+    assert Highlighter(Session()).lex_document(Document(text))(0) == [("", text)]
+
+
+# Keys
+
+
+def test_vi_keys(typed):
+    assert typed("2 + 3\x1b0xi4\r" + CTRL_D, vi=True) == ("7\n", "")
+
+
+def test_with_vi_keys_escape_and_enter_are_two_and_o_opens_a_line(typed):
+    assert typed("1 + 2\x1b\r" + CTRL_D, vi=True) == ("3\n", "")
+    assert typed("if 1:\x1bo    6*7\x1b\r\r" + CTRL_D, vi=True) == ("42\n", "")
+
+
+def test_with_the_other_keys_escape_and_enter_break_the_line(typed):
+    assert typed("(1 + 2)\x1b\r\x7f\r" + CTRL_D) == ("3\n", "")
+    assert typed("[1\x1b\r, 2]\r" + CTRL_D) == ("[1, 2]\n", "")

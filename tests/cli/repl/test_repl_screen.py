@@ -1,0 +1,330 @@
+"""`agrad repl` as it stands on a screen: long sessions in a pseudo-terminal, at two sizes."""
+
+import os
+import re
+import stat
+import sys
+import time
+
+import pytest
+from screens import BELOW, Terminal
+
+from agrad.cli.repl.input.prompt import greeting
+
+pytestmark = pytest.mark.long
+
+PROMPT = "agrad> "
+ENTER, TAB, UP, DOWN, RIGHT = "\r", "\t", "\x1b[A", "\x1b[B", "\x1b[C"
+CTRL_C, CTRL_D, CTRL_R, EDITOR = "\x03", "\x04", "\x12", "\x18\x05"
+
+
+@pytest.fixture
+def environment(environment):
+    """A terminal that tells where its cursor is, as all but the dumbest do."""
+    return {name: text for name, text in environment.items() if name != "PROMPT_TOOLKIT_NO_CPR"}
+
+
+@pytest.fixture
+def terminal(environment, tmp_path):
+    """A session on a terminal of the size asked for, at its first prompt."""
+    opened = []
+
+    def open_one(columns=80, rows=24, **variables):
+        one = Terminal(environment | variables, columns=columns, rows=rows, folder=tmp_path)
+        opened.append(one)
+        one.see("agrad>")
+        return one
+
+    yield open_one
+    for one in opened:
+        with one:
+            pass
+
+
+def body(lines):
+    """The screen without the toolbar, whose time varies."""
+    assert BELOW.search(lines[-1])
+    return "\n".join(lines[:-1]).rstrip().split("\n")
+
+
+SESSION = (
+    ("var a = [1, 2, 3, 4]", ()),
+    ("b = a**2", ()),
+    ("d = mean(b*2)", ()),
+    ("d", ("15   <MeanBackward>",)),
+    ("graph d", ("= 15",)),
+    ("backward d", ()),
+    ("backward d", ("fix:",)),
+    ("a.grad", ("[1, 2, 3, 4]",)),
+)
+
+
+def shown():
+    return [
+        greeting(),
+        "agrad> var a = [1, 2, 3, 4]",
+        "agrad> b = a**2",
+        "agrad> d = mean(b*2)",
+        "agrad> d",
+        "15   <MeanBackward>",
+        "agrad> graph d",
+        "graph of d: 4 nodes, 1 leaf, held",
+        "  %1  a              leaf  (4)  requires grad   grad none",
+        "  %2  b = a**2       Pow   (4)  saves %1",
+        "  %3  b*2            Mul   (4)",
+        "  %4  d = mean(b*2)  Mean  ()   = 15",
+        "agrad> backward d",
+        "agrad> backward d",
+        "error[freed]: d cannot be walked backward: part of its graph is gone",
+        "  session line 3 | d = mean(b*2)",
+        "                 |     ^^^^^^^^^ MeanBackward lost its saved values",
+        "  session line 6 | backward d",
+        "                 | ^^^^^^^^^^ … here",
+        "  fix: backward d retain   at line 6, or evaluate lines 2 to 3 again",
+        "  fix: undo   brings it back; then backward d retain",
+        "agrad> a.grad",
+        "[1, 2, 3, 4]",
+        "agrad>",
+    ]
+
+
+@pytest.mark.parametrize(("columns", "rows"), [(80, 24), (200, 60)])
+def test_a_long_session(terminal, columns, rows):
+    one = terminal(columns, rows)
+    for line, texts in SESSION:
+        lines = one.enter(line, *texts)
+    assert body(lines) == shown()[1 - rows :]  # the last line is the toolbar
+    assert re.fullmatch(r" 1 leaf   3 nodes, freed   \S+ m?s", lines[-1])
+    one.enter("help sinn", "fix: help sin")
+    one.type("def f(x):\r")
+    one.see("  ...>")
+    one.enter("return x**2")
+    one.type(ENTER)
+    one.see("return x**2\nagrad>")
+    lines = one.enter("f(a)", "<PowBackward>")
+    assert body(lines)[-5:] == [
+        "agrad> def f(x):",
+        "  ...>     return x**2",
+        "agrad> f(a)",
+        "[1, 4, 9, 16]   <PowBackward>",
+        "agrad>",
+    ]
+    one.type(CTRL_D)
+    assert one.process.wait(timeout=30) == 0
+
+
+def test_tab_shows_what_fits_and_enter_chooses(terminal):
+    one = terminal()
+    one.enter("var lone = 2")
+    one.enter("other = lone**3")
+    one.type("backward ")
+    one.type(TAB)
+    one.see("backward other")
+    one.type(" " + TAB)
+    lines = one.see("retain        keeps the graph for another backward", "seed ")
+    assert [line.split()[0] for line in lines if line.startswith("    ")][:5] == [
+        *("retain", "create_graph", "fresh", "trace", "seed"),
+    ]
+    one.type(DOWN)
+    one.see("backward other retain")
+    one.type(ENTER)
+    lines = one.see("backward other retain")
+    assert "keeps the graph" not in "\n".join(lines)
+    one.type(ENTER)
+    one.see("held")
+    one.enter("grad lone", "lone.grad = 12")
+
+
+def test_a_mistake_is_told_below_and_can_be_mended(terminal):
+    one = terminal()
+    one.type("2+3)" + ENTER)
+    lines = one.see("this `)` closes nothing   fix: delete it, or open one before it")
+    assert lines[1] == "agrad> 2+3)"
+    assert one.screen.cursor.x == len("agrad> 2+3")
+    one.type("\x1b[3~" + ENTER)
+    assert one.see("\n5")[:4] == [greeting(), "agrad> 2+3", "5", "agrad>"]
+
+
+def test_up_finds_what_began_the_same_also_from_earlier_sessions(terminal):
+    one = terminal()
+    for line in ("20 + 1", "30 + 1"):
+        one.enter(line, str(int(line[:2]) + 1))
+    one.type("2" + UP)
+    one.see("31\nagrad> 20 + 1")
+    two = terminal()
+    two.type("3")
+    two.see("agrad> 3")
+    two.type(UP)
+    two.see("agrad> 30 + 1")
+    two.type(ENTER)
+    two.see("\n31")
+
+
+def test_the_right_arrow_takes_what_history_suggests(terminal):
+    one = terminal()
+    one.enter("20 + 1", "21")
+    one.type("20")
+    assert one.see("agrad> 20 + 1\n21\nagrad> 20 + 1")
+    one.type(RIGHT + ENTER)
+    assert "\n".join(one.see("21\nagrad> 20 + 1\n21")).count("\n21") == 2
+
+
+def test_without_colour_what_is_typed_is_as_any_text(terminal):
+    one = terminal(NO_COLOR="1")
+    one.shown = ""
+    one.type("var x = (nowhere) # none")
+    one.see("# none")
+    assert not re.search(r"\x1b\[[\d;]*[1-9][\d;]*m", one.shown.replace("\x1b[39m", "").replace("\x1b[49m", ""))
+
+
+def test_without_colour_nothing_is_suggested(terminal):
+    one = terminal(NO_COLOR="1")
+    one.enter("20 + 1", "21")
+    one.type("20")
+    assert one.see("21\nagrad> 20")[3] == "agrad> 20"
+
+
+def test_ctrl_r_searches_and_enter_takes_what_was_found(terminal):
+    one = terminal()
+    for line in ("20 + 1", "30 + 1"):
+        one.enter(line, str(int(line[:2]) + 1))
+    one.type(CTRL_R + "20")
+    one.see("I-search backward: 20")
+    one.type(ENTER)
+    one.see("31\nagrad> 20 + 1")
+    one.type(ENTER)
+    one.see("agrad> 20 + 1\n21\nagrad>")
+
+
+def test_the_editor_opens_on_what_is_typed(terminal, tmp_path):
+    editor = tmp_path / "editor"
+    editor.write_text(f"#!{sys.executable}\nimport sys\nopen(sys.argv[1], 'a').write(' + 5')\n")
+    os.chmod(editor, stat.S_IRWXU)
+    one = terminal(EDITOR=str(editor), VISUAL=str(editor))
+    one.type("2")
+    one.see("agrad> 2")
+    one.type(EDITOR)
+    one.see("agrad> 2 + 5")
+
+
+def test_a_paste_that_the_terminal_does_not_mark(terminal):
+    one = terminal()
+    program = "def f(x):\n    y = x*2\n\n    if y > 1:\n        y = 1\n    return y\nf(3)\nf(0)\n"
+    one.type(program.replace("\n", "\r"))
+    lines = one.see("\n1\n0\nagrad>")
+    assert body(lines) == [
+        greeting(),
+        "agrad> def f(x):",
+        *("  ...>     y = x*2", "  ...>", "  ...>     if y > 1:", "  ...>         y = 1", "  ...>     return y"),
+        *("  ...> f(3)", "  ...> f(0)", "1", "0", "agrad>"),
+    ]
+
+
+def test_ctrl_c_clears_the_line_and_stops_a_statement(terminal):
+    one = terminal()
+    one.enter("x = 6")
+    one.type("x = 7 +")
+    one.see("x = 7 +")
+    one.type(CTRL_C)
+    one.see("x = 7 +\nagrad>")
+    one.type("while 1: x = x + 1\r")
+    time.sleep(0.3)
+    one.until("interrupted", pressing=CTRL_C)
+    one.see("interrupted: everything is as before this statement\nagrad>")
+    one.enter("x*7", "\n42\n")
+
+
+def test_ctrl_z_is_never_typed(terminal):
+    one = terminal()
+    one.type("6*\x1a7\r")  # a session that no shell waits for is not stopped
+    one.see("agrad> 6*7\n42\n")
+
+
+def test_carets_stand_below_what_they_mark_however_narrow_the_terminal_is(terminal):
+    one = terminal(columns=60)
+    one.type(f"y = {'1 + ' * 14}zz\r")
+    lines = one.see("fix:")
+    at = next(number for number, line in enumerate(lines) if " | …" in line)
+    assert max(map(len, lines[at:])) < 60
+    assert lines[at][lines[at + 1].index("^") :] == "zz"
+
+
+def test_a_graph_is_folded_below_its_last_column(terminal):
+    one = terminal(columns=50)
+    one.enter("var weight = 2")
+    one.enter("loss = sin(weight)*weight**2")
+    one.enter("retain loss")
+    one.enter("backward loss")
+    one.enter("graph loss", "\n      3.637189707   freed by line 4, took %2 %3\n      grad 1\n")
+
+
+def test_a_long_page_goes_through_the_pager(terminal, tmp_path):
+    pager = tmp_path / "pager"
+    pager.write_text(f"#!{sys.executable}\nimport sys\nprint('paged', len(sys.stdin.read().splitlines()) > 24)\n")
+    os.chmod(pager, stat.S_IRWXU)
+    one = terminal(PAGER=str(pager))
+    one.enter("help", "paged True")
+    lines = one.enter("sin?", "The sine")
+    assert "paged" not in "\n".join(lines[3:])
+
+
+def test_tables_are_as_narrow_as_the_terminal(terminal):
+    one = terminal(columns=50, rows=40)
+    one.enter("var a = arange(50)")
+    one.enter("b = a**2")
+    one.enter("vars", "Pow, held")
+    lines = one.enter("info b", "kept by  b")
+    assert max(map(len, lines)) <= 50
+    assert lines[5] == "a  leaf       (50)  [0, 1, 2, 3, 4, 5, 6, 7, 8, 9…"
+
+
+def test_vi_keys_and_their_mode(environment, tmp_path):
+    with Terminal(environment, "repl", "--vi", folder=tmp_path) as one:
+        one.see("agrad>", "vi: insert")
+        one.type("2 + 3")
+        one.see("2 + 3")
+        one.type("\x1b")
+        one.see("vi: navigation")
+        one.type("0rx")
+        one.see("agrad> x + 3")
+
+
+def test_a_dumb_terminal_has_neither_toolbar_nor_colour_and_edits_the_line_itself(terminal):
+    one = terminal(TERM="dumb")
+    for line, below in (
+        ("var a = 3", "agrad> "),
+        ("a", "3   <leaf>\nagrad>"),
+        ("def f(x):", "\n  ...>"),
+        ("    return x*2", "2\n  ...>"),
+        ("", "\nagrad>"),
+        ("f(a)", "6   <MulBackward>\nagrad>"),
+        ("1 +* 2", "error[syntax]: a value is missing between `+` and `*`"),
+    ):
+        one.type(f"{line}\r")
+        one.see(below)
+    one.see("^\nagrad>")
+    one.type("oops")
+    one.see("agrad> oops")
+    one.type(CTRL_C)
+    assert one.see("oops^C\nagrad>")[:9] == [
+        greeting(),
+        *("agrad> var a = 3", "agrad> a", "3   <leaf>"),
+        *("agrad> def f(x):", "  ...>     return x*2", "  ...>", "agrad> f(a)", "6   <MulBackward>"),
+    ]
+    assert "\x1b" not in one.shown
+
+
+def test_a_folder_that_cannot_be_made_is_one_note(terminal, tmp_path):
+    (tmp_path / "nowhere").write_text("")
+    one = terminal(XDG_CONFIG_HOME=str(tmp_path / "nowhere"), columns=200)
+    lines = one.enter("6*7", "\n42\n")
+    assert [line.partition(":")[2][:40] for line in lines if line.startswith("note")] == [
+        " what you type is not remembered beyond "
+    ]
+
+
+def test_the_first_prompt_comes_soon(environment, tmp_path):
+    start = time.monotonic()
+    with Terminal(environment, folder=tmp_path) as one:
+        one.until("agrad>")
+        assert time.monotonic() - start < 10

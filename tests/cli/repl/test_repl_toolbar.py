@@ -1,0 +1,182 @@
+"""The line below the prompt, and what a result says of itself there."""
+
+import time
+
+import pytest
+from prompt_toolkit.application import create_app_session
+from prompt_toolkit.input import create_pipe_input
+from prompt_toolkit.output import DummyOutput
+from prompt_toolkit.validation import ValidationError
+
+from agrad.cli.repl.printer import PromptPrinter
+from agrad.cli.repl.toolbar import Toolbar, behind, duration, inside_no_grad
+from agrad.grammar.session.session import Session
+
+
+@pytest.fixture
+def told():
+    """What the toolbar tells after some statements."""
+
+    def run(text, seconds=None):
+        session = Session()
+        session.run(text)
+        toolbar = Toolbar(session)
+        toolbar.look(seconds)
+        return toolbar.told
+
+    return run
+
+
+def test_before_there_is_anything_it_says_how_to_begin():
+    with create_pipe_input() as keyboard, create_app_session(input=keyboard, output=DummyOutput()):
+        assert Toolbar(Session())() == " no graph yet: var x = 2 makes a leaf"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("k = 3", ""),
+        ("var a = 2", "1 leaf"),
+        ("var a = 2; var b = 3", "2 leaves"),
+        ("var a = [1, 2, 3, 4]; b = a**2; c = b*2; d = mean(c)", "1 leaf   3 nodes, 8 bytes saved, held"),
+        ("var a = [1, 2, 3, 4]; d = sum(exp(a))", "1 leaf   2 nodes, 40 bytes saved, held"),
+        ("var a = 2; b = a**2; d = 2*b; backward d", "1 leaf   2 nodes, freed"),
+        ("var a = 2; b = a**2; backward b; c = 3*a; d = b + c", "1 leaf   3 nodes, 16 bytes saved, 1 of them freed"),
+        ("var a = 2; b = a**2; c = 2*b; set a = 3", "1 leaf   2 nodes, 16 bytes saved, stale"),
+        ("var a = 2; b = a**2; var c = 2; d = b*c; set c = 3", "2 leaves   2 nodes, 16 bytes saved, 1 of them stale"),
+        ("var a = 2; b = a**2; set a = 3; forward b", "1 leaf   1 node, 8 bytes saved, held"),
+        ("var a = 2; b = a**2; backward b; set a = 3", "1 leaf   1 node, freed"),
+        ("var a = 2; del a", ""),
+    ],
+)
+def test_what_graphs_there_are(told, text, words):
+    assert told(text) == words
+
+
+def test_the_time_of_the_last_statement(told):
+    assert told("var a = 2", 0.0012345) == "1 leaf   1.2 ms"
+    assert [duration(seconds) for seconds in (0.00042, 0.0567, 0.5, 1.2345, 100.0)] == [
+        "0.42 ms",
+        "56.7 ms",
+        "500 ms",
+        "1.23 s",
+        "100 s",
+    ]
+
+
+def test_of_a_large_graph_a_part_is_looked_at():
+    session = Session()
+    session.run("var y = [1, 2]\nfor i in range(30000): y = y*1.0001")
+    toolbar = Toolbar(session)
+    start = time.perf_counter()
+    toolbar.look()
+    assert time.perf_counter() - start < 0.2
+    assert toolbar.told == "over 10000 nodes, held"
+
+
+@pytest.mark.parametrize(
+    ("text", "inside"),
+    [
+        ("x = 1", False),
+        ("no_grad:\n    w -= 1", True),
+        ("no_grad:\n    ", True),
+        ("with torch.no_grad():\n    for i in x:\n        w", True),
+        ("no_grad:\n    w -= 1\nx", False),
+        ("for i in x:\n    no_grad:\n        w -= 1\n    x", False),
+    ],
+)
+def test_no_grad_is_told_while_its_block_is_typed(text, inside):
+    assert inside_no_grad(text) == inside
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("d", "60   <MeanBackward>\n"),
+        ("a", "[1, 2]   <leaf>\n"),
+        ("a.detach()", "[1, 2]\n"),
+        ("2 + 3", "5\n"),
+        ("d > 2", "1\n"),
+        ("print d", "60\n"),
+        ("a.grad", "a.grad = none: no backward has reached a yet\n"),
+    ],
+)
+def test_a_result_says_what_it_is(text, shown, capsys):
+    session = Session()
+    session.run("var a = [1, 2]; d = mean(a*40)")
+    session.run(text, PromptPrinter(session.settings))
+    assert capsys.readouterr().out == shown
+
+
+def test_the_kind_is_dim_where_there_is_colour(monkeypatch, capsys):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    session = Session()
+    session.run("var a = 2; a", PromptPrinter(session.settings))
+    assert capsys.readouterr().out == "2   \x1b[2m<leaf>\x1b[0m\n"
+
+
+@pytest.mark.parametrize("width", [20, 40, 80])
+@pytest.mark.parametrize(
+    "text", ["x = arange(60)/7; x", "var x = rand(9, 9); x*2", "var x = rand(50); backward sum(x*x); grad x"]
+)
+def test_long_values_are_broken_between_their_entries(width, text, capsys):
+    session = Session()
+    session.run(text, PromptPrinter(session.settings))
+    whole = capsys.readouterr().out
+    session.settings.width = width
+    session.run(text.rpartition("; ")[2], PromptPrinter(session.settings))
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= width < max(map(len, whole.splitlines()))
+    assert [line for line in lines[1:] if not line.startswith(" ")] == []
+    assert "".join("".join(lines).split()) == "".join(whole.split())
+
+
+def test_a_text_is_never_broken(capsys):
+    session = Session()
+    session.settings.width = 20
+    session.run('"a text that is longer than the line"', PromptPrinter(session.settings))
+    assert capsys.readouterr().out == "a text that is longer than the line\n"
+
+
+@pytest.mark.parametrize(
+    ("message", "rest"),
+    [
+        ("short   fix: mend it", ""),
+        ("a message that is long   fix: mend it", "   fix: mend it"),
+        ("a message that is long indeed", "… ng indeed"),
+    ],
+)
+def test_what_a_narrow_line_cannot_tell_stands_below_it(message, rest):
+    assert behind(ValidationError(0, message), 20) == rest
+    assert behind(None, 20) == ""
+
+
+@pytest.mark.parametrize("width", [24, 40, 60])
+def test_a_name_that_leaves_no_room_beside_it_has_a_line_to_itself(width):
+    session = Session()
+    session.settings.width = width
+    name = "the_velocity_of_all_trains"[: width - 4]
+    lines = []
+    session.run(f"var {name} = [1, 2]; k = sin\ninfo {name}", lambda result: lines.extend(result.lines.split("\n")))
+    assert max(map(len, lines)) <= width
+    assert (lines[0] == name) == (width < 60)
+    assert "".join("".join(lines).split()).endswith(f"keptby{name}")
+    if width == 40:
+        assert lines[1:5] == [
+            "         leaf that requires grad",
+            "shape    (2), 2 entries",
+            "value    [1, 2]",
+            "version  0, never written in place",
+        ]
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 200])
+def test_tables_fit_the_terminal(width):
+    session = Session()
+    session.settings.width = width
+    session.run("var a = arange(50); b = a**2; a_name_rather_long = mean(b)")
+    lines = []
+    session.run("vars\ninfo a b a_name_rather_long", lambda result: lines.extend(result.lines.split("\n")))
+    assert len(lines) > 20
+    assert max(map(len, lines)) <= width

@@ -1,0 +1,78 @@
+"""Forward mode: what a direction becomes, held against the walk backward for every row of the table."""
+
+import numpy as np
+import pytest
+from differences import leaf, outputs, weights
+from test_gradients import function_of, samples
+
+import agrad.engine as ag
+from agrad.engine.autodiff.forward_mode import push
+from agrad.engine.core.graph import reachable
+
+
+def number(value):
+    return np.asarray(getattr(value, "value", value))
+
+
+@pytest.mark.parametrize("create_graph", [False, True], ids=["values", "graph"])
+@pytest.mark.parametrize(("entry", "sample"), list(samples()))
+def test_forward_and_reverse_hold_together(entry, sample, create_graph):
+    """u (J v) = (u J) v, for every result of every row at its samples."""
+    function, operands = function_of(entry, sample)
+    xs = [leaf(operand) for operand in operands]
+    directions = {x.node: weights(x.shape, place) for place, x in enumerate(xs)}
+    for y in outputs(function(*xs)):
+        if not y.requires_grad:
+            continue
+        pushed = push(y, directions, create_graph)
+        u = weights(y.shape, 7)
+        forward = 0.0 if pushed is None else np.sum(u * number(pushed))
+        behind = [x for x in xs if x.node in reachable(y.node)]
+        pulled = zip(behind, ag.grad(y, behind, gradient=u), strict=True)
+        backward = sum(np.sum(number(g) * directions[x.node]) for x, g in pulled)
+        np.testing.assert_allclose(forward, backward, rtol=1e-10, atol=1e-12)
+
+
+def test_one_walk_serves_a_function_of_many_values():
+    assert ag.jvp(lambda x: (x * x).sum(), [1.0, 2.0, 3.0], [1.0, 0.0, 2.0]).item() == 14
+
+
+def test_a_pushed_direction_can_be_differentiated_again():
+    x = leaf(2.0)
+    slope = ag.jvp(x**3, x, 1.0, create_graph=True)
+    assert slope.item() == 12
+    assert ag.grad(slope, x).item() == 12
+
+
+def test_a_constant_derivative_is_still_tied_to_its_value():
+    x = leaf(2.0)
+    assert ag.grad(ag.jvp(3 * x, x, 1.0, create_graph=True), x).item() == 0
+
+
+def test_what_is_not_selected_contributes_nothing():
+    x = leaf(0.0)
+    assert ag.jvp(ag.where(x > 0, ag.log(x), 5.0), x, 1.0).item() == 0
+    assert ag.jvp(ag.maximum(ag.sqrt(x), 1.0), x, 1.0).item() == 0
+
+
+def test_a_chain_of_many_operations():
+    x = leaf(1.0)
+    y = x
+    for _ in range(20_000):
+        y = y + 1.0
+    assert ag.jvp(y, x, 3.0).item() == 3
+
+
+def test_a_freed_graph_is_refused():
+    x = leaf(2.0)
+    y = x * x
+    y.backward()
+    with pytest.raises(ag.AgradError) as caught:
+        ag.jvp(y, x, 1.0)
+    assert caught.value.kind == "freed"
+
+
+def test_a_direction_has_the_shape_of_its_value():
+    x = leaf([1.0, 2.0])
+    with pytest.raises(ag.AgradError, match=r"the direction has shape \(3\), not \(2\)"):
+        ag.jvp(x * x, x, [1.0, 2.0, 3.0])

@@ -1,0 +1,381 @@
+"""`check`: right derivatives pass, wrong ones are caught, a kink is called a kink."""
+
+import math
+import random
+
+import numpy as np
+import pytest
+from test_gradients import function_of, samples
+
+import agrad.engine as ag
+from agrad.engine.autodiff.finite_differences import slope
+from agrad.engine.core.context import STATE, Journal
+from agrad.engine.core.op import OPS, row
+
+
+def verdicts(f, *points, claim=None):
+    return [finding.verdict for finding in ag.check(f, *points, claim=claim).findings]
+
+
+def step(x):
+    return ag.where(x > 0, 1.0, 0.0)
+
+
+# Smooth: f, point
+
+SMOOTH = [
+    ("a large argument", lambda x: x**2, 1e5),
+    ("a large value", ag.exp, 20.0),
+    ("close to overflow", ag.exp, 700.0),
+    ("a tiny slope", lambda x: 1e-8 * x, 3.0),
+    ("a tiny argument", lambda x: x**2, 1e-100),
+    ("a huge argument", lambda x: x / 3, 1.7e308),
+    ("a subnormal argument", lambda x: 3 * x, 1e-320),
+    ("a scale of 1 at a tiny argument", ag.exp, 1e-300),
+    ("the scale of a tiny argument", ag.log, 1e-300),
+    ("a root next to its edge", ag.sqrt, 1e-10),
+    ("many waves to the step", lambda x: ag.sin(1e5 * x), 1.0),
+    ("many waves to the argument", ag.sin, 1e10),
+    ("ever faster waves", lambda x: ag.sin(1 / x), 1e-3),
+    ("a pole nearby", ag.tan, 1.5707),
+    ("a steep power", lambda x: x**100, 1.5),
+    ("a flat end", ag.atan, 1e10),
+    ("a flatter end", ag.tanh, 20.0),
+    ("the top of a wave", ag.sin, math.pi / 2),
+    ("a value too small for a number", lambda x: x**2, 1e-200),
+    ("a constant", lambda x: 3.0, 1.0),
+    ("a constant times it", lambda x: 0 * x, 1.0),
+    ("at 0, of order 2", lambda x: x**2, 0.0),
+    ("at 0, of order 3", lambda x: x**3, 0.0),
+    ("at 0, of order 4", lambda x: x**4, 0.0),
+    ("its slope, not smooth at 0", lambda x: x * ag.abs(x), 0.0),
+    ("its slope, a root at 0", lambda x: ag.abs(x) * ag.sqrt(ag.abs(x) + 1e-300), 0.0),
+    ("cancellation", lambda x: (1e10 + x) - 1e10, 1e-3),
+    ("cancellation inside", lambda x: ag.log(1 + x * x), 1e-8),
+    ("a kink not far", lambda x: ag.abs(x - 1.0001), 1.0),
+    ("a kink very near", lambda x: ag.abs(x - 1 - 1e-9), 1.0),
+    ("a step not far", ag.floor, 2.001),
+    ("many steps to the argument", ag.floor, -7327.44779279578),
+    ("as many, each of its own slope", lambda x: x % 2, 5160287.372721506),
+    ("waves in step with the powers of 2", ag.sinc, 1000.3),
+    ("behind a choice", lambda x: ag.where(x > 0, ag.log(x), 0), 2.0),
+    ("a gradient", ag.grad(lambda x: x**3 * ag.sin(x)), 0.7),
+    ("a second derivative", ag.grad(ag.grad(ag.exp)), 1.0),
+]
+
+
+@pytest.mark.parametrize(("f", "x"), [case[1:] for case in SMOOTH], ids=[case[0] for case in SMOOTH])
+def test_a_smooth_function_is_ok(f, x):
+    assert verdicts(f, x) == ["ok"]
+
+
+@pytest.mark.parametrize(("f", "x"), [case[1:] for case in SMOOTH[:18]], ids=[case[0] for case in SMOOTH[:18]])
+def test_the_difference_itself_is_near(f, x):
+    (finding,) = ag.check(f, x).findings
+    assert finding.relative < 1e-5 or finding.absolute < 1e-12
+
+
+# A wrong derivative, by a claim: the exact one times this
+
+
+@pytest.mark.parametrize("factor", [0, -1, 0.5, 1 + 1e-6, 1 - 1e-6, math.inf, math.nan])
+@pytest.mark.parametrize(("f", "x"), [case[1:] for case in SMOOTH[:15]], ids=[case[0] for case in SMOOTH[:15]])
+def test_a_wrong_claim_is_a_mismatch(f, x, factor):
+    exact = ag.check(f, x).findings[0].exact
+    report = ag.check(f, x, claim=exact * factor)
+    assert not report.ok
+    assert report.findings[0].remark == "the claim"
+    assert ag.check(f, x, claim=exact * (1 + 1e-9)).ok
+
+
+# No derivative: f, point, what is said
+
+KINKS = [
+    ("abs", ag.abs, 0, "slope -1 on the left, 1 on the right"),
+    ("abs on a large value", lambda x: 5 + ag.abs(x), 0, "slope -1 on the left, 1 on the right"),
+    ("relu", ag.relu, 0, "slope 0 on the left, 1 on the right"),
+    ("maximum", lambda x: ag.maximum(x, 2), 2, "slope 0 on the left, 1 on the right"),
+    ("clip", lambda x: ag.clip(x, 0, 1), 1, "slope 1 on the left, 0 on the right"),
+    ("hardtanh", ag.hardtanh, -1, "slope 0 on the left, 1 on the right"),
+    ("sqrt(x**2)", lambda x: ag.sqrt(x**2), 0, "slope -1 on the left, 1 on the right"),
+    ("a slight kink", lambda x: x**2 + 1e-6 * ag.abs(x), 0, "slope -1e-6 on the left, 1e-6 on the right"),
+    ("a kink on a slope", lambda x: ag.exp(100 * x) + ag.abs(x), 0, "slope 99 on the left, 101 on the right"),
+    ("floor", ag.floor, 2, "the differences have no limit"),
+    ("round", ag.round, 0.5, "the differences have no limit"),
+    ("sign", ag.sign, 0, "the differences have no limit"),
+    ("a step of where", step, 0, "the differences have no limit"),
+    ("cbrt", ag.cbrt, 0, "the differences have no limit"),
+    ("sqrt", ag.sqrt, 0, "the value is not finite beside it"),
+    ("asin", ag.asin, 1, "the value is not finite beside it"),
+    ("x**1.5", lambda x: x**1.5, 0, "the value is not finite beside it"),
+    (
+        "a value that overflows inside",
+        lambda x: ag.atan(ag.exp(1000 + x)),
+        0,
+        "a value or a slope on the way is not finite",
+    ),
+    ("a slope that does", lambda x: ag.acosh(ag.exp(x * x)), 0, "a value or a slope on the way is not finite"),
+    ("log", ag.log, 0, "the value is not finite"),
+    ("log of -1", ag.log, -1, "the value is not finite"),
+    ("1/x", lambda x: 1 / x, 0, "the value is not finite"),
+]
+
+
+@pytest.mark.parametrize(("f", "x", "why"), [case[1:] for case in KINKS], ids=[case[0] for case in KINKS])
+def test_a_kink_is_no_mismatch(f, x, why):
+    report = ag.check(f, float(x))
+    assert [(finding.verdict, finding.remark) for finding in report.findings] == [("kink", why)]
+    assert report.ok
+    assert ag.check(f, float(x), claim=7.0).ok  # there, a claim cannot be judged
+
+
+def test_an_error_beside_the_point_is_a_value_that_is_not_finite():
+    assert verdicts(lambda x: 2 * x if x >= 3 else ag.inv([x]), 3.0) == ["kink"]
+    assert verdicts(lambda x: 2 * x if x >= 2.9 else ag.inv([x]), 3.0) == ["ok"]
+    with pytest.raises(ag.AgradError, match="inv"):
+        ag.check(lambda x: ag.inv([x]), 3.0)
+
+
+# Wrong rules
+
+
+def test_a_wrong_rule_is_caught():
+    words = {"family": "internal", "array": lambda x: x * x * x, "scalar": lambda x: x * x * x, "doc": ""}
+    rules = {"right": 3.0, "wrong": 3.0 + 1e-5, "other": 2.0}
+    try:
+        cubes = {
+            name: row(f"{name}_cube", "x", rules={"x": ("x", lambda g, out, x, k=k: g * k * x * x)}, **words)
+            for name, k in rules.items()
+        }
+        for x in (1.5, -1e5, 1e-7):
+            assert {name: verdicts(cube, x) for name, cube in cubes.items()} == {
+                "right": ["ok"],
+                "wrong": ["mismatch"],
+                "other": ["mismatch"],
+            }
+        report = ag.check(lambda x: ag.sum(cubes["wrong"](x[:2])) + cubes["right"](x[2]), [1.0, 0.0, 2.0])
+        assert [finding.verdict for finding in report.findings] == ["mismatch", "ok", "ok"]
+    finally:
+        for name in rules:
+            OPS.pop(f"{name}_cube", None)
+
+
+def test_a_straight_through_floor_is_caught():
+    rules = {"x": ("x", lambda g, out, x: g)}
+    try:
+        through = row(
+            "through",
+            "x",
+            rules=rules,
+            family="internal",
+            array=np.floor,
+            scalar=lambda x: float(math.floor(x)),
+            doc="",
+        )
+        assert verdicts(through, 2.5) == ["mismatch"]
+        assert verdicts(lambda x: through(x) * 1.0, 7327.447) == ["mismatch"]
+    finally:
+        OPS.pop("through", None)
+
+
+@pytest.mark.parametrize("slope_at_0", [0.5, math.nan, math.inf])
+def test_a_rule_that_is_wrong_at_one_point_is_caught(slope_at_0):
+    rule = lambda g, out, x: g * ag.where(x == 0, slope_at_0, 2 * x)  # noqa: E731
+    try:
+        square = row(
+            "odd_square",
+            "x",
+            rules={"x": ("x", rule)},
+            family="internal",
+            array=lambda x: x * x,
+            scalar=lambda x: x * x,
+            doc="",
+        )
+        assert verdicts(square, 0.0) == ["mismatch"]
+        assert verdicts(square, 1.0) == ["ok"]
+    finally:
+        OPS.pop("odd_square", None)
+
+
+def test_what_is_detached_is_caught():
+    (finding,) = ag.check(lambda x: x * x.detach(), 3.0).findings
+    assert (finding.verdict, finding.exact, finding.relative) == ("mismatch", 3.0, 0.5)
+    assert finding.difference == pytest.approx(6.0)
+
+
+CUT_OFF = {"detach", "lower_middle", "upper_middle"}  # a gradient stops there, as it is to
+
+
+@pytest.mark.parametrize(("entry", "sample"), [case for case in samples() if case.values[0].name not in CUT_OFF])
+def test_every_row_passes(entry, sample):
+    function, points = function_of(entry, sample)
+
+    def total(*xs):
+        result = function(*xs)
+        parts = [y for y in (result if isinstance(result, tuple) else (result,)) if isinstance(y, ag.Tensor)]
+        return sum(ag.sum(y * (k + 1.3)) for k, y in enumerate(parts))
+
+    try:
+        report = ag.check(total, *points)
+    except ag.AgradError as problem:
+        if problem.fixes != ['pip install "agrad[science]"']:
+            raise
+        pytest.skip("SciPy is not here")
+    assert report.ok, str(report)
+
+
+# What is reported
+
+
+def test_every_entry_of_every_argument_has_its_line():
+    report = ag.check(lambda m, b: ag.sum(ag.tanh(m) @ b), [[0.1, 0.2], [0.3, 0.4]], [1.0, 2.0])
+    names = ["m[0, 0]", "m[0, 1]", "m[1, 0]", "m[1, 1]", "b[0]", "b[1]"]
+    assert [finding.entry for finding in report.findings] == names
+    assert report.ok
+
+
+def test_names_where_the_function_tells_none():
+    assert [finding.entry for finding in ag.check(ag.hypot, 3.0, 4.0).findings] == ["x", "y"]
+    assert [finding.entry for finding in ag.check(lambda *xs: xs[0] * xs[1], 3.0, 4.0).findings] == ["x1", "x2"]
+    assert [finding.entry for finding in ag.check(lambda *xs: xs[0] * 2, 3.0).findings] == ["x"]
+
+
+def test_the_table():
+    report = ag.check(lambda x, y: x**2 + ag.abs(y), 1e5, 0)
+    assert str(report).splitlines() == [
+        "entry   exact  difference  abs  rel  verdict",
+        "x      200000      200000    0    0  ok",
+        "y           0           0    0    0  kink: slope -1 on the left, 1 on the right",
+    ]
+    assert str(ag.check(lambda x, y: 8 * x + 2 * y, 2.0, 8.0, claim=(8, 3))).splitlines() == [
+        "entry  claim  exact  difference  abs   rel  verdict",
+        "x          8      8           8    0     0  ok",
+        "y          3      2           2    1  0.33  mismatch: the claim",
+    ]
+
+
+def test_of_very_many_entries_those_that_disagree_are_all_shown():
+    x = np.linspace(1, 2, 100)
+    claim = 2 * x
+    claim[[7, 50]] += 1
+    lines = str(ag.check(lambda x: ag.sum(x**2), x, claim=claim)).splitlines()
+    assert [line.split()[0] for line in lines if "mismatch" in line] == ["x[7]", "x[50]"]
+    assert len(lines) == 1 + 2 + 5 + 1
+    assert lines[-1].startswith("and 93 more, ok, rel at most ")
+
+
+@pytest.mark.parametrize(
+    "claim", [(3.0, 2.0), (3.0, None), (None, 2.0), (None, None), None, lambda x, y: (y, x), lambda x, y: (None, x)]
+)
+def test_a_right_claim_in_any_form(claim):
+    assert ag.check(lambda x, y: x * y, 2.0, 3.0, claim=claim).ok
+
+
+def test_one_number_claims_the_derivative_of_every_entry():
+    assert ag.check(lambda x: ag.sum(3 * x), [1.0, 2.0], claim=3).ok
+    assert [f.verdict for f in ag.check(lambda x: ag.sum(x * x), [1.0, 2.0], claim=2).findings] == ["ok", "mismatch"]
+
+
+# What it refuses
+
+
+@pytest.mark.parametrize(
+    ("f", "points", "claim", "kind", "message"),
+    [
+        (lambda x: x * 2, ([1.0, 2.0],), None, "shape", r"one number, not an array of shape \(2\)"),
+        (lambda x: "a", (1.0,), None, "type", 'one number, not the text "a"'),
+        (lambda x: None, (1.0,), None, "type", "one number, not None"),
+        (lambda x: x, (), None, "grad", "no leaf"),
+        (lambda x: ag.sum(x), ([1.0, 2.0],), [1.0, 2.0, 3.0], "shape", r"shape \(3\), and x has \(2\)"),
+        (lambda x, y: x * y, (1.0, 2.0), 3.0, "arity", "1 derivatives are claimed, for 2 points"),
+        (lambda x: x * random.random(), (1.0,), None, "domain", "the same value at the same point"),
+    ],
+)
+def test_what_cannot_be_checked_is_an_error(f, points, claim, kind, message):
+    if not points:
+        f = lambda: 3.0  # noqa: E731
+    with pytest.raises(ag.AgradError, match=message) as caught:
+        ag.check(f, *points, claim=claim)
+    assert caught.value.kind == kind
+
+
+def test_an_array_comes_with_the_fix():
+    with pytest.raises(ag.AgradError) as caught:
+        ag.check(lambda x: x * 2, [1.0, 2.0])
+    assert caught.value.fixes == ["sum(…)"]
+
+
+# What it leaves alone
+
+
+def test_nothing_is_disturbed():
+    point = np.array([1.0, 2.0])
+    other = ag.tensor([3.0, 4.0], requires_grad=True)
+    (other * other).sum().backward()
+    seen = other.node.stamp, other.grad.tolist(), other.tolist()
+    counts = ag.tensor([0.0])
+
+    def f(x):
+        counts[0] = counts[0] + 1
+        loss = ag.sum(x * other)
+        loss.backward(retain_graph=True)
+        with ag.no_grad():
+            counts.set_([7.0])
+        return loss
+
+    assert ag.check(f, point).ok
+    assert (other.node.stamp, other.grad.tolist(), other.tolist()) == seen
+    assert counts.tolist() == [0.0]
+    assert point.tolist() == [1.0, 2.0]
+    assert STATE.journal is None and STATE.recording
+
+
+def test_random_numbers_are_the_same_at_every_call_and_afterwards():
+    ag.manual_seed(1)
+    ag.rand(2)
+    assert ag.check(lambda x: ag.sum(x * ag.randn(3)), [1.0, 2.0, 3.0]).ok
+    after = ag.rand(2).tolist()
+    ag.manual_seed(1)
+    ag.rand(2)
+    assert ag.rand(2).tolist() == after
+
+
+def test_it_works_where_nothing_is_recorded_and_under_a_journal():
+    with ag.no_grad():
+        assert ag.check(lambda x: x * x, 3.0).findings[0].exact == 6.0
+        assert not STATE.recording
+    STATE.journal = journal = Journal()
+    try:
+        assert ag.check(lambda x: x * x, 3.0).ok
+        assert STATE.journal is journal
+    finally:
+        STATE.journal = None
+
+
+def test_an_interrupt_leaves_everything_as_it_was():
+    calls = 0
+
+    def f(x):
+        nonlocal calls
+        calls += 1
+        if calls == 5:
+            raise KeyboardInterrupt
+        return x * x
+
+    with pytest.raises(KeyboardInterrupt):
+        ag.check(f, 3.0)
+    assert STATE.journal is None and STATE.recording
+
+
+# The differences by themselves
+
+
+@pytest.mark.parametrize("expected", [0.0, math.inf, math.nan, 6.0])
+def test_what_is_expected_does_not_decide_what_is_found(expected):
+    assert slope(lambda x: x * x, 3.0, 9.0, expected, 1e-15).value == pytest.approx(6.0, rel=1e-9)
+
+
+def test_few_calls_are_enough_for_a_plain_function():
+    calls = []
+    ag.check(lambda x: calls.append(x) or ag.log(x) * x, 2.0)
+    assert len(calls) <= 20

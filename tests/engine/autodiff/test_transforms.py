@@ -1,0 +1,234 @@
+"""jacobian, hessian, jvp, vjp, hvp and grad, of values and of functions."""
+
+import math
+
+import numpy as np
+import pytest
+
+import agrad.engine as ag
+from agrad.engine.core.op import OPS
+
+
+def value(y):
+    return np.asarray(y.data)
+
+
+def same(found, expected):
+    np.testing.assert_allclose(value(found), expected, rtol=1e-12, atol=1e-15)
+
+
+def leaf(x):
+    return ag.tensor(x, requires_grad=True)
+
+
+A = np.array([[1.0, 2.0, 0.5], [0.3, -1.0, 2.0]])
+X = np.array([0.5, -1.2, 2.0])
+
+
+def tower(x):
+    return ag.sin(A @ x) * ag.sum(x * x)
+
+
+def tower_jacobian(x):
+    return np.cos(A @ x)[:, None] * A * (x @ x) + np.outer(np.sin(A @ x), 2 * x)
+
+
+def test_jacobian_of_a_value():
+    x = leaf(X)
+    same(ag.jacobian(tower(x), x), tower_jacobian(X))
+    assert not ag.jacobian(tower(x), x).requires_grad
+    assert ag.jacobian(tower(x), x, create_graph=True).requires_grad
+
+
+def test_jacobian_of_a_function():
+    same(ag.jacobian(tower)(X), tower_jacobian(X))
+    same(ag.jacobian(lambda a, x: a * tower(x), 1)(2.0, X), 2 * tower_jacobian(X))
+    by_a, by_x = ag.jacobian(lambda a, x: a * tower(x), (0, 1))(2.0, X)
+    same(by_a, value(tower(ag.tensor(X))))
+    same(by_x, 2 * tower_jacobian(X))
+
+
+def test_shapes_of_jacobians():
+    x, s = leaf(np.ones((2, 3))), leaf(2.0)
+    assert ag.jacobian(x * s, x).shape == (2, 3, 2, 3)
+    assert ag.jacobian(x * s, s).shape == (2, 3)
+    assert ag.jacobian(ag.sum(x) * s, x).shape == (2, 3)
+    assert ag.jacobian(ag.sum(x) * s, s).shape == ()
+    assert [j.shape for j in ag.jacobian(x * s, [x, s])] == [(2, 3, 2, 3), (2, 3)]
+    assert ag.jacobian(leaf(np.zeros(0)) * s, s).shape == (0,)
+
+
+def test_hessian_of_a_value_and_of_a_function():
+    x = leaf(X)
+    expected = 2 * np.eye(3) * math.exp(0.0) + 0
+    same(ag.hessian(ag.sum(x * x), x), expected)
+    same(ag.hessian(lambda x: ag.sum(x**3))(X), np.diag(6 * X))
+    same(ag.hessian(lambda x: x**3)(2.0), 12)
+
+
+def test_hessian_by_several_numbers_is_a_matrix():
+    x, y = leaf(2.0), leaf(3.0)
+    z = x**2 * y
+    for several in ([x, y], (x, y), ag.stack([x, y])):
+        same(ag.hessian(z, several), [[6, 4], [4, 0]])
+    same(ag.hessian(lambda x, y: x**2 * y, (0, 1))(2.0, 3.0), [[6, 4], [4, 0]])
+
+
+def test_hessian_by_several_arrays_has_blocks():
+    x, y = leaf([1.0, 2.0]), leaf(3.0)
+    (xx, xy), (yx, yy) = ag.hessian(ag.sum(x**2) * y, [x, y])
+    same(xx, 6 * np.eye(2))
+    same(xy, [2, 4])
+    same(yx, [2, 4])
+    same(yy, 0)
+
+
+def test_hessian_is_symmetric():
+    x = leaf(np.linspace(0.3, 1.7, 5))
+    h = value(ag.hessian(ag.prod(ag.tanh(x)) * ag.logsumexp(x) / ag.norm(x), x))
+    np.testing.assert_allclose(h, h.T, rtol=1e-12, atol=1e-14)
+
+
+def test_a_vanishing_second_derivative_is_0():
+    x = leaf(2.0)
+    same(ag.hessian(3 * x, x), 0)
+    same(ag.grad(ag.grad(3 * x, x, create_graph=True), x), 0)
+    same(ag.hessian(lambda x: 3 * x)(2.0), 0)
+    same(ag.grad(lambda x: 3.0)(2.0), 0)
+    by_x, by_y = ag.grad(lambda x, y: x * x, (0, 1))(2.0, 3.0)
+    same(by_x, 4)
+    same(by_y, 0)
+    same(ag.hessian(lambda x, y: x * x, (0, 1))(2.0, 3.0), [[2, 0], [0, 0]])
+
+
+def test_what_a_value_does_not_depend_on_is_an_error():
+    x, y = leaf(2.0), leaf(3.0)
+    for derive in (ag.grad, ag.jacobian, ag.hessian):
+        with pytest.raises(ag.AgradError, match="does not depend on") as caught:
+            derive(x * x, y)
+        assert caught.value.kind == "grad"
+
+
+def test_products_with_the_jacobian():
+    v, u, x = np.array([1.0, 2.0, -0.5]), np.array([0.7, -1.1]), leaf(X)
+    j = tower_jacobian(X)
+    same(ag.jvp(tower, X, v), j @ v)
+    same(ag.jvp(tower(x), x, v), j @ v)
+    same(ag.vjp(tower, X, u), u @ j)
+    same(ag.vjp(tower(x), x, u), u @ j)
+    assert not ag.jvp(tower, X, v).requires_grad
+
+
+def test_forward_and_reverse_agree_on_every_row():
+    rng = np.random.default_rng(1)
+    for op in OPS.values():
+        if not op.differentiable or op.variadic:
+            continue
+        for sample in op.samples:
+            operands, attrs = (sample[:-1], sample[-1]) if isinstance(sample[-1], dict) else (sample, {})
+            place = next(k for k, rule in enumerate(op.rules) if rule is not None)
+
+            def f(x, op=op, operands=operands, attrs=attrs, place=place):
+                return op.call(*operands[:place], x, *operands[place + 1 :], **attrs)
+
+            x = np.array(operands[place]) if not isinstance(operands[place], float) else operands[place]
+            try:
+                y = f(ag.tensor(x))
+                v, u = rng.normal(size=np.shape(x)), rng.normal(size=y.shape)
+                forward = np.sum(u * value(ag.jvp(f, x, v if v.shape else float(v))))
+                reverse = np.sum(v * value(ag.vjp(f, x, u if u.shape else float(u))))
+            except ag.AgradError as error:
+                assert "SciPy" in error.message
+                continue
+            assert abs(forward - reverse) <= 1e-12 * (1 + abs(forward)), op.name
+
+
+def test_products_with_the_hessian():
+    def f(x):
+        return ag.sum(ag.exp(x)) * ag.prod(x)
+
+    v, x = np.array([1.0, 2.0, -0.5]), leaf(X)
+    h = value(ag.hessian(f)(X))
+    same(ag.hvp(f, X, v), h @ v)
+    same(ag.hvp(f(x), x, v), h @ v)
+
+
+def test_several_arguments_of_a_product():
+    def f(x, y):
+        return x * x * y
+
+    same(ag.jvp(f, (2.0, 3.0), (1.0, 10.0)), 12 + 40)
+    by_x, by_y = ag.vjp(f, (2.0, 3.0), 2.0)
+    same(by_x, 24)
+    same(by_y, 8)
+    x, y = ag.hvp(f, (2.0, 3.0), (1.0, 0.0))
+    same(x, 6)
+    same(y, 4)
+
+
+def test_functions_of_functions():
+    same(ag.grad(ag.grad(ag.grad(lambda x: x**4)))(2.0), 48)
+    same(ag.hessian(ag.grad(lambda x: x**4))(2.0), 48)
+    same(ag.jacobian(ag.grad(lambda x: ag.sum(x**3)))(X), np.diag(6 * X))
+    same(ag.grad(lambda x: x * ag.grad(lambda y: x * y * y)(x))(3.0), 54)  # of x * 2 x x
+
+
+def test_a_derivative_may_depend_on_something_outside_the_function():
+    b = leaf(3.0)
+    slope = ag.grad(lambda x: b * x * x)(2.0)
+    same(slope, 12)
+    same(ag.grad(slope, b), 4)
+    same(ag.grad(ag.grad(lambda x: b * x * x)(b), b), 12)  # 2 b b
+
+
+def test_results_have_no_graph_when_nothing_needs_it():
+    for result in (ag.grad(ag.sin)(0.3), ag.hessian(ag.sin)(0.3), ag.jacobian(ag.sin)(X), ag.hvp(ag.sin, 0.3, 1.0)):
+        assert not result.requires_grad
+        assert result.is_leaf
+
+
+def test_nothing_is_written_to_leaves_and_nothing_is_freed():
+    x = leaf(X)
+    y = ag.sum(tower(x))
+    ag.hessian(y, x), ag.jvp(y, x, X), ag.vjp(y, x, 1.0), ag.hvp(y, x, X)
+    assert x.grad is None
+    y.backward()
+    assert x.grad is not None
+
+
+@pytest.mark.parametrize(
+    ("call", "kind", "message"),
+    [
+        (lambda: ag.grad(3.0), "type", "has no graph"),
+        (lambda: ag.grad(lambda x: ag.stack([x, x]))(1.0), "shape", "one number"),
+        (lambda: ag.grad(lambda x: x * x, 1)(1.0), "arity", "argument 1"),
+        (lambda: ag.grad(lambda x: "text")(1.0), "type", "text"),
+        (lambda: ag.grad(lambda x: x * x, 0.5)(1.0), "type", "whole number"),
+        (lambda: ag.jvp(ag.sin, [1.0, 2.0], [1.0]), "shape", r"\(1\), not \(2\)"),
+        (lambda: ag.hvp(ag.prod, ([1.0, 2.0],), ([1.0, 2.0], 1.0)), "arity", "2 directions"),
+        (lambda: ag.grad(leaf(1.0) * 2, 3.0), "type", "the number 3"),
+        (lambda: ag.hessian(ag.tensor(1.0) * 2, leaf(1.0)), "grad", "require grad"),
+    ],
+)
+def test_what_is_no_derivative_is_said(call, kind, message):
+    with pytest.raises(ag.AgradError, match=message) as caught:
+        call()
+    assert caught.value.kind == kind
+
+
+def test_a_function_may_write_to_its_parameter():
+    def tripled(x):
+        x *= 3
+        return ag.sum(x * x)
+
+    def first(x):
+        x[0] = x[1] * x[1]
+        return ag.sum(x)
+
+    for point in ([1.0, 2.0], leaf([1.0, 2.0]) * 1.0):
+        same(ag.grad(tripled)(point), [18, 36])
+        same(ag.hessian(tripled)(point), [[18, 0], [0, 18]])
+        same(ag.vjp(tripled, point, 2.0), [36, 72])
+        same(ag.jvp(tripled, point, [1.0, 1.0]), 54)
+        same(ag.hvp(tripled, point, [1.0, 0.0]), [18, 0])
+        same(ag.grad(first)(point), [0, 5])

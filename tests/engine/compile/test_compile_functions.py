@@ -1,0 +1,481 @@
+"""`compile`: what can be asked of a compiled function, the ways its choices go, columns, Hessians, and refusals."""
+
+import copy
+import math
+import pickle
+from itertools import count, pairwise
+
+import numpy as np
+import pytest
+from replays import same_bits
+
+import agrad.engine as ag
+from agrad.engine.compile import specializations
+from agrad.engine.compile.llvm import backend, target
+from agrad.engine.compile.scalarise import by_entries
+from agrad.engine.program.passes import optimised
+from agrad.engine.program.trace import trace
+
+BACKENDS = ["python", "auto"] + (["llvm"] if target.binding() else [])
+SAME = np.empty(1)
+everywhere = pytest.mark.parametrize("backend", BACKENDS)
+
+
+def seed(x, y):
+    return x**2 + y**3 - ag.sin(x * y)
+
+
+def slopes(x, y):
+    return 2 * x - y * math.cos(x * y), 3 * y**2 - x * math.cos(x * y)
+
+
+def halving(x):
+    """As many turns as it takes, and another branch for what is large."""
+    s = x * 0
+    while x > 1:
+        x = x / 2
+        s = s + x * x
+    return s if s < 3 else ag.sin(s)
+
+
+def eager(f, *values):
+    leaves = [ag.tensor(x, requires_grad=True) for x in values]
+    y = f(*leaves)
+    y.backward()
+    return y.item(), tuple(x.grad.value for x in leaves)
+
+
+@everywhere
+def test_value_and_gradients_are_numbers(backend):
+    f = ag.compile(seed, 2.0, 3.0, backend=backend)
+    value, gradients = f.value_and_grad(1.5, 2.5)
+    assert type(value) is float
+    assert [type(g) for g in gradients] == [float, float]
+    np.testing.assert_allclose([value, *gradients], [seed(1.5, 2.5), *slopes(1.5, 2.5)], rtol=1e-14)
+    assert math.isclose(f.value(1.5, 2.5), value, rel_tol=1e-15)
+
+
+@everywhere
+def test_numbers_of_all_kinds_are_taken(backend):
+    f = ag.compile(lambda x, y: x // y, 2, 3, backend=backend)
+    for _ in range(3):
+        for x, y in ((7, 2), (7.0, np.float64(2.0)), (ag.tensor(7.0), np.int64(2)), (np.array(7.0), True + 1)):
+            value, gradients = f.value_and_grad(x, y)
+            assert (value, type(value), gradients) == (3.0, float, (0.0, 0.0))
+
+
+@pytest.mark.parametrize(("wrt", "expected"), [(0, 9.0), ("y", 2.0), (-1, 2.0), (("y", 0), (2.0, 9.0)), ((0,), (9.0,))])
+def test_it_is_differentiated_by_what_was_asked_for(wrt, expected):
+    f = ag.compile(lambda x, y: x * y + x, 1.0, 1.0, wrt=wrt)
+    assert f.value_and_grad(2.0, 8.0) == (18.0, expected)
+
+
+def test_one_argument_has_one_gradient():
+    assert ag.compile(lambda x: x * x, 1.0).value_and_grad(3.0) == (9.0, 6.0)
+    assert ag.compile(lambda x: x * x, 1.0).hessian(3.0) == 2.0
+
+
+def test_an_argument_that_is_not_used_has_gradient_0():
+    f = ag.compile(lambda x, y: x * 2, 1.0, [1.0, 2.0])
+    value, (by_x, by_y) = f.value_and_grad(3.0, [5.0, 5.0])
+    assert (value, by_x, by_y.tolist()) == (6.0, 2.0, [0.0, 0.0])
+
+
+@everywhere
+def test_each_way_that_a_choice_goes_is_traced_when_it_is_met(backend):
+    f = ag.compile(halving, 3.0, backend=backend)
+    for x in (0.5, 1.5, 7.0, 100.0, 1.5, 0.5, -2.0):
+        value, slope = eager(halving, x)
+        found = f.value_and_grad(x)
+        assert math.isclose(found[0], value, rel_tol=1e-14)
+        assert math.isclose(found[1], slope[0], rel_tol=1e-13)
+        assert math.isclose(f.value(x), value, rel_tol=1e-14)
+        if backend == "python":
+            assert same_bits(found[0], value)
+            assert same_bits(found[1], slope[0])
+
+
+def test_a_way_is_traced_once():
+    calls = []
+
+    def f(x):
+        calls.append(x)
+        return x * 2 if x > 0 else x * 3
+
+    compiled = ag.compile(f, 1.0, backend="python")
+    for x in (2.0, -2.0, 3.0, -3.0):
+        compiled.value_and_grad(x)
+    before = len(calls)
+    assert [compiled.value_and_grad(x)[0] for x in (4.0, -4.0, 5.0, -5.0)] == [8.0, -12.0, 10.0, -15.0]
+    assert len(calls) == before
+
+
+def test_of_very_many_ways_the_latest_are_kept():
+    f = ag.compile(lambda x, n: x ** int(n), 1.0, 1.0, wrt=0, backend="python")
+    for n in [*range(2 * specializations.WAYS), 0, 1]:
+        assert f.value_and_grad(2.0, n) == (2.0**n, n * 2.0 ** (n - 1))
+    assert len(f._gradient.known) == specializations.WAYS
+
+
+def test_what_has_one_structure_is_compiled_once():
+    made = []
+
+    def make(program):
+        made.append(program)
+        return object()
+
+    def program(slope):
+        return optimised(trace(lambda x: ag.sin(x) * slope, (1.0,)))
+
+    first = specializations.kept("test", program(2.5), make)
+    assert specializations.kept("test", program(2.5), make) is first
+    assert specializations.kept("test", program(3.5), make) is not first
+    assert len(made) == 2
+
+
+def test_the_automatic_backend_begins_in_python_and_changes():
+    f = ag.compile(seed, 2.0, 3.0)
+    first = f.value_and_grad(1.5, 2.5)
+    assert f._gradient.known[0].native is None
+    for _ in range(specializations._CALLS + specializations._STEPS):
+        found = f.value_and_grad(1.5, 2.5)
+        if f._gradient.known[0].native is not None or not target.binding():
+            break
+    np.testing.assert_allclose(found[1], first[1], rtol=1e-14)
+    assert target.binding() is None or f.source().startswith(("declare", "define", "@", ";", "target"))
+
+
+def test_what_there_is_no_machine_code_for_falls_back_and_says_so():
+    if not target.binding():
+        pytest.skip("needs llvmlite")
+    f = ag.compile(lambda x: ag.sum(x * 2), [1.0, 2.0], backend="llvm")
+    assert f.value_and_grad([3.0, 4.0])[0] == 14.0
+    assert f.source().startswith("# no machine code: x has shape (2)")
+
+
+def test_without_llvmlite_everything_but_machine_code_works(monkeypatch):
+    monkeypatch.setattr(target, "binding", lambda: None)
+    monkeypatch.setattr(backend, "binding", lambda: None)
+    with pytest.raises(ag.AgradError, match="llvmlite") as caught:
+        ag.compile(seed, 2.0, 3.0, backend="llvm")
+    assert any("agrad[jit]" in fix for fix in caught.value.fixes)
+    f = ag.compile(lambda x, y: seed(x, y) * 1.25, 2.0, 3.0)
+    monkeypatch.setattr(specializations, "_CALLS", 2)
+    monkeypatch.setattr(specializations, "_STEPS", 2)
+    for _ in range(5):
+        assert math.isclose(f.value_and_grad(1.5, 2.5)[0], 1.25 * seed(1.5, 2.5))
+    assert "# no machine code: llvmlite" in f.source("llvm")
+
+
+def test_the_source_can_be_asked_for():
+    f = ag.compile(seed, 2.0, 3.0)
+    assert f.source("python").startswith("def compiled(x, y):\n")
+    assert "def compiled(x):" in ag.compile(lambda x: x * 2, [1.0, 2.0]).source()
+
+
+def test_what_is_no_function_of_its_arguments_is_noticed():
+    turns = count()
+    f = ag.compile(lambda x: x * next(turns), 1.0)
+    with pytest.raises(ag.AgradError, match="depends on more than its graph says") as caught:
+        f.value_and_grad(2.0)
+    assert caught.value.kind == "guard"
+
+
+@pytest.mark.long
+@everywhere
+def test_a_choice_by_what_rounds_is_that_of_the_function(backend):
+    """Machine code, and numpy's functions of arrays, may round otherwise: then the choice is still made."""
+
+    def f(x):
+        s = ag.exp(ag.sin(x)) * ag.tanh(x)
+        return x * 2 if s > threshold else x * 3
+
+    rng = np.random.default_rng(4)
+    for x in rng.normal(size=50):
+        threshold = ag.exp(ag.sin(x)) * ag.tanh(x)
+        compiled = ag.compile(f, float(x), backend=backend)
+        for way in (x, -x, math.nextafter(x, 9.0)):
+            assert compiled.value(way) in (2 * way, 3 * way)
+        assert set(compiled.map([x, x])[0].tolist()) <= {2 * x, 3 * x}
+
+
+def test_a_choice_by_nan_is_one_way():
+    f = ag.compile(lambda x, slope: ag.leaky_relu(x, slope=slope), -1.0, 0.1, wrt=0, backend="python")
+    assert math.isnan(f.value(-2.0, math.nan))
+    assert f.value(-2.0, 0.5) == -1.0
+
+
+@pytest.mark.parametrize(
+    ("call", "kind", "message"),
+    [
+        (lambda: ag.compile(3.0, 1.0), "type", "compile needs a function"),
+        (lambda: ag.compile(seed), "arity", "an example of each argument"),
+        (lambda: ag.compile(seed, 1.0, 2.0, backend="gpu"), "type", "there is no backend 'gpu'"),
+        (lambda: ag.compile(seed, 1.0, 2.0, wrt="z"), "name", "there is no argument z"),
+        (lambda: ag.compile(seed, 1.0, 2.0, wrt=2), "arity", "by argument 2 of a function that was given 2"),
+        (lambda: ag.compile(seed, 1.0, "two"), "type", "a number is needed here"),
+        (lambda: ag.compile(seed, 1.0, 2.0).value(1.0), "arity", "takes 2 arguments, and was given 1"),
+        (lambda: ag.compile(seed, 1.0, 2.0).value([1.0], 2.0), "shape", r"x has shape \(1\), and the function was compiled for \(\)"),
+        (lambda: ag.compile(lambda x: x * 2, [1.0, 2.0]).value_and_grad([1.0, 2.0]), "shape", "a gradient is that of one number"),
+        (lambda: ag.compile(lambda x: x * 2, [1.0, 2.0]).hessian([1.0, 2.0]), "shape", "a gradient is that of one number"),
+        (lambda: ag.compile(seed, 1.0, 2.0).map([1.0, 2.0]), "arity", "takes 2 columns, and was given 1"),
+        (lambda: ag.compile(seed, 1.0, 2.0).map([1.0, 2.0], [1.0, 2.0, 3.0]), "shape", "one length, not 2, 3"),
+        (lambda: ag.compile(seed, 1.0, 2.0).map([[1.0]], [1.0]), "shape", "a column has one axis"),
+        (lambda: ag.compile(ag.sum, [1.0, 2.0]).map([1.0]), "shape", "a function of numbers"),
+        (lambda: ag.compile(ag.sin, 1.0).map([1.0], out=3), "type", "results cannot be written into the number 3"),
+        (lambda: ag.compile(ag.sin, 1.0).map([1.0], out=(np.empty(1), [])), "arity", "there are 1 gradients, and 0 arrays"),
+        (lambda: ag.compile(ag.sin, 1.0).map([1.0], out=(np.empty(2), [np.empty(1)])), "shape", "results of 1 rows"),
+        (lambda: ag.compile(ag.sin, 1.0).map([1.0, 2.0], out=(np.empty(4)[::2], [np.empty(2)])), "shape", "cannot be written"),
+        (lambda: ag.compile(ag.sin, 1.0).map([1.0], out=(SAME, [SAME])), "type", "share their memory"),
+        (lambda: ag.compile(ag.sin, 1.0).source("gpu"), "type", "there is no backend"),
+        (lambda: ag.compile(ag.sin, 1.0).map([1.0], threads=0), "domain", "map with 0 threads: at least 1"),
+        (lambda: ag.compile(ag.sin, 1.0).map([1.0], threads=-5), "domain", "map with -5 threads"),
+        (lambda: ag.compile(ag.sin, 1.0).map([1.0], threads="2"), "type", 'a whole number, not the text "2"'),
+        (lambda: ag.compile(ag.sin, 1.0).map([1.0], threads=1.5), "type", "a whole number, not the number 1.5"),
+        (lambda: ag.compile(seed, 1.0, 2.0, wrt=[0, 0]).hessian(1.0, 2.0), "arity", "hessian: wrt has x twice"),
+        (lambda: ag.compile(ag.sum, [1.0, 2.0], wrt=(0, -1)).hessian([1.0, 2.0]), "arity", "hessian: wrt has x twice"),
+    ],
+)  # fmt: skip
+def test_mistakes_are_said(call, kind, message):
+    with pytest.raises(ag.AgradError, match=message) as caught:
+        call()
+    assert caught.value.kind == kind
+
+
+def test_an_argument_that_is_an_index_is_called_by_its_name():
+    def power(x, n):
+        for _ in range(n):
+            x = x * 2
+        return x
+
+    with pytest.raises(ag.AgradError, match="n requires grad: as an index it has no derivative") as caught:
+        ag.compile(power, 2.0, 3)
+    assert caught.value.fixes == ["int(n)", 'wrt="x"']
+    assert ag.compile(power, 2.0, 3, wrt="x").value_and_grad(2.0, 4) == (32.0, 16.0)
+    with pytest.raises(ag.AgradError, match="a result of Add requires grad") as caught:
+        ag.compile(lambda x, n: power(x, n + 1), 2.0, 3)
+    assert caught.value.fixes == ["int(x)"]
+
+
+@everywhere
+def test_a_copy_is_compiled_anew(backend):
+    f = ag.compile(seed, 2.0, 3.0, wrt=("y", 0), backend=backend)
+    for _ in range(2):
+        expected = f.value_and_grad(1.5, 2.5)
+    for again in (copy.copy(f), copy.deepcopy(f), pickle.loads(pickle.dumps(f))):
+        assert repr(again) == repr(f)
+        assert again.value_and_grad(1.5, 2.5) == expected
+    with pytest.raises((pickle.PicklingError, AttributeError), match="lambda"):  # of a module's function it can
+        pickle.dumps(ag.compile(lambda x: x * 2, 1.0))
+
+
+def test_it_says_what_it_is():
+    assert repr(ag.compile(seed, 1.0, 2.0)) == "<compiled seed of x, y>"
+    assert (
+        repr(ag.compile(lambda *xs: xs[0] + ag.sum(xs[1]), 1.0, [1.0, 2.0]))
+        == "<compiled <lambda> of x0, x1 of shape (2)>"
+    )
+
+
+def test_an_array_that_changes_later_does_not_change_what_was_compiled():
+    example, w = np.array([1.0, 2.0]), ag.tensor([3.0, 4.0], requires_grad=True)
+    f = ag.compile(lambda x: ag.sum(x * w), example)
+    example[:] = 100.0
+    w.set_([0.0, 0.0])
+    assert f.value([1.0, 2.0]) == 11.0
+    assert f.value_and_grad([1.0, 2.0])[1].tolist() == [3.0, 4.0]
+
+
+def test_compiling_leaves_no_trace():
+    x = ag.tensor(2.0, requires_grad=True)
+    with ag.no_grad():
+        f = ag.compile(lambda y: y * y if y > 0 else y, 3.0)
+        assert f.value_and_grad(3.0) == (9.0, 6.0)
+        assert not (x * 2).requires_grad
+    y = x * 5
+    x.set_(3.0)
+    y.forward()
+    assert y.value == 15.0
+
+
+# Columns
+
+
+@everywhere
+@pytest.mark.parametrize("rows", [0, 1, 5, 63, 64, 65, 1000, 8191, 8192, 8193, 20_000])
+def test_each_row_has_its_value_and_gradients(backend, rows):
+    x, y = np.random.default_rng(rows).normal(size=(2, rows))
+    values, (by_x, by_y) = ag.compile(seed, 2.0, 3.0, backend=backend).map(x, y)
+    np.testing.assert_allclose(values, x**2 + y**3 - np.sin(x * y), rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(by_x, 2 * x - y * np.cos(x * y), rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(by_y, 3 * y**2 - x * np.cos(x * y), rtol=1e-12, atol=1e-14)
+
+
+def test_python_computes_of_columns_what_operations_compute_of_arrays():
+    x, y = np.random.default_rng(3).normal(size=(2, 10_000))
+    leaves = [ag.tensor(x, requires_grad=True), ag.tensor(y, requires_grad=True)]
+    results = seed(*leaves)
+    ag.sum(results).backward()
+    values, gradients = ag.compile(seed, 2.0, 3.0, backend="python").map(x, y)
+    assert same_bits(values, results)
+    assert all(same_bits(g, leaf.grad) for g, leaf in zip(gradients, leaves, strict=True))
+
+
+@everywhere
+def test_rows_go_their_own_ways(backend):
+    x = np.linspace(-5.0, 300.0, 30_000)
+    values, (by_x,) = ag.compile(halving, 3.0, backend=backend).map(x)
+    for row in range(0, len(x), 997):
+        value, slope = eager(halving, x[row])
+        assert math.isclose(values[row], value, rel_tol=1e-13, abs_tol=1e-300)
+        assert math.isclose(by_x[row], slope[0], rel_tol=1e-12, abs_tol=1e-300)
+
+
+@pytest.mark.long
+@everywhere
+def test_more_ways_than_are_kept(backend):
+    n = np.arange(3.0 * specializations.WAYS)
+    f = ag.compile(lambda x, n: x * int(n), 1.0, 1.0, wrt=0, backend=backend)
+    values, (by_x,) = f.map(np.full(len(n), 2.0), n)
+    assert values.tolist() == (2 * n).tolist()
+    assert by_x.tolist() == n.tolist()
+
+
+@everywhere
+def test_what_is_no_operation_by_entries_goes_row_by_row(backend):
+    def f(x, y):
+        return ag.sum(ag.sort(ag.stack([x, y, x * y])) * np.array([1.0, 2.0, 3.0])) + ag.norm(ag.stack([x, y]))
+
+    x, y = np.random.default_rng(5).normal(size=(2, 50))
+    values, (by_x, by_y) = ag.compile(f, 1.0, 2.0, backend=backend).map(x, y)
+    for row in range(50):
+        value, (a, b) = eager(f, x[row], y[row])
+        assert (values[row], by_x[row], by_y[row]) == (value, a, b)
+
+
+def test_a_row_is_the_unit():
+    values, (by_x,) = ag.compile(lambda x: ag.sum(x) * 2 + ag.mean(x) + ag.max(x), 1.0, backend="python").map(
+        [1.0, 2.0]
+    )
+    assert (values.tolist(), by_x.tolist()) == ([4.0, 8.0], [4.0, 4.0])
+
+
+@everywhere
+def test_columns_of_all_kinds_are_taken_and_left_alone(backend):
+    table = np.arange(60_000.0).reshape(20_000, 3) / 1e4
+    table.setflags(write=False)
+    f = ag.compile(lambda x, y, z: x * y + z, 1.0, 1.0, 1.0, backend=backend)
+    values, (by_x, by_y, by_z) = f.map(table[:, 0], table[::-1, 1], 2)
+    assert same_bits(values, table[:, 0] * table[::-1, 1] + 2.0)
+    assert same_bits(by_x, table[::-1, 1])
+    assert same_bits(by_y, table[:, 0])
+    assert by_z.tolist() == [1.0] * 20_000
+    assert f.map([1, 2], np.array([3, 4], dtype=np.int32), np.float32(1.0))[0].tolist() == [4.0, 9.0]
+
+
+@everywhere
+def test_results_are_written_where_they_are_wanted(backend):
+    x = np.linspace(0.1, 1.0, 100)
+    out = np.empty(100), [np.empty(100)]
+    values, gradients = ag.compile(ag.log, 1.0, backend=backend).map(x, out=out, threads=1)
+    assert values is out[0]
+    assert gradients[0] is out[1][0]
+    np.testing.assert_allclose(out[0], np.log(x), rtol=1e-14)
+    np.testing.assert_allclose(out[1][0], 1 / x, rtol=1e-14)
+
+
+@everywhere
+def test_a_column_may_be_written_over(backend):
+    x = np.linspace(-2.0, 2.0, 20_001)
+    expected = np.sin(x[:-1]), np.cos(x[:-1])
+    compiled = ag.compile(ag.sin, 1.0, backend=backend)
+    compiled.map(x[:-1], out=(x[1:], [np.empty(20_000)]))
+    np.testing.assert_allclose(x[1:], expected[0], rtol=1e-14)
+
+
+# Hessians
+
+
+def rosenbrock(x):
+    return ag.sum(100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2)
+
+
+def rosenbrock_of_numbers(*xs):
+    return sum((100 * (b - a**2) ** 2 + (1 - a) ** 2 for a, b in pairwise(xs)), 0.0)
+
+
+@everywhere
+def test_the_hessian_of_a_chain_is_that_of_the_graph_and_costs_a_chain(backend):
+    x = np.random.default_rng(7).normal(size=30)
+    expected = ag.hessian(rosenbrock)(x).value
+    by_array = ag.compile(rosenbrock, np.ones(30), backend=backend)
+    by_numbers = ag.compile(rosenbrock_of_numbers, *np.ones(30), backend=backend)
+    np.testing.assert_allclose(by_array.hessian(x), expected, rtol=1e-12)
+    np.testing.assert_allclose(by_numbers.hessian(*x), expected, rtol=1e-12)
+    for compiled in (by_array, by_numbers):
+        way = compiled._hessian.branches.known[0]
+        assert len(way.exact.outputs) <= 2 * 30
+        assert len(way.exact.steps) <= 16 * 30
+
+
+@pytest.mark.parametrize(
+    ("f", "values"),
+    [
+        (lambda x, y: x * x * y + y, (2.0, 3.0)),
+        (lambda x: ag.sum(x @ x) + ag.prod(x), (np.array([[1.0, 2.0], [3.0, 4.0]]),)),
+        (lambda x, y: ag.sum(ag.exp(x) * y) + y**3, (np.array([1.0, 2.0]), 3.0)),
+        (lambda x, y: ag.mean((x @ y - 1) ** 2), (np.array([[1.0, 2.0], [0.5, -1.0]]), np.array([1.0, 2.0]))),
+        (lambda x: ag.det(x) + ag.norm(x), (np.array([[1.0, 2.0], [3.0, 4.5]]),)),
+        (lambda x: ag.sum(ag.where(x > 1, x**3, x)) + ag.mse_loss(x, [1.0, 1.0]), (np.array([0.5, 2.0]),)),
+        (lambda x: ag.sum(x) * 2, (np.array([0.5, 2.0]),)),
+        (lambda x, y: y * 2, (1.0, 2.0)),
+    ],
+)  # fmt: skip
+def test_the_hessian_is_shaped_as_that_of_the_graph(f, values):
+    examples = [np.ones(np.shape(x)) + np.eye(2) if np.ndim(x) == 2 else np.ones(np.shape(x)) for x in values]
+    found = ag.compile(f, *examples).hessian(*values)
+    expected = ag.hessian(f, tuple(range(len(values))) if len(values) > 1 else 0)(*values)
+    flat = [(found, expected)]
+    if isinstance(expected, tuple):
+        flat = [pair for rows in zip(found, expected, strict=True) for pair in zip(*rows, strict=True)]
+    for a, b in flat:
+        assert np.shape(a) == b.shape
+        assert isinstance(a, np.ndarray if b.shape else float)
+        np.testing.assert_allclose(a, b.value, rtol=1e-12, atol=1e-12)
+
+
+def test_the_hessian_goes_its_ways_too():
+    f = ag.compile(lambda x, y: x**3 * y if x > y else x * y**2, 1.0, 2.0, backend="python")
+    assert f.hessian(1.0, 2.0).tolist() == [[0.0, 4.0], [4.0, 2.0]]
+    assert f.hessian(3.0, 2.0).tolist() == [[36.0, 27.0], [27.0, 0.0]]
+    assert f.hessian(1.0, 3.0).tolist() == [[0.0, 6.0], [6.0, 2.0]]
+
+
+def test_the_hessian_by_some_of_the_arguments():
+    assert ag.compile(lambda x, y, z: x**2 * y * z, 1.0, 1.0, 1.0, wrt=("z", "x")).hessian(2.0, 3.0, 5.0).tolist() == [
+        [0.0, 12.0],
+        [12.0, 30.0],
+    ]
+
+
+def test_a_matrix_is_not_shared_between_calls():
+    f = ag.compile(lambda x, y: x * y, 1.0, 1.0)
+    f.hessian(1.0, 2.0)[:] = 99.0
+    assert f.hessian(1.0, 2.0).tolist() == [[0.0, 1.0], [1.0, 0.0]]
+
+
+def test_a_program_of_entries_computes_what_that_of_arrays_does():
+    def f(x, w):
+        turned = ag.permute(ag.reshape(ag.concat([x[::-1], w]), 2, 3), 1, 0)
+        return ag.sum(ag.cumsum(turned, axis=0) @ ag.expand(w[:2], 2, 2)) + ag.mean(
+            ag.roll(ag.flip(x, 0), 1, 0) * w, axis=0
+        )
+
+    program = optimised(trace(f, (np.ones(3), np.ones(3))))
+    x, w = np.random.default_rng(2).normal(size=(2, 3))
+    np.testing.assert_allclose(by_entries(program).run(*x, *w), program.run(x, w), rtol=1e-13)
+
+
+def test_what_is_not_made_of_entries_has_no_such_program():
+    assert by_entries(optimised(trace(ag.det, (np.eye(2),)))) is None
+    assert by_entries(optimised(trace(lambda x: x[x > 0][0], (np.ones(2),)))) is None

@@ -1,0 +1,150 @@
+"""Calls of machine code: what is taken of arguments, what is asked of Python, and floats that are lent to results."""
+
+import gc
+import random
+import sys
+import weakref
+
+import numpy as np
+import pytest
+
+import agrad.engine as ag
+from agrad.engine.compile.llvm import calls, target
+
+pytestmark = pytest.mark.skipif(target.binding() is None, reason="llvmlite is not here")
+
+
+def f(x, y):
+    return x * y + x
+
+
+def expected(x, y):
+    return x * y + x, (y + 1.0, x)
+
+
+@pytest.fixture(params=["lent", "made"])
+def short(request, monkeypatch):
+    """A function that was called once, so that the next call is one of machine code."""
+    if request.param == "made":
+        monkeypatch.setattr(calls, "_COUNTED", 0)
+    compiled = ag.compile(f, 2.0, 3.0, backend="llvm")
+    for x in ((2.0, 3.0), (0.5, 0.25)):
+        assert compiled.value_and_grad(*x) == expected(*x)
+    assert "value_and_grad" in vars(compiled)
+    return compiled
+
+
+def test_arguments_may_be_all_that_is_a_number(short):
+    for x in (4, 4.0, np.float64(4), np.float32(4), np.array(4.0), ag.tensor(4.0), np.int64(4)):
+        assert short.value_and_grad(x, -1.0) == (0.0, (0.0, 4.0))
+        assert short.value_and_grad(-1.0, x) == (-5.0, (5.0, -1.0))
+
+
+def test_what_cannot_be_computed_is_said_as_at_the_first_call(short):
+    fresh = ag.compile(f, 2.0, 3.0, backend="llvm")
+    for wrong in ((), (1.0,), (1.0, 2.0, 3.0), (1.0, "2"), (None, 2.0), (np.ones(2), 1.0)):
+        said = []
+        for compiled in (fresh, short):
+            with pytest.raises(ag.AgradError) as error:
+                compiled.value_and_grad(*wrong)
+            said.append((error.value.kind, str(error.value)))
+        assert said[0] == said[1]
+    assert short.value_and_grad(10**400, 1.0) == fresh.value_and_grad(10**400, 1.0)
+    for compiled in (fresh, short):
+        with pytest.raises(TypeError, match=r"Compiled\.value_and_grad\(\) .*keyword argument"):
+            compiled.value_and_grad(1.0, y=2.0)
+    assert repr(short.value_and_grad).startswith("<built-in method value_and_grad of Compiled object at ")
+
+
+def test_results_that_are_held_stay_as_they_were(short):
+    rng = random.Random(0)
+    held = []
+    for turn in range(3000):
+        x = rng.random(), rng.random()
+        value, slopes = short.value_and_grad(*x)
+        wanted = expected(*x)
+        part = [(value, slopes), slopes, slopes[1], value][turn % 4]
+        held.append((part, [wanted, wanted[1], wanted[1][1], wanted[0]][turn % 4]))
+        if turn % 7 == 0:
+            del held[: rng.randrange(len(held))]
+    assert all(part == wanted for part, wanted in held)
+    everything = [short.value_and_grad(float(i), 1.0) for i in range(500)]
+    assert everything == [expected(float(i), 1.0) for i in range(500)]
+
+
+def test_a_result_of_the_call_before_is_an_argument_of_the_next(short):
+    value, (x, y) = short.value_and_grad(0.5, 0.25)
+    for _ in range(50):
+        wanted = expected(value, x)
+        value, (x, y) = short.value_and_grad(value, x)
+        assert (value, (x, y)) == wanted
+        value, x = value % 2.0, x % 2.0
+    assert y == wanted[1][1]
+
+
+def test_nothing_is_kept_of_many_calls(short):
+    x = 0.1234
+    of_argument = sys.getrefcount(x)
+    held = [short.value_and_grad(x, float(i)) for i in range(100)]
+    del held
+    gc.collect()
+    before = sys.getallocatedblocks()
+    held = [short.value_and_grad(x, float(i)) for i in range(2000)]
+    del held
+    gc.collect()
+    assert abs(sys.getallocatedblocks() - before) < 100
+    assert sys.getrefcount(x) == of_argument
+
+
+def test_a_compiled_function_is_freed(short):
+    compiled = ag.compile(f, 2.0, 3.0, backend="llvm")
+    compiled.value_and_grad(2.0, 3.0)
+    there = weakref.ref(compiled)
+    call = compiled.value_and_grad
+    del compiled
+    gc.collect()
+    assert call(2.0, 3.0) == expected(2.0, 3.0)
+    del call
+    gc.collect()
+    assert there() is None
+
+
+def test_the_first_other_arguments_are_still_held_against_the_function():
+    added = [2.0]
+    compiled = ag.compile(lambda x, y: x * y + added[0], 2.0, 3.0, backend="llvm")
+    for _ in range(5):
+        assert compiled.value_and_grad(2.0, 3.0) == (8.0, (3.0, 2.0))
+    added[0] = 2.5
+    with pytest.raises(ag.AgradError, match="cannot be compiled: its result depends on more than its graph says"):
+        compiled.value_and_grad(2.5, 3.0)
+
+
+def test_examples_are_known_bit_by_bit():
+    compiled = ag.compile(lambda x, y: x * y, 0.0, float("nan"), backend="llvm")
+    for x in (0.0, -0.0, 0.0, 1.0, 0.0):
+        value, (by_x, by_y) = compiled.value_and_grad(x, float("nan"))
+        assert value != value and by_x != by_x and (by_y, str(by_y)) == (x, str(x))
+
+
+@pytest.mark.parametrize(("wrt", "slopes"), [(0, 4.0), ("y", 2.0), ((1,), (2.0,)), ((), ()), ((1, 0), (2.0, 4.0))])
+def test_gradients_come_as_they_were_asked_for(wrt, slopes):
+    compiled = ag.compile(f, 2.0, 3.0, wrt=wrt, backend="llvm")
+    for _ in range(4):
+        assert compiled.value_and_grad(2.0, 3.0) == (8.0, slopes)
+
+
+def test_a_choice_is_left_to_python():
+    compiled = ag.compile(lambda x: x * x if x > 0 else -x, 2.0, backend="llvm")
+    for _ in range(3):
+        assert compiled.value_and_grad(2.0) == (4.0, 4.0)
+        assert compiled.value_and_grad(-2.0) == (2.0, -1.0)
+
+
+def test_what_is_raised_where_it_asks_is_raised(short):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    call = short._gradient.known[0].native.easy(interrupted, (2.0, 3.0), False)
+    assert call(2.0, 3.0) == expected(2.0, 3.0)
+    with pytest.raises(KeyboardInterrupt):
+        call(2.5, 3.0)

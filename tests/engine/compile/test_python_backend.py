@@ -1,0 +1,321 @@
+"""The Python backend: bit for bit what eager gives, of values and gradients, on ordinary data and at the edges."""
+
+import math
+import random
+from itertools import islice, product
+
+import numpy as np
+import pytest
+from differences import weights
+from expressions import on_numbers
+from replays import same_bits
+from test_random_expressions import tree
+from test_trace import random_function
+
+import agrad.engine as ag
+from agrad.engine.compile import python_backend
+from agrad.engine.compile.python_backend import Compiled
+from agrad.engine.core.op import OPS
+from agrad.engine.program.passes import optimised
+from agrad.engine.program.trace import Diverged, extract, gradient_program, trace
+
+EDGES = (0.0, -0.0, 1.0, -1.0, 2.0, 0.5, -2.5, math.inf, -math.inf, math.nan, 5e-324, 1e308, -1e308, 30.0)
+
+
+def eager(f, values):
+    """The value and the gradients, by a graph."""
+    leaves = [ag.tensor(value, requires_grad=True) for value in values]
+    y = f(*leaves)
+    if isinstance(y, ag.Tensor) and y.requires_grad:
+        y.backward()
+    return [y, *[x.grad if x.grad is not None else 0.0 * np.zeros(x.shape) for x in leaves]]
+
+
+def same(found, expected, text):
+    for number, (a, b) in enumerate(zip(found, expected, strict=True)):
+        assert same_bits(a, b), (text, number, a, b)
+
+
+@pytest.mark.parametrize(("name", "attrs"), [*on_numbers()])
+def test_every_operation_on_numbers_is_bit_for_bit_the_same_at_the_edges(name, attrs):
+    op = OPS[name]
+    count = len(op.signature.operands)
+
+    def f(*xs):
+        return op.call(*xs, **attrs) * 1.7
+
+    code = Compiled(optimised(gradient_program(f, [0.7] * count)))
+    points = product(EDGES, repeat=count) if count < 3 else product(EDGES[::2], repeat=count)
+    for point in points:
+        expected = eager(f, point)
+        found = code.call(*point)
+        assert {type(x) for x in found} == {float}
+        same(found, expected, point)
+        same(code.careful(*point), expected, point)
+
+
+def total(results):
+    """One number from one result or several. The weights differ: BLAS has another way with equal entries."""
+    results = results if isinstance(results, tuple | list) else [results]
+    terms = [ag.sum(y * weights(y.shape, place)) for place, y in enumerate(results) if isinstance(y, ag.Tensor)]
+    return sum(terms, 0.0)
+
+
+@pytest.mark.parametrize("name", sorted({*ag.FUNCTIONS} - {"concat", "stack", "detach"}))  # two take a list: see below
+def test_every_function_is_bit_for_bit_the_same_at_its_samples(name):
+    entry = ag.FUNCTIONS[name]
+    for sample in entry.samples:
+        attrs = sample[-1] if isinstance(sample[-1], dict) else {}
+        operands = sample[: len(sample) - bool(attrs)]
+        texts = [x for x in operands if isinstance(x, str)]
+
+        def f(*xs, attrs=attrs, texts=texts):
+            return total(entry.call(*texts, *xs, **attrs))
+
+        values = [ag.tensor(x).value for x in operands if not isinstance(x, str)]
+        expected = eager(f, values)
+        code = Compiled(optimised(gradient_program(f, values)))
+        for _ in range(3):  # the first time without buffers
+            same(code.call(*values), expected, sample)
+        same(code.careful(*values), expected, sample)
+
+
+@pytest.mark.parametrize("name", ["concat", "stack"])
+def test_what_takes_a_list_is_the_same(name):
+    def f(x, y):
+        return ag.sum(ag.FUNCTIONS[name].call([x, y, x * y]) * 1.3)
+
+    code = Compiled(optimised(gradient_program(f, ([1.0, 2.0], [3.0, 4.0]))))
+    values = np.array([0.3, 0.7]), np.array([-1.1, 2.0])
+    for _ in range(3):
+        same(code.call(*values), eager(f, values), name)
+
+
+WEIGHTS = np.cos(np.arange(9.0)).reshape(3, 3)
+
+
+@pytest.mark.parametrize("group", range(10))
+def test_random_expressions_of_matrices_are_bit_for_bit_the_same(group):
+    for number in range(30 * group, 30 * group + 30):
+        rng, generator = random.Random(number), np.random.default_rng(number)
+        inner, text = tree(rng, rng.choice([1, 2, 2, 3]))
+
+        def f(x, y, inner=inner):
+            return ag.sum(inner(x, y) * WEIGHTS)
+
+        compiled = ag.compile(f, *generator.normal(size=(2, 3, 3)), backend="python")
+        for _ in range(3):
+            values = generator.normal(size=(2, 3, 3))
+            value, gradients = compiled.value_and_grad(*values)
+            same([value, *gradients], eager(f, values), text)
+
+
+@pytest.mark.parametrize("number", range(60))
+def test_random_programs_of_numbers_are_bit_for_bit_the_same(number):
+    rng = random.Random(1000 + number)
+    f = random_function(rng, 30)
+    compiled = ag.compile(f, 0.7, -1.3, backend="python")
+    for point in islice(product(EDGES, EDGES), number % 3, None, 3):
+        value, gradients = compiled.value_and_grad(*point)
+        expected = eager(f, point)
+        same([value], expected[:1], point)
+        for found, slope in zip(gradients, expected[1:], strict=True):
+            # A choice adds a 0 where eager adds nothing: that may turn a -0 into 0.
+            assert np.array_equal(
+                found, float(slope.value if isinstance(slope, ag.Tensor) else slope), equal_nan=True
+            ), point
+
+
+# The source
+
+
+def source(f, *examples):
+    return python_backend.source(optimised(trace(f, examples, ("x", "y")[: len(examples)])))
+
+
+def test_arithmetic_stands_in_the_source_and_functions_by_name():
+    assert source(lambda x, y: x * ag.sin(y) + 1, 2.0, 3.0) == "def compiled(x, y):\n    return (((x*sin(y)) + 1.0),)\n"
+
+
+def test_what_is_used_twice_is_computed_once():
+    assert source(lambda x: ag.exp(x) * ag.exp(x), 2.0) == "def compiled(x):\n    t1 = exp(x)\n    return ((t1*t1),)\n"
+
+
+def test_the_source_says_what_it_calls_as_it_is():
+    assert source(ag.sigmoid, 2.0).startswith("# sigmoid is a function on floats, called as it is\n")
+    assert "# det_ is computed as it is without compilation\n" in source(ag.det, np.eye(2))
+
+
+def test_a_choice_stands_in_the_source():
+    text = source(lambda x: x * 2 if x > 3 else x, 5.0)
+    assert "raise Diverged(0)" in text
+    assert "is true" in text
+
+
+@pytest.mark.parametrize("name", ["x\nraise SystemExit", "\r1/0", "a\x00b", "\ud800", "\x0c# "])
+def test_no_name_gets_out_of_its_comment(name):
+    def f(x):
+        y = x * 2
+        y.node.name = name
+        return y if y > 3 and y else x
+
+    assert Compiled(optimised(trace(f, (5.0,), (name,)))).call(6.0) == (12.0,)
+
+
+def test_names_that_mean_something_else_are_replaced():
+    for name in ("sin", "t1", "lambda", "nan", "take", "np_add", "not a name", "c0", "compiled"):
+        program = optimised(trace(lambda x: ag.sin(x) + math.nan * ag.exp(x) * ag.exp(x), (2.0,), (name,)))
+        assert math.isnan(Compiled(program).call(1.0)[0])
+
+
+def test_formulas_do_not_nest_without_end():
+    def f(x):
+        for _ in range(3000):
+            x = ag.sin(x + 1.0)
+        return x
+
+    program = optimised(trace(f, (1.0,)))
+    assert same_bits(Compiled(program).call(2.0), program.run(2.0))
+
+
+# Buffers
+
+
+def test_what_comes_out_is_never_a_buffer_a_constant_or_an_argument():
+    def f(x, w):
+        return ag.exp(x * w) + x
+
+    compiled = ag.compile(lambda x: x, [1.0, 2.0], backend="python")
+    given = np.array([3.0, 4.0])
+    first = compiled.value(given)
+    first[:] = 0.0
+    assert given.tolist() == [3.0, 4.0]
+    constant = ag.compile(lambda x: ag.sum(x * np.array([2.0, 3.0])), [1.0, 2.0], backend="python")
+    constant.value_and_grad(given)[1][:] = 99.0
+    assert constant.value_and_grad(given)[1].tolist() == [2.0, 3.0]
+    code = Compiled(optimised(trace(f, ([1.0, 2.0], [1.0, 1.0]))))
+    results = [code.call(np.array([x, 1.0]), np.ones(2))[0] for x in (1.0, 2.0, 3.0)]
+    for x, result in zip((1.0, 2.0, 3.0), results, strict=True):
+        assert same_bits(result, f(np.array([x, 1.0]), np.ones(2)))
+
+
+def test_no_two_results_are_one_array():
+    def alike(x, y):
+        return ag.sum((x + y) ** 2)
+
+    ones = np.ones(3)
+    _, (by_x, by_y) = ag.compile(alike, ones, ones, backend="python").value_and_grad(ones, ones)
+    by_x[:] = 9.0
+    assert by_y.tolist() == [4.0, 4.0, 4.0]
+    twice = ag.compile(lambda x: ag.sum(x * 3), ones, wrt=(0, 0), backend="python").value_and_grad(ones)[1]
+    assert not np.shares_memory(*twice)
+
+
+@pytest.mark.parametrize("name", sorted({*ag.FUNCTIONS} - {"concat", "stack", "detach"}))
+def test_each_result_is_an_array_of_its_own(name):
+    """No other result, of this call or one before, no input, and no constant of the program."""
+    entry = ag.FUNCTIONS[name]
+    for sample in entry.samples:
+        attrs = sample[-1] if isinstance(sample[-1], dict) else {}
+        operands = sample[: len(sample) - bool(attrs)]
+        texts = [x for x in operands if isinstance(x, str)]
+        values = [ag.tensor(x).value for x in operands if not isinstance(x, str)]
+
+        def f(*xs, attrs=attrs, texts=texts):
+            result = entry.call(*texts, *xs, **attrs)
+            return result[0] if isinstance(result, tuple | list) else result
+
+        for program in (trace(f, values), gradient_program(lambda *xs, f=f: total(f(*xs)), values)):
+            code = Compiled(optimised(program))
+            taken = [x for x in (*values, *code.program.constants) if isinstance(x, np.ndarray)]
+            for _ in range(3):
+                for found in code.call(*values):
+                    if isinstance(found, np.ndarray):
+                        assert not any(np.shares_memory(found, other) for other in taken), sample
+                        taken.append(found)
+
+
+def test_two_calls_at_a_time_have_buffers_of_their_own():
+    def f(x):
+        return ag.sum(ag.exp(x * 2.0) * ag.sin(x * 3.0))
+
+    code = Compiled(optimised(trace(f, (np.ones(1000),))))
+    values = [np.linspace(0.0, 1.0 + k, 1000) for k in range(8)]
+    expected = [code.call(x) for x in values]
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(4) as pool:
+        for found in [list(pool.map(code.quick, values)) for _ in range(20)]:
+            assert all(same_bits(a, b) for a, b in zip(found, expected, strict=True))
+
+
+def test_buffers_are_used_again():
+    def f(x):
+        for _ in range(50):
+            x = x * 0.5 + 1.0
+        return ag.sum(x)
+
+    text = python_backend.source(optimised(trace(f, (np.ones(4),))))
+    assert "b0, = take()" in text
+
+
+def test_a_buffer_lies_in_memory_as_the_array_that_it_stands_for():
+    """A sum rounds by where its entries lie: that of a transposed array goes down the columns."""
+
+    def f(x):
+        return ag.sum(ag.expand(x, 300, 100) * 1.1) + ag.sum(ag.transpose(ag.reshape(x, 10, 10)) * 1.3, axis=0)[3]
+
+    x = np.random.default_rng(1).normal(size=100)
+    code = Compiled(optimised(gradient_program(f, (x,))))
+    for _ in range(3):
+        same(code.call(x), eager(f, (x,)), "layout")
+
+
+def test_what_shows_the_entries_of_a_buffer_outlives_none():
+    """The rules of linear algebra turn a matrix without a copy: as long as that is read, its buffer is not free."""
+
+    def f(x):
+        squares = ag.exp(x) * 2.0
+        turned = OPS["swap"].call(squares)
+        other = ag.sin(x * 3.0) + 1.0
+        return turned * 1.0 + ag.sum(other * 2.0), turned, other
+
+    x = ag.tensor(np.arange(6.0).reshape(2, 3), requires_grad=True)
+    code = Compiled(optimised(extract(f(x), [x])))
+    expected = [np.asarray(y.value) for y in f(x)]
+    results = [code.call(x.value) for _ in range(4)]
+    for result in results:
+        same(result, expected, "views")
+        assert all(y.base is None for y in result)
+
+
+def test_products_of_matrices_round_as_those_of_a_plain_backward():
+    rng = np.random.default_rng(0)
+    for _ in range(10):
+        n, k, m = rng.integers(1, 120, 3)
+
+        def f(x, w, b):
+            return ag.mean(ag.tanh(x @ w + b) ** 2) + ag.sum(ag.softmax(x @ w) * ag.sigmoid(b))
+
+        values = rng.normal(size=(n, k)), rng.normal(size=(k, m)), rng.normal(size=m)
+        code = Compiled(optimised(gradient_program(f, values)))
+        for _ in range(3):
+            same(code.call(*values), eager(f, values), (n, k, m))
+
+
+# Checks
+
+
+def test_a_choice_that_comes_out_otherwise_is_said_before_anything_is_computed_by_it():
+    def f(x):
+        return ag.cholesky(x)[0, 0] if x[0, 0] > 0 else x[0, 0]
+
+    code = Compiled(optimised(trace(f, (np.eye(2),))))
+    with pytest.raises(Diverged):
+        code.call(-np.eye(2))
+
+
+def test_what_an_operation_refuses_is_refused_in_its_words():
+    compiled = ag.compile(lambda x: ag.sum(ag.inv(x)), np.eye(2), backend="python")
+    with pytest.raises(ag.AgradError, match="singular"):
+        compiled.value(np.zeros((2, 2)))

@@ -1,0 +1,344 @@
+"""Guards: a choice that comes out otherwise stops a replay before anything has changed; one that does not lets it by."""
+
+import gc
+import weakref
+
+import numpy as np
+import pytest
+from differences import leaf
+from replays import same_bits, state
+
+import agrad.engine as ag
+from agrad.engine.core.context import STATE
+from agrad.engine.core.guards import chain
+
+
+@pytest.fixture(autouse=True)
+def _no_choices_of_other_tests():
+    before, STATE.guard = STATE.guard, None
+    yield
+    STATE.guard = before
+
+
+def refused(y, *seen):
+    """The error of a replay that is stopped, and changes nothing."""
+    before = state(y, *seen)
+    with pytest.raises(ag.AgradError) as caught:
+        y.forward()
+    assert caught.value.kind == "guard"
+    assert caught.value.fixes == ["compute it again"]
+    assert state(y, *seen) == before
+    return caught.value
+
+
+def halved(x):
+    y = x * 1
+    while y > 1:
+        y = y / 2
+    return y
+
+
+def nested(x):
+    if x > 0:
+        return x * 2 if x < 10 else x * 3
+    return x * 5
+
+
+def not_taken(x):
+    y = x * 2
+    if x > 100:
+        y = y * 1000
+    return y * 3
+
+
+def under_no_grad(x):
+    with ag.no_grad():
+        if x * 2 > 3:
+            factor = 10.0
+        else:
+            factor = 1.0
+    return x * factor
+
+
+def of_no_grad(x):
+    with ag.no_grad():
+        large = x * 2 > 3
+    return x * 10 if large else x
+
+
+def summed(x):
+    total = x * 0
+    for k in range(int(x)):
+        total = total + x * k
+    return total
+
+
+def read_and_freed(x):
+    z = x * x
+    z.backward()
+    x.clear_grad()
+    return x * 2 if z > 3 else x * 7
+
+
+VECTOR = [1.0, 2.0, 3.0]
+
+# A function, the data it is built at, data where its choices come out the same, and data where they do not.
+NUMBERS = {
+    "if": (lambda x: x * x if x > 0 else -x, 2.0, 5.0, -1.0),
+    "if of a value itself": (lambda x: x * x if x else x + 1, 2.0, 5.0, 0.0),
+    "while": (halved, 6.0, 5.0, 20.0),
+    "while with fewer turns": (halved, 6.0, 7.0, 1.5),
+    "for in range": (summed, 3.0, 3.5, 5.0),
+    "nested": (nested, 2.0, 3.0, 20.0),
+    "the outer of two": (nested, 2.0, 3.0, -1.0),
+    "a branch that was not taken": (not_taken, 2.0, 5.0, 200.0),
+    "and": (lambda x: x * 2 if x > 0 and x < 10 else x * 3, 2.0, 3.0, 11.0),
+    "sorted": (lambda x: sorted([x, x * x])[0] * 2, 2.0, 3.0, 0.5),
+    "max of Python": (lambda x: max([x, x * x]) * 2, 2.0, 3.0, 0.5),
+    "zeros": (lambda x: ag.sum(ag.zeros(ag.floor(x)) + x), 2.0, 2.5, 3.0),
+    "reshape": (lambda x: ag.sum((ag.ones(6) * x).reshape(ag.floor(x), -1)[0]), 2.0, 2.5, 3.0),
+    "tile": (lambda x: ag.sum(ag.tile([1.0, 2.0], ag.floor(x)) * x), 2.0, 2.5, 3.0),
+    "an axis": (lambda x: ag.sum(np.eye(2) * x, axis=ag.floor(x))[0], 0.5, 0.7, 1.5),
+    "an exponent": (lambda x: ag.sum(ag.matrix_power(np.eye(2) * x, ag.floor(x))), 2.0, 2.5, 3.0),
+    "an index": (lambda x: ag.tensor(VECTOR)[ag.floor(x)] * x, 1.0, 1.5, 2.0),
+}
+VECTORS = {
+    "an index": (lambda x: x[int(x[0])] * 2, [1.0, 2.0, 3.0], [1.0, 5.0, 6.0], [2.0, 2.0, 3.0]),
+    "an index of an operation": (lambda x: x[ag.argmax(x)] * 2, [1.0, 2.0, 3.0], [1.0, 5.0, 6.0], [9.0, 2.0, 3.0]),
+    "places": (lambda x: ag.sum(x[ag.argsort(x)[:2]]), [1.0, 2.0, 3.0], [1.0, 5.0, 6.0], [9.0, 2.0, 3.0]),
+    "a mask": (lambda x: ag.sum(x[x > 1.5]), [1.0, 2.0, 3.0], [0.5, 4.0, 2.0], [2.0, 2.0, 3.0]),
+    "the end of a slice": (lambda x: ag.sum(x[: int(x[0])]), [1.0, 2.0, 3.0], [1.0, 5.0, 6.0], [2.0, 2.0, 3.0]),
+    "a step": (lambda x: ag.sum(x[:: int(x[0])]), [1.0, 2.0, 3.0], [1.0, 5.0, 6.0], [2.0, 2.0, 3.0]),
+    "in": (lambda x: ag.sum(x) if 2 in x else ag.prod(x), [1.0, 2.0, 3.0], [1.0, 2.0, 4.0], [1.0, 5.0, 3.0]),
+    "a class": (
+        lambda x: ag.cross_entropy(x, ag.argmax(x)),
+        [1.0, 2.0, 3.0],
+        [1.0, 5.0, 6.0],
+        [9.0, 2.0, 3.0],
+    ),
+    "classes": (
+        lambda x: ag.cross_entropy(ag.stack([x, x * x]), ag.stack([ag.argmax(x), ag.argmin(x)])),
+        [1.0, 2.0, 3.0],
+        [1.0, 5.0, 6.0],
+        [9.0, 2.0, 3.0],
+    ),
+}
+CASES = {**NUMBERS, **{f"{name} of a vector": case for name, case in VECTORS.items()}}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_choice_that_comes_out_otherwise_stops_and_the_same_lets_by(name):
+    function, first, same, other = CASES[name]
+    x = leaf(first)
+    y = function(x)
+    y.backward(retain_graph=True)
+    x.set_(same)
+    y.forward()
+    assert same_bits(y, function(leaf(same)))
+    x.set_(other)
+    assert "cannot be run again" in refused(y, x).message
+    x.set_(first)
+    y.forward()
+    assert same_bits(y, function(leaf(first)))
+    y.backward(fresh=True)
+    fresh = leaf(first)
+    function(fresh).backward()
+    assert same_bits(x.grad, fresh.grad)
+
+
+# What is known of a value without a record is only which leaves it came from: any change of these stops.
+UNRECORDED = {
+    "under no_grad": under_no_grad,
+    "of no_grad": of_no_grad,
+    "detached": lambda x: x * 2 if x.detach() > 1 else x * 3,
+    "detached later": lambda x: x * 2 if (x > 1).detach() else x * 3,
+    "of a freed graph": read_and_freed,
+}
+
+
+@pytest.mark.parametrize("name", UNRECORDED)
+def test_a_choice_about_a_value_without_a_record_holds_until_its_leaf_changes(name):
+    x, other = leaf(2.0), leaf(1.0)
+    y = UNRECORDED[name](x) * other
+    other.set_(3.0)
+    y.forward()
+    assert same_bits(y, UNRECORDED[name](leaf(2.0)) * 3)
+    x.set_(-1.0)
+    refused(y, x, other)
+
+
+def test_the_message_says_what_was_read_and_what_it_is_now():
+    x = leaf(2.0)
+    x.name = "x"
+    y = x * 2 if x else x
+    y.name = "y"
+    x.set_(0.0)
+    assert refused(y, x).message == "y cannot be run again: it was built where x was true; now it is false"
+    y = x[int(x)] if x.shape else x * int(x)
+    y.name = "y"
+    x.set_(4.0)
+    assert refused(y, x).message == "y cannot be run again: it was built where x was 0; now it is 4"
+
+
+def test_a_guard_that_was_run_again_by_itself_still_stops():
+    x = leaf(1.0)
+    positive = x > 0
+    y = x * 2 if positive else x * 3
+    x.set_(-1.0)
+    positive.forward()
+    assert positive.item() == 0
+    refused(y, x, positive)
+
+
+def test_a_mask_that_nobody_holds_is_computed_again_for_its_guard():
+    x = leaf([1.0, -2.0, 3.0])
+    mask = x > 0
+    chosen = ag.sum(mask)
+    y = ag.sum(x[mask]) * chosen
+    del mask
+    x.set_([2.0, -2.0, 5.0])
+    y.forward()
+    assert y.item() == 14
+    x.set_([-1.0, -2.0, 5.0])
+    chosen.forward()
+    refused(y, x)
+
+
+def test_a_choice_counts_for_what_is_built_after_it_only():
+    x = leaf(2.0)
+    before = x * 10
+    after = x * 2 if x > 0 else x * 3
+    x.set_(-1.0)
+    before.forward()
+    assert before.item() == -10
+    refused(after, x, before)
+
+
+def test_a_choice_counts_for_all_that_is_built_after_it_also_on_other_leaves():
+    x, w = leaf(2.0), leaf(3.0)
+    y = w * 2 if x > 0 else w * 3
+    x.set_(-1.0)
+    refused(y, x, w)
+
+
+def test_a_written_leaf_forgets_the_choices_about_its_old_data():
+    x, w = leaf(2.0), leaf(3.0)
+    if x > 0 and w > 0:
+        pass
+    x.set_(-1.0)
+    assert len(chain(STATE.guard)) == 1
+    y = x * 2
+    x.set_(5.0)
+    y.forward()
+    assert y.item() == 10
+    w.set_(-3.0)
+    assert STATE.guard is None
+    refused(y, x, w)
+
+
+def test_an_alias_can_write_what_its_leaf_decided_after_the_leaf_has_no_name_any_more():
+    x = leaf(1.0)
+    alias = x.detach()
+    y = x * 2 if x > 0 else x * 3
+    del x
+    with ag.no_grad():
+        alias.copy_(-1.0)
+    refused(y, alias)
+
+
+def test_a_choice_about_a_value_that_was_written_is_about_what_it_would_be():
+    a = leaf(1.0)
+    b = a * 2
+    with ag.no_grad():
+        b.copy_(-1.0)
+    y = a * 10 if b > 0 else a * 20
+    a.set_(3.0)
+    refused(y, a, b)
+
+
+def test_a_guard_whose_graph_was_freed_stops_when_its_leaf_has_changed():
+    x, w = leaf(2.0), leaf(3.0)
+    z = x * x
+    positive = z > 1
+    y = w * 2 if positive else w * 3
+    z.backward()
+    w.set_(4.0)
+    y.forward()
+    assert y.item() == 8
+    x.set_(0.5)
+    error = refused(y, x, w)
+    assert "gone" in error.notes[0]
+
+
+def test_a_loop_of_ten_thousand_turns_is_built_and_run_again_in_a_time_that_grows_with_it():
+    x = leaf(1.0)
+    y, turns = x * 1, 0
+    while y < 1e4:
+        y, turns = y + 1, turns + 1
+    assert turns == 9999
+    x.set_(1.5)
+    y.forward()
+    assert y.item() == 10000.5
+    for other in (0.5, 3.0):
+        x.set_(other)
+        refused(y, x)
+
+
+# Memory
+
+
+def built(x):
+    """A value with three nodes behind it, made after a choice; a weak reference to a node in the middle."""
+    middle = x * x
+    y = middle + 1 if middle > 0 else middle - 1
+    return y, weakref.ref(middle.node)
+
+
+def test_twenty_thousand_choices_about_values_that_are_gone_keep_nothing():
+    gc.disable()
+    try:
+        references = []
+        for k in range(20_000):
+            y, reference = built(leaf(float(k % 7)))
+            y.backward()
+            if k % 1000 == 0:
+                references.append(reference)
+            assert STATE.guard is None or STATE.guard.length < 200
+        del y
+        for _ in range(130):  # as many choices again as are kept before they are looked through
+            built(leaf(1.0))
+        assert not any(reference() is not None for reference in references)
+    finally:
+        gc.enable()
+
+
+def test_a_long_loop_of_choices_about_one_leaf_that_is_written_each_time_keeps_nothing():
+    gc.disable()
+    try:
+        x, references = leaf(1.0), []
+        for k in range(2000):
+            y, reference = built(x)
+            y.backward(fresh=True)
+            references.append(reference)
+            with ag.no_grad():
+                x -= 0.0001 * k
+            assert STATE.guard is None
+        del y
+        assert sum(reference() is not None for reference in references) == 0
+    finally:
+        gc.enable()
+
+
+def test_a_replay_leaves_no_cycle_behind():
+    gc.disable()
+    try:
+        x = leaf([1.0, 2.0])
+        y = ag.sum(x[x > 0] * x.detach()) if ag.sum(x) > 0 else ag.sum(x)
+        x.set_([2.0, 3.0])
+        y.forward()
+        reference = weakref.ref(y.node)
+        x.set_([1.0, 1.0])
+        del y
+        assert reference() is None
+    finally:
+        gc.enable()

@@ -1,0 +1,210 @@
+"""A graph drawn with boxes and lines: what the drawing says is what the graph is."""
+
+import re
+import xml.etree.ElementTree as Xml
+from collections import Counter
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import agrad.engine as ag
+from agrad.engine.errors import AgradError
+from agrad.engine.inspect.dump.dump import dump
+from agrad.engine.inspect.dump.forms.boxes import MOST
+
+# Where a line that comes down, up, from the left or from the right goes on.
+UP, DOWN, LEFT, RIGHT = (-1, 0), (1, 0), (0, -1), (0, 1)
+WAYS = {
+    "│": (UP, DOWN),
+    "─": (LEFT, RIGHT),
+    "└": (UP, RIGHT),
+    "┘": (UP, LEFT),
+    "┌": (DOWN, RIGHT),
+    "┐": (DOWN, LEFT),
+    "┴": (UP, LEFT, RIGHT),
+    "┬": (DOWN, LEFT, RIGHT),
+    "├": (UP, DOWN, RIGHT),
+    "┤": (UP, DOWN, LEFT),
+    "┼": (UP, DOWN, LEFT, RIGHT),
+}
+
+
+def leaf(value, name):
+    made = ag.tensor(value, requires_grad=True)
+    made.name = name
+    return made
+
+
+def wide(value, name="y"):
+    """A drawing that has all the room it needs."""
+    made = dump(value, name)
+    made.width = 10_000
+    return made.boxes()
+
+
+def sample():
+    a = leaf(3, "a")
+    d = a**2 * 2
+    d.name = "d"
+    return a, d
+
+
+def test_a_value_stands_below_what_it_was_computed_from():
+    _, d = sample()
+    assert dump(d, "d").boxes().split("\n") == [
+        "graph of d: 3 nodes, 1 leaf, held",
+        "  ┌──────┐",
+        "  │ a    │",
+        "  │ leaf │",
+        "  │ = 3  │",
+        "  └───┬──┘",
+        "      │",
+        "   ┌──▼──┐",
+        "   │ Pow │",
+        "   │ = 9 │",
+        "   └──┬──┘",
+        "      │",
+        "  ┌───▼──┐",
+        "  │ d    │",
+        "  │ Mul  │",
+        "  │ = 18 │",
+        "  └──────┘",
+    ]
+
+
+def test_gradients_and_states_stand_in_the_boxes():
+    a, d = sample()
+    d.backward()
+    drawn = dump(d, "d").boxes()
+    assert "│ grad 12" in drawn
+    assert drawn.count("│ freed") == 2
+    a, d = sample()
+    a.set_(5)
+    drawn = dump(d, "d").boxes()
+    assert "│ version 1" in drawn
+    assert drawn.count("│ stale") == 2
+
+
+def test_what_is_too_large_or_too_wide_is_shown_as_text_that_says_so():
+    y = leaf(1, "x")
+    for _ in range(MOST):
+        y = y * 2
+    text = dump(y, "y").boxes()
+    assert text == f"{dump(y, 'y').text()}\n  {MOST + 1} boxes are too many to draw: this is the graph as text"
+    _, d = sample()
+    made = dump(d, "d")
+    made.width = 9
+    assert (
+        made.boxes()
+        == f"{made.text()}\n  as boxes it would be 10 columns wide, and here are 9: this is the graph as text"
+    )
+    made.width = 10
+    assert "┌" in made.boxes()
+
+
+def test_a_part_of_a_graph_says_what_is_left_out():
+    _, d = sample()
+    assert dump(d, "d", depth=1).boxes().endswith("\n  … 1 node left out")
+
+
+def read(drawing):
+    """What leads where in a drawing: pairs of the names in the boxes, as often as there is a line between them."""
+    rows = drawing.split("\n")
+    cells = {(row, column): sign for row, text in enumerate(rows) for column, sign in enumerate(text)}
+    boxes = {}  # the cells of the borders, with the name inside
+    for (row, column), sign in cells.items():
+        name = re.match(r"┌([─▼]+)┐", rows[row][column:]) if sign == "┌" else None
+        inside = rows[row + 1][column:].startswith("│ ") if name else False
+        if inside:
+            width = len(name[0])
+            boxes |= {(row, place): rows[row + 1][column + 2 :].split()[0] for place in range(column, column + width)}
+            bottom = next(r for r in range(row + 1, len(rows)) if cells[r, column] == "└")
+            boxes |= {(bottom, place): boxes[row, column] for place in range(column, column + width)}
+    found = Counter()
+    for cell, name in boxes.items():
+        if cells[cell] == "┬":
+            found.update((name, end) for end in ends(cells, boxes, cell))
+    return found
+
+
+def ends(cells, boxes, start):
+    """The boxes that a line from a lower border comes to. One that goes sideways passes below those that go down."""
+    waiting, reached = [((start[0] + 1, start[1]), DOWN)], []
+    while waiting:
+        cell, way = waiting.pop()
+        sign = cells[cell]
+        if sign == "▼":
+            reached.append(boxes[cell])
+            continue
+        back = (-way[0], -way[1])
+        onward = [way] if sign == "│" else [one for one in WAYS[sign] if one != back]
+        assert sign == "│" or back in WAYS[sign], "a line ends before a box"
+        waiting += [((cell[0] + down, cell[1] + right), (down, right)) for down, right in onward]
+    return reached
+
+
+@given(st.lists(st.tuples(st.integers(0, 50), st.integers(0, 50)), min_size=1, max_size=MOST - 4), st.integers(1, 3))
+@settings(max_examples=200, deadline=None)
+def test_the_lines_of_a_drawing_are_the_edges_of_the_graph(chosen, leaves):
+    values = [leaf(1, f"x{place}" * (place + 1)) for place in range(leaves)]
+    for number, (one, other) in enumerate(chosen):
+        values.append(values[one % len(values)] * values[other % len(values)])
+        values[-1].name = f"v{number}"
+    root = values[-1]
+    shown = dump(root, "y")
+    names = {line.number: line.name for line in shown.lines}
+    wanted = Counter((names[x], line.name) for line in shown.lines for x in line.operands)
+    assert read(wide(root)) == wanted
+
+
+def test_a_picture_has_a_box_for_each_node_and_a_line_for_each_edge():
+    _, d = sample()
+    page = Xml.fromstring(dump(d * d, "d").svg())
+    kinds = Counter(part.tag.rpartition("}")[2] for part in page.iter())
+    assert (kinds["g"], kinds["path"]) == (4, 6)  # with a tip each
+    texts = [part.text for part in page.iter() if part.tag.endswith("text")]
+    assert texts[0] == "graph of d: 4 nodes, 1 leaf, held"
+    assert {"%1 a", "leaf ()", "= 3", "requires grad", "%2 Pow(%1, 2)", "= 18", "= 324", "2×"} <= set(texts)
+
+
+def test_a_text_of_a_picture_fits_its_box_and_the_page():
+    _, d = sample()
+    page = Xml.fromstring(dump((d * 1234567.123) ** 0.5, "d").svg())
+    sheet = float(page.get("width"))
+    for group in (part for part in page.iter() if part.tag.endswith("}g")):
+        box = next(part for part in group if part.tag.endswith("rect"))
+        assert 0 <= float(box.get("x")) < float(box.get("x")) + float(box.get("width")) <= sheet
+        for text in (part for part in group if part.tag.endswith("text")):
+            assert len(text.text) * 7.3 < float(box.get("width"))
+            assert float(box.get("y")) < float(text.get("y")) < float(box.get("y")) + float(box.get("height"))
+
+
+def test_what_xml_would_read_as_its_own_is_escaped():
+    a = leaf([1, 2], "a<b>&\x07")
+    made = dump(a * 2, '"&<')
+    assert "a<b>&\ufffd" in [part.text[3:] for part in Xml.fromstring(made.svg()).iter() if part.text]
+
+
+def test_the_same_graph_is_the_same_picture():
+    _, d = sample()
+    assert dump(d * d + d, "d").svg() == dump(d * d + d, "d").svg()
+
+
+def test_a_picture_of_a_long_chain_hangs_together():
+    y = leaf(1, "x")
+    for _ in range(500):
+        y = y * 2
+    page = Xml.fromstring(dump(y, "y").svg())
+    assert sum(part.get("class") == "freed" for part in page.iter() if part.tag.endswith("path")) == 2
+    assert any((part.text or "").startswith("… 301 nodes left out") for part in page.iter())
+
+
+def test_without_the_library_the_message_says_what_to_install(monkeypatch):
+    def absent(name, package=None):
+        raise ImportError
+
+    monkeypatch.setattr("importlib.import_module", absent)
+    with pytest.raises(AgradError, match="fast-sugiyama") as caught:
+        dump(sample()[1], "d").svg()
+    assert caught.value.fixes == ['pip install "agrad[plot]"']

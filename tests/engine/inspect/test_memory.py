@@ -1,0 +1,256 @@
+"""What a graph holds and who keeps it; and that memory comes back at once, without a garbage collection."""
+
+import gc
+import sys
+import tracemalloc
+import weakref
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+
+import agrad.engine as ag
+from agrad.engine.inspect.memory import format_bytes, held, holders
+from agrad.grammar.session.session import Session
+
+
+def leaf(value):
+    return ag.tensor(value, requires_grad=True)
+
+
+@pytest.fixture
+def uncollected():
+    """No garbage collection: what is gone went by itself."""
+    gc.collect()
+    gc.disable()
+    yield
+    gc.enable()
+
+
+@contextmanager
+def traced():
+    """A function that tells how many bytes more there are than at the start, and at most were."""
+    tracemalloc.start()
+    before = tracemalloc.get_traced_memory()[0]
+    tracemalloc.reset_peak()
+    try:
+        yield lambda: tuple(size - before for size in tracemalloc.get_traced_memory())
+    finally:
+        tracemalloc.stop()
+
+
+class TestHeld:
+    def test_leaf_data_is_the_leafs_own_also_where_a_rule_reads_it(self):
+        a = leaf([1.0, 2.0, 3.0])
+        memory = held(a * a)
+        assert (memory.bytes, memory.arrays, memory.leaves, memory.nodes) == (0, 0, 24, 2)
+
+    def test_results_that_a_rule_reads_are_the_graphs(self):
+        a = leaf([1.0, 2.0, 3.0])
+        memory = held(ag.exp(ag.sin(a)))
+        assert (memory.bytes, memory.arrays) == (24, 1)  # exp reads its own result, sin only the leaf
+
+    def test_what_no_rule_reads_is_not_held(self):
+        a = leaf(np.ones(1000))
+        assert held((a + 1.0) * 2.0 + 3.0).bytes == 0
+
+    def test_an_array_counts_once_however_many_nodes_read_it(self):
+        a = leaf(np.ones(100))
+        b = ag.exp(a)
+        memory = held(b * b + ag.sin(b) + b**2)
+        assert memory.bytes == 100 * 8
+
+    def test_an_alias_made_by_detach_shares_its_buffer(self):
+        a = leaf(np.ones(100))
+        memory = held(a * a.detach())
+        assert (memory.bytes, memory.leaves) == (0, 800)
+        b = ag.exp(a)
+        memory = held(b * b.detach())  # the constant holds the result as well, and so it is not the graph's alone
+        assert (memory.bytes, memory.leaves) == (0, 1600)
+
+    def test_a_number_counts_8_bytes(self):
+        a = leaf(2.0)
+        memory = held(a * a + 3.0)
+        assert (memory.scalars, memory.bytes, memory.leaves) == (2, 16, 16)
+
+    def test_constants_are_told_with_the_leaves(self):
+        a = leaf([1.0, 2.0])
+        memory = held(a * np.array([3.0, 4.0]))
+        assert (memory.bytes, memory.leaves) == (0, 32)
+
+    def test_the_positions_of_an_index_count(self):
+        a = leaf(np.ones(100))
+        assert held(a[np.arange(50.0)]).bytes == 50 * 8
+
+    def test_a_graph_behind_a_vanishing_derivative_counts(self):
+        a = leaf([1.0, 2.0])
+        y = ag.sum(ag.exp(a))
+        first = ag.grad(y, a, create_graph=True)
+        assert held(first).bytes >= held(y).bytes
+
+    def test_what_is_freed_counts_nothing(self):
+        a = leaf([1.0, 2.0, 3.0])
+        b = ag.exp(a)
+        d, e = b.sum(), ag.sum(b * b)
+        assert held(e).bytes == 24 + 8
+        d.backward()
+        assert (held(d).bytes, held(d).arrays) == (0, 0)
+        assert held(e).bytes == 8  # b is gone, the sum is not
+
+    def test_a_leaf_by_itself(self):
+        memory = held(leaf([1.0, 2.0]))
+        assert (memory.bytes, memory.leaves, memory.nodes) == (0, 16, 1)
+
+    def test_a_node_does_as_well_as_its_handle(self):
+        y = leaf(2.0) * 3.0
+        assert held(y.node) == held(y)
+
+    @pytest.mark.long
+    def test_a_million_operations(self):
+        y = leaf(1.0)
+        for _ in range(1_000_000):
+            y = y + 1.0
+        memory = held(y)
+        assert (memory.bytes, memory.nodes) == (8_000_000, 1_000_001)
+        assert holders({"y": y}, y.node.inputs[0]) == ["y"]
+
+
+class TestHolders:
+    def test_those_whose_graph_contains_the_node(self):
+        a, k = leaf(2.0), leaf(3.0)
+        b = a * a
+        c, d = b + 1.0, k * 2.0
+        names = {"a": a, "b": b, "c": c, "d": d, "n": 5.0, "pair": (d, c), "fn": c.grad_fn}
+        assert holders(names, b.node) == ["b", "c", "pair", "fn"]
+        assert holders(names, a.node) == ["a", "b", "c", "pair", "fn"]
+        assert holders(names, k.node) == ["d", "pair"]
+        assert holders({}, a.node) == []
+
+    def test_a_freed_graph_still_keeps_its_nodes(self):
+        a = leaf(2.0)
+        b = a * a
+        c = b + 1.0
+        c.backward()
+        assert holders({"c": c}, b.node) == ["c"]
+
+    def test_a_detached_alias_keeps_no_graph(self):
+        b = leaf([1.0, 2.0]) * 2.0
+        assert holders({"alias": b.detach()}, b.node) == []
+
+    def test_one_that_is_tied_to_a_vanishing_derivative(self):
+        a = leaf(2.0)
+        b = 3.0 * a
+        first = ag.grad(b, a, create_graph=True)
+        assert holders({"first": first}, b.node) == ["first"]
+
+
+@pytest.mark.parametrize(
+    ("count", "text"),
+    [
+        (0, "0 bytes"),
+        (1, "1 byte"),
+        (9999, "9999 bytes"),
+        (12_000, "12 kB"),
+        (1_540_000, "1.54 MB"),
+        (8 * 10**9, "8 GB"),
+    ],
+)
+def test_bytes_in_words(count, text):
+    assert format_bytes(count) == text
+
+
+# Memory that comes back
+
+
+def test_a_backward_returns_the_arrays_of_its_graph_at_once(uncollected):
+    a = leaf(np.ones(10_000))
+    b = ag.exp(a)
+    y = ag.sum(b * b)
+    saved = weakref.ref(b.node.value)
+    del b
+    assert saved() is not None
+    y.backward()
+    assert saved() is None
+
+
+def test_deleting_the_last_name_returns_them_at_once(uncollected):
+    a = leaf(np.ones(10_000))
+    with traced() as grown:
+        y = ag.sum(ag.exp(ag.sin(a) * a))
+        assert grown()[0] > 2 * 80_000
+        assert held(y).bytes > 2 * 80_000
+        del y
+        assert grown()[0] < 8_000
+
+
+def test_a_name_that_is_left_keeps_only_its_part(uncollected):
+    a = leaf(np.ones(10_000))
+    b = ag.exp(a)
+    y = ag.sum(ag.exp(b))
+    inner = weakref.ref(y.node.inputs[0])
+    assert inner() is not None
+    del y
+    assert inner() is None
+    ag.sum(b).backward()
+
+
+def test_a_retained_graph_is_returned_by_the_backward_that_does_not_retain(uncollected):
+    a = leaf(np.ones(10_000))
+    y = ag.sum(ag.exp(a) ** 2)
+    y.backward(retain_graph=True)
+    assert held(y).bytes > 80_000
+    y.backward()
+    assert held(y).bytes == 0
+
+
+def test_del_in_the_language_returns_them_at_once(uncollected):
+    session = Session()
+    session.run("var a = ones(10_000)\ny = sum(exp(sin(a)*a))")
+    saved = weakref.ref(session.names["y"].node.inputs[0].value)
+    assert saved() is not None
+    session.run("del y")
+    assert saved() is None
+
+
+TURNS = 20_000
+
+
+def turns_in_python(count, entries=(1.0, 2.0, 3.0), retain=False):
+    a = leaf(entries)
+    for _ in range(count):
+        y = ag.sum(a**2)
+        y.backward(retain_graph=retain)
+
+
+def turns_in_the_language(count, entries=(1.0, 2.0, 3.0), backward="backward y"):
+    session = Session()
+    session.names["a"] = leaf(entries)
+    session.run(f"for i in range({count}):\n  y = sum(a**2)\n  {backward}\ndel a, y")
+
+
+@pytest.mark.parametrize(
+    "turns",
+    [
+        turns_in_python,
+        lambda count: turns_in_python(count, retain=True),
+        turns_in_the_language,
+        lambda count: turns_in_the_language(count, backward="backward y retain"),
+    ],
+    ids=["python", "python, retained", "language", "language, retained"],
+)
+def test_a_long_loop_holds_constant_memory(turns, uncollected):
+    turns(100)
+    before = sys.getallocatedblocks()
+    turns(TURNS)
+    assert sys.getallocatedblocks() - before < TURNS // 4  # Python keeps some thousand freed tuples for later
+
+
+@pytest.mark.parametrize("turns", [turns_in_python, turns_in_the_language])
+def test_a_long_loop_over_large_arrays_holds_that_of_one_turn(turns, uncollected):
+    entries = np.ones(100_000)
+    turns(2, entries)
+    with traced() as grown:
+        turns(100, entries)
+        after, most = grown()
+    assert after < 100_000
+    assert most < 6 * entries.nbytes

@@ -1,0 +1,139 @@
+"""Files of numbers: whole or in pieces, and where in a file something is wrong."""
+
+import os
+import tracemalloc
+
+import numpy as np
+import pytest
+
+import agrad.engine as ag
+from agrad.engine.core.limits import LIMITS
+
+BAD = [
+    ("1,2\n3,x\n", 'line 2, column 2: "x" is no number'),
+    ("1,2\n\n\n3,4,x\n", 'line 4, column 3: "x" is no number'),
+    ("1,2\n3,\n", "line 2, column 2: nothing stands there"),
+    ("a,2\n3,4\n", 'line 1, column 1: "a" is no number'),
+    ("a,b\nc,d\n1,2\n", 'line 2, column 1: "c" is no number'),
+    ("1,2\n3\n", "line 2 has 1 entry, not 2"),
+    ("1,2\n3,4,5\n", "line 2 has 3 entries, not 2"),
+    (f"1\n{'x' * 50}\n", f'line 2, column 1: "{"x" * 19}…" is no number'),
+]
+EMPTY = ["", "\n\n", "a,b\n"]
+
+
+@pytest.fixture
+def file(tmp_path):
+    def write(text):
+        path = tmp_path / "a.csv"
+        path.write_text(text, encoding="utf-8")
+        return str(path)
+
+    return write
+
+
+def walked(path, rows):
+    return [piece.tolist() for piece in ag.chunks(path, rows)]
+
+
+@pytest.mark.parametrize(("text", "message"), BAD)
+def test_an_error_names_the_file_the_row_and_the_column(file, text, message):
+    path = file(text)
+    for name, read in (("load_csv", ag.load_csv), ("chunks", lambda path: walked(path, 1))):
+        with pytest.raises(ag.AgradError) as caught:
+            read(path)
+        assert caught.value.kind == "file"
+        assert caught.value.message == f"{name}: {path}, {message}"
+
+
+@pytest.mark.parametrize("text", EMPTY)
+def test_a_file_without_numbers(file, text):
+    path = file(text)
+    for name, read in (("load_csv", ag.load_csv), ("chunks", lambda path: walked(path, 1))):
+        with pytest.raises(ag.AgradError, match=f"{name}: there are no numbers in"):
+            read(path)
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3, 4, 100])
+def test_the_pieces_of_a_file_are_its_rows_in_order(file, tmp_path, rows):
+    path = file("\ufeffx,y\n1,2\n\n3,4\n5,6\n")
+    numbers = ag.load_csv(path)
+    np.save(tmp_path / "a.npy", numbers.value)
+    for found in (walked(path, rows), walked(str(tmp_path / "a.npy"), rows)):
+        assert [len(piece) for piece in found] == [min(rows, 3 - done) for done in range(0, 3, rows)]
+        assert [row for piece in found for row in piece] == numbers.tolist()
+
+
+def test_a_file_can_be_walked_twice_and_left_in_the_middle(file):
+    pieces = ag.chunks(file("1\n2\n3\n"), 1)
+    assert next(iter(pieces)).tolist() == [[1]]
+    assert [piece.tolist() for piece in pieces] == [[[1]], [[2]], [[3]]]
+
+
+def test_pieces_of_what_numpy_saved(tmp_path):
+    np.save(tmp_path / "vector.npy", np.arange(5))
+    assert walked(str(tmp_path / "vector.npy"), 2) == [[0, 1], [2, 3], [4]]
+    np.save(tmp_path / "cube.npy", np.ones((3, 2, 2), dtype=np.float32))
+    assert [piece.shape for piece in ag.chunks(str(tmp_path / "cube.npy"), 2)] == [(2, 2, 2), (1, 2, 2)]
+    np.save(tmp_path / "number.npy", 3.0)
+    with pytest.raises(ag.AgradError, match="holds one number, and no rows"):
+        walked(str(tmp_path / "number.npy"), 2)
+    (tmp_path / "torn.npy").write_bytes((tmp_path / "cube.npy").read_bytes()[:-5])
+    with pytest.raises(ag.AgradError, match="is no array that numpy saved"):
+        walked(str(tmp_path / "torn.npy"), 2)
+    np.save(tmp_path / "objects.npy", np.array([None]), allow_pickle=True)
+    with pytest.raises(ag.AgradError, match="is no array that numpy saved"):
+        walked(str(tmp_path / "objects.npy"), 2)
+
+
+@pytest.mark.parametrize(
+    ("rows", "kind"), [(0, "domain"), (-1, "domain"), (1.5, "type"), ("2", "type"), (None, "type")]
+)
+def test_how_many_rows_there_cannot_be(file, rows, kind):
+    with pytest.raises(ag.AgradError) as caught:
+        ag.chunks(file("1\n"), rows)
+    assert caught.value.kind == kind
+
+
+@pytest.mark.parametrize("saved", [False, True])
+def test_a_walk_takes_no_more_memory_than_some_pieces(tmp_path, saved):
+    path = tmp_path / ("a.npy" if saved else "a.csv")
+    if saved:
+        np.save(path, np.ones((200_000, 8)))
+    else:
+        path.write_text("1.5,2.5,3.5,4.5\n" * 100_000)
+    tracemalloc.start()
+    try:
+        rows = sum(len(piece) for piece in ag.chunks(str(path), 1000))
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert rows == (200_000 if saved else 100_000)
+    assert most < 600_000
+
+
+def test_a_file_that_is_too_large_is_refused_before_it_is_read_to_its_end(file, monkeypatch):
+    monkeypatch.setattr(LIMITS, "entries", 100)
+    path = file("1,2,3,4\n" * 50)
+    with pytest.raises(ag.AgradError) as caught:
+        ag.load_csv(path)
+    assert caught.value.kind == "limit"
+    assert sum(len(piece) for piece in ag.chunks(path, 20)) == 50
+
+
+@pytest.mark.parametrize("name", ["load_csv", "load_npy", "chunks"])
+def test_a_folder_is_no_file_of_numbers(tmp_path, name):
+    more = (3,) if name == "chunks" else ()
+    with pytest.raises(ag.AgradError) as caught:
+        getattr(ag, name)(str(tmp_path), *more)
+    assert caught.value.message == f"{name}: {tmp_path} cannot be read: it is a folder"
+    if os.path.exists(os.devnull):
+        with pytest.raises(ag.AgradError, match="cannot be read: it is no ordinary file"):
+            getattr(ag, name)(os.devnull, *more)
+
+
+@pytest.mark.parametrize("path", ["", " "])
+def test_a_name_without_a_letter_is_no_file(path):
+    with pytest.raises(ag.AgradError) as caught:
+        ag.chunks(path, rows=2)
+    assert caught.value.message == "chunks: that names no file"

@@ -1,0 +1,320 @@
+"""Edges and kinks of reductions, linear algebra and special functions; accuracy far out."""
+
+import math
+from decimal import Decimal, localcontext
+
+import numpy as np
+import pytest
+from points import derivatives, gradient, hessian, same, value
+
+import agrad.engine as ag
+from agrad.engine.core.op import OPS
+from agrad.engine.ops.linalg.determinant import _by_minors, _by_singular_values
+from agrad.engine.ops.scalar import special
+
+inf, nan, pi = math.inf, math.nan, math.pi
+
+# Reductions
+
+
+@pytest.mark.parametrize(
+    ("f", "x", "expected"),
+    [
+        (ag.max, [1, 3, 3, 2], [0, 0.5, 0.5, 0]),
+        (ag.min, [1, 1, 2], [0.5, 0.5, 0]),
+        (lambda x: ag.max(x, axis=1).sum(), [[5, 5], [1, 1]], [[0.5, 0.5], [0.5, 0.5]]),
+        (ag.max, [[1, 5], [5, 2]], [[0, 0.5], [0.5, 0]]),
+        (ag.max, [1, nan, nan], [0, 0.5, 0.5]),
+        (ag.median, [1, 2, 3, 4], [0, 0.5, 0.5, 0]),
+        (ag.median, [1, 2, 2], [0, 0.5, 0.5]),
+        (ag.var, [0.1, 0.1, 0.1], [0, 0, 0]),
+        (ag.std, [0.1, 0.1, 0.1], [0, 0, 0]),
+        (ag.norm, [0, 0], [0, 0]),
+        (lambda x: ag.norm(x, ord=1), [0, 2], [0, 1]),
+        (lambda x: ag.norm(x, ord=inf), [2, -2], [0.5, -0.5]),
+        (lambda x: ag.norm(x, ord=-inf), [2, -2], [0.5, -0.5]),
+        (lambda x: ag.norm(x, ord=3), [0, 0], [0, 0]),
+        (lambda x: ag.norm(x, ord=0.5), [0, 1], [0, 1]),
+        (lambda x: ag.norm(x, axis=1).sum(), [[0, 0], [3, 4]], [[0, 0], [0.6, 0.8]]),
+        (ag.norm, [[0, 0], [0, 0]], [[0, 0], [0, 0]]),
+        (ag.norm, [1e200, 1e200], [0.5**0.5, 0.5**0.5]),
+        (ag.norm, [1e-200, 1e-200], [0.5**0.5, 0.5**0.5]),
+        (ag.logsumexp, [1000, 0, -1000], [1, 0, 0]),
+        (ag.logsumexp, [-1000, -1000], [0.5, 0.5]),
+        (ag.logsumexp, [-inf, 0], [0, 1]),
+        (ag.logsumexp, [inf, 0], [1, 0]),
+        (ag.logsumexp, [inf, inf], [nan, nan]),
+        (ag.logsumexp, [-inf, -inf], [nan, nan]),
+        (ag.logsumexp, [nan, 0], [nan, nan]),
+        (lambda x: ag.softmax(x)[0], [1000, 0, -1000], [0, 0, 0]),
+        (lambda x: ag.log_softmax(x)[0], [-1000, -1000], [0.5, -0.5]),
+        (ag.prod, [0, 3, 4], [12, 0, 0]),
+        (ag.prod, [0, 0, 4], [0, 0, 0]),
+        (ag.prod, [1e-200, 1e-200, 1e200], [1, 1, 0]),
+        (ag.prod, [1e200, 1e200, 1e-300], [1e-100, 1e-100, inf]),
+        (ag.prod, [inf, 0, 2], [0, inf, nan]),
+        (lambda x: ag.prod(x, axis=1).sum(), [[0, 3], [0, 0]], [[3, 0], [0, 0]]),
+        (lambda x: ag.cumprod(x).sum(), [2, 3, 4], [16, 10, 6]),
+        (lambda x: ag.cumprod(x).sum(), [0, 3, 4], [16, 0, 0]),
+        (lambda x: ag.cumprod(x).sum(), [0, 0, 4], [1, 0, 0]),
+        (lambda x: ag.sum(ag.sort(x) * [1, 10, 100]), [2, 1, 2], [10, 1, 100]),
+        (lambda x: ag.sum(ag.topk(x, 2)[0] * [1, 10]), [2, 1, 2, 2], [1, 0, 10, 0]),
+        (lambda x: ag.sum(ag.sort(x, descending=True) * [1, 10, 100]), [2, 1, 2], [1, 100, 10]),
+    ],
+)
+def test_gradient_of_a_reduction(f, x, expected):
+    same(gradient(f, np.array(x, dtype=float)), expected)
+
+
+@pytest.mark.parametrize(
+    ("f", "x", "expected"),
+    [
+        (ag.prod, [0, 0, 4], [[0, 4, 0], [4, 0, 0], [0, 0, 0]]),
+        (ag.prod, [2, 3, 4], [[0, 4, 3], [4, 0, 2], [3, 2, 0]]),
+        (ag.prod, [0, 3, 4], [[0, 4, 3], [4, 0, 0], [3, 0, 0]]),
+        (lambda x: ag.cumprod(x).sum(), [0, 3, 4], [[0, 5, 3], [5, 0, 0], [3, 0, 0]]),
+        (lambda x: ag.cumprod(x).sum(), [0, 0, 4], [[0, 5, 0], [5, 0, 0], [0, 0, 0]]),
+        (ag.norm, [3, 4], [[0.128, -0.096], [-0.096, 0.072]]),
+        (ag.norm, [0, 0], [[nan, nan], [nan, nan]]),
+        (lambda x: ag.norm(x) ** 2, [0, 0], [[nan, nan], [nan, nan]]),
+        (ag.std, [1, 1], [[0, 0], [0, 0]]),
+        (ag.var, [1, 1], [[0.5, -0.5], [-0.5, 0.5]]),
+        (ag.logsumexp, [1000, 0, -1000], [[0, 0, 0], [0, 0, 0], [0, 0, 0]]),
+        (ag.logsumexp, [1000, 1000], [[0.25, -0.25], [-0.25, 0.25]]),
+        (ag.max, [2, 2], [[0, 0], [0, 0]]),
+        (lambda x: ag.max(x * x), [2, 2], [[1, 0], [0, 1]]),
+        (ag.det, [[1, 2], [2, 4]], [[[[0, 0], [0, 1]], [[0, 0], [-1, 0]]], [[[0, -1], [0, 0]], [[1, 0], [0, 0]]]]),
+    ],
+)
+def test_hessian_of_a_reduction(f, x, expected):
+    same(hessian(f, np.array(x, dtype=float)), expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("f", "x", "expected"),
+    [
+        (ag.var, [0.1, 0.1, 0.1], 0),
+        (ag.std, [0.1, 0.1, 0.1], 0),
+        (ag.norm, [1e200, 1e200], 1.414213562373095e200),
+        (ag.norm, [3, 4], 5),
+        (ag.std, [1e200, -1e200], 1e200),
+        (lambda x: ag.norm(x, ord=0), [0, 2], 1),
+        (lambda x: ag.var(x, ddof=1), [1], nan),
+        (ag.mean, [], nan),
+        (ag.sum, [], 0),
+        (ag.prod, [], 1),
+        (ag.logsumexp, [], -inf),
+        (ag.any, [], 0),
+        (ag.all, [], 1),
+        (ag.logsumexp, [inf, -inf], inf),
+        (ag.median, [1, 2, 3, 4], 2.5),
+        (lambda x: ag.slogdet(x)[1], [[1, 2], [2, 4]], -inf),
+        (lambda x: ag.slogdet(x)[0], [[1, 2], [2, 4]], 0),
+    ],
+)
+def test_value_of_a_reduction(f, x, expected):
+    same(value(f(ag.tensor(x))), expected)
+
+
+def test_third_order_of_a_product_with_zeros():
+    x = ag.tensor([0.0, 0.0, 4.0], requires_grad=True)
+    g = ag.grad(ag.prod(x), x, create_graph=True)
+    h = ag.grad(g[0], x, create_graph=True)
+    same(value(ag.grad(h[1], x)), [0, 0, 1])
+
+
+# Far out: full relative accuracy
+
+
+@pytest.mark.parametrize("x", [-30.0, -3.0, 0.5, 10.0, 20.0, 30.0, 300.0])
+def test_slopes_of_tanh_and_sigmoid_in_the_tails(x):
+    with localcontext(prec=400):
+        up, down = Decimal(x).exp(), Decimal(-x).exp()
+        sech_squared, tanh, sigmoid = 4 / (up + down) ** 2, (up - down) / (up + down), 1 / (1 + down)
+        slope = sigmoid * (1 - sigmoid)
+        exact = {ag.tanh: (sech_squared, -2 * sech_squared * tanh), ag.sigmoid: (slope, slope * (1 - 2 * sigmoid))}
+    for f, (first, second) in exact.items():
+        same(derivatives(f, x), [float(first)], rtol=2e-15)
+        same(derivatives(f, x, order=2), [float(second)], rtol=5e-15)
+
+
+def test_third_derivative_of_tanh_at_0():
+    same(derivatives(ag.tanh, 0.0, order=3), [-2])
+
+
+def pi_to(digits):
+    """Machin's formula."""
+
+    def arctan_of_inverse(n):
+        power, total, k = Decimal(1) / n, Decimal(0), 1
+        while abs(power) > Decimal(10) ** -digits:
+            total, power, k = total + power / k, -power / (n * n), k + 2
+        return total
+
+    return 4 * (4 * arctan_of_inverse(5) - arctan_of_inverse(239))
+
+
+@pytest.mark.parametrize("x", [0.0, 1e-12, 1e-3, 0.3, 1.0, 2.5, 40.0])
+def test_derivatives_of_sinc(x):
+    for n in range(7):
+        with localcontext(prec=200):
+            circle = pi_to(190)
+            z, total, term = circle * Decimal(x), Decimal(0), Decimal(1)
+            for k in range(500):  # term: z**k/k!
+                if (k + n) % 2 == 0:
+                    total += (-1) ** ((k + n) // 2) * term / (k + n + 1)
+                term = term * z / (k + 1)
+            expected = float(circle**n * total)
+        assert abs(OPS["sinc_derivative"].call(x, n) - expected) < 1e-14 * pi**n
+        assert abs(OPS["sinc_derivative"].call(np.array([x]), n)[0] - expected) < 1e-14 * pi**n
+
+
+# Linear algebra
+
+
+@pytest.mark.parametrize(
+    ("a", "cofactors"),
+    [
+        ([[1, 2], [2, 4]], [[4, -2], [-2, 1]]),
+        ([[0, 0], [0, 0]], [[0, 0], [0, 0]]),
+        ([[1, 0, 0], [0, 1, 0], [0, 0, 0]], [[0, 0, 0], [0, 0, 0], [0, 0, 1]]),
+        ([[1, 2, 3], [4, 5, 6], [7, 8, 9]], [[-3, 6, -3], [6, -12, 6], [-3, 6, -3]]),
+        ([[0]], [[1]]),
+        ([[2, 1], [1, 3]], [[3, -1], [-1, 2]]),
+        ([[1e-200, 0], [0, 1e-200]], [[1e-200, 0], [0, 1e-200]]),
+    ],
+)
+def test_cofactors(a, cofactors):
+    np.testing.assert_allclose(gradient(ag.det, np.array(a, dtype=float)), cofactors, rtol=1e-13, atol=1e-210)
+
+
+@pytest.mark.parametrize("rank", [0, 1, 2, 3, 4])
+def test_second_and_third_derivatives_of_det_of_any_rank(rank):
+    rng = np.random.default_rng(rank)
+    a = rng.normal(size=(4, rank)) @ rng.normal(size=(rank, 4))
+    u, v, w = rng.normal(size=(3, 4, 4))
+    x = ag.tensor(a, requires_grad=True)
+    g = ag.grad(ag.det(x), x, create_graph=True)
+    h = ag.grad(ag.sum(g * u), x, create_graph=True)
+    t = ag.grad(ag.sum(h * v), x)
+
+    def mixed(*directions):
+        """The coefficient of all directions in det(a + sum of them), by inclusion and exclusion."""
+        total = 0.0
+        for chosen in range(2 ** len(directions)):
+            signs = [2 * (chosen >> k & 1) - 1 for k in range(len(directions))]
+            moved = a + sum(s * d for s, d in zip(signs, directions, strict=True))
+            total += np.prod(signs) * np.linalg.det(moved)
+        return total / 2 ** len(directions)
+
+    # det(a + su + tv + …) is of degree 4: of an even function only the mixed term and those of order + 2 remain
+    tiny = 1e-2
+    second = mixed(tiny * u, tiny * v) / tiny**2
+    third = mixed(tiny * u, tiny * v, tiny * w) / tiny**3
+    assert abs(float(np.sum(value(h) * v)) - second) < 1e-2 * (1 + abs(second))
+    assert abs(float(np.sum(value(t) * w)) - third) < 1e-6 * (1 + abs(third))
+
+
+def test_both_ways_to_the_derivatives_of_det_agree():
+    rng = np.random.default_rng(7)
+    for size, rank in ((3, 3), (4, 2), (5, 4), (6, 6)):
+        a = rng.normal(size=(size, rank)) @ rng.normal(size=(rank, size))
+        for count in range(4):
+            directions = rng.normal(size=(count, size, size))
+            one, two = _by_minors(a, *directions), _by_singular_values(a, *directions)
+            np.testing.assert_allclose(one, two, rtol=0, atol=1e-12 * (1 + np.abs(one).max()))
+
+
+def test_eigenvalues_that_repeat():
+    same(gradient(lambda a: ag.sum(ag.eigh(a)[0] * [1, 1]), np.eye(2)), np.eye(2))
+    assert np.isnan(gradient(lambda a: ag.sum(ag.eigh(a)[1]), np.eye(2))).any()
+    same(gradient(lambda a: ag.sum(ag.svd(a)[1]), np.eye(2)), np.eye(2))
+
+
+def test_the_pseudo_inverse_of_a_singular_matrix_has_finite_derivatives():
+    a = np.array([[1.0, 2.0], [2.0, 4.0]])
+    assert np.isfinite(gradient(lambda x: ag.sum(ag.pinv(x)), a)).all()
+    assert np.isfinite(hessian(lambda x: ag.sum(ag.pinv(x)), a)).all()
+
+
+@pytest.mark.parametrize("f", [ag.inv, lambda a: ag.solve(a, [1, 2])], ids=["inv", "solve"])
+def test_a_singular_matrix_is_an_error_that_names_it(f):
+    with pytest.raises(ag.AgradError, match=r"of shape \(2, 2\).*singular") as caught:
+        f([[1, 2], [2, 4]])
+    assert caught.value.kind == "domain"
+
+
+def test_cholesky_of_an_indefinite_matrix_is_an_error():
+    with pytest.raises(ag.AgradError, match="positive definite") as caught:
+        ag.cholesky([[1, 2], [2, 1]])
+    assert caught.value.kind == "domain"
+
+
+# Special functions
+
+SPECIAL = [
+    ("erfinv", 1, inf, inf),
+    ("lgamma", 0, inf, -inf),
+    ("lgamma", -1, inf, nan),
+    ("digamma", 0, -inf, inf),
+    ("gamma", 0, inf, None),
+    ("gamma", -1, nan, nan),
+    ("i0", 0, 1, 0),
+    ("j0", 0, 1, 0),
+    ("j1", 0, 0, 0.5),
+    ("i1", 0, 0, 0.5),
+]
+
+
+@pytest.mark.parametrize(("name", "x", "y", "slope"), SPECIAL)
+def test_special_function_at_its_edge(name, x, y, slope):
+    pytest.importorskip("scipy")
+    f = getattr(ag, name)
+    same(derivatives(f, float(x), order=0), [y])
+    if slope is not None:
+        same(derivatives(f, float(x)), [slope])
+
+
+def test_without_scipy_the_message_says_what_to_install(monkeypatch):
+    monkeypatch.setattr(special, "scipy_special", lambda: None)
+    with pytest.raises(ag.AgradError, match="erfinv needs SciPy") as caught:
+        ag.erfinv(0.5)
+    assert caught.value.fixes == ['pip install "agrad[science]"']
+    same(value(ag.erf([0.5, 1.0])), [math.erf(0.5), math.erf(1.0)])
+    same(value(ag.gamma([5, 0, -1])), [24, inf, nan])
+    same(value(ag.lgamma([5, 0])), [math.log(24), inf])
+
+
+@pytest.mark.parametrize("axis", [(0, 1), (1, 0), (2, 0), (-1, 1), (1, 2)])
+@pytest.mark.parametrize("order", [1, -1, inf, 2, "fro", "nuc"])
+@pytest.mark.parametrize("keepdims", [False, True])
+def test_the_norm_of_a_matrix_goes_by_the_order_of_the_axes(axis, order, keepdims):
+    x = np.arange(24.0).reshape(2, 3, 4) ** 1.5
+    same(ag.norm(ag.tensor(x), order, axis, keepdims), np.linalg.norm(x, order, axis, keepdims))
+
+
+@pytest.mark.parametrize(
+    ("subscripts", "a", "b"),
+    [("ii,i->", [[2.0]], [1.0, 2.0, 3.0]), ("ij,i->", [[1.0, 2.0]], [1.0, 2.0, 3.0]), ("ii,i->i", [[2.0]], [1.0, 4.0])],
+)
+def test_einsum_spreads_lengths_of_1_and_sums_their_gradients(subscripts, a, b):
+    a, b = ag.tensor(a, requires_grad=True), ag.tensor(b, requires_grad=True)
+    y = ag.sum(ag.einsum(subscripts, a, b) ** 2)
+    for x in (a, b):
+        other = np.zeros(x.shape)
+        for place in np.ndindex(*x.shape):
+            step = np.zeros(x.shape)
+            step[place] = 1e-6
+            up, down = (
+                ag.sum(ag.einsum(subscripts, *(v.data + way * step if v is x else v.data for v in (a, b))) ** 2)
+                for way in (1, -1)
+            )
+            other[place] = (float(up) - float(down)) / 2e-6
+        np.testing.assert_allclose(value(ag.grad(y, x)), other, rtol=1e-6)
+
+
+def test_a_plain_mask_and_a_mask_with_a_handle_are_a_mask():
+    x = ag.tensor([1.0, 2.0, 3.0])
+    plain, handled = ag.greater([1.0, 2.0, 3.0], 1.0), x < 3
+    for mask in (plain * handled, handled * plain, ag.minimum(plain, handled), ag.mul(plain, plain) * handled):
+        assert x[mask].tolist() == [2]

@@ -1,0 +1,151 @@
+"""The table of operations is complete: every function of the language is there, with all that help and tests read."""
+
+import math
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import agrad.engine as ag
+from agrad.engine.core.op import OPS
+
+LANGUAGE = {
+    "elementary": """exp exp2 expm1 log log2 log10 log1p sqrt cbrt rsqrt square reciprocal abs sign pow hypot
+        sin cos tan asin acos atan atan2 sinh cosh tanh asinh acosh atanh sinc deg2rad rad2deg
+        floor ceil round trunc fmod""",
+    "learning": """relu leaky_relu elu selu gelu silu softplus sigmoid logsigmoid softmax log_softmax logaddexp hardtanh
+        mse_loss l1_loss huber_loss cross_entropy binary_cross_entropy""",
+    "special": "erf erfc erfinv gamma lgamma digamma beta lbeta ndtr j0 j1 i0 i1 xlogy",
+    "choices": "where maximum minimum clip max min argmax argmin sort topk any all isnan isfinite",
+    "reductions": "sum mean prod var std norm cumsum cumprod logsumexp median",
+    "shapes": """reshape transpose permute flatten squeeze unsqueeze expand concat stack split flip roll repeat tile
+        diag diagonal tril triu outer""",
+    "linear algebra": """dot matmul inv det slogdet trace solve cholesky lstsq pinv eigh svd qr norm kron matrix_power
+        einsum""",
+    "makers": """tensor Variable zeros ones full eye arange linspace rand randn zeros_like ones_like manual_seed
+        load_csv load_npy""",
+    "graph": "detach clone",
+    "derivatives": "grad jacobian hessian jvp vjp hvp",
+}
+NEEDS_FILE = {"load_csv", "load_npy"}
+NEEDS_GRAPH = {"depends", "stop"}
+FAMILIES = {*LANGUAGE, "arithmetic", "comparison"}
+NAMES = sorted({name for names in LANGUAGE.values() for name in names.split()} | (set(OPS) & set(ag.FUNCTIONS)))
+ids = {"ids": lambda entry: entry.name}
+
+
+@pytest.mark.parametrize("name", sorted({name for names in LANGUAGE.values() for name in names.split()}))
+def test_every_function_of_the_language_is_there(name):
+    assert callable(getattr(ag, name))
+
+
+@pytest.mark.parametrize("op", list(OPS.values()), **ids)
+def test_every_row_has_its_words_and_samples(op):
+    assert op.doc.endswith(".")
+    assert op.derivative
+    assert op.samples or op.name in NEEDS_GRAPH
+    assert op.family in {*FAMILIES, "internal"}
+
+
+@pytest.mark.parametrize("op", list(OPS.values()), **ids)
+def test_a_rule_reads_only_what_it_says(op):
+    known = {*op.signature.operands, "out", ""}
+    assert {word for reads in op.reads for word in reads.split(" ")} <= known
+
+
+@pytest.mark.parametrize("entry", [ag.FUNCTIONS[name] for name in NAMES], **ids)
+def test_every_function_has_its_words_and_an_example(entry):
+    assert entry.doc.endswith(".")
+    assert entry.example or entry.name in NEEDS_FILE
+
+
+def scope():
+    functions = {name: entry.call for name, entry in ag.FUNCTIONS.items()}
+    return functions | {"pi": math.pi, "e": math.e, "inf": math.inf, "nan": math.nan}
+
+
+def as_python(example):
+    """The language's ~= as a call; the rest of the examples is Python, but for lists as operands."""
+    left, near, right = example.partition(" ~= ")
+    return f"near({left}, {right})" if near else example
+
+
+def near(a, b):
+    return np.allclose(np.asarray(a), np.asarray(b), rtol=1e-9, atol=0)
+
+
+def holds(example):
+    left, equals, right = as_python(example).rpartition(" == ")
+    if not equals or "(" in right or " and " in left or " is " in right:
+        value = eval(as_python(example), scope() | {"near": near})
+        return bool(np.all(np.asarray(value)))
+    left = left.replace("[[1, 2], [3, 4]] @", "tensor([[1, 2], [3, 4]]) @")
+    names = scope()
+    a, b = eval(left, names), eval(right, names)
+    return bool(np.all(np.asarray(a) == np.asarray(b)))
+
+
+@pytest.mark.parametrize("entry", [ag.FUNCTIONS[name] for name in NAMES if ag.FUNCTIONS[name].example], **ids)
+def test_every_example_holds(entry):
+    try:
+        assert holds(entry.example)
+    except ag.AgradError as error:
+        if error.fixes != ['pip install "agrad[science]"']:
+            raise
+        pytest.skip("SciPy is not here")
+
+
+@pytest.mark.parametrize("name", sorted(name for names in LANGUAGE.values() for name in names.split()))
+def test_a_function_of_one_value_is_also_a_method(name):
+    entry = ag.FUNCTIONS[name]
+    if entry.signature.operands[:1] == ("x",) and entry.family not in ("makers",):
+        assert callable(getattr(ag.tensor(1.0), name))
+
+
+@pytest.mark.parametrize("op", [op for op in OPS.values() if op.samples], **ids)
+def test_tensors_and_plain_values_agree_and_nothing_is_shared(op):
+    for sample in op.samples:
+        operands, attrs = (sample[:-1], sample[-1]) if isinstance(sample[-1], dict) else (sample, {})
+        plain = [x if isinstance(x, float) else np.array(x, dtype=float) for x in operands]
+        leaves = [ag.tensor(x, requires_grad=True) for x in operands]
+        try:
+            one = op.call(plain, **attrs) if op.variadic else op.call(*plain, **attrs)
+            two = op.call(leaves, **attrs) if op.variadic else op.call(*leaves, **attrs)
+        except ag.AgradError as error:
+            assert error.fixes == ['pip install "agrad[science]"']
+            pytest.skip("SciPy is not here")
+        np.testing.assert_array_equal(one, two.value)
+        assert type(one) is float or one.dtype == np.float64
+        assert isinstance(two, ag.Tensor)
+        assert two.requires_grad == op.differentiable
+        for x in leaves:
+            assert not np.shares_memory(np.asarray(x.value), np.asarray(two.value))
+
+
+SCALARS_ONLY = """
+import sys
+import agrad.engine as ag
+from agrad.engine.core.op import OPS
+need_more = set("{}".split())
+for entry in [*OPS.values(), *ag.FUNCTIONS.values()]:
+    for sample in entry.samples:
+        operands, attrs = (sample[:-1], sample[-1]) if isinstance(sample[-1], dict) else (sample, dict())
+        if entry.name in need_more or entry.signature.variadic or not all(type(x) is float for x in operands):
+            continue
+        xs = [ag.tensor(x, requires_grad=True) for x in operands]
+        y = entry.call(*xs, **attrs)
+        if y.requires_grad:
+            for x, g in zip(xs, ag.vjp(y, xs, 1.0, create_graph=True)):
+                ag.vjp(g, x, 1.0)
+            y.backward()
+        assert "numpy" not in sys.modules, (entry.name, sample)
+"""
+MAKE_ARRAYS = "expand reshape flatten"
+NEED_SCIPY = "erfinv digamma polygamma beta lbeta bessel_j bessel_i j0 j1 i0 i1 gamma lgamma"
+
+
+def test_a_calculation_on_scalars_does_not_load_numpy():
+    code = SCALARS_ONLY.replace("{}", f"{MAKE_ARRAYS} {NEED_SCIPY}")
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stderr == ""

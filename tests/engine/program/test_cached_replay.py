@@ -1,0 +1,145 @@
+"""Replays that come again and again give what ordinary ones give, to the bit, whatever happens in between."""
+
+import gc
+import random
+import weakref
+
+import pytest
+
+import agrad.engine as ag
+from agrad.engine.errors import AgradError
+from agrad.engine.program import cached_replay
+from agrad.grammar.diagnostics import render
+from agrad.grammar.session.session import Session
+
+FORMULAS = {
+    "a sum": "y = a + b*c - 2",
+    "functions": "y = sin(a)*exp(b) + c**3/(1 + a**2)",
+    "a shared part": "s = a*b; y = s**2 + sin(s)*c",
+    "a constant": "k = 3; y = k*a + b**2*c",
+    "edges": "y = sqrt(a)*b + c/(a - b)",
+    "a leaf alone": "s = a*a; y = s*b + c",
+    "kinks": "y = relu(a)*abs(b) + maximum(a, c)",
+    "derivatives": "y = grad(a**3*b, a) + c",
+}
+VALUES = (0.0, -0.0, 1.0, -2.5, 0.1, 3.0, 1e200, 1e-310, float("inf"))
+
+
+@pytest.fixture
+def at_once(monkeypatch):
+    """Compile at the second replay."""
+    monkeypatch.setattr(cached_replay, "COST", 0.0)
+
+
+def told(session, text):
+    said = []
+    try:
+        session.run(text, lambda result: said.append(result.text(session.settings)))
+    except AgradError as error:
+        said.append(render(error))
+    return said
+
+
+def happening(chance):
+    """Something that may come between two replays."""
+    name, value = chance.choice("abc"), chance.choice(VALUES)
+    others = [
+        f"set {name} = {value!r}",
+        "forward y",
+        f"forward y with {name}={value!r}",
+        "backward y retain",
+        "zero_grad; backward y retain; grad a b c",
+        "y",
+        "vars",
+        "grad a b c",
+        "undo",
+        f"no_grad: {name} += 1",
+        f"alias = {name}.detach()",
+        "alias = y.detach()",
+        "retain y",
+        "retain s",
+        "set k = 5",
+        "k = k + 1",
+        "z = y*2; backward z retain; grad a",
+        "backward y",
+        "info y",
+        f"fails assert: forward y with {name}=7; assert 0",
+    ]
+    return chance.choice([*others[:5]] * 6 + others)
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("name", sorted(FORMULAS))
+def test_any_course_of_events_goes_as_without_programs(monkeypatch, name, seed):
+    courses = []
+    for cost in (0.0, 1e9):
+        monkeypatch.setattr(cached_replay, "COST", cost)
+        chance, session = random.Random(seed), Session()
+        session.settings.precision, session.steps.depth = None, 10
+        said = [told(session, f"var a = 1; var b = 2; var c = 3; {FORMULAS[name]}; backward y retain")]
+        said += [told(session, happening(chance)) for _ in range(60)]
+        courses.append([[line.replace(" graph built anew", "") for line in part] for part in said])
+    assert courses[0] == courses[1]
+
+
+def test_the_programs_are_used(at_once):
+    x, z = ag.tensor(2.0, requires_grad=True), ag.tensor(1.0, requires_grad=True)
+    y = ag.sin(x) * z
+    for value in (3.0, 4.0, 5.0, 6.0):
+        x.set_(value)
+        y.forward()
+        y.backward(retain_graph=True)
+    found = cached_replay.routine_of(y.node)
+    assert found.program is not None
+    assert found.slope is not None
+    calls = []
+    program, slope = found.program, found.slope
+    found.program = lambda *values: calls.append("forward") or program(*values)
+    found.slope = lambda *values: calls.append("backward") or slope(*values)
+    x.set_(7.0)
+    y.forward()
+    y.backward(retain_graph=True)
+    assert calls == ["forward", "backward"]
+
+
+def test_one_leaf_and_then_another(at_once):
+    a, b = (ag.tensor(value, requires_grad=True) for value in (2.0, 3.0))
+    y = a**2 * ag.exp(b)
+    for step in range(30):
+        (a if step % 3 else b).set_(step / 10)
+        y.forward()
+        fresh = a.item() ** 2 * ag.exp(b.item())
+        assert y.item() == fresh
+
+
+def test_a_routine_keeps_no_graph_alive(at_once):
+    a = ag.tensor(2.0, requires_grad=True)
+    y = ag.sin(a) * a
+    for value in range(5):
+        a.set_(float(value))
+        y.forward()
+        y.backward(retain_graph=True)
+    node = weakref.ref(y.node)
+    gc.disable()
+    try:
+        del y
+        assert node() is None
+    finally:
+        gc.enable()
+
+
+def test_freed_in_between(at_once):
+    a = ag.tensor(2.0, requires_grad=True)
+    s = ag.sin(a)
+    y = s * a
+    for value in range(5):
+        a.set_(float(value))
+        y.forward()
+        y.backward(retain_graph=True)
+    s.backward()
+    a.set_(9.0)
+    with pytest.raises(AgradError) as caught:
+        y.forward()
+    assert caught.value.kind == "freed"
+    with pytest.raises(AgradError):
+        y.backward(retain_graph=True)

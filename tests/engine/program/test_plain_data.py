@@ -1,0 +1,186 @@
+"""Plain data that a traced function takes out of a value are a choice: another value is traced anew."""
+
+import math
+
+import numpy as np
+import pytest
+
+import agrad.engine as ag
+from agrad.engine.compile import specializations
+from agrad.engine.compile.llvm import target
+from agrad.engine.core.context import STATE
+from agrad.engine.core.guards import TRACED
+from agrad.engine.program.trace import trace
+
+BACKENDS = ["python", "auto"] + (["llvm"] if target.binding() else [])
+everywhere = pytest.mark.parametrize("backend", BACKENDS)
+
+
+def without_record(x):
+    with ag.no_grad():
+        return (x * 2).item()
+
+
+def walked(x):
+    leaf = x.detach()
+    leaf.requires_grad_(True)
+    (leaf**3).backward()
+    return leaf.grad.item() - 1.0
+
+
+def walked_from_a_copy(x):
+    leaf = ag.tensor(x, requires_grad=True)
+    (leaf * leaf).backward()
+    return float(leaf.grad)
+
+
+WAYS = {
+    "float(x)": float,
+    "x.item()": lambda x: x.item(),
+    "x.data": lambda x: x.data,
+    "x.value": lambda x: x.value,
+    "x.numpy()": lambda x: x.numpy(),
+    "x.tolist()": lambda x: x.tolist(),
+    "np.float64(x)": np.float64,
+    "np.asarray(x.detach())": lambda x: np.asarray(x.detach()),
+    "complex(x)": lambda x: complex(x).real,
+    "math.floor(x)": math.floor,
+    "a method": lambda x: (x + 0.5).item(),
+    "x.detach().item()": lambda x: x.detach().item(),
+    "computed from x.detach()": lambda x: float(x.detach() * 2),
+    "computed under no_grad": without_record,
+    "a copy": lambda x: ag.tensor(x).item(),
+    "a leaf of its own": lambda x: ag.tensor(x.item(), requires_grad=True).item(),
+    "a gradient": lambda x: ag.grad(x * x, x).item(),
+    "a gradient that was collected": walked_from_a_copy,
+    "a gradient of what is detached": walked,
+    "another compiled function": lambda x: doubled.value(x),
+    "a function compiled there": lambda x: ag.compile(lambda z: z * x, 1.0).value(1.0),
+    "columns": lambda x: float(doubled.map(x)[0][0]),
+}
+doubled = ag.compile(lambda x: x * 2, 1.0)
+
+
+def eager(f, value):
+    x = ag.tensor(value, requires_grad=True)
+    y = f(x)
+    return y.item(), ag.grad(y, x).item()
+
+
+def check_rows(compiled, f, xs):
+    values, (slopes,) = compiled.map(xs)
+    assert [*zip(values.tolist(), slopes.tolist(), strict=True)] == [eager(f, x) for x in xs]
+
+
+@pytest.mark.parametrize("taken", WAYS.values(), ids=WAYS)
+@everywhere
+def test_a_choice_by_a_number_that_was_taken_out_is_one_for_each_number(backend, taken):
+    def f(x):
+        return x if taken(x) > 0.25 else -x
+
+    compiled = ag.compile(f, 2.0, backend=backend)
+    for x in (3.0, -1.0, 2.0, -0.5, 3.0):
+        assert compiled.value(x) == eager(f, x)[0]
+        assert compiled.value_and_grad(x) == eager(f, x)
+    check_rows(compiled, f, [2.0, -1.0, 0.0, 2.0])
+
+
+@pytest.mark.parametrize("taken", WAYS.values(), ids=WAYS)
+@everywhere
+def test_what_is_computed_with_such_a_number_is_that_of_each(backend, taken):
+    def f(x):
+        return x * taken(x)
+
+    compiled = ag.compile(f, 2.5, backend=backend)
+    for x in (2.7, 3.5, -0.0, -1.5):
+        assert compiled.value_and_grad(x) == eager(f, x)
+    check_rows(compiled, f, [2.0, 3.0, 2.0])
+
+
+@everywhere
+def test_a_number_that_rounds_the_same_at_first_is_noticed_later(backend):
+    compiled = ag.compile(lambda x: x * math.floor(float(x)), 2.5, backend=backend)
+    assert [compiled.value(x) for x in (2.5, 2.7, 3.5, 4.5)] == [5.0, 5.4, 10.5, 18.0]
+    assert [ag.compile(math.floor, 2.5, backend=backend).value(x) for x in (2.7, 3.5)] == [2.0, 3.0]
+
+
+@everywhere
+def test_numbers_differ_in_every_bit_and_nan_is_one(backend):
+    calls = []
+
+    def f(x):
+        calls.append(x)
+        return x * 0 + math.copysign(1.0, float(x))
+
+    compiled = ag.compile(f, 0.0, backend=backend)
+    assert [compiled.value(x) for x in (0.0, -0.0, 0.0, -0.0)] == [1.0, -1.0, 1.0, -1.0]
+    compiled.value(math.nan)
+    before = len(calls)
+    compiled.value(math.nan)
+    assert len(calls) == before
+
+
+@everywhere
+def test_entries_are_taken_out_as_one(backend):
+    def f(x):
+        return ag.sum(x * x) if x.numpy()[0] > 0 else ag.sum(x) * x[0].item()
+
+    compiled = ag.compile(f, np.ones(3), backend=backend)
+    for x in (np.ones(3), 2 * np.ones(3), -np.ones(3), np.array([-2.0, 1.0, 0.0])):
+        leaf = ag.tensor(x, requires_grad=True)
+        y = f(leaf)
+        value, slopes = compiled.value_and_grad(x)
+        assert (value, slopes.tolist()) == (y.item(), ag.grad(y, leaf).tolist())
+
+
+def test_the_second_derivatives_are_those_of_each_number():
+    compiled = ag.compile(lambda x, y: x * y * float(ag.sin(x)), 1.0, 2.0)
+    for x in (2.0, 3.0):
+        assert compiled.hessian(x, 5.0).tolist() == [[0.0, math.sin(x)], [math.sin(x), 0.0]]
+    of_array = ag.compile(lambda x: ag.sum(x * x) * x[0].item(), np.ones(2))
+    for x in (3.0, 4.0):
+        assert of_array.hessian([x, 1.0]).tolist() == [[2 * x, 0.0], [0.0, 2 * x]]
+
+
+def test_there_is_no_machine_code_for_one_number():
+    compiled = ag.compile(lambda x: x * float(x), 2.0, backend=BACKENDS[-1])
+    for x in range(2 * specializations.WAYS):
+        assert compiled.value_and_grad(float(x)) == (x * x, x)
+    assert all(way.native is None for way in compiled._gradient.known)
+    if BACKENDS[-1] == "llvm":
+        assert compiled.source().startswith("# no machine code: a number was taken out")
+
+
+def test_a_whole_number_is_still_a_choice_by_that_alone():
+    calls = []
+
+    def f(x, n):
+        calls.append(n)
+        return x ** int(n)
+
+    compiled = ag.compile(f, 2.0, 3.0, wrt=0)
+    compiled.value(2.0, 3.5)
+    before = len(calls)
+    assert [compiled.value(2.0, n) for n in (3.25, 3.75)] == [8.0, 8.0]
+    assert len(calls) == before
+
+
+def test_what_is_printed_of_a_value_is_no_choice():
+    program = trace(lambda x: x * 2 if repr(x) and str(x) else x, (1.0,))
+    assert program.checks == ()
+
+
+def test_nothing_is_a_choice_where_nothing_is_traced():
+    ag.compile(lambda x: x * float(x), 2.0).value(3.0)
+    assert TRACED.inputs is None
+    with pytest.raises(ZeroDivisionError):
+        ag.compile(lambda x: x * (1 // int(float(x) - 2)), 2.0)
+    assert TRACED.inputs is None
+    x = ag.tensor(2.0, requires_grad=True)
+    y, before = x * x, STATE.guard
+    for taken in WAYS.values():
+        taken(y)
+    assert STATE.guard is before
+    x.set_(3.0)
+    y.forward()
+    assert y.item() == 9.0

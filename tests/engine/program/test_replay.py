@@ -1,0 +1,151 @@
+"""Replay is right: values and gradients are, bit for bit, those of a graph built afresh. Every row and function."""
+
+import random
+
+import numpy as np
+import pytest
+from replays import Built, check, same_bits, value
+from test_gradients import function_of, samples
+from test_random_expressions import tree
+
+import agrad.engine as ag
+
+
+def points(xs):
+    """New data of the same shapes: near the old, then zeros, ties and whole numbers of either sign, near again.
+
+    A choice that a rule makes in Python, by a value, comes out otherwise at one of these.
+    """
+    generator = np.random.default_rng(7)
+    arrays = [np.array(x, dtype=float) for x in xs]
+
+    def near():
+        return [x * (1 + 0.1 * generator.normal(size=x.shape)) + 0.03 * generator.normal(size=x.shape) for x in arrays]
+
+    return [
+        near(),
+        [np.zeros(x.shape) for x in arrays],
+        [np.round(x) * generator.choice([-1.0, 1.0], size=x.shape) for x in arrays],
+        [np.full(x.shape, 0.5) for x in arrays],
+        near(),
+    ]
+
+
+@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize(("entry", "sample"), list(samples()))
+def test_every_operation_and_its_gradient_graph(entry, sample, order):
+    function, xs = function_of(entry, sample)
+    try:
+        built = Built(function, xs, order)
+    except ag.AgradError as problem:
+        if problem.fixes != ['pip install "agrad[science]"']:
+            raise
+        pytest.skip("SciPy is not here")
+    for data in points(xs):
+        check(built, function, data, order, data)
+
+
+DATA_BY_NAME = {
+    "max": (lambda x, y: ag.max(x, y) * x, [1.0, 2.0]),
+    "min of three": (lambda x, y, z: ag.min(x, y, z) * x, [1.0, 2.0, 0.5]),
+    "clip": (lambda x, lo, hi: ag.clip(x, lo, hi), [[0.5, 3.0, -2.0], -1.0, 2.0]),
+    "einsum": (lambda a, b: ag.einsum("ij,jk->ik", a, b), [[[1.0, 2.0], [3.0, 4.0]], [[0.5, 1.0], [2.0, -1.0]]]),
+}
+
+
+@pytest.mark.parametrize("name", DATA_BY_NAME)
+def test_operands_that_stand_behind_others_are_data_and_no_choice(name):
+    function, xs = DATA_BY_NAME[name]
+    for order in (1, 2):
+        built = Built(function, xs, order)
+        for data in points(xs):
+            check(built, function, data, order, data)
+
+
+@pytest.mark.parametrize("batch", range(20))
+def test_random_expressions_over_the_whole_table(batch):
+    for number in range(50 * batch, 50 * batch + 50):
+        rng, generator = random.Random(number), np.random.default_rng(number)
+        function, text = tree(rng, rng.choice([1, 2, 3]))
+        order = 2 if number % 10 == 0 else 1
+        data = list(generator.normal(size=(2, 3, 3)))
+        built = Built(function, data, order)
+        for _ in range(2):
+            chosen = rng.choice([(0,), (1,), (0, 1)])
+            for place in chosen:
+                data[place] = generator.normal(size=(3, 3))
+            check(built, function, data, order, text, may_refuse="mask" in text)
+
+
+SIZE = 37
+WIDE = {
+    "sum of products": lambda a, b: ag.sum(a @ b),
+    "of a column": lambda a, b: ag.sum(a @ b[:, 0]),
+    "of a row": lambda a, b: ag.sum(a @ b[0]),
+    "means": lambda a, b: ag.mean(ag.sum(a, axis=0) * ag.sum(b, axis=1)),
+    "solve": lambda a, b: ag.sum(ag.solve(a + 10 * np.eye(SIZE), b)),
+    "norms": lambda a, b: ag.norm(a.T) + ag.sum(ag.norm(b, axis=0)),
+    "spread": lambda a, b: ag.sum(ag.expand(a[0], SIZE, SIZE) @ b) + ag.sum(a[0] * b),
+    "log_softmax": lambda a, b: ag.sum(ag.log_softmax(a) @ b),
+}
+
+
+@pytest.mark.parametrize("layout", ["C", "F"])
+@pytest.mark.parametrize("name", WIDE)
+def test_large_matrices_round_alike_however_their_entries_lie(name, layout):
+    generator = np.random.default_rng(3)
+
+    def draw():
+        return [np.array(generator.normal(size=(SIZE, SIZE)), order=layout) for _ in range(2)]
+
+    for order in (1, 2):
+        built = Built(WIDE[name], draw(), order)
+        for _ in range(3):
+            check(built, WIDE[name], draw(), order, name)
+
+
+def test_a_gradient_built_by_create_graph_can_be_run_again_like_any_value():
+    x = ag.tensor(2.0, requires_grad=True)
+    y = x * x * x
+    g = ag.grad(y, x, create_graph=True)
+    h = ag.grad(g, x, create_graph=True)
+    x.set_(10.0)
+    h.forward()
+    assert (h.item(), ag.grad(h, x).item()) == (60, 6)
+    g.forward()
+    y.forward()
+    assert (y.item(), g.item(), ag.grad(g, x).item()) == (1000, 300, 60)
+
+
+def by_minors(rows):
+    if len(rows) == 1:
+        return rows[0][0]
+    terms = []
+    for place, entry in enumerate(rows[0]):
+        minor = [row[:place] + row[place + 1 :] for row in rows[1:]]
+        terms.append(entry * by_minors(minor) * (-1.0) ** place)
+    return sum(terms[1:], terms[0])
+
+
+@pytest.mark.parametrize("size", [3, 4, 5, 6])
+def test_the_determinant_by_minors_of_a_hundred_matrices(size):
+    generator = np.random.default_rng(size)
+    a = ag.tensor(generator.normal(size=(size, size)), requires_grad=True)
+    entries = [[a[i, j] for j in range(size)] for i in range(size)]
+    det = by_minors(entries)
+    for _ in range(100):
+        matrix = generator.normal(size=(size, size))
+        a.set_(matrix)
+        det.forward()
+        det.backward(retain_graph=True, fresh=True)
+        cofactors = np.linalg.det(matrix) * np.linalg.inv(matrix).T
+        assert abs(det.item() - np.linalg.det(matrix)) < 1e-10 * (1 + abs(det.item()))
+        assert np.abs(value(a.grad) - cofactors).max() < 1e-10 * np.abs(cofactors).max()
+
+
+def test_a_constant_that_is_a_mask_stays_one():
+    x = ag.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    m = (x > 0) * ag.greater(np.array([1.0, 5.0, 5.0]), 2.0)
+    x.set_([1.0, -2.0, 3.0])
+    m.forward()
+    assert same_bits(x[m], [3.0])

@@ -1,0 +1,293 @@
+"""Who sees the new values of a replay, what is out of date, what is computed, and how a replay that fails leaves it."""
+
+import numpy as np
+import pytest
+from differences import leaf
+from replays import same_bits, state, value
+
+import agrad.engine as ag
+from agrad.engine.program import replay
+
+
+@pytest.fixture
+def computed(monkeypatch):
+    """The names of the operations that replays compute."""
+    names, compute = [], replay.compute
+
+    def noting(op, values, attrs):
+        names.append(op.name)
+        return compute(op, values, attrs)
+
+    monkeypatch.setattr(replay, "compute", noting)
+    return names
+
+
+def refused(kind, run):
+    with pytest.raises(ag.AgradError) as caught:
+        run()
+    assert caught.value.kind == kind
+    return caught.value
+
+
+# What is computed
+
+
+def test_several_outputs_are_replayed_together_each_node_once(computed):
+    x, z = leaf([1.0, 2.0]), leaf([3.0, 4.0])
+    shared = ag.exp(x)
+    first, second, third = ag.sum(shared * x), ag.sum(shared / z), ag.sum(z * z)
+    x.set_([0.5, 1.5])
+    ag.forward(first, second, third)
+    assert sorted(computed) == ["div", "exp", "mul", "sum", "sum"]
+    computed.clear()
+    ag.forward(first, second, third)
+    assert computed == []
+    z.set_([5.0, 5.0])
+    ag.forward(first, second)
+    assert computed == ["div", "sum"]
+    ag.forward(third, first)
+    assert computed == ["div", "sum", "mul", "sum"]
+    assert same_bits(second, ag.sum(ag.exp(x) / z))
+
+
+def test_forward_of_nothing_does_nothing():
+    ag.forward()
+
+
+def test_after_no_change_nothing_is_written():
+    x = leaf([1.0, 2.0])
+    y = ag.sum(ag.exp(x) * x)
+    before = state(x, y)
+    y.forward()
+    assert state(x, y) == before
+
+
+def test_an_output_that_shares_nodes_stays_stale_until_it_is_replayed_itself():
+    x = leaf(2.0)
+    shared = x * x
+    first, second = shared * 3, shared * 5
+    x.set_(10.0)
+    first.forward()
+    assert (first.item(), shared.item(), second.item()) == (300, 100, 20)
+    refused("stale", second.backward)
+    second.forward()
+    second.backward()
+    assert (second.item(), x.grad.item()) == (500, 100)
+
+
+@pytest.mark.parametrize("make", [lambda x: 3 * x, ag.exp, ag.sin, ag.sum, lambda x: x, lambda x: ag.reshape(x, 3, 1)])
+def test_all_that_was_built_on_a_leaf_is_stale_after_set_whatever_the_operations(make):
+    x = leaf([1.0, 2.0, 3.0])
+    y = ag.sum(make(make(x)) * 1)
+    z = ag.sum(y * 2 + 1)
+    x.set_([3.0, 2.0, 1.0])
+    for root in (y, z):
+        assert "forward" in refused("stale", root.backward).fixes[0]
+        refused("stale", lambda root=root: ag.grad(root, x))
+    z.forward()
+    z.backward(retain_graph=True)
+    y.backward()
+
+
+# Who sees it
+
+
+def test_every_name_sees_the_new_value_also_of_an_array_that_no_node_keeps():
+    x = leaf([1.0, 2.0])
+    doubled = x * 2
+    moved = doubled + 1
+    again, total = moved, ag.sum(moved)
+    assert moved.node.value is None
+    x.set_([5.0, 6.0])
+    total.forward()
+    for found, expected in ((doubled, [10, 12]), (moved, [11, 13]), (again, [11, 13]), (total, 24)):
+        np.testing.assert_array_equal(value(found), expected)
+
+
+def test_an_alias_of_a_leaf_or_of_a_result_follows_and_a_copy_does_not():
+    x = leaf([1.0, 2.0])
+    y = x * 2
+    of_leaf, of_result, copied = x.detach(), y.detach(), y.detach().clone()
+    total = ag.sum(y)
+    x.set_([5.0, 6.0])
+    np.testing.assert_array_equal(value(of_leaf), [5, 6])
+    np.testing.assert_array_equal(value(of_result), [2, 4])
+    total.forward()
+    np.testing.assert_array_equal(value(of_result), [10, 12])
+    np.testing.assert_array_equal(value(copied), [2, 4])
+
+
+def test_what_is_computed_from_an_alias_of_a_result_is_replayed_through_it():
+    x = leaf([1.0, 2.0])
+    y = x * 2
+    z = ag.sum(y.detach() * x)
+    x.set_([5.0, 6.0])
+    z.forward()
+    assert z.item() == 122
+    np.testing.assert_array_equal(value(ag.grad(z, x)), [10, 12])
+    np.testing.assert_array_equal(value(y), [10, 12])
+
+
+def test_an_alias_of_an_array_that_nobody_holds_any_more_serves_as_its_value():
+    x = leaf([1.0, 2.0])
+    y = x * 2
+    alias, total = y.detach(), ag.sum(y)
+    del y
+    z = ag.sum(alias * x)
+    x.set_([5.0, 6.0])
+    total.forward()
+    np.testing.assert_array_equal(value(alias), [10, 12])
+    z.forward()
+    assert z.item() == 122
+
+
+def test_an_alias_of_a_temporary_has_no_graph_to_run_again_and_is_refused():
+    x = leaf([1.0, 2.0])
+    alias = (x * 2).detach()
+    z = ag.sum(alias * x)
+    x.set_([5.0, 6.0])
+    before = state(x, z, alias)
+    assert "without a record" in refused("guard", z.forward).message
+    assert state(x, z, alias) == before
+
+
+def test_a_value_of_no_grad_is_a_constant_until_its_leaf_changes():
+    x, w = leaf(2.0), leaf(3.0)
+    with ag.no_grad():
+        rate = w * 10
+    y = x * rate
+    x.set_(5.0)
+    y.forward()
+    assert y.item() == 150
+    w.set_(4.0)
+    before = state(x, w, y)
+    error = refused("guard", y.forward)
+    assert "a leaf" in error.message or "rate" in error.message
+    assert state(x, w, y) == before
+    y = x * 7
+    x.set_(1.0)
+    y.forward()
+    assert y.item() == 7
+
+
+def test_random_numbers_keep_their_values():
+    x = leaf(2.0)
+    noise = ag.randn(3)
+    y = ag.sum(noise * x)
+    x.set_(1.0)
+    y.forward()
+    assert same_bits(y, ag.sum(noise * x))
+
+
+def test_the_leaf_that_a_graph_leads_to_is_the_one_that_it_was_built_on():
+    x = leaf([1.0, 2.0])
+    y = ag.sum(x * 2)
+    found = y.grad_fn.next_functions[0][0].next_functions[0][0].variable
+    assert found is x
+    del x, found
+    y.grad_fn.next_functions[0][0].next_functions[0][0].variable.set_([3.0, 4.0])
+    y.forward()
+    assert y.item() == 14
+
+
+# What is refused
+
+
+def test_a_freed_graph_is_not_run_again():
+    x = leaf(2.0)
+    y = x * x
+    y.backward()
+    error = refused("freed", y.forward)
+    assert "run again" in error.message
+    assert any("backward" in label.text for label in error.labels)
+
+
+@pytest.mark.parametrize("make", [lambda: leaf(1.0), lambda: ag.tensor([1.0]), lambda: (leaf(1.0) * 2).detach()])
+def test_what_was_not_computed_has_nothing_to_run_again(make):
+    assert "nothing to run again" in refused("grad", make().forward).message
+
+
+@pytest.mark.parametrize("data", [[1.0, 2.0, 3.0], 1.0, [[1.0, 2.0]], []])
+def test_a_leaf_keeps_its_shape(data):
+    w = leaf([1.0, 2.0])
+    w.name = "w"
+    y = ag.sum(w * 2)
+    before = state(w, y)
+    assert "w has shape (2)" in refused("shape", lambda: w.set_(data)).message
+    assert state(w, y) == before
+
+
+def test_an_operation_that_fails_on_the_new_data_changes_nothing():
+    a = leaf([[2.0, 0.0], [0.0, 1.0]])
+    scaled = a * 2
+    y = ag.sum(ag.inv(scaled))
+    y.backward(retain_graph=True)
+    a.set_([[1.0, 1.0], [1.0, 1.0]])
+    before = state(a, scaled, y)
+    refused("domain", y.forward)
+    assert state(a, scaled, y) == before
+    a.set_([[4.0, 0.0], [0.0, 4.0]])
+    y.forward()
+    assert y.item() == 0.25
+
+
+def graph(data):
+    x, w = leaf(data), leaf(2.0)
+    y = ag.exp(x) * w
+    alias = y.detach()
+    z = ag.sum(y + alias * x) * w
+    g = ag.grad(z, w, create_graph=True)
+    z.backward(retain_graph=True)
+    return x, w, y, alias, z, g
+
+
+def test_an_interruption_at_any_operation_leaves_everything_as_it_was(monkeypatch):
+    compute, calls = replay.compute, 0
+    x, w, *values = graph([1.0, 2.0, 3.0])
+    x.set_([3.0, 2.0, 1.0])
+    before = state(x, w, *values)
+
+    def interrupted(limit):
+        count = 0
+
+        def counting(op, operands, attrs):
+            nonlocal count
+            count += 1
+            if count > limit:
+                raise KeyboardInterrupt
+            return compute(op, operands, attrs)
+
+        monkeypatch.setattr(replay, "compute", counting)
+        try:
+            ag.forward(values[2], values[3])
+        except KeyboardInterrupt:
+            return True
+        return False
+
+    while interrupted(calls):
+        assert state(x, w, *values) == before
+        calls += 1
+    assert calls > 6
+    assert state(x, w, *values) != before
+    fresh = graph([3.0, 2.0, 1.0])
+    assert all(same_bits(a, b) for a, b in zip(values, fresh[2:], strict=True))
+
+
+def test_an_interruption_of_the_writing_is_taken_back(monkeypatch):
+    x, w, *values = graph([1.0, 2.0, 3.0])
+    x.set_([3.0, 2.0, 1.0])
+    before, put = state(x, w, *values), replay._put
+    calls = []
+
+    def half(nodes, handles):
+        calls.append(len(nodes))
+        if len(calls) == 1:
+            put(nodes[: len(nodes) // 2], handles[:1])
+            raise KeyboardInterrupt
+        put(nodes, handles)
+
+    monkeypatch.setattr(replay, "_put", half)
+    with pytest.raises(KeyboardInterrupt):
+        ag.forward(values[2], values[3])
+    assert calls[0] > 4
+    assert state(x, w, *values) == before

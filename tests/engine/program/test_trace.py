@@ -1,0 +1,311 @@
+"""Programs: what is read off a graph, what it computes, and what the passes leave of it."""
+
+import math
+import random
+from itertools import product
+
+import numpy as np
+import pytest
+from replays import same_bits
+
+import agrad.engine as ag
+from agrad.engine.core.op import OPS
+from agrad.engine.program.passes import arranged, fold, key, optimised, prune, share, simplify
+from agrad.engine.program.trace import Diverged, extract, gradient_of, gradient_program, trace
+
+EDGES = (0.0, -0.0, 1.0, -2.5, math.inf, -math.inf, math.nan, 5e-324, 1e308)
+
+
+def names(program):
+    return [step.op.name for step in program.steps]
+
+
+def test_a_program_is_written_in_readable_lines():
+    program = trace(lambda x, y: x * ag.sin(y) - (x - y) ** 2, (2.0, 3.0), ("x", "y"))
+    assert str(program).splitlines() == [
+        "inputs     x, y",
+        "t3 = sin(y)",
+        "t4 = mul(x, t3)   # x*sin(y)",
+        "t5 = sub(x, y)    # x - y",
+        "t6 = pow(t5, 2)   # (x - y)**2",
+        "t7 = sub(t4, t6)  # x*sin(y) - (x - y)**2",
+        "outputs    t7",
+    ]
+
+
+def test_arrays_constants_and_choices_are_written_too():
+    def f(x):
+        return ag.sum(x[1:] * np.array([2.0, 3.0])) if ag.sum(x) > 0 else x[0]
+
+    lines = str(trace(f, ([1.0, 2.0, 3.0],))).splitlines()
+    assert lines[0] == "inputs     x of shape (3)"
+    assert "c1 = [2, 3]" in lines[1:3] or "c2 = [2, 3]" in lines[1:3]
+    assert any("getitem(x, index=(1:,))" in line and "shape (2)" in line for line in lines)
+    assert any(line.startswith("check      ") and line.endswith("is true") for line in lines)
+
+
+def test_a_formula_needs_no_more_brackets_than_are_typed():
+    def f(x, y):
+        return (x - (y - x)) * -(x**y) / (x / y) + (-x) ** 2 + (x**y) ** 2
+
+    text = str(trace(f, (2.0, 3.0), ("x", "y")))
+    for formula in ("x - (y - x)", "-x**y", "(-x)**2", "(x**y)**2"):
+        assert formula in text
+
+
+def test_a_program_computes_what_the_function_does_and_its_gradient():
+    def f(x, w):
+        return ag.sum(ag.tanh(x @ w) ** 2) / 3
+
+    x, w = np.arange(6.0).reshape(3, 2), np.array([0.5, -1.0])
+    program = gradient_program(f, (np.ones((3, 2)), [1.0, 2.0]))
+    leaves = [ag.tensor(value, requires_grad=True) for value in (x, w)]
+    y = f(*leaves)
+    y.backward()
+    value, *gradients = program.run(x, w)
+    assert same_bits(value, y)
+    assert all(same_bits(g, leaf.grad) for g, leaf in zip(gradients, leaves, strict=True))
+
+
+def test_what_is_not_among_the_inputs_is_constant():
+    w = ag.tensor(3.0, requires_grad=True)
+    program = trace(lambda x: w * x + w * 2, (1.0,))
+    w.set_(100.0)
+    assert program.run(5.0) == (21.0,)
+
+
+def test_a_program_is_read_off_a_graph_that_is_there():
+    a = ag.tensor([1.0, 2.0], requires_grad=True)
+    a.name = "a"
+    d = ag.mean(a**2 * 2)
+    program = extract([d], [a])
+    assert program.inputs[0].name == "a"
+    assert program.run(np.array([3.0, 5.0])) == (34.0,)
+
+
+def test_a_choice_is_a_check():
+    program = trace(lambda x: x * 2 if x > 0 else x * 3, (1.0,))
+    assert program.run(4.0) == (8.0,)
+    with pytest.raises(Diverged):
+        program.run(-4.0)
+
+
+def test_a_choice_that_led_to_no_operation_is_a_check_all_the_same():
+    program = trace(lambda x: 1.0 if x > 0 else 2.0, (1.0,))
+    assert program.run(4.0) == (1.0,)
+    with pytest.raises(Diverged):
+        program.run(-4.0)
+
+
+def test_choices_before_and_beside_a_function_are_none_of_its_own():
+    z = ag.tensor(1.0, requires_grad=True)
+    assert z > 0
+    assert not trace(lambda x: x * 2, (1.0,)).checks
+    program = trace(lambda x: x * 2 if z > 0 else x, (1.0,))
+    assert not program.checks
+
+
+def test_an_argument_without_a_derivative_may_be_an_index():
+    program = trace(lambda x, n: x[n] * 2, ([1.0, 2.0], 1), wrt=(0,))
+    assert program.run(np.array([5.0, 7.0]), 1.0) == (14.0,)
+    with pytest.raises(Diverged):
+        program.run(np.array([5.0, 7.0]), 0.0)
+
+
+def test_what_is_detached_has_its_value_and_no_derivative():
+    program = gradient_program(lambda x: x * x.detach() + x, (2.0,))
+    assert program.run(3.0) == (12.0, 4.0)
+
+
+def without_a_record(x):
+    with ag.no_grad():
+        y = x * 2
+    return x * y
+
+
+def written(x):
+    with ag.no_grad():
+        x += 1
+    return x * 2
+
+
+@pytest.mark.parametrize("f", [without_a_record, written, lambda x: x * (x.detach() * 2)])
+def test_what_has_no_record_is_refused(f):
+    with pytest.raises(ag.AgradError, match=r"^this cannot be compiled: .* without a record") as caught:
+        trace(f, (1.0,))
+    assert caught.value.kind == "guard"
+    assert caught.value.fixes
+
+
+def test_a_freed_graph_is_refused():
+    a = ag.tensor(2.0, requires_grad=True)
+    d = a**2
+    d.backward()
+    with pytest.raises(ag.AgradError, match="cannot be compiled: part of its graph is gone"):
+        extract([d], [a])
+
+
+@pytest.mark.parametrize("result", [None, (1.0, 2.0), "text"])
+def test_a_function_gives_a_number_or_an_array(result):
+    with pytest.raises(ag.AgradError, match="not a number or an array"):
+        trace(lambda x: result, (1.0,))
+
+
+def test_the_gradient_of_an_array_is_refused():
+    with pytest.raises(ag.AgradError, match=r"the result has shape \(2\): a gradient is that of one number"):
+        gradient_program(lambda x: x * 2, ([1.0, 2.0],))
+
+
+def test_a_function_may_write_to_its_argument():
+    def f(x):
+        x[0] = x[1] * 3
+        return ag.sum(x)
+
+    program = gradient_program(f, ([1.0, 2.0],))
+    given = np.array([5.0, 7.0])
+    value, gradient = program.run(given)
+    assert (value, gradient.tolist(), given.tolist()) == (28.0, [0.0, 4.0], [5.0, 7.0])
+
+
+def chain(length):
+    def f(x):
+        for _ in range(length // 2):
+            x = x * 0.5 + 1.0
+        return x
+
+    return f
+
+
+def test_a_chain_of_100_000_operations_is_a_program():
+    program = trace(chain(100_000), (1.0,))
+    assert len(program.steps) == 100_000
+    assert program.run(3.0) == (2.0,)
+
+
+def test_neither_a_gradient_nor_a_pass_goes_deep():
+    program = gradient_program(chain(20_000), (1.0,))
+    assert program.run(3.0) == optimised(program).run(3.0) == (2.0, 0.0)
+
+
+# The passes
+
+
+def test_what_is_computed_twice_is_computed_once_in_either_order():
+    program = share(trace(lambda x, y: (x + y) * (y + x) - x * y / (y * x), (2.0, 3.0)))
+    assert names(program) == ["add", "mul", "mul", "div", "sub"]
+    assert names(share(trace(lambda x, y: (x - y) * (y - x), (2.0, 3.0)))) == ["sub", "sub", "mul"]
+    assert names(share(trace(lambda x, y: ag.maximum(x, y) - ag.maximum(y, x), (2.0, 3.0)))).count("maximum") == 2
+
+
+def test_one_operation_with_two_attributes_is_computed_twice():
+    program = share(trace(lambda x: ag.sum(x[0]) + ag.sum(x[1]) + ag.sum(x[0]), (np.ones((2, 2)),)))
+    assert names(program).count("getitem") == 2
+
+
+def test_what_nobody_asks_for_is_dropped_but_not_what_a_check_reads():
+    def f(x):
+        ag.exp(x) + 5
+        return x if ag.sin(x) > 0 else -x
+
+    program = prune(share(trace(f, (1.0,))))
+    assert names(program) == ["sin", "greater"]
+
+
+def test_what_only_constants_lead_to_is_computed():
+    w = ag.tensor(4.0, requires_grad=True)
+    program = prune(fold(trace(lambda x: x * ag.sqrt(w), (1.0,))))
+    assert names(program) == ["mul"]
+    assert program.constants == (2.0,)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [lambda x: x * 1, lambda x: 1.0 * x, lambda x: x / 1, lambda x: x**1, lambda x: x - 0.0, lambda x: x + -0.0,
+     lambda x: -0.0 + x, lambda x: ag.neg(-x), ag.sum, ag.mean, ag.prod, ag.max, ag.clone],
+)  # fmt: skip
+def test_what_is_exactly_its_operand_is_left_out(f):
+    program = trace(lambda x: ag.abs(f(x)), (2.0,))
+    short = prune(simplify(program))
+    assert names(short) == ["abs"]
+    for x in EDGES:
+        assert same_bits(short.run(x), program.run(x))
+
+
+@pytest.mark.parametrize("f", [lambda x: x * 0, lambda x: x + 0.0, lambda x: 0.0 - x, lambda x: x - x, lambda x: x / x])
+def test_what_differs_at_an_edge_stays(f):
+    assert len(optimised(trace(f, (2.0,))).steps) == 1
+
+
+def random_function(rng, size):
+    """A program of numbers that uses its results again and again."""
+    unary = ["neg", "sin", "exp", "abs", "square", "sqrt", "log", "relu", "reciprocal", "tanh", "floor", "cube"]
+    binary = ["add", "sub", "mul", "div", "maximum", "minimum", "less", "equal", "hypot", "remainder"]
+    plan = [(rng.choice(unary + 2 * binary), rng.random(), rng.random(), rng.random()) for _ in range(size)]
+    constants = (1.0, 0.0, -0.0, -1.0, 2.0, 0.5)
+
+    def f(*xs):
+        made = [*xs, *constants]
+        for name, a, b, c in plan:
+            x, y, z = (made[int(place * len(made))] for place in (a, b, c))
+            if name == "cube":
+                made.append(x**3.0)
+            else:
+                made.append(OPS[name].call(x) if name in unary else OPS[name].call(x, y))
+            if c < 0.1:
+                made.append(ag.where(x > y, y, z))
+        return sum(made[len(xs) :], made[0])
+
+    return f
+
+
+@pytest.mark.parametrize("number", range(40))
+def test_the_passes_keep_every_bit(number):
+    f = random_function(random.Random(number), 25)
+    program = gradient_program(f, (0.7, -1.3))
+    short = optimised(program)
+    assert len(short.steps) < len(program.steps)
+    for point in product(EDGES, EDGES):
+        assert same_bits(short.run(*point), program.run(*point)), point
+
+
+def test_the_gradient_of_a_shared_program_is_as_short_as_that():
+    def f(*xs):
+        return minors([list(xs[row : row + 5]) for row in range(0, 25, 5)])
+
+    def minors(rows):
+        if len(rows) == 1:
+            return rows[0][0]
+        parts = [(-1) ** j * x * minors([row[:j] + row[j + 1 :] for row in rows[1:]]) for j, x in enumerate(rows[0])]
+        return sum(parts[1:], parts[0])
+
+    rng = random.Random(1)
+    values = [rng.random() for _ in range(25)]
+    plain = gradient_program(f, values)
+    short = optimised(gradient_of(optimised(trace(f, values), again=True), values, range(25)))
+    assert len(short.steps) < len(optimised(plain).steps) / 2
+    np.testing.assert_allclose(short.run(*values), plain.run(*values), rtol=1e-9, atol=1e-12)
+
+
+def test_arranged_steps_stand_right_before_what_needs_them():
+    def f(x, y):
+        a, b, _ = ag.sin(x), ag.cos(y), ag.exp(y)
+        c = ag.tan(x) if a > b else x
+        return (a + c) * (b + c)
+
+    program = trace(f, (2.0, 3.0))
+    short = arranged(program)
+    assert names(program) == ["sin", "cos", "greater", "tan", "add", "add", "mul"]
+    assert names(short) == ["cos", "sin", "greater", "tan", "add", "add", "mul"]
+    assert [check.text for check in short.checks] == [check.text for check in program.checks]
+    assert short.run(2.0, 3.0) == program.run(2.0, 3.0)
+    with pytest.raises(Diverged):
+        short.run(-2.0, 0.1)
+
+
+def test_programs_of_one_structure_have_one_key():
+    def program(slope):
+        return optimised(trace(lambda x: ag.sin(x) * slope, (1.0,)))
+
+    assert key(program(2.0)) == key(program(2.0))
+    assert key(program(2.0)) != key(program(3.0))
+    assert key(program(0.0)) != key(program(-0.0))

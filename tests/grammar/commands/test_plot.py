@@ -1,0 +1,433 @@
+"""`plot`: how it is read, what its curves are, what it leaves alone, and what it refuses."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from agrad.engine.core.context import STATE
+from agrad.engine.errors import AgradError
+from agrad.grammar.diagnostics import Source, Span
+from agrad.grammar.lint.lint import problems
+from agrad.grammar.results import Curve, Noted, Plot, Printed, Result
+from agrad.grammar.session.session import Session
+from agrad.grammar.syntax import ast as s
+from agrad.grammar.syntax.parser import parse
+
+SETUP = """\
+def f(x) = x**2
+def step(x):
+    if x > 0: return 1
+    return 0
+def slow(x):
+    total = 0
+    for i in range(60): total = total + sin(i*x)/(i + 1)
+    return total
+def mixed(x):
+    total = x
+    for i in range(60): total = total + x
+    return total/sum(total)
+def half(x):
+    assert x >= 0
+    return x
+var w = 2
+b = 1
+x = [3, 1, 2]
+y = [5, 3, 6]
+A = [[1, 2], [3, 4], [5, 6]]
+"""
+
+
+@pytest.fixture
+def session() -> Session:
+    made = Session()
+    made.run(SETUP)
+    return made
+
+
+def plotted(text: str, session: Session) -> Plot:
+    results: list[Result] = []
+    session.run(text, results.append)
+    *_, plot = results  # behind a note, where there is nothing to draw
+    assert isinstance(plot, Plot)
+    return plot
+
+
+def error(text: str, session: Session) -> AgradError:
+    with pytest.raises(AgradError) as caught:
+        session.run(text)
+    return caught.value
+
+
+def labelled(problem: AgradError) -> list[str]:
+    return [label.origin.text for label in problem.labels if isinstance(label.origin, Span)]
+
+
+def gaps(curve: Curve) -> list[float]:
+    return [x for x, y in zip(curve.x, curve.y, strict=True) if not math.isfinite(y)]
+
+
+# How it is read
+
+
+READ = {
+    "plot f(x) for x in -2..2": ["f(x) over x", "low: -2", "high: 2"],
+    "plot x**2, 3*x for x in 0..2*pi": ["x**2 over x", "3*x over x", "low: 0", "high: 2*pi"],
+    "plot t for t in .5..1.5": ["t over t", "low: .5", "high: 1.5"],
+    "plot t for t in a..b": ["t over t", "low: a", "high: b"],
+    "plot t for t in a[0]..f(b)": ["t over t", "low: a[0]", "high: f(b)"],
+    "plot t for t in 1e-3..1e3": ["t over t", "low: 1e-3", "high: 1e3"],
+    "plot t for t in 2. .. 3.": ["t over t", "low: 2.", "high: 3."],
+    "plot t for t in -2..2 to 'f.svg'": ["t over t", "low: -2", "high: 2", "to: 'f.svg'"],
+    "plot loss": ["loss"],
+    "plot loss to 'loss.png'": ["loss", "to: 'loss.png'"],
+    "plot x, y, w*x + b": ["x", "y", "w*x + b"],
+    "plot(x, y)": ["x", "y"],
+    "plot [1, 2], [3, 4]": ["[1, 2]", "[3, 4]"],
+    "plot to to 'f.svg'": ["to", "to: 'f.svg'"],
+    "plot a if c else b": ["a if c else b"],
+}
+
+
+@pytest.mark.parametrize("text", READ)
+def test_how_it_is_read(text: str) -> None:
+    (command,) = parse(Source("session", text))
+    assert isinstance(command, s.Command)
+    told = [
+        f"{operand.value.span.text} over {operand.name.id}" if isinstance(operand, s.Over) else operand.span.text
+        for operand in command.operands
+    ]
+    assert [*told, *(f"{name}: {value and value.span.text}" for name, value in command.options)] == READ[text]
+
+
+@pytest.mark.parametrize(
+    ("text", "mistake", "place"),
+    [
+        ("plot", "shape", ""),
+        ("plot f(x) for", "shape", ""),
+        ("plot f(x) for x", "shape", ""),
+        ("plot f(x) for x in", "missing operand", ""),
+        ("plot f(x) for x in 0..", "missing operand", ""),
+        ("plot f(x) for x in ..2", "missing operand", ".."),
+        ("plot f(x) for x in 1..2..3", "shape", ".."),
+        ("plot f(x) for x in 1...2", "bad number", "1...2"),
+        ("plot f(x) for x in 1..2x", "number and name", "x"),
+        ("plot f(x) x in -2..2", "shape", "x"),
+        ("plot f(x), x in -2..2", "shape", "in"),
+        ("plot x..y", "shape", ".."),
+        ("plot f(1..2)", "bad number", "1..2"),
+        ("plot f(x for x in 1)", "comprehension", "for"),
+        ("plot x to y", "shape", "y"),
+        ("x = 1..2", "bad number", "1..2"),
+        ("x..y", "missing name", "."),
+        ("plot x; z = a..b", "missing name", "."),
+        ("for i in 1..3: i", "bad number", "1..3"),
+        ("plot = 3", "reserved", "plot"),
+    ],
+)
+def test_what_is_no_plot(text: str, mistake: str, place: str) -> None:
+    with pytest.raises(AgradError) as caught:
+        parse(Source("session", text))
+    assert (caught.value.facts["mistake"], labelled(caught.value)) == (mistake, [place])
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("range(-2, 2)", "-2..2"),
+        ("range(9)", "0..9"),
+        ("linspace(0, 2*pi, 50)", "0..2*pi"),
+        ("[0, w]", "0..w"),
+        ("(0, 1)", "0..1"),
+        ("xs", "-2..2"),
+    ],
+)
+def test_the_range_that_was_meant_is_named(written: str, meant: str) -> None:
+    with pytest.raises(AgradError) as caught:
+        parse(Source("session", f"plot f(t) for t in {written}"))
+    assert caught.value.fixes == [f"for t in {meant}"]
+
+
+def test_a_check_before_the_run_knows_the_name_that_runs() -> None:
+    text = "plot q*t for t in 0..z\nplot t\nplot sin(t, t, t) for t in 0..1\nplot t*u for t in 0..1\nu = 3\n"
+    found = problems(Source("s.ag", text, 1, True))
+    assert [labelled(problem)[0] for problem in found] == ["q", "z", "t", "sin(t, t, t)", "u"]
+
+
+# The curves of functions
+
+
+def test_a_function_is_drawn_with_its_derivative(session: Session) -> None:
+    plot = plotted("plot sin(t)*t for t in 0..3", session)
+    values, slopes = plot.curves
+    assert (values.name, slopes.name, plot.axis) == ("sin(t)*t", "d/dt sin(t)*t", "t")
+    assert (values.style, slopes.style) == ("line", "dots")
+    assert (values.x[0], values.x[-1]) == (0, 3)
+    assert list(values.x) == sorted(values.x)
+    assert list(values.y) == [math.sin(x) * x for x in values.x]
+    assert slopes.y == pytest.approx([math.cos(x) * x + math.sin(x) for x in slopes.x], rel=1e-12, abs=1e-12)
+
+
+def test_several_functions_are_drawn_without_their_derivatives(session: Session) -> None:
+    plot = plotted("plot sin(t), cos(t), f(t), 1 for t in -w..w", session)
+    assert [(curve.name, curve.style) for curve in plot.curves] == [
+        ("sin(t)", "line"),
+        ("cos(t)", "dots"),
+        ("f(t)", "dashes"),
+        ("1", "line"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["sin(t)", "t**3", "abs(t)", "exp(5*t)", "cbrt(t)", "sigmoid(500*t)", "max([t, 0])", "7", "1e300*t", "sin(300*t)"],
+)
+def test_what_is_continuous_has_no_gap(session: Session, text: str) -> None:
+    plot = plotted(f"plot {text} for t in -2..3", session)
+    assert gaps(plot.curves[0]) == []
+    assert plot.window is not None
+    assert plot.window[0] <= min(plot.curves[0].y) <= max(plot.curves[0].y) <= plot.window[1]
+
+
+@pytest.mark.parametrize(
+    ("text", "places"),
+    [
+        ("step(t)", [0]),
+        ("floor(t)", [-1, 0, 1, 2]),
+        ("sign(t - 1)", [1]),
+        ("tan(t)", [-math.pi / 2, math.pi / 2]),
+        ("1/t", [0]),
+        ("1/(t - 0.1234)", [0.1234]),
+        ("t if t < 1 else t + 0.5", [1]),
+    ],
+)
+def test_no_line_crosses_a_jump(session: Session, text: str, places: list[float]) -> None:
+    curve = plotted(f"plot {text} for t in -1.9..2.9", session).curves[0]
+    assert sorted({round(gap, 3) for gap in gaps(curve)}) == pytest.approx(places, abs=1e-3)
+
+
+def test_a_function_is_followed_where_it_bends(session: Session) -> None:
+    curve = plotted("plot 1/(1 + 4000*t**2) for t in -1..1", session).curves[0]
+    fine = max(curve.y) / 200
+    for (x, y), (x2, y2) in pairwise(zip(curve.x, curve.y, strict=True)):
+        middle = (x + x2) / 2
+        assert abs((y + y2) / 2 - 1 / (1 + 4000 * middle**2)) < fine
+
+
+@pytest.mark.parametrize(
+    ("text", "low", "high"),
+    [
+        ("1/t", -20, 20),
+        ("1/t**2", -40, 80),
+        ("1/(t - 0.01234)**2", -40, 80),
+        ("tan(t)", -40, 40),
+        ("log(t)", -10, 5),
+        ("sqrt(t)", 0, 4),
+        ("gamma(t)", -40, 40),
+        ("tan(300*t)", -2000, 2000),
+    ],
+)
+def test_a_pole_does_not_flatten_the_rest(session: Session, text: str, low: float, high: float) -> None:
+    window = plotted(f"plot {text} for t in -2..2", session).window
+    assert window is not None
+    assert low <= window[0] < window[1] <= high
+
+
+@pytest.mark.parametrize("text", ["exp(t)", "t**9", "1/(t**2 + 1e-6)", "exp(-1000*t**2)"])
+def test_what_is_large_without_a_pole_is_shown_whole(session: Session, text: str) -> None:
+    plot = plotted(f"plot {text}, 0 for t in -5..20", session)
+    assert plot.window is not None
+    assert plot.window[1] == max(plot.curves[0].y)
+
+
+def test_where_a_function_has_no_value_there_is_a_gap(session: Session) -> None:
+    for text in ("half(t)", "sqrt(t)"):
+        curve = plotted(f"plot {text} for t in -1..1", session).curves[0]
+        assert -1 in gaps(curve)
+        assert max(gaps(curve)) == pytest.approx(0, abs=1e-4)
+        assert min(x for x, y in zip(curve.x, curve.y, strict=True) if math.isfinite(y)) == pytest.approx(0, abs=1e-4)
+
+
+def test_many_numbers_at_once_give_the_same_as_one_by_one(session: Session) -> None:
+    curve = plotted("plot slow(t) for t in 0..3", session).curves[0]
+    for place in range(0, len(curve.x), 97):
+        session.run(f"assert slow({curve.x[place]!r}) ~= {curve.y[place]!r} +- 1e-9")
+    plot = plotted("plot mixed(t) for t in 1..2", session)  # entries that depend on each other are no such case
+    assert set(plot.curves[0].y) == {1.0}
+
+
+@pytest.mark.parametrize("ends", ["1..1 + 1e-12", "-1e307..1e307", "1e-320..9e-320", "-1e-9..0"])
+def test_a_range_may_be_tiny_or_huge(session: Session, ends: str) -> None:
+    plot = plotted(f"plot t for t in {ends}", session)
+    assert gaps(plot.curves[0]) == []
+    assert len(set(plot.curves[0].x)) > 10
+
+
+def test_all_else_is_as_it_was(session: Session) -> None:
+    session.run("manual_seed(7); before = randn(3); manual_seed(7); 42\nw.grad = 5\nt = 1")
+    session.steps.depth = 100
+    session.run("def noisy(t):\n    k = 1\n    no_grad: w.zero_()\n    print t\n    return t + randn() + w\n")
+    names, steps = dict(session.names), len(session.steps)
+    plot = plotted("plot noisy(t) for t in 0..1", session)
+    assert len(set(plot.curves[0].y)) > 100
+    assert session.names == names
+    assert len(session.steps) == steps
+    session.run("assert all(randn(3) == before); assert w == 2; assert w.grad == 5; assert ans == 42; assert t == 1")
+    guard = STATE.guard
+    plotted("plot step(t) for t in -1..1", session)
+    assert (STATE.guard, session.chosen) == (guard, {})
+
+
+def test_the_name_that_runs_hides_others_and_others_are_seen(session: Session) -> None:
+    session.run("def draw(k):\n    plot k*x for x in 0..1\n")
+    plot = plotted("draw(3)", session)
+    assert plot.curves[0].y[-1] == 3
+    assert plotted("plot w*b*x for x in 0..1", session).curves[0].y[-1] == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "message", "place", "fixes"),
+    [
+        ("plot t for t in 2..-2", "domain", "a range runs upward, and 2..-2 does not", "2..-2", ["-2..2"]),
+        ("plot t for t in 2..w", "domain", "a range runs upward, and 2..2 does not", "2..w", ["2..3"]),
+        ("plot t for t in 0..inf", "domain", "the range 0..inf has no finite length", "0..inf", []),
+        ("plot t for t in nan..1", "domain", "the range nan..1 has no finite length", "nan..1", []),
+        ("plot t for t in 0..x", "type", "a range ends at numbers, and this is an array of shape (3)", "x", []),
+        (
+            "plot log(t) for t in -2..-1",
+            "domain",
+            "log(t) has no finite value at all from -2 to -1: there is nothing to draw",
+            "log(t)",
+            [],
+        ),
+        (
+            "plot t*x for t in 0..1",
+            "shape",
+            "t*x is an array of shape (3): a curve has one number at each place",
+            "t*x",
+            ["sum(t*x), or an entry of it: (t*x)[0]"],
+        ),
+        ("plot f for t in 0..1", "shape", "f is a function: a curve has one number at each place", "f", ["f(t)"]),
+        ("plot t, g(t) for t in 0..1", "name", "there is no function g", "g", ["f"]),
+        ("plot half(t) for t in -2..-1", "assert", "the assertion does not hold", "x >= 0", []),
+        ("plot f", "type", "f is a function: a plot shows vectors, or functions over a range", "f", None),
+        ("plot sin", "type", "sin is a function: a plot shows vectors, or functions over a range", "sin", None),
+        ("plot w", "type", "w is one number: a plot shows vectors, or functions over a range", "w", None),
+        ("plot 'f'", "type", "'f' is the text \"f\": a plot shows vectors, or functions over a range", "'f'", None),
+        ("plot x, A[0]", "shape", "x has 3 entries and A[0] has 2: points need as many of each", "A[0]", []),
+        ("plot A, x", "shape", "A is a matrix: points have one x each", "A", []),
+        (
+            "plot ones((2, 9))",
+            "shape",
+            "ones((2, 9)) has shape (2, 9): a plot shows vectors, or up to 6 columns",
+            "ones((2, 9))",
+            ["plot ones((2, 9))[:, 0]"],
+        ),
+    ],
+)
+def test_what_it_refuses(
+    session: Session, text: str, kind: str, message: str, place: str, fixes: list[str] | None
+) -> None:
+    problem = error(text, session)
+    assert (problem.kind, problem.message, labelled(problem)[0]) == (kind, message, place)
+    assert fixes is None or kind == "name" or problem.fixes == fixes
+    assert problem.fixes or fixes == []
+
+
+# Vectors
+
+
+def test_a_vector_is_drawn_over_its_index(session: Session) -> None:
+    plot = plotted("plot x", session)
+    assert plot.curves == (Curve("x", [0, 1, 2], [3, 1, 2], "line"),)
+    assert plot.axis == "index"
+
+
+def test_points_stand_as_they_are_and_lines_run_from_left_to_right(session: Session) -> None:
+    plot = plotted("plot x, y, w*x + b, 0*x", session)
+    assert plot.curves == (
+        Curve("y", [3, 1, 2], [5, 3, 6], "points"),
+        Curve("w*x + b", [1, 2, 3], [3, 5, 7], "line"),
+        Curve("0*x", [1, 2, 3], [0, 0, 0], "dots"),
+    )
+    assert plot.axis == "x"
+
+
+def test_each_column_of_a_matrix_is_a_curve(session: Session) -> None:
+    names = [curve.name for curve in plotted("plot A", session).curves]
+    assert names == ["A[:, 0]", "A[:, 1]"]
+    assert [curve.style for curve in plotted("plot x, A, A", session).curves] == ["points"] * 2 + ["line", "dots"]
+
+
+@pytest.mark.parametrize(
+    "values", ["zeros((0,))", "[3]", "[nan, nan]", "[1, inf, 2]", "(1, 2, 3)", "range(3)", "zeros((0, 2))"]
+)
+def test_few_values_or_none_are_no_error(session: Session, values: str) -> None:
+    session.run(f"v = {values}")
+    assert plotted("plot v", session).curves
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("plot [nan, inf]", "no value is finite"),
+        ("plot zeros((0, 2))", "no value is finite"),
+        ("plot [nan, 1], [1, nan]", "nowhere are both coordinates finite"),
+        ("plot [nan, 1], [1, nan], [1, 2]", ""),
+        ("plot [nan, 1]", ""),
+    ],
+)
+def test_where_there_is_no_point_to_draw_a_note_says_so(session: Session, line: str, why: str) -> None:
+    results: list[Result] = []
+    session.run(line, results.append)
+    told = [result.note.message for result in results if isinstance(result, Noted)]
+    assert told == ([f"there is no point to draw: {why}"] if why else [])
+    assert isinstance(results[-1], Plot)
+
+
+# Files
+
+
+@pytest.mark.parametrize(("ending", "start"), [(".svg", b"<?xml"), (".PNG", b"\x89PNG"), (".pdf", b"%PDF")])
+def test_a_file_takes_the_form_of_its_ending_and_is_the_same_each_time(
+    session: Session, tmp_path: Path, ending: str, start: bytes
+) -> None:
+    results: list[Result] = []
+    files = [tmp_path / f"{name}{ending}" for name in "ab"]
+    for file in files:
+        session.run(f'plot 1/_x*x_ for _x in -1..1 to "{file}"'.replace("x_", "w"), results.append)
+    assert results == [Printed(f"wrote {file}") for file in files]
+    first, second = (file.read_bytes() for file in files)
+    assert first.startswith(start)
+    assert first == second
+    assert sorted(tmp_path.iterdir()) == files
+
+
+@pytest.mark.parametrize("name", ["f.jpg", "f", "", "svg"])
+def test_another_ending_is_refused_before_anything_is_computed(session: Session, name: str) -> None:
+    problem = error(f'plot nowhere(t) for t in 0..1 to "{name}"', session)
+    assert (problem.kind, labelled(problem)) == ("file", [f'"{name}"'])
+    assert problem.fixes[0].endswith('.svg"')
+
+
+def test_a_file_that_cannot_be_written_and_files_that_are_switched_off(session: Session, tmp_path: Path) -> None:
+    problem = error(f'plot x to "{tmp_path}/no/f.svg"', session)
+    assert problem.message.endswith(f"there is no folder {tmp_path}/no")
+    session.files = False
+    assert error(f'plot x to "{tmp_path}/f.svg"', session).message.endswith("files are switched off")
+    assert not list(tmp_path.iterdir())
+
+
+def test_without_matplotlib_the_message_says_what_to_install(
+    session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def absent(name: str, package: str | None = None) -> None:
+        raise ImportError
+
+    monkeypatch.setattr("importlib.import_module", absent)
+    problem = error(f'plot x to "{tmp_path}/f.svg"', session)
+    assert (problem.kind, problem.fixes) == ("limit", ['pip install "agrad[plot]"'])
+    assert plotted("plot x", session)

@@ -1,0 +1,393 @@
+"""What is too large is refused before it is made; what takes too long is stopped, and leaves no trace."""
+
+import signal
+import threading
+import time
+from contextlib import suppress
+
+import pytest
+
+from agrad.engine.core.limits import LIMITS, machine_memory
+from agrad.engine.errors import AgradError
+from agrad.grammar.diagnostics import render
+from agrad.grammar.runtime.budget import NODES, bytes_of
+from agrad.grammar.session.session import Session
+
+pytestmark = pytest.mark.signals
+timer = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="the system has no timer that signals")
+
+
+@pytest.fixture
+def limited():
+    """A session whose results may take 80 MB."""
+    made = Session()
+    made.run('limit memory="80 MB"')
+    return made
+
+
+def error(session, text):
+    with pytest.raises(AgradError) as caught:
+        session.run(text)
+    return caught.value
+
+
+def said(session, text):
+    lines = []
+    session.run(text, lambda result: lines.append(result.text(session.settings)))
+    return lines
+
+
+# Memory
+
+MAKES_MUCH = [
+    ("zeros(1e12)", "zeros(1e12) needs 8 TB; the limit is 80 MB"),
+    ("x = ones(1e4); outer(x, x)", "outer(x, x) needs 800 MB; the limit is 80 MB"),
+    ("x = ones(1e4); x + reshape(x, -1, 1)", "x + reshape(x, -1, 1) needs 800 MB; the limit is 80 MB"),
+    ("x = ones(1e4); x == reshape(x, -1, 1)", "x == reshape(x, -1, 1) needs 800 MB; the limit is 80 MB"),
+    ("x = ones(1e4, 1); x @ x.T", "x @ x.T needs 800 MB; the limit is 80 MB"),
+    ("x = ones(1e4); where(x > 0, x, reshape(x, -1, 1))", "needs 800 MB; the limit is 80 MB"),
+    ("kron(ones(1e4), ones(1e4))", "needs 800 MB; the limit is 80 MB"),
+    ('x = ones(1e4); einsum("i,j->ij", x, x)', "needs 800 MB; the limit is 80 MB"),
+    ("eye(1e4)", "eye(1e4) needs 800 MB; the limit is 80 MB"),
+    ("diag(ones(1e4))", "diag(ones(1e4)) needs 800 MB; the limit is 80 MB"),
+    ("arange(1e8)", "arange(1e8) needs 800 MB; the limit is 80 MB"),
+    ("linspace(0, 1, 1e8)", "linspace(0, 1, 1e8) needs 800 MB; the limit is 80 MB"),
+    ("expand(1, 1e8)", "expand(1, 1e8) needs 800 MB; the limit is 80 MB"),
+    ("tile(ones(1e4), 1e4)", "tile(ones(1e4), 1e4) needs 800 MB; the limit is 80 MB"),
+    ("repeat(ones(1e4), 1e4)", "repeat(ones(1e4), 1e4) needs 800 MB; the limit is 80 MB"),
+    ("x = ones(6e6); concat([x, x])", "concat([x, x]) needs 96 MB; the limit is 80 MB"),
+    ("x = ones(6e6); stack([x, x])", "stack([x, x]) needs 96 MB; the limit is 80 MB"),
+    ("x = ones(6e6); [x, x]", "[x, x] needs 96 MB; the limit is 80 MB"),
+    ("x = ones(1, 1e4); x[zeros(1e4)]", "x[zeros(1e4)] needs 800 MB; the limit is 80 MB"),
+    ("x = ones(9, 1, 1e4); x[..., None, zeros(1e4), 5:]", "the limit is 80 MB"),
+    ("var x = ones(1e4); hessian(sum(x**3), x)", "hessian(sum(x**3), x) needs 800 MB; the limit is 80 MB"),
+    ("jacobian(sin)(ones(1e4))", "jacobian(sin)(ones(1e4)) needs 800 MB; the limit is 80 MB"),
+    ("rand(1e4, 1e4)", "rand(1e4, 1e4) needs 800 MB; the limit is 80 MB"),
+    ("x = [1, 2]\nfor i in range(99): x = outer(x, x)", "the limit is 80 MB"),
+]
+
+
+@pytest.mark.parametrize(("text", "message"), MAKES_MUCH)
+def test_a_result_that_is_too_large_is_refused_with_its_size(limited, text, message):
+    problem = error(limited, text)
+    assert problem.kind == "limit"
+    assert problem.message.endswith(message)
+
+
+FITS = [
+    "x = ones(1e6); x[arange(1e6)][0]",
+    "x = ones(1e4, 10); x[arange(1e4), 3].shape == (1e4,)",
+    "x = ones(100, 200, 3); x[arange(100), :, [1]].shape == (100, 200)",
+    "x = ones(1e4); sum(x @ x)",
+    'x = ones(1e4); einsum("i,i->", x, x)',
+    'x = ones(3e3); einsum("a,b,c,d->", x, x, x, x)',
+    "x = ones(1e4); sum(x + x*x)",
+    "zeros(9e6)[0]",
+]
+
+
+@pytest.mark.parametrize("text", FITS)
+def test_what_fits_is_computed(limited, text):
+    limited.run(text)
+
+
+def test_a_refusal_says_how_to_allow_it_if_the_machine_has_the_memory(limited):
+    problem = error(limited, "zeros(2e7)")
+    assert problem.fixes == ['limit memory="1 GB"']
+    limited.run(f"{problem.fixes[0]}\nx = zeros(2e7)")
+
+
+def test_otherwise_it_says_what_the_machine_has(limited):
+    problem = error(limited, "zeros(1e15)")
+    assert not problem.fixes
+    (note,) = problem.notes
+    assert note.startswith("this machine has ")
+
+
+def test_a_long_expression_is_cut_in_the_message(limited):
+    problem = error(limited, "zeros(1e12" + " + 0" * 100 + ")")
+    assert len(problem.message) < 100
+
+
+def test_the_limit_of_one_session_is_not_that_of_another(limited):
+    before = LIMITS.memory
+    Session().run("x = zeros(2e7)")
+    error(limited, "zeros(2e7)")
+    assert LIMITS.memory == before == machine_memory() / 2
+
+
+def test_a_limit_holds_at_once_and_goes_with_a_failing_statement(limited):
+    error(limited, "if 1:\n    limit memory=1e9\n    x = zeros(2e7)\n    no_such_name")
+    error(limited, "zeros(2e7)")
+    limited.run("if 1:\n    limit memory=1e9\n    x = zeros(2e7)")
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [
+        ("4 GB", 4e9),
+        ("4GB", 4e9),
+        ("4g", 4e9),
+        ("1.5 kB", 1500),
+        ("2 GiB", 2 * 1024**3),
+        ("100 mib", 100 * 1024**2),
+        ("2 TB", 2e12),
+        ("4e9", 4e9),
+        ("500", 500),
+        ("12 bytes", 12),
+        ("", 0),
+        ("GB", 0),
+        ("-3 GB", 0),
+        ("4 GB and more", 0),
+        ("4 QB", 0),
+        ("1..5 GB", 0),
+    ],
+)
+def test_sizes_are_read_as_people_write_them(text, size):
+    assert bytes_of(text) == size
+
+
+# Time
+
+
+TREE = "def f(n) = f(n-1) + f(n-1) if n > 0 else 1"
+ENDLESS = [
+    ("", "while 1: pass"),
+    ("def g():\n    while 1: k = 1", "g()"),
+    ("", "for i in range(2**53): a.zero_()"),
+    ("d = x\nfor i in range(100000): d = sin(d)", "for j in range(1e9): backward d retain"),
+    ("d = x\nfor i in range(100000): d = sin(d)", "for j in range(1e9): forward d with x=j"),
+    ("", "while 1:\n    fails name: q"),
+    ("", "no_grad:\n    while 1: a += 1"),
+    (TREE, "time: y = f(60)"),
+    (TREE, "y = grad(f)(60)"),
+    ("", "x = " + "+".join(["1"] * 400_000)),
+]
+
+
+@timer
+@pytest.mark.parametrize(("before", "text"), ENDLESS)
+def test_a_statement_that_takes_too_long_is_stopped_and_leaves_no_trace(before, text):
+    session = Session()
+    session.run(f"var x = 1\na = [1, 2, 3]\ny = 2\n{before}\nlimit time=0.3")
+    names = dict(session.names)
+    began = time.monotonic()
+    problem = error(session, text)
+    assert time.monotonic() - began < 3
+    assert problem.kind == "limit"
+    assert problem.message == "this took longer than 0.3 s, the limit"
+    assert problem.facts["time"]
+    assert said(session, "a\ny\nx\nx.grad is None") == ["[1, 2, 3]", "2", "1", "1"]
+    assert session.names == names
+
+
+@timer
+def test_a_stop_that_is_lost_comes_again():
+    session, lost = Session(), []
+
+    def swallowing():
+        """What Python does with an exception while it collects garbage."""
+        with suppress(KeyboardInterrupt):
+            while True:
+                pass
+        lost.append(True)
+        return 1.0
+
+    session.names["swallowing"] = swallowing
+    began = time.monotonic()
+    problem = error(session, "limit time=0.1\nif 1:\n    swallowing()\n    while 1: pass")
+    assert problem.facts["time"]
+    assert lost
+    assert time.monotonic() - began < 10
+
+
+@timer
+def test_the_timer_of_the_host_is_its_own_again_afterwards():
+    before = signal.getsignal(signal.SIGALRM)
+    session = Session()
+    error(session, "limit time=0.05\nwhile 1: pass")
+    assert signal.getsignal(signal.SIGALRM) is before
+    assert signal.getitimer(signal.ITIMER_REAL) == (0, 0)
+    time.sleep(0.1)  # no signal is under way
+
+
+def test_the_time_is_that_of_each_statement():
+    session = Session()
+    session.run("limit time=0.4")
+    for _ in range(6):
+        session.run("for i in range(20000): pass")
+    session.run("limit time=None\nfor i in range(20000): pass")
+
+
+def test_a_deadline_is_for_everything():
+    session = Session()
+    session.watch.end_in(0.4)
+    problem = error(session, "while 1: pass")
+    assert problem.message == "this is not done within 0.4 s, the limit"
+    assert error(session, "x = 1; y = 2").facts["time"]
+    assert error(session, "while 1: pass").facts["time"]
+
+
+def test_in_a_thread_the_turns_of_loops_look_at_the_clock():
+    problems = []
+    texts = ("while 1: pass", "def f(n) = f(n-1) + f(n-1) if n > 0 else 1\nf(60)")
+
+    def work():
+        session = Session()
+        problems.extend(error(session, f"limit time=0.1\n{text}") for text in texts)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join(10)
+    assert [problem.message for problem in problems] == ["this took longer than 0.1 s, the limit"] * 2
+
+
+# Nodes
+
+
+def test_a_graph_that_grows_without_end_is_stopped():
+    session = Session()
+    problem = error(session, "var x = 1\ny = x\nlimit nodes=1000\nwhile 1: y = y + x")
+    assert problem.kind == "limit"
+    assert problem.message == "this holds on to more than 1000 nodes, the limit"
+    assert problem.fixes[-1] == "limit nodes=2000"
+    assert said(session, "y") == ["1"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "for i in range(3000): y = x*i",
+        "for i in range(3000):\n    y = x*i\n    backward y",
+        "no_grad:\n    for i in range(3000): y = y + x",
+        "for i in range(3000): y = (y + x).detach()",
+        "for i in range(900): y = y + x",
+        pytest.param(f"y = {'+'.join(['x'] * 900)}", id="a sum"),
+        pytest.param(f"no_grad: y = {'+'.join(['x'] * 3000)}", id="a sum without a record"),
+        pytest.param(f"y = [{', '.join(['(x + 1).item()'] * 3000)}]", id="a list of numbers"),
+        pytest.param("if 1:\n" + "    y = x + 1\n" * 3000, id="a long block"),
+    ],
+)
+def test_nodes_that_nothing_keeps_do_not_count(text):
+    session = Session()
+    session.run(f"var x = 1\ny = x\nlimit nodes=1000\n{text}")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "t = ()\nfor i in range(3000): t = (t, x*i)",
+        "def f(n) = x if n < 1 else f(n-1)*f(n-1)\nf(20)",
+        "for i in range(3000):\n    y = x**3 + y\n    if i == 2000: y.backward(create_graph=True)",
+        "for i in range(3):\n    for j in range(500): y = y + x",
+        "def f(t):\n    for i in range(3000): t = t + x\n    return t\nf(y)",
+        pytest.param(f"y = {'+'.join(['x'] * 5000)}", id="a sum that is kept"),
+        pytest.param("+".join(["x"] * 5000), id="a sum that is shown"),
+        pytest.param(f"print {'+'.join(['x'] * 5000)}", id="a sum that is printed"),
+        pytest.param(f"f = 0\nif 1: f = {'+'.join(['x'] * 1200)}", id="a short sum that is kept"),
+        pytest.param(f"def f(t) = {'+'.join(['t'] * 3000)}\nz = f(x)", id="a sum in a function"),
+        pytest.param("if 1:\n" + "    y = y + x\n" * 1200, id="a long block"),
+    ],
+)
+def test_nodes_are_counted_wherever_they_are_kept(text):
+    session = Session()
+    assert "nodes" in error(session, f"var x = 1\ny = x\nlimit nodes=1000\n{text}").message
+
+
+def test_what_earlier_statements_recorded_does_not_count():
+    session = Session()
+    session.run("var x = 1\ny = x\nlimit nodes=1000")
+    for _ in range(5):
+        session.run("for i in range(800): y = y + x")
+
+
+# The command
+
+
+def test_alone_it_shows_the_limits(limited):
+    assert said(limited, "limit")[0].splitlines() == [
+        "memory  80 MB for one result",
+        "time    none",
+        f"nodes   {NODES:.0f} that a statement keeps",
+    ]
+    limited.run("limit time=2, nodes=5 memory=None")
+    assert said(limited, "limit;")[0].splitlines() == [
+        "memory  none",
+        "time    2 s for a statement",
+        "nodes   5 that a statement keeps",
+    ]
+
+
+def test_limit_is_still_a_name():
+    session = Session()
+    assert said(session, "limit = 3\nlimit\nlimit + 1\ndef f(limit) = limit**2\nf(limit)") == ["3", "4", "9"]
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "message"),
+    [
+        ("limit speed=3", "name", "there is no limit speed, but of memory, time, nodes"),
+        ("limit time=0", "type", "a limit of time is a number above 0"),
+        ("limit time=-1", "type", "a limit of time is a number above 0"),
+        ("limit time=nan", "type", "a limit of time is a number above 0"),
+        ('limit time="2"', "type", "a limit of time is a number above 0"),
+        ('limit memory="much"', "type", "a limit of memory is a size: a number of bytes, or a text such as"),
+        ("limit memory=[1, 2]", "type", "a limit of memory is a size: a number of bytes, or a text such as"),
+        ("limit nodes=sin", "type", "a limit of nodes is a number above 0"),
+        ("limit time=1 time=2", "syntax", "`time` is given twice"),
+        ("limit memory", "syntax", ""),
+        ("limit 3", "syntax", ""),
+    ],
+)
+def test_what_the_command_refuses(text, kind, message):
+    problem = error(Session(), text)
+    assert problem.kind == kind
+    assert message in problem.message
+    assert render(problem)
+
+
+# Length and depth: what a limit is not needed for
+
+LARGE = {
+    "terms": ("+".join(["1"] * 50_000), "50000"),
+    "brackets": ("(" * 3000 + "1" + ")" * 3000, "1"),
+    "calls": ("abs(" * 1000 + "-1" + ")" * 1000, "1"),
+    "powers": ("1" + "**1" * 5000, "1"),
+    "a tower of powers": ("9**9**9", "inf"),
+    "minuses": ("-" * 5000 + "1", "1"),
+    "indices": ("x = [1]\nx" + "[[0]]" * 3000, "[1]"),
+    "attributes": ("x = [1]\nx" + ".T" * 3000, "[1]"),
+    "methods": ("x = [1]\nx" + ".abs()" * 3000, "[1]"),
+    "branches": ("if 0: 1\n" + "elif 0: 2\n" * 3000 + "else: 3", "3"),
+    "conditions": ("1 if 0 else " * 3000 + "2", "2"),
+    "f-strings": ('print f"' + "{1}" * 3000 + '"', "1" * 3000),
+    "f-strings in f-strings": ("print f\"{f'{1+1}'}\"", "2"),
+    "targets": ("(" * 500 + "x" + ",)" * 500 + " = " + "(" * 500 + "1" + ",)" * 500 + "\nx", "1"),
+    "a list of lists": ("x = " + "[" * 30 + "1" + "]" * 30 + "\nsum(x)", "1"),
+}
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_what_is_long_or_deep_is_computed(name):
+    text, expected = LARGE[name]
+    assert said(Session(), text) == [expected]
+
+
+TOO_DEEP = {
+    "lists": ("[" * 3000 + "1" + "]" * 3000, "stack: an array has at most 32 axes"),
+    "blocks": ("".join(" " * i + "if 1:\n" for i in range(1000)) + " " * 1000 + "1", "blocks are nested more than"),
+    "calls of functions": ("def f(x) = f(x)\nf(1)", "f: calls are nested more than 2000 deep"),
+    "derivatives of themselves": ("def f(x) = grad(f)(x)\nf(1)", "this nests too deeply"),
+}
+
+
+@pytest.mark.parametrize("name", TOO_DEEP)
+def test_what_is_too_deep_is_refused(name):
+    text, message = TOO_DEEP[name]
+    problem = error(Session(), text)
+    assert problem.kind == "limit"
+    assert problem.message.startswith(message)
+
+
+def test_a_word_of_a_million_letters_is_cut_in_the_report():
+    assert len(render(error(Session(), "a" * 1_000_000))) < 1000

@@ -1,0 +1,338 @@
+"""Ctrl-C at any moment leaves a session as it was before the statement, to the last bit.
+
+A real signal comes at a random moment of a statement, and a picture of all that the session holds is compared with
+the one from before. A shot that comes when no statement is under way does nothing: there is nothing to stop.
+"""
+
+import random
+import signal
+import sys
+import time
+import weakref
+from contextlib import contextmanager, suppress
+
+import numpy as np
+import pytest
+
+from agrad.cli.terminal.interrupt import stop_once
+from agrad.engine.core.context import STATE, Journal
+from agrad.engine.core.graph import Gradient, Node, Storage
+from agrad.engine.core.tensor import Tensor
+from agrad.engine.errors import AgradError
+from agrad.engine.ops import creation
+from agrad.engine.values import QUIET
+from agrad.grammar.session.session import Session
+
+pytestmark = [
+    pytest.mark.signals,
+    pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="the system has no timer that signals"),
+]
+
+TRIES = 14
+SCALARS = "var x = 1.1\nvar w = 0.5\nd = x\nfor i in range(3400):\n    d = sin(d*w) + x\n"
+ARRAYS = "manual_seed(1)\nvar a = rand(50, 40)\nvar b = rand(40)\ne = a\nfor i in range(600):\n    e = tanh(e*b) + a\n"
+DATA = "t = zeros(3, 400)\nu = t.detach()\nvar p = ones(400)\nq = p*p\nr = sum(q)\nanswer = 42\n"
+
+# What is there before, and the statement that is interrupted. A statement that uses up what it needs is run on a
+# session made afresh.
+CASES = {
+    "forward of scalars": (SCALARS, "for i in range(4000):\n    d = exp(-d*x) + w"),
+    "forward of arrays": (ARRAYS, "for i in range(300):\n    e = reshape(sin(e @ b + 1), 50, 1) * b + exp(-a)"),
+    "backward of scalars": (SCALARS, "backward d"),
+    "backward that retains": (SCALARS, "for i in range(2): retain d; backward d retain"),
+    "backward of arrays": (ARRAYS, "backward sum(e)"),
+    "backward with a graph": (ARRAYS, "backward e[0, 0] create_graph"),
+    "replay of scalars": (SCALARS, "forward d with x=1.3, w=0.4"),
+    "replay of arrays": (ARRAYS, "forward e with b=0.5*b.data"),
+    "writes in place": (DATA, "for i in range(1500):\n    t[i % 3] += i\n    no_grad: p -= 0.01*p\n    r = r + 1"),
+    "a failure": (SCALARS + "backward d\n", "for i in range(600):\n    w = w*x\n    if i == 599: backward w*d"),
+    "a block of everything": (
+        SCALARS + DATA,
+        "for i in range(40):\n"
+        "    no_grad: w += 0.001\n"
+        "    y = w*x if w < 0.52 else w - x\n"
+        "    if y > 0: set p = rand(400)\n"
+        "    fails stale: backward r\n"
+        "    fails name: answer = 1; u[0] = 7; no_such_name\n"
+        "    zero_grad\n"
+        "    forward r\n"
+        "    backward y + sum(p**3)\n"
+        "    step sgd w lr=0.01\n"
+        "    q *= randn(400)\n"
+        "    u[1] = p.detach()\n"
+        "    del answer\n"
+        "    answer = i\n"
+        "    var p = p.detach()\n"
+        "    r = sum(p*q.detach()); q = p*p\n"
+        "    r = sum(q)\n"
+        "    y",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_an_interrupted_statement_leaves_everything_as_it_was(name):
+    hits = interrupted_many_times(*CASES[name], raising)
+    assert hits >= TRIES // 4, "the signal hardly ever came while the statement ran: this tests nothing"
+
+
+def test_a_ctrl_c_that_is_held_down_stops_a_statement_once_and_not_the_tidying_up():
+    assert interrupted_many_times(SCALARS, "forward d with x=1.3, w=0.4", pressing, repeat=0.0003) >= TRIES // 4
+
+
+@pytest.mark.parametrize(
+    "statement", ["c = sum(a*b)", "backward sum(e)", "no_grad: a += 1", "if e[0, 0] > 0: b = 1/0*b; c = b"]
+)
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # a generator that was being freed
+def test_a_statement_is_taken_back_from_each_call_inside_it(statement):
+    """Where the random moments hardly ever fall, as between the end of the work and what tidies up."""
+    before = "manual_seed(1)\nvar a = rand(5, 4)\nvar b = rand(4)\ne = tanh(a*b) + a\n"
+    fresh(before).run(statement)  # what is needed once is loaded
+    moment, interrupted = 0, [0]
+    while interrupted:
+        session, moment = fresh(before), moment + 1
+        start = picture(session)
+        try:
+            with at_call(moment) as interrupted:
+                session.run(statement)
+        except KeyboardInterrupt:
+            assert_same(start, picture(session))
+    assert moment > 50
+
+
+@contextmanager
+def at_call(moment):
+    """A Ctrl-C when the nth function is entered while a statement is under way; the list says whether it came."""
+    entered, interrupted = 0, []
+
+    def trace(frame, event, arg):
+        nonlocal entered
+        if STATE.journal is not None:
+            entered += 1
+            if entered == moment:
+                sys.settrace(None)
+                interrupted.append(moment)
+                raise KeyboardInterrupt
+
+    outer = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        yield interrupted
+    finally:
+        sys.settrace(outer)
+
+
+def test_an_interrupted_measurement_leaves_no_clock_behind():
+    session = fresh(SCALARS)
+    start = picture(session)
+    for delay in (0.004, 0.01, 0.03, 0.05, 0.08):
+        with pytest.raises(KeyboardInterrupt), shot(delay, pressing, repeat=0.02):
+            session.run("time: w = d*x; backward w + 1")
+        assert_same(start, picture(session))
+
+
+def test_a_roll_back_that_is_interrupted_goes_on_to_its_end():
+    written = {"first": 1, "second": 2, "third": 3}
+    pressed = []
+
+    def undo(key):
+        if key != "first" and key not in pressed:
+            pressed.append(key)
+            raise KeyboardInterrupt
+        written[key] = 0
+
+    journal = Journal()
+    for key in written:
+        journal.remember(key, lambda key=key: undo(key))
+    with pytest.raises(KeyboardInterrupt):
+        journal.roll_back()
+    assert written == {"first": 0, "second": 0, "third": 0}
+    assert pressed == ["third", "second"] and not journal.undos
+
+
+def interrupted_many_times(before, statement, handler, repeat=0.0):
+    """Interrupts a statement at random moments; how often it was under way. The session goes on to work each time."""
+    expected = fresh(before)
+    took = seconds(expected, statement)
+    session, draw, hits = fresh(before), random.Random(before + statement), 0
+    start = picture(session)
+    for attempt in range(10 * TRIES):
+        if attempt >= TRIES and hits >= TRIES // 4:
+            break
+        try:
+            with shot(draw.uniform(0, took), handler, repeat):
+                session.run(statement)
+        except (KeyboardInterrupt, AgradError) as stop:
+            hits += type(stop) is KeyboardInterrupt
+            assert_same(start, picture(session))
+        else:
+            took *= 0.8  # the machine is faster than it was
+            session = fresh(before)
+            start = picture(session)
+    seconds(session, statement)
+    assert plain(session) == plain(expected)
+    return hits
+
+
+def fresh(before):
+    creation._SOURCE.generator = np.random.default_rng(7)
+    session = Session()
+    session.run(before)
+    return session
+
+
+def seconds(session, statement):
+    """How long a statement takes to its end, or to its error."""
+    began = time.perf_counter()
+    with suppress(AgradError):
+        session.run(statement)
+    return time.perf_counter() - began
+
+
+@contextmanager
+def shot(delay, handler, repeat):
+    """A signal comes after a delay, and from then on again and again if `repeat` says so."""
+    alarm, interrupt = signal.signal(signal.SIGALRM, handler), signal.signal(signal.SIGINT, stop_once)
+    signal.setitimer(signal.ITIMER_REAL, max(delay, 1e-6), repeat)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, alarm)
+        signal.signal(signal.SIGINT, interrupt)
+
+
+def raising(number, frame):
+    if STATE.journal is not None:
+        raise KeyboardInterrupt
+
+
+def pressing(number, frame):
+    if STATE.journal is not None:
+        signal.raise_signal(signal.SIGINT)
+
+
+# Pictures
+
+
+class Same:
+    """Equal to what stands for the same object: a Tensor would compare its entries."""
+
+    def __init__(self, thing):
+        self.thing = thing
+
+    def __eq__(self, other):
+        return self.thing is other.thing
+
+    def __repr__(self):
+        return repr(self.thing)
+
+
+def picture(session):
+    """All that a session holds, by identity and value, and the switches; the nodes in it stay alive with it."""
+    nodes, handles = {}, {}
+    names = {name: seen(value, nodes, handles) for name, value in session.names.items()}
+    answer = seen(session.answer, nodes, handles)
+    stack = list(nodes)
+    while stack:
+        node = stack.pop()
+        for other in linked(node):
+            if other not in nodes:
+                nodes[other] = None
+                stack.append(other)
+    for node in nodes:
+        nodes[node] = state_of(node)
+    generator = creation._SOURCE.generator
+    return {
+        "names": names,
+        "nodes": nodes,
+        "handles": handles,
+        "answer": answer,
+        "precision": session.settings.precision,
+        "chosen": dict(session.chosen),
+        "random": generator.bit_generator.state if generator else None,
+        "switches": {slot: getattr(STATE, slot) for slot in STATE.__slots__},
+        "machine": (list(session.machine.frames), session.machine.expecting, session.emit),
+        "numpy": (dict(QUIET.on), set(QUIET.wanted), np.geterr()),
+    }
+
+
+def seen(value, nodes, handles):
+    """A value of a name; its nodes and handles are added to those known."""
+    if isinstance(value, tuple):
+        return tuple(seen(part, nodes, handles) for part in value)
+    if not isinstance(value, Tensor):
+        return value
+    nodes[value.node] = None
+    handles[id(value)] = Same(value), value.node, bits(value.value)
+    return Same(value)
+
+
+def linked(node):
+    """The nodes that a node leads to: operands, the gradient's, aliases."""
+    yield from (operand for operand in node.inputs if isinstance(operand, Node))
+    if node.grad is not None and node.grad.value is not None:
+        yield node.grad.value.node
+    if node.storage is not None:
+        yield from (other for other in (reference() for reference in node.storage.nodes) if other is not None)
+
+
+def state_of(node):
+    """Everything of a node. Whether an array is kept for a rule is no matter: the handle has the same array."""
+    return (
+        node.seq,
+        node.stamp,
+        node.name,
+        node.freed,
+        node.keeps_grad,
+        node.requires_grad,
+        node.guard,
+        tuple(x if isinstance(x, Node) else bits(x) for x in node.inputs),
+        bits(node.value) if node.op is None or type(node.value) is float else None,
+        gradient(node.grad),
+        storage(node.storage),
+    )
+
+
+def gradient(kept: Gradient | None):
+    if kept is None:
+        return None
+    value = kept.value
+    entries = None if value is None else (value.node, bits(value.value))
+    return Same(value), entries, kept.parts, kept.calls, kept.cleared
+
+
+def storage(kept: Storage | None):
+    if kept is None:
+        return 0, None, 0, 0, ()
+    alive = [node for node in map(weakref.ref.__call__, kept.nodes) if node is not None]
+    return kept.count, kept.by, kept.stamp, kept.successor, tuple(alive)
+
+
+def bits(value):
+    """A number or array so that two are equal only if all their bits are."""
+    return value.hex() if type(value) is float else value if value is None else (value.shape, value.tobytes())
+
+
+def assert_same(before, after):
+    for part, content in before.items():
+        if content != after[part]:
+            raise AssertionError(f"{part} changed: {difference(content, after[part])}")
+    assert list(before["names"]) == list(after["names"])
+
+
+def difference(before, after):
+    """The first of what differs."""
+    if not isinstance(before, dict):
+        return before, after
+    keys = [key for key in {**before, **after} if before.get(key) != after.get(key)]
+    return keys[0], before.get(keys[0]), after.get(keys[0])
+
+
+def plain(session):
+    """The values and gradients of the names, to the last bit."""
+    return {
+        name: (bits(value.value), value.version, value.grad is not None and bits(value.grad.value))
+        for name, value in session.names.items()
+        if isinstance(value, Tensor)
+    }

@@ -1,0 +1,323 @@
+"""`undo` leads back to the state before the last statement that changed something: all of it, to the last bit."""
+
+from contextlib import suppress
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from test_interruption import difference, picture
+
+from agrad.engine.core.context import Journal
+from agrad.engine.core.limits import LIMITS
+from agrad.engine.errors import AgradError
+from agrad.engine.ops import creation
+from agrad.grammar.session.session import Session
+from agrad.grammar.session.undo import DEPTH
+
+START = """
+manual_seed(1)
+var a = 3
+var x = [1, 2, 3]
+w = x.detach()
+b = a**2
+c = b*2
+y = sum(x**2)*a
+n = zeros(2, 3)
+k = 7
+"""
+
+
+def session(text=START, depth=DEPTH):
+    """A session that keeps its statements from the end of a text on."""
+    made = Session()
+    made.run(text)
+    made.steps.depth = depth
+    return made
+
+
+def said(made, text):
+    """What a session has to say to a text."""
+    lines = []
+    made.run(text, lambda result: lines.append(result.text(made.settings)))
+    return lines
+
+
+# What changes something: each alone is taken back whole.
+CHANGES = [
+    "a2 = 4",
+    "k = k + 1",
+    "del k",
+    "var a = 5",
+    "a = b = 9",
+    "q, k = (1, 2)",
+    "x[0] = w[1]*2; k = 1",
+    "w[0] = 7",
+    "no_grad: x += 1",
+    "no_grad: x[1] = 5",
+    "n += 1",
+    "k += 1",
+    "set a = 10",
+    "set x = [4, 5, 6]",
+    "backward c",
+    "backward c retain",
+    "backward y",
+    "backward y create_graph",
+    "c.backward()",
+    "zero_grad",
+    "x.grad = [1, 1, 1]",
+    "a.grad = None",
+    "retain b",
+    "step sgd a lr=0.1",
+    "forward c with a=4",
+    "forward y with a=4, x=[3, 2, 1]",
+    "x.requires_grad_(False)",
+    "x.zero_()",
+    "w.copy_(n[0])",
+    "b += 1",
+    "r = rand(3)",
+    "randn(2)",
+    "manual_seed(5)",
+    "def f(t) = t**2 + k",
+    "fails freed: backward c retain; backward c; backward c",
+    "for i in range(3): k = k + a*i",
+    "if a > 2: z = a*k",
+    "while k < 9: k = k + 1",
+    "limit time=50",
+    "limit nodes=1e5",
+    "d = a.detach(); no_grad: a *= 2",
+    "e = grad(y, x)",
+    "h = hessian(y, x)",
+    "u = w.reshape(3, 1); u[0, 0] = 1",
+]
+
+
+@pytest.mark.parametrize("text", CHANGES)
+def test_each_statement_is_taken_back_whole(text):
+    made = session()
+    made.run("backward sum(x)*1; zero_grad; 1;")
+    before = picture(made), watched(made)
+    made.steps.clear()
+    with suppress(AgradError):
+        made.run(text)
+    if len(made.steps):
+        made.run(f"undo {len(made.steps)}")
+    assert_same(before[0], picture(made))
+    assert watched(made) == before[1]
+
+
+@settings(max_examples=120, suppress_health_check=list(HealthCheck))
+@given(st.lists(st.sampled_from([*CHANGES, *["undo"] * 12]), min_size=1, max_size=10), st.data())
+def test_random_statements_are_taken_back_in_any_number(texts, data):
+    made = session()
+    stages = {0: (picture(made), watched(made))}  # by the number of steps that led there
+    for text in texts:
+        if text == "undo":
+            take_back(made, min(len(made.steps), 1), stages)
+            continue
+        steps = len(made.steps)
+        with suppress(AgradError):
+            made.run(text)
+        for between in range(steps + 1, len(made.steps)):
+            stages.pop(between, None)
+        stages[len(made.steps)] = picture(made), watched(made)  # also of no step: the last answer may be another
+    while len(made.steps):
+        take_back(made, data.draw(st.integers(1, len(made.steps))), stages)
+
+
+def take_back(made, count, stages):
+    """Undo so much; the session is as it was then."""
+    if count:
+        made.run(f"undo {count}")
+    stage = stages.get(len(made.steps))
+    if stage is not None:
+        assert_same(stage[0], picture(made))
+        assert watched(made) == stage[1]
+
+
+def test_what_was_undone_can_be_done_again_with_the_same_result():
+    made = session()
+    texts = ["backward c", "forward y with a=4", "r = rand(3)", "set x = [4, 5, 6]"]
+    first = []
+    for text in texts:
+        try:
+            first.append(said(made, f"{text}\nvars"))
+        except AgradError as error:
+            first.append(str(error))
+    made.run(f"undo {len(made.steps)}")
+    for text, expected in zip(texts, first, strict=True):
+        try:
+            assert said(made, f"{text}\nvars") == expected
+        except AgradError as error:
+            assert str(error) == expected
+
+
+def test_undo_says_what_it_took_back():
+    made = session()
+    made.run("z = 1\nbackward c")
+    assert said(made, "undo") == ["took back: backward c"]
+    assert said(made, "undo") == ["took back: z = 1"]
+    made.run("z = 1; z = 2; z = 3")
+    assert said(made, "undo 2") == ["took back: z = 3", "took back: z = 2"]
+    assert said(made, "z") == ["1"]
+
+
+def test_a_long_statement_is_cut_where_it_is_told():
+    made = session()
+    made.run(f"z = {'1 + ' * 50}1")
+    (line,) = said(made, "undo")
+    assert line.endswith("…") and len(line) < 80
+
+
+def test_what_changes_nothing_is_no_step():
+    made = session()
+    made.run('z = 1\nz\nprint z\nvars\ngrad a\nfails name: nothing\nhelp undo\n"text"\nassert z == 1')
+    assert len(made.steps) == 1
+    with pytest.raises(AgradError):
+        made.run("z = [1, 2")
+    with pytest.raises(AgradError):
+        made.run("z = 2 + no_such_name")
+    assert said(made, "undo") == ["took back: z = 1"]
+
+
+def test_undo_itself_cannot_be_undone():
+    made = session()
+    made.run("z = 1\nz = 2\nundo")
+    assert said(made, "undo") == ["took back: z = 1"]
+
+
+def test_the_last_answer_goes_back_with_the_statement():
+    made = session()
+    made.run("41;\nz = 1\n42\nundo")
+    assert said(made, "ans") == ["41"]
+
+
+def test_a_text_that_says_undo_keeps_its_own_statements():
+    made = session(depth=0)
+    assert said(made, "z = 1\nz = 2\nundo\nz") == ["took back: z = 2", "1"]
+    assert not len(made.steps) and not made.steps.depth
+    with pytest.raises(AgradError, match="nothing to take back"):
+        made.run("undo")
+
+
+def test_a_text_that_does_not_keeps_none():
+    made = session(depth=0)
+    made.run("z = 1\nz = 2")
+    assert not len(made.steps)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "message"),
+    [
+        ("undo", "limit", "there is nothing to take back"),
+        ("z = 1\nundo 2", "limit", "undo 2: only 1 statement can be taken back"),
+        ("z = 1; z = 2\nundo 7", "limit", "undo 7: only 2 statements can be taken back"),
+        ("if 1:\n    undo", "syntax", "undo stands by itself, outside of any block"),
+        ("fails name: undo", "syntax", "undo stands by itself, outside of any block"),
+        ("undo 0", "syntax", "`undo` takes back so many statements, and 0 is no such number"),
+        ("undo 1.5", "syntax", "`undo` takes back so many statements, and 1.5 is no such number"),
+        ("undo x", "syntax", ""),
+        ("undo = 3", "syntax", ""),
+    ],
+)
+def test_what_undo_refuses(text, kind, message):
+    made = session()
+    with pytest.raises(AgradError) as caught:
+        made.run(text)
+    assert caught.value.kind == kind
+    assert message in caught.value.message
+
+
+def test_if_too_many_are_asked_for_none_is_taken_back():
+    made = session()
+    made.run("z = 1; z = 2")
+    with pytest.raises(AgradError):
+        made.run("undo 3")
+    assert said(made, "z") == ["2"]
+
+
+def test_undo_with_brackets_is_the_command():
+    made = session()
+    made.run("z = 1")
+    assert said(made, "undo()") == ["took back: z = 1"]
+
+
+def test_only_so_many_statements_are_kept():
+    made = session()
+    for number in range(DEPTH + 20):
+        made.run(f"z = {number}")
+    assert len(made.steps) == DEPTH
+    made.run(f"undo {DEPTH}")
+    assert said(made, "z") == ["19"]
+
+
+@pytest.fixture
+def little_memory():
+    before = LIMITS.memory
+    LIMITS.allow(40e6)  # of which undo may keep a fourth
+    yield
+    LIMITS.allow(before)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "z = zeros(2e5) + {0}",  # old values of names
+        "z = {0}; z = sum(sin(sin(ones(1e5)*a)))",  # graphs behind them
+        "no_grad: big += {0}",  # what was written over
+        "z = sum(big**2); backward z",  # what a backward let go of
+    ],
+)
+def test_what_is_kept_takes_no_more_than_a_fourth_of_the_memory(little_memory, text):
+    made = session(START + "var big = ones(1e5)")
+    for number in range(30):
+        made.run(text.format(number))
+        assert made.steps._bytes <= 10e6
+    assert 0 < len(made.steps) < 25
+
+
+def test_a_statement_that_replaces_more_than_may_be_kept_clears_what_was_kept(little_memory):
+    made = session(START + "big = ones(2e6)")
+    made.run("z = 1\nbig = 0")
+    assert not len(made.steps)
+    assert made.steps._bytes == 0 and not made.steps._seen
+
+
+def test_a_growing_graph_is_weighed_once():
+    made = session()
+    made.run("var t = 1\nd = t")
+    for _ in range(60):
+        made.run("d = sin(d)")
+    assert len(made.steps._seen) < 120
+
+
+def test_a_roll_back_that_is_interrupted_ends_the_step_all_the_same():
+    made = session()
+    made.run("z = 1")
+    pressed = []
+
+    def undo():
+        if not pressed:
+            pressed.append(1)
+            raise KeyboardInterrupt
+
+    made.steps.last.journal.remember("pressed", undo)
+    with pytest.raises(KeyboardInterrupt):
+        made.run("undo")
+    assert "z" not in made.names and not len(made.steps)
+
+
+def test_a_journal_with_nothing_in_it_changed_nothing():
+    assert not Journal().changed
+
+
+def assert_same(before, after):
+    for part, content in before.items():
+        assert content == after[part], f"{part}: {difference(content, after[part])}"
+
+
+def watched(made):
+    """What is no part of a picture: limits, and the next random numbers."""
+    generator = creation._SOURCE.generator
+    state = generator.bit_generator.state if generator is not None else None
+    return made.watch.time, made.watch.nodes, made.watch.memory, str(state), np.geterr()

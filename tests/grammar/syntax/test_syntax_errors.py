@@ -1,0 +1,291 @@
+"""Every mistake of the table is recognised, said in plain words, and its caret stands where it was made."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agrad.engine.errors import AgradError
+from agrad.grammar.diagnostics import Source, Span, render
+from agrad.grammar.syntax.errors.messages import CARET, MISTAKES
+from agrad.grammar.syntax.keywords import words
+from agrad.grammar.syntax.parser import parse
+from agrad.grammar.syntax.table import load
+
+EXAMPLES = [(mistake, example) for mistake, entry in MISTAKES.items() for example in entry.examples]
+# Those that no statement can make, only parse_expression.
+WITHOUT_EXAMPLES = {"empty", "not an expression"}
+
+
+def failure(text: str) -> AgradError:
+    with pytest.raises(AgradError) as caught:
+        parse(Source("script.ag", text))
+    assert caught.value.kind == "syntax"
+    assert any(isinstance(label.origin, Span) for label in caught.value.labels)
+    return caught.value
+
+
+@pytest.mark.parametrize(("mistake", "example"), EXAMPLES)
+def test_example(mistake: str, example: str) -> None:
+    problem = failure(example.replace(CARET, ""))
+    place = problem.labels[0].origin
+    assert isinstance(place, Span)
+    assert problem.facts["mistake"] == mistake
+    if CARET in example:
+        assert place.start == example.index(CARET)
+
+
+def test_every_mistake_has_examples() -> None:
+    assert {mistake for mistake, entry in MISTAKES.items() if not entry.examples} == WITHOUT_EXAMPLES
+
+
+def test_no_message_shows_a_terminal() -> None:
+    names = {name for state in load().states for name in state.split(" ") if name.isupper()}
+    pattern = re.compile(rf"\b({'|'.join(sorted(name.strip('_$') for name in names))})\b")
+    for _, example in EXAMPLES:
+        problem = failure(example.replace(CARET, ""))
+        said = " ".join([problem.message, *problem.fixes, *problem.notes, *(label.text for label in problem.labels)])
+        assert not pattern.search(said) and "__" not in said.replace("1__0", ""), said
+
+
+WHOLE = {
+    "2*": """\
+error[syntax]: a value is missing after `*`
+  1 | 2*
+    |   ^""",
+    "x = 3\ny = 2x + 1": """\
+error[syntax]: an operator is missing between `2` and `x`
+  2 | y = 2x + 1
+    |      ^
+  fix: 2*x""",
+    "y = (1 +\n  [2, 3)": """\
+error[syntax]: this `)` does not match the `[` before it
+  2 |   [2, 3)
+    |   ^ opened here
+  2 |   [2, 3)
+    |        ^
+  fix: close it with ]""",
+    "x = [1, 2,\n     3, 4\n     5, 6]": """\
+error[syntax]: an operator or a comma is missing between `4` and `5`
+  3 |      5, 6]
+    |      ^
+  fix: 4*5 or 4, 5""",
+    "if f(x,\n     y = 2) and z = 3: pass": """\
+error[syntax]: `=` gives a value to a name; to compare write `==`
+  2 |      y = 2) and z = 3: pass
+    |                   ^
+  fix: y = 2) and z == 3: pass""",
+    "  x = 1\ny = 2": """\
+error[syntax]: the first line is indented more than one below it
+  1 |   x = 1
+    | ^^ this margin
+  2 | y = 2
+    | ^ and this one
+  fix: begin both in the same column""",
+    "x = １２": """\
+error[syntax]: `１２` is not a sign of agrad
+  1 | x = １２
+    |     ^^^^ U+FF11
+  fix: type 12 instead""",
+    "x << 2": """\
+error[syntax]: `<<` is no operator
+  1 | x << 2
+    |   ^^""",
+    "fails fred: backward e": """\
+error[syntax]: there is no kind of error called fred
+  1 | fails fred: backward e
+    |       ^^^^
+  fix: fails freed: …""",
+    'display "az"': """\
+error[syntax]: agrad has no command `display`
+  1 | display "az"
+    | ^^^^^^^
+  note: the commands are backward, check, explain, forward, grad, graph, help, history, info, limit, load, plot, \
+print, quit, reset, retain, save, set, step, time, undo, var, vars, zero_grad""",
+    "no_gard: w -= 1": """\
+error[syntax]: agrad has no command `no_gard`
+  1 | no_gard: w -= 1
+    | ^^^^^^^
+  fix: no_grad: w -= 1""",
+    "graph d as dot depth": """\
+error[syntax]: `graph` is written `graph d [as text|tree|boxes|dot|mermaid|program|svg|json] [depth 3] [from a b] [to "d.gv"]`
+  1 | graph d as dot depth
+    |                     ^""",
+    "forward d with x": """\
+error[syntax]: `forward` is written `forward d, or forward d with x=3, y=4`
+  1 | forward d with x
+    |                 ^""",
+    "var y = 2\nbackward y retian trace": """\
+error[syntax]: `retian` is no option of `backward`
+  2 | backward y retian trace
+    |            ^^^^^^
+  fix: backward y retain trace""",
+    "forward y wiht x=3": """\
+error[syntax]: `wiht` is no option of `forward`
+  1 | forward y wiht x=3
+    |           ^^^^
+  fix: forward y with x=3""",
+    "graph d sa dot": """\
+error[syntax]: `sa` is no option of `graph`
+  1 | graph d sa dot
+    |         ^^
+  fix: graph d as dot""",
+    "explain d wtr a": """\
+error[syntax]: `wtr` is no option of `explain`
+  1 | explain d wtr a
+    |           ^^^
+  fix: explain d wrt a""",
+    "x: float = 3  # metres": """\
+error[syntax]: agrad has no annotations: every number is a float64
+  1 | x: float = 3  # metres
+    |  ^
+  fix: x = 3""",
+    "f(x) := x^2": """\
+error[syntax]: agrad has no `:=`
+  1 | f(x) := x^2
+    |      ^^
+  fix: def f(x) = x^2""",
+    "sqrt 4  # two": """\
+error[syntax]: what `sqrt` is of stands in brackets
+  1 | sqrt 4  # two
+    |      ^
+  fix: sqrt(4)""",
+    "f(*x)": """\
+error[syntax]: agrad takes no values apart with `*`
+  1 | f(*x)
+    |   ^
+  fix: write them out: f(x[0], x[1])""",
+    'print f"{x!r}"': """\
+error[syntax]: an f-string in agrad has no conversions such as `!r`
+  1 | print f"{x!r}"
+    |           ^^
+  fix: leave it out""",
+    "x: int": """\
+error[syntax]: agrad has no annotations: every number is a float64
+  1 | x: int
+    |  ^
+  fix: x = …""",
+    "def f(x: float, y): return x": """\
+error[syntax]: agrad has no annotations: every number is a float64
+  1 | def f(x: float, y): return x
+    |        ^
+  fix: x alone""",
+    "def f(x) -> float:\n    return x": """\
+error[syntax]: agrad has no annotations: every number is a float64
+  1 | def f(x) -> float:
+    |          ^^
+  fix: def f(x):""",
+    "import torch.nn.functional as G\nG.relu(x)": """\
+error[syntax]: an import makes no names in agrad: `torch.nn.functional` cannot be called `G`
+  1 | import torch.nn.functional as G
+    |                               ^
+  fix: write F. where it says G.""",
+    "import torch, torch.linalg as LA": """\
+error[syntax]: an import makes no names in agrad: `torch.linalg` cannot be called `LA`
+  1 | import torch, torch.linalg as LA
+    |                               ^^
+  fix: write torch.linalg. where it says LA.""",
+    "from torch import exp, sin as s": """\
+error[syntax]: an import makes no names in agrad: `sin` cannot be called `s`
+  1 | from torch import exp, sin as s
+    |                               ^
+  fix: s = sin   on a line of its own""",
+    "time x = 3": """\
+error[syntax]: `time` is written `time: y = f(x)`
+  1 | time x = 3
+    |      ^""",
+    "bakward loss": """\
+error[syntax]: agrad has no command `bakward`
+  1 | bakward loss
+    | ^^^^^^^
+  fix: backward loss""",
+    "if x = 3: y": """\
+error[syntax]: `=` gives a value to a name; to compare write `==`
+  1 | if x = 3: y
+    |      ^
+  fix: if x == 3: y""",
+    "backward = 3": """\
+error[syntax]: `backward` is a word of agrad, so nothing else can be called that
+  1 | backward = 3
+    | ^^^^^^^^
+  fix: choose another name""",
+    "retain a*2": """\
+error[syntax]: `retain` is written `retain b`
+  1 | retain a*2
+    |         ^
+  note: it acts on names, such as a, a.grad or w[0]""",
+    'print "loss" x': """\
+error[syntax]: an operator or a comma is missing between `"loss"` and `x`
+  1 | print "loss" x
+    |              ^
+  fix: "loss", x""",
+    "f(x) = x**2": """\
+error[syntax]: `f(x)` is a call, which cannot be given a value
+  1 | f(x) = x**2
+    | ^^^^
+  fix: to define the function: def f(x) = ...""",
+    "f = lambda x: x": """\
+error[syntax]: agrad has no `lambda`
+  1 | f = lambda x: x
+    |     ^^^^^^
+  fix: name the function: def f(x) = x**2""",
+}
+
+
+@pytest.mark.parametrize("text", WHOLE)
+def test_whole_message(text: str) -> None:
+    assert render(failure(text)) == WHOLE[text]
+
+
+def test_a_list_of_targets_is_unpacked_into() -> None:
+    for text in ("[a, b] = 3, 4", "for [a, b] in x: a", "[a] = b = x", "[a[0], b.data] = x"):
+        parse(Source("script.ag", text))
+
+
+HOSTILE = {
+    "a mistake in a bracket, then much": "x = (1\n2" + "\n(3)" * 30_000,
+    "brackets that close, after a mistake": "[\n" * 30_000 + "1 2" + "]" * 30_000,
+    "open brackets": "(" * 100_000,
+    "open brackets, then a mistake": "[" * 100_000 + "* 3",
+    "open calls": "f(" * 50_000,
+    "garbage": "%$#@!^&*()_+{}|:\"<>?'" * 500,
+    "nothing but NUL": "\0" * 10_000,
+    "half a surrogate pair": "x = '\ud800' \udfff",
+    "quotes": '"' * 10_001,
+    "f-strings in f-strings": "f'{" * 10_000,
+    "margins": "".join(" " * (width % 7) + "x\n" for width in range(10_000)),
+    "bare keywords": "if " * 10_000,
+    "commas": "," * 10_000,
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+@pytest.mark.timeout(20)
+def test_hostile_text_is_refused_quickly(name: str) -> None:
+    problem = failure(HOSTILE[name])
+    assert len(render(problem)) < 2_000
+
+
+_WORDS = words(
+    """if else elif for in while def return break pass and or not is None True backward grad
+    retain graph set step var x y f 1 2.5 1e 0x ( ) [ ] { } , : ; = == += + - * ** ^ ~= +- . ... "a"
+    f"{x}" f"{ ' \\ # ² \N{MULTIPLICATION SIGN} lambda import torch class help print fails freed
+    as to seed no_grad with forward info time explain wrt depth trace"""
+)
+
+_lines = st.lists(st.sampled_from([*sorted(_WORDS), "\n", "\n  ", "\n\t", "\n    "]), max_size=20).map(" ".join)
+
+
+@given(st.one_of(st.text(max_size=60), _lines))
+def test_any_text_parses_or_is_a_syntax_error(text: str) -> None:
+    try:
+        parse(Source("session", text))
+    except AgradError as problem:
+        assert problem.kind == "syntax"
+        assert render(problem)
+        for label in problem.labels:
+            assert isinstance(label.origin, Span)
+            assert 0 <= label.origin.start <= label.origin.end <= len(text)

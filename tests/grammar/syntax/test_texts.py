@@ -1,0 +1,100 @@
+"""What Python does with texts and agrad does not, and how long a text may be."""
+
+import pytest
+
+from agrad.engine.errors import AgradError
+from agrad.grammar.diagnostics import render
+from agrad.grammar.session.session import Session
+
+NO_PERCENT = "a text has no % in agrad: values are put into it by an f-string"
+NO_FORMAT = "a text has no .format in agrad: values are put into it by an f-string"
+
+WHOLE = {
+    '"{}".format(3)': f"""\
+error[name]: {NO_FORMAT}
+  session line 1 | "{{}}".format(3)
+                 | ^^^^^^^^^^^^^^
+  fix: f"{{x}}\"""",
+    '"loss {:.3f} after {1}".format(3, 2)': f"""\
+error[name]: {NO_FORMAT}
+  session line 1 | "loss {{:.3f}} after {{1}}".format(3, 2)
+                 | ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+  fix: f"loss {{x:.3f}} after {{y}}\"""",
+    '"a".upper()': """\
+error[name]: a text has no .upper in agrad
+  session line 1 | "a".upper()
+                 | ^^^^^^^^^^^""",
+    '"%f" % 3': f"""\
+error[type]: {NO_PERCENT}
+  session line 1 | "%f" % 3
+                 | ^^^^^^^^
+  fix: f"{{3:f}}\"""",
+    'k = 3; print "%5.1f of %d %s" % (k, k, pi)': f"""\
+error[type]: {NO_PERCENT}
+  session line 1 | k = 3; print "%5.1f of %d %s" % (k, k, pi)
+                 |              ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+  fix: f"{{k:5.1f}} of {{k:d}} {{pi}}\"""",
+    '"%g%%" % 3': f"""\
+error[type]: {NO_PERCENT}
+  session line 1 | "%g%%" % 3
+                 | ^^^^^^^^^^
+  fix: f"{{3:g}}%\"""",
+    '"a" + "b"': """\
+error[type]: a number is needed here, not the text "a"
+  session line 1 | "a" + "b"
+                 | ^^^^^^^^^
+  fix: f"{a}{b}"   joins texts and values""",
+}
+
+
+@pytest.mark.parametrize("text", WHOLE)
+def test_the_message_names_what_python_has_and_agrad_has_not(text):
+    with pytest.raises(AgradError) as caught:
+        Session().run(text)
+    assert render(caught.value) == WHOLE[text]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('f"{ones(1e6):999}"', "this text needs 999 MB; the limit is 100 MB"),
+        ('f"{ones(1e6):.900f}"', "this text needs 900 MB; the limit is 100 MB"),
+        ('f"{1:1000000000}"', 'the format "1000000000" asks for more than 999 characters'),
+    ],
+)
+def test_a_format_keeps_to_the_memory_there_is(text, message):
+    session = Session()
+    session.run('limit memory="100 MB"')
+    with pytest.raises(AgradError) as caught:
+        session.run(text)
+    assert (caught.value.kind, caught.value.message) == ("limit", message)
+
+
+@pytest.mark.parametrize("number", [12, -12, 0, 3, 1234567, 1_000_000, 10**15])
+@pytest.mark.parametrize("spec", ["05", "5", ",", "_", "+", " ", "08,", "<9", "*^12,", "=+9", "#7", "#>6", "-"])
+def test_a_whole_number_is_formatted_as_pythons(number, spec):
+    said = []
+    session = Session()
+    session.run(f'print f"[{{{number}:{spec}}}]"', lambda result: said.append(result.text(session.settings)))
+    plain = spec in ("5", "<9") and number == 10**15  # the digits that agrad shows
+    assert said == [f"[{format('1e15' if plain else number, '>5' if spec == '5' else spec)}]"]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("{2.5:05}", "002.5"),
+        ("{12:.1f}", "12.0"),
+        ("{12:.3}", "12.0"),
+        ("{12:06.1f}", "0012.0"),
+        ("{12:e}", "1.200000e+01"),
+        ("{12:d}", "12"),
+        ("{inf:06}", "000inf"),
+        ("{[1, 22]:04}", "[0001, 0022]"),
+    ],
+)
+def test_any_other_format_is_that_of_a_float(text, expected):
+    said = []
+    session = Session()
+    session.run(f'print f"{text}"', lambda result: said.append(result.text(session.settings)))
+    assert said == [expected]

@@ -1,0 +1,210 @@
+"""What holds of any text at all: `check(text)` runs it in a new session, and fails with an AssertionError where it does not.
+
+* It gives results, or an AgradError of a known kind whose message is a sentence: no name of a token, no Python.
+* The report of an error can be drawn, and 10,000 characters are read and judged in under a second.
+* A statement that fails, or is interrupted, leaves the session as it was, in every detail that can be asked for.
+"""
+
+from __future__ import annotations
+
+import re
+import signal
+import sys
+import time
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, get_args
+
+from agrad.engine.core.context import STATE, State
+from agrad.engine.core.graph import Node
+from agrad.engine.core.tensor import Tensor
+from agrad.engine.errors import AgradError, Kind
+from agrad.engine.ops import creation
+from agrad.grammar.diagnostics import Source, render
+from agrad.grammar.results import Quit
+from agrad.grammar.session.session import Session
+from agrad.grammar.syntax import build_table, parser
+
+START = """\
+manual_seed(1)
+var x = [1, 2]
+var s = 2
+var W = [[1, 2, 3], [4, 5, 6]]
+k = [3, -4]
+n = 0
+E = zeros(0, 2)
+m = k > 0
+p = (1, [2, 3])
+y = sum(x**2)*s
+z = W*s
+u = x*3
+retain u
+backward sum(u) retain
+backward y retain
+v = exp(s)
+backward v
+def f(t) = t*x
+def g(t):
+    t *= 2
+    return sum(t)
+"""
+
+KINDS = frozenset(get_args(Kind))
+SECONDS = 1.0  # to read a text of 10,000 characters
+PATIENCE = 0.3  # with what a statement computes
+TERMINALS = re.compile(
+    r"\b(?:"
+    + "|".join(terminal.name for terminal in build_table.from_grammar().terminals)
+    + r"|\$END|_[A-Z]{3,}|TOPIC)\b"
+)
+PYTHON = re.compile(
+    r" object at 0x|<class |<function|<built-in|Traceback|\bTensor\(|\bToken\(|\bSpan\(|np\.\w+\(|\barray\("
+)
+
+
+class Slow(KeyboardInterrupt):
+    """A statement that has had its time: for the session it is a Ctrl-C."""
+
+
+def nodes_of(values: list[Any]) -> list[Node]:
+    """Every node that the values are computed from, their gradients included, in the order of their making."""
+    found: dict[int, Node] = {}
+    pending = list(values)
+    while pending:
+        value = pending.pop()
+        if isinstance(value, Tensor):
+            value = value.node
+        if isinstance(value, tuple):
+            pending += value
+        elif isinstance(value, Node) and id(value) not in found:
+            found[id(value)] = value
+            pending += value.inputs
+            pending += [value.grad.value] if value.grad is not None else []
+    return sorted(found.values(), key=lambda node: node.seq)
+
+
+def facts_of(node: Node) -> tuple[Any, ...]:
+    """All about a node that a statement could have changed."""
+    gradient, storage = node.grad, node.storage
+    collected = gradient and (id(gradient.value), repr(gradient.value), gradient.calls, gradient.parts)
+    version = (storage.count, storage.stamp, storage.successor) if storage else (0, 0, 0)
+    shape = (id(node), node.name, node.shape, node.requires_grad, node.recorded, node.keeps_grad)
+    # The entries of an array are compared as those of the names; a computed node keeps them or not as rules read them.
+    value = repr(node.value) if node.op is None or node.shape == () else ""
+    return (*shape, value, node.stamp, id(node.freed), collected, version, tuple(map(id, node.inputs)))
+
+
+def state_of(session: Session) -> dict[str, Any]:
+    """All that a failing statement must leave alone, in a form that can be compared."""
+    values = [*(value for _, value in sorted(session.names.items())), session.answer]
+    generator = creation._SOURCE.generator
+    return {
+        "names": {name: id(value) for name, value in session.names.items()},
+        "values": [repr(value.tolist()) if isinstance(value, Tensor) else repr(value) for value in values],
+        "answer": id(session.answer),
+        "nodes": [facts_of(node) for node in nodes_of(values)],
+        "random": None if generator is None else repr(generator.bit_generator.state),
+        "settings": repr(session.settings),
+        "choices": {name: id(guard) for name, guard in session.chosen.items()},
+        "switches": {name: getattr(STATE, name) for name in State.__slots__},
+    }
+
+
+def pieces(text: str) -> Iterator[str]:
+    """The statements of a text, one after the other."""
+    source = Source("session", text)
+    for statement in parser.parse(source):
+        start = statement.span.start
+        line = text.rfind("\n", 0, start) + 1
+        yield text[start if text[line:start].strip() else line : statement.span.end]
+
+
+def judge(error: AgradError, text: str) -> None:
+    """An error is of a known kind, in words, and can be drawn."""
+    assert error.kind in KINDS, error.kind
+    labels = [label.text for label in error.labels]
+    said = "\n".join([error.message, *error.notes, *error.fixes, *labels])
+    assert error.message.strip() == error.message != "", repr(error.message)
+    clean(said, text)
+    assert all(found in text for found in TERMINALS.findall(said)), f"a token is named: {said}"
+    drawn = render(error)
+    assert drawn.replace("\n", "").isprintable(), f"a control character is drawn: {drawn!r}"
+    assert str(error)
+
+
+def clean(said: str, text: str) -> None:
+    """No Python in what is said, but for what the text itself has."""
+    found = PYTHON.search(said)
+    asked = found is None or found.group() in text or (found.group().startswith("np.") and re.search(r"\bnp\b", text))
+    assert asked, f"Python is shown: {said}"
+
+
+def read(text: str) -> list[str]:
+    """The statements of a text, none if it is an error; either in good time."""
+    parser.tokens(text)
+    start = time.process_time()
+    found: list[str] = []
+    try:
+        found = list(pieces(text))
+    except AgradError as error:
+        assert error.kind == "syntax"
+        judge(error, text)
+    spent = time.process_time() - start
+    assert spent < SECONDS * max(1, len(text) / 10_000), f"{spent:.2f} s for {len(text)} characters"
+    parser.needs_more(text)
+    return found
+
+
+def check(text: str) -> None:
+    """The claims above, of one text."""
+    session = Session()
+    session.run(START)
+    for piece in read(text):
+        before = state_of(session)
+        try:
+            with alarm():
+                session.run(piece, lambda result: clean(result.text(session.settings), text))
+            continue
+        except AgradError as error:
+            judge(error, text)
+        except (Quit, Slow):
+            pass
+        after = state_of(session)
+        changed = {part: (before[part], after[part]) for part in before if before[part] != after[part]}
+        assert not changed, f"{sorted(changed)} have changed, although this failed: {piece!r}: {changed}"
+
+
+@contextmanager
+def alarm() -> Iterator[None]:
+    """What needs longer than its time is interrupted, as by Ctrl-C; warnings are errors, and no file is touched."""
+
+    def ring(number: int, frame: object) -> None:
+        raise Slow
+
+    before = signal.signal(signal.SIGVTALRM, ring)
+    signal.setitimer(signal.ITIMER_VIRTUAL, PATIENCE)
+    _guard.on = True
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        _guard.on = False
+        signal.signal(signal.SIGVTALRM, before)
+
+
+class _Guard:
+    """Refuses every file but Python's own while it is on: a random text may name any."""
+
+    on = False
+
+    def __call__(self, event: str, args: tuple[Any, ...]) -> None:
+        if self.on and event == "open" and Path(str(args[0])).suffix not in (".py", ".pyc", ".so", ".table", ".lark"):
+            raise PermissionError(13, "a random text opens no files")
+
+
+_guard = _Guard()
+sys.addaudithook(_guard)

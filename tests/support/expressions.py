@@ -1,0 +1,75 @@
+"""Random expression trees of two numbers, over whatever operations are given, for the tests of compiled functions."""
+
+from dataclasses import dataclass
+from importlib.util import find_spec
+
+from native import EDGES
+
+from agrad.engine.core.op import OPS
+
+DEPTH = 4
+NEEDED = {"polygamma": 1, "bessel_j": 2, "bessel_i": 0, "sinc_derivative": 1}  # an attribute without a default
+SPECIAL = (
+    () if find_spec("scipy") else ("erfinv", "gamma", "lgamma", "digamma", "beta", "lbeta", "j0", "j1", "i0", "i1")
+)
+
+
+def on_numbers():
+    """Every operation that has a function on floats, with the attributes of its samples."""
+    for name, op in sorted(OPS.items()):
+        if op.scalar is None or op.variadic or name in ("depends", *SPECIAL):
+            continue
+        if not find_spec("scipy") and name in NEEDED and name != "sinc_derivative":
+            continue
+        given = [{}] if not op.signature.attributes or name not in NEEDED else [{"n": NEEDED[name]}]
+        given += [
+            s[-1] for s in op.samples if isinstance(s[-1], dict) and not isinstance(s[0], list) and "n" not in s[-1]
+        ]
+        required = [attribute for attribute in op.signature.attributes if attribute in ("axis", "mean")]
+        if required and name in ("centre", "lower_middle", "upper_middle", "squared_error"):
+            given = [{required[0]: True}] if name == "squared_error" else []
+        yield from ((name, attrs) for attrs in given)
+
+
+@dataclass(frozen=True)
+class Tree:
+    """An operation with its attributes and operands; without one, an argument (by place) or a constant."""
+
+    name: str = ""
+    attrs: tuple = ()
+    operands: tuple = ()
+    leaf: object = 0
+
+    def __call__(self, *xs):
+        if not self.name:
+            return xs[self.leaf] if type(self.leaf) is int else self.leaf
+        return OPS[self.name].call(*[one(*xs) for one in self.operands], **dict(self.attrs))
+
+    def __str__(self):
+        if not self.name:
+            return "xy"[self.leaf] if type(self.leaf) is int else repr(self.leaf)
+        return f"{self.name}({', '.join([*map(str, self.operands), *[f'{k}={v}' for k, v in self.attrs]])})"
+
+    @property
+    def names(self):
+        """Those of all operations in it."""
+        return {self.name}.union(*[one.names for one in self.operands]) - {""}
+
+
+def tree(rng, kinds, root=None, depth=DEPTH):
+    """A tree over operations (name, number of operands, attributes), with `root` at its root."""
+    if root is None and (not depth or rng.random() < 0.15):
+        return Tree(leaf=rng.choice((0, 0, 1, 1, rng.choice(EDGES), rng.uniform(-3, 3))))
+    name, count, attrs = root or rng.choice(kinds)
+    return Tree(name, tuple(attrs.items()), tuple([tree(rng, kinds, None, depth - 1) for _ in range(count)]))
+
+
+def trees(rng, kinds, numbers):
+    """A tree for each number; the roots are all operations in turn."""
+    return [tree(rng, kinds, kinds[number % len(kinds)], rng.choice((1, 2, 3, DEPTH))) for number in numbers]
+
+
+def points(rng, count):
+    """Edge values, and an ordinary point."""
+    edges = [(rng.choice(EDGES), rng.choice(EDGES)) for _ in range(count - 1)]
+    return [*edges, (rng.uniform(-3, 3), rng.uniform(-3, 3))]

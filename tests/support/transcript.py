@@ -1,0 +1,55 @@
+"""Transcripts: what a user types behind `agrad> ` (and `  ...> `), and, below it, all that agrad answers."""
+
+from __future__ import annotations
+
+import re
+
+from agrad.engine.errors import AgradError
+from agrad.grammar.diagnostics import render
+from agrad.grammar.results import Noted
+from agrad.grammar.session.session import Session
+from agrad.grammar.session.undo import DEPTH
+
+PROMPT = "agrad> "
+MORE = "  ...> "
+
+
+def replayed(text: str) -> str:
+    """The transcript as it comes out now: the typed lines with today's answers."""
+    session, lines = Session(), []
+    session.steps.depth = DEPTH  # as at the prompt
+    for typed in _statements(text):
+        lines += [(MORE if position else PROMPT) + line for position, line in enumerate(typed.split("\n"))]
+        lines += answers(session, typed)
+    return "\n".join(line.rstrip() for line in lines) + "\n"
+
+
+def answers(session: Session, typed: str) -> list[str]:
+    """Everything a statement hands out, and its error as it is shown."""
+    lines: list[str] = []
+
+    def emit(result):
+        text = render(result.note) if isinstance(result, Noted) else result.text(session.settings)
+        lines.extend(text.split("\n"))
+
+    try:
+        session.run(typed, emit)
+    except AgradError as error:
+        lines += render(error).split("\n")
+    return lines
+
+
+def _statements(text: str) -> list[str]:
+    """What was typed, statement by statement; comments of the transcript (`##`) are left out."""
+    typed: list[str] = []
+    for line in text.split("\n"):
+        if line.startswith(PROMPT.rstrip()):
+            typed.append(line[len(PROMPT) :])
+        elif line.startswith(MORE.rstrip()):
+            typed[-1] += "\n" + line[len(MORE) :]
+    return typed
+
+
+def blocks(markdown: str) -> list[str]:
+    """The transcripts in a document: its ```agrad blocks."""
+    return re.findall(r"^```agrad\n(.*?)^```", markdown, re.MULTILINE | re.DOTALL)

@@ -1,0 +1,18 @@
+"""A folder to try commands in, as a reader of the documents would."""
+
+import os
+import shutil
+import sys
+from pathlib import Path
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+def equipped(folder):
+    """What a shell needs there: the examples, a command `agrad` on the path, no colour and no settings of a user."""
+    shutil.copytree(EXAMPLES, folder / "examples")
+    (folder / "agrad").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m agrad.cli "$@"\n', "utf-8")
+    (folder / "agrad").chmod(0o755)
+    path = f"{folder}{os.pathsep}{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    alone = {"HOME": str(folder), "XDG_CONFIG_HOME": str(folder / "config"), "PATH": path}
+    return {"cwd": folder, "env": os.environ | alone}
