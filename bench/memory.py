@@ -3,10 +3,10 @@
     python bench/memory.py [operations] [entries]
 
 A chain of operations on arrays is built and walked backward, once for each kind of operation. `graph` is the memory of
-what the rules saved and of the leaves, as `engine/inspect/memory.py` counts it; `peak` is the most that Python and numpy had
-allocated during the backward, by tracemalloc, since before the leaves were made. Both include the leaves, and the peak
-also the gradients that the backward leaves behind and what is in flight: a few arrays, whatever the length of the
-chain. `ratio` is peak to graph; chains that save nothing are told by `over`, the arrays in flight. It exits with 1
+what the rules saved and of the leaves, as `engine/inspect/memory.py` counts it; `peak` is the most that Python and
+numpy had allocated during the backward, by tracemalloc, since before the leaves were made. Both include the leaves, and
+the peak also the gradients that the backward leaves behind and what is in flight: a few arrays, whatever the length of
+the chain. `ratio` is peak to graph; chains that save nothing are told by `over`, the arrays in flight. It exits with 1
 where `over` is more than a tenth of the graph, and more than four arrays.
 """
 

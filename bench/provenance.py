@@ -3,9 +3,9 @@
     python bench/provenance.py [rounds]
 
 The same loop builds the same graph twice: once as the language does, which says before each operation which text it
-came from and has a journal open and a choice to build under, and once on nodes without any of it: no origin, no choice,
-no name, no journal. `ratio` is the first to the second, the best of many rounds that are run in turn, so that a busy
-moment of the machine hits both. It exits with 1 where provenance costs more than a tenth.
+came from and has an undo log open and a guard to build under, and once on nodes without any of it: no origin, no
+guard, no name, no undo log. `ratio` is the first to the second, the best of many rounds that are run in turn, so that
+a busy moment of the machine hits both. It exits with 1 where provenance costs more than a tenth.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from typing import Any
 
 import agrad.engine as ag
 from agrad.engine.core import dispatch
-from agrad.engine.core.context import STATE, Journal, next_stamp
+from agrad.engine.core.context import UndoLog, current, next_stamp, scope
 from agrad.engine.core.graph import Node
 from agrad.engine.core.guards import Guard, truth
+from agrad.engine.core.numpy_warnings import quiet
 from agrad.engine.core.op import OPS, Function, Op
 from agrad.engine.core.tensor import Tensor
-from agrad.engine.values import quiet
 from agrad.grammar.diagnostics import Source, Span
 
 TURNS = 1000
@@ -40,11 +40,11 @@ def known(x: Tensor, w: Tensor, turns: int) -> Tensor:
     product, sine, total = (Span(SOURCE, *place) for place in ((4, 7), (0, 8), (0, 12)))
     y = x
     for _ in repeat(None, turns):
-        STATE.origin = product
+        current().origin = product
         y = mul(y, w)
-        STATE.origin = sine
+        current().origin = sine
         y = sin(y)
-        STATE.origin = total
+        current().origin = total
         y = add(y, x)
     return y
 
@@ -76,7 +76,8 @@ def bare(op: Any, inputs: Any, attrs: Any, value: Any, shape: Any, requires_grad
     return node
 
 
-PROVENANCE = "node.origin, node.guard, node.name = STATE.origin, STATE.guard, None"  # where scalars have a node made
+# where scalars have a node made
+PROVENANCE = "node.origin, node.guard, node.name = context.origin, context.guard, None"
 
 
 def bare_call(maker: Function, op: Op) -> Function:
@@ -98,12 +99,10 @@ bare_mul, bare_sin, bare_add = (
 
 def with_provenance(loop: Loop, x: Tensor, w: Tensor) -> float:
     """The seconds of a loop as the language would run it."""
-    STATE.journal, STATE.statement = Journal(), Span(SOURCE, 0, 12)
-    STATE.guard = Guard(None, x.node, truth, True, (), STATE.statement, next_stamp())
-    try:
+    statement = Span(SOURCE, 0, 12)
+    guard = Guard(None, x.node, truth, True, (), statement, next_stamp())
+    with scope(undo_log=UndoLog(), statement=statement, guard=guard):
         return seconds(loop, x, w)
-    finally:
-        STATE.journal = STATE.statement = STATE.guard = STATE.origin = None
 
 
 def without(loop: Loop, x: Tensor, w: Tensor) -> float:

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import math
 import sys
-from _thread import get_ident  # of `threading`, which a short calculation need not wait for
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from agrad.engine.errors import AgradError
+
+WHEN_NUMPY_LOADS: list[Callable[[], None]] = []  # called when numpy is there
 
 if TYPE_CHECKING:
     import numpy as np
@@ -35,7 +35,8 @@ else:
                 thread.join()
             import numpy
 
-            QUIET.loaded()
+            for told in WHEN_NUMPY_LOADS:
+                told()
             value = getattr(numpy, name)
             setattr(self, name, value)
             return value
@@ -50,99 +51,6 @@ Value: TypeAlias = "float | Array"
 
 # What float arithmetic raises where IEEE 754 has an answer (inf or nan).
 IEEE = (ZeroDivisionError, ValueError, OverflowError)
-
-
-class _Quiet:
-    """Whether numpy's warnings are already off in a thread, so that an array operation need not turn them off itself.
-
-    Whoever looks asks first whether `on` is empty, as it mostly is, and only then which thread it is in.
-    """
-
-    __slots__ = ("on", "wanted", "context")
-
-    def __init__(self) -> None:
-        self.wanted: set[int] = set()  # the threads in which they are to be off
-        self.on: dict[int, Any] = {}  # where they are: what numpy did about each kind of error before
-        self.context: Callable[[], Any] | None = None  # makes a new one, where they are off
-
-    def loaded(self) -> None:
-        """numpy is there: turn its warnings off, if that is wanted."""
-        if self.context is None:
-            self.context = _Thread  # first, since asking for `seterr` comes back here
-            if int(np.__version__.partition(".")[0]) > 1:
-                from contextvars import Context
-
-                context: Any = Context()
-                context.run(np.seterr, all="ignore")
-                self.context = context.copy
-            # Freed at once, it tells glibc to keep the memory of arrays up to its size for the next ones, instead of
-            # giving it back to the system each time: on arrays of 100,000 entries, graphs are three times faster.
-            np.empty(_LARGE)
-        thread = get_ident()
-        if thread in self.wanted and thread not in self.on:
-            self.on[thread] = None  # first, since asking for `geterr` comes back here
-            self.on[thread] = np.geterr()
-            np.seterr(all="ignore")
-
-    def begin(self) -> None:
-        """Turn them off, or have them turned off as soon as numpy is there."""
-        self.wanted.add(get_ident())
-        if "numpy" in sys.modules:
-            self.loaded()
-
-    def end(self) -> None:
-        """Let numpy warn again as before. What is interrupted here can be called again."""
-        thread = get_ident()
-        before = self.on.get(thread)
-        if before is not None:
-            np.seterr(**before)
-        self.on.pop(thread, None)
-        self.wanted.discard(thread)
-
-
-_LARGE = 2_000_000  # entries
-
-
-class _Thread:
-    """Before version 2, numpy keeps by thread, and not by context, what it warns of."""
-
-    def run(self, function: Callable[..., Any], *args: Any, **keywords: Any) -> Any:
-        """What the function gives, called where the warnings are off."""
-        with np.errstate(all="ignore"):
-            return function(*args, **keywords)
-
-
-QUIET = _Quiet()
-
-
-@contextmanager
-def quiet() -> Iterator[None]:
-    """Turn numpy's floating point warnings off: entered once per statement, walk or replay.
-
-    `np.errstate` costs more than a scalar operation; while this is open, array operations do not enter it. It
-    does not load numpy for a calculation of scalars only: then the first that needs numpy turns them off.
-    """
-    if get_ident() in QUIET.wanted:
-        yield
-        return
-    try:
-        QUIET.begin()
-        yield
-    finally:
-        QUIET.end()
-
-
-def hushed(function: Callable[..., Any], *args: Any, **keywords: Any) -> Any:
-    """What a function gives, without numpy's warnings.
-
-    It runs in a context that has them off, for a twentieth of what `np.errstate` takes.
-    """
-    if QUIET.on and get_ident() in QUIET.on:
-        return function(*args, **keywords)
-    if QUIET.context is not None:
-        return QUIET.context().run(function, *args, **keywords)
-    with quiet():  # for a calculation of scalars, which may still come to need numpy
-        return function(*args, **keywords)
 
 
 def coerce(value: object, copy: bool = True) -> Value:

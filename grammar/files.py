@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from typing import BinaryIO
 
 from agrad.engine.errors import AgradError, Origin
-from agrad.engine.ops.data_files import FILES
+from agrad.engine.ops.data_files import require_files
 from agrad.grammar.diagnostics import Span
 
 
@@ -61,7 +61,7 @@ def replacing(path: str) -> Iterator[BinaryIO]:
     A link is followed, `~` is the home folder, and a file that was there keeps its permissions. Raises AgradError of
     kind `file`; what cannot be written inside, as on a full disk, is one too.
     """
-    FILES.require(f"cannot write {path}")
+    require_files(f"cannot write {path}")
     target = ""
     try:
         if not os.path.basename(path):

@@ -61,16 +61,17 @@ def limit_memory(memory: float | None, statements: bool = True) -> None:
 
     An explicit limit is for good: `limit memory=…` cannot lift it, nor where there are no `statements`.
     """
-    from agrad.engine.core.limits import LIMITS
+    from agrad.engine.core.context import current
 
-    usual = find("limits.memory")[0] or LIMITS.memory
+    limits = current().limits
+    usual = find("limits.memory")[0] or limits.memory
 
     if memory is not None or not statements:
-        LIMITS.advice = "--max-memory {}GB"
+        limits.advice = "--max-memory {}GB"
     try:
         import resource
     except ImportError:  # a system that knows no such limits
-        LIMITS.allow(memory or usual)
+        limits.allow(memory or usual)
         return
     if memory is not None or usual < _AMPLE:
         from agrad.engine.values import np
@@ -89,8 +90,8 @@ def limit_memory(memory: float | None, statements: bool = True) -> None:
 
     if memory is not None:
         hard = int(used + memory) if hard == resource.RLIM_INFINITY else min(hard, int(used + memory))
-    LIMITS.ceiling = ceiling
-    LIMITS.allow(memory or usual)
+    limits.ceiling = ceiling
+    limits.allow(memory or usual)
 
 
 def _addresses() -> int:

@@ -170,10 +170,10 @@ def _unnoted(emit: Callable[[Result], None]) -> Callable[[Result], None]:
 
 def _check(file: str, names: Sequence[str], files: bool, as_json: bool) -> int:
     """Tell what is wrong with a script, without running it; the exit code."""
-    from agrad.engine.ops.data_files import FILES
+    from agrad.engine.core.context import current
     from agrad.grammar.lint.lint import problems  # here, since few runs are checks
 
-    FILES.on = files
+    current().files.on = files
     failures = Failures(as_json)
     for problem in problems(Source(shown_name(file), read_text(file), 1, True), names):
         failures(problem)

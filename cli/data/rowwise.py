@@ -8,10 +8,9 @@ from typing import Any, TypeVar
 
 from agrad.cli.arguments.expression import noted
 from agrad.cli.data.tables import Numbers, Piece, Table
-from agrad.engine.core.context import STATE
+from agrad.engine.core.context import current
 from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError, Label
-from agrad.engine.ops import creation
 from agrad.engine.values import describe, format_number, format_shape, np
 from agrad.grammar.diagnostics import Source
 from agrad.grammar.results import Result
@@ -109,14 +108,14 @@ class Rowwise(Session):
         xs = {name: tensor(value, requires_grad=name in leaves) for name, value in given.items()}
         for name, x in xs.items():
             x.name = name
-        STATE.guard = None  # the choices in other rows decide nothing here
+        current().guard = None  # the choices in other rows decide nothing here
         value = self.row(list(xs), list(xs.values()))
         graph = value if isinstance(value, Tensor) else tensor(value)
         return [float(x.value) for x in (graph, *gradients(graph, [xs[name] for name in wrt]))]
 
     def _draw_again(self) -> None:
         """Let what is drawn at random in a row be what was drawn in the first."""
-        source = creation._SOURCE
+        source = self.context.random
         if source.generator is None:
             source.generator = np.random.default_rng()
         if self.chance is None:

@@ -11,10 +11,10 @@ from typing import Any
 
 from agrad.engine.autodiff.nonfinite import say_not_finite
 from agrad.engine.autodiff.reverse import Watch, walk
-from agrad.engine.core.context import STATE
+from agrad.engine.core.context import current
 from agrad.engine.core.graph import Gradient, Node, collect, free, leading_to, new_node, reachable, touch
 from agrad.engine.core.graph_errors import no_grad_error, unused_error
-from agrad.engine.core.guards import TRACED, take_behind
+from agrad.engine.core.guards import take_behind
 from agrad.engine.core.op import OPS
 from agrad.engine.core.tensor import CLEARED, Tensor, bare, handle
 from agrad.engine.core.versions import check_walkable, walkable
@@ -39,12 +39,12 @@ def backward(
     overwrites gradients instead of adding to them. `watch` is told of each contribution (see `walk`). Raises
     AgradError of kind `grad`, `shape`, `freed` or `stale`, and then nothing has changed.
     """
-    node, began = root.node, perf_counter()
+    node, context, began = root.node, current(), perf_counter()
     if not node.requires_grad:
         raise no_grad_error(root)
     keeps = create_graph if retain_graph is None else retain_graph
     plain = gradient is None and not (create_graph or watch)
-    if TRACED.inputs is not None and not create_graph:
+    if context.tracing is not None and not create_graph:
         take_behind(node)
     routine = routine_of(node) if plain and node.extra is not None else None
     found: Any = routine.gradients(node) if routine is not None and keeps else None
@@ -53,21 +53,21 @@ def backward(
         seed = 1.0 if plain and not node.shape else _seed(root, gradient, create_graph)
         order = walkable(node)
         found = walk(order, {node: seed}, create_graph, watch=watch)
-        if STATE.listener is not None:
+        if context.listener is not None:
             say_not_finite(order, {node: seed}, found)
         if routine is not None:
             routine.walked_in(node, perf_counter() - began)
     if not _are_first_numbers(found):
         found = {target: _collected(target, value, fresh) for target, value in found.items()}
-    if STATE.journal is not None:
+    if context.undo_log is not None:
         for target in found:
             touch(target)
     for target, collected in found.items():
         target.collected = collected
-    if STATE.clock is not None:
-        STATE.clock.walked(node, perf_counter() - began)
+    if context.clock is not None:
+        context.clock.walked(node, perf_counter() - began)
     elif not keeps:
-        free(order, STATE.statement or f"an earlier backward of {node.spell()}")
+        free(order, context.statement or f"an earlier backward of {node.spell()}")
 
 
 def grad(y: Tensor, inputs: Tensor | Sequence[Tensor], create_graph: bool = False, gradient: object = None) -> Any:
@@ -84,7 +84,7 @@ def grad(y: Tensor, inputs: Tensor | Sequence[Tensor], create_graph: bool = Fals
     order = paths(y, wanted)
     targets = [x.node for x in wanted]
     found = walk(order, {y.node: seed}, create_graph, targets) if y.node in order else {}
-    if STATE.listener is not None:
+    if current().listener is not None:
         say_not_finite(order, {y.node: seed}, found)
     results = tuple(result_of(found.get(node), node.shape, y, create_graph) for node in targets)
     return results[0] if single else results
@@ -164,7 +164,7 @@ def result_of(value: Any, shape: Shape, y: Tensor, create_graph: bool) -> Tensor
     if value is None:
         value = np.zeros(shape) if shape else 0.0
     if not create_graph:
-        if TRACED.inputs is not None:
+        if current().tracing is not None:
             take_behind(y.node)
         return value.detach() if isinstance(value, Tensor) else _handle(value)
     result = value if isinstance(value, Tensor) else _handle(value)

@@ -1,7 +1,7 @@
 """Exact derivatives against differences, entry by entry: what `check` does, and what it reports.
 
 A leaf is shifted by writing to it, so that whatever the function reads, by whatever name, is shifted; values that were
-computed from the leaf earlier are computed again. Each call runs under a journal of its own, which takes everything
+computed from the leaf earlier are computed again. Each call runs under an undo log of its own, which takes everything
 back afterwards: data, versions, gradients, random numbers.
 """
 
@@ -9,20 +9,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal
 
 from agrad.engine.autodiff.finite_differences import AGREE, AMPLIFIED, EPSILON, SINGULAR, slope
 from agrad.engine.autodiff.reverse import walk
-from agrad.engine.core.context import STATE, Journal, next_stamp
+from agrad.engine.core.context import current, next_stamp, taken_back
 from agrad.engine.core.dispatch import compute
 from agrad.engine.core.graph import Node, collect, reachable, touch
+from agrad.engine.core.numpy_warnings import quiet
 from agrad.engine.core.tensor import Tensor, bare
 from agrad.engine.core.versions import check_walkable
 from agrad.engine.errors import AgradError
-from agrad.engine.values import Value, describe, format_number, format_shape, is_finite, np, quiet, spread
+from agrad.engine.values import Value, describe, format_number, format_shape, is_finite, np, spread
 
 Verdict = Literal["ok", "mismatch", "kink"]
 _OWN = 16  # roundings that may be in an exact derivative, of the largest of its contributions
@@ -122,7 +122,7 @@ def compare(
     """
     since = next_stamp()
     with quiet():
-        with _undone():
+        with taken_back(recording=True):
             y = _number(f())
             exact = _exactly(y)
         # Behind a gradient, those that a derivative of 0 came from as well: it may be computed again.
@@ -208,28 +208,15 @@ def _moved(derivative: Any, value: Any) -> float:
 
 def _replay(nodes: Iterator[Node] | Sequence[Node]) -> None:
     """Compute nodes again, oldest first, in place: every handle sees the new value, and a walk finds them fresh."""
-    journal = STATE.journal
-    assert journal is not None
+    log = current().undo_log
+    assert log is not None
     for node in nodes:
         assert node.op is not None
         touch(node)
-        journal.remember((node, "seq"), partial(setattr, node, "seq", node.seq))
+        log.remember((node, "seq"), partial(setattr, node, "seq", node.seq))
         operands: Any = tuple(x.value if isinstance(x, Node) else x for x in node.inputs)
         node.value = compute(node.op, operands, node.attrs or {})
         node.seq = node.stamp = next_stamp()
-
-
-@contextmanager
-def _undone() -> Iterator[None]:
-    """Everything that happens inside is taken back at the end; nothing is said of it."""
-    before = STATE.journal, STATE.listener, STATE.origin, STATE.recording, STATE.statement
-    STATE.journal = journal = Journal()
-    STATE.listener, STATE.recording = None, True
-    try:
-        yield
-    finally:
-        journal.roll_back()
-        STATE.journal, STATE.listener, STATE.origin, STATE.recording, STATE.statement = before
 
 
 @dataclass(slots=True)
@@ -243,7 +230,7 @@ class _Point:
 
     def hold(self) -> None:
         """Refuse a function that gives something else at each call."""
-        with _undone():
+        with taken_back(recording=True):
             _replay(self.computed)
             again = float(_number(self.f()))
         if abs(again - self.value) > AMPLIFIED * self.exact.rounding:  # sums of products vary with where arrays lie
@@ -289,7 +276,7 @@ class _Point:
 
     def at(self, leaf: Tensor, index: tuple[int, ...], moved: float) -> float:
         """The value with one entry of a leaf moved; nan where it is an error."""
-        with _undone():
+        with taken_back(recording=True):
             if index:
                 entries = np.array(leaf.value)
                 entries[index] = moved

@@ -10,12 +10,13 @@ from __future__ import annotations
 from typing import Any
 
 from agrad.engine.autodiff.reverse import applied, operand_value, spread_to, walk
-from agrad.engine.core.context import STATE
+from agrad.engine.core.context import scope
 from agrad.engine.core.graph import Node, collect
+from agrad.engine.core.numpy_warnings import quiet
 from agrad.engine.core.op import OPS, Op
 from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.core.versions import check_walkable
-from agrad.engine.values import np, quiet
+from agrad.engine.values import np
 
 
 def push(y: Tensor, directions: dict[Node, Any], create_graph: bool) -> Any:
@@ -27,17 +28,13 @@ def push(y: Tensor, directions: dict[Node, Any], create_graph: bool) -> Any:
     order = collect([y.node])[::-1]
     check_walkable(order, y.node)
     tangents: dict[Node, Any] = dict(directions)
-    recording, STATE.recording = STATE.recording, create_graph
-    try:
-        with quiet():
-            for node in order:
-                if node.op is None or not node.requires_grad or node in directions:
-                    continue
-                total = _pushed(node.op, node, tangents, create_graph)
-                if total is not None:
-                    tangents[node] = total
-    finally:
-        STATE.recording = recording
+    with scope(recording=create_graph), quiet():
+        for node in order:
+            if node.op is None or not node.requires_grad or node in directions:
+                continue
+            total = _pushed(node.op, node, tangents, create_graph)
+            if total is not None:
+                tangents[node] = total
     result = tangents.get(y.node)
     return None if result is None else spread_to(result, y.shape)
 
@@ -73,13 +70,10 @@ def _transposed(
 ) -> Any:
     """The transpose of a rule, applied to a direction."""
     g = tensor(np.zeros(node.shape) if node.shape else 0.0, requires_grad=True)
-    STATE.recording = True
-    try:
+    with scope(recording=True):
         c = rule(g, out, *values, **attrs)
         if type(c) is Tensor and c.shape != np.shape(t):
             c = OPS["expand"].call(c, np.shape(t))
-    finally:
-        STATE.recording = create_graph
     if type(c) is not Tensor or not c.requires_grad:
         return None
     found = walk(collect([c.node]), {c.node: t}, create_graph, [g.node])

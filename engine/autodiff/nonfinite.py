@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from agrad.engine.autodiff.reverse import walk
-from agrad.engine.core.context import STATE
+from agrad.engine.core.context import current
 from agrad.engine.core.graph import Input, Node
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import Label, Note
@@ -18,13 +18,14 @@ _INSIDE = re.compile(r"(torch\.autograd\.|functional\.)*(grad|jacobian|hessian|h
 
 def say_not_finite(order: list[Node], seeds: dict[Node, Any], found: dict[Node, Any]) -> None:
     """Tell the listener where the first inf or nan of a walk came from: a value, or else a derivative."""
-    if all(is_finite(_plain(value)) for value in found.values()) or STATE.listener is None:
+    listener = current().listener
+    if listener is None or all(is_finite(_plain(value)) for value in found.values()):
         return
     seeds = {node: _plain(seed) for node, seed in seeds.items()}
     for node in reversed(order):
         operands = [x.value if isinstance(x, Node) else x for x in node.inputs]
         if node.op and not is_finite(node.value) and all(x is not None and is_finite(x) for x in operands):
-            STATE.listener(not_finite_note(node, node.value, derivative=False))
+            listener(not_finite_note(node, node.value, derivative=False))
             return
     culprits: list[tuple[Node, Any]] = []
 
@@ -34,7 +35,7 @@ def say_not_finite(order: list[Node], seeds: dict[Node, Any], found: dict[Node, 
 
     walk(order, seeds, False, watch=watch)
     if culprits:
-        STATE.listener(not_finite_note(*culprits[0], derivative=True))
+        listener(not_finite_note(*culprits[0], derivative=True))
 
 
 def _plain(value: Any) -> Any:

@@ -10,12 +10,12 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, TypeAlias
 
-from agrad.engine.core.context import STATE
+from agrad.engine.core.context import current
 from agrad.engine.core.graph import Node, aside
+from agrad.engine.core.numpy_warnings import quiet
 from agrad.engine.core.op import OPS
 from agrad.engine.core.tensor import Tensor, no_grad
 from agrad.engine.errors import AgradError
-from agrad.engine.values import quiet
 
 Kept: TypeAlias = "tuple[Any, ...]"
 Rule: TypeAlias = Callable[..., tuple[Any, Kept]]
@@ -81,8 +81,9 @@ def remember(node: Node, kept: Kept) -> None:
     """Keep what a method wants to know of a leaf at its next step; a statement that fails takes it back."""
     before = kept_of(node)
     if before or kept:
-        if STATE.journal is not None:
-            STATE.journal.remember(("aside", node), partial(setattr, node, "aside", before), before)
+        log = current().undo_log
+        if log is not None:
+            log.remember(("aside", node), partial(setattr, node, "aside", before), before)
         node.aside = kept
 
 

@@ -14,11 +14,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeAlias
 
-from agrad.engine.core.context import STATE
 from agrad.engine.core.graph import Node
+from agrad.engine.core.numpy_warnings import walked
 from agrad.engine.core.op import OPS, Op, onward
 from agrad.engine.core.tensor import Tensor, bare
-from agrad.engine.values import IEEE, Shape, hushed, np, settle, shape_of, spread, sum_to
+from agrad.engine.values import IEEE, Shape, np, settle, shape_of, spread, sum_to
 
 Watch: TypeAlias = Callable[[Node, int, Any, Any], None]
 
@@ -48,11 +48,7 @@ def walk(
     flight = Flight(cotangents, watch)
     if reached:
         flight.reach.update(reached)
-    recording, STATE.recording = STATE.recording, create_graph
-    try:
-        hushed(_run, first or next(nodes, None), nodes, flight, found, wanted, create_graph)
-    finally:
-        STATE.recording = recording
+    walked(create_graph, _run, first or next(nodes, None), nodes, flight, found, wanted, create_graph)
     return found
 
 

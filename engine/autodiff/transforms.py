@@ -19,7 +19,7 @@ from agrad.engine.autodiff.backward import paths, result_of
 from agrad.engine.autodiff.forward_mode import push
 from agrad.engine.autodiff.nonfinite import say_not_finite
 from agrad.engine.autodiff.reverse import walk
-from agrad.engine.core.context import STATE
+from agrad.engine.core.context import current, scope
 from agrad.engine.core.dispatch import operand
 from agrad.engine.core.graph import Node, collect, reachable
 from agrad.engine.core.graph_errors import no_grad_error
@@ -139,7 +139,7 @@ def _jacobians(y: Tensor, xs: Sequence[Tensor], create_graph: bool) -> list[Tens
         seed[index] = 1.0
         only = {y.node: seed}
         found = walk(order, only, create_graph, targets, only) if y.node in order else {}
-        if STATE.listener is not None:
+        if current().listener is not None:
             say_not_finite(order, only, found)
         rows.append([result_of(found.get(node), node.shape, y, create_graph) for node in targets])
     return [_assembled([row[place] for row in rows], y, x) for place, x in enumerate(xs)]
@@ -211,7 +211,7 @@ def _pushed(y: Tensor, xs: Sequence[Tensor], directions: Sequence[Any], own: Seq
             )
         given[x.node] = v
     pushed = push(y, given, True)
-    if STATE.listener is not None and pushed is not None:
+    if current().listener is not None and pushed is not None:
         say_not_finite(collect([y.node]), {y.node: spread(1.0, y.shape)}, {y.node: pushed})
     return _released(result_of(pushed, y.shape, y, True), [*own])
 
@@ -296,12 +296,9 @@ def _recorded(derivative: Function) -> Function:
     """A derivative of a function needs its graph, also inside no_grad; there, what comes out has none."""
 
     def call(*args: Any, **keywords: Any) -> Any:
-        before, STATE.recording = STATE.recording, True
-        try:
+        with scope(recording=True):
             result = derivative(*args, **keywords)
-        finally:
-            STATE.recording = before
-        return result if before else _detached(result)
+        return result if current().recording else _detached(result)
 
     return call
 

@@ -20,9 +20,10 @@ from typing import Any, TypeAlias
 
 from agrad.engine.core.dispatch import ieee
 from agrad.engine.core.guards import truth
+from agrad.engine.core.numpy_warnings import quiet
 from agrad.engine.core.op import OPS, Op
 from agrad.engine.program.ir import Diverged, Program, Step, checks_of, computed, is_view, own
-from agrad.engine.values import IEEE, Shape, Value, np, quiet, settle, size_of
+from agrad.engine.values import IEEE, Shape, Value, np, settle, size_of
 
 # Operations on floats that stand in the source as such; those that can raise only in the quick one.
 _SOURCE = {

@@ -13,8 +13,9 @@ from typing import Any
 from agrad.engine.compile import python_backend
 from agrad.engine.compile.specializations import WAYS, Branch, Branches
 from agrad.engine.core.guards import truth
+from agrad.engine.core.numpy_warnings import quiet
 from agrad.engine.program.ir import Check, Diverged, Input, Program, unchecked
-from agrad.engine.values import Array, np, quiet
+from agrad.engine.values import Array, np
 
 PIECE = 8192  # rows: what a program needs for so many stays in a core's cache
 _SHORT = 64  # rows: a shorter piece is filled up

@@ -1,39 +1,100 @@
-"""All that is global: the recording switch, what the language says of the statement under way, and its journal."""
+"""`Context`: everything that belongs to one session and would otherwise be a global variable.
+
+`current()` is the context of the code that is running. It is kept in a `contextvars.ContextVar`, so:
+
+* Each thread has a context of its own, made when it is first asked for.
+* A task of asyncio starts with the context of the task that made it. What the task changes with `scope`, `no_grad` or
+  `enter` shows in that task alone.
+* A `Session` has a context of its own. Each of its statements runs in a `derived` one (see `enter`), so nothing has to
+  be put back when the statement ends or is interrupted, and a session may run inside a callback of another.
+
+A context is never changed for a while and then changed back. `scope(recording=False)` makes a derived context current
+instead: a copy that shares the limits, the random numbers and the access to files. What the code inside decides
+(`guard`) still counts outside, unless the scope was given a guard of its own; all other switches are dropped with the
+copy.
+
+In code that runs often, call `current()` once and keep the result in a local variable. Do not keep it longer than the
+call: a context that was current may be another's by then.
+
+Objects such as nodes and Tensors belong to no context. Two threads may use the same ones as long as neither writes.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+from _thread import _local  # of `threading`, which a short calculation does not have to import
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from contextvars import ContextVar, copy_context
+from functools import cache
 from itertools import count
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from agrad.engine.errors import Note, Origin
 
 if TYPE_CHECKING:
     from agrad.engine.core.graph import Node
     from agrad.engine.core.guards import Guard
+    from agrad.engine.core.tensor import Tensor
 
-next_stamp = count(1).__next__
+_T = TypeVar("_T")
+
+next_stamp = count(1).__next__  # of all threads: a number is given out once
+
+_NUMBER = 8  # bytes
+_UNKNOWN = 4e9  # bytes of memory that a machine is assumed to have if it does not say
+_CONTAINER = "/sys/fs/cgroup/memory.max"
+PYTHON_ADVICE = "agrad.engine.core.limits.allow({}e9)"
 
 
-class State:
-    """The switches; there is one, `STATE`."""
+class UndoLog:
+    """How to restore everything that the current statement has changed. One is open while a statement runs.
 
-    __slots__ = ("clock", "guard", "journal", "listener", "origin", "recording", "statement")
+    Before something older than the statement is written, its old state is logged here. Only the first write to a
+    thing is logged, so that a long loop costs no more than one iteration. `outer` is the log of the statement that
+    this one is a part of: it undoes the part too.
+    """
 
-    def __init__(self) -> None:
-        self.recording = True
-        self.origin: Origin | None = None  # of the expression that is being evaluated
-        self.statement: Origin | None = None  # of the statement it belongs to
-        self.journal: Journal | None = None
-        self.guard: Guard | None = None  # the last of the choices that what is computed now depends on
-        self.clock: Clock | None = None  # who measures
-        self.listener: Callable[[Note], None] | None = None  # who hears what is worth saying about a result
+    __slots__ = ("held", "since", "undos")
+
+    def __init__(self, outer: UndoLog | None = None) -> None:
+        self.since = next_stamp()
+        self.undos: dict[object, Callable[[], None]] = {}
+        self.held: list[object] = []  # the objects that the undos would restore, and therefore keep in memory
+        if outer is not None:
+            outer.remember(self, self.roll_back)
+
+    @property
+    def changed(self) -> bool:
+        """Whether there is anything to restore."""
+        return any(not isinstance(key, UndoLog) or key.changed for key in self.undos)
+
+    def remember(self, key: object, undo: Callable[[], None], held: object = None) -> None:
+        """Keep `undo`, which holds on to `held`, unless `key` has been written since the statement began."""
+        if self.undos.setdefault(key, undo) is undo and held is not None:
+            self.held.append(held)
+
+    def remember_first(self, key: object, undo: Callable[[], None]) -> None:
+        """Keep an `undo` that is to run after all others, whatever else is written."""
+        if key not in self.undos:
+            self.undos = {key: undo, **self.undos}
+
+    def roll_back(self) -> None:
+        """Restore everything. A Ctrl-C that arrives meanwhile is raised when that is done."""
+        try:
+            while self.undos:
+                next(reversed(self.undos.values()))()  # the last first: what was logged later may hold less
+                self.undos.popitem()  # only now: an undo that was interrupted is run again
+            self.held.clear()
+        except KeyboardInterrupt:
+            self.roll_back()
+            raise
 
 
 class Clock:
-    """What the backwards of a statement that is being timed cost, and what they started from.
+    """The time that the backwards of a timed statement took, and the values they started from.
 
-    While it is there they free nothing, so that the graph can be measured afterwards.
+    While a statement is timed, its backwards free nothing, so that the graph can be measured afterwards.
     """
 
     __slots__ = ("roots", "walking")
@@ -43,52 +104,248 @@ class Clock:
         self.walking = 0.0  # seconds
 
     def walked(self, root: Node, seconds: float) -> None:
-        """A backward from a node took so long."""
+        """Add a backward from a node."""
         self.roots.append(root)
         self.walking += seconds
 
 
-class Journal:
-    """What to put back if the statement under way fails. One is open while a statement runs.
+class Tracing:
+    """The function that is being traced: its arguments and their names."""
 
-    Every write to something older than the statement first says here how to undo itself. Only the first write to a
-    thing counts, so that a long loop costs no more than one turn of it.
-    """
+    __slots__ = ("inputs", "names")
 
-    __slots__ = ("held", "since", "undos")
+    def __init__(self, inputs: Sequence[Tensor], names: Sequence[str]) -> None:
+        self.inputs = inputs
+        self.names = names
+
+
+@cache
+def machine_memory() -> float:
+    """The bytes of memory of this machine, or of the container that the process runs in."""
+    found = _UNKNOWN
+    with suppress(AttributeError, OSError, ValueError):
+        found = float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    with suppress(OSError, ValueError), open(_CONTAINER) as file:
+        found = min(found, float(file.read()))
+    return found
+
+
+class Limits:
+    """How much memory one result may take: half of the machine's unless something else is set."""
+
+    __slots__ = ("advice", "ceiling", "entries", "memory")
 
     def __init__(self) -> None:
-        self.since = next_stamp()
-        self.undos: dict[object, Callable[[], None]] = {}
-        self.held: list[object] = []  # what the undos would bring back, and so keep in memory
-        if STATE.journal is not None:
-            STATE.journal.remember(self, self.roll_back)  # of a part: should nobody come to roll it back
+        self.advice = PYTHON_ADVICE  # what to write to allow so many GB
+        self.ceiling: Callable[[float], None] | None = None  # sets the limit of the operating system
+        self.set(machine_memory() / 2)
 
-    @property
-    def changed(self) -> bool:
-        """Whether there is anything to put back."""
-        return any(not isinstance(key, Journal) or key.changed for key in self.undos)
+    def set(self, memory: float) -> None:
+        """Set the limit, in bytes."""
+        self.memory = memory
+        self.entries = memory / _NUMBER
 
-    def remember(self, key: object, undo: Callable[[], None], held: object = None) -> None:
-        """Keep `undo`, which holds on to `held`, unless the thing `key` has been written since the statement began."""
-        if self.undos.setdefault(key, undo) is undo and held is not None:
-            self.held.append(held)
+    def allow(self, memory: float) -> None:
+        """Set the limit, in bytes, here and in the operating system."""
+        self.set(memory)
+        self.enforce()
 
-    def remember_first(self, key: object, undo: Callable[[], None]) -> None:
-        """Keep an `undo` that is to run when all others have, whatever else is written."""
-        if key not in self.undos:
-            self.undos = {key: undo, **self.undos}
+    def enforce(self) -> None:
+        """Set the limit of the operating system to this one."""
+        if self.ceiling is not None:
+            self.ceiling(self.memory)
 
-    def roll_back(self) -> None:
-        """Put everything back. A Ctrl-C that comes meanwhile is heard when that is done."""
+    def copy(self) -> Limits:
+        """Another object with the same limits."""
+        made = Limits()
+        made.advice, made.ceiling = self.advice, self.ceiling
+        made.memory, made.entries = self.memory, self.entries
+        return made
+
+
+class Files:
+    """Whether files may be read and written.
+
+    `seen`: the files that were read, by path, each with its size and the time of its last write; None while that is
+    not recorded.
+    """
+
+    __slots__ = ("on", "seen")
+
+    def __init__(self) -> None:
+        self.on = True
+        self.seen: dict[str, list[int]] | None = None
+
+
+class RandomNumbers:
+    """The generator of random numbers; None until the first is drawn or a seed is set."""
+
+    __slots__ = ("generator",)
+
+    def __init__(self) -> None:
+        self.generator: Any = None
+
+
+class Context:
+    """What belongs to one session. See the top of this file."""
+
+    __slots__ = (
+        "clock",
+        "files",
+        "given",
+        "guard",
+        "limits",
+        "listener",
+        "origin",
+        "outer",
+        "quietly",
+        "random",
+        "recording",
+        "scope",
+        "silence",
+        "statement",
+        "tracing",
+        "undo_log",
+    )
+
+    def __init__(self, limits: Limits | None = None) -> None:
+        self.recording = True  # whether operations append nodes
+        self.guard: Guard | None = None  # the last of the guards that new nodes stand under
+        self.origin: Origin | None = None  # of the expression that is being evaluated
+        self.statement: Origin | None = None  # of the statement it is a part of
+        self.undo_log: UndoLog | None = None
+        self.tracing: Tracing | None = None
+        self.clock: Clock | None = None
+        self.listener: Callable[[Note], None] | None = None  # is told of notes on results
+        self.silence: Any = None  # while numpy's warnings are off: see `numpy_warnings`
+        self.quietly: Callable[[], Any] | None = None  # what runs one operation of numpy without warnings
+        self.outer: Context | None = None  # that this is derived from
+        self.scope: scope | None = None  # that this was made by
+        self.given: Guard | None = None  # the guard that it began with
+        self.limits = limits or Limits()
+        self.random = RandomNumbers()
+        self.files = Files()
+
+    def derived(self) -> Context:
+        """A copy that shares what is no switch: limits, random numbers, access to files."""
+        made = Context.__new__(Context)
+        made.recording, made.guard = self.recording, self.guard
+        made.origin, made.statement = self.origin, self.statement
+        made.undo_log, made.tracing = self.undo_log, self.tracing
+        made.clock, made.listener = self.clock, self.listener
+        made.limits, made.random, made.files = self.limits, self.random, self.files
+        made.silence, made.quietly = self.silence, self.quietly
+        made.outer, made.scope, made.given = self, None, self.guard
+        return made
+
+
+class _Default(Context):
+    """What `current` gives in a thread that has not set a context. It stands for a context of the thread's own.
+
+    That one is made, and made current, as soon as any attribute is used.
+    """
+
+    __slots__ = ()
+
+    def __init__(self) -> None:
+        pass  # it has no attributes of its own
+
+    def derived(self) -> Context:
+        return _own().derived()
+
+
+def _own() -> Context:
+    """Make the context of this thread current."""
+    try:
+        found: Context = _THREAD.context
+    except AttributeError:
+        found = _THREAD.context = Context()
+    CURRENT.set(found)
+    return found
+
+
+def _delegate(name: str) -> property:
+    return property(lambda self: getattr(_own(), name), lambda self, value: setattr(_own(), name, value))
+
+
+for _name in Context.__slots__:
+    setattr(_Default, _name, _delegate(_name))
+
+_THREAD = _local()
+CURRENT: ContextVar[Context] = ContextVar("agrad", default=_Default())  # noqa: B039 - it has no state of its own
+current = CURRENT.get
+
+
+class scope:  # noqa: N801 - used like a function
+    """`with scope(recording=False):` derives a context, changes it, and makes it current.
+
+    Guards made inside stay in force afterwards, unless `guard` is among the changes.
+    """
+
+    __slots__ = ("changes",)
+
+    def __init__(self, **changes: Any) -> None:
+        self.changes = changes
+
+    def __enter__(self) -> Context:
+        made = current().derived()
+        made.scope = self
+        for name, value in self.changes.items():
+            setattr(made, name, value)
+        CURRENT.set(made)
+        return made
+
+    def __exit__(self, *_: object) -> None:
+        made = current()
+        if made.scope is not self:
+            self._leave_early(made)
+            return
+        outer = made.outer
+        assert outer is not None
+        if "guard" not in self.changes:
+            self.carry(made, outer)
+        CURRENT.set(outer)
+
+    def carry(self, made: Context, outer: Context) -> None:
+        """Let guards made inside count outside."""
+        outer.guard = made.guard
+
+    def _leave_early(self, inner: Context | None) -> None:
+        """Leave a scope of a generator while one that was entered later is current; or elsewhere: then it is gone."""
+        while inner is not None and inner.outer is not None:
+            if inner.outer.scope is self:
+                inner.outer = inner.outer.outer
+                return
+            inner = inner.outer
+
+
+class taken_back(scope):  # noqa: N801 - used like a function
+    """A scope in which everything that is written is restored at the end, and no notes are given."""
+
+    __slots__ = ()
+
+    def __init__(self, **changes: Any) -> None:
+        super().__init__(**{"listener": None, **changes})
+
+    def __enter__(self) -> Context:
+        made = super().__enter__()
+        made.undo_log = UndoLog(made.undo_log)
+        return made
+
+    def __exit__(self, *_: object) -> None:
+        log = current().undo_log
         try:
-            while self.undos:
-                next(reversed(self.undos.values()))()  # the last first: what was snapped later may hold less
-                self.undos.popitem()  # only now: an undo that was interrupted is run again
-            self.held.clear()
-        except KeyboardInterrupt:
-            self.roll_back()
-            raise
+            if log is not None:
+                log.roll_back()
+        finally:
+            super().__exit__()
 
 
-STATE = State()
+def enter(context: Context, function: Callable[..., _T], *args: Any) -> _T:
+    """Call a function with a context as the current one.
+
+    It runs in a copy of the caller's `contextvars` context: nothing is left to be put back, however it ends.
+    """
+    copied = copy_context()
+    copied.run(CURRENT.set, context)
+    return copied.run(function, *args)

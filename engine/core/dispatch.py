@@ -6,27 +6,25 @@ these with everything inline. The rest (arrays, attributes, sequences, lists) ta
 
 from __future__ import annotations
 
-from _thread import get_ident  # of `threading`, which a short calculation need not wait for
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 from weakref import ref
 
-from agrad.engine.core.context import STATE, next_stamp
+from agrad.engine.core.context import current, next_stamp
 from agrad.engine.core.graph import Input, Node, new_node
 from agrad.engine.core.guards import choose, entries, number
-from agrad.engine.core.limits import LIMITS, afford_spread, exhausted
+from agrad.engine.core.limits import afford_spread, exhausted
+from agrad.engine.core.numpy_warnings import computed, prepare
 from agrad.engine.core.signature import REQUIRED
 from agrad.engine.core.tensor import Tensor, bare, handle, inherit
 from agrad.engine.errors import AgradError
 from agrad.engine.values import (
     IEEE,
-    QUIET,
     Shape,
     Value,
     broadcast,
     coerce,
     format_shape,
-    hushed,
     np,
     settle,
     shape_of,
@@ -82,7 +80,7 @@ def on_arrays(op: Op, values: tuple[Value, ...], attrs: dict[str, Any]) -> Value
     if len(values) > 1:
         afford_spread(op, values)
     try:
-        return settle(hushed(op.array, *values, **attrs))
+        return settle(computed(op.array, *values, **attrs))
     except (ValueError, IndexError) as error:
         raise misfit(op, values, attrs, error) from None
     except MemoryError as error:
@@ -149,14 +147,15 @@ def _unary(op: Op) -> Function:
                 out = scalar(a)
             except IEEE:
                 out = ieee(op, (a,))
-            if not (STATE.recording and (source.requires_grad or source.recorded)):
+            context = current()
+            if not (context.recording and (source.requires_grad or source.recorded)):
                 return plain(out, (source,))
             node = Node()
             node.op, node.inputs, node.attrs = op, (source,), None
             node.value, node.shape, node.requires_grad = out, (), differentiable and source.requires_grad
             node.seq = node.stamp = next_stamp()
             node.collected = node.freed = node.extra = node.handle = None
-            node.origin, node.guard, node.name = STATE.origin, STATE.guard, None
+            node.origin, node.guard, node.name = context.origin, context.guard, None
             made = Tensor()
             made.node, made.array = node, None
             return made
@@ -201,14 +200,15 @@ def _binary(op: Op) -> Function:
         except IEEE:
             out = ieee(op, (a, b))
         live = (first and nx is not a and nx.requires_grad) or (second and ny is not b and ny.requires_grad)
-        if not (STATE.recording and (live or (nx is not a and nx.recorded) or (ny is not b and ny.recorded))):
+        context = current()
+        if not (context.recording and (live or (nx is not a and nx.recorded) or (ny is not b and ny.recorded))):
             return out if nx is a and ny is b else plain(out, (nx, ny))
         node = Node()
         node.op, node.inputs, node.attrs = op, (nx, ny), None
         node.value, node.shape, node.requires_grad = out, (), live
         node.seq = node.stamp = next_stamp()
         node.collected = node.freed = node.extra = node.handle = None
-        node.origin, node.guard, node.name = STATE.origin, STATE.guard, None
+        node.origin, node.guard, node.name = context.origin, context.guard, None
         made = Tensor()
         made.node, made.array = node, None
         return made
@@ -221,10 +221,13 @@ def _pair(op: Op, nx: Node | float, ny: Node | float, a: Any, b: Any) -> Tensor:
     out: Any
     one = b if type(a) is float else a
     shape = one.shape
-    if (one is b or type(b) is float or shape == b.shape) and one.size <= LIMITS.entries and QUIET.context:
+    context = current()
+    if (one is b or type(b) is float or shape == b.shape) and one.size <= context.limits.entries:
         try:  # nothing is spread, which leaves little to go wrong
-            hush = not QUIET.on or get_ident() not in QUIET.on
-            out = QUIET.context().run(op.array, a, b) if hush else op.array(a, b)
+            if context.silence is not None and context.silence.before is not None:
+                out = op.array(a, b)
+            else:
+                out = (context.quietly or prepare())().run(op.array, a, b)
         except (ValueError, IndexError, MemoryError):
             out = on_arrays(op, (a, b), {})  # says why
         if type(out) is not np.ndarray or out.dtype.char != "d":
@@ -239,7 +242,7 @@ def _pair(op: Op, nx: Node | float, ny: Node | float, a: Any, b: Any) -> Tensor:
         of_x is not None and by_x is not None and of_x.requires_grad,
         of_y is not None and by_y is not None and of_y.requires_grad,
     )
-    if not (STATE.recording and (True in live or (of_x and of_x.recorded) or (of_y and of_y.recorded))):
+    if not (context.recording and (True in live or (of_x and of_x.recorded) or (of_y and of_y.recorded))):
         return plain(out, (nx, ny))
     (reads_x, reads_y), reads_out = op.known.get(live) or op.read_by(live)
     if reads_x and of_x:
@@ -258,16 +261,17 @@ def _single(op: Op, x: Tensor, attrs: dict[str, Any]) -> Tensor:
     if op.prepare is not None:
         attrs = op.prepare(a, **attrs)
     out: Any
-    if type(a) is float or QUIET.context is None or (QUIET.on and get_ident() in QUIET.on):
+    context = current()
+    if type(a) is float or (context.silence is not None and context.silence.before is not None):
         out = compute(op, (a,), attrs)
     else:
         try:
-            out = settle(QUIET.context().run(op.array, a, **attrs))
+            out = settle((context.quietly or prepare())().run(op.array, a, **attrs))
         except (ValueError, IndexError, MemoryError):
             out = on_arrays(op, (a,), attrs)  # says why
     if type(out) is not float and out.base is not None:
         out = out.copy()  # there are no views: a write to one value never shows in another
-    if not (STATE.recording and source.recorded):
+    if not (context.recording and source.recorded):
         return plain(out, (source,))
     live = (source.requires_grad and op.rules[0] is not None,)
     (reads_x,), reads_out = op.known.get(live) or op.read_by(live)
@@ -338,7 +342,7 @@ def _kept(x: Any) -> Value:
 def record(op: Op, operands: tuple[Any, ...], attrs: dict[str, Any]) -> Tensor:
     """Compute on handles and constants, and append the node: the path for whatever is not one or two scalars."""
     nodes = [x.node if isinstance(x, Tensor) else None for x in operands]
-    recorded = STATE.recording and any(node is not None and node.recorded for node in nodes)
+    recorded = current().recording and any(node is not None and node.recorded for node in nodes)
     constant = _kept if recorded else _lent
     values: Any = tuple([x.value if isinstance(x, Tensor) else constant(x) for x in operands])
     if op.prepare is not None:

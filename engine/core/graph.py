@@ -13,7 +13,7 @@ from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from agrad.engine.core.context import STATE, next_stamp
+from agrad.engine.core.context import current, next_stamp
 from agrad.engine.values import Shape, Value, shape_of
 
 if TYPE_CHECKING:
@@ -229,8 +229,9 @@ def new_node(
     node.shape = shape
     node.requires_grad = requires_grad
     node.seq = node.stamp = next_stamp()
-    node.origin = STATE.origin
-    node.guard = STATE.guard
+    context = current()
+    node.origin = context.origin
+    node.guard = context.guard
     node.name = node.collected = node.freed = node.extra = node.handle = None
     return node
 
@@ -246,12 +247,12 @@ def leaf(value: Value, requires_grad: bool = False) -> Node:
 
 
 def touch(node: Node) -> None:
-    """Say in the journal how to put back all that can change about a node. Called before it changes."""
-    journal = STATE.journal
-    if journal is None or node.seq > journal.since or node in journal.undos:
+    """Log how to restore all that can change about a node. Called before it changes."""
+    log = current().undo_log
+    if log is None or node.seq > log.since or node in log.undos:
         return
     state = _state_of(node)
-    journal.remember(node, partial(_put_back, node, state), state)
+    log.remember(node, partial(_put_back, node, state), state)
 
 
 def _put_back(node: Node, state: tuple[Any, ...]) -> None:
@@ -305,8 +306,8 @@ def leading_to(order: list[Node], targets: Iterable[Node]) -> list[Node]:
 
 def free(nodes: Iterable[Node], by: object) -> None:
     """Let go of what the nodes saved. Leaves stay; links stay, so that a freed graph can still be looked at."""
-    journal = STATE.journal
-    since = -1 if journal is None else journal.since
+    log = current().undo_log
+    since = -1 if log is None else log.since
     for node in nodes:
         op = node.op
         if op is None:

@@ -13,10 +13,10 @@ Without a language above, nothing says where a choice ends to matter: a replay m
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable
 from typing import TYPE_CHECKING
 
-from agrad.engine.core.context import STATE, next_stamp
+from agrad.engine.core.context import current, next_stamp
 from agrad.engine.core.graph import Node, Roots, collect, touch
 from agrad.engine.core.versions import roots_of, sharers, together
 from agrad.engine.errors import Origin
@@ -24,8 +24,6 @@ from agrad.engine.values import Value, format_number, np
 
 if TYPE_CHECKING:
     from types import FrameType
-
-    from agrad.engine.core.tensor import Tensor
 
 MANY = 64  # from this length on, a chain of guards is looked through each time that it has doubled
 
@@ -128,19 +126,6 @@ def bits(value: Value) -> object:
     return value.hex() if isinstance(value, float) else value.tobytes()
 
 
-class _Traced:
-    """The function that is being traced: its arguments, None while there is none, and their names."""
-
-    __slots__ = ("inputs", "names")
-
-    def __init__(self) -> None:
-        self.inputs: Sequence[Tensor] | None = None
-        self.names: Sequence[str] = ()
-
-
-TRACED = _Traced()
-
-
 def take(node: Node, value: Value) -> None:
     """Say that what the function being traced does next depends on every bit of a value; nothing for a constant.
 
@@ -173,8 +158,9 @@ def is_ours(frame: FrameType) -> bool:
 
 def take_behind(node: Node) -> None:
     """The same of every bit of the arguments behind a value: for what is made of them without a record."""
+    tracing = current().tracing
     leaves = {root() for root in roots_of(node)}
-    for x in TRACED.inputs or ():
+    for x in tracing.inputs if tracing is not None else ():
         if any(root() in leaves for root in roots_of(x.node)):
             choose(x.node, x.value, bits)
 
@@ -184,17 +170,19 @@ def choose(node: Node, value: Value, read: Callable[[Value], object], place: obj
 
     `place` is the same each time that a loop comes by.
     """
+    context = current()
+    origin = context.origin or node.origin
     if node.recorded:
-        guard = Guard(STATE.guard, node, read, read(value), (), STATE.origin or node.origin, next_stamp(), place)
+        guard = Guard(context.guard, node, read, read(value), (), origin, next_stamp(), place)
         if place is not None:
             _end_loop(guard, node)
         _push(guard)
         return
     roots = roots_of(node)
     if node.guard is not None:
-        STATE.guard = joined(STATE.guard, node.guard)
+        context.guard = joined(context.guard, node.guard)
     if roots:
-        _push(Guard(STATE.guard, None, read, read(value), roots, STATE.origin or node.origin, node.stamp))
+        _push(Guard(context.guard, None, read, read(value), roots, origin, node.stamp))
 
 
 def _end_loop(guard: Guard, node: Node) -> None:
@@ -224,9 +212,8 @@ def _leads_to(before: Guard, value: Node) -> bool:
 
 
 def _push(guard: Guard) -> None:
-    STATE.guard = guard
-    if guard.length >= MANY and guard.length.bit_count() == 1:
-        STATE.guard = _thinned(chain(guard))
+    long = guard.length >= MANY and guard.length.bit_count() == 1
+    current().guard = _thinned(chain(guard)) if long else guard
 
 
 def chain(guard: Guard | None) -> list[Guard]:
@@ -259,10 +246,11 @@ def joined(one: Guard | None, other: Guard | None) -> Guard | None:
 
 def forget(leaf: Node) -> None:
     """A leaf is written: choices by what was computed from its old data say nothing of what is built from now on."""
-    guards = chain(STATE.guard)
+    context = current()
+    guards = chain(context.guard)
     if guards:
         look_behind(guards)
-        STATE.guard = linked(guard for guard in guards if all(root() is not leaf for root in guard.roots))
+        context.guard = linked(guard for guard in guards if all(root() is not leaf for root in guard.roots))
 
 
 def _thinned(guards: list[Guard]) -> Guard | None:

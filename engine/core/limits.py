@@ -7,12 +7,10 @@ MemoryError that follows is told in the same words.
 from __future__ import annotations
 
 import math
-import os
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from agrad.engine.core.context import STATE
+from agrad.engine.core.context import current, machine_memory
 from agrad.engine.errors import AgradError
 from agrad.engine.values import Shape, Value, format_shape, size_of, whole_as_float
 
@@ -20,46 +18,18 @@ if TYPE_CHECKING:
     from agrad.engine.core.op import Op
 
 _NUMBER = 8  # bytes
-_UNKNOWN = 4e9  # what a machine that does not tell is taken to have
-_CONTAINER = "/sys/fs/cgroup/memory.max"
 _LONGEST = 40  # characters of an expression in a message
 
 
-def machine_memory() -> float:
-    """The bytes that this machine, or the container around the process, has."""
-    found = _UNKNOWN
-    with suppress(AttributeError, OSError, ValueError):
-        found = float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
-    with suppress(OSError, ValueError), open(_CONTAINER) as file:
-        found = min(found, float(file.read()))
-    return found
-
-
-class Limits:
-    """What a result may take. There is one, `LIMITS`; half of the memory there is until someone says otherwise."""
-
-    __slots__ = ("advice", "ceiling", "entries", "memory")
-
-    def __init__(self) -> None:
-        self.advice = "agrad.engine.core.limits.LIMITS.allow({}e9)"  # how to allow so many GB
-        self.ceiling: Callable[[float], None] | None = None  # how to tell the system, and what
-        self.allow(machine_memory() / 2)
-
-    def allow(self, memory: float) -> None:
-        """Set the limit, in bytes."""
-        self.memory = memory
-        self.entries = memory / _NUMBER
-        if self.ceiling is not None:
-            self.ceiling(memory)
-
-
-LIMITS = Limits()
+def allow(memory: float) -> None:
+    """Set how many bytes one result may take, in this thread or session."""
+    current().limits.allow(memory)
 
 
 def afford(name: str, *shapes: Shape) -> None:
     """Refuse results of these shapes if they need more memory than there may be; `name` is what would make them."""
     entries = sum(size_of(shape) for shape in shapes)
-    if entries > LIMITS.entries:
+    if entries > current().limits.entries:
         raise _refusal(name, shapes[0], entries)
 
 
@@ -69,7 +39,7 @@ def afford_spread(op: Op, values: Sequence[Value]) -> None:
     for value in values:
         if type(value) is not float:
             most *= value.size  # type: ignore[union-attr]
-    if most > LIMITS.entries and op.reach == "pointwise":
+    if most > current().limits.entries and op.reach == "pointwise":
         shapes = [value.shape for value in values if not isinstance(value, float)]
         axes = max(map(len, shapes))
         aligned = [(1,) * (axes - len(shape)) + shape for shape in shapes]
@@ -79,18 +49,19 @@ def afford_spread(op: Op, values: Sequence[Value]) -> None:
 def exhausted(name: str, error: MemoryError) -> AgradError:
     """What to say of a MemoryError while `name` was computed. numpy's tells the shape that it had no room for."""
     shape = getattr(error, "shape", None)
-    if shape is not None and size_of(shape) > LIMITS.entries:
+    if shape is not None and size_of(shape) > current().limits.entries:
         return _refusal(name, shape, size_of(shape))
     need = size_of(shape) * _NUMBER if shape is not None else None
-    there, room = _bytes(LIMITS.memory), f" for the {_bytes(need)} of" if need else " for"
+    memory = current().limits.memory
+    there, room = _bytes(memory), f" for the {_bytes(need)} of" if need else " for"
     message = f"there is not enough memory{room} {_subject(name)}; the limit is {there} in all"
-    return AgradError("limit", message, fixes=_advice(LIMITS.memory + (need or LIMITS.memory)))
+    return AgradError("limit", message, fixes=_advice(memory + (need or memory)))
 
 
 def _refusal(name: str, shape: Shape, entries: int) -> AgradError:
     need = whole_as_float(entries) * _NUMBER
     what = _subject(f"{name} of shape {format_shape(shape)}")
-    message = f"{what} needs {_bytes(need)}; the limit is {_bytes(LIMITS.memory)}"
+    message = f"{what} needs {_bytes(need)}; the limit is {_bytes(current().limits.memory)}"
     there = machine_memory()
     notes = [f"this machine has {_bytes(there)}"] if need > there else []
     return AgradError("limit", message, notes=notes, fixes=_advice(need))
@@ -98,12 +69,13 @@ def _refusal(name: str, shape: Shape, entries: int) -> AgradError:
 
 def _advice(need: float) -> list[str]:
     """How to allow so much, if the machine has it."""
-    return [LIMITS.advice.format(math.ceil(need / 1e9))] if need <= machine_memory() else []
+    return [current().limits.advice.format(math.ceil(need / 1e9))] if need <= machine_memory() else []
 
 
 def _subject(otherwise: str) -> str:
     """The expression that is being evaluated, as typed; from Python, the words for it."""
-    text = STATE.origin.text if STATE.origin is not None else otherwise
+    origin = current().origin
+    text = origin.text if origin is not None else otherwise
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
 

@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import ContextDecorator
 from typing import TYPE_CHECKING, Any
 
-from agrad.engine.core.context import STATE
+from agrad.engine.core.context import CURRENT, Context, current, scope
 from agrad.engine.core.graph import Gradient, Node, Roots, Storage, leaf, new_node, touch
 from agrad.engine.core.graph_errors import leaf_error
-from agrad.engine.core.guards import TRACED, choose, forget, integer, is_ours, joined, number, take_out, truth
+from agrad.engine.core.guards import choose, forget, integer, is_ours, joined, number, take_out, truth
 from agrad.engine.core.versions import mark_written, roots_of, share_storage, sharers, supersede, together
 from agrad.engine.errors import AgradError
 from agrad.engine.values import (
@@ -96,14 +96,14 @@ class Tensor:
     def value(self) -> Value:
         """The number or the array itself. Not to be written to: see `data`."""
         value = self.node.value
-        if TRACED.inputs is not None and not is_ours(sys._getframe(1)):
+        if current().tracing is not None and not is_ours(sys._getframe(1)):
             self._taken()
         return self.array if value is None else value  # type: ignore[return-value]
 
     def _taken(self) -> Value:
         """The value for whoever goes on without its graph: while a function is traced, that is a choice by it."""
         value = self.value
-        if TRACED.inputs is not None:
+        if current().tracing is not None:
             take_out(self.node, value)
         return value
 
@@ -175,7 +175,8 @@ class Tensor:
     @grad.setter
     def grad(self, value: object) -> None:
         if value is None:
-            if STATE.journal is None and STATE.statement is None and self.node.collected is not None:
+            context = current()
+            if context.undo_log is None and context.statement is None and self.node.collected is not None:
                 self.node.collected = CLEARED  # as clear_grad would do it
             else:
                 self.clear_grad()
@@ -191,9 +192,8 @@ class Tensor:
         """Set the gradient to none."""
         node = self.node
         if node.collected is not None:
-            if STATE.journal is not None:
-                touch(node)
-            by = STATE.statement
+            touch(node)
+            by = current().statement
             node.collected = CLEARED if by is None else Gradient(None, (), 0, by)
 
     def retain_grad(self) -> None:
@@ -238,7 +238,7 @@ class Tensor:
 
     def item(self) -> float:
         """The one entry as a float."""
-        value = self.value if TRACED.inputs is None else self._taken()
+        value = self.value if current().tracing is None else self._taken()
         return value if isinstance(value, float) else _entry_of(value)
 
     def _number(self) -> float:
@@ -307,7 +307,7 @@ class Tensor:
 
     def copy_(self, value: object) -> Tensor:
         """Write another value over this one, spread to its shape, with the graph it has; returns itself."""
-        if isinstance(value, Tensor) and value.node.recorded and STATE.recording and self.node.op is None:
+        if isinstance(value, Tensor) and value.node.recorded and current().recording and self.node.op is None:
             if self.node.requires_grad:
                 raise leaf_error(self)
             if not fits(value.shape, self.shape):
@@ -327,7 +327,7 @@ class Tensor:
     def _check_writable(self, what: str) -> None:
         """PyTorch's rule: a leaf that requires grad is written only where nothing is recorded."""
         node = self.node
-        if node.requires_grad and STATE.recording:
+        if node.requires_grad and current().recording:
             if node.op is None:
                 raise leaf_error(self)
             name = node.name or "x"
@@ -352,24 +352,25 @@ class Tensor:
 
         An array is changed in place, a scalar replaced. `source` is what was written, if it has a node.
         """
-        together, journal = sharers(self.node), STATE.journal
-        if journal is not None:
+        context = current()
+        together, log = sharers(self.node), context.undo_log
+        if log is not None:
             for node in together:
                 touch(node)
         if self.shape:
             array: Any = self.value
-            if journal is not None and min(node.seq for node in together) <= journal.since:
+            if log is not None and min(node.seq for node in together) <= log.since:
                 before = array.copy()
-                journal.remember(id(array), lambda: np.copyto(array, before), before)
+                log.remember(id(array), lambda: np.copyto(array, before), before)
             change(array)
         else:
             for node in together:
                 node.value = scalar
-        for node in together if STATE.guard is not None else ():
+        for node in together if context.guard is not None else ():
             if node.op is None and node.requires_grad:
                 forget(node)
         roots = () if self.node.recorded or source is None else roots_of(source)
-        mark_written(together, STATE.statement or f"an earlier {what}", roots)
+        mark_written(together, context.statement or f"an earlier {what}", roots)
 
     def write_entries(self, index: Any, value: Value, source: Node | None) -> None:
         """`x[index] = value` on the data, without a trace in the graph."""
@@ -386,7 +387,7 @@ class Tensor:
     def adopt(self, other: Tensor, what: str = "copy_") -> Tensor:
         """Become `other`: how a write outside `no_grad` gives a value a new history, for its aliases too."""
         before, node = self.node, other.node
-        for alias in supersede(before, node, STATE.statement or f"an earlier {what}"):
+        for alias in supersede(before, node, current().statement or f"an earlier {what}"):
             alias.value = other.value
             inherit(alias, (node,))
         self._become(node, other.array)
@@ -398,13 +399,13 @@ class Tensor:
 
     def _become(self, node: Node, array: Value | None = None) -> None:
         """Hold another node; a statement that fails takes it back."""
-        journal, before = STATE.journal, (self.node, self.array)
-        if journal is not None and self.node.seq <= journal.since:
+        log, before = current().undo_log, (self.node, self.array)
+        if log is not None and self.node.seq <= log.since:
 
             def undo() -> None:
                 self.node, self.array = before
 
-            journal.remember((id(self), self), undo, before)
+            log.remember((id(self), self), undo, before)
         self.node, self.array = node, array
         node.handle = weakref.ref(self)
 
@@ -418,7 +419,8 @@ def _entry_of(array: Array) -> float:
 def _no_index(node: Node) -> NoIndex:
     """What is said of an index that requires grad; of an argument of a function being traced, by its name."""
     name, fixes = node.spell(), ["int(x)"]
-    named = dict(zip([x.node for x in TRACED.inputs or ()], TRACED.names, strict=False))
+    tracing = current().tracing
+    named = dict(zip([x.node for x in tracing.inputs], tracing.names, strict=False)) if tracing is not None else {}
     if node in named:
         name = named.pop(node)
         others = [other for x, other in named.items() if x.requires_grad]
@@ -447,7 +449,7 @@ def gradient_of(node: Node) -> Gradient | None:
         return found
     value = new_node(None, (), None, found, (), False)
     value.origin = value.guard = None  # data, whatever was chosen, and whoever asks
-    value.seq = value.stamp = node.seq  # as old as the walk at least: so a journal takes note of a write to it
+    value.seq = value.stamp = node.seq  # as old as the walk at least: so that a write to it is logged
     node.collected = gradient = Gradient(bare(value), (found,), 1, None)
     return gradient
 
@@ -489,19 +491,26 @@ def tensor(value: object, requires_grad: bool = False) -> Tensor:
     return bare(node)
 
 
-class _NoGrad(ContextDecorator):
-    """What `no_grad()` gives: a class, which Python enters and leaves in a third of a generator's time."""
+class _NoGrad(scope, ContextDecorator):
+    """What `no_grad()` gives. It may stay open while other tasks of the same thread run."""
 
-    __slots__ = ("before",)
+    __slots__ = ()
+
+    def __init__(self) -> None:
+        self.changes = {}
+
+    def __enter__(self) -> Context:
+        made = current().derived()
+        made.scope, made.recording = self, False
+        CURRENT.set(made)
+        return made
 
     def _recreate_cm(self) -> _NoGrad:
-        return _NoGrad()  # each call of a function that is decorated with it has one of its own
+        return self  # nothing of it changes
 
-    def __enter__(self) -> None:
-        self.before, STATE.recording = STATE.recording, False
-
-    def __exit__(self, *_: object) -> None:
-        STATE.recording = self.before
+    def carry(self, made: Context, outer: Context) -> None:
+        """Let guards made inside count outside, together with those that others made there meanwhile."""
+        outer.guard = made.guard if outer.guard is made.given else joined(outer.guard, made.guard)
 
 
 def no_grad() -> _NoGrad:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Mapping
 
-from agrad.engine.core.context import STATE, next_stamp
+from agrad.engine.core.context import current, next_stamp
 from agrad.engine.core.graph import Node, Roots, Storage, by_seq, collect, touch
 from agrad.engine.core.graph_errors import changed_error, freed_error, stale_error
 
@@ -42,12 +42,12 @@ def mark_written(nodes: list[Node], by: object, roots: Roots = ()) -> None:
     stamp = next_stamp()
     roots = together(old.roots, roots) if old.roots or roots else ()
     storage = Storage(old.nodes, old.count + 1, by, stamp, 0, roots, old.cut)
+    guard = current().guard
     for node in nodes:
-        if STATE.journal is not None:
-            touch(node)
+        touch(node)
         node.stamp, node.storage = stamp, storage
-        if STATE.guard is not None and not node.recorded:
-            node.guard = STATE.guard
+        if guard is not None and not node.recorded:
+            node.guard = guard
 
 
 def supersede(node: Node, successor: Node, by: object) -> list[Node]:

@@ -16,10 +16,11 @@ from dataclasses import dataclass
 
 from agrad.engine.autodiff.backward import grad, paths
 from agrad.engine.core.graph import Node, reachable
+from agrad.engine.core.numpy_warnings import quiet
 from agrad.engine.core.tensor import Tensor, bare, no_grad
 from agrad.engine.inspect.backward_trace import columns, named, short, statement
 from agrad.engine.inspect.paths import Chain, Edge, Found, search
-from agrad.engine.values import Value, format_number, quiet
+from agrad.engine.values import Value, format_number
 
 _CANCELS = 1e3  # the paths' size, in derivatives, from which on it is said that they cancel
 _SUMMED = 8  # contributions that are written as a sum

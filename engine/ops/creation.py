@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from agrad.engine.core.arguments import number_of, sizes_of, truth_of
-from agrad.engine.core.context import STATE
+from agrad.engine.core.context import RandomNumbers, current
 from agrad.engine.core.op import Function, composed
 from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError
@@ -176,36 +176,29 @@ def linspace(start: Any, stop: Any, num: Any) -> Tensor:
 # Chance
 
 
-class _Source:
-    """Where random numbers come from; made when the first is asked for."""
+def remember_random(numbers: RandomNumbers) -> None:
+    """Log how to go back to the random numbers of now, if a statement is running."""
+    log, generator = current().undo_log, numbers.generator
+    if log is None or "random" in log.undos:
+        return
+    state = generator.bit_generator.state if generator is not None else None
 
-    def __init__(self) -> None:
-        self.generator: Any = None
+    def undo() -> None:
+        numbers.generator = generator
+        if generator is not None:
+            generator.bit_generator.state = state
 
-    def remember(self) -> None:
-        """Say in the journal how to go back to the numbers of now."""
-        journal, generator = STATE.journal, self.generator
-        if journal is None or "random" in journal.undos:
-            return
-        state = generator.bit_generator.state if generator is not None else None
-
-        def undo() -> None:
-            self.generator = generator
-            if generator is not None:
-                generator.bit_generator.state = state
-
-        journal.remember("random", undo)
-
-    def draw(self, name: str, shape: Any, method: str) -> Tensor:
-        """Random numbers of one distribution."""
-        if self.generator is None:
-            self.generator = np.random.default_rng()
-        self.remember()
-        sizes = _sizes(name, shape)
-        return tensor(getattr(self.generator, method)(sizes or None))
+    log.remember("random", undo)
 
 
-_SOURCE = _Source()
+def _draw(name: str, shape: Any, method: str) -> Tensor:
+    """Random numbers of one distribution."""
+    numbers = current().random
+    if numbers.generator is None:
+        numbers.generator = np.random.default_rng()
+    remember_random(numbers)
+    sizes = _sizes(name, shape)
+    return tensor(getattr(numbers.generator, method)(sizes or None))
 
 
 @maker(
@@ -216,7 +209,7 @@ _SOURCE = _Source()
 )
 def rand(shape: Any) -> Tensor:
     """See the entry."""
-    return _SOURCE.draw("rand", shape, "random")
+    return _draw("rand", shape, "random")
 
 
 @maker(
@@ -227,7 +220,7 @@ def rand(shape: Any) -> Tensor:
 )
 def randn(shape: Any) -> Tensor:
     """See the entry."""
-    return _SOURCE.draw("randn", shape, "standard_normal")
+    return _draw("randn", shape, "standard_normal")
 
 
 @composed(
@@ -243,5 +236,6 @@ def manual_seed(seed: Any) -> None:
     number = whole(seed, "manual_seed: the seed")
     if number < 0:
         raise AgradError("domain", "manual_seed: the seed must not be negative")
-    _SOURCE.remember()
-    _SOURCE.generator = np.random.default_rng(number)
+    numbers = current().random
+    remember_random(numbers)
+    numbers.generator = np.random.default_rng(number)

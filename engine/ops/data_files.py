@@ -8,7 +8,8 @@ from contextlib import suppress
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from agrad.engine.core.limits import LIMITS, afford
+from agrad.engine.core.context import current
+from agrad.engine.core.limits import afford
 from agrad.engine.core.op import composed
 from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError
@@ -22,33 +23,19 @@ NONE = "none: the result is a leaf"
 _SHOWN = 20  # characters of an entry in a message
 
 
-class Access:
-    """Whether files may be read and written at all. There is one, `FILES`.
-
-    `seen`: the files that were read, by their paths, with the size and the time of the last write; None where nobody
-    wants to know.
-    """
-
-    __slots__ = ("on", "seen")
-
-    def __init__(self) -> None:
-        self.on = True
-        self.seen: dict[str, list[int]] | None = None
-
-    def reads(self, path: str) -> None:
-        """A file is about to be read."""
-        if self.seen is not None:
-            with suppress(OSError, ValueError):  # what cannot be read says so itself
-                found = os.stat(path)
-                self.seen[path] = [found.st_size, found.st_mtime_ns]
-
-    def require(self, what: str) -> None:
-        """Refuse `what` where files are switched off. Raises AgradError of kind `file`."""
-        if not self.on:
-            raise AgradError("file", f"{what}: files are switched off")
+def require_files(what: str) -> None:
+    """Refuse `what` where files are switched off. Raises AgradError of kind `file`."""
+    if not current().files.on:
+        raise AgradError("file", f"{what}: files are switched off")
 
 
-FILES = Access()
+def note_read(path: str) -> None:
+    """Record that a file is about to be read, if that is asked for."""
+    seen = current().files.seen
+    if seen is not None:
+        with suppress(OSError, ValueError):  # a file that cannot be read is reported where it is read
+            found = os.stat(path)
+            seen[path] = [found.st_size, found.st_mtime_ns]
 
 
 class Table:
@@ -62,8 +49,8 @@ class Table:
 
     def __iter__(self) -> Iterator[Tensor]:
         """Arrays of so many rows; the last may have fewer. Raises AgradError of kind `file`."""
-        FILES.require("chunks")
-        FILES.reads(str(self.path))
+        require_files("chunks")
+        note_read(str(self.path))
         return map(tensor, _saved_pieces(self) if _is_saved(self.path) else _written_pieces(self))
 
     def __str__(self) -> str:
@@ -73,7 +60,7 @@ class Table:
 def _existing(name: str, path: Any) -> Path:
     from pathlib import Path  # not at the start: a calculation reads no file
 
-    FILES.require(name)
+    require_files(name)
     if not isinstance(path, str | Path):
         raise AgradError("type", f"{name} needs the name of a file, not {describe(path)}")
     if not str(path).strip():
@@ -81,7 +68,7 @@ def _existing(name: str, path: Any) -> Path:
     try:
         there = Path(path).expanduser()
         if there.is_file():
-            FILES.reads(str(there))
+            note_read(str(there))
             return there
         found, is_folder = there.exists(), there.is_dir()
     except (OSError, ValueError, RuntimeError):  # no system has such a name, or such a home
@@ -148,7 +135,7 @@ def _gathered(name: str, rows: Iterable[list[float]]) -> Array | None:
     for row in rows:
         data.extend(row)
         width = len(row)
-        if len(data) > LIMITS.entries:
+        if len(data) > current().limits.entries:
             afford(name, (len(data) // width, width))
     return np.frombuffer(data).reshape(-1, width) if data else None
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from agrad.engine.core.context import STATE
+from agrad.engine.core.context import current
 from agrad.engine.core.dispatch import choose_all, operand
 from agrad.engine.core.graph_errors import leaf_error
 from agrad.engine.core.op import FUNCTIONS, OPS, Function
@@ -73,7 +73,7 @@ def _reflected(call: Function) -> Function:
 def _writes_data(target: Tensor, operand: Any) -> bool:
     """Whether a write goes to the data, and leaves no trace in the graph."""
     node = target.node
-    if not STATE.recording:
+    if not current().recording:
         return True
     if node.op is None and node.requires_grad:
         raise leaf_error(target)

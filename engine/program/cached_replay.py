@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any, TypeAlias
 
-from agrad.engine.core.context import STATE, Journal, next_stamp
+from agrad.engine.core.context import UndoLog, current, next_stamp, scope
 from agrad.engine.core.graph import Node, aside
 from agrad.engine.core.tensor import bare
 from agrad.engine.errors import AgradError
@@ -70,20 +70,20 @@ class Routine:
 
     def _write(self, root: Node, found: Iterable[Value]) -> None:
         nodes = [*self.late, root]
-        journal = STATE.journal
+        log = current().undo_log
         before = partial(_put, nodes, [node.value for node in nodes], [node.stamp for node in nodes])
         stamp = next_stamp()
-        if journal is None:
-            journal = Journal()
-            journal.remember(self, before)
+        if log is None:
+            log = UndoLog()
+            log.remember(self, before)
             try:
                 _put(nodes, found, [stamp] * len(nodes))
                 self.stamp = stamp
             except BaseException:
-                journal.roll_back()
+                log.roll_back()
                 raise
             return
-        journal.remember((id(self), self), before, nodes)
+        log.remember((id(self), self), before, nodes)
         _put(nodes, found, [stamp] * len(nodes))
         self.stamp = stamp
 
@@ -125,15 +125,12 @@ class Routine:
             return
         from agrad.engine.autodiff.backward import grad  # it walks by this file's programs itself
 
-        recording, guard = STATE.recording, STATE.guard
-        STATE.recording, STATE.guard = True, None
         try:
-            found = grad(bare(root), [bare(leaf) for leaf in leaves], create_graph=True)
-            slope = _compiled([one.node for one in found], [*self.changed, *self.rest])
+            with scope(recording=True, guard=None):
+                found = grad(bare(root), [bare(leaf) for leaf in leaves], create_graph=True)
+                slope = _compiled([one.node for one in found], [*self.changed, *self.rest])
         except AgradError:
             return
-        finally:
-            STATE.recording, STATE.guard = recording, guard
         self.slope, self.after = slope, leaves
 
 
@@ -174,13 +171,11 @@ def _compiled(outputs: list[Node], inputs: list[Node]) -> Run | None:
     from agrad.engine.program.passes import optimised
     from agrad.engine.program.trace import extract
 
-    guard, STATE.guard = STATE.guard, None
     try:
-        program = extract([bare(node) for node in outputs], [bare(node) for node in inputs])
+        with scope(guard=None):
+            program = extract([bare(node) for node in outputs], [bare(node) for node in inputs])
     except AgradError:
         return None
-    finally:
-        STATE.guard = guard
     return None if program.checks else Compiled(optimised(program)).call
 
 

@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from agrad.engine.core.dispatch import compute
+from agrad.engine.core.numpy_warnings import quiet
 from agrad.engine.core.op import Op
-from agrad.engine.values import Shape, Value, quiet, shape_of
+from agrad.engine.values import Shape, Value, shape_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,10 +16,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, TypeAlias
 
+from agrad.engine.core.numpy_warnings import quiet
 from agrad.engine.core.op import OPS
 from agrad.engine.errors import AgradError
 from agrad.engine.program.ir import Check, Program, Step, computed
-from agrad.engine.values import Value, quiet, shape_of
+from agrad.engine.values import Value, shape_of
 
 Visit: TypeAlias = "Callable[[Rewriting, Step, tuple[int, ...]], int | None]"
 

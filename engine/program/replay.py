@@ -12,16 +12,17 @@ from functools import partial
 from time import perf_counter
 from typing import TypeAlias
 
-from agrad.engine.core.context import STATE, Journal, next_stamp
+from agrad.engine.core.context import UndoLog, current, next_stamp
 from agrad.engine.core.dispatch import compute
 from agrad.engine.core.graph import Node, collect, touch
 from agrad.engine.core.graph_errors import cut_off_error, diverged_error, freed_error
 from agrad.engine.core.guards import Guard, look_behind
+from agrad.engine.core.numpy_warnings import quiet
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.core.versions import out_of_date, rewritten, sharers
 from agrad.engine.errors import AgradError, Label
 from agrad.engine.program.cached_replay import routine_of, seen
-from agrad.engine.values import Value, quiet, shape_of
+from agrad.engine.values import Value, shape_of
 
 
 def forward(*roots: Tensor) -> None:
@@ -179,20 +180,21 @@ class _Replay:
                 handle = node.handle() if node.handle is not None else None
                 if handle is not None and handle.node is node:
                     handles.append((handle, value))
-        if STATE.journal is not None:
+        log = current().undo_log
+        if log is not None:
             for node, _, _ in nodes:
                 touch(node)
             for handle, _ in handles:
-                STATE.journal.remember(handle, partial(setattr, handle, "array", handle.array), handle.array)
+                log.remember(handle, partial(setattr, handle, "array", handle.array), handle.array)
             _put(nodes, handles)  # interrupted, it is taken back with its statement
             return stamp
-        journal = Journal()
+        log = UndoLog()
         before = [(node, node.value, node.stamp) for node, _, _ in nodes], [(one, one.array) for one, _ in handles]
-        journal.remember(self, partial(_put, *before))
+        log.remember(self, partial(_put, *before))
         try:
             _put(nodes, handles)
         except BaseException:
-            journal.roll_back()
+            log.roll_back()
             raise
         return stamp
 

@@ -21,14 +21,15 @@ from dataclasses import replace
 from typing import Any
 
 from agrad.engine.autodiff.backward import grad
-from agrad.engine.core.context import STATE
+from agrad.engine.core.context import Tracing, current, scope
 from agrad.engine.core.graph import Node, leaf, new_node, reachable
-from agrad.engine.core.guards import TRACED, take
+from agrad.engine.core.guards import take
+from agrad.engine.core.numpy_warnings import quiet
 from agrad.engine.core.tensor import Tensor, bare, handle, tensor
 from agrad.engine.errors import AgradError
 from agrad.engine.program.extract import check_unwritten, extract
 from agrad.engine.program.ir import Check, Diverged, Input, Program, Step, checks_of, computed, own
-from agrad.engine.values import Value, coerce, describe, format_shape, np, quiet, shape_of
+from agrad.engine.values import Value, coerce, describe, format_shape, np, shape_of
 
 __all__ = [
     "Check",
@@ -54,7 +55,7 @@ def trace(
     raises, and AgradError of kind `type` where its result is no number and no array.
     """
     with traced(f, examples, wrt, names) as (y, xs):
-        return extract([y], xs, names, STATE.guard)
+        return extract([y], xs, names, current().guard)
 
 
 def gradient_program(
@@ -78,7 +79,7 @@ def gradient_of(program: Program, values: Sequence[Value], wrt: Sequence[int]) -
     with played(program, values, wrt) as (results, xs):
         y, *read = results
         names = [given.name for given in program.inputs]
-        found = extract([y, *gradients(y, [xs[place] for place in wrt]), *read], xs, names, STATE.guard)
+        found = extract([y, *gradients(y, [xs[place] for place in wrt]), *read], xs, names, current().guard)
     return checked(found, program.checks)
 
 
@@ -101,7 +102,9 @@ def traced(
     f: Callable[..., Any], examples: Sequence[object], wrt: Sequence[int] | None = None, names: Sequence[str] = ()
 ) -> Iterator[tuple[Tensor, list[Tensor]]]:
     """What a function makes of some values: its result and these, to be looked at before other choices are made."""
-    for x in TRACED.inputs or ():  # of a function that is being traced: the program of this one may hold any of them
+    tracing = current().tracing
+    # The program of this function may hold any argument of a function that is being traced around it.
+    for x in tracing.inputs if tracing is not None else ():
         take(x.node, x.value)
     with _recording():
         given = [_entered(x, wrt is None or place in wrt).clone() for place, x in enumerate(examples)]  # to be written
@@ -116,23 +119,13 @@ def traced(
 
 def _called(f: Callable[..., Any], given: Sequence[Tensor], xs: Sequence[Tensor], names: Sequence[str]) -> Any:
     """What a function gives; the plain data that it takes out of its arguments are choices."""
-    before = TRACED.inputs, TRACED.names
-    TRACED.inputs, TRACED.names = xs, names
-    try:
+    with scope(tracing=Tracing(xs, names)):
         return f(*given)
-    finally:
-        TRACED.inputs, TRACED.names = before
 
 
-@contextmanager
-def _recording() -> Iterator[None]:
-    """Record, also inside no_grad, and under no choice."""
-    before = STATE.recording, STATE.guard
-    STATE.recording, STATE.guard = True, None
-    try:
-        yield
-    finally:
-        STATE.recording, STATE.guard = before
+def _recording() -> scope:
+    """Record, also inside no_grad, and under no guard."""
+    return scope(recording=True, guard=None)
 
 
 def _entered(example: object, requires_grad: bool) -> Tensor:
@@ -146,7 +139,7 @@ def data_of(x: object) -> object:
     """The value of a Tensor, without its graph; where that is an argument of a function being traced, a choice."""
     if not isinstance(x, Tensor):
         return x
-    if TRACED.inputs is not None:
+    if current().tracing is not None:
         take(x.node, x.value)
     return x.value
 

@@ -6,7 +6,7 @@ import math
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from agrad.engine.core.context import STATE
+from agrad.engine.core.context import current
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Label
 from agrad.engine.inspect.memory import format_bytes
@@ -57,8 +57,9 @@ def _limit(session: Session, call: Call) -> None:
         amount = _amount(name, value, labels)
         watch = session.watch
         change = watch.allow if name == "memory" else partial(setattr, watch, name)
-        if STATE.journal is not None:
-            STATE.journal.remember((id(watch), name), partial(change, getattr(watch, name)))
+        log = current().undo_log
+        if log is not None:
+            log.remember((id(watch), name), partial(change, getattr(watch, name)))
         change(amount)
 
 

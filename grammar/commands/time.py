@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from statistics import median
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from agrad.engine.autodiff.reverse import walk
-from agrad.engine.core.context import STATE, Clock, Journal, next_stamp
+from agrad.engine.core.context import Clock, current, next_stamp, taken_back
 from agrad.engine.core.dispatch import compute
 from agrad.engine.core.graph import Node, collect
 from agrad.engine.core.tensor import Tensor, bare
@@ -55,8 +54,8 @@ def _measured(machine: Machine, frame: Frame, code: Code, runs: list[tuple[float
     def once() -> None:
         nonlocal roots
         since = next_stamp()
-        with _taken_back():
-            STATE.clock = clock = Clock()
+        clock, context = Clock(), current()
+        with taken_back(listener=context.listener, guard=context.guard, clock=clock):
             began = perf_counter()
             machine.run_inside(code, frame)
             runs.append((perf_counter() - began, clock.walking))
@@ -66,19 +65,6 @@ def _measured(machine: Machine, frame: Frame, code: Code, runs: list[tuple[float
 
     _repeated(once)
     return roots
-
-
-@contextmanager
-def _taken_back() -> Iterator[None]:
-    """What happens inside has not happened."""
-    outer, clock, recording, statement = STATE.journal, STATE.clock, STATE.recording, STATE.statement
-    guard, STATE.journal = STATE.guard, Journal()
-    try:
-        yield
-    finally:
-        STATE.journal.roll_back()
-        STATE.journal, STATE.clock, STATE.recording, STATE.statement = outer, clock, recording, statement
-        STATE.guard = guard
 
 
 def _repeated(action: Callable[[], Any]) -> float:
@@ -157,7 +143,8 @@ def _replaying(roots: list[Node]) -> float:
             mark_written([leaf], None)
         forward(*handles)
 
-    with _taken_back():
+    context = current()
+    with taken_back(listener=context.listener, guard=context.guard):
         return _repeated(once)
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from agrad.engine.autodiff.backward import backward
 from agrad.engine.autodiff.optim import STEPS, kept_of
-from agrad.engine.core.context import STATE
+from agrad.engine.core.context import current, scope
 from agrad.engine.core.graph import Gradient, Node, collect, leaf, new_node
 from agrad.engine.core.op import FUNCTIONS, OPS
 from agrad.engine.core.tensor import Tensor, handle, tensor
@@ -61,7 +61,7 @@ class Tracer(Machine):
         self.begun: dict[str, Any] = {}  # what the names that were read stood for when the turn began
         self.found: list[Found] = []  # the counter first
         self.handles: dict[Tensor, Found] = {}
-        self.off = not STATE.recording
+        self.off = not current().recording
         self.counter = counter
         self.tests: list[tuple[Tensor, bool]] = []  # what was asked about the counter, and the answer
         self.jumps = 0
@@ -73,16 +73,17 @@ class Tracer(Machine):
         self.scope[self.counter] = self._enter_value(NUMBER, self.counter, count, count, False)
         with _apart(self.session):
             self._run(Frame(code, (self.scope,)))
-            if STATE.guard is not None:
-                raise NotStaticError(f"{STATE.guard.name} decides what it does")
+            guard = current().guard
+            if guard is not None:
+                raise NotStaticError(f"{guard.name} decides what it does")
 
     # Names
 
     def look_up(self, name: str, span: Span) -> Any:
         """What the loop finds under a name, as what stands for it; what has been bound in the turn is in the scope."""
-        for scope in self.frames[-1].scopes[1:]:
-            if name in scope:
-                return scope[name]
+        for names in self.frames[-1].scopes[1:]:
+            if name in names:
+                return names[name]
         if name in self.session.names:
             self.scope[name] = self.begun[name] = value = self.taken(name, self.session.names[name])
             return value
@@ -412,12 +413,10 @@ def _is_static(name: str) -> bool:
 @contextmanager
 def _apart(session: Session) -> Iterator[None]:
     """Whatever is done in the meantime leaves no trace."""
-    before = STATE.recording, STATE.guard, STATE.listener, STATE.origin, STATE.statement, STATE.journal
     emit = session.emit
-    STATE.recording, STATE.guard, STATE.listener, STATE.journal = True, None, None, None
     session.emit = _refused("something to tell")
     try:
-        yield
+        with scope(recording=True, guard=None, listener=None, undo_log=None):
+            yield
     finally:
-        STATE.recording, STATE.guard, STATE.listener, STATE.origin, STATE.statement, STATE.journal = before
         session.emit = emit

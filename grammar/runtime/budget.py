@@ -9,9 +9,8 @@ from collections.abc import Iterable, Iterator
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from agrad.engine.core.context import next_stamp
+from agrad.engine.core.context import PYTHON_ADVICE, Limits, current, next_stamp
 from agrad.engine.core.graph import Node
-from agrad.engine.core.limits import LIMITS
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Label
 from agrad.engine.values import format_number
@@ -27,7 +26,7 @@ _LONGEST = 1e9  # seconds that a timer can be set to
 _STAMPS = 1000  # that are handed out between two looks at the clock
 _SIZE = re.compile(r"(\d+\.?\d*(?:e\d+)?)\s*([kmgt]?)(i?)(?:b|bytes?)?", re.IGNORECASE)
 
-LIMITS.advice = 'limit memory="{} GB"'  # in the words of the language, where there is one
+_ADVICE = 'limit memory="{} GB"'
 
 
 class TimeUp(KeyboardInterrupt):
@@ -41,8 +40,10 @@ class Watch:
     loops look at the clock.
     """
 
-    def __init__(self) -> None:
-        self.memory = LIMITS.memory  # bytes for one result
+    def __init__(self, limits: Limits) -> None:
+        self.limits = limits  # of memory, of the session
+        if limits.advice == PYTHON_ADVICE:
+            limits.advice = _ADVICE
         self.time = math.inf  # seconds for a statement
         self.nodes = NODES  # that a statement may record and keep
         self.running = False  # whether a signal stops anything
@@ -51,7 +52,7 @@ class Watch:
         self._until = math.inf
         self._next: float = 0  # when a signal may stop the statement again
         self._before: Any = None  # who else heard the signal
-        self._outer: float | None = None  # while a statement runs: the limit of memory outside of this session
+        self._outer: Limits | None = None  # while a statement runs: the limit of memory outside of this session
         self._since = 0
         self._count_at: float = 0
 
@@ -61,22 +62,30 @@ class Watch:
 
     def allow(self, memory: float) -> None:
         """So many bytes for one result, at once and in later statements."""
-        self.memory = memory
+        self.limits.set(memory)
         if self._outer is not None:
-            LIMITS.allow(memory)
+            self.limits.enforce()
+
+    @property
+    def memory(self) -> float:
+        """Bytes for one result."""
+        return self.limits.memory
 
     @property
     def late(self) -> float:
         """For how many seconds the time has been up for what runs; below 0 while there is time, or nothing runs."""
         return monotonic() - self._until if self.running else -math.inf
 
-    def start(self, span: Span | None = None) -> None:
-        """A statement is about to run: `running` may be set. Raises AgradError if the time is up already."""
+    def start(self, span: Span | None = None, outer: Limits | None = None) -> None:
+        """A statement is about to run: `running` may be set. Raises AgradError if the time is up already.
+
+        `outer` are the limits around it: those of the current context, unless the session has entered its own.
+        """
         if self._deadline != math.inf and monotonic() >= self._deadline:
             raise self.too_long([Label(span)] if span is not None else [])
-        self._outer = LIMITS.memory
-        if self.memory != self._outer:
-            LIMITS.allow(self.memory)
+        self._outer = outer or current().limits
+        if self.memory != self._outer.memory:
+            self.limits.enforce()
         self._since = next_stamp()
         self.due = self._count_at = self._since + self.nodes
         if self.time == math.inf and self._deadline == math.inf:
@@ -93,8 +102,8 @@ class Watch:
     def stop(self) -> None:
         """The statement has ended, and `running` is off."""
         self._until = math.inf
-        if self._outer is not None and LIMITS.memory != self._outer:
-            LIMITS.allow(self._outer)
+        if self._outer is not None and self.memory != self._outer.memory:
+            self._outer.enforce()
         self._outer = None
         if self._before is not None:
             signal.setitimer(signal.ITIMER_REAL, 0)

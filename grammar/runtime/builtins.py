@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from agrad.engine.core.context import STATE
+from agrad.engine.core.context import current
 from agrad.engine.core.guards import choose, number
 from agrad.engine.core.op import FUNCTIONS, Entry, composed
 from agrad.engine.core.tensor import Tensor, tensor
@@ -180,7 +180,7 @@ def _beside(path: Any) -> str:
 
     if not isinstance(path, str):
         raise AgradError("type", f"beside needs the name of a file, not {describe(path)}")
-    return beside(path, STATE.origin)
+    return beside(path, current().origin)
 
 
 def _spelt(text: str, name: str, read: Callable[[str], float]) -> float:

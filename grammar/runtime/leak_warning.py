@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from agrad.engine.core.context import STATE
+from agrad.engine.core.context import current
 from agrad.engine.core.graph import Node
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Label, Note
@@ -65,8 +65,8 @@ class Growth:
 def _built_on(before: Node, node: Node) -> bool:
     """Whether a value was computed from an older one that lies close behind it."""
     queue, seen = [node], {node}
-    for current in queue:
-        for operand in current.inputs:
+    for one in queue:
+        for operand in one.inputs:
             if operand is before:
                 return True
             if type(operand) is Node and operand.seq > before.seq and len(seen) < _NEAR and operand not in seen:
@@ -78,7 +78,9 @@ def _built_on(before: Node, node: Node) -> bool:
 def _note(name: str, node: Node, span: Span) -> Note:
     from agrad.engine.inspect.memory import format_bytes, held  # here, since few histories grow
 
-    statement = STATE.statement if isinstance(STATE.statement, Span) else span
+    statement = current().statement
+    if not isinstance(statement, Span):
+        statement = span
     memory = held(node)
     size = f"{memory.nodes} nodes, {format_bytes(memory.bytes)}"
     number = _without_history(name, node, statement)

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator
 from sys import getsizeof
 from typing import Any
 
+from agrad.engine.core.context import current
 from agrad.engine.core.dispatch import operand
 from agrad.engine.core.graph import Node
-from agrad.engine.core.limits import LIMITS
 from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError, Label
 from agrad.engine.ops.arrays.indexing import tidy_slice
@@ -78,7 +78,7 @@ def tuple_of(items: list[Any]) -> tuple[Any, ...]:
 def joined(pieces: list[str]) -> str:
     """One text of several. Raises AgradError of kind `limit` where it would need more memory than there may be."""
     need = sum(map(getsizeof, pieces))
-    if need > LIMITS.memory:
+    if need > current().limits.memory:
         raise too_long(need)
     return "".join(pieces)
 
@@ -87,9 +87,8 @@ def too_long(need: float) -> AgradError:
     """What to say of a text that needs more bytes than there may be."""
     from agrad.engine.inspect.memory import format_bytes  # here, since few texts are too long
 
-    return AgradError(
-        "limit", f"this text needs {format_bytes(round(need))}; the limit is {format_bytes(round(LIMITS.memory))}"
-    )
+    most = format_bytes(round(current().limits.memory))
+    return AgradError("limit", f"this text needs {format_bytes(round(need))}; the limit is {most}")
 
 
 def iterate(value: Any) -> Iterator[Any]:
@@ -210,7 +209,7 @@ def _formatted(part: Any, value: Any, settings: Settings) -> str:
         number = value.item() if value.size == 1 else value
     widths = [int(digits) for digits in re.findall(r"\d+", spec) if len(digits) <= 3]
     if isinstance(number, Tensor):
-        if number.size * max(widths, default=1) > LIMITS.memory:
+        if number.size * max(widths, default=1) > current().limits.memory:
             raise too_long(float(number.size * max(widths, default=1)))
         return f"[{', '.join(_formatted(part, entry, settings) for entry in number)}]"
     if any(len(digits) > 3 for digits in re.findall(r"\d+", spec)):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from agrad.engine.core.context import STATE, Journal, next_stamp
+from agrad.engine.core.context import UndoLog, current, next_stamp, scope
 from agrad.engine.core.graph import Node, collect, touch
 from agrad.engine.core.guards import choose, entries
 from agrad.engine.core.op import FUNCTIONS, OPS
@@ -111,7 +111,7 @@ class Machine:
     def _loop(self, base: int) -> Any:
         """Run the topmost frame, and those it calls, until the one at `base` returns."""
         load, constant, binary, call, leave = Do.LOAD, Do.CONSTANT, Do.BINARY, Do.CALL, Do.RETURN
-        handlers, frames = self.handlers, self.frames
+        handlers, frames, context = self.handlers, self.frames, current()
         while True:
             frame, depth, result = frames[-1], len(frames), None
             stack, names, instructions = frame.stack, frame.scopes[0], frame.code.instructions
@@ -128,7 +128,7 @@ class Machine:
                     stack.append(detail)
                 elif do is binary:
                     right = stack.pop()
-                    STATE.origin = span
+                    context.origin = span
                     value = detail(stack.pop(), right)
                     stack.append(value if type(value) is float or type(value) is Tensor else no_arithmetic(span))
                 elif do is call:
@@ -159,7 +159,7 @@ class Machine:
         if not places or "at" in error.facts:
             return
         *callers, place = places
-        error.facts["at"], error.facts["statement"] = place, STATE.statement
+        error.facts["at"], error.facts["statement"] = place, current().statement
         if not error.labels:
             error.labels.append(Label(place))
             error.labels.extend(Label(caller, "called here") for caller in callers[:1])
@@ -168,9 +168,9 @@ class Machine:
 
     def look_up(self, name: str, span: Span) -> Any:
         """The value of a name that the innermost scope does not have."""
-        for scope in self.frames[-1].scopes[1:]:
-            if name in scope:
-                return scope[name]
+        for names in self.frames[-1].scopes[1:]:
+            if name in names:
+                return names[name]
         if name in CONSTANTS:
             return CONSTANTS[name]
         if name in FUNCTIONS:
@@ -251,18 +251,19 @@ class Machine:
             problem.fixes = likely or ["vars   lists the names there are"]
             raise problem
         self.session.remember_name(frame.scopes[0], name)
-        if STATE.journal is not None:
-            STATE.journal.remember_first((id(frame.scopes[0]), "order"), _in_order(frame.scopes[0]))
+        log = current().undo_log
+        if log is not None:
+            log.remember_first((id(frame.scopes[0]), "order"), _in_order(frame.scopes[0]))
         del frame.scopes[0][name]
 
     # Expressions
 
     def _unary(self, frame: Frame, function: Callable[[Any], Any], span: Span) -> None:
-        STATE.origin = span
+        current().origin = span
         frame.stack.append(function(as_array(frame.stack.pop())))
 
     def _not(self, frame: Frame, detail: None, span: Span) -> None:
-        STATE.origin = span
+        current().origin = span
         frame.stack.append(0.0 if truth(frame.stack.pop()) else 1.0)
 
     def _is_none(self, frame: Frame, negated: bool, span: Span) -> None:
@@ -271,7 +272,7 @@ class Machine:
     def _chain(self, frame: Frame, detail: tuple[Callable[[Any, Any], Any], int], span: Span) -> int | None:
         function, end = detail
         right, left = frame.stack.pop(), frame.stack.pop()
-        STATE.origin = span
+        current().origin = span
         result = function(left, right)
         if type(result) is not float and type(result) is not Tensor:
             no_arithmetic(span)
@@ -290,7 +291,7 @@ class Machine:
         stack = frame.stack
         items = stack[len(stack) - count :]
         del stack[len(stack) - count :]
-        STATE.origin = span
+        current().origin = span
         if all(type(item) is float for item in items):
             stack.append(tensor(items))
         else:
@@ -316,7 +317,7 @@ class Machine:
 
     def _index(self, frame: Frame, detail: None, span: Span) -> None:
         index, value = frame.stack.pop(), frame.stack.pop()
-        STATE.origin = span
+        current().origin = span
         if isinstance(value, tuple | range):
             frame.stack.append(entry_at(value, index))
         else:
@@ -330,11 +331,11 @@ class Machine:
             index, target, value = stack.pop(), stack.pop(), stack.pop()
         if not isinstance(target, Tensor):
             raise AgradError("type", f"the entries of {describe(target)} cannot be assigned to", labels=[Label(span)])
-        STATE.origin = span
+        current().origin = span
         target[index] = as_array(value)
 
     def _attribute(self, frame: Frame, name: str, span: Span) -> None:
-        STATE.origin = span
+        current().origin = span
         frame.stack.append(attributes.attribute(frame.stack.pop(), name))
 
     def _set_attribute(self, frame: Frame, name: str, span: Span) -> None:
@@ -343,7 +344,7 @@ class Machine:
 
     def _augment(self, frame: Frame, symbol: str, span: Span) -> None:
         value, target = as_array(frame.stack.pop()), as_array(frame.stack.pop())
-        STATE.origin = span
+        current().origin = span
         if isinstance(target, Tensor):
             target = IN_PLACE[symbol](target, value)
         else:
@@ -378,7 +379,7 @@ class Machine:
             return True
         if not callable(function):
             raise not_called(function, (*args, *keywords), span)
-        STATE.origin = span
+        current().origin = span
         stack.append(invoke(function, args, keywords))
         return False
 
@@ -394,7 +395,7 @@ class Machine:
         if name == "backward":
             self.growth.next_round()
         value, args, keywords = _arguments(frame.stack, (count, names))
-        STATE.origin = span
+        current().origin = span
         frame.stack.append(invoke(attributes.method(value, name), (value, *args), keywords))
 
     def _define(self, frame: Frame, definition: Definition, span: Span) -> None:
@@ -406,7 +407,7 @@ class Machine:
     # Control
 
     def _statement(self, frame: Frame, detail: None, span: Span) -> None:
-        STATE.statement = span
+        current().statement = span
 
     def _jump(self, frame: Frame, label: int, span: Span) -> int:
         if next_stamp() > self.session.watch.due:
@@ -414,18 +415,18 @@ class Machine:
         return label
 
     def _jump_if_false(self, frame: Frame, label: int, span: Span) -> int | None:
-        STATE.origin = span
+        current().origin = span
         return None if truth(frame.stack.pop()) else label
 
     def _and(self, frame: Frame, label: int, span: Span) -> int | None:
-        STATE.origin = span
+        current().origin = span
         if truth(frame.stack[-1]):
             frame.stack.pop()
             return None
         return label
 
     def _or(self, frame: Frame, label: int, span: Span) -> int | None:
-        STATE.origin = span
+        current().origin = span
         if not truth(frame.stack[-1]):
             frame.stack.pop()
             return None
@@ -442,7 +443,7 @@ class Machine:
 
     def _as_program(self, turns: Iterator[Any], numbers: range, loop: Loop, frame: Frame) -> Iterator[Any]:
         """The same turns, of which those that do the same may be run as a program."""
-        if len(frame.scopes) > 1 or self.expecting or STATE.clock is not None or not self.session.compiles:
+        if len(frame.scopes) > 1 or self.expecting or current().clock is not None or not self.session.compiles:
             return turns
         return Turns(turns, numbers, loop)
 
@@ -457,11 +458,12 @@ class Machine:
         return None
 
     def _no_grad(self, frame: Frame, detail: None, span: Span) -> None:
-        frame.switches.append(STATE.recording)
-        STATE.recording = False
+        context = current()
+        frame.switches.append(context.recording)
+        context.recording = False
 
     def _end_no_grad(self, frame: Frame, detail: None, span: Span) -> None:
-        STATE.recording = frame.switches.pop()
+        current().recording = frame.switches.pop()
 
     # Statements
 
@@ -490,8 +492,9 @@ class Machine:
                 held = value.node.op is not None and all(node.freed is None for node in collect([value.node]))
                 fixes = [f"forward {value.node.name}"] if value.node.name and held else []
                 message = f"{name} has its old value: {changed.spell()} was changed since"
-                if STATE.listener is not None:
-                    STATE.listener(Note(message, labels=[Label(span)], fixes=fixes))
+                listener = current().listener
+                if listener is not None:
+                    listener(Note(message, labels=[Label(span)], fixes=fixes))
 
     def _print(self, frame: Frame, count: int, span: Span) -> None:
         stack = frame.stack
@@ -501,12 +504,8 @@ class Machine:
         self.session.emit(Printed(" ".join(text_of(item, self.session.settings) for item in items)))
 
     def _assert(self, frame: Frame, kind: str, span: Span) -> None:
-        recording, guard = STATE.recording, STATE.guard
-        STATE.recording = False  # what is asserted chooses nothing
-        try:
+        with scope(recording=False, guard=current().guard):  # an assertion makes no guard
             self._hold(frame.stack, kind, span)
-        finally:
-            STATE.recording, STATE.guard = recording, guard
 
     def _hold(self, stack: list[Any], kind: str, span: Span) -> None:
         """Stop where an assertion does not hold."""
@@ -528,12 +527,12 @@ class Machine:
 
     def _fails(self, frame: Frame, detail: tuple[str, Code], span: Span) -> None:
         kind, code = detail
-        outer, inner = STATE.journal, Journal()
-        recording, statement, answer, guard = STATE.recording, STATE.statement, self.session.answer, STATE.guard
-        STATE.journal = inner
+        context, answer = current(), self.session.answer
+        inner = UndoLog(context.undo_log)
         self.expecting += 1
         try:
-            self.run_inside(code, frame)
+            with scope(undo_log=inner, guard=context.guard):
+                self.run_inside(code, frame)
         except AgradError as error:
             inner.roll_back()
             self.session.answer = answer
@@ -543,7 +542,6 @@ class Machine:
             return
         finally:
             self.expecting -= 1
-            STATE.journal, STATE.recording, STATE.statement, STATE.guard = outer, recording, statement, guard
         raise AgradError("assert", f"expected an error of kind {kind}, and there was none", labels=[Label(span)])
 
     def _time(self, frame: Frame, code: Code, span: Span) -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os.path
 from typing import TYPE_CHECKING
 
-from agrad.engine.core.context import STATE
+from agrad.engine.core.context import current
 from agrad.engine.errors import AgradError, Label
-from agrad.engine.ops.data_files import FILES
+from agrad.engine.ops.data_files import note_read, require_files
 from agrad.grammar.commands.registry import Call
 from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.files import beside, read_text
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def load(session: Session, call: Call) -> None:
     """Run the script that `load "model.ag"` names. Raises AgradError, which says where it was loaded."""
     source = script(call.values[0], call.operand(0).span, session.loading)
-    statement = STATE.statement
+    statement = current().statement
     try:
         session.include(source)
     except AgradError as problem:
@@ -27,7 +27,7 @@ def load(session: Session, call: Call) -> None:
         problem.labels.append(Label(call.span, "loaded here"))
         raise
     finally:
-        STATE.statement = statement
+        current().statement = statement
 
 
 def script(path: str, span: Span, loading: list[str]) -> Source:
@@ -36,7 +36,7 @@ def script(path: str, span: Span, loading: list[str]) -> Source:
     Raises AgradError of kind `file` for what cannot be read, and for a script that would load itself.
     """
     try:
-        FILES.require("load")
+        require_files("load")
         if not path or "\0" in path:
             raise AgradError("file", "load: that names no file")
         found = beside(path, span)
@@ -44,7 +44,7 @@ def script(path: str, span: Span, loading: list[str]) -> Source:
         if os.path.exists(found) and not os.path.isfile(found):
             what = "it is a folder" if os.path.isdir(found) else "it is no ordinary file"
             raise AgradError("file", f"cannot read {found}: {what}")
-        FILES.reads(found)
+        note_read(found)
         return Source(found, read_text(found), 1, True)
     except AgradError as problem:
         problem.labels.append(Label(span))

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from agrad.engine.errors import AgradError, Label
 from agrad.engine.ops import creation
-from agrad.engine.ops.data_files import FILES
 from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.results import Result
 from agrad.grammar.runtime.bytecode import Do
@@ -22,6 +21,7 @@ from agrad.grammar.syntax.parser import parse
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from agrad.engine.core.context import Context
     from agrad.grammar.runtime.vm import Frame, Machine
     from agrad.grammar.session.session import Session
 
@@ -46,7 +46,7 @@ class Entry:
     """A statement that was accepted, and the seed that the random numbers got because it may be the first to draw some.
 
     Of the statement its place is kept alone: the tree would take ten times as much. `files` are those that it read, as
-    FILES has seen them.
+    `Context.files` has seen them.
     """
 
     # No dataclass: making one takes longer, at each start, than all the rest here.
@@ -61,7 +61,8 @@ class Entry:
 class Record:
     """The statements of a session that stand: accepted, and not undone. Kept while it is `on`."""
 
-    def __init__(self) -> None:
+    def __init__(self, context: Context) -> None:
+        self.context = context  # of the session
         self.on = False
         self.entries: list[Entry] = []
         self.keeper: Keeper | None = None
@@ -74,7 +75,7 @@ class Record:
     def begin(self, seed: int | None = None) -> None:
         """A statement is about to run; `seed`: what it gave to the random numbers when it ran before."""
         self._seed, self._wanted = None, seed
-        FILES.seen = {} if self.on else None
+        self.context.files.seen = {} if self.on else None
 
     def seed(self, statement: ast.Statement) -> None:
         """Seed the random numbers where a statement may be the first to draw some, so that they can come again."""
@@ -82,9 +83,8 @@ class Record:
             return
         if self._wanted is None:
             span = statement.span
-            if creation._SOURCE.generator is not None or not re.search(
-                _CHANCE, span.source.text[span.start : span.end]
-            ):
+            drawn = self.context.random.generator is not None
+            if drawn or not re.search(_CHANCE, span.source.text[span.start : span.end]):
                 return
             self._wanted = int.from_bytes(os.urandom(_SEED_BYTES))
         self._seed, self._wanted = self._wanted, None
@@ -94,7 +94,7 @@ class Record:
         """Keep a statement that has ended well."""
         if not self.on or (isinstance(statement, ast.Command) and statement.word in _ASKING):
             return
-        entry = Entry(statement.span, self._seed, FILES.seen or None)
+        entry = Entry(statement.span, self._seed, self.context.files.seen or None)
         self.entries.append(entry)
         if self.keeper is not None:
             self.keeper.add(entry)
@@ -109,7 +109,7 @@ class Record:
     def turn_off(self) -> None:
         """Keep nothing any more."""
         self.on = False
-        FILES.seen = None
+        self.context.files.seen = None
         self.entries.clear()
 
 
@@ -178,7 +178,7 @@ def restore(session: Session, entries: Sequence[Entry], changed: Callable[[str],
             try:
                 session.run_again(statement, entry.seed)
             finally:
-                for path in _changed(entry):
+                for path in _changed(session, entry):
                     if path not in told:
                         told.append(path)
                         changed(path)
@@ -186,9 +186,9 @@ def restore(session: Session, entries: Sequence[Entry], changed: Callable[[str],
         session.machine.handlers[Do.COMMAND] = commands
 
 
-def _changed(entry: Entry) -> list[str]:
+def _changed(session: Session, entry: Entry) -> list[str]:
     """The files that a statement has read again, and found otherwise than they were."""
-    seen = FILES.seen or {}
+    seen = session.context.files.seen or {}
     return [path for path, found in (entry.files or {}).items() if seen.get(path, found) != found]
 
 

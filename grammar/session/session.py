@@ -12,14 +12,14 @@ from functools import partial
 from typing import Any, TypeVar
 
 from agrad.engine.autodiff.backward import backward
-from agrad.engine.core.context import STATE, Journal
+from agrad.engine.core.context import Context, Limits, UndoLog, current, enter
 from agrad.engine.core.guards import Guard, joined
 from agrad.engine.core.limits import exhausted
+from agrad.engine.core.numpy_warnings import Silence
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Label, Note
-from agrad.engine.ops import creation
-from agrad.engine.ops.data_files import FILES
-from agrad.engine.values import QUIET, Value
+from agrad.engine.ops.creation import remember_random
+from agrad.engine.values import Value
 from agrad.grammar.commands import COMMANDS, gradient_of
 from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.results import Noted, Printed, Quit, Result, Settings
@@ -46,22 +46,32 @@ class Session:
     """The names of one user, and all that has happened to them."""
 
     def __init__(self) -> None:
+        self.context = Context(current().limits.copy())  # each statement runs in one derived from it
         self.names: dict[str, Any] = {}
         self.settings = Settings()
         self.answer: Any = None
         self.chosen: dict[str, Guard] = {}  # the names whose values depend on a choice
         self.machine = Machine(self)
-        self.watch = Watch()
+        self.watch = Watch(self.context.limits)
         self.steps = Steps()  # what `undo` can take back
-        self.record = Record()  # the statements that stand
+        self.record = Record(self.context)  # the statements that stand
         self.emit: Callable[[Result], None] = _ignore
         self.line = 1  # the line that the next text of the session begins at
         self.compiles = True  # whether turns of a loop that do the same are run as a program
-        self.files = True  # whether the language reaches files
         self.loading: list[str] = []  # the scripts under way, each loaded by the one before it
         # Told of every loop that begins; gives what it should walk through instead.
         self.progress: Callable[[Iterator[Any], int | None], Iterator[Any]] | None = None
         self._limits: dict[str, float] = {}  # as they were before the first statement
+        self._log: UndoLog | None = None  # of the statement that is running
+
+    @property
+    def files(self) -> bool:
+        """Whether the language may read and write files."""
+        return self.context.files.on
+
+    @files.setter
+    def files(self, on: bool) -> None:
+        self.context.files.on = on
 
     def run(
         self,
@@ -169,16 +179,17 @@ class Session:
             self.names.clear()
             self.names.update(before)
 
-        if STATE.journal is not None:
-            STATE.journal.remember(("forget", id(self.names)), undo, before)
+        log = current().undo_log
+        if log is not None:
+            log.remember(("forget", id(self.names)), undo, before)
         self.names.clear()
         self.answer, self.chosen = None, {}
-        creation._SOURCE.remember()
-        creation._SOURCE.generator = None
+        remember_random(self.context.random)
+        self.context.random.generator = None
         for name, amount in self._limits.items():
             change = watch.allow if name == "memory" else partial(setattr, watch, name)
-            if STATE.journal is not None:
-                STATE.journal.remember((id(watch), name), partial(change, getattr(watch, name)))
+            if log is not None:
+                log.remember((id(watch), name), partial(change, getattr(watch, name)))
             change(amount)
 
     def _note_limits(self) -> None:
@@ -209,7 +220,8 @@ class Session:
 
     def include(self, source: Source) -> None:
         """Run the statements of another script as a part of the one under way; `quit` ends the script."""
-        guard = STATE.guard
+        context = current()
+        guard = context.guard
         self.loading.append(source.name)
         try:
             for statement in parse(source):
@@ -218,16 +230,17 @@ class Session:
             pass
         finally:
             self.loading.pop()
-            STATE.guard = guard
+            context.guard = guard
 
     def _do(self, statement: ast.Statement, guard: Guard | None = None) -> None:
         """Run a statement under the choices behind the names that it uses, and behind what it is a part of."""
         self.record.seed(statement)
         code = compile_statement(statement)
-        STATE.guard = joined(guard, context(code, self.chosen, self.names)) if self.chosen else guard
+        running = current()
+        running.guard = joined(guard, context(code, self.chosen, self.names)) if self.chosen else guard
         self.machine.run(code)
-        if self.chosen or STATE.guard is not None:
-            self.chosen = after(code, self.chosen, STATE.guard, self.names)
+        if self.chosen or running.guard is not None:
+            self.chosen = after(code, self.chosen, running.guard, self.names)
 
     def _guarded(
         self,
@@ -237,20 +250,34 @@ class Session:
         statement: ast.Statement | None = None,
     ) -> _T:
         """Do something as one statement: all of it or nothing. A `statement` that ends well is put on record."""
-        journal, place = Journal(), len(self.record)
+        context, outer = self.context.derived(), current().limits
+        context.statement, context.silence = span, Silence()
+        result: _T = enter(context, self._all_or_nothing, action, span, emit, statement, outer)
+        return result
+
+    def _all_or_nothing(
+        self,
+        action: Callable[[], _T],
+        span: Span | None,
+        emit: Callable[[Result], None],
+        statement: ast.Statement | None,
+        limits: Limits,
+    ) -> _T:
+        running, log, place = current(), UndoLog(self._log), len(self.record)
+        silence = running.silence
         answer, precision, chosen = self.answer, self.settings.precision, self.chosen
         written = self.record.keeper is not None and statement is not None and not is_block(statement)
         held = Held(emit, self.machine if written else None)
-        outer, guard, listener, watch = self.emit, STATE.guard, self._hear(held), self.watch
-        watch.start(span)
+        running.listener = self._hear(held)
+        outer, outer_log, watch = self.emit, self._log, self.watch
+        watch.start(span, limits)
         # From here to `try` nothing is called, so that no Ctrl-C can come in between.
-        self.emit, STATE.guard, FILES.on = held, None, self.files
-        STATE.journal, STATE.statement, STATE.listener = journal, span, listener
+        self.emit, self._log, running.undo_log = held, log, log
         watch.running = True
         try:
-            QUIET.begin()
+            silence.begin()
             result = action()
-            self.steps.keep(span, journal, answer, chosen, place)
+            self.steps.keep(span, log, answer, chosen, place)
             if statement is not None:
                 self.record.add(statement)
             held.release()
@@ -258,13 +285,13 @@ class Session:
         except BaseException as error:
             watch.running = False  # what is stopped may take its time to tidy up
             try:
-                self.steps.drop(journal)
+                self.steps.drop(log)
                 self.record.cut(place)
                 if isinstance(error, AgradError):
                     explain(error, self.steps)
             finally:
                 self.answer, self.settings.precision, self.chosen = answer, precision, chosen
-                journal.roll_back()
+                log.roll_back()
             if isinstance(error, Exception):
                 held.release()
             if isinstance(error, RecursionError | MemoryError | TimeUp):
@@ -272,10 +299,8 @@ class Session:
             raise
         finally:
             watch.running = False
-            STATE.journal = STATE.statement = STATE.origin = STATE.listener = STATE.clock = None
-            STATE.recording = True
-            self.emit, STATE.guard, FILES.on = outer, guard, True
-            QUIET.end()
+            self.emit, self._log = outer, outer_log
+            silence.end()
             watch.stop()
 
     def _stopped(self, error: BaseException, span: Span | None) -> AgradError:
@@ -307,8 +332,8 @@ class Session:
     @staticmethod
     def remember_name(names: dict[str, Any], name: str) -> None:
         """Keep what a name stands for, in case the statement under way fails."""
-        journal = STATE.journal
-        if journal is None:
+        log = current().undo_log
+        if log is None:
             return
         before = names.get(name, MISSING)
 
@@ -318,7 +343,7 @@ class Session:
             else:
                 names[name] = before
 
-        journal.remember((id(names), name), undo, before)
+        log.remember((id(names), name), undo, before)
 
     def why_none(self, expression: ast.Expr) -> str | None:
         """What to say instead of a bare None: `W.grad` tells why there is no gradient."""

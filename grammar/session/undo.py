@@ -1,6 +1,6 @@
-"""What `undo` takes back: the journals of the last statements, the last first.
+"""What `undo` takes back: the undo logs of the last statements, the last first.
 
-A journal keeps what its statement replaced: the old value of a name with the graph behind it, the arrays that a
+An undo log keeps what its statement replaced: the old value of a name with the graph behind it, the arrays that a
 backward let go of, the data that were written over. So there is a bound on the bytes that all of them keep.
 """
 
@@ -11,10 +11,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from agrad.engine.core.context import Journal
+from agrad.engine.core.context import UndoLog, current
 from agrad.engine.core.graph import Gradient, Node
 from agrad.engine.core.guards import Guard
-from agrad.engine.core.limits import LIMITS
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError
 from agrad.grammar.diagnostics import Span
@@ -32,7 +31,7 @@ class Step:
 
     text: str
     span: Span | None
-    journal: Journal
+    log: UndoLog
     answer: Any
     chosen: dict[str, Guard]
     place: int = 0  # how many statements of the record stand before it
@@ -52,24 +51,24 @@ class Steps:
     def __len__(self) -> int:
         return len(self._kept)
 
-    def keep(self, span: Span | None, journal: Journal, answer: Any, chosen: dict[str, Guard], place: int = 0) -> None:
+    def keep(self, span: Span | None, log: UndoLog, answer: Any, chosen: dict[str, Guard], place: int = 0) -> None:
         """Remember a statement that has ended well; nothing if it changed nothing but the last answer."""
-        if not self.depth or not journal.changed:
+        if not self.depth or not log.changed:
             return
         text = span.text if span is not None else "the last step"
-        step = Step(text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…", span, journal, answer, chosen, place)
+        step = Step(text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…", span, log, answer, chosen, place)
         self._weigh(step)
         self._bytes += step.bytes
-        while self._kept and (len(self._kept) >= self.depth or self._bytes > LIMITS.memory / SHARE):
+        while self._kept and (len(self._kept) >= self.depth or self._bytes > current().limits.memory / SHARE):
             self._forget(self._kept.popleft())
-        if self._bytes <= LIMITS.memory / SHARE:
+        if self._bytes <= current().limits.memory / SHARE:
             self._kept.append(step)
         else:
             self._forget(step)
 
-    def drop(self, journal: Journal) -> None:
+    def drop(self, log: UndoLog) -> None:
         """Forget a statement that failed after all."""
-        if self._kept and self._kept[-1].journal is journal:
+        if self._kept and self._kept[-1].log is log:
             self._forget(self._kept.pop())
 
     @property
@@ -108,7 +107,7 @@ class Steps:
     def take_back(self) -> None:
         """Put everything back as it was before the last statement. A Ctrl-C is heard when that is done."""
         try:
-            self.last.journal.roll_back()
+            self.last.log.roll_back()
         finally:
             self._forget(self._kept.pop())
 
@@ -117,9 +116,9 @@ class Steps:
         self._seen.difference_update(step.nodes)
 
     def _weigh(self, step: Step) -> None:
-        """How many bytes a journal keeps: generously, since a part may be in use still; each node once."""
+        """How many bytes an undo log keeps: generously, since a part may be in use still; each node once."""
         found: list[Node] = []
-        stack = list(step.journal.held)
+        stack = list(step.log.held)
         while stack:
             part = stack.pop()
             if isinstance(part, Tensor):

@@ -3,7 +3,7 @@
 import pytest
 from refused import Place
 
-from agrad.engine.core.context import STATE
+from agrad.engine.core.context import current
 
 
 @pytest.fixture
@@ -11,10 +11,10 @@ def says():
     """Run something as if it stood at a place of a program."""
 
     def say(where, text, compute):
-        STATE.origin = STATE.statement = Place(text, where)
+        current().origin = current().statement = Place(text, where)
         try:
             return compute()
         finally:
-            STATE.origin = STATE.statement = None
+            current().origin = current().statement = None
 
     return say

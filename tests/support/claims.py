@@ -17,11 +17,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, get_args
 
-from agrad.engine.core.context import STATE, State
+from agrad.engine.core.context import Context, current
 from agrad.engine.core.graph import Node
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Kind
-from agrad.engine.ops import creation
 from agrad.grammar.diagnostics import Source, render
 from agrad.grammar.results import Quit
 from agrad.grammar.session.session import Session
@@ -99,7 +98,7 @@ def facts_of(node: Node) -> tuple[Any, ...]:
 def state_of(session: Session) -> dict[str, Any]:
     """All that a failing statement must leave alone, in a form that can be compared."""
     values = [*(value for _, value in sorted(session.names.items())), session.answer]
-    generator = creation._SOURCE.generator
+    generator = session.context.random.generator
     return {
         "names": {name: id(value) for name, value in session.names.items()},
         "values": [repr(value.tolist()) if isinstance(value, Tensor) else repr(value) for value in values],
@@ -108,7 +107,7 @@ def state_of(session: Session) -> dict[str, Any]:
         "random": None if generator is None else repr(generator.bit_generator.state),
         "settings": repr(session.settings),
         "choices": {name: id(guard) for name, guard in session.chosen.items()},
-        "switches": {name: getattr(STATE, name) for name in State.__slots__},
+        "switches": {name: getattr(current(), name) for name in Context.__slots__},
     }
 
 

@@ -7,7 +7,7 @@ from os.path import splitext
 from typing import TYPE_CHECKING, Any
 
 from agrad.engine.errors import AgradError, Label
-from agrad.engine.ops.data_files import FILES
+from agrad.engine.ops.data_files import require_files
 from agrad.grammar.diagnostics import Span, suggest
 from agrad.grammar.files import replacing
 
@@ -27,7 +27,7 @@ _STYLES: dict[str, dict[str, Any]] = {
 
 def form_of(path: str, place: Span) -> str:
     """What a file is to hold, by its ending. Raises AgradError of kind `file`, and `limit` without matplotlib."""
-    FILES.require(f"cannot write {path}")
+    require_files(f"cannot write {path}")
     ending = splitext(path)[1].lower()
     if ending not in FORMS:
         stem = splitext(path)[0] or "f"

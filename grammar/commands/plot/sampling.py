@@ -14,7 +14,7 @@ from itertools import cycle, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from agrad.engine.autodiff.backward import grad
-from agrad.engine.core.context import STATE, Journal, next_stamp
+from agrad.engine.core.context import current, next_stamp, taken_back
 from agrad.engine.core.graph import reachable
 from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError, Label
@@ -63,16 +63,12 @@ def functions(session: Session, closures: Sequence[Closure], name: str, low: flo
 @contextmanager
 def _aside(session: Session) -> Iterator[None]:
     """What happens inside is taken back at the end; nothing is said of it."""
-    state = STATE.journal, STATE.listener, STATE.origin, STATE.recording, STATE.statement, STATE.guard
     kept = session.emit, session.answer, session.progress, session.settings.precision
-    STATE.journal = journal = Journal()
-    STATE.listener, STATE.recording = None, True
     session.emit, session.progress = _unheard, None
     try:
-        yield
+        with taken_back(recording=True, guard=current().guard):
+            yield
     finally:
-        journal.roll_back()
-        STATE.journal, STATE.listener, STATE.origin, STATE.recording, STATE.statement, STATE.guard = state
         session.emit, session.answer, session.progress, session.settings.precision = kept
 
 
@@ -86,7 +82,7 @@ class _Track:
     def __init__(self, session: Session, closure: Closure, low: float, high: float) -> None:
         self.session, self.closure, self.name = session, closure, closure.__name__
         self.labels = [Label(closure.definition.span)]
-        self.guard = STATE.guard
+        self.guard = current().guard
         self.problem: AgradError | None = None
         before = next_stamp()
         self.at(low)
@@ -109,7 +105,7 @@ class _Track:
     def at(self, x: float) -> Point:
         """The value and the derivative at a number. Raises AgradError where the function fails otherwise than there."""
         leaf = tensor(x, requires_grad=True)
-        STATE.guard = self.guard  # what one point chooses is nothing to the next
+        current().guard = self.guard  # what one point chooses is nothing to the next
         try:
             value = self.session.machine.call(self.closure, (leaf,), {})
             y = self._number(value)
@@ -128,7 +124,7 @@ class _Track:
     def _at_once(self, xs: list[float]) -> list[Point] | None:
         """The same with the numbers as one array; None where the function does not take it for so many numbers."""
         leaf = tensor(xs, requires_grad=True)
-        STATE.guard = self.guard
+        current().guard = self.guard
         try:
             value = self.session.machine.call(self.closure, (leaf,), {})
             if not isinstance(value, Tensor) or value.shape != leaf.shape or leaf.node not in reachable(value.node):

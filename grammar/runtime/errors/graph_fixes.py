@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from agrad.engine.core.context import STATE
+from agrad.engine.core.context import current
 from agrad.engine.core.graph import Node, collect
 from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.core.versions import out_of_date
@@ -63,7 +63,7 @@ def _seed(error: AgradError) -> list[str]:
 
 def _typed(error: AgradError) -> str:
     """The statement that failed: in a script that was loaded, the one there."""
-    statement = error.facts.get("statement") or STATE.statement
+    statement = error.facts.get("statement") or current().statement
     return statement.text if isinstance(statement, Span) else ""
 
 
@@ -216,7 +216,8 @@ def _carried_over(root: Any) -> tuple[str, Node] | None:
             continue
         for operand in node.inputs:
             if isinstance(operand, Node) and operand.freed is not None and operand.name is not None:
-                again = STATE.statement is not None and operand.freed == STATE.statement
+                statement = current().statement
+                again = statement is not None and operand.freed == statement
                 rebound = any(other.name == operand.name and other is not operand for other in collect([root]))
                 return (operand.name, node) if again and rebound else None
     return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from agrad.engine.core.context import STATE
+from agrad.engine.core.context import current
 from agrad.grammar.diagnostics import Source, Span
 
 
@@ -55,7 +55,8 @@ def evaluate_again(places: Iterable[object]) -> str | None:
 
 
 def _of(source: Source) -> str:
-    here = STATE.statement.source.name if isinstance(STATE.statement, Span) else source.name
+    statement = current().statement
+    here = statement.source.name if isinstance(statement, Span) else source.name
     return f" of {source.name}" if source.is_file and source.name != here else ""
 
 

@@ -9,7 +9,7 @@ from test_gradients import function_of, samples
 
 import agrad.engine as ag
 from agrad.engine.autodiff.finite_differences import slope
-from agrad.engine.core.context import STATE, Journal
+from agrad.engine.core.context import UndoLog, current
 from agrad.engine.core.op import OPS, row
 
 
@@ -327,7 +327,7 @@ def test_nothing_is_disturbed():
     assert (other.node.stamp, other.grad.tolist(), other.tolist()) == seen
     assert counts.tolist() == [0.0]
     assert point.tolist() == [1.0, 2.0]
-    assert STATE.journal is None and STATE.recording
+    assert current().undo_log is None and current().recording
 
 
 def test_random_numbers_are_the_same_at_every_call_and_afterwards():
@@ -340,16 +340,16 @@ def test_random_numbers_are_the_same_at_every_call_and_afterwards():
     assert ag.rand(2).tolist() == after
 
 
-def test_it_works_where_nothing_is_recorded_and_under_a_journal():
+def test_it_works_where_nothing_is_recorded_and_under_an_undo_log():
     with ag.no_grad():
         assert ag.check(lambda x: x * x, 3.0).findings[0].exact == 6.0
-        assert not STATE.recording
-    STATE.journal = journal = Journal()
+        assert not current().recording
+    current().undo_log = log = UndoLog()
     try:
         assert ag.check(lambda x: x * x, 3.0).ok
-        assert STATE.journal is journal
+        assert current().undo_log is log
     finally:
-        STATE.journal = None
+        current().undo_log = None
 
 
 def test_an_interrupt_leaves_everything_as_it_was():
@@ -364,7 +364,7 @@ def test_an_interrupt_leaves_everything_as_it_was():
 
     with pytest.raises(KeyboardInterrupt):
         ag.check(f, 3.0)
-    assert STATE.journal is None and STATE.recording
+    assert current().undo_log is None and current().recording
 
 
 # The differences by themselves

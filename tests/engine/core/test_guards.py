@@ -9,15 +9,15 @@ from differences import leaf
 from replays import same_bits, state
 
 import agrad.engine as ag
-from agrad.engine.core.context import STATE
+from agrad.engine.core.context import current
 from agrad.engine.core.guards import chain
 
 
 @pytest.fixture(autouse=True)
 def _no_choices_of_other_tests():
-    before, STATE.guard = STATE.guard, None
+    before, current().guard = current().guard, None
     yield
-    STATE.guard = before
+    current().guard = before
 
 
 def refused(y, *seen):
@@ -226,13 +226,13 @@ def test_a_written_leaf_forgets_the_choices_about_its_old_data():
     if x > 0 and w > 0:
         pass
     x.set_(-1.0)
-    assert len(chain(STATE.guard)) == 1
+    assert len(chain(current().guard)) == 1
     y = x * 2
     x.set_(5.0)
     y.forward()
     assert y.item() == 10
     w.set_(-3.0)
-    assert STATE.guard is None
+    assert current().guard is None
     refused(y, x, w)
 
 
@@ -303,7 +303,7 @@ def test_twenty_thousand_choices_about_values_that_are_gone_keep_nothing():
             y.backward()
             if k % 1000 == 0:
                 references.append(reference)
-            assert STATE.guard is None or STATE.guard.length < 200
+            assert current().guard is None or current().guard.length < 200
         del y
         for _ in range(130):  # as many choices again as are kept before they are looked through
             built(leaf(1.0))
@@ -322,7 +322,7 @@ def test_a_long_loop_of_choices_about_one_leaf_that_is_written_each_time_keeps_n
             references.append(reference)
             with ag.no_grad():
                 x -= 0.0001 * k
-            assert STATE.guard is None
+            assert current().guard is None
         del y
         assert sum(reference() is not None for reference in references) == 0
     finally:

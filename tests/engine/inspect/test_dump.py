@@ -6,7 +6,7 @@ import re
 import pytest
 
 import agrad.engine as ag
-from agrad.engine.core.context import STATE
+from agrad.engine.core.context import current
 from agrad.engine.errors import AgradError
 from agrad.engine.inspect.dump.dump import FORMATS, HEAD, TAIL, dump
 
@@ -150,7 +150,7 @@ def test_guards_are_said_once_under_the_table(says):
         says("line 4", "x < 1", lambda: bool(x < 1))
         y = x * x
     finally:
-        STATE.guard = None
+        current().guard = None
     assert lines(dump(y, "y").text())[-2:] == ["  guards: x > 0 is true, line 3", "          x < 1 is false, line 4"]
     record = json.loads(dump(y, "y").json())
     assert record["nodes"][-1]["guard"] == len(record["guards"]) - 1

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import agrad.engine as ag
-from agrad.engine.core.limits import LIMITS
+from agrad.engine.core.context import current
 
 BAD = [
     ("1,2\n3,x\n", 'line 2, column 2: "x" is no number'),
@@ -113,7 +113,7 @@ def test_a_walk_takes_no_more_memory_than_some_pieces(tmp_path, saved):
 
 
 def test_a_file_that_is_too_large_is_refused_before_it_is_read_to_its_end(file, monkeypatch):
-    monkeypatch.setattr(LIMITS, "entries", 100)
+    monkeypatch.setattr(current().limits, "entries", 100)
     path = file("1,2,3,4\n" * 50)
     with pytest.raises(ag.AgradError) as caught:
         ag.load_csv(path)

@@ -8,8 +8,7 @@ import pytest
 import agrad.engine as ag
 from agrad.engine.compile import specializations
 from agrad.engine.compile.llvm import target
-from agrad.engine.core.context import STATE
-from agrad.engine.core.guards import TRACED
+from agrad.engine.core.context import current
 from agrad.engine.program.trace import trace
 
 BACKENDS = ["python", "auto"] + (["llvm"] if target.binding() else [])
@@ -172,15 +171,15 @@ def test_what_is_printed_of_a_value_is_no_choice():
 
 def test_nothing_is_a_choice_where_nothing_is_traced():
     ag.compile(lambda x: x * float(x), 2.0).value(3.0)
-    assert TRACED.inputs is None
+    assert current().tracing is None
     with pytest.raises(ZeroDivisionError):
         ag.compile(lambda x: x * (1 // int(float(x) - 2)), 2.0)
-    assert TRACED.inputs is None
+    assert current().tracing is None
     x = ag.tensor(2.0, requires_grad=True)
-    y, before = x * x, STATE.guard
+    y, before = x * x, current().guard
     for taken in WAYS.values():
         taken(y)
-    assert STATE.guard is before
+    assert current().guard is before
     x.set_(3.0)
     y.forward()
     assert y.item() == 9.0

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from agrad.engine.core.context import STATE
+from agrad.engine.core.context import current
 from agrad.engine.errors import AgradError
 from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.lint.lint import problems
@@ -276,9 +276,9 @@ def test_all_else_is_as_it_was(session: Session) -> None:
     assert session.names == names
     assert len(session.steps) == steps
     session.run("assert all(randn(3) == before); assert w == 2; assert w.grad == 5; assert ans == 42; assert t == 1")
-    guard = STATE.guard
+    guard = current().guard
     plotted("plot step(t) for t in -1..1", session)
-    assert (STATE.guard, session.chosen) == (guard, {})
+    assert (current().guard, session.chosen) == (guard, {})
 
 
 def test_the_name_that_runs_hides_others_and_others_are_seen(session: Session) -> None:

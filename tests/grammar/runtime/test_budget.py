@@ -7,7 +7,7 @@ from contextlib import suppress
 
 import pytest
 
-from agrad.engine.core.limits import LIMITS, machine_memory
+from agrad.engine.core.context import current, machine_memory
 from agrad.engine.errors import AgradError
 from agrad.grammar.diagnostics import render
 from agrad.grammar.runtime.budget import NODES, bytes_of
@@ -110,10 +110,10 @@ def test_a_long_expression_is_cut_in_the_message(limited):
 
 
 def test_the_limit_of_one_session_is_not_that_of_another(limited):
-    before = LIMITS.memory
+    before = current().limits.memory
     Session().run("x = zeros(2e7)")
     error(limited, "zeros(2e7)")
-    assert LIMITS.memory == before == machine_memory() / 2
+    assert current().limits.memory == before == machine_memory() / 2
 
 
 def test_a_limit_holds_at_once_and_goes_with_a_failing_statement(limited):

@@ -15,12 +15,10 @@ import numpy as np
 import pytest
 
 from agrad.cli.terminal.interrupt import stop_once
-from agrad.engine.core.context import STATE, Journal
+from agrad.engine.core.context import Context, UndoLog, current
 from agrad.engine.core.graph import Gradient, Node, Storage
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError
-from agrad.engine.ops import creation
-from agrad.engine.values import QUIET
 from agrad.grammar.session.session import Session
 
 pytestmark = [
@@ -107,7 +105,7 @@ def at_call(moment):
 
     def trace(frame, event, arg):
         nonlocal entered
-        if STATE.journal is not None:
+        if current().undo_log is not None:
             entered += 1
             if entered == moment:
                 sys.settrace(None)
@@ -141,13 +139,13 @@ def test_a_roll_back_that_is_interrupted_goes_on_to_its_end():
             raise KeyboardInterrupt
         written[key] = 0
 
-    journal = Journal()
+    log = UndoLog()
     for key in written:
-        journal.remember(key, lambda key=key: undo(key))
+        log.remember(key, lambda key=key: undo(key))
     with pytest.raises(KeyboardInterrupt):
-        journal.roll_back()
+        log.roll_back()
     assert written == {"first": 0, "second": 0, "third": 0}
-    assert pressed == ["third", "second"] and not journal.undos
+    assert pressed == ["third", "second"] and not log.undos
 
 
 def interrupted_many_times(before, statement, handler, repeat=0.0):
@@ -175,8 +173,8 @@ def interrupted_many_times(before, statement, handler, repeat=0.0):
 
 
 def fresh(before):
-    creation._SOURCE.generator = np.random.default_rng(7)
     session = Session()
+    session.context.random.generator = np.random.default_rng(7)
     session.run(before)
     return session
 
@@ -203,12 +201,12 @@ def shot(delay, handler, repeat):
 
 
 def raising(number, frame):
-    if STATE.journal is not None:
+    if current().undo_log is not None:
         raise KeyboardInterrupt
 
 
 def pressing(number, frame):
-    if STATE.journal is not None:
+    if current().undo_log is not None:
         signal.raise_signal(signal.SIGINT)
 
 
@@ -242,7 +240,7 @@ def picture(session):
                 stack.append(other)
     for node in nodes:
         nodes[node] = state_of(node)
-    generator = creation._SOURCE.generator
+    generator = session.context.random.generator
     return {
         "names": names,
         "nodes": nodes,
@@ -251,9 +249,9 @@ def picture(session):
         "precision": session.settings.precision,
         "chosen": dict(session.chosen),
         "random": generator.bit_generator.state if generator else None,
-        "switches": {slot: getattr(STATE, slot) for slot in STATE.__slots__},
+        "switches": {slot: getattr(current(), slot) for slot in Context.__slots__},
         "machine": (list(session.machine.frames), session.machine.expecting, session.emit),
-        "numpy": (dict(QUIET.on), set(QUIET.wanted), np.geterr()),
+        "numpy": np.geterr(),
     }
 
 

@@ -9,7 +9,6 @@ from test_interruption import bits
 
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError
-from agrad.engine.ops import creation
 from agrad.grammar.diagnostics import render
 from agrad.grammar.session.log import restore
 from agrad.grammar.session.session import Session
@@ -18,9 +17,8 @@ from agrad.grammar.session.undo import DEPTH
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path, monkeypatch):
-    """A folder of its own to start in, and random numbers that nobody has seeded."""
+    """A folder of its own to start in."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(creation._SOURCE, "generator", None)
     return tmp_path
 
 
@@ -53,7 +51,7 @@ def said(made, text):
 
 def everything(made):
     """All that names stand for: values, gradients, versions and whether a graph is held; the last answer."""
-    generator = creation._SOURCE.generator
+    generator = made.context.random.generator
     return {
         "names": {name: plain(value) for name, value in made.names.items()},
         "answer": plain(made.answer),
@@ -75,14 +73,12 @@ def plain(value):
 def again(entries):
     """Another session that has run the record of one."""
     other = opened()
-    creation._SOURCE.generator = None
     restore(other, entries)
     return other
 
 
 def run_script(path):
     other = Session()
-    creation._SOURCE.generator = None
     with open(path, encoding="utf-8") as file:
         other.run(file.read(), source=str(path), is_file=True)
     return other

@@ -8,10 +8,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from test_interruption import difference, picture
 
-from agrad.engine.core.context import Journal
-from agrad.engine.core.limits import LIMITS
+from agrad.engine.core.context import UndoLog, current
 from agrad.engine.errors import AgradError
-from agrad.engine.ops import creation
 from agrad.grammar.session.session import Session
 from agrad.grammar.session.undo import DEPTH
 
@@ -253,10 +251,10 @@ def test_only_so_many_statements_are_kept():
 
 @pytest.fixture
 def little_memory():
-    before = LIMITS.memory
-    LIMITS.allow(40e6)  # of which undo may keep a fourth
+    before = current().limits.memory
+    current().limits.allow(40e6)  # of which undo may keep a fourth
     yield
-    LIMITS.allow(before)
+    current().limits.allow(before)
 
 
 @pytest.mark.parametrize(
@@ -301,14 +299,14 @@ def test_a_roll_back_that_is_interrupted_ends_the_step_all_the_same():
             pressed.append(1)
             raise KeyboardInterrupt
 
-    made.steps.last.journal.remember("pressed", undo)
+    made.steps.last.log.remember("pressed", undo)
     with pytest.raises(KeyboardInterrupt):
         made.run("undo")
     assert "z" not in made.names and not len(made.steps)
 
 
 def test_a_journal_with_nothing_in_it_changed_nothing():
-    assert not Journal().changed
+    assert not UndoLog().changed
 
 
 def assert_same(before, after):
@@ -318,6 +316,6 @@ def assert_same(before, after):
 
 def watched(made):
     """What is no part of a picture: limits, and the next random numbers."""
-    generator = creation._SOURCE.generator
+    generator = made.context.random.generator
     state = generator.bit_generator.state if generator is not None else None
     return made.watch.time, made.watch.nodes, made.watch.memory, str(state), np.geterr()
