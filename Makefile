@@ -3,7 +3,7 @@
 # make check    lint, format, strict types, and the tests but for the long ones: CI runs this, then make test
 # make explore  lets the property tests look for counterexamples that they have not seen yet
 # make format   puts the sources into the format that `make check` asks for
-# make table    rebuilds the parser's table after a change of grammar/agrad.lark
+# make table    rebuilds grammar/agrad.pickle, the parser's table, after a change of grammar/agrad.lark
 # make bench    measures agrad beside its peers (ONLY=determinant: one of the benchmarks)
 # make docs     rebuilds what is made in docs/ after a change of a function, or of a command's help
 # make clean    removes all that was made here
@@ -49,8 +49,8 @@ types:
 	@mkdir -p build/types/agrad
 	@ln -sfn ../../../cli ../../../grammar ../../../engine build/types/agrad
 
-table: $(VENV)/.test  # with lark, which works the table out
-	$(BIN)/python -m agrad.grammar.syntax.build_table
+table: $(VENV)/.agrad
+	$(BIN)/python -m agrad.grammar.syntax.loader
 
 # Beside its peers, and installed as for a user: what is measured is not the editable install.
 bench: build/bench-venv/.peers

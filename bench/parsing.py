@@ -1,4 +1,4 @@
-"""How long a script of 20,000 lines takes to read, beside cutting it into tokens alone; and where the time goes.
+"""How long a script of 20,000 lines takes to read, beside lexing it into tokens alone; and where the time goes.
 
 python bench/parsing.py [lines]
 """
@@ -43,21 +43,21 @@ def seconds(action: Callable[[], object]) -> float:
 
 
 def main() -> None:
-    """Print both times and their ratio, and the functions that take most of the reading."""
+    """Print both times and their ratio, and the functions that take most of the parsing."""
     lines = int(sys.argv[1]) if len(sys.argv) > 1 else 20_000
     whole = LINES * (lines // LINES.count("\n") + 1)
     source = Source("bench", "".join(whole.splitlines(keepends=True)[:lines]))
-    layout = parser._machine().layout
-    count = sum(1 for _ in layout.read(source))
+    lexer = parser._machine().lexer
+    count = sum(1 for _ in lexer.read(source))
     times = [
-        (seconds(lambda: deque(layout.read(source), maxlen=0)), seconds(lambda: parser.parse(source)))
+        (seconds(lambda: deque(lexer.read(source), maxlen=0)), seconds(lambda: parser.parse(source)))
         for _ in range(ROUNDS)
     ]
-    cutting, reading = (min(column) for column in zip(*times, strict=True))
+    lexing, parsing = (min(column) for column in zip(*times, strict=True))
     print(f"{lines} lines, {count} tokens")
-    print(f"cutting   {1000 * cutting:6.0f} ms {count / cutting:10.0f} tokens a second")
-    print(f"reading   {1000 * reading:6.0f} ms {count / reading:10.0f} tokens a second")
-    print(f"ratio     {reading / cutting:6.2f}")
+    print(f"lexing    {1000 * lexing:6.0f} ms {count / lexing:10.0f} tokens a second")
+    print(f"parsing   {1000 * parsing:6.0f} ms {count / parsing:10.0f} tokens a second")
+    print(f"ratio     {parsing / lexing:6.2f}")
     profile = cProfile.Profile()
     profile.runcall(parser.parse, source)
     report = io.StringIO()

@@ -1,6 +1,7 @@
 """cli -> grammar -> engine: each floor imports what lies below it, and nothing above."""
 
 import ast
+import re
 import sys
 import tomllib
 from pathlib import Path
@@ -55,6 +56,13 @@ def test_a_floor_imports_only_what_lies_below(path):
 )
 def test_a_wrong_arrow_is_seen(floor, code):
     assert list(wrong_arrows(code, floor)) != []
+
+
+def test_what_the_floors_need_is_required():
+    """So `pip show agrad` lists these."""
+    required = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["dependencies"]
+    needed = {name for allowed in FLOORS.values() for name in allowed if not name.startswith("agrad.")}
+    assert {re.split("[<>=]", line)[0] for line in required} == needed == {"numpy", "click", "prompt_toolkit", "lark"}
 
 
 def test_every_package_on_disk_is_installed():

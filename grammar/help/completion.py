@@ -26,8 +26,8 @@ from agrad.grammar.runtime.pytorch_names import PREFIXES
 from agrad.grammar.session.session import Session
 from agrad.grammar.syntax.keywords import COMMANDS as COMMAND_WORDS
 from agrad.grammar.syntax.keywords import OPTIONS, PYTHON, SOFT
+from agrad.grammar.syntax.lexer import Token
 from agrad.grammar.syntax.parser import followers
-from agrad.grammar.syntax.token import Token
 
 _WORD = re.compile(r"[^\W\d]\w*$")
 _LINE_ENDS = frozenset({"_NEWLINE", "_INDENT", "_DEDENT", "SEMICOLON"})

@@ -7,8 +7,8 @@ from collections.abc import Collection, Sequence
 from agrad.engine.core.op import FUNCTIONS
 from agrad.grammar.runtime.builtins import CONSTANTS
 from agrad.grammar.runtime.pytorch_names import IGNORED, PREFIXES
+from agrad.grammar.syntax.lexer import Token
 from agrad.grammar.syntax.parser import lexed
-from agrad.grammar.syntax.token import Token
 
 _LINE_ENDS = frozenset({"_NEWLINE", "_INDENT", "_DEDENT", "SEMICOLON"})
 _OPENERS = frozenset({"LPAR", "_LSQB", "LBRACE"})

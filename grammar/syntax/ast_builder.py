@@ -12,9 +12,9 @@ from typing import get_args
 from agrad.engine.errors import AgradError, Kind
 from agrad.grammar.diagnostics import Source, Span, suggest
 from agrad.grammar.syntax import ast as s
-from agrad.grammar.syntax.errors.messages import wrong
+from agrad.grammar.syntax.errors.messages import syntax_error
 from agrad.grammar.syntax.expression_builder import Expressions, Parts
-from agrad.grammar.syntax.token import Token
+from agrad.grammar.syntax.lexer import Token
 
 # Modules whose import is read and passed over, so that a snippet of PyTorch can be pasted.
 MODULES = frozenset({"torch", "numpy", "math"})
@@ -23,9 +23,6 @@ KINDS: tuple[str, ...] = get_args(Kind)  # of errors, which `fails` names
 
 class Builder(Expressions):
     """The callbacks of the parser. `source` is set before each parse; every node's span points into it."""
-
-    def __init__(self) -> None:
-        self.begin(Source("session", ""))
 
     def begin(self, source: Source) -> None:
         """Makes ready for one text."""
@@ -50,7 +47,7 @@ class Builder(Expressions):
         op = parts[1][:-1]
         target = self.target(parts[0])
         if isinstance(target, s.Tuple):
-            raise wrong("bad target", target.span, text=target.span.text)
+            raise syntax_error("bad target", target.span, text=target.span.text)
         return s.Augment(target, "**" if op == "^" else op, parts[2], self.span(parts[0], parts[2]))
 
     def target(self, node: s.Expr) -> s.Target:
@@ -63,11 +60,11 @@ class Builder(Expressions):
             if isinstance(part, s.Tuple):
                 pending += part.items
             elif isinstance(part, s.Call) and isinstance(part.function, s.Name):
-                raise wrong("call as target", part.span, text=part.span.text)
+                raise syntax_error("call as target", part.span, text=part.span.text)
             elif isinstance(part, s.Compare | s.Binary | s.Logic | s.Unary | s.Number | s.Conditional):
-                raise wrong("value as target", part.span, text=part.span.text)
+                raise syntax_error("value as target", part.span, text=part.span.text)
             elif not isinstance(part, s.Name | s.Index | s.Attribute):
-                raise wrong("bad target", part.span, text=part.span.text)
+                raise syntax_error("bad target", part.span, text=part.span.text)
         assert isinstance(node, s.Name | s.Index | s.Attribute | s.Tuple)
         return node
 
@@ -103,9 +100,9 @@ class Builder(Expressions):
     def module_import(self, parts: Parts) -> s.Import:
         for part in parts:
             if isinstance(part, s.Name) and part.id not in MODULES:
-                raise wrong("import", part.span, module=part.span.text.split()[0])
+                raise syntax_error("import", part.span, module=part.span.text.split()[0])
             if isinstance(part, Token) and part.type == "PRODUCT" and part != "*":
-                raise wrong("misfit", self.span(part, part), text=str(part))
+                raise syntax_error("misfit", self.span(part, part), text=str(part))
         span = self.span(parts[0], parts[-1])
         return s.Import(span.text, span)
 
@@ -143,7 +140,7 @@ class Builder(Expressions):
         elif word == "depth":
             value = self.number(parts[1:])
             if not value.value.is_integer():
-                raise wrong("depth", value.span, text=str(first))
+                raise syntax_error("depth", value.span, text=str(first))
         return s.Parameter(str(word), value, self.span(word, last))
 
     def plot(self, parts: Parts) -> s.Command:
@@ -158,7 +155,7 @@ class Builder(Expressions):
             name, *ends = parts[middle + 1 : last]
             if len(ends) == 1:
                 instead, place = f"for {name.id} in {_range(ends[0])}", ends[0].span
-                raise wrong("range", place, text=place.text, instead=instead)
+                raise syntax_error("range", place, text=place.text, instead=instead)
             operands = [s.Over(name, operand, operand.span) for operand in operands]
             options += [("low", ends[0]), ("high", ends[1])]
         if last < len(parts):
@@ -173,7 +170,7 @@ class Builder(Expressions):
         keywords = self.keywords(items)
         names = [item for item in items if not isinstance(item, s.Parameter)]
         if not names:
-            raise wrong("step without names", Span(self.source, parts[-1].span.start, parts[-1].span.start))
+            raise syntax_error("step without names", Span(self.source, parts[-1].span.start, parts[-1].span.start))
         return self.command(parts, names, [("method", self.plain_word(method)), *keywords])
 
     def check(self, parts: Parts) -> s.Command:
@@ -198,14 +195,14 @@ class Builder(Expressions):
         numbers = [self.number([part]) for part in parts if part.type == "NUMBER"]
         for number in numbers:
             if number.value < 1 or not number.value.is_integer():
-                raise wrong("undo", number.span, text=number.span.text)
+                raise syntax_error("undo", number.span, text=number.span.text)
         return self.command(parts, numbers, [])
 
     def history(self, parts: Parts) -> s.Command:
         numbers = [self.number([part]) for part in parts[1:]]
         for number in numbers:
             if number.value < 1 or not number.value.is_integer():
-                raise wrong("history", number.span, text=number.span.text)
+                raise syntax_error("history", number.span, text=number.span.text)
         return self.command(parts, numbers, [])
 
     def load(self, parts: Parts) -> s.Command:
@@ -278,7 +275,7 @@ class Builder(Expressions):
         match context:
             case s.Call(s.Name("no_grad") | s.Attribute(s.Name("torch"), "no_grad"), (), ()):
                 return s.NoGrad(body, self.span(keyword, body[-1]))
-        raise wrong("with", context.span)
+        raise syntax_error("with", context.span)
 
     def no_grad(self, parts: Parts) -> s.NoGrad:
         return s.NoGrad(parts[1], self.span(parts[0], parts[1][-1]))
@@ -287,7 +284,9 @@ class Builder(Expressions):
         keyword, kind, body = parts
         if kind not in KINDS:
             likely = " or ".join(f"fails {close}: …" for close in suggest(kind, KINDS))
-            raise wrong("kind", self.span(kind, kind), name=str(kind), usage=likely or f"one of {' '.join(KINDS)}")
+            raise syntax_error(
+                "kind", self.span(kind, kind), name=str(kind), usage=likely or f"one of {' '.join(KINDS)}"
+            )
         return s.Fails(str(kind), body, self.span(keyword, body[-1]))
 
     def timed(self, parts: Parts) -> s.Time:
@@ -304,9 +303,9 @@ class Builder(Expressions):
         default = False
         for parameter in parts:
             if parameter.name in seen:
-                raise wrong("repeated parameter", parameter.span, name=parameter.name)
+                raise syntax_error("repeated parameter", parameter.span, name=parameter.name)
             if default and parameter.default is None:
-                raise wrong("parameter order", parameter.span, name=parameter.name)
+                raise syntax_error("parameter order", parameter.span, name=parameter.name)
             seen.add(parameter.name)
             default = parameter.default is not None
         return tuple(parts)
@@ -341,7 +340,7 @@ class Builder(Expressions):
 
     def outside(self, statement: s.Return | s.Break | s.Continue) -> AgradError:
         mistake = "return outside" if isinstance(statement, s.Return) else "break outside"
-        return wrong(mistake, statement.span, word=statement.span.text.split()[0])
+        return syntax_error(mistake, statement.span, word=statement.span.text.split()[0])
 
 
 def _range(node: s.Expr) -> str:

@@ -7,8 +7,8 @@ from typing import Any, TypeAlias
 
 from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.syntax import ast as s
-from agrad.grammar.syntax.errors.messages import wrong
-from agrad.grammar.syntax.token import Token
+from agrad.grammar.syntax.errors.messages import syntax_error
+from agrad.grammar.syntax.lexer import Token
 
 Parts: TypeAlias = list[Any]
 
@@ -146,9 +146,9 @@ class Expressions:
         for part in parts:
             if not isinstance(part, s.Parameter):
                 if seen:
-                    raise wrong("positional after keyword", part.span)
+                    raise syntax_error("positional after keyword", part.span)
             elif part.name in seen:
-                raise wrong("repeated keyword", part.span, name=part.name)
+                raise syntax_error("repeated keyword", part.span, name=part.name)
             elif part.default is not None:
                 seen[part.name] = part.default
         return tuple(seen.items())

@@ -1,22 +1,23 @@
-"""From text to terminals: the words and signs of `agrad.lark`, and what depends on more than these.
+"""The lexer that lark's parser reads from: a text becomes the terminals of `agrad.lark`.
 
-That is: lines and indentation, brackets (a line does not end inside them), f-strings, words that are commands
-in one place and names in another, and the `+-` of a tolerance. What cannot be read does not stop the reading:
-it comes out as an `AgradError` among the tokens, for the parser to raise and the highlighter to colour.
+The patterns of the terminals are those of the grammar. The lexer adds what depends on more than the characters at hand:
+lines and indentation, brackets (a line does not end inside them), f-strings, words that are commands in one place and
+names in another, and the `+-` of a tolerance. A lexical error does not stop it: it yields an `AgradError` among the
+tokens, which the parser raises and the highlighter colours.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import TypeAlias
+from typing import Any, Self, TypeAlias
+
+import lark.lexer
 
 from agrad.engine.errors import AgradError, Label
 from agrad.grammar.diagnostics import Source, Span
-from agrad.grammar.syntax.errors.messages import wrong
+from agrad.grammar.syntax.errors.messages import syntax_error
 from agrad.grammar.syntax.keywords import CLOSERS, HEADERS, LOOK_ALIKES, OPTIONS, PYTHON, RESERVED, SOFT, words
-from agrad.grammar.syntax.table import Table
-from agrad.grammar.syntax.token import Token
 
 # What an operand may end with: after it a minus is a difference, a further operand is a mistake.
 OPERAND_ENDS = words("NAME NUMBER STRING FSTRING_END RPAR RSQB NONE TRUE FALSE ELLIPSIS RESERVED TOPIC")
@@ -47,29 +48,76 @@ _FSTRING_TEXT = {quote: rf"(?:[^{{}}{quote}\\\r\n]|\\[^\r\n]|\{{\{{|\}}\}})+" fo
 _DEBUG = r"=[ \t]*(?=[:}])"
 _SPEC = r""":[^{}"'\r\n]*"""
 
-Read: TypeAlias = Token | AgradError
+
+class Token(lark.Token):
+    """A terminal of the grammar in a text: its type, its text, which it equals, and where it stands."""
+
+    __slots__ = ()
+    start_pos: int
+    end_pos: int
+    # Lines and columns are worked out where a message needs them, from the positions.
+    line = column = end_line = end_column = None
+
+    def __new__(cls, type: str, text: str = "", start_pos: int = 0, end_pos: int = 0) -> Self:
+        """A token of a type. lark's own constructor takes twice as long, which a long script shows."""
+        token = str.__new__(cls, text)
+        token.type = type
+        token.value = text
+        token.start_pos = start_pos
+        token.end_pos = end_pos
+        return token
 
 
-class Layout:
-    """The vocabulary of the grammar, made ready for reading texts."""
-
-    def __init__(self, table: Table) -> None:
-        self.words = dict.fromkeys(RESERVED, "RESERVED") | table.words
-        self.pattern = re.compile("|".join(f"(?P<{terminal}>{sign})" for terminal, sign in table.signs.items()))
-
-    def read(self, source: Source, *, comments: bool = False) -> Iterator[Read]:
-        """The tokens of a text, one at a time, and its lexical mistakes in their places."""
-        return _Reading(self, source, comments).tokens()
+Item: TypeAlias = Token | AgradError
 
 
-class _Reading:
+class Input:
+    """A text that the parser reads: the tokens that it has taken, and those that are still to come."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.taken: list[Token] = []
+        self.ahead: Iterator[Item] = iter(())
+
+
+class Lexer(lark.lexer.Lexer):
+    """lark makes one, from the terminals of the grammar, for all texts."""
+
+    def __init__(self, conf: Any) -> None:
+        """`conf` is lark's LexerConf. Of two terminals that match, the one with the higher priority is taken."""
+        terminals = sorted(conf.terminals, key=lambda terminal: -terminal.priority)
+        keywords = {terminal.pattern.value: terminal.name for terminal in terminals if is_word(terminal)}
+        self.words = dict.fromkeys(RESERVED, "RESERVED") | keywords
+        signs = (terminal for terminal in terminals if not is_word(terminal))
+        self.pattern = re.compile("|".join(f"(?P<{sign.name}>{sign.pattern.to_regexp()})" for sign in signs))
+
+    def lex(self, data: Input) -> Iterator[Token]:  # type: ignore[override]  # as lark calls it: with what is parsed
+        """The tokens of a text, up to the first lexical error, which is raised."""
+        data.ahead = self.read(data.source)
+        for item in data.ahead:
+            if isinstance(item, AgradError):
+                raise item
+            data.taken.append(item)
+            yield item
+
+    def read(self, source: Source, *, comments: bool = False) -> Iterator[Item]:
+        """The tokens of a text, one at a time, and its lexical errors in their places."""
+        return _Scanner(self, source, comments).items()
+
+
+def is_word(terminal: lark.lexer.TerminalDef) -> bool:
+    """Whether a terminal is a word of the language."""
+    return terminal.pattern.type == "str" and terminal.pattern.value.isidentifier()
+
+
+class _Scanner:
     """One pass over one text."""
 
-    def __init__(self, layout: Layout, source: Source, comments: bool) -> None:
+    def __init__(self, lexer: Lexer, source: Source, comments: bool) -> None:
         self.source = source
         self.text = source.text
-        self.words = layout.words
-        self.pattern = layout.pattern
+        self.words = lexer.words
+        self.pattern = lexer.pattern
         self.comments = comments
         # A file may begin with a byte order mark.
         self.position = self.line_start = 1 if source.text.startswith("\ufeff") else 0
@@ -84,7 +132,7 @@ class _Reading:
         # Every open f-string: its quote, where it starts, and how many brackets were open then.
         self.fstrings: list[tuple[str, int, int]] = []
 
-    def tokens(self) -> Iterator[Read]:
+    def items(self) -> Iterator[Item]:
         """The loop over the text: what is special about a terminal is in a method of its own."""
         special = {
             "SPACE": self.space,
@@ -136,22 +184,22 @@ class _Reading:
         self.previous = kind
         return Token(kind, "", at, at)
 
-    def wrong(self, mistake: str, start: int, end: int, **words: str) -> AgradError:
-        """A mistake at a place."""
-        return wrong(mistake, Span(self.source, start, end), **words)
+    def wrong(self, message: str, start: int, end: int, **words: str) -> AgradError:
+        """The syntax error with a message of the table, at a place."""
+        return syntax_error(message, Span(self.source, start, end), **words)
 
     # Lines
 
-    def space(self, kind: str, end: int) -> Iterable[Read]:
+    def space(self, kind: str, end: int) -> Iterable[Item]:
         self.position = end
         return ()
 
-    def comment(self, kind: str, end: int) -> Iterable[Read]:
+    def comment(self, kind: str, end: int) -> Iterable[Item]:
         start = self.position
         self.position = end
         return (Token(kind, self.text[start:end], start, end),) if self.comments else ()
 
-    def line_break(self, kind: str, end: int) -> Iterator[Read]:
+    def line_break(self, kind: str, end: int) -> Iterator[Item]:
         if not self.blank and not self.brackets:
             yield self.end_line()
         self.position = end
@@ -164,7 +212,7 @@ class _Reading:
         self.options = {}
         return self.virtual("_NEWLINE", self.position)
 
-    def indentation(self) -> Iterator[Read]:
+    def indentation(self) -> Iterator[Item]:
         """Compares the margin of a line with those of the open blocks; the first line's is the outermost."""
         self.blank = False
         margin = self.text[self.line_start : self.position]
@@ -191,7 +239,7 @@ class _Reading:
             problem.labels.append(Label(Span(self.source, self.line_start, self.position), "and this one"))
         yield problem
 
-    def finish(self) -> Iterator[Read]:
+    def finish(self) -> Iterator[Item]:
         """What is left open at the end of the text."""
         if self.fstrings:
             _, start, _ = self.fstrings[0]
@@ -208,7 +256,7 @@ class _Reading:
 
     # Words and numbers
 
-    def word(self, kind: str, end: int) -> Iterator[Read]:
+    def word(self, kind: str, end: int) -> Iterator[Item]:
         """A name, or a word of the language where it is one."""
         word = self.text[self.position : end]
         if not word.isascii():
@@ -249,7 +297,7 @@ class _Reading:
             return bool(re.compile(_FOLLOWING_VALUE).match(self.text, end))
         return following is not None and following[1] not in _CONTINUES
 
-    def command(self, word: str) -> Iterator[Read]:
+    def command(self, word: str) -> Iterator[Item]:
         """What the first word of a statement changes about the words behind it."""
         self.options = OPTIONS.get(word, {})
         if word == "fails" and (found := re.compile(_FAILS_KIND).match(self.text, self.position)):
@@ -260,7 +308,7 @@ class _Reading:
             self.position = found.start(1)
             yield self.token("TOPIC", found.end(1))
 
-    def foreign_word(self, word: str, end: int) -> Iterator[Read]:
+    def foreign_word(self, word: str, end: int) -> Iterator[Item]:
         r"""A name with other letters than ASCII's. `\w` takes more than a name may have, such as `²`."""
         if word.isidentifier():
             # Imported here: most names are ASCII. Python, too, takes names that look alike for the same.
@@ -274,7 +322,7 @@ class _Reading:
             yield self.token("NAME", self.position + good)
         yield from self.unreadable("", self.position + 1)
 
-    def number(self, kind: str, end: int) -> Iterator[Read]:
+    def number(self, kind: str, end: int) -> Iterator[Item]:
         """A number, if nothing sticks to it."""
         start = self.position
         yield self.token(kind, end)
@@ -295,7 +343,7 @@ class _Reading:
             yield self.wrong("number and name", end, end + len(name), number=number, name=name, instead=instead)
         self.position = end + len(rest)
 
-    def unreadable(self, kind: str, end: int) -> Iterator[Read]:
+    def unreadable(self, kind: str, end: int) -> Iterator[Item]:
         """A character that begins nothing."""
         start = self.position
         character = self.text[start]
@@ -332,7 +380,7 @@ class _Reading:
 
     # Brackets and signs
 
-    def opened(self, kind: str, end: int) -> Iterator[Read]:
+    def opened(self, kind: str, end: int) -> Iterator[Item]:
         start = self.position
         if kind == "LBRACE":
             yield self.wrong("nested format" if self.previous == "SPEC" else "braces", start, end)
@@ -340,7 +388,7 @@ class _Reading:
         self.near = False
         yield self.token(kind, end)
 
-    def closed(self, kind: str, end: int) -> Iterator[Read]:
+    def closed(self, kind: str, end: int) -> Iterator[Item]:
         start = self.position
         closer = self.text[start]
         if not self.brackets:
@@ -355,7 +403,7 @@ class _Reading:
                 yield problem
         yield self.token(kind, end)
 
-    def tolerance(self, kind: str, end: int) -> Iterator[Read]:
+    def tolerance(self, kind: str, end: int) -> Iterator[Item]:
         """`+-` is one sign behind a `~=`, two signs elsewhere, and a mistake where it looks like one."""
         start = self.position
         if self.near:
@@ -373,7 +421,7 @@ class _Reading:
         """Whether two dots stand between the ends of a range here: only `plot` has one."""
         return self.options is OPTIONS["plot"] and not self.brackets
 
-    def dots(self, kind: str, end: int) -> Iterator[Read]:
+    def dots(self, kind: str, end: int) -> Iterator[Item]:
         """`..` is one sign in a range, two dots too many elsewhere."""
         if self.ranging:
             yield self.token(kind, end)
@@ -383,11 +431,11 @@ class _Reading:
 
     # f-strings
 
-    def fstring(self, kind: str, end: int) -> Iterator[Read]:
+    def fstring(self, kind: str, end: int) -> Iterator[Item]:
         self.fstrings.append((self.text[end - 1], self.position, len(self.brackets)))
         yield self.token(kind, end)
 
-    def inside_fstring(self) -> Read | None:
+    def inside_fstring(self) -> Item | None:
         """The next token if it is one that only an f-string has; None inside an expression in braces."""
         quote, _, depth = self.fstrings[-1]
         character = self.text[self.position]

@@ -1,25 +1,26 @@
-"""Text to syntax tree: the parser that `agrad.lark` describes, its table read from `agrad.table`."""
+"""Text to syntax tree: lark's parser of `agrad.lark`, with our lexer, and the syntax tree made while it parses."""
 
 from __future__ import annotations
 
 import gc
+import threading
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import cache
 from typing import NamedTuple
+
+from lark import Lark, UnexpectedToken
 
 from agrad.engine.errors import AgradError
 from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.syntax import ast
 from agrad.grammar.syntax.ast_builder import Builder
-from agrad.grammar.syntax.driver import Driver, Misfit
-from agrad.grammar.syntax.errors.foreign import refuse_aliases, slip
-from agrad.grammar.syntax.errors.messages import wrong
-from agrad.grammar.syntax.errors.recognisers import blame
+from agrad.grammar.syntax.errors.aliases import refuse_aliases
+from agrad.grammar.syntax.errors.messages import syntax_error
+from agrad.grammar.syntax.errors.recognisers import recognise
 from agrad.grammar.syntax.keywords import COMMAND_WORDS, OPTIONS, PYTHON, RESERVED, SOFT
-from agrad.grammar.syntax.lexer import Layout, Read
-from agrad.grammar.syntax.table import load
-from agrad.grammar.syntax.token import Token
+from agrad.grammar.syntax.lexer import Input, Lexer, Token
+from agrad.grammar.syntax.loader import load
 
 __all__ = [
     "COMMAND_WORDS",
@@ -36,49 +37,46 @@ __all__ = [
 
 
 class _Machine(NamedTuple):
+    lark: Lark
+    lexer: Lexer
     builder: Builder
-    layout: Layout
-    driver: Driver
 
 
 @cache
 def _machine() -> _Machine:
-    """The parser, made once, of a table that was made beforehand (build.py)."""
-    builder, table = Builder(), load()
-    return _Machine(builder, Layout(table), Driver(table, builder))
+    """The parser of the grammar, loaded once."""
+    lark = load()
+    builder = lark.options.transformer
+    assert isinstance(builder, Builder)
+    return _Machine(lark, Lexer(lark.lexer_conf), builder)
 
 
-def _strict(items: Iterable[Read], read: list[Token]) -> Iterator[Token]:
-    """The tokens, up to the first lexical mistake; `read` remembers them."""
-    for item in items:
-        if isinstance(item, AgradError):
-            raise item
-        read.append(item)
-        yield item
+# The one builder works on one text at a time.
+_PARSING = threading.Lock()
 
 
 def parse(source: Source) -> tuple[ast.Statement, ...]:
     """The statements of a text.
 
-    Raises `AgradError("syntax", ...)`, whose label is the place and which has a fix where one is plain.
+    Raises AgradError of kind `syntax`, whose label is the place and which has a fix where one is plain.
     """
-    builder, layout, driver = _machine()
-    builder.begin(source)
-    read: list[Token] = []
-    items = layout.read(source)
-    collecting = gc.isenabled()
-    gc.disable()  # it would look through a growing tree again and again, and find nothing
-    try:
-        statements: tuple[ast.Statement, ...] = driver.parse(_strict(items, read))
-    except Misfit as error:
-        problem = slip(source, error, read) or blame(source, error, read, items)
-    else:
-        if " as " in source.text:
-            refuse_aliases(source, read)
-        return statements
-    finally:
-        if collecting:
-            gc.enable()
+    machine = _machine()
+    text = Input(source)
+    with _PARSING:
+        machine.builder.begin(source)
+        collecting = gc.isenabled()
+        gc.disable()  # it would search a growing tree again and again, and find nothing
+        try:
+            statements: tuple[ast.Statement, ...] = machine.lark.parse(text)  # type: ignore[assignment]  # not lark's Tree
+        except UnexpectedToken as error:
+            problem = recognise(text, error)
+        else:
+            if " as " in source.text:
+                refuse_aliases(source, text.taken)
+            return statements
+        finally:
+            if collecting:
+                gc.enable()
     raise problem
 
 
@@ -86,11 +84,11 @@ def parse_expression(source: Source) -> ast.Expr:
     """The one expression that a text consists of. Raises as `parse` does."""
     statements = parse(source)
     if not statements:
-        raise wrong("empty", Span(source, 0, 0))
+        raise syntax_error("empty", Span(source, 0, 0))
     first = statements[0]
     if isinstance(first, ast.Evaluate) and len(statements) == 1 and not first.silent:
         return first.value
-    raise wrong("not an expression", first.span)
+    raise syntax_error("not an expression", first.span)
 
 
 def needs_more(text: str) -> bool:
@@ -101,33 +99,35 @@ def needs_more(text: str) -> bool:
         parse(source)
     except AgradError as error:
         return bool(error.facts.get("unfinished")) and not (blank and error.facts["mistake"] == "no block")
-    last = deque(_machine().layout.read(source), maxlen=1)
+    last = deque(_machine().lexer.read(source), maxlen=1)
     return not blank and any(isinstance(token, Token) and token.type == "_DEDENT" for token in last)
 
 
 def followers(text: str) -> tuple[list[Token], set[str]]:
     """The tokens of a text that a word is to follow, and the kinds that the word may be of.
 
-    None where the text is wrong already, or ends inside a string or a comment. The tree is not built.
+    None where the text is wrong already, or ends inside a string or a comment.
     """
-    _, layout, driver = _machine()
-    states = [driver.start]
-    read: list[Token] = []
-    try:
-        # Which words are commands depends on what follows them: here a name.
-        for token in _strict(layout.read(Source("session", f"{text}_")), read):
-            if token and token.end_pos > len(text):
-                return read[:-1], driver.accepted(states)
-            if not driver.over(states, token.type):
-                break
-    except AgradError:
-        pass
-    return read, set()
+    machine = _machine()
+    # Which words are commands depends on what follows them: here a name.
+    stream = Input(Source("session", f"{text}_"))
+    with _PARSING:
+        machine.builder.begin(stream.source)
+        parser = machine.lark.parse_interactive()
+        try:
+            for token in machine.lexer.lex(stream):
+                if token and token.end_pos > len(text):
+                    kinds: set[str] = parser.accepts()  # type: ignore[no-untyped-call]
+                    return stream.taken[:-1], kinds - {"$END"}
+                parser.feed_token(token)
+        except (AgradError, UnexpectedToken):
+            pass
+    return stream.taken, set()
 
 
 def lexed(text: str) -> list[Token]:
     """The tokens of a text that may be unfinished or wrong: what cannot be read is left out."""
-    items = _machine().layout.read(Source("session", text))
+    items = _machine().lexer.read(Source("session", text))
     return [item for item in items if isinstance(item, Token)]
 
 
@@ -137,7 +137,7 @@ def starts(text: str) -> Iterator[int]:
     The end of the text is left out if a bracket is open there.
     """
     fresh = True
-    for item in _machine().layout.read(Source("session", text)):
+    for item in _machine().lexer.read(Source("session", text)):
         if isinstance(item, Token):
             if fresh and item:
                 yield item.start_pos
@@ -178,7 +178,7 @@ def tokens(text: str) -> list[tuple[str, int, int]]:
     """
     source = Source("session", text)
     found: list[tuple[str, int, int]] = []
-    for item in _machine().layout.read(source, comments=True):
+    for item in _machine().lexer.read(source, comments=True):
         if isinstance(item, Token):
             kind, start, end = _kind(item), item.start_pos, item.end_pos
         elif item.facts.get("unfinished"):

@@ -24,7 +24,7 @@ from agrad.engine.errors import AgradError, Kind
 from agrad.grammar.diagnostics import Source, render
 from agrad.grammar.results import Quit
 from agrad.grammar.session.session import Session
-from agrad.grammar.syntax import build_table, parser
+from agrad.grammar.syntax import loader, parser
 
 START = """\
 manual_seed(1)
@@ -54,9 +54,7 @@ KINDS = frozenset(get_args(Kind))
 SECONDS = 1.0  # to read a text of 10,000 characters
 PATIENCE = 0.3  # with what a statement computes
 TERMINALS = re.compile(
-    r"\b(?:"
-    + "|".join(terminal.name for terminal in build_table.from_grammar().terminals)
-    + r"|\$END|_[A-Z]{3,}|TOPIC)\b"
+    r"\b(?:" + "|".join(terminal.name for terminal in loader.load().terminals) + r"|\$END|_[A-Z]{3,}|TOPIC)\b"
 )
 PYTHON = re.compile(
     r" object at 0x|<class |<function|<built-in|Traceback|\bTensor\(|\bToken\(|\bSpan\(|np\.\w+\(|\barray\("

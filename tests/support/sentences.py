@@ -11,7 +11,7 @@ from lark.grammar import Symbol, Terminal
 from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.core.signature import REQUIRED
 from agrad.grammar.runtime import attributes, pytorch_names
-from agrad.grammar.syntax import build_table, keywords, parser
+from agrad.grammar.syntax import keywords, loader, parser
 from agrad.grammar.syntax.errors import messages
 
 ROOT = Path(__file__).parents[2]
@@ -74,7 +74,7 @@ class Sentences:
     """The rules of agrad.lark, read backwards: from a symbol to a text that is one."""
 
     def __init__(self) -> None:
-        lark = build_table.from_grammar()
+        lark = loader.load()
         self.rules: dict[str, list[list[Symbol]]] = defaultdict(list)
         for rule in lark.rules:
             self.rules[rule.origin.name].append(rule.expansion)
@@ -145,7 +145,7 @@ def seeds() -> list[str]:
     files = [*(ROOT / "tests" / "fuzz" / "corpus").glob("*.ag"), *(ROOT / "examples").glob("*.ag")]
     texts = [path.read_text(encoding="utf-8") for path in sorted(files)]
     texts += [entry.example for entry in FUNCTIONS.values() if entry.example]
-    return texts + [text.replace(messages.CARET, "") for kind in messages.MISTAKES.values() for text in kind.examples]
+    return texts + [text.replace(messages.CARET, "") for kind in messages.MESSAGES.values() for text in kind.examples]
 
 
 STORE = seeds()

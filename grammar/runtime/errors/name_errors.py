@@ -14,7 +14,7 @@ from agrad.grammar.runtime.builtins import CONSTANTS
 from agrad.grammar.runtime.errors.graph_fixes import apart
 from agrad.grammar.runtime.operations import describe_value
 from agrad.grammar.runtime.pytorch_names import KNOWN_ELSEWHERE, PREFIXES
-from agrad.grammar.syntax.errors.messages import wrong
+from agrad.grammar.syntax.errors.messages import syntax_error
 from agrad.grammar.syntax.keywords import COMMAND_WORDS, SHAPES
 
 
@@ -22,7 +22,7 @@ def unknown(name: str, span: Span, known: Iterable[str]) -> AgradError:
     """An unknown name, with what may have been meant: of the names that are known, and agrad's own."""
     if name in SHAPES and alone(span):
         behind = Span(span.source, span.end, span.end)
-        problem = wrong("shape", behind, word=name, usage=SHAPES[name])
+        problem = syntax_error("shape", behind, word=name, usage=SHAPES[name])
         problem.facts["at"] = behind
         return problem
     called = span.source.text[span.end :].lstrip().startswith("(")

@@ -14,7 +14,7 @@ CARET = "‸"
 
 
 @dataclass(frozen=True, slots=True)
-class Mistake:
+class SyntaxMessage:
     """What is said of a mistake, with words of the text in braces, and texts that make it.
 
     `label` stands behind the caret; `fix` is left out where it comes to nothing.
@@ -26,13 +26,13 @@ class Mistake:
     examples: tuple[str, ...] = ()
 
 
-MISTAKES: dict[str, Mistake] = {
+MESSAGES: dict[str, SyntaxMessage] = {
     # Characters
-    "unknown character": Mistake(
+    "unknown character": SyntaxMessage(
         "`{character}` means nothing in agrad",
         examples=("2 ‸$ 3", "x = ‸?", "a‸\x00b", "‸\ud800", "‸~x", "1 + ‸\\\n2"),
     ),
-    "look-alike": Mistake(
+    "look-alike": SyntaxMessage(
         "`{character}` is not a sign of agrad",
         fix="type {sign} instead",
         label="{code}",  # where a terminal has no such character
@@ -41,17 +41,17 @@ MISTAKES: dict[str, Mistake] = {
             *("x ‸＝ 1", "1 ‸＋ 2", "x = ‸１２", "x = ‸٣", "2‸＊x", "‸［1, 2］", "n‸！", "‸①"),
         ),
     ),
-    "bad number": Mistake(
+    "bad number": SyntaxMessage(
         "`{number}` is no number",
         fix="write numbers as 2, 2.5, .5 or 1e-3",
         examples=("‸1.2.3", "‸1e", "2 + ‸0x1F", "‸0x", "‸1__0", "x = ‸1..2", "‸5_"),
     ),
-    "number and name": Mistake(
+    "number and name": SyntaxMessage(
         "an operator is missing between `{number}` and `{name}`",
         fix="{instead}",
         examples=("2‸x", "3‸sin(x)", "y = 2.5‸pi*r", "1‸if x else 2", "2 * 2‸x**2"),
     ),
-    "unterminated string": Mistake(
+    "unterminated string": SyntaxMessage(
         "this string does not end on its line",
         fix="close it with the quote it begins with",
         examples=(
@@ -63,26 +63,26 @@ MISTAKES: dict[str, Mistake] = {
             'print ""‸"long',
         ),
     ),
-    "single brace": Mistake(
+    "single brace": SyntaxMessage(
         "a single `}}` inside an f-string closes nothing",
         fix="for the character itself write }}}}",
         examples=('print f"a ‸} b"',),
     ),
-    "nested format": Mistake(
+    "nested format": SyntaxMessage(
         "the format behind the colon is plain text in agrad, without braces",
         examples=('print f"{x:‸{w}}"',),
     ),
-    "braces": Mistake(
+    "braces": SyntaxMessage(
         "agrad has no sets, no dictionaries and no blocks in braces",
         examples=("x = ‸{1, 2}", "if x ‸{ y }"),
     ),
-    "tolerance": Mistake(
+    "tolerance": SyntaxMessage(
         "`+-` gives the tolerance of a `~=`, and there is none to its left",
         fix="a ~= b +- 0.1 to compare, a + -0.1 to compute",
         examples=("5 ‸+- 0.1", "x == 3 ‸+- 1", "(a ~= b) ‸+- 1", "f(a ~= b, 5 ‸+- 1)"),
     ),
     # Brackets
-    "unclosed bracket": Mistake(
+    "unclosed bracket": SyntaxMessage(
         "this `{bracket}` is never closed",
         fix="add a {closer}",
         examples=(
@@ -102,52 +102,52 @@ MISTAKES: dict[str, Mistake] = {
             'x = 1\ny = ‸(2\n3 4\nprint f"{x}", (5)',
         ),
     ),
-    "stray bracket": Mistake(
+    "stray bracket": SyntaxMessage(
         "this `{bracket}` closes nothing",
         fix="delete it, or open one before it",
         examples=("2+3‸)", "x = 1‸]", "f(2)‸)", "‸)", "2 + ‸)"),
     ),
-    "mismatched bracket": Mistake(
+    "mismatched bracket": SyntaxMessage(
         "this `{bracket}` does not match the `{opener}` before it",
         fix="close it with {closer}",
         examples=("‸(2 + 3]", "f‸[2)"),
     ),
     # Lines and blocks
-    "tabs and spaces": Mistake(
+    "tabs and spaces": SyntaxMessage(
         "the margins of this line and the one above it mix tabs and spaces differently",
         fix="indent both with spaces",
         examples=("if x:\n\ty = 1\n‸    z = 2", "if x:\n    y = 1\n‸\tz = 2"),
     ),
-    "dedent": Mistake(
+    "dedent": SyntaxMessage(
         "this line is indented less than the one above it, but not as any block around it",
         examples=("if x:\n    y = 1\n‸  z = 2",),
     ),
-    "first indent": Mistake(
+    "first indent": SyntaxMessage(
         "the first line is indented more than one below it",
         fix="begin both in the same column",
         label="this margin",
         examples=("‸  x = 1\ny = 2", "# a\n\n‸  x = 1\n y = 2", "‸  if x:\n    y\nz", "‸\tx = 1\ny = 2"),
     ),
-    "indent": Mistake(
+    "indent": SyntaxMessage(
         "this line is indented, but the line above it opens no block",
         examples=("x = 1\n  ‸y = 2", "if x: y = 1\n    ‸z = 2"),
     ),
-    "no block": Mistake(
+    "no block": SyntaxMessage(
         "after this `:` a block must follow",
         fix="indent the next line, or write a statement behind the :",
         examples=("if x‸:\ny = 1", "def f(x)‸:", "if x:\n    while y‸:\nz = 1", "time‸:", "time‸: \nx = 1"),
     ),
-    "kind": Mistake(
+    "kind": SyntaxMessage(
         "there is no kind of error called {name}",
         fix="{usage}",
         examples=("fails ‸zork: x", "fails ‸fred: backward e", "def f(x):\n    fails ‸zork:\n        x"),
     ),
-    "block in line": Mistake(
+    "block in line": SyntaxMessage(
         "`{word}` opens a block of its own, so it cannot stand behind a `{sign}`",
         fix="put it on the next line, indented",
         examples=("for i in x: ‸if i: y = 1", "no_grad: ‸for i in x: w -= 1", "time: ‸while x: y", "x = 1; ‸time: y"),
     ),
-    "missing colon": Mistake(
+    "missing colon": SyntaxMessage(
         "a `:` is missing here, before the block",
         examples=(
             "if x‸\n  y = 1",
@@ -158,7 +158,7 @@ MISTAKES: dict[str, Mistake] = {
             "if x:\n  y\nelse‸\n  z",
         ),
     ),
-    "else without if": Mistake(
+    "else without if": SyntaxMessage(
         "this `{word}` belongs to no `if`",
         fix="put it straight behind the block of an if, indented as that if is",
         examples=(
@@ -168,31 +168,31 @@ MISTAKES: dict[str, Mistake] = {
             "for i in x: y = 1\n‸else: z = 1",
         ),
     ),
-    "else if": Mistake(
+    "else if": SyntaxMessage(
         "`else` and `if` make one word",
         fix="elif",
         examples=("if x: y\nelse ‸if z: w",),
     ),
-    "if without else": Mistake(
+    "if without else": SyntaxMessage(
         "an `if` inside an expression needs an `else`",
         fix="a if c else b",
         examples=("x = 1 if y‸", "print 1 if y‸"),
     ),
-    "return outside": Mistake(
+    "return outside": SyntaxMessage(
         "this `{word}` is outside a function",
         examples=("‸return 3", "for i in x: ‸return i"),
     ),
-    "break outside": Mistake(
+    "break outside": SyntaxMessage(
         "this `{word}` is outside a loop",
         examples=("‸break", "if x: ‸continue", "for i in x:\n    def f(y):\n        ‸break"),
     ),
-    "new statement": Mistake(
+    "new statement": SyntaxMessage(
         "`{word}` begins a statement of its own",
         fix="put it on the next line, or behind a ;",
         examples=("x = 3 ‸print x", "x ‸backward y", "f(x) ‸return", "x = 1 ‸y = 2", "x ‸explain d"),
     ),
     # Words
-    "reserved": Mistake(
+    "reserved": SyntaxMessage(
         "`{word}` is a word of {owner}, so nothing else can be called that",
         fix="choose another name",
         examples=(
@@ -217,7 +217,7 @@ MISTAKES: dict[str, Mistake] = {
             "2 * ‸print",
         ),
     ),
-    "absent": Mistake(
+    "absent": SyntaxMessage(
         "agrad has no `{word}`",
         fix="{instead}",
         examples=(
@@ -229,56 +229,56 @@ MISTAKES: dict[str, Mistake] = {
             "‸async def f(): x",
         ),
     ),
-    "comprehension": Mistake(
+    "comprehension": SyntaxMessage(
         "agrad has no comprehensions",
         fix="compute with whole vectors, as in arange(3)**2, or write a for loop",
         examples=("[x ‸for x in y]", "sum(x**2 ‸for x in y)"),
     ),
-    "walrus": Mistake(
+    "walrus": SyntaxMessage(
         "agrad has no `:=`",
         fix="give the name its value on a line before: {name} = ...",
         examples=("(x ‸:= 3)", "if x ‸:= 3: y"),
     ),
-    "becomes": Mistake(
+    "becomes": SyntaxMessage(
         "agrad has no `:=`",
         fix="{instead}",
         examples=("x ‸:= 3", "f(x) ‸:= x^2", "set x ‸:= 5", "x = 1; w[0] ‸:= 5"),
     ),
-    "brackets": Mistake(
+    "brackets": SyntaxMessage(
         "what `{name}` is of stands in brackets",
         fix="{instead}",
         examples=("sin ‸x", "sqrt ‸4  # two", "exp ‸x + 1"),
     ),
-    "rows": Mistake(
+    "rows": SyntaxMessage(
         "a `;` ends no row",
         fix="each row in brackets of its own: [[1, 2], [3, 4]]",
         examples=("x = [1, 2‸; 3, 4]",),
     ),
-    "decorator": Mistake(
+    "decorator": SyntaxMessage(
         "agrad has no decorators",
         fix="no_grad: …   around what is to record nothing",
         examples=("‸@torch.no_grad()\ndef f(x) = x", "x = 1\n‸@f"),
     ),
-    "in": Mistake(
+    "in": SyntaxMessage(
         "`in` belongs to `for i in ...`: agrad cannot ask whether a value is in another",
         fix="any(x == values)",
         examples=("x ‸in y", "if x ‸not in y: z", "assert 2 ‸in x"),
     ),
-    "is": Mistake(
+    "is": SyntaxMessage(
         "`is` asks for `None` only",
         fix="x is None, x is not None, or x == y",
         examples=("x is ‸y", "assert x is ‸3", "x is not ‸2"),
     ),
-    "chain": Mistake(
+    "chain": SyntaxMessage(
         "`~=` and `is None` compare two values and cannot be part of a chain",
         fix="a ~= b and b ~= c",
         examples=("a ~= b ‸~= c", "a < b ‸~= c", "a ~= b ‸== c", "x is None ‸== y"),
     ),
-    "import": Mistake(
+    "import": SyntaxMessage(
         "agrad cannot import `{module}`: it reads imports of torch, numpy and math only, and needs none",
         examples=("import ‸os", "from ‸os import path", "import torch, ‸sys", "import ‸pandas as pd"),
     ),
-    "alias": Mistake(
+    "alias": SyntaxMessage(
         "an import makes no names in agrad: `{module}` cannot be called `{name}`",
         fix="{instead}",
         examples=(
@@ -289,7 +289,7 @@ MISTAKES: dict[str, Mistake] = {
             "if 1:\n    import math as ‸m",
         ),
     ),
-    "annotation": Mistake(
+    "annotation": SyntaxMessage(
         "agrad has no annotations: every number is a float64",
         fix="{instead}",
         examples=(
@@ -302,22 +302,22 @@ MISTAKES: dict[str, Mistake] = {
             "def f(x) ‸-> float:\n    return x",
         ),
     ),
-    "star": Mistake(
+    "star": SyntaxMessage(
         "agrad takes no values apart with `{sign}`",
         fix="write them out: f(x[0], x[1])",
         examples=("f(‸*x)", "f(1, ‸**options)", "[‸*x, 1]", "print(‸*x)"),
     ),
-    "conversion": Mistake(
+    "conversion": SyntaxMessage(
         "an f-string in agrad has no conversions such as `!r`",
         fix="leave it out",
         examples=('print f"{x‸!r}"', 'f"{x‸!s:>9}"'),
     ),
-    "string prefix": Mistake(
+    "string prefix": SyntaxMessage(
         "agrad has no strings that begin with `{name}`",
         fix='"text", or f"loss {{loss}}"',
         examples=('print ‸r"a"', 'x = ‸b"a"'),
     ),
-    "no command": Mistake(
+    "no command": SyntaxMessage(
         "agrad has no command `{word}`",
         fix="{instead}",
         examples=(
@@ -330,7 +330,7 @@ MISTAKES: dict[str, Mistake] = {
             "‸foo bar",
         ),
     ),
-    "option": Mistake(
+    "option": SyntaxMessage(
         "`{word}` is no option of `{command}`",
         fix="{instead}",
         examples=(
@@ -348,7 +348,7 @@ MISTAKES: dict[str, Mistake] = {
             "check f(x) ‸wtr x",
         ),
     ),
-    "shape": Mistake(
+    "shape": SyntaxMessage(
         "`{word}` is written `{usage}`",
         examples=(
             "var x‸",
@@ -404,7 +404,7 @@ MISTAKES: dict[str, Mistake] = {
             "fails‸: x",
         ),
     ),
-    "def": Mistake(
+    "def": SyntaxMessage(
         "a function is written `def f(x, y=2) = x**y`, or `def f(x):` with a block",
         examples=(
             "def f x = 3",
@@ -417,7 +417,7 @@ MISTAKES: dict[str, Mistake] = {
         ),
     ),
     # Signs
-    "= for ==": Mistake(
+    "= for ==": SyntaxMessage(
         "`=` gives a value to a name; to compare write `==`",
         fix="{line}",
         examples=(
@@ -430,17 +430,17 @@ MISTAKES: dict[str, Mistake] = {
             "if (x and\n    y ‸= 3): z",
         ),
     ),
-    "== for =": Mistake(
+    "== for =": SyntaxMessage(
         "`==` compares; to give a value write `=`",
         fix="{line}",
         examples=("var x ‸== 3", "set x ‸== 3", "def f(x) ‸== x**2"),
     ),
-    "misspelt sign": Mistake(
+    "misspelt sign": SyntaxMessage(
         "`{sign}` is no operator",
         fix="{instead}",
         examples=("x ‸=< 3", "x ‸=> 3", "x ‸<> y", "x‸++", "x ‸<< 2", "x ‸>> 2", "x ‸-> y", "f = (x ‸-> x**2)"),
     ),
-    "missing operand": Mistake(
+    "missing operand": SyntaxMessage(
         "a value is missing {place}",
         examples=(
             "2*‸",
@@ -469,7 +469,7 @@ MISTAKES: dict[str, Mistake] = {
             "f(1,\n  2,\n  ‸,3)",
         ),
     ),
-    "missing operator": Mistake(
+    "missing operator": SyntaxMessage(
         "{what} is missing between `{left}` and `{right}`",
         fix="{instead}",
         examples=(
@@ -494,17 +494,17 @@ MISTAKES: dict[str, Mistake] = {
             "x = (1\n ‸2 + 3x)",
         ),
     ),
-    "missing name": Mistake(
+    "missing name": SyntaxMessage(
         "a name must follow the dot",
         examples=("x.‸", "x.‸(2)", "y = x. ‸+ 2", "x.‸if"),
     ),
     # Targets and arguments
-    "call as target": Mistake(
+    "call as target": SyntaxMessage(
         "`{text}` is a call, which cannot be given a value",
         fix="to define the function: def {text} = ...",
         examples=("‸f(x) = x**2", "a = ‸f(x) = 3"),
     ),
-    "value as target": Mistake(
+    "value as target": SyntaxMessage(
         "`{text}` is a value, which cannot be given another",
         fix="name = value to name it, == to compare",
         examples=(
@@ -518,7 +518,7 @@ MISTAKES: dict[str, Mistake] = {
             "‸2 += 1",
         ),
     ),
-    "bad target": Mistake(
+    "bad target": SyntaxMessage(
         "`{text}` cannot be given a value",
         examples=(
             "‸[a, b] += x",
@@ -529,11 +529,11 @@ MISTAKES: dict[str, Mistake] = {
             "(a, (b, ‸...)) = x",
         ),
     ),
-    "positional after keyword": Mistake(
+    "positional after keyword": SyntaxMessage(
         "an argument without a name cannot follow one with a name",
         examples=("f(a=1, ‸2)", "step sgd lr=0.1 ‸w"),
     ),
-    "repeated keyword": Mistake(
+    "repeated keyword": SyntaxMessage(
         "`{name}` is given twice",
         examples=(
             "f(a=1, ‸a=2)",
@@ -542,12 +542,12 @@ MISTAKES: dict[str, Mistake] = {
             "graph d depth 1 from a ‸depth 2",
         ),
     ),
-    "depth": Mistake(
+    "depth": SyntaxMessage(
         "a depth counts operations, and {text} is no whole number",
         fix="graph d depth 3",
         examples=("graph d depth ‸2.5", "graph d from a depth ‸1e-3"),
     ),
-    "range": Mistake(
+    "range": SyntaxMessage(
         "`{text}` is no range of numbers: a curve runs from one end to the other",
         fix="{instead}",
         examples=(
@@ -557,40 +557,40 @@ MISTAKES: dict[str, Mistake] = {
             'plot x**2 for x in ‸(0, 1) to "f.svg"',
         ),
     ),
-    "undo": Mistake(
+    "undo": SyntaxMessage(
         "`undo` takes back so many statements, and {text} is no such number",
         fix="undo 3",
         examples=("undo ‸2.5", "undo ‸0"),
     ),
-    "history": Mistake(
+    "history": SyntaxMessage(
         "`history` shows so many statements, and {text} is no such number",
         fix="history 9",
         examples=("history ‸2.5", "history ‸0"),
     ),
-    "repeated parameter": Mistake("the parameter `{name}` appears twice", examples=("def f(x, ‸x) = x",)),
-    "parameter order": Mistake(
+    "repeated parameter": SyntaxMessage("the parameter `{name}` appears twice", examples=("def f(x, ‸x) = x",)),
+    "parameter order": SyntaxMessage(
         "`{name}` needs a default, because a parameter before it has one",
         examples=("def f(x=1, ‸y) = x",),
     ),
-    "step without names": Mistake(
+    "step without names": SyntaxMessage(
         "`step` needs the leaves it is to change",
         fix="step sgd w b lr=0.1",
         examples=("step sgd ‸lr=0.1",),
     ),
-    "with": Mistake(
+    "with": SyntaxMessage(
         "agrad reads `with no_grad():` and `with torch.no_grad():` only",
         examples=("with ‸f(x): y", "with ‸x: y"),
     ),
     # The whole text
-    "empty": Mistake("an expression is missing: there is nothing to compute", examples=()),
-    "not an expression": Mistake("one expression is wanted here, not a statement", examples=()),
-    "misfit": Mistake("`{text}` does not fit here", examples=("x[0] ‸: y", "break ‸+ 2", "pass ‸x")),
+    "empty": SyntaxMessage("an expression is missing: there is nothing to compute", examples=()),
+    "not an expression": SyntaxMessage("one expression is wanted here, not a statement", examples=()),
+    "misfit": SyntaxMessage("`{text}` does not fit here", examples=("x[0] ‸: y", "break ‸+ 2", "pass ‸x")),
 }
 
 
-def wrong(mistake: str, span: Span, **words: str) -> AgradError:
+def syntax_error(message: str, span: Span, **words: str) -> AgradError:
     """The error for one mistake of the table, at a place; `words` fill the braces of its texts."""
-    entry = MISTAKES[mistake]
+    entry = MESSAGES[message]
     # A usage is agrad's own text, which is not too long.
     shown = {key: word if key == "usage" else _shown(word) for key, word in words.items()}
     fix = entry.fix.format(**shown)
@@ -599,7 +599,7 @@ def wrong(mistake: str, span: Span, **words: str) -> AgradError:
         entry.message.format(**shown),
         labels=[Label(span, entry.label.format(**shown))],
         fixes=[fix] if fix else [],
-        mistake=mistake,
+        mistake=message,
     )
 
 

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 from agrad.engine.errors import AgradError
 from agrad.grammar.diagnostics import Source, Span, render
-from agrad.grammar.syntax.errors.messages import CARET, MISTAKES
+from agrad.grammar.syntax.errors.messages import CARET, MESSAGES
 from agrad.grammar.syntax.keywords import words
+from agrad.grammar.syntax.loader import load
 from agrad.grammar.syntax.parser import parse
-from agrad.grammar.syntax.table import load
 
-EXAMPLES = [(mistake, example) for mistake, entry in MISTAKES.items() for example in entry.examples]
+EXAMPLES = [(mistake, example) for mistake, entry in MESSAGES.items() for example in entry.examples]
 # Those that no statement can make, only parse_expression.
 WITHOUT_EXAMPLES = {"empty", "not an expression"}
 
@@ -39,11 +39,11 @@ def test_example(mistake: str, example: str) -> None:
 
 
 def test_every_mistake_has_examples() -> None:
-    assert {mistake for mistake, entry in MISTAKES.items() if not entry.examples} == WITHOUT_EXAMPLES
+    assert {mistake for mistake, entry in MESSAGES.items() if not entry.examples} == WITHOUT_EXAMPLES
 
 
 def test_no_message_shows_a_terminal() -> None:
-    names = {name for state in load().states for name in state.split(" ") if name.isupper()}
+    names = {symbol.name for rule in load().rules for symbol in rule.expansion if symbol.is_term} | {"$END"}
     pattern = re.compile(rf"\b({'|'.join(sorted(name.strip('_$') for name in names))})\b")
     for _, example in EXAMPLES:
         problem = failure(example.replace(CARET, ""))

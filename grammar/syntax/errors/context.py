@@ -1,0 +1,126 @@
+"""What a recogniser looks at: the token that the parser did not expect, and what stands around it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from itertools import chain
+
+from lark import UnexpectedToken
+
+from agrad.engine.errors import AgradError
+from agrad.grammar.diagnostics import Span
+from agrad.grammar.syntax.keywords import CLOSERS
+from agrad.grammar.syntax.lexer import Input, Item, Token
+
+LINE_STARTS = frozenset({"_NEWLINE", "_INDENT", "_DEDENT", "SEMICOLON", ""})
+OPENERS = frozenset({"LPAR", "_LSQB", "LBRACE"})
+CLOSING = frozenset({"RPAR", "RSQB", "RBRACE"})
+_NOTHING = Token("")
+
+
+class ErrorContext:
+    """The token that was not expected (`bad`), the tokens before it, and those behind it."""
+
+    def __init__(self, text: Input, error: UnexpectedToken) -> None:
+        self.source = text.source
+        self.error = error
+        at_end = error.token.type == "$END"
+        last = text.taken[-1] if text.taken else _NOTHING
+        self.bad = Token("$END", "", last.start_pos, last.end_pos) if at_end else last
+        self.before = text.taken if at_end else text.taken[:-1]
+        self.previous = self.before[-1] if self.before else _NOTHING
+        self.ahead: Iterator[Item] = text.ahead
+        # The statement so far, the brackets open in it, and the first word of its line.
+        self.statement: list[Token] = []
+        self.open: list[Token] = []
+        self.line_head = _NOTHING
+        self.look_back()
+
+    def look_back(self) -> None:
+        """Finds the beginning of the statement and what is open."""
+        for token in self.before:
+            if token.type in OPENERS:
+                self.open.append(token)
+            elif token.type in CLOSING:
+                self.open.pop()
+            if token.type in LINE_STARTS or (token.type == "_COLON" and not self.open):
+                self.statement = []
+            else:
+                self.statement.append(token)
+            if token.type in LINE_STARTS - {"SEMICOLON"}:
+                self.line_head = _NOTHING
+            elif self.line_head is _NOTHING:
+                self.line_head = token
+
+    @property
+    def head(self) -> Token:
+        """The first token of the statement; the bad one if the statement begins with it."""
+        return self.statement[0] if self.statement else self.bad
+
+    @property
+    def at_line_end(self) -> bool:
+        """Whether the bad token is no token, but the end of the line or the text."""
+        return self.bad.type in ("_NEWLINE", "$END")
+
+    @property
+    def place(self) -> Span:
+        """The bad token; at the end of a line the place straight behind what it ends with."""
+        if self.bad.type in ("_NEWLINE", "$END", "_DEDENT"):
+            return self.behind(self.previous)
+        return self.span(self.bad)
+
+    def span(self, token: Token) -> Span:
+        """Where a token stands."""
+        return Span(self.source, token.start_pos, token.end_pos)
+
+    def behind(self, token: Token) -> Span:
+        """The place straight behind a token."""
+        return Span(self.source, token.end_pos, token.end_pos)
+
+    @cached_property
+    def following(self) -> Item:
+        """What comes behind the bad token."""
+        return next(self.ahead, _NOTHING)
+
+    @property
+    def next_type(self) -> str:
+        """The kind of what comes behind the bad token."""
+        return self.following.type if isinstance(self.following, Token) else ""
+
+    def closes(self) -> bool:
+        """Whether the innermost open bracket is closed from the bad token on. Reads on for it, once."""
+        inner: list[str] = [self.open[-1]]
+        for token in chain((self.bad, self.following), self.ahead):
+            if isinstance(token, AgradError):
+                continue
+            if token.type in OPENERS:
+                inner.append(token)
+            elif token.type in CLOSING and CLOSERS[inner.pop()] != token:
+                return False
+            if not inner:
+                return True
+        return False
+
+    def text_of(self, first: Token, last: Token) -> str:
+        """The source from one token to another, both included."""
+        return self.source.text[first.start_pos : last.end_pos]
+
+    def rest_of_line(self, position: int) -> str:
+        """What stands on the line from an offset on."""
+        number, column = self.source.position(position)
+        return self.source.line(number)[column - 1 :]
+
+    def line_before(self, position: int) -> str:
+        """What stands before an offset on its line, as far as it is the statement's."""
+        _, column = self.source.position(position)
+        start = max(self.head.start_pos, position - column + 1)
+        return self.source.text[start:position].lstrip()
+
+    def breaks_between(self, first: Token, last: Token) -> bool:
+        """Whether two tokens stand on different lines."""
+        return any(c in "\r\n" for c in self.text_of(first, last))
+
+    def joined(self) -> str:
+        """The token before and the bad one, if nothing stands between them."""
+        return self.previous + self.bad if self.previous.end_pos == self.bad.start_pos else ""

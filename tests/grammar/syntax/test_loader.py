@@ -1,0 +1,219 @@
+"""lark's parser reads the language; the saved one is that of the grammar, and is not used where it is another's."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import lark
+import pytest
+from lark.parsers.lalr_parser_state import ParserState
+
+from agrad.engine.core.op import FUNCTIONS
+from agrad.engine.errors import AgradError
+from agrad.grammar.diagnostics import Source, Span
+from agrad.grammar.syntax import loader, parser
+from agrad.grammar.syntax.ast import Node
+from agrad.grammar.syntax.ast_builder import Builder
+from agrad.grammar.syntax.errors.messages import CARET, MESSAGES
+from agrad.grammar.syntax.keywords import COMMANDS, OPTIONS, PYTHON, SHAPES, SOFT
+from agrad.grammar.syntax.lexer import OPERAND_ENDS, Lexer, is_word
+
+ROOT = Path(__file__).parents[3]
+GRAMMAR = Path(loader.GRAMMAR).read_text("utf-8")
+
+
+@pytest.fixture
+def installation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A copy of the grammar and of the saved parser, which may be changed."""
+    for name in ("GRAMMAR", "SAVED"):
+        copy = tmp_path / Path(getattr(loader, name)).name
+        copy.write_bytes(Path(getattr(loader, name)).read_bytes())
+        monkeypatch.setattr(loader, name, str(copy))
+    parser._machine.cache_clear()
+    yield tmp_path
+    parser._machine.cache_clear()
+
+
+@pytest.fixture
+def built(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The grammars that a parser is worked out of."""
+    grammars: list[str] = []
+    build = loader.build
+    monkeypatch.setattr(loader, "build", lambda grammar: grammars.append(grammar) or build(grammar))
+    return grammars
+
+
+def actions(of: lark.Lark) -> list[dict[str, Any]]:
+    """The parser's table, with the states numbered in the order in which they are met: lark's own numbers vary."""
+    table = of.parser.parser._parse_table  # type: ignore[attr-defined]
+    met = [table.start_states["program"]]
+    rows = []
+    for state in met:  # which grows meanwhile
+        row = {}
+        for name, (action, target) in sorted(table.states[state].items()):
+            if isinstance(target, int) and target not in met:
+                met.append(target)
+            row[name] = (str(action), met.index(target) if isinstance(target, int) else described(target))
+        rows.append(row)
+    return rows
+
+
+def described(rule: Any) -> str:
+    parts = [(str(part.name), part.is_term and part.filter_out) for part in rule.expansion]
+    return repr((str(rule.origin.name), parts, rule.alias, rule.options.keep_all_tokens, rule.options.expand1))
+
+
+def test_the_saved_parser_is_that_of_the_grammar(built: list[str]) -> None:
+    """If this fails: make table."""
+    saved = loader.load()
+    assert built == []
+    fresh = loader.build(GRAMMAR)
+    assert actions(saved) == actions(fresh)
+    assert list(map(described, saved.rules)) == list(map(described, fresh.rules))
+    assert [(t.name, t.pattern.to_regexp(), t.priority) for t in saved.terminals] == [
+        (t.name, t.pattern.to_regexp(), t.priority) for t in fresh.terminals
+    ]
+    assert saved.options.lexer is Lexer and isinstance(saved.options.transformer, Builder)
+
+
+def test_parsing_goes_through_the_parser_of_lark(monkeypatch: pytest.MonkeyPatch) -> None:
+    fed = []
+    feed = ParserState.feed_token
+
+    def watched(self: Any, token: lark.Token, is_end: bool = False) -> Any:
+        assert isinstance(token, lark.Token)
+        fed.append(token.type)
+        return feed(self, token, is_end)
+
+    monkeypatch.setattr(ParserState, "feed_token", watched)
+    parser.parse(Source("session", "x = a**2\n"))
+    assert fed == "NAME _EQUAL NAME POWER NUMBER _NEWLINE $END".split()
+    fed.clear()
+    parser.followers("x = a ")
+    assert fed[:3] == "NAME _EQUAL NAME".split()
+
+
+def test_a_changed_rule_needs_nothing_else(installation: Path, built: list[str]) -> None:
+    text = Source("session", "x = 3 minus 2")
+    with pytest.raises(AgradError):
+        parser.parse(text)
+    changed = GRAMMAR.replace("| sum SUM product -> binary", '| sum (SUM | MINUS) product -> binary\nMINUS: "minus"')
+    assert changed != GRAMMAR
+    (installation / "agrad.lark").write_text(changed, "utf-8")
+    for worked_out in ([changed], []):
+        built.clear()
+        parser._machine.cache_clear()
+        [statement] = parser.parse(text)
+        assert statement.span.text == "x = 3 minus 2"
+        assert built == worked_out
+        loader.save()  # what `make table` does
+
+
+@pytest.mark.parametrize("content", [None, b"", b"\n", b"\xff" * 99])
+def test_a_saved_parser_that_is_missing_or_broken_is_not_used(
+    content: bytes | None, installation: Path, built: list[str]
+) -> None:
+    saved = installation / "agrad.pickle"
+    if content is None:
+        saved.unlink()
+    else:
+        saved.write_bytes(content)
+    assert len(parser.parse(Source("session", "1; 2"))) == 2
+    assert built == [GRAMMAR]
+
+
+def test_a_saved_parser_that_is_cut_short_is_not_used(installation: Path, built: list[str]) -> None:
+    saved = installation / "agrad.pickle"
+    saved.write_bytes(saved.read_bytes()[:-100])
+    loader.load()
+    assert built == [GRAMMAR]
+
+
+def test_a_saved_parser_of_another_lark_is_not_used(
+    installation: Path, built: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lark, "__version__", "1.999")
+    loader.load()
+    assert built == [GRAMMAR]
+
+
+def test_without_a_grammar_there_is_an_error(installation: Path) -> None:
+    (installation / "agrad.lark").unlink()
+    with pytest.raises(AgradError) as caught:
+        loader.load()
+    assert caught.value.kind == "file"
+    assert "agrad.lark" in caught.value.message
+
+
+def test_every_rule_makes_a_node() -> None:
+    """What has no method of the builder would stay a tree of lark's: only a list inside a rule may."""
+    for rule in loader.load().rules:
+        name = rule.alias or rule.origin.name
+        hands_on = rule.options.expand1 and not rule.alias and len(rule.expansion) == 1
+        assert hands_on or name.startswith("_") or hasattr(Builder, name), f"{rule}: it needs a name, or a method"
+
+
+def test_the_words_of_the_grammar_are_known() -> None:
+    grammar = loader.load()
+    words = {terminal.pattern.value for terminal in grammar.terminals if is_word(terminal)}
+    assert words - PYTHON == COMMANDS
+    terminals = {symbol.name for rule in grammar.rules for symbol in rule.expansion if symbol.is_term}
+    declared = {word.upper() for word in SOFT} | {kind for words in OPTIONS.values() for kind in words.values()}
+    assert declared <= terminals
+    assert terminals >= OPERAND_ENDS - {"RESERVED"}
+    assert set(SHAPES) >= COMMANDS - {"print"} | SOFT - {"no_grad"}
+
+
+# What is saved reads all texts as what is built
+
+
+def outcome(of: lark.Lark, text: str) -> object:
+    """The tree, a line for each node; or the token that was not expected, and those that were; or the error."""
+    source = Source("script.ag", text)
+    builder = of.options.transformer
+    assert isinstance(builder, Builder)
+    builder.begin(source)
+    try:
+        return list(flat(of.parse(parser.Input(source))))
+    except lark.UnexpectedToken as error:
+        return error.token.type, error.token, error.token.start_pos, error.accepts
+    except AgradError as error:
+        return str(error)
+
+
+def flat(tree: object) -> Iterator[tuple[Any, ...]]:
+    pending = [tree]
+    while pending:
+        part = pending.pop()
+        if isinstance(part, Node):
+            fields = [getattr(part, name) for name in part.fields]
+            yield type(part), *((span.start, span.end) for span in fields if isinstance(span, Span))
+            pending += [field for field in fields if not isinstance(field, Span)]
+        elif isinstance(part, tuple | list):
+            yield type(part), len(part)
+            pending += part
+        else:
+            assert not isinstance(part, lark.Tree)
+            yield type(part), part
+
+
+def texts() -> Iterator[str]:
+    for path in sorted([*ROOT.glob("examples/*.ag"), *ROOT.glob("tests/fuzz/corpus/*.ag")]):
+        yield path.read_text("utf-8")
+    for path in sorted(ROOT.glob("tests/transcripts/*.txt")):
+        lines = re.findall(r"^agrad> (.*(?:\n\.\.\.+>? .*)*)", path.read_text("utf-8"), re.MULTILINE)
+        yield from (f"{line}\n" for line in lines)
+    yield from (entry.example for entry in FUNCTIONS.values() if entry.example)
+    yield from (example.replace(CARET, "") for message in MESSAGES.values() for example in message.examples)
+
+
+def test_the_saved_parser_reads_as_one_that_is_built() -> None:
+    saved, fresh = loader.load(), loader.build(GRAMMAR)
+    read = 0
+    for text in texts():
+        assert outcome(saved, text) == outcome(fresh, text), text
+        read += 1
+    assert read > 700
