@@ -7,7 +7,7 @@ import threading
 from collections import deque
 from collections.abc import Iterator
 from functools import cache
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from lark import Lark, UnexpectedToken
 
@@ -46,9 +46,7 @@ class _Machine(NamedTuple):
 def _machine() -> _Machine:
     """The parser of the grammar, loaded once."""
     lark = load()
-    builder = lark.options.transformer
-    assert isinstance(builder, Builder)
-    return _Machine(lark, Lexer(lark.lexer_conf), builder)
+    return _Machine(lark, Lexer(lark.lexer_conf), cast("Builder", lark.options.transformer))
 
 
 # The one builder works on one text at a time.
