@@ -230,6 +230,16 @@ def format_number(number: float, precision: int | None = 10) -> str:
     return f"{mantissa.removesuffix('.0')}e{int(exponent)}" if e else mantissa
 
 
+def format_bytes(count: float) -> str:
+    """As a person says it: 96 bytes, 12 kB, 1.5 MB."""
+    if count < 10_000:
+        return f"{count:.0f} byte{'' if count == 1 else 's'}"
+    for unit, size in (("TB", 10**12), ("GB", 10**9), ("MB", 10**6)):
+        if count >= size:
+            return f"{format_number(count / size, 3)} {unit}"
+    return f"{format_number(count / 1000, 3)} kB"
+
+
 def format_shape(shape: Shape) -> str:
     """As it is written in the language: (), (4), (2, 3)."""
     return f"({', '.join(map(str, shape))})"

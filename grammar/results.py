@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -10,7 +10,7 @@ from agrad.engine.core.graph import Node
 from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import Note
-from agrad.engine.values import format_number, format_value
+from agrad.engine.values import Value, coerce, format_number, format_value
 
 if TYPE_CHECKING:
     from agrad.engine.autodiff.comparison import Report
@@ -154,3 +154,59 @@ def text_of(value: Any, settings: Settings) -> str:
         entry = FUNCTIONS.get(value.__name__)
         return f"function {entry.signature.usage if entry else value.__name__}"
     return "None" if value is None else str(value)
+
+
+class Answer:
+    """A value with the derivatives that were asked for, by the names that each is by.
+
+    `kind` is what they are: grad, order, jacobian, hessian, jvp (which is by no name) or vjp; empty for none.
+    `unreached` are the names that the value does not depend on.
+    """
+
+    __slots__ = ("derivatives", "kind", "unreached", "value")
+
+    def __init__(
+        self,
+        value: Any,
+        kind: str = "",
+        derivatives: dict[tuple[str, ...], Value] | None = None,
+        unreached: Sequence[str] = (),
+    ) -> None:
+        self.value = value
+        self.kind = kind
+        self.derivatives = derivatives or {}
+        self.unreached = unreached
+
+    @property
+    def matrix(self) -> Any:
+        """The Hessian as one matrix: of one array, or of numbers alone; None where it is made of blocks."""
+        blocks = {by: block for by, block in self.derivatives.items() if len(by) == 2}
+        if len(blocks) == 1:
+            return next(iter(blocks.values()))
+        if not all(isinstance(block, float) for block in blocks.values()):
+            return None
+        names = [by[0] for by in self.derivatives if len(by) == 1]
+        return [[blocks.get((x, y), blocks.get((y, x))) for y in names] for x in names]
+
+    def parts(self) -> Iterator[tuple[str, Value]]:
+        """Each derivative with what it is called, the Hessian as one where it is one matrix."""
+        whole = self.matrix if self.kind == "hessian" else None
+        for by, part in self.derivatives.items():
+            if whole is None or len(by) == 1:
+                yield derivative_name(self.kind, by), part
+        if whole is not None:
+            yield "hessian", coerce(whole)
+
+
+def derivative_name(kind: str, by: tuple[str, ...]) -> str:
+    """What a derivative is called: d/dx, d2/dx2, d3/dx2dy; jvp, vjp x."""
+    if kind in ("jvp", "vjp"):
+        return " ".join((kind, *by))
+    below = "".join(f"d{name}{count if count > 1 else ''}" for name, count in counts(by))
+    return f"d{len(by) if len(by) > 1 else ''}/{below}"
+
+
+def counts(names: tuple[str, ...]) -> Iterator[tuple[str, int]]:
+    """Each name, and how often it occurs."""
+    for name in dict.fromkeys(names):
+        yield name, names.count(name)

@@ -11,11 +11,10 @@ from typing import Any, TypeVar
 import click
 
 from agrad.cli.base import Command, read_text
-from agrad.engine.core.graph import reachable
-from agrad.engine.core.tensor import Tensor, tensor
+from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError
+from agrad.grammar.session.bindings import bind, open_names, require_free
 from agrad.grammar.session.session import Session
-from agrad.grammar.syntax.parser import RESERVED
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 _BRACKETS = re.compile(r"[(\[].*[)\]]", re.DOTALL)
@@ -72,17 +71,11 @@ class Formula:
         that -e or -f sets: `leaves` tells. Raises AgradError.
         """
         for name, text in self.given.items():
-            if name in RESERVED:
-                notes = [f"in {name}={text}"]
-                raise AgradError("syntax", f"{name} is a word of agrad; choose another name", notes=notes)
             with noted(f"{name}={text}"):
+                require_free(name)
                 value = _from_file(session, text[1:]) if text.startswith("@") else session.evaluate(text)
-                number = isinstance(value, float | Tensor)
-                computed = isinstance(value, Tensor) and value.requires_grad  # from names before it
-                leaf = number if wrt is None else name in wrt or (number and not computed)
-                if computed:
-                    self._remark(session, name, value, wrt, apart=leaf)
-                session.names[name] = _leaf(value, name) if leaf else value
+                if remark := bind(session.names, name, value, wrt):
+                    self.remarks.append(remark)
         if wrt is None:
             wrt = [name for name in self.given if isinstance(session.names[name], Tensor)]
         for name in wrt:
@@ -120,23 +113,6 @@ class Formula:
     def _values(self) -> list[str]:
         """The words that give names their values."""
         return [f"{name}={text}" for name, text in self.given.items()]
-
-    def _remark(self, session: Session, name: str, value: Tensor, wrt: Sequence[str] | None, apart: bool) -> None:
-        """Say what the derivatives by the names that a value was computed from have to do with it."""
-        from agrad.grammar.runtime.errors import source_lines  # here, since few values are computed from others
-
-        behind = reachable(value.node)
-        tensors = {known: x for known, x in session.names.items() if isinstance(x, Tensor) and x.requires_grad}
-        by = [known for known, x in tensors.items() if x.node in behind]
-        asked = [f"d/d{known}" for known in by if tensors[known].is_leaf and (wrt is None or known in wrt)]
-        if not asked:
-            return
-        verb = (
-            ("leave out" if len(asked) > 1 else "leaves out") if apart else "include" if len(asked) > 1 else "includes"
-        )
-        itself = ", and is asked for itself" if apart else ""
-        told = f"{source_lines.listed(asked)} {verb} what goes through {name}"
-        self.remarks.append(f"{name} was computed from {source_lines.listed(by)}{itself}: {told}")
 
     @contextmanager
     def advised(self) -> Iterator[None]:
@@ -270,14 +246,9 @@ def wrt_option(text: str) -> Callable[[_F], _F]:
 
 def _names(context: click.Context) -> list[str]:
     """The names that the words of a command line leave open, in order."""
-    from agrad.engine.core.op import FUNCTIONS
-    from agrad.grammar.runtime.builtins import CONSTANTS
-    from agrad.grammar.syntax.parser import tokens
-
     words: list[str] = [*(context.params.get("expressions") or ()), *(context.params.get("words") or ())]
     texts = (word for word in words if "=@" not in word and not os.path.isfile(word))  # a path is made of no names
-    names = (text[start:end] for text in texts for kind, start, end in tokens(text) if kind == "name")
-    return [name for name in dict.fromkeys(names) if name not in FUNCTIONS and name not in CONSTANTS]
+    return list(dict.fromkeys(name for text in texts for name in open_names(text)))
 
 
 def _from_file(session: Session, word: str) -> Tensor:
@@ -286,12 +257,6 @@ def _from_file(session: Session, word: str) -> Tensor:
     from agrad.cli.data.at_file import from_file  # here, since few values come from files
 
     return from_file(word)
-
-
-def _leaf(value: object, name: str) -> Tensor:
-    leaf = tensor(value, requires_grad=True)
-    leaf.name = name
-    return leaf
 
 
 def _quoted(word: str) -> str:

@@ -61,17 +61,14 @@ def limit_memory(memory: float | None, statements: bool = True) -> None:
 
     An explicit limit is for good: `limit memory=…` cannot lift it, nor where there are no `statements`.
     """
-    from agrad.engine.core.context import current
+    from agrad.grammar.runtime import budget
 
-    limits = current().limits
-    usual = find("limits.memory")[0] or limits.memory
-
-    if memory is not None or not statements:
-        limits.advice = "--max-memory {}GB"
+    usual = find("limits.memory")[0] or budget.memory_limit()
+    advice = "--max-memory {}GB" if memory is not None or not statements else ""
     try:
         import resource
-    except ImportError:  # a system that knows no such limits
-        limits.allow(memory or usual)
+    except ImportError:  # a system without such limits
+        budget.limit_memory(memory or usual, advice)
         return
     if memory is not None or usual < _AMPLE:
         from agrad.engine.values import np
@@ -90,8 +87,7 @@ def limit_memory(memory: float | None, statements: bool = True) -> None:
 
     if memory is not None:
         hard = int(used + memory) if hard == resource.RLIM_INFINITY else min(hard, int(used + memory))
-    limits.ceiling = ceiling
-    limits.allow(memory or usual)
+    budget.limit_memory(memory or usual, advice, ceiling)
 
 
 def _addresses() -> int:

@@ -17,10 +17,10 @@ from agrad.cli.arguments.expression import (
 )
 from agrad.cli.base import json_option, precision_option
 from agrad.cli.output.text import note, printer
-from agrad.engine.autodiff.gradcheck import claimed
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError
 from agrad.engine.values import Value
+from agrad.grammar.commands.check import claimed_value
 from agrad.grammar.session.session import Session
 
 
@@ -85,5 +85,5 @@ def _values(session: Session, claims: dict[str, str], leaves: dict[str, Tensor])
         if name not in leaves:
             raise AgradError("name", f"{name}, which --claim is about, has no value", name=name)
         with noted(f"--claim {name}={text}"):
-            values[name] = claimed(session.evaluate(text), leaves[name])
+            values[name] = claimed_value(session, text, leaves[name])
     return [values.get(name) for name in leaves]

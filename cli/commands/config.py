@@ -68,15 +68,13 @@ def example() -> Iterator[str]:
 
 def _shown(name: str, value: Any) -> str:
     """A value as config.toml would have it, without quotes; of a limit, what it is by default."""
-    from agrad.engine.core.context import current
-    from agrad.engine.inspect.memory import format_bytes
-    from agrad.engine.values import format_number
-    from agrad.grammar.runtime.budget import NODES
+    from agrad.engine.values import format_bytes, format_number
+    from agrad.grammar.runtime.budget import NODES, memory_limit
 
     if name == "precision":
         return "full" if value is None else str(value)
     if name == "limits.memory":
-        return format_bytes(value or current().limits.memory)
+        return format_bytes(value or memory_limit())
     if name == "limits.nodes":
         return format_number(value or NODES)
     if name == "limits.time":

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from agrad.cli.arguments.derivatives import Calculation, derivative_options, wanted
+from agrad.cli.arguments.derivatives import derivative_options, wanted
 from agrad.cli.arguments.expression import Formula, FormulaCommand, formula, named_completions
 from agrad.cli.arguments.limits import end_in, limit_memory, memory_option, timeout_option
 from agrad.cli.base import (
@@ -20,9 +20,10 @@ from agrad.cli.base import (
     read_text,
     shown_name,
 )
-from agrad.cli.output.text import Answer, Printer, answer, note, printer
+from agrad.cli.output.text import Printer, answer, note, printer
 from agrad.engine.errors import AgradError
-from agrad.grammar.results import Noted, Quit, Result, Settings, Shown
+from agrad.grammar.results import Answer, Noted, Quit, Result, Settings, Shown
+from agrad.grammar.session.derivatives import Calculation
 
 
 @click.command("eval", cls=FormulaCommand)
@@ -93,7 +94,7 @@ def command(
         for text, value in _values(session, what, emit):
             drawing(value, text, precision)
             leaves = what.leaves(session, asked.names, given)
-            found = asked.answer(session, value, leaves, _unheard if bare else emit)
+            found = session.derive(value, leaves, asked.request(session), _unheard if bare else emit)
             for name in found.unreached if not bare else ():
                 note(f"{text} does not depend on {name}: the derivative is 0")
             _show(found, session.settings, form, bare)

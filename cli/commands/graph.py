@@ -14,16 +14,16 @@ from agrad.cli.arguments.expression import FormulaCommand, formula, named_comple
 from agrad.cli.base import file_completions, precision_option
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError
-from agrad.engine.inspect.dump.dump import FORMATS, dump
-from agrad.grammar.commands.graphs import ENDINGS, PICTURES, told_otherwise
+from agrad.grammar.commands.graphs import ENDINGS, PICTURES, drawn, forms, told_otherwise
 from agrad.grammar.files import write_text
+from agrad.grammar.results import Settings
 from agrad.grammar.runtime.operations import describe_value
 from agrad.grammar.session.session import Session
 
 
 @click.command("graph", cls=FormulaCommand)
 @click.argument("words", nargs=-1, metavar="EXPR [NAME=VALUE]...", shell_complete=named_completions)
-@click.option("--as", "form", type=click.Choice(list(FORMATS)), help="The form; text, or what -o says, if left out.")
+@click.option("--as", "form", type=click.Choice(forms()), help="The form; text, or what -o says, if left out.")
 @click.option("-o", "--output", "file", metavar="FILE", shell_complete=file_completions, help="Write it to a file.")
 @click.option("--depth", type=click.IntRange(min=0), metavar="N", help="Only the last N operations on each path.")
 @precision_option
@@ -49,9 +49,8 @@ def command(
     with wanted.advised():
         text = wanted.text()
         wanted.bind(session, None)
-        made = dump(_graphed(session.evaluate(text), text), text, depth=depth)
-        made.width = shutil.get_terminal_size().columns if sys.stdout.isatty() else made.width
-        drawing = FORMATS[form](made, precision)
+        width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+        drawing = drawn(_graphed(session.evaluate(text), text), text, form, Settings(precision, width), depth)
     if file is None:
         click.echo(drawing)
     else:
@@ -63,7 +62,7 @@ def writer(path: str) -> Callable[[Any, str, int | None], None]:
     form = form_of_file(path)
 
     def write(value: Any, text: str, precision: int | None) -> None:
-        write_text(path, FORMATS[form](dump(_graphed(value, text), text), precision) + "\n")
+        write_text(path, drawn(_graphed(value, text), text, form, Settings(precision)) + "\n")
 
     return write
 

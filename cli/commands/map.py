@@ -14,12 +14,13 @@ from typing import Any, BinaryIO, NoReturn, TypeVar
 
 import click
 
-from agrad.cli.arguments.expression import Formula, FormulaCommand, binding, listed, require_one, wrt_option
+from agrad.cli.arguments.expression import Formula, FormulaCommand, binding, listed, noted, require_one, wrt_option
 from agrad.cli.arguments.limits import limit_memory, memory_option, timeout_option
 from agrad.cli.base import file_completions, json_option, precision_option
-from agrad.cli.output.text import called, note
+from agrad.cli.output.text import note
 from agrad.cli.terminal.progress import AFTER, Loop, Progress, duration, on_terminal
 from agrad.engine.errors import AgradError
+from agrad.grammar.results import derivative_name
 
 _S = TypeVar("_S")
 _T = TypeVar("_T")
@@ -111,9 +112,9 @@ def command(
     if context.get_parameter_source("precision") is click.core.ParameterSource.DEFAULT:
         precision = None
     _limit(memory)
-    from agrad.cli.data.rowwise import Rowwise
     from agrad.cli.data.tables import opened
     from agrad.cli.data.writers import BINARY, form_for  # here and below, so that --help loads no numpy
+    from agrad.grammar.session.rowwise import Rowwise
 
     form = form_for(out, as_json)
     if precision is not None and form in BINARY:
@@ -123,7 +124,9 @@ def command(
     if timeout is not None:
         session.watch.end_in(timeout)  # and no more: a piece takes no time, and a half-written file must not stay
     session.read(expression)
-    session.give(constants)
+    for name, text in constants.items():
+        with noted(f"-D {name}={text}"):
+            session.give(name, text)
     table = session.all_at_once(lambda: opened(data, _split(columns)))  # reads, and may wait for what it reads
     with closing(table), _advised(context.meta[_TYPED]):
         job = Job(session, table, by, kept, title, on_error == "null", threads or os.cpu_count() or 1)
@@ -154,11 +157,11 @@ class Job:
 
         self.session, self.wrt, self.tolerant, self.threads = session, wrt, tolerant, threads
         self.table = table
-        self.used = session.columns(self.table, wrt)
+        self.used = self._used()
         self.kept = self.table.names if kept == ["all"] else list(kept)
         for name in self.kept:
             self.table.require(name)
-        slopes = [called("grad", (name,)) for name in wrt]
+        slopes = [derivative_name("grad", (name,)) for name in wrt]
         self.results = [title, *slopes]
         for name in self.results:
             if name in self.kept:
@@ -172,10 +175,18 @@ class Job:
         self.first: AgradError | None = None
         self.slow = ""  # why there is no machine code, where it was asked for
 
+    def _used(self) -> list[str]:
+        """The columns that are needed. Raises AgradError of kind `name` for one that the table has not."""
+        used: dict[str, None] = {}
+        for name, span in self.session.columns(self.table.names, self.wrt):
+            self.table.require(name, span)
+            used[name] = None
+        return list(used)
+
     def run(self, stream: BinaryIO, form: str, precision: int | None, backend: str, visible: bool) -> None:
         """Read, compute and write all rows. Raises AgradError."""
-        from agrad.cli.data.rowwise import Evaluation
         from agrad.cli.data.writers import KINDS
+        from agrad.grammar.session.rowwise import Evaluation
 
         self.wanted.texts = form in ("csv", "json") or (form == "parquet" and self.table.typed)
         output = KINDS[form](stream, [*self.kept, *self.results], precision)
@@ -203,21 +214,20 @@ class Job:
     @staticmethod
     def _require_machine_code() -> None:
         """Raise AgradError of kind `limit` where there is none."""
-        from agrad.engine.compile.llvm.target import llvmlite
+        from agrad.grammar.session.rowwise import machine_code_missing
 
-        try:
-            llvmlite()
-        except AgradError as problem:
+        problem = machine_code_missing()
+        if problem is not None:
             problem.fixes = ['pip install "agrad[jit]"', "--backend python"]
-            raise
+            raise problem
 
     def _backend(self, asked: str) -> str:
         """What computes: of a large file all rows by machine code, where `auto` would change to that on the way."""
         if asked != "auto" or self.table.size < _LARGE:
             return asked
-        from agrad.engine.compile.llvm.target import binding
+        from agrad.grammar.session.rowwise import machine_code_missing
 
-        return asked if binding() is None else "llvm"
+        return "llvm" if machine_code_missing() is None else asked
 
     def _computed(self, pieces: Iterable[Any], evaluation: Any, line: Reading | None, fast: bool) -> Iterator[Any]:
         """The rows to write, one piece after the other."""
@@ -225,12 +235,12 @@ class Job:
 
         for piece in pieces:
             if piece.rows:
-                results, bad = evaluation(piece)
+                results, bad = evaluation(piece.columns, piece.rows, piece.bad, piece.place)
                 copied = {name: piece.columns[name] for name in self.kept}
                 yield Rows(copied, dict(zip(self.results, results, strict=True)), bad)
                 if bad is not None:
                     self.failed += int(bad.sum())
-                    self.first = self.first or piece.problem
+                    self.first = self.first or piece.problem or evaluation.first
                 if fast and not self.slow:
                     self.slow = evaluation.without_machine_code()
             self.rows += piece.rows

@@ -24,8 +24,8 @@ from agrad.cli.terminal.progress import clear, watching
 from agrad.engine.errors import AgradError
 from agrad.grammar.diagnostics import Source
 from agrad.grammar.results import Noted, Quit, Result
+from agrad.grammar.session.bindings import require_free
 from agrad.grammar.session.session import Session
-from agrad.grammar.syntax.parser import RESERVED
 
 _ARGUMENTS = "agrad.arguments"
 
@@ -158,8 +158,7 @@ def _give(session: Session, names: dict[str, str]) -> None:
     """Give names their values, as `name = value` would before the first line. Raises AgradError."""
     for name, text in names.items():
         with noted(f"-D {name}={text}"):
-            if name in RESERVED:
-                raise AgradError("syntax", f"{name} is a word of agrad; choose another name")
+            require_free(name)
             session.machine.bind(session.names, name, session.evaluate(text))
 
 
@@ -170,11 +169,9 @@ def _unnoted(emit: Callable[[Result], None]) -> Callable[[Result], None]:
 
 def _check(file: str, names: Sequence[str], files: bool, as_json: bool) -> int:
     """Tell what is wrong with a script, without running it; the exit code."""
-    from agrad.engine.core.context import current
     from agrad.grammar.lint.lint import problems  # here, since few runs are checks
 
-    current().files.on = files
     failures = Failures(as_json)
-    for problem in problems(Source(shown_name(file), read_text(file), 1, True), names):
+    for problem in problems(Source(shown_name(file), read_text(file), 1, True), names, files):
         failures(problem)
     return max([failures.end(), *failures.codes])

@@ -5,17 +5,30 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from itertools import product
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from agrad.cli.output.text import Answer, Printer, times
-from agrad.engine.autodiff.comparison import Finding
+from agrad.cli.output.text import Printer
 from agrad.engine.errors import AgradError, Label
 from agrad.engine.json_values import plain
 from agrad.engine.values import format_number
 from agrad.grammar.diagnostics import Span
-from agrad.grammar.results import Checked, Curve, Gradient, Noted, Plot, Result, Settings, text_of
+from agrad.grammar.results import (
+    Answer,
+    Checked,
+    Curve,
+    Gradient,
+    Noted,
+    Plot,
+    Result,
+    Settings,
+    counts,
+    text_of,
+)
+
+if TYPE_CHECKING:
+    from agrad.engine.autodiff.comparison import Finding
 
 SCHEMA = 1
 
@@ -230,7 +243,7 @@ def _operator(kind: str, by: Sequence[str]) -> str:
         return rf"u^{{\top}} J_{{{_name(by[0])}}}"
     power = f"^{{{len(by)}}}" if len(by) > 1 else ""
     below = " ".join(
-        rf"\partial {_name(name)}" + (f"^{{{count}}}" if count > 1 else "") for name, count in times(tuple(by))
+        rf"\partial {_name(name)}" + (f"^{{{count}}}" if count > 1 else "") for name, count in counts(tuple(by))
     )
     return rf"\frac{{\partial{power}}}{{{below}}}"
 

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator
 
 import click
 
 from agrad.cli.terminal.terminal import coloured, drawable
 from agrad.engine.errors import AgradError, Note
-from agrad.engine.values import Value, format_value
+from agrad.engine.values import format_value
 from agrad.grammar.diagnostics import render
-from agrad.grammar.results import Noted, Plot, Result, Settings, Shown
+from agrad.grammar.results import Answer, Noted, Plot, Result, Settings, Shown
 
 # By the kind of a token, in prompt_toolkit's words: those of the sixteen that can be read on both backgrounds.
 COLOURS = {
@@ -106,64 +105,6 @@ def _in_colour(text: str) -> str:
 
 
 # The answer of `agrad eval`
-
-
-class Answer:
-    """A value with the derivatives that were asked for, by the names that each is by.
-
-    `kind` is what they are: grad, order, jacobian, hessian, jvp (which is by no name) or vjp; empty for none.
-    `unreached` are the names that the value does not depend on.
-    """
-
-    __slots__ = ("derivatives", "kind", "unreached", "value")
-
-    def __init__(
-        self,
-        value: Any,
-        kind: str = "",
-        derivatives: dict[tuple[str, ...], Value] | None = None,
-        unreached: Sequence[str] = (),
-    ) -> None:
-        self.value = value
-        self.kind = kind
-        self.derivatives = derivatives or {}
-        self.unreached = unreached
-
-    @property
-    def matrix(self) -> Any:
-        """The Hessian as one matrix: of one array, or of numbers alone; None where it is made of blocks."""
-        blocks = {by: block for by, block in self.derivatives.items() if len(by) == 2}
-        if len(blocks) == 1:
-            return next(iter(blocks.values()))
-        if not all(isinstance(block, float) for block in blocks.values()):
-            return None
-        names = [by[0] for by in self.derivatives if len(by) == 1]
-        return [[blocks.get((x, y), blocks.get((y, x))) for y in names] for x in names]
-
-    def parts(self) -> Iterator[tuple[str, Value]]:
-        """Each derivative with what it is called, the Hessian as one where it is one matrix."""
-        whole = self.matrix if self.kind == "hessian" else None
-        for by, part in self.derivatives.items():
-            if whole is None or len(by) == 1:
-                yield called(self.kind, by), part
-        if whole is not None:
-            from agrad.engine.values import coerce
-
-            yield "hessian", coerce(whole)
-
-
-def called(kind: str, by: tuple[str, ...]) -> str:
-    """A derivative as it is called: d/dx, d2/dx2, d3/dx2dy; jvp, vjp x."""
-    if kind in ("jvp", "vjp"):
-        return " ".join((kind, *by))
-    below = "".join(f"d{name}{count if count > 1 else ''}" for name, count in times(by))
-    return f"d{len(by) if len(by) > 1 else ''}/{below}"
-
-
-def times(names: tuple[str, ...]) -> Iterator[tuple[str, int]]:
-    """Each name with how often it is there."""
-    for name in dict.fromkeys(names):
-        yield name, names.count(name)
 
 
 def answer(found: Answer, settings: Settings, bare: bool) -> Iterator[str]:

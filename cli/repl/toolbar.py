@@ -8,12 +8,9 @@ from prompt_toolkit.application import get_app
 from prompt_toolkit.enums import EditingMode
 from prompt_toolkit.validation import ValidationError
 
-from agrad.engine.core.graph import collect
-from agrad.engine.core.tensor import Tensor
-from agrad.engine.core.versions import out_of_date
-from agrad.engine.inspect.memory import Survey, format_bytes, survey
-from agrad.engine.values import format_number
+from agrad.engine.values import format_bytes, format_number
 from agrad.grammar.session.session import Session
+from agrad.grammar.session.survey import Graphs, survey
 
 _MOST = 10_000  # nodes that are looked at, which takes some milliseconds
 _NO_GRAD = re.compile(r"( *)(no_grad|with (torch\.)?no_grad\(\)) *:")
@@ -29,16 +26,10 @@ class Toolbar:
 
     def look(self, seconds: float | None = None) -> None:
         """See what there is now; `seconds`: what the last statement took."""
-        found = survey(self.session.names.values(), _MOST)
-        parts = graphs(found, 0 if found.more else self._stale())
+        parts = graphs(survey(self.session, _MOST))
         if seconds is not None:
             parts.append(duration(seconds))
         self.told = _GAP.join(parts)
-
-    def _stale(self) -> int:
-        """How many computed values that are held came from something that has other data now."""
-        nodes = collect(value.node for value in self.session.names.values() if isinstance(value, Tensor))
-        return sum(node.freed is None for node in out_of_date(nodes))
 
     def __call__(self) -> str:
         """The text of the toolbar; empty before there is something to tell."""
@@ -53,19 +44,19 @@ class Toolbar:
         return f" {_GAP.join(parts)}" if parts else " no graph yet: var x = 2 makes a leaf"
 
 
-def graphs(found: Survey, stale: int = 0) -> list[str]:
+def graphs(found: Graphs) -> list[str]:
     """`2 leaves`, and `5 nodes, 96 bytes saved, held`."""
     parts = [f"{found.leaves} {'leaf' if found.leaves == 1 else 'leaves'}"] if found.leaves else []
     if found.nodes:
         count = f"over {_MOST} nodes" if found.more else f"{found.nodes} node{'' if found.nodes == 1 else 's'}"
         saved = f"{format_bytes(found.bytes)} saved, " if found.bytes and not found.more else ""
-        parts.append(f"{count}, {saved}{_state(found, stale)}")
+        parts.append(f"{count}, {saved}{_state(found)}")
     return parts
 
 
-def _state(found: Survey, stale: int) -> str:
+def _state(found: Graphs) -> str:
     """What a backward could do with the nodes."""
-    told = [(found.freed, "freed"), (stale, "stale")]
+    told = [(found.freed, "freed"), (found.stale, "stale")]
     parts = [word if count == found.nodes else f"{count} of them {word}" for count, word in told if count]
     return ", ".join(parts) or "held"
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from agrad.engine.core.context import current, machine_memory
 from agrad.engine.errors import AgradError
-from agrad.engine.values import Shape, Value, format_shape, size_of, whole_as_float
+from agrad.engine.values import Shape, Value, format_bytes, format_shape, size_of, whole_as_float
 
 if TYPE_CHECKING:
     from agrad.engine.core.op import Op
@@ -53,7 +53,7 @@ def exhausted(name: str, error: MemoryError) -> AgradError:
         return _refusal(name, shape, size_of(shape))
     need = size_of(shape) * _NUMBER if shape is not None else None
     memory = current().limits.memory
-    there, room = _bytes(memory), f" for the {_bytes(need)} of" if need else " for"
+    there, room = format_bytes(memory), f" for the {format_bytes(need)} of" if need else " for"
     message = f"there is not enough memory{room} {_subject(name)}; the limit is {there} in all"
     return AgradError("limit", message, fixes=_advice(memory + (need or memory)))
 
@@ -61,9 +61,9 @@ def exhausted(name: str, error: MemoryError) -> AgradError:
 def _refusal(name: str, shape: Shape, entries: int) -> AgradError:
     need = whole_as_float(entries) * _NUMBER
     what = _subject(f"{name} of shape {format_shape(shape)}")
-    message = f"{what} needs {_bytes(need)}; the limit is {_bytes(current().limits.memory)}"
+    message = f"{what} needs {format_bytes(need)}; the limit is {format_bytes(current().limits.memory)}"
     there = machine_memory()
-    notes = [f"this machine has {_bytes(there)}"] if need > there else []
+    notes = [f"this machine has {formatformat_bytes(there)}"] if need > there else []
     return AgradError("limit", message, notes=notes, fixes=_advice(need))
 
 
@@ -77,9 +77,3 @@ def _subject(otherwise: str) -> str:
     origin = current().origin
     text = origin.text if origin is not None else otherwise
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
-
-
-def _bytes(count: Any) -> str:
-    from agrad.engine.inspect.memory import format_bytes  # it reaches the graph, which reaches this file
-
-    return format_bytes(count)

@@ -13,7 +13,6 @@ from typing import Any
 
 from agrad.engine.core.graph import Node
 from agrad.engine.core.tensor import Tensor
-from agrad.engine.values import format_number
 
 _NUMBER = 8
 
@@ -169,13 +168,3 @@ def _leading_to(target: Node, roots: Iterable[Node]) -> set[Node]:
         if node.seq > target.seq and any(operand in leading for operand in _links(node)):
             leading.add(node)
     return leading
-
-
-def format_bytes(count: float) -> str:
-    """As a person says it: 96 bytes, 12 kB, 1.5 MB."""
-    if count < 10_000:
-        return f"{count:.0f} byte{'' if count == 1 else 's'}"
-    for unit, size in (("TB", 10**12), ("GB", 10**9), ("MB", 10**6)):
-        if count >= size:
-            return f"{format_number(count / size, 3)} {unit}"
-    return f"{format_number(count / 1000, 3)} kB"

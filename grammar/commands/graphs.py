@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from os.path import splitext
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,7 @@ from agrad.engine.errors import AgradError, Label
 from agrad.grammar.commands.registry import Call, command, graphed, with_graph
 from agrad.grammar.diagnostics import Span, suggest
 from agrad.grammar.help.help import fitted
-from agrad.grammar.results import Printed, Table
+from agrad.grammar.results import Printed, Settings, Table
 from agrad.grammar.runtime.operations import as_array, describe_value
 from agrad.grammar.syntax import ast
 from agrad.grammar.syntax.keywords import SHAPES
@@ -42,17 +43,15 @@ PICTURES = frozenset({"png", "pdf"})
     "var a = 3; d = a**2*2; graph d",
 )
 def _graph(session: Session, call: Call) -> None:
-    from agrad.engine.inspect.dump.dump import FORMATS, dump  # here, since few sessions draw a graph
-
-    form, path, depth = _form(call, list(FORMATS)), call.options.get("to"), call.options.get("depth")
-    made = dump(
+    form, path, depth = _form(call, forms()), call.options.get("to"), call.options.get("depth")
+    text = drawn(
         graphed(call, 0),
         call.operand(0).span.text,
+        form,
+        session.settings,
         depth=None if depth is None else int(depth),
         since=_since(call),
     )
-    made.width = session.settings.width or made.width
-    text = FORMATS[form](made, session.settings.precision)
     if path is None:
         session.emit(Table(fitted(text, session.settings.width) if form in _LINES else text))
         return
@@ -90,6 +89,24 @@ def _form(call: Call, forms: list[str]) -> str:
         notes=[f"without one of them say {listed}"],
         fixes=fixes,
     )
+
+
+def forms() -> list[str]:
+    """The names of the forms that a graph can be drawn in."""
+    from agrad.engine.inspect.dump.dump import FORMATS  # here and below, since few sessions draw a graph
+
+    return list(FORMATS)
+
+
+def drawn(
+    root: Tensor, name: str, form: str, settings: Settings, depth: int | None = None, since: Sequence[Tensor] = ()
+) -> str:
+    """The graph behind a value in a form, or the part of it that `dump` describes. Raises AgradError as that does."""
+    from agrad.engine.inspect.dump.dump import FORMATS, dump
+
+    made = dump(root, name, depth=depth, since=since)
+    made.width = settings.width or made.width
+    return FORMATS[form](made, settings.precision)
 
 
 def told_otherwise(form: str, path: str) -> str:

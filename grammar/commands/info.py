@@ -8,8 +8,8 @@ from agrad.engine.core.graph import Node, collect
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.core.versions import check_walkable, out_of_date
 from agrad.engine.errors import AgradError
-from agrad.engine.inspect.memory import format_bytes, held, holders
-from agrad.engine.values import format_shape, size_of
+from agrad.engine.inspect.memory import held, holders
+from agrad.engine.values import format_bytes, format_shape, size_of
 from agrad.grammar.results import text_of
 from agrad.grammar.runtime.builtins import Closure
 from agrad.grammar.runtime.errors.graph_fixes import explain

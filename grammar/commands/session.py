@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 from agrad.engine.core.context import current
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Label
-from agrad.engine.inspect.memory import format_bytes
-from agrad.engine.values import format_number
+from agrad.engine.values import format_bytes, format_number
 from agrad.grammar.commands.registry import COMMANDS, Call, Command, command
 from agrad.grammar.diagnostics import suggest
 from agrad.grammar.help.help import fitted, help_on, overview

@@ -10,6 +10,7 @@ from collections.abc import Container, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from agrad.engine.core.context import current
 from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.core.signature import Signature
 from agrad.engine.errors import AgradError, Label
@@ -37,8 +38,20 @@ _OPTIONED: dict[str, tuple[list[Any], set[str]]] = {
 }
 
 
-def problems(source: Source, names: Iterable[str] = ()) -> list[AgradError]:
-    """All that is certainly wrong with a script and those it loads, where some names are given before it starts."""
+def problems(source: Source, names: Iterable[str] = (), reads_files: bool = True) -> list[AgradError]:
+    """All that is certainly wrong with a script and those it loads, where some names are given before it starts.
+
+    Without `reads_files`, no other script is read: to load one is an error.
+    """
+    files = current().files
+    before, files.on = files.on, reads_files
+    try:
+        return _problems(source, names)
+    finally:
+        files.on = before
+
+
+def _problems(source: Source, names: Iterable[str]) -> list[AgradError]:
     files = Files()
     body = files.read(source)
     found = files.problems

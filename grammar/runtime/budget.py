@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import signal
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +27,22 @@ _STAMPS = 1000  # that are handed out between two looks at the clock
 _SIZE = re.compile(r"(\d+\.?\d*(?:e\d+)?)\s*([kmgt]?)(i?)(?:b|bytes?)?", re.IGNORECASE)
 
 _ADVICE = 'limit memory="{} GB"'
+
+
+def memory_limit() -> float:
+    """The bytes that one result may take: half of the machine's memory, unless something else is set."""
+    return current().limits.memory
+
+
+def limit_memory(memory: float, advice: str = "", ceiling: Callable[[float], None] | None = None) -> None:
+    """Let one result take so many bytes.
+
+    `advice`: how to allow more, with {} for a number of GB. `ceiling` is told of this limit and of every later one.
+    """
+    limits = current().limits
+    limits.advice = advice or limits.advice
+    limits.ceiling = ceiling or limits.ceiling
+    limits.allow(memory)
 
 
 class TimeUp(KeyboardInterrupt):

@@ -13,6 +13,7 @@ from agrad.engine.core.context import current
 from agrad.engine.core.graph import Node
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Label, Note
+from agrad.engine.values import format_bytes
 from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.syntax import ast
 
@@ -76,7 +77,7 @@ def _built_on(before: Node, node: Node) -> bool:
 
 
 def _note(name: str, node: Node, span: Span) -> Note:
-    from agrad.engine.inspect.memory import format_bytes, held  # here, since few histories grow
+    from agrad.engine.inspect.memory import held  # here, since few histories grow
 
     statement = current().statement
     if not isinstance(statement, Span):

@@ -15,7 +15,7 @@ from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError, Label
 from agrad.engine.ops.arrays.indexing import tidy_slice
 from agrad.engine.ops.data_files import Table
-from agrad.engine.values import describe, format_number, format_shape, format_value, np, whole
+from agrad.engine.values import describe, format_bytes, format_number, format_shape, format_value, np, whole
 from agrad.grammar.results import Settings, text_of
 from agrad.grammar.runtime.builtins import as_tensor
 from agrad.grammar.runtime.compiler import COMPARE_CALLS
@@ -85,8 +85,6 @@ def joined(pieces: list[str]) -> str:
 
 def too_long(need: float) -> AgradError:
     """What to say of a text that needs more bytes than there may be."""
-    from agrad.engine.inspect.memory import format_bytes  # here, since few texts are too long
-
     most = format_bytes(round(current().limits.memory))
     return AgradError("limit", f"this text needs {format_bytes(round(need))}; the limit is {most}")
 

@@ -13,10 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agrad.cli.commands.map import ahead
-from agrad.cli.data import csv_reader, rowwise
+from agrad.cli.data import csv_reader
 from agrad.cli.data.tables import Wanted
 from agrad.engine import cos, grad, sin, tensor
 from agrad.engine.errors import AgradError
+from agrad.grammar.session import rowwise
 
 POINTS = "name,x,y\na,1,2\nb,0.5,-1\nc,-2,0.25\nd,3,1.5\n"
 X, Y = [1.0, 0.5, -2.0, 3.0], [2.0, -1.0, 0.25, 1.5]

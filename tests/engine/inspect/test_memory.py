@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import agrad.engine as ag
-from agrad.engine.inspect.memory import format_bytes, held, holders
+from agrad.engine.inspect.memory import held, holders
 from agrad.grammar.session.session import Session
 
 
@@ -142,21 +142,6 @@ class TestHolders:
         b = 3.0 * a
         first = ag.grad(b, a, create_graph=True)
         assert holders({"first": first}, b.node) == ["first"]
-
-
-@pytest.mark.parametrize(
-    ("count", "text"),
-    [
-        (0, "0 bytes"),
-        (1, "1 byte"),
-        (9999, "9999 bytes"),
-        (12_000, "12 kB"),
-        (1_540_000, "1.54 MB"),
-        (8 * 10**9, "8 GB"),
-    ],
-)
-def test_bytes_in_words(count, text):
-    assert format_bytes(count) == text
 
 
 # Memory that comes back

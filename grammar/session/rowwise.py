@@ -1,79 +1,79 @@
-"""An expression over the rows of a table: its value and derivatives in each, a row being the unit."""
+"""An expression over the rows of a table: its value and its derivatives in each row.
+
+The table comes as plain data: names of columns, arrays of numbers. Who reads it, and where the results go, is not known
+here.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, TypeVar
 
-from agrad.cli.arguments.expression import noted
-from agrad.cli.data.tables import Numbers, Piece, Table
 from agrad.engine.core.context import current
 from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError, Label
-from agrad.engine.values import describe, format_number, format_shape, np
-from agrad.grammar.diagnostics import Source
+from agrad.engine.values import Array, describe, format_number, format_shape, np
+from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.results import Result
 from agrad.grammar.runtime.builtins import CONSTANTS, FUNCTIONS
 from agrad.grammar.runtime.bytecode import Code, Do
 from agrad.grammar.runtime.compiler import compile_expression
 from agrad.grammar.runtime.errors.name_errors import unknown
+from agrad.grammar.session.bindings import require_free
 from agrad.grammar.session.session import Session
-from agrad.grammar.syntax.parser import RESERVED, parse_expression
+from agrad.grammar.syntax.parser import parse_expression
 
 _T = TypeVar("_T")
-_OF_ALL = frozenset({"name", "syntax", "arity", "guard", "limit"})  # kinds of errors that no other row is free of
-_HOPELESS = 1000  # rows: if there are so many, and none has a value, what is wrong is not the rows
-_FEW = 64  # rows that are computed one by one where a program of them fails
-_CHANCE = re.compile(r"\brandn?\b")  # what draws random numbers has one of these words in it
-_NONE = "# no machine code: "  # how the code of a program begins that has none
+_OF_ALL = frozenset({"name", "syntax", "arity", "guard", "limit"})  # kinds of errors that every row has
+_HOPELESS = 1000  # rows: if so many fail, and none succeeds, the expression is wrong and not the rows
+_FEW = 64  # rows that are computed one by one where compiled code fails on them
+_RANDOM = re.compile(r"\brandn?\b")  # what draws random numbers has one of these words in it
+_NONE = "# no machine code: "  # the first words of compiled code that is no machine code
 
 
 class Rowwise(Session):
-    """A session with one expression. Names are columns of a table, or constants that -D gives."""
+    """A session with one expression. Names are columns of a table, or constants."""
 
     def read(self, text: str) -> None:
         """Take the expression. Raises AgradError."""
         expression = self._read(parse_expression, Source("expression", text))
         self.text, self.span = text, expression.span
-        self.draws = _CHANCE.search(text) is not None
-        self.chance: Any = None  # where the random numbers of each row begin
+        self.draws = _RANDOM.search(text) is not None
+        self.random_state: Any = None  # that the random numbers of each row begin with
         self.numbers: dict[str, float] = {}  # the constants that are numbers
         self.code: Code = compile_expression(expression)
 
-    def give(self, constants: Mapping[str, str]) -> None:
-        """Let names stand for values, each computed from those before it. Raises AgradError."""
-        for name, text in constants.items():
-            with noted(f"-D {name}={text}"):
-                if name in RESERVED:
-                    raise AgradError("syntax", f"{name} is a word of agrad; choose another name")
-                self.names[name] = value = self.evaluate(text)
-                if isinstance(value, float):
-                    self.numbers[name] = value
+    def give(self, name: str, text: str) -> None:
+        """Give a name the value of an expression, the same for every row. Raises AgradError."""
+        require_free(name)
+        self.names[name] = value = self.evaluate(text)
+        if isinstance(value, float):
+            self.numbers[name] = value
 
-    def columns(self, table: Table, wrt: Sequence[str]) -> list[str]:
-        """The columns that the expression uses or is differentiated by, in order. Raises AgradError of kind `name`."""
-        found: dict[str, None] = {}
+    def columns(self, known: Collection[str], wrt: Sequence[str]) -> Iterator[tuple[str, Span | None]]:
+        """The columns that the expression uses or is differentiated by, in order, and where each stands in it.
+
+        They need not be among those `known`. Raises AgradError of kind `name` for the call of an unknown function.
+        """
         for do, name, span in self.code.instructions:
             if do is not Do.LOAD or name in self.names or name in FUNCTIONS:
                 continue
-            if name not in table.names and self.text[span.end :].lstrip().startswith("("):
-                problem = unknown(name, span, table.names)
+            if name not in known and self.text[span.end :].lstrip().startswith("("):
+                problem = unknown(name, span, known)
                 if any(fix.startswith("def ") for fix in problem.fixes):  # there is no place for one here
                     problem.fixes = ["agrad functions   lists those there are"]
                 raise problem
-            if name in table.names or name not in CONSTANTS:
-                table.require(name, span)
-                found[name] = None
+            if name in known or name not in CONSTANTS:
+                yield name, span
         for name in wrt:
             if name not in self.names:
-                table.require(name)
-                found[name] = None
-        return list(found)
+                yield name, None
 
     def all_at_once(self, action: Callable[[], _T]) -> _T:
-        """Do something as one statement: stopped as a whole, in the time that there is."""
-        found: _T = self._guarded(action, self.span, _unheard)
+        """Run an action as one statement: as a whole, within the time limit."""
+        found: _T = self._guarded(action, self.span, _ignore)
         return found
 
     def row(self, names: Sequence[str], values: Sequence[Any]) -> Any:
@@ -91,50 +91,63 @@ class Rowwise(Session):
         return value
 
     def alone(self, names: Sequence[str], values: Sequence[float], wrt: Sequence[str]) -> list[float]:
-        """The value for one row and its derivatives, as `eval` computes them: without a program. Raises AgradError."""
+        """The value for one row and its derivatives, computed without compiled code. Raises AgradError."""
         given = self.numbers | dict(zip(names, values, strict=True))
         try:
             return self._alone(given, wrt, wrt)
         except AgradError as problem:
             if problem.kind != "grad":
                 raise
-            return self._alone(given, wrt, list(given))  # it differentiates inside, by what `eval` makes leaves of
+            return self._alone(given, wrt, list(given))  # the expression differentiates by its names
         finally:
             self.names.update(self.numbers)
 
     def _alone(self, given: Mapping[str, float], wrt: Sequence[str], leaves: Sequence[str]) -> list[float]:
-        from agrad.engine.program.trace import gradients  # here: most rows are computed by what is loaded later
+        from agrad.engine.program.trace import gradients  # here, since most rows are computed by compiled code
 
         xs = {name: tensor(value, requires_grad=name in leaves) for name, value in given.items()}
         for name, x in xs.items():
             x.name = name
-        current().guard = None  # the choices in other rows decide nothing here
+        current().guard = None  # the guards of other rows say nothing about this one
         value = self.row(list(xs), list(xs.values()))
         graph = value if isinstance(value, Tensor) else tensor(value)
         return [float(x.value) for x in (graph, *gradients(graph, [xs[name] for name in wrt]))]
 
     def _draw_again(self) -> None:
-        """Let what is drawn at random in a row be what was drawn in the first."""
+        """Let a row draw the same random numbers as the first row."""
         source = self.context.random
         if source.generator is None:
             source.generator = np.random.default_rng()
-        if self.chance is None:
-            self.chance = source.generator.bit_generator.state
-        source.generator.bit_generator.state = self.chance
+        if self.random_state is None:
+            self.random_state = source.generator.bit_generator.state
+        source.generator.bit_generator.state = self.random_state
 
     def _no_number(self, what: str, fixes: Sequence[str] = ()) -> AgradError:
         message = f"a row must have one number as its value, and this is {what}"
         return AgradError("type", message, labels=[Label(self.span)], fixes=fixes, of_all=True)
 
 
-def _unheard(result: Result) -> None:
-    """Where notes go: what is worth a note in one row would be one in many."""
+def _ignore(result: Result) -> None:
+    """Drops a note: what is worth one in one row would be one in many."""
+
+
+def machine_code_missing() -> AgradError | None:
+    """The error that says what to install for machine code; None where it is there."""
+    from agrad.engine.compile.llvm.target import llvmlite  # here, since loading it takes a while
+
+    try:
+        llvmlite()
+    except AgradError as problem:
+        return problem
+    return None
 
 
 class Evaluation:
-    """What computes pieces. `names`: the columns and constants that the expression is a function of; `wrt`: of these
-    the ones to differentiate by. `backend` is asked when there are rows: to load machine code takes a while, in which
-    more of them are read.
+    """Computes an expression on columns of numbers, some rows at a time.
+
+    `names`: the columns that it is a function of. `wrt`: what to differentiate by: of these, and of the constants of
+    the session. `backend` is called when there are rows, since loading machine code takes a while. `tolerant`: an error
+    in a row leaves its results empty; else it is raised.
     """
 
     def __init__(
@@ -150,60 +163,66 @@ class Evaluation:
         self.constants = {name: session.names[name] for name in wrt if name not in names}
         for name, value in self.constants.items():
             if not isinstance(value, float) and not (isinstance(value, Tensor) and not value.shape):
-                raise AgradError("type", f"--wrt {name}: only by a number can rows be differentiated")
+                raise AgradError("type", f"rows can be differentiated by a number only, and {name} is none")
         self.names = [*names, *self.constants]
         self.wrt = wrt
         self.backend = backend
         self.threads = threads
         self.tolerant = tolerant
         self.compiled: Any = None
-        self.programs = True  # whether there can be any
-        self.why = ""  # what the last one said that could not be made, or failed
-        self.done = self.failed = 0  # rows with results, and those whose value is an error
+        self.compiles = True  # whether the expression can be compiled at all
+        self.why = ""  # the message of the last error while it was compiled, or run
+        self.done = self.failed = 0  # rows with results, and rows whose value is an error
         self.first: AgradError | None = None  # of those
 
-    def __call__(self, piece: Piece) -> tuple[list[Numbers], Any]:
-        """The value and the derivatives of each row, and which rows have none (None: all have). Raises AgradError."""
-        given = [piece.columns[name] for name in self.names if name not in self.constants]
-        given += [np.full(piece.rows, float(value)) for value in self.constants.values()]
-        bad = np.zeros(piece.rows, dtype=np.bool_) if piece.bad is None else piece.bad.copy()
-        rows = None if piece.bad is None else np.flatnonzero(~bad)
-        results = [np.full(piece.rows, np.nan) for _ in range(1 + len(self.wrt))]
-        waiting = [(0, piece.rows if rows is None else len(rows))]
+    def __call__(
+        self, given: Mapping[str, Any], count: int, unread: Any, place: Callable[[int], Mapping[str, Any]]
+    ) -> tuple[list[Array], Any]:
+        """The value and the derivatives of each row, and a mask of the rows that have none (None: all have some).
+
+        `given`: the columns, of `count` rows; `unread`: a mask of the rows that could not be read, or None; `place`:
+        the labels and the notes with which an error speaks of a row. Raises AgradError.
+        """
+        columns = [given[name] for name in self.names if name not in self.constants]
+        columns += [np.full(count, float(value)) for value in self.constants.values()]
+        bad = np.zeros(count, dtype=np.bool_) if unread is None else unread.copy()
+        rows = None if unread is None else np.flatnonzero(~bad)
+        results = [np.full(count, np.nan) for _ in range(1 + len(self.wrt))]
+        waiting = [(0, count if rows is None else len(rows))]
         while waiting:
             start, stop = waiting.pop()
             if start == stop:
                 continue
             some: Any = slice(start, stop) if rows is None else rows[start:stop]
-            columns = [column[some] for column in given]
-            found = self._by_program(columns)
-            if found is None and self.programs and stop - start > _FEW:  # some row in here fails
+            parts = [column[some] for column in columns]
+            found = self._compiled(parts)
+            if found is None and self.compiles and stop - start > _FEW:  # some row in here fails
                 middle = (start + stop) // 2
                 waiting += [(middle, stop), (start, middle)]
                 continue
             if found is None:
                 places = np.arange(start, stop) if rows is None else some
-                found = self._one_by_one(piece, places, columns, bad)
+                found = self._one_by_one(places, parts, bad, place)
             for result, part in zip(results, found, strict=True):
                 result[some] = part
-        self.done += piece.rows - int(bad.sum())
+        self.done += count - int(bad.sum())
         return results, bad if bad.any() else None
 
     def require_some(self) -> None:
-        """Refuse an expression that has a value in none of many rows. Raises AgradError."""
+        """Raise the first error if there were many rows, and the expression had a value in none of them."""
         if self.first is not None and not self.done and self.failed >= _HOPELESS:
             raise self.first
 
     def without_machine_code(self) -> str:
-        """Why the rows of late were computed without; empty if they were not."""
-        if not self.programs:
+        """Why the last rows were computed without machine code; empty if they were not."""
+        if not self.compiles:
             return self.why
         source = self.compiled.source("llvm").partition("\n")[0] if self.compiled is not None else ""
         return source.removeprefix(_NONE) if source.startswith(_NONE) else ""
 
-    def _by_program(self, columns: list[Numbers]) -> list[Any] | None:
-        """The value and derivatives of rows; None where one fails, or there is no program."""
-        if not self.programs:
+    def _compiled(self, columns: list[Array]) -> list[Any] | None:
+        """The value and derivatives of rows by compiled code; None where one fails, or there is no such code."""
+        if not self.compiles:
             return None
         try:
             if not columns:
@@ -212,7 +231,7 @@ class Evaluation:
                 self.compiled = self._compile([float(column[0]) for column in columns])
             values, slopes = self.compiled.map(*columns, threads=self.threads)
         except AgradError as problem:
-            self.compiled = None  # which may be left with a half of what it was to learn
+            self.compiled = None  # it may be incomplete
             self.why = problem.message
             return None
         return [values, *slopes]
@@ -225,31 +244,33 @@ class Evaluation:
 
         return compiled(of_row, *example, wrt=[self.names.index(name) for name in self.wrt], backend=self.backend())
 
-    def _one_by_one(self, piece: Piece, rows: Any, columns: list[Numbers], bad: Any) -> list[Numbers]:
-        """The same without a program, which finds the rows that fail. If none does, there can be no program."""
+    def _one_by_one(
+        self, rows: Any, columns: list[Array], bad: Any, place: Callable[[int], Mapping[str, Any]]
+    ) -> list[Array]:
+        """The same without compiled code, row by row. If none fails, the expression cannot be compiled."""
         found = [np.full(len(rows), np.nan) for _ in range(1 + len(self.wrt))]
         good = True
-        for place, row in enumerate(rows.tolist()):
-            values = [float(column[place]) for column in columns]
+        for position, row in enumerate(rows.tolist()):
+            values = [float(column[position]) for column in columns]
             try:
                 results = self.session.alone(self.names, values, self.wrt)
             except AgradError as problem:
-                self._refuse(problem, piece, row, values)
+                self._refuse(problem, values, partial(place, row))
                 bad[row], good = True, False
                 continue
             for column, result in zip(found, results, strict=True):
-                column[place] = result
-        self.programs = self.programs and not good
+                column[position] = result
+        self.compiles = self.compiles and not good
         return found
 
-    def _refuse(self, problem: AgradError, piece: Piece, row: int, values: Sequence[float]) -> None:
-        """Raise an error; one that is of this row with the row, unless that is tolerated."""
+    def _refuse(self, problem: AgradError, values: Sequence[float], place: Callable[[], Mapping[str, Any]]) -> None:
+        """Raise an error, unless it is tolerated; one of this row alone says which row it is."""
         if problem.kind in _OF_ALL or problem.facts.get("of_all"):
             raise problem
         self.failed += 1
         if self.first is not None:
-            return  # to find the place of a row takes time
-        where = piece.place(row)
+            return  # finding the place of a row takes time
+        where = place()
         problem.labels += [Label(label.origin, "with this row") for label in where.get("labels", ())]
         told = ", ".join(f"{name} = {format_number(value)}" for name, value in zip(self.names, values, strict=True))
         problem.notes += [*where.get("notes", ()), *([f"where {told}"] if told else [])]
@@ -257,4 +278,3 @@ class Evaluation:
         if not self.tolerant:
             raise problem
         self.first = problem
-        piece.problem = piece.problem or problem

@@ -1,0 +1,64 @@
+"""Names that get their values from outside a session, before its first statement; and the leaves among them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+from agrad.engine.core.graph import reachable
+from agrad.engine.core.tensor import Tensor, tensor
+from agrad.engine.errors import AgradError
+from agrad.grammar.syntax.parser import RESERVED, tokens
+
+
+def require_free(name: str) -> None:
+    """Refuse a name that is a word of the language. Raises AgradError of kind `syntax`."""
+    if name in RESERVED:
+        raise AgradError("syntax", f"{name} is a word of agrad; choose another name")
+
+
+def bind(names: dict[str, Any], name: str, value: Any, wrt: Collection[str] | None) -> str:
+    """Give a name its value; as a leaf if it is in `wrt` (None: all names are), or is a number that is not computed.
+
+    Returns a remark on the derivatives by the names that the value was computed from; empty if there is none.
+    """
+    number = isinstance(value, float | Tensor)
+    computed = isinstance(value, Tensor) and value.requires_grad  # from names before it
+    leaf = number if wrt is None else name in wrt or (number and not computed)
+    remark = _remark(names, name, value, wrt, apart=leaf) if computed else ""
+    names[name] = as_leaf(value, name) if leaf else value
+    return remark
+
+
+def as_leaf(value: object, name: str) -> Tensor:
+    """A new leaf with the data of a value."""
+    leaf = tensor(value, requires_grad=True)
+    leaf.name = name
+    return leaf
+
+
+def _remark(names: dict[str, Any], name: str, value: Tensor, wrt: Collection[str] | None, apart: bool) -> str:
+    """What the derivatives by earlier names have to do with a value that was computed from those.
+
+    `apart`: the value becomes a leaf of its own, so that they leave it out.
+    """
+    from agrad.grammar.runtime.errors import source_lines  # here, since few values are computed from others
+
+    behind = reachable(value.node)
+    tensors = {known: x for known, x in names.items() if isinstance(x, Tensor) and x.requires_grad}
+    by = [known for known, x in tensors.items() if x.node in behind]
+    asked = [f"d/d{known}" for known in by if tensors[known].is_leaf and (wrt is None or known in wrt)]
+    if not asked:
+        return ""
+    verb = ("leave out" if len(asked) > 1 else "leaves out") if apart else "include" if len(asked) > 1 else "includes"
+    itself = ", and is asked for itself" if apart else ""
+    told = f"{source_lines.listed(asked)} {verb} what goes through {name}"
+    return f"{name} was computed from {source_lines.listed(by)}{itself}: {told}"
+
+
+def open_names(text: str) -> list[str]:
+    """The names in an expression that the language itself gives no value, in order; repeated where they are."""
+    from agrad.grammar.runtime.builtins import CONSTANTS, FUNCTIONS
+
+    names = (text[start:end] for kind, start, end in tokens(text) if kind == "name")
+    return [name for name in names if name not in FUNCTIONS and name not in CONSTANTS]

@@ -1,0 +1,132 @@
+"""Derivatives of a value that is already computed: which of them are wanted, and how they are found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from agrad.engine.autodiff.backward import backward
+from agrad.engine.autodiff.transforms import jacobian, jvp, vjp
+from agrad.engine.core.graph import reachable
+from agrad.engine.core.tensor import Tensor, tensor
+from agrad.engine.errors import AgradError
+from agrad.engine.values import Value, format_shape, size_of, spread
+from agrad.grammar.diagnostics import Span
+from agrad.grammar.results import Answer, Result
+from agrad.grammar.runtime.operations import as_array
+from agrad.grammar.session.session import Session
+
+
+class Request:
+    """Which derivatives are wanted: their `kind` as an Answer has it, and by which names.
+
+    `order`: of `order`, the highest. `directions`: of `jvp`, a value for each name. `seed`: of `vjp`, what the
+    derivatives of every entry are multiplied by.
+    """
+
+    __slots__ = ("directions", "kind", "names", "order", "seed")
+
+    def __init__(
+        self,
+        kind: str,
+        names: Sequence[str] = (),
+        order: int = 1,
+        directions: Mapping[str, Any] | None = None,
+        seed: Any = None,
+    ) -> None:
+        self.kind = kind
+        self.names = names
+        self.order = order
+        self.directions = directions or {}
+        self.seed = seed
+
+
+class Calculation(Session):
+    """A session that also gives the derivatives of a value."""
+
+    def derive(
+        self, value: Any, leaves: Mapping[str, Tensor], request: Request, emit: Callable[[Result], None]
+    ) -> Answer:
+        """The value with its derivatives by the leaves. Raises AgradError.
+
+        They are computed as one statement: all of them or none, within the time limit of a statement. Only the first
+        note is passed to `emit`: what an infinite first derivative does to the second needs no note of its own.
+        """
+        if not request.kind:
+            return Answer(value)
+        if request.kind in ("grad", "order", "hessian"):
+            _require_number(value)
+        array = as_array(value)
+        root = array if isinstance(array, Tensor) else tensor(array)
+        origin = root.node.origin
+        span = origin if isinstance(origin, Span) else None
+        found = self._guarded(lambda: _derivatives(root, leaves, request), span, _first(emit))
+        used = _used(root, leaves)
+        return Answer(value, request.kind, found, [name for name in leaves if name not in used])
+
+
+def _first(emit: Callable[[Result], None]) -> Callable[[Result], None]:
+    """Passes on the first result only."""
+    waiting = iter([emit])
+    return lambda result: next(waiting, _ignore)(result)
+
+
+def _ignore(result: Result) -> None:
+    """Drops a result."""
+
+
+def _derivatives(root: Tensor, leaves: Mapping[str, Tensor], request: Request) -> dict[tuple[str, ...], Value]:
+    """The derivatives, each under the names that it is by."""
+    if request.kind == "grad":
+        return _gradient(root, leaves)
+    if request.kind not in ("jvp", "vjp"):
+        return _orders(root, leaves, request.order)
+    used = _used(root, leaves)
+    xs = list(used.values())
+    if request.kind == "jvp":
+        directions = [request.directions[name] for name in used]
+        return {(): jvp(root, xs, directions).value if used else spread(0.0, root.shape)}
+    found = dict(zip(used, vjp(root, xs, request.seed) if used else (), strict=True))
+    return {(name,): found[name].value if name in found else spread(0.0, leaf.shape) for name, leaf in leaves.items()}
+
+
+def _require_number(value: Any) -> None:
+    shape = (len(value),) if isinstance(value, tuple) else value.shape if isinstance(value, Tensor) else ()
+    if size_of(shape) != 1:
+        raise AgradError(
+            "grad", f"only one number has a gradient; this is an array of shape {format_shape(shape)}", array=True
+        )
+
+
+def _gradient(root: Tensor, leaves: Mapping[str, Tensor]) -> dict[tuple[str, ...], Value]:
+    """By a backward pass that keeps the graph, since a later answer may use a part of it."""
+    for leaf in leaves.values():
+        leaf.clear_grad()
+    if root.requires_grad:
+        backward(root, retain_graph=True)
+    return {(name,): spread(0.0, leaf.shape) if leaf.grad is None else leaf.grad.value for name, leaf in leaves.items()}
+
+
+def _used(root: Tensor, leaves: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """The leaves that a value depends on."""
+    behind = reachable(root.node) if root.requires_grad else set()
+    return {name: leaf for name, leaf in leaves.items() if leaf.node in behind}
+
+
+def _orders(root: Tensor, leaves: Mapping[str, Tensor], order: int) -> dict[tuple[str, ...], Value]:
+    """All derivatives up to an order; those that differ only in the order of their names once."""
+    names = list(leaves)
+    level: dict[tuple[str, ...], Tensor] = {(): root.sum() if order > 1 and root.shape else root}
+    found: dict[tuple[str, ...], Value] = {}
+    for depth in range(1, order + 1):
+        deeper: dict[tuple[str, ...], Tensor] = {}
+        for by, part in level.items():
+            later = {name: leaves[name] for name in names[names.index(by[-1]) if by else 0 :]}
+            used = _used(part, later)
+            parts = jacobian(part, list(used.values()), create_graph=depth < order) if used else ()
+            rows = dict(zip(used, parts, strict=True))
+            for name, leaf in later.items():
+                deeper[*by, name] = rows[name] if name in rows else tensor(spread(0.0, part.shape + leaf.shape))
+        found |= {by: part.value for by, part in deeper.items()}
+        level = deeper
+    return found
