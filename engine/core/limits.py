@@ -63,7 +63,7 @@ def _refusal(name: str, shape: Shape, entries: int) -> AgradError:
     what = _subject(f"{name} of shape {format_shape(shape)}")
     message = f"{what} needs {format_bytes(need)}; the limit is {format_bytes(current().limits.memory)}"
     there = machine_memory()
-    notes = [f"this machine has {formatformat_bytes(there)}"] if need > there else []
+    notes = [f"this machine has {format_bytes(there)}"] if need > there else []
     return AgradError("limit", message, notes=notes, fixes=_advice(need))
 
 

@@ -102,3 +102,12 @@ def error_of(function, xs, order):
             size = 1.0 + max(np.abs(by_rule).max(), np.abs(by_difference).max())
             errors.append(float(np.abs(by_rule - by_difference).max() / size))
     return max(errors)
+
+
+def eager(f, values):
+    """The value of a function and its gradients, by a graph and a backward."""
+    leaves = [ag.tensor(value, requires_grad=True) for value in values]
+    y = f(*leaves)
+    if isinstance(y, ag.Tensor) and y.requires_grad:
+        y.backward()
+    return [y, *[x.grad if x.grad is not None else 0.0 * np.zeros(x.shape) for x in leaves]]

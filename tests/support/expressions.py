@@ -1,10 +1,11 @@
-"""Random expression trees of two numbers, over whatever operations are given, for the tests of compiled functions."""
+"""Random functions of numbers, for the tests of programs and of compiled functions."""
 
 from dataclasses import dataclass
 from importlib.util import find_spec
 
 from native import EDGES
 
+import agrad.engine as ag
 from agrad.engine.core.op import OPS
 
 DEPTH = 4
@@ -73,3 +74,25 @@ def points(rng, count):
     """Edge values, and an ordinary point."""
     edges = [(rng.choice(EDGES), rng.choice(EDGES)) for _ in range(count - 1)]
     return [*edges, (rng.uniform(-3, 3), rng.uniform(-3, 3))]
+
+
+def number_function(rng, size):
+    """A random function of numbers, of so many steps, that uses its results several times."""
+    unary = ["neg", "sin", "exp", "abs", "square", "sqrt", "log", "relu", "reciprocal", "tanh", "floor", "cube"]
+    binary = ["add", "sub", "mul", "div", "maximum", "minimum", "less", "equal", "hypot", "remainder"]
+    plan = [(rng.choice(unary + 2 * binary), rng.random(), rng.random(), rng.random()) for _ in range(size)]
+    constants = (1.0, 0.0, -0.0, -1.0, 2.0, 0.5)
+
+    def f(*xs):
+        made = [*xs, *constants]
+        for name, a, b, c in plan:
+            x, y, z = (made[int(place * len(made))] for place in (a, b, c))
+            if name == "cube":
+                made.append(x**3.0)
+            else:
+                made.append(OPS[name].call(x) if name in unary else OPS[name].call(x, y))
+            if c < 0.1:
+                made.append(ag.where(x > y, y, z))
+        return sum(made[len(xs) :], made[0])
+
+    return f

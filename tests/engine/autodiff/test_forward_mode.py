@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from differences import leaf, outputs, weights
-from test_gradients import function_of, samples
+from samples import function_of, samples
 
 import agrad.engine as ag
 from agrad.engine.autodiff.forward_mode import push

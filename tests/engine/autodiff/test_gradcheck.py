@@ -5,7 +5,7 @@ import random
 
 import numpy as np
 import pytest
-from test_gradients import function_of, samples
+from samples import function_of, samples
 
 import agrad.engine as ag
 from agrad.engine.autodiff.finite_differences import slope

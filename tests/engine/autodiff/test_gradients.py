@@ -3,38 +3,12 @@
 import numpy as np
 import pytest
 from differences import error_of
+from samples import ROWS, function_of, samples
 
 import agrad.engine as ag
 from agrad.engine.core.op import OPS, row
 
 TOLERANCE = {1: 1e-9, 2: 1e-9, 3: 1e-8}
-
-# Operands that are no numbers to differentiate by: a choice, places, subscripts.
-FIXED = {"where": {0}, "take_along": {1}, "put_along": {1}, "einsum": {0}}
-ROWS = list(OPS.values())
-ENTRIES = [*ROWS, *(entry for entry in ag.FUNCTIONS.values() if entry not in ROWS and entry.family != "makers")]
-
-
-def samples():
-    for entry in ENTRIES:
-        kind = "row" if entry in ROWS else "function"
-        for number, sample in enumerate(entry.samples):
-            yield pytest.param(entry, sample, id=f"{entry.name}-{kind}-{number}")
-
-
-def function_of(entry, sample):
-    """The sample's function of those operands that are numbers to differentiate by."""
-    operands, attrs = (sample[:-1], sample[-1]) if isinstance(sample[-1], dict) else (sample, {})
-    fixed = FIXED.get(entry.name, set()) if not entry.signature.variadic else set()
-    free = [place for place in range(len(operands)) if place not in fixed]
-
-    def function(*xs):
-        full = list(operands)
-        for place, x in zip(free, xs, strict=True):
-            full[place] = x
-        return entry.call(full, **attrs) if entry.signature.variadic else entry.call(*full, **attrs)
-
-    return function, [operands[place] for place in free]
 
 
 @pytest.mark.parametrize("order", [1, 2, 3])

@@ -2,7 +2,6 @@
 
 import gc
 import itertools
-import math
 import random
 import sys
 import weakref
@@ -10,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from native import CANCELLING, EDGES, ELSEWHERE, VARIANTS, calls, inf, nan, program_of, ulps
+from native import EDGES, ELSEWHERE, VARIANTS, calls, check_steps, close, inf, nan, program_of, ulps
 
 import agrad.engine as ag
 from agrad.engine.compile.llvm import backend, target
@@ -42,14 +41,6 @@ def mapped(native, columns, outputs):
     outs = [np.full(len(columns[0]), 7.0) for _ in range(outputs)]
     native.map(columns, outs)
     return [out.tolist() for out in outs]
-
-
-def close(found, expected, allowed, name, operands):
-    """Within 4 ulp for each call; of the largest term where terms cancel, and of a factor where that underflows."""
-    if ulps(found, expected) <= 4 * allowed:
-        return True
-    ulp = {"logaddexp": math.ulp(max(map(abs, operands)) + 1), "gelu": 5e-324 * abs(operands[0])}
-    return name in CANCELLING and abs(found - expected) <= 4 * allowed * ulp.get(name, math.ulp(50.0))
 
 
 def points(count, rng):
@@ -120,15 +111,6 @@ def random_program(rng):
         name, count, attrs = rng.choice(VARIANTS)
         steps.append((name, [rng.randrange(2 + len(constants) + i) for _ in range(count)], attrs))
     return program_of(steps, 2, constants), steps, constants
-
-
-def check_steps(steps, given, found):
-    """Each step against eager on what the steps before it gave, so that differences do not add up."""
-    slots = [*given, *found]
-    for (name, operands, attrs), value in zip(steps, found, strict=True):
-        values = tuple(slots[i] for i in operands)
-        eager = compute(OPS[name], values, attrs)
-        assert close(value, eager, calls(name, len(operands), attrs), name, values), (name, values, value, eager)
 
 
 @pytest.mark.parametrize("seed", range(10))

@@ -6,11 +6,10 @@ from itertools import islice, product
 
 import numpy as np
 import pytest
-from differences import weights
-from expressions import on_numbers
+from differences import eager, weights
+from expressions import number_function, on_numbers
+from matrix_functions import matrix_function
 from replays import same_bits
-from test_random_expressions import tree
-from test_trace import random_function
 
 import agrad.engine as ag
 from agrad.engine.compile import python_backend
@@ -20,15 +19,6 @@ from agrad.engine.program.passes import optimised
 from agrad.engine.program.trace import Diverged, extract, gradient_program, trace
 
 EDGES = (0.0, -0.0, 1.0, -1.0, 2.0, 0.5, -2.5, math.inf, -math.inf, math.nan, 5e-324, 1e308, -1e308, 30.0)
-
-
-def eager(f, values):
-    """The value and the gradients, by a graph."""
-    leaves = [ag.tensor(value, requires_grad=True) for value in values]
-    y = f(*leaves)
-    if isinstance(y, ag.Tensor) and y.requires_grad:
-        y.backward()
-    return [y, *[x.grad if x.grad is not None else 0.0 * np.zeros(x.shape) for x in leaves]]
 
 
 def same(found, expected, text):
@@ -98,7 +88,7 @@ WEIGHTS = np.cos(np.arange(9.0)).reshape(3, 3)
 def test_random_expressions_of_matrices_are_bit_for_bit_the_same(group):
     for number in range(30 * group, 30 * group + 30):
         rng, generator = random.Random(number), np.random.default_rng(number)
-        inner, text = tree(rng, rng.choice([1, 2, 2, 3]))
+        inner, text = matrix_function(rng, rng.choice([1, 2, 2, 3]))
 
         def f(x, y, inner=inner):
             return ag.sum(inner(x, y) * WEIGHTS)
@@ -113,7 +103,7 @@ def test_random_expressions_of_matrices_are_bit_for_bit_the_same(group):
 @pytest.mark.parametrize("number", range(60))
 def test_random_programs_of_numbers_are_bit_for_bit_the_same(number):
     rng = random.Random(1000 + number)
-    f = random_function(rng, 30)
+    f = number_function(rng, 30)
     compiled = ag.compile(f, 0.7, -1.3, backend="python")
     for point in islice(product(EDGES, EDGES), number % 3, None, 3):
         value, gradients = compiled.value_and_grad(*point)

@@ -10,11 +10,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from differences import eager
 from expressions import NEEDED, SPECIAL, on_numbers, points, trees
-from native import ELSEWHERE, VARIANTS
+from native import ELSEWHERE, VARIANTS, check_steps
 from replays import same_bits
-from test_llvm_backend import check_steps
-from test_python_backend import eager
 
 import agrad.engine as ag
 from agrad.engine.compile.llvm import backend, target

@@ -4,9 +4,9 @@ import random
 
 import numpy as np
 import pytest
+from matrix_functions import matrix_function
 from replays import Built, check, same_bits, value
-from test_gradients import function_of, samples
-from test_random_expressions import tree
+from samples import function_of, samples
 
 import agrad.engine as ag
 
@@ -66,7 +66,7 @@ def test_operands_that_stand_behind_others_are_data_and_no_choice(name):
 def test_random_expressions_over_the_whole_table(batch):
     for number in range(50 * batch, 50 * batch + 50):
         rng, generator = random.Random(number), np.random.default_rng(number)
-        function, text = tree(rng, rng.choice([1, 2, 3]))
+        function, text = matrix_function(rng, rng.choice([1, 2, 3]))
         order = 2 if number % 10 == 0 else 1
         data = list(generator.normal(size=(2, 3, 3)))
         built = Built(function, data, order)

@@ -6,10 +6,10 @@ from itertools import product
 
 import numpy as np
 import pytest
+from expressions import number_function
 from replays import same_bits
 
 import agrad.engine as ag
-from agrad.engine.core.op import OPS
 from agrad.engine.program.passes import arranged, fold, key, optimised, prune, share, simplify
 from agrad.engine.program.trace import Diverged, extract, gradient_of, gradient_program, trace
 
@@ -236,31 +236,9 @@ def test_what_differs_at_an_edge_stays(f):
     assert len(optimised(trace(f, (2.0,))).steps) == 1
 
 
-def random_function(rng, size):
-    """A program of numbers that uses its results again and again."""
-    unary = ["neg", "sin", "exp", "abs", "square", "sqrt", "log", "relu", "reciprocal", "tanh", "floor", "cube"]
-    binary = ["add", "sub", "mul", "div", "maximum", "minimum", "less", "equal", "hypot", "remainder"]
-    plan = [(rng.choice(unary + 2 * binary), rng.random(), rng.random(), rng.random()) for _ in range(size)]
-    constants = (1.0, 0.0, -0.0, -1.0, 2.0, 0.5)
-
-    def f(*xs):
-        made = [*xs, *constants]
-        for name, a, b, c in plan:
-            x, y, z = (made[int(place * len(made))] for place in (a, b, c))
-            if name == "cube":
-                made.append(x**3.0)
-            else:
-                made.append(OPS[name].call(x) if name in unary else OPS[name].call(x, y))
-            if c < 0.1:
-                made.append(ag.where(x > y, y, z))
-        return sum(made[len(xs) :], made[0])
-
-    return f
-
-
 @pytest.mark.parametrize("number", range(40))
 def test_the_passes_keep_every_bit(number):
-    f = random_function(random.Random(number), 25)
+    f = number_function(random.Random(number), 25)
     program = gradient_program(f, (0.7, -1.3))
     short = optimised(program)
     assert len(short.steps) < len(program.steps)

@@ -5,7 +5,7 @@ import random
 from contextlib import suppress
 
 import pytest
-from test_interruption import bits
+from session_state import bits
 
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError

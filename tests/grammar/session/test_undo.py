@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from test_interruption import difference, picture
+from session_state import difference, picture
 
 from agrad.engine.core.context import UndoLog, current
 from agrad.engine.errors import AgradError
