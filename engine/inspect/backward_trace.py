@@ -1,4 +1,4 @@
-"""What a backward walk did, as a table: into each node its gradient, out of it a contribution to each operand.
+"""A backward pass as a table: the gradient that each node received, and what it contributed to each operand.
 
     node         operation  gradient                  operand  derivative            contribution
     d = mean(c)  Mean       1                         c        0.25 each             [0.25, 0.25, 0.25, 0.25]
@@ -43,22 +43,22 @@ class _Row:
         """The columns; what belongs to the node only in the first of its rows."""
         node = (statement(self.node), self.node.title, short(self.gradient, precision)) if first else ("", "", "")
         local = "" if self.local is None else short(self.local, precision, each=True)
-        went_out = short(self.contribution, precision) if self.selected else "not selected: exactly 0"
-        return *node, named(self.operand), local, went_out
+        contribution = short(self.contribution, precision) if self.selected else "not selected: exactly 0"
+        return *node, named(self.operand), local, contribution
 
 
-class Trace:
-    """Watches one walk; `text` tells of it. With `fresh` the gradients replace those that were there."""
+class BackwardTrace:
+    """Records one backward pass; `text` shows it. With `fresh` the gradients replace those that were there."""
 
     def __init__(self, fresh: bool = False) -> None:
         self.sign = "=" if fresh else "+="
         self.root: Node | None = None
         self.rows: list[_Row] = []
         self.count = 0
-        self.kept = Flight({})  # what arrives where a gradient is kept
+        self.kept = Flight({})  # the sums for the nodes that keep a gradient
 
     def __call__(self, node: Node, position: int, g: Any, c: Any) -> None:
-        """One contribution, as the walk tells of it."""
+        """Record one contribution: the cotangent of a node, and what it adds to that of an operand."""
         operand, op = node.inputs[position], node.op
         assert isinstance(operand, Node)
         assert op is not None
@@ -122,8 +122,8 @@ def _applied(op: Op, node: Node, position: int, g: Any) -> Any:
     return applied(op.rule(position), g, operand_value(node, False), values, _attributes(op, node, position))
 
 
-def _choice(op: Op, node: Node, position: int) -> Any:
-    """1 where the operand was selected, else 0; 1.0 where there is no choice."""
+def _selection(op: Op, node: Node, position: int) -> Any:
+    """The selection mask of an operand: 1 where it was selected, else 0; 1.0 for an operation that selects nothing."""
     selects = op.selects[position] if op.selects else None
     if selects is None:
         return 1.0
@@ -133,7 +133,7 @@ def _choice(op: Op, node: Node, position: int) -> Any:
 
 def _selected(op: Op, node: Node, position: int) -> bool:
     """Whether any entry of the operand was."""
-    return bool(np.any(_choice(op, node, position))) if op.selects else True
+    return bool(np.any(_selection(op, node, position))) if op.selects else True
 
 
 def _local(op: Op, node: Node, position: int) -> Value | None:
@@ -145,7 +145,7 @@ def _local(op: Op, node: Node, position: int) -> Value | None:
     if op.reach != "pointwise" or size_of(node.shape) > _SMALL:
         return None
     local = spread(_applied(op, node, position, np.ones(node.shape)), node.shape)
-    return np.where(spread(_choice(op, node, position), node.shape), local, 0.0) if op.selects else local
+    return np.where(spread(_selection(op, node, position), node.shape), local, 0.0) if op.selects else local
 
 
 # Text

@@ -14,12 +14,14 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from agrad.engine.autodiff.backward import grad, paths
+from agrad.engine.autodiff.backward import grad
+from agrad.engine.autodiff.backward import paths as nodes_between
 from agrad.engine.core.graph import Node, reachable
 from agrad.engine.core.numpy_warnings import quiet
 from agrad.engine.core.tensor import Tensor, bare, no_grad
+from agrad.engine.inspect import paths
 from agrad.engine.inspect.backward_trace import columns, named, short, statement
-from agrad.engine.inspect.paths import Chain, Edge, Found, search
+from agrad.engine.inspect.paths import Edge, LargestPaths, search
 from agrad.engine.values import Value, format_number
 
 _CANCELS = 1e3  # the paths' size, in derivatives, from which on it is said that they cancel
@@ -38,7 +40,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """One path: what it contributes, and its first and last steps of `length`."""
+    """One path in words: what it contributes, and the first and last of its `length` steps."""
 
     contribution: Value
     length: int
@@ -50,9 +52,9 @@ class Path:
 class Derivative:
     """The derivative of a value by another, and the largest of the paths that it is the sum of.
 
-    `count` paths lead there; `unselected` of them contribute exactly 0: no choice led along them or, among arrays,
-    nothing arrived. `size` is the sum of the absolute contributions, None among arrays, where `followed` says how many
-    paths were looked at if that is not all of them.
+    `count` paths lead there; `unselected` of them contribute exactly 0: an operand on them was not selected or, among
+    arrays, nothing arrived. `size` is the sum of the absolute contributions, None among arrays; there `followed` says
+    how many paths were looked at, if not all of them.
     """
 
     of: str
@@ -94,7 +96,7 @@ class Derivative:
         if self.unselected:
             verb = "contributes" if self.unselected == 1 else "contribute"
             why = "" if self.size is None else ": not selected"
-            lines.append(f"{_paths(self.unselected)} not shown {verb} exactly 0{why}")
+            lines.append(f"{_count_of_paths(self.unselected)} not shown {verb} exactly 0{why}")
         if self._cancels():
             lines.append(self._cancelled(precision))
         return [lines[0], *(f"  {line}" for line in lines[1:])]
@@ -107,9 +109,9 @@ class Derivative:
         return ": " + " + ".join(numbers).replace("+ -", "- ")
 
     def _left_out(self, precision: int | None) -> str:
-        shown = f"{len(self.paths)} of {_paths(self.count - self.unselected)} shown"
+        shown = f"{len(self.paths)} of {_count_of_paths(self.count - self.unselected)} shown"
         if self.followed is not None:
-            shown += f", the largest of {_paths(self.followed)} that were followed"
+            shown += f", the largest of {_count_of_paths(self.followed)} that were followed"
         return f"{shown}; the others add up to {short(self.remainder, precision)}"
 
     def _cancels(self) -> bool:
@@ -157,13 +159,13 @@ def explain(root: Tensor, wrt: Sequence[Tensor] | None = None, limit: int = 20, 
     left_out = max(len(inputs) - limit, 0)
     inputs = inputs[:limit]
     gradients: tuple[Tensor, ...] = grad(root, inputs)
-    order = paths(root, inputs)
+    order = nodes_between(root, inputs)
     nodes = [x.node for x in inputs]
-    found: dict[Node, Found] = {}
+    found: dict[Node, LargestPaths] = {}
     if root.node in order:
         with no_grad(), quiet():
             found = search(order, root.node, nodes, limit)
-    nothing = Found([], 0, 0, None)
+    nothing = LargestPaths([], 0, 0, None)
     derivatives = [
         _derivative(name or named(root.node), x, gradient.value, found.get(x.node, nothing))
         for x, gradient in zip(inputs, gradients, strict=True)
@@ -177,13 +179,13 @@ def _leaves(root: Tensor) -> list[Tensor]:
     return [bare(node, node.value) for node in nodes]
 
 
-def _derivative(of: str, x: Tensor, gradient: Value, found: Found) -> Derivative:
+def _derivative(of: str, x: Tensor, gradient: Value, found: LargestPaths) -> Derivative:
     return Derivative(
         of=of,
         by=named(x.node),
         at=x.value,
         gradient=gradient,
-        paths=tuple(_path(chain) for chain in found.chains),
+        paths=tuple(map(_path, found.paths)),
         count=found.count,
         unselected=found.unselected,
         size=found.size,
@@ -191,9 +193,9 @@ def _derivative(of: str, x: Tensor, gradient: Value, found: Found) -> Derivative
     )
 
 
-def _path(chain: Chain) -> Path:
-    """A path in words."""
-    return Path(chain.contribution, chain.length, tuple(map(_step, chain.head)), tuple(map(_step, chain.tail)))
+def _path(path: paths.Path) -> Path:
+    """A path with its steps in words."""
+    return Path(path.contribution, path.length, tuple(map(_step, path.head)), tuple(map(_step, path.tail)))
 
 
 def _step(edge: Edge) -> Step:
@@ -234,7 +236,7 @@ def _remainder(total: float, parts: list[float], size: float | None) -> float:
     return 0.0 if size is not None and abs(rest) <= 4 * _EPSILON * size else rest
 
 
-def _paths(count: int) -> str:
+def _count_of_paths(count: int) -> str:
     """A number of paths, in words where it is too large to write."""
     if count >= 10**15:
         return f"about 1e{int((count.bit_length() - 1) * math.log10(2))} paths"

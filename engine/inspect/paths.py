@@ -1,10 +1,10 @@
 """The paths of a graph, from a result back to one of the values behind it, and what each contributes by itself.
 
-There may be more paths than anyone can list: a hundred doublings have 2**100. They are counted, and their sizes added
-up, from node to node; only the largest are ever spelled out. Where every node on the way is a number these are found
-exactly: what the best way from a node to the target can still contribute is known, on a scale of logarithms, before
-the search begins, and the search always continues the way that can still contribute most, leaving the others for later
-(E. L. Lawler, 1972). Where there are arrays, cotangents are sent down one path after another, for a while.
+There may be too many paths to list: a hundred doublings have 2**100. They are counted, and their sizes added up, from
+node to node; only the largest are listed. If every node between is a number, these are found exactly: the most that a
+path from a node to the target can contribute is computed first, as a logarithm, and the search always continues the
+partial path that can contribute most (E. L. Lawler, 1972). If there are arrays, cotangents are sent along one path
+after another, up to a limit of steps.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ class Edge(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Chain:
-    """A path, from the result on, and what it contributes; of a long one the first and last of its `length` edges."""
+class Path:
+    """A path from the result, and what it contributes; of a long one the first and last of its `length` edges."""
 
     contribution: Value
     length: int
@@ -49,17 +49,17 @@ class Chain:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class LargestPaths:
     """The largest paths to a target. `followed` is how many were looked at, None for all of them."""
 
-    chains: list[Chain]
+    paths: list[Path]
     count: int
     unselected: int  # of the count: these contribute exactly 0
     size: float | None  # the sum of all absolute contributions, where all is numbers
     followed: int | None = None
 
 
-def search(order: list[Node], root: Node, targets: Sequence[Node], limit: int) -> dict[Node, Found]:
+def search(order: list[Node], root: Node, targets: Sequence[Node], limit: int) -> dict[Node, LargestPaths]:
     """The `limit` largest paths from the root to each target. `order`: the nodes between them, youngest first."""
     if all(not node.shape for node in order):
         numbers = _Numbers(order, targets)
@@ -95,8 +95,8 @@ class _Link(NamedTuple):
     size: float
 
 
-class _Start(NamedTuple):
-    """A path not yet followed: the first `length` links of another one, then `link`, then the best way on."""
+class _Candidate(NamedTuple):
+    """A path not yet followed: the first `length` links of another one, then `link`, then the best continuation."""
 
     bound: float
     number: int  # that two are never compared further
@@ -107,7 +107,7 @@ class _Start(NamedTuple):
 
 
 class _Numbers:
-    """A graph of which every node is one number."""
+    """The search in a graph in which every node is one number."""
 
     def __init__(self, order: list[Node], targets: Sequence[Node]) -> None:
         self.order = order
@@ -135,12 +135,12 @@ class _Numbers:
                 flight[operand] = total, alive, before[2] + (size * abs(local) if live else 0.0)
             self.links.append(links)
 
-    def search(self, target: Node, limit: int) -> Found:
+    def search(self, target: Node, limit: int) -> LargestPaths:
         """The largest paths to one target."""
-        paths, live, size = self.totals.get(target, (0, 0, 0.0))
-        chains = [self._chain(path) for path in self._largest(self.places[target], limit)] if live else []
-        chains.sort(key=lambda chain: _size(chain.contribution), reverse=True)
-        return Found(chains, paths, paths - live, size)
+        total, live, size = self.totals.get(target, (0, 0, 0.0))
+        paths = [self._path(links) for links in self._largest(self.places[target], limit)] if live else []
+        paths.sort(key=lambda path: _size(path.contribution), reverse=True)
+        return LargestPaths(paths, total, total - live, size)
 
     def _bounds(self, target: int) -> list[float]:
         """For each node the logarithm of the most that a path from there to the target multiplies by."""
@@ -156,7 +156,7 @@ class _Numbers:
     def _largest(self, target: int, limit: int) -> list[list[_Link]]:
         """The paths with the largest products, largest first up to rounding."""
         bounds = self._bounds(target)
-        waiting = [_Start(bounds[0], 0, [], 0, None, 0.0)]
+        waiting = [_Candidate(bounds[0], 0, [], 0, None, 0.0)]
         found: list[list[_Link]] = []
         while waiting and len(found) < limit:
             start = waiting.pop()
@@ -168,9 +168,9 @@ class _Numbers:
         return found
 
     def _finish(
-        self, path: list[_Link], size: float, target: int, bounds: list[float], waiting: list[_Start], room: int
+        self, path: list[_Link], size: float, target: int, bounds: list[float], waiting: list[_Candidate], room: int
     ) -> None:
-        """Follow a path the best way on; of the other ways the `room` best are kept waiting, the best at the end."""
+        """Complete a path by its best continuation; the `room` best others are kept waiting, the best at the end."""
         place = path[-1].operand if path else 0
         while place != target:
             links = self.links[place]
@@ -182,33 +182,33 @@ class _Numbers:
                     if link is best or bound == -math.inf or (len(waiting) >= room and bound <= _least(waiting)):
                         continue
                     # Of equals the first seen waits at the end.
-                    insort(waiting, _Start(bound, next(self.numbers), path, len(path), link, size + link.size))
+                    insort(waiting, _Candidate(bound, next(self.numbers), path, len(path), link, size + link.size))
                     if len(waiting) > room:
                         del waiting[0]
             path.append(best)
             place, size = best.operand, size + best.size
 
-    def _chain(self, path: list[_Link]) -> Chain:
-        """A path with the nodes at its ends."""
+    def _path(self, links: list[_Link]) -> Path:
+        """A path with the edges at both ends."""
         contribution = 1.0
-        for link in path:
+        for link in links:
             contribution *= link.local
 
         def edge(at: int) -> Edge:
-            node = self.order[path[at - 1].operand if at else 0]
-            return Edge(node, self.order[path[at].operand], path[at].local)
+            node = self.order[links[at - 1].operand if at else 0]
+            return Edge(node, self.order[links[at].operand], links[at].local)
 
-        head, tail = _ends(len(path))
-        return Chain(contribution, len(path), list(map(edge, head)), list(map(edge, tail)))
+        head, tail = _ends(len(links))
+        return Path(contribution, len(links), list(map(edge, head)), list(map(edge, tail)))
 
 
-def _least(waiting: list[_Start]) -> float:
-    """What a path must be able to contribute more than, where there is no more room."""
+def _least(waiting: list[_Candidate]) -> float:
+    """The bound that a new candidate has to exceed when there is no more room."""
     return waiting[0].bound if waiting else math.inf
 
 
 def _locals(node: Node, places: dict[Node, int]) -> list[tuple[int, float | None]]:
-    """The operands of a number and its derivatives by them; None where a choice led elsewhere."""
+    """The operands of a number and its derivatives by them; None for an operand that was not selected."""
     op, found = node.op, []
     if op is None:
         return []
@@ -237,7 +237,7 @@ def _logarithm(local: float) -> float:
 
 
 class _Branches(Flight):
-    """Keeps apart what a walk would add up."""
+    """Keeps the contributions apart that a backward pass would add up."""
 
     __slots__ = ("apart",)
 
@@ -252,8 +252,8 @@ class _Branches(Flight):
         self.apart.append((node, c, reach))
 
 
-class _Way(NamedTuple):
-    """A path under way: where it has come to, with which cotangent, which entries of it were reached, and from where.
+class _PartialPath(NamedTuple):
+    """A path followed so far: the node it has come to, the cotangent there, and a mask of the entries reached.
 
     `trail` holds the nodes before, the last first: a pair of the node and its own trail.
     """
@@ -278,52 +278,56 @@ def _counts(order: list[Node], root: Node, targets: Sequence[Node]) -> dict[Node
     return counts
 
 
-def _follow(order: list[Node], root: Node, target: Node, total: int, limit: int) -> Found:
+def _follow(order: list[Node], root: Node, target: Node, total: int, limit: int) -> LargestPaths:
     """The largest of the paths to one target, of those that `STEPS` steps lead to."""
     leading = set(leading_to(order, [target]))
-    ways = [_Way(root, spread(1.0, root.shape), None, None)] if root in leading else []
-    ends: list[_Way] = []
+    waiting = [_PartialPath(root, spread(1.0, root.shape), None, None)] if root in leading else []
+    ends: list[_PartialPath] = []
     steps, followed, complete = 0, 0, True
-    while ways:
-        way = ways.pop()
-        if way.node is target:
+    while waiting:
+        path = waiting.pop()
+        if path.node is target:
             followed += 1
-            if np.any(way.cotangent):
-                ends.append(way)
+            if np.any(path.cotangent):
+                ends.append(path)
             continue
         if steps >= STEPS and followed:
             complete = False
             break
-        steps += 1 + size_of(way.node.shape) // _ENTRIES
-        onward = [branch for branch in _branches(way) if branch.node in leading]
+        steps += 1 + size_of(path.node.shape) // _ENTRIES
+        onward = [branch for branch in _branches(path) if branch.node in leading]
         if steps >= STEPS and len(onward) > 1:
             complete = False
             del onward[1:]
-        ways += reversed(onward)
-    ends.sort(key=lambda way: _size(way.cotangent), reverse=True)
-    chains = [_chain(way) for way in ends[:limit]]
-    return Found(chains, total, total - len(ends), None) if complete else Found(chains, total, 0, None, followed)
+        waiting += reversed(onward)
+    ends.sort(key=lambda path: _size(path.cotangent), reverse=True)
+    paths = [_path(end) for end in ends[:limit]]
+    return (
+        LargestPaths(paths, total, total - len(ends), None)
+        if complete
+        else LargestPaths(paths, total, 0, None, followed)
+    )
 
 
-def _branches(way: _Way) -> list[_Way]:
-    """The ways on from a node, without those that no selected entry leads along."""
-    node = way.node
+def _branches(path: _PartialPath) -> list[_PartialPath]:
+    """A path continued along every edge from its node, except those that no selected entry leads along."""
+    node = path.node
     if node.op is None:
         return []
-    flight = _Branches(node, way.reach)
-    step(node.op, node, way.cotangent, flight, False)
+    flight = _Branches(node, path.reach)
+    step(node.op, node, path.cotangent, flight, False)
     scattered = [(operand, c, flight.reach.get(operand)) for operand, c in flight.cotangents.items()]
-    trail = (node, way.trail)
+    trail = (node, path.trail)
     return [
-        _Way(operand, spread_to(c, operand.shape), reach, trail)
+        _PartialPath(operand, spread_to(c, operand.shape), reach, trail)
         for operand, c, reach in flight.apart + scattered
         if reach is None or np.any(reach)
     ]
 
 
-def _chain(way: _Way) -> Chain:
-    """A path with the nodes at its ends."""
-    nodes, trail = [way.node], way.trail
+def _path(end: _PartialPath) -> Path:
+    """A path that has reached its target, with the edges at both ends."""
+    nodes, trail = [end.node], end.trail
     while trail is not None:
         node, trail = trail
         nodes.append(node)
@@ -333,4 +337,4 @@ def _chain(way: _Way) -> Chain:
         return Edge(nodes[at], nodes[at + 1], None)
 
     head, tail = _ends(len(nodes) - 1)
-    return Chain(way.cotangent, len(nodes) - 1, list(map(edge, head)), list(map(edge, tail)))
+    return Path(end.cotangent, len(nodes) - 1, list(map(edge, head)), list(map(edge, tail)))

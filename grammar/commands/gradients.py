@@ -32,9 +32,9 @@ def _backward(session: Session, call: Call) -> None:
     create = "create_graph" in options
     trace = None
     if "trace" in options:
-        from agrad.engine.inspect.backward_trace import Trace  # here, since few sessions watch a walk
+        from agrad.engine.inspect.backward_trace import BackwardTrace  # here, since few sessions watch a walk
 
-        trace = Trace(fresh="fresh" in options)
+        trace = BackwardTrace(fresh="fresh" in options)
     backward(
         graphed(call, 0),
         as_array(options.get("seed")),

@@ -1,18 +1,18 @@
-"""What the forms for reading have in common: how a node is called, and what there is to remark about it."""
+"""What the forms share: the label of a node, remarks on its state, and the lines for guards."""
 
 from __future__ import annotations
 
-from agrad.engine.inspect.dump.node_rows import Choice, Line, cut, elided
+from agrad.engine.inspect.dump.node_rows import GuardRow, NodeRow, cut, elided
 from agrad.engine.values import format_shape
 
 WIDTH = 60  # of a name with its source text
-CHOICES = 20  # so many are listed
+GUARDS = 20  # so many are listed
 
 
-def calling(line: Line) -> str:
+def name_and_text(node: NodeRow) -> str:
     """`b = a**2`, or the half of it that there is; on one line, cut in the middle where it is long."""
-    text = line.text
-    return one_line(f"{line.name} = {text}" if line.name and text else line.name or text)
+    text = node.text
+    return one_line(f"{node.name} = {text}" if node.name and text else node.name or text)
 
 
 def one_line(text: str, width: int = WIDTH) -> str:
@@ -20,32 +20,32 @@ def one_line(text: str, width: int = WIDTH) -> str:
     return cut("".join(x if x.isprintable() else "\ufffd" for x in " ".join(text.split())), width)
 
 
-def remarks(line: Line, precision: int | None, arrays: bool = False) -> list[str]:
+def remarks(node: NodeRow, precision: int | None, arrays: bool = False) -> list[str]:
     """The value of a scalar (of a small array only with `arrays`), and the state of a node."""
     found = []
-    if line.value is not None and line.value.value is not None and (arrays or not line.shape):
-        found.append(f"= {line.value.text(precision)}")
-    if line.leaf and line.requires_grad:
+    if node.value is not None and node.value.value is not None and (arrays or not node.shape):
+        found.append(f"= {node.value.text(precision)}")
+    if node.leaf and node.requires_grad:
         found.append("requires grad")
-    if not line.leaf and not line.requires_grad:
+    if not node.leaf and not node.requires_grad:
         found.append("no grad")
-    saves = " ".join(elided(line.saves))
-    if line.freed:
-        found.append(f"freed by {line.freed_by}" + f", took {saves}" * bool(saves))
+    saves = " ".join(elided(node.saves))
+    if node.freed:
+        found.append(f"freed by {node.freed_by}" + f", took {saves}" * bool(saves))
     elif saves:
         found.append(f"saves {saves}")
-    if line.version:
-        found.append(f"version {line.version}")
-    if line.stale:
+    if node.version:
+        found.append(f"version {node.version}")
+    if node.stale:
         found.append("stale")
-    if line.keeps_grad:
-        found.append(f"grad {line.gradient.text(precision) if line.gradient else 'none'}")
+    if node.keeps_grad:
+        found.append(f"grad {node.gradient.text(precision) if node.gradient else 'none'}")
     return found
 
 
-def cells(line: Line, precision: int | None) -> tuple[str, str, str, str]:
-    """The columns of a line: what it is called, the operation, the shape, and the remarks."""
-    return calling(line), line.title, format_shape(line.shape), "   ".join(remarks(line, precision))
+def cells(node: NodeRow, precision: int | None) -> tuple[str, str, str, str]:
+    """The columns of a row: its name and source text, the operation, the shape, and the remarks."""
+    return name_and_text(node), node.title, format_shape(node.shape), "   ".join(remarks(node, precision))
 
 
 def columns(rows: list[tuple[str, ...]]) -> list[str]:
@@ -55,35 +55,35 @@ def columns(rows: list[tuple[str, ...]]) -> list[str]:
     return ["  ".join(row).rstrip() for row in padded]
 
 
-def guards(choices: list[Choice]) -> list[str]:
-    """`guards: x > 0 is true, line 3`, and the others under it; what a loop asks again and again is said once."""
-    said = list(dict.fromkeys(choice.text for choice in choices))
-    texts = [one_line(text) for text in said[:CHOICES]]
-    if len(said) > CHOICES:
-        texts.append(f"… {len(said) - CHOICES} more")
+def guard_lines(guards: list[GuardRow]) -> list[str]:
+    """`guards: x > 0 is true, line 3`, and the others below it; the same guard again in a loop is listed once."""
+    said = list(dict.fromkeys(guard.text for guard in guards))
+    texts = [one_line(text) for text in said[:GUARDS]]
+    if len(said) > GUARDS:
+        texts.append(f"… {len(said) - GUARDS} more")
     return [f"{'        ' if position else 'guards: '}{text}" for position, text in enumerate(texts)]
 
 
-def label(line: Line, precision: int | None) -> list[str]:
-    """What stands in a box of a drawing, a line each."""
-    head = f"%{line.number} {calling(line)}".rstrip()
-    return [head, f"{line.title} {format_shape(line.shape)}", *remarks(line, precision, arrays=True)]
+def box_lines(node: NodeRow, precision: int | None) -> list[str]:
+    """The lines of text in a box of a drawing."""
+    head = f"%{node.number} {name_and_text(node)}".rstrip()
+    return [head, f"{node.title} {format_shape(node.shape)}", *remarks(node, precision, arrays=True)]
 
 
-def edges(lines: tuple[Line, ...]) -> tuple[dict[tuple[int, int], int], list[int], list[int]]:
+def edges(rows: tuple[NodeRow, ...]) -> tuple[dict[tuple[int, int], int], list[int], list[int]]:
     """From operand to result, how often each; and what hangs on nodes that are not shown, behind and before it.
 
     Everything is behind the last, so that what none of the shown was computed from leads to one that is left out.
     """
-    there = {line.number for line in lines}
+    there = {node.number for node in rows}
     found: dict[tuple[int, int], int] = {}
     behind = []
-    for line in lines:
-        used = [x for x in line.operands if isinstance(x, int)]
+    for node in rows:
+        used = [x for x in node.operands if isinstance(x, int)]
         for x in used:
             if x in there:
-                found[x, line.number] = found.get((x, line.number), 0) + 1
+                found[x, node.number] = found.get((x, node.number), 0) + 1
         if not there.issuperset(used):
-            behind.append(line.number)
+            behind.append(node.number)
     users = {operand for operand, _ in found}
-    return found, behind, [line.number for line in lines[:-1] if line.number not in users]
+    return found, behind, [node.number for node in rows[:-1] if node.number not in users]

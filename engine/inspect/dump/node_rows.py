@@ -1,4 +1,4 @@
-"""One node as data, free of the graph: what a form may say about it, once and for all."""
+"""One node as plain data, without references into the graph: all that a form may show of it."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ LONG = 400  # characters of a source text
 
 
 @dataclass(frozen=True, slots=True)
-class Short:
-    """A value as far as a dump shows it: the entries of a small one, the shape of any."""
+class ValueSummary:
+    """What a dump shows of a value: its shape, and its entries if they are few."""
 
     shape: Shape
     value: Value | None  # None where there are more than a few entries, or where it is gone
@@ -33,35 +33,35 @@ class Short:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
-    """What came out of a question that the graph depends on, and the choice made before it."""
+class GuardRow:
+    """A guard that the graph depends on, with its outcome, and the guard before it."""
 
     text: str  # x > 0 is true, line 3
-    stamp: int  # when, since a loop asks the same again
-    parent: int | None  # its place among the choices
+    stamp: int  # when: a loop has the same guard again and again
+    parent: int | None  # its place among the guards
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """One node: what it is called, what was computed from what, and the state it is in."""
+class NodeRow:
+    """One node: its name, its operation and operands, and the state it is in."""
 
     number: int
     name: str | None
     origin: Origin | None
     title: str
     shape: Shape
-    operands: tuple[int | Short, ...]  # numbers of nodes, and plain constants
+    operands: tuple[int | ValueSummary, ...]  # numbers of nodes, and plain constants
     saves: tuple[int, ...]  # the nodes whose values its rules read; of a freed node: read
-    value: Short | None  # None where the node holds none
+    value: ValueSummary | None  # None where the node holds none
     leaf: bool
     requires_grad: bool
     keeps_grad: bool
-    gradient: Short | None
+    gradient: ValueSummary | None
     version: int  # how often it was written to in place
     written_by: str | None
     freed_by: str | None  # None where it is held
     stale: bool
-    choice: int | None  # the last of the choices before it, by its place among them
+    guard: int | None  # the last guard before it, by its place among the guards
 
     @property
     def freed(self) -> bool:
@@ -84,7 +84,7 @@ class Line:
         return self.origin.where if self.origin else None
 
 
-def elided(operands: tuple[int | Short, ...]) -> list[str]:
+def elided(operands: tuple[int | ValueSummary, ...]) -> list[str]:
     """Numbers and constants in words; of many, the first three and the last."""
     some = operands if len(operands) <= FEW else (*operands[:3], *operands[-1:])
     words = [f"%{x}" if isinstance(x, int) else format_shape(x.shape) if x.shape else x.text() for x in some]
@@ -97,24 +97,24 @@ def cut(text: str, width: int) -> str:
     return text if len(text) <= width else f"{text[: width - 3 - half]} … {text[-half:]}"
 
 
-class Writer:
-    """Writes the lines, all with the same numbers; the numbers go by `seq`, which a freed constant keeps."""
+class RowBuilder:
+    """Makes the rows, all with the same numbers of nodes; these go by `seq`, which a freed constant keeps."""
 
     def __init__(self, root: Tensor, ordered: list[Node], wanted: list[Node], stale: Collection[Node]) -> None:
         self.root = root
         self.numbers = {node.seq: number for number, node in enumerate(ordered, 1)}
         self.stale = stale
-        self.choices: dict[Choice, int] = {}  # behind the wanted nodes, each with its place, from the first on
-        self.places: dict[int, int] = {}  # the same by the identity of the guard, of which there may be several
+        self.guards: dict[GuardRow, int] = {}  # of the wanted nodes, each with its place, oldest first
+        self.places: dict[int, int] = {}  # the same by the identity of the guard: several may be equal
         for node in wanted:
             self._list(node.guard)
 
-    def line(self, node: Node) -> Line:
+    def row(self, node: Node) -> NodeRow:
         """All about one node."""
         value = self.root.value if node is self.root.node else node.value
         gradient = None if node.grad is None or node.grad.value is None else node.grad.value.value
         computed, written = node.op is not None, node.storage if node.storage and node.storage.count else None
-        return Line(
+        return NodeRow(
             number=self.numbers[node.seq],
             name=node.name,
             origin=node.origin,
@@ -122,25 +122,25 @@ class Writer:
             shape=node.shape,
             operands=tuple([self._operand(x, node) for x in node.inputs]),
             saves=self._saves(node) if computed and node.requires_grad else (),
-            value=None if value is None else short(value),
+            value=None if value is None else summary(value),
             leaf=not computed,
             requires_grad=node.requires_grad,
             keeps_grad=node.keeps_grad,
-            gradient=None if gradient is None else short(gradient),
+            gradient=None if gradient is None else summary(gradient),
             version=written.count if written else 0,
             written_by=_in_words(written.by) if written else None,
             freed_by=None if node.freed is None else _in_words(node.freed),
             stale=node in self.stale,
-            choice=self.places.get(id(node.guard)),
+            guard=self.places.get(id(node.guard)),
         )
 
-    def _operand(self, operand: Any, node: Node) -> int | Short:
+    def _operand(self, operand: Any, node: Node) -> int | ValueSummary:
         """The number of a node; a constant by itself."""
         if type(operand) is not Node:
-            return short(operand)
+            return summary(operand)
         number = self.numbers.get(operand.seq)
         if number is None or operand.seq > node.seq:  # what is left of a plain array is younger than its user
-            return Short(operand.shape, operand.value if type(operand.value) is float else None)
+            return ValueSummary(operand.shape, operand.value if type(operand.value) is float else None)
         return number
 
     def _saves(self, node: Node) -> tuple[int, ...]:
@@ -153,7 +153,7 @@ class Writer:
         return tuple([self.numbers[seq] for seq in read if seq in self.numbers])
 
     def _list(self, guard: Guard | None) -> None:
-        """Add a guard and those before it to the choices, but for those that are settled for good."""
+        """Add a guard and those before it, except those whose outcome cannot change any more."""
         chain, parent = [], None
         while guard is not None:
             if id(guard) in self.places:
@@ -163,16 +163,16 @@ class Writer:
             guard = guard.parent
         for guard in reversed(chain):
             if guard.is_open:
-                parent = self.choices.setdefault(Choice(guard.text, guard.stamp, parent), len(self.choices))
+                parent = self.guards.setdefault(GuardRow(guard.text, guard.stamp, parent), len(self.guards))
             if parent is not None:
                 self.places[id(guard)] = parent
 
 
-def short(value: Value) -> Short:
+def summary(value: Value) -> ValueSummary:
     """A value with its entries, copied, if it has a few at most."""
     shape = shape_of(value)
     few = size_of(shape) <= FEW and all(length <= FEW for length in shape)
-    return Short(shape, (value if isinstance(value, float) else value.copy()) if few else None)
+    return ValueSummary(shape, (value if isinstance(value, float) else value.copy()) if few else None)
 
 
 def _in_words(by: Any) -> str:

@@ -1,4 +1,4 @@
-"""Which part of a graph is wanted: what is near its root, or what leads there from somewhere."""
+"""Which nodes of a graph are shown: those near its root, or those between some values and the root."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from agrad.engine.errors import AgradError
 from agrad.engine.values import whole
 
 
-def among(root: Node, ordered: list[Node], depth: int | None, since: Sequence[Tensor]) -> set[int] | None:
+def selected(root: Node, ordered: list[Node], depth: int | None, since: Sequence[Tensor]) -> set[int] | None:
     """The `seq` of each node that is wanted; None for all. Raises as `dump` does."""
-    near = None if depth is None else _near(root, depth)
-    leading = _leading(root, ordered, [x.node for x in since]) if since else None
-    return near & leading if near is not None and leading is not None else leading if near is None else near
+    near = None if depth is None else _within(root, depth)
+    between = _between(root, ordered, [x.node for x in since]) if since else None
+    return near & between if near is not None and between is not None else between if near is None else near
 
 
-def _near(root: Node, depth: int) -> set[int]:
-    """What is at most `depth` operations behind the root, on the shortest way."""
+def _within(root: Node, depth: int) -> set[int]:
+    """The nodes at most `depth` operations behind the root, by the shortest path."""
     depth = whole(depth, "the depth of a graph")
     if depth < 0:
         raise AgradError("domain", f"the depth of a graph counts operations from its end: it cannot be {depth}")
@@ -31,8 +31,8 @@ def _near(root: Node, depth: int) -> set[int]:
     return found
 
 
-def _leading(root: Node, ordered: list[Node], sources: list[Node]) -> set[int]:
-    """What is on a path from a source to the root, and the operands of what was computed on the way."""
+def _between(root: Node, ordered: list[Node], sources: list[Node]) -> set[int]:
+    """The nodes on a path from a source to the root, and the operands of those that were computed."""
     known = {root.seq, *(x.seq for node in ordered for x in operands(node))}
     for source in sources:
         if source.seq not in known:

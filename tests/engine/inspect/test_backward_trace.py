@@ -3,7 +3,7 @@
 import agrad.engine as ag
 from agrad.engine.autodiff.reverse import walk
 from agrad.engine.core.graph import collect
-from agrad.engine.inspect.backward_trace import LIMIT, Trace
+from agrad.engine.inspect.backward_trace import LIMIT, BackwardTrace
 
 
 def leaf(value, name=None):
@@ -18,7 +18,7 @@ def named(name, value):
 
 
 def traced(y, **options):
-    trace = Trace()
+    trace = BackwardTrace()
     walk(collect([y.node]), {y.node: 1.0}, watch=trace, **{"create_graph": False, **options})
     return trace
 
@@ -117,7 +117,7 @@ def test_many_leaves_stop_at_the_limit_too():
 
 
 def test_fresh_gradients_replace():
-    trace = Trace(fresh=True)
+    trace = BackwardTrace(fresh=True)
     x = leaf(3, "x")
     y = x * x
     walk(collect([y.node]), {y.node: 1.0}, False, watch=trace)

@@ -153,8 +153,8 @@ def test_the_lines_of_a_drawing_are_the_edges_of_the_graph(chosen, leaves):
         values[-1].name = f"v{number}"
     root = values[-1]
     shown = dump(root, "y")
-    names = {line.number: line.name for line in shown.lines}
-    wanted = Counter((names[x], line.name) for line in shown.lines for x in line.operands)
+    names = {row.number: row.name for row in shown.rows}
+    wanted = Counter((names[x], row.name) for row in shown.rows for x in row.operands)
     assert read(wide(root)) == wanted
 
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
 
+from agrad.engine.inspect.dump.forms import text
 from agrad.engine.inspect.dump.forms.layers import Joint, arrange
-from agrad.engine.inspect.dump.labels import calling, guards, one_line
-from agrad.engine.inspect.dump.node_rows import Line
+from agrad.engine.inspect.dump.graph_rows import GraphRows
+from agrad.engine.inspect.dump.labels import guard_lines, name_and_text, one_line
+from agrad.engine.inspect.dump.node_rows import NodeRow
 from agrad.engine.values import format_shape
-
-if TYPE_CHECKING:
-    from agrad.engine.inspect.dump.dump import Dump
 
 MOST = 30  # boxes: more are no picture any more
 _TEXT = 26  # characters in a box
@@ -30,32 +28,31 @@ _SIGNS = {
 }
 
 
-def boxes(dump: Dump, precision: int | None) -> str:
+def render(graph: GraphRows, precision: int | None) -> str:
     """A heading, the drawing, the guards; a graph that is too large or too wide for that is shown as text instead."""
-    from agrad.engine.inspect.dump.forms.text import table
+    if len(graph.wanted) > MOST:
+        many = f"{len(graph.wanted)} boxes are too many to draw"
+        return f"{text.render(graph, precision)}\n  {many}: this is the graph as text"
+    drawing = _Drawing(graph.shown, precision)
+    if drawing.width + 2 > graph.width:
+        wide = f"{drawing.width + 2} columns wide, and here are {graph.width}"
+        return f"{text.render(graph, precision)}\n  as boxes it would be {wide}: this is the graph as text"
+    below = [*guard_lines(graph.guards), *graph.left_out(len(graph.wanted))]
+    return "\n".join([graph.heading, *(f"  {row}".rstrip() for row in [*drawing.rows(), *below])])
 
-    if len(dump.wanted) > MOST:
-        return f"{table(dump, precision)}\n  {len(dump.wanted)} boxes are too many to draw: this is the graph as text"
-    drawing = _Drawing(dump.shown, precision)
-    if drawing.width + 2 > dump.width:
-        wide = f"{drawing.width + 2} columns wide, and here are {dump.width}"
-        return f"{table(dump, precision)}\n  as boxes it would be {wide}: this is the graph as text"
-    below = [*guards(dump.choices), *dump.left_out(len(dump.wanted))]
-    return "\n".join([dump.heading, *(f"  {row}".rstrip() for row in [*drawing.rows(), *below])])
 
-
-def words(line: Line, precision: int | None) -> list[str]:
-    """What stands in a box: what it is called, the operation, the value, the gradient, the state it is in."""
-    shape = f" {format_shape(line.shape)}" if line.shape else ""
-    name = calling(line) if line.origin else one_line(line.name or "")  # without a source text it would tell numbers
+def _lines_of(node: NodeRow, precision: int | None) -> list[str]:
+    """The lines of text in a box: name and source text, operation, value, gradient, state."""
+    shape = f" {format_shape(node.shape)}" if node.shape else ""
+    name = name_and_text(node) if node.origin else one_line(node.name or "")  # else it would show numbers of nodes
     rows = [_cut(name)] if name else []
-    rows.append(f"{line.title}{shape}")
-    if line.value is not None and line.value.value is not None:
-        rows.append(_cut(f"= {line.value.text(precision)}"))
-    if line.gradient is not None:
-        rows.append(_cut(f"grad {line.gradient.text(precision)}"))
-    states = ["freed"] * line.freed + ["stale"] * line.stale + [f"version {line.version}"] * bool(line.version)
-    if not line.leaf and not line.requires_grad:
+    rows.append(f"{node.title}{shape}")
+    if node.value is not None and node.value.value is not None:
+        rows.append(_cut(f"= {node.value.text(precision)}"))
+    if node.gradient is not None:
+        rows.append(_cut(f"grad {node.gradient.text(precision)}"))
+    states = ["freed"] * node.freed + ["stale"] * node.stale + [f"version {node.version}"] * bool(node.version)
+    if not node.leaf and not node.requires_grad:
         states.append("no grad")
     return [*rows, *([", ".join(states)] if states else [])]
 
@@ -68,10 +65,10 @@ def _cut(text: str) -> str:
 class _Drawing:
     """The boxes with their text, laid out; `cells` is filled from the top to the bottom."""
 
-    def __init__(self, shown: Sequence[Line], precision: int | None) -> None:
-        self.text = {line.number: words(line, precision) for line in shown}
+    def __init__(self, shown: Sequence[NodeRow], precision: int | None) -> None:
+        self.text = {node.number: _lines_of(node, precision) for node in shown}
         self.widths = {number: max(map(len, rows)) + 4 for number, rows in self.text.items()}
-        operands = ((x, line.number) for line in shown for x in line.operands if isinstance(x, int))
+        operands = ((x, node.number) for node in shown for x in node.operands if isinstance(x, int))
         self.layout = arrange(self.widths, [edge for edge in operands if edge[0] in self.text])
         self.used = {upper for upper, _ in self.layout.lines}
         self.width = max(self._left(joint) + self._size(joint) for joint in self.layout.middle)

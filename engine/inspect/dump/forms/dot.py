@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from agrad.engine.inspect.dump.labels import edges, guards, label, one_line
-from agrad.engine.inspect.dump.node_rows import Line
-
-if TYPE_CHECKING:
-    from agrad.engine.inspect.dump.dump import Dump
+from agrad.engine.inspect.dump.graph_rows import GraphRows
+from agrad.engine.inspect.dump.labels import box_lines, edges, guard_lines, one_line
+from agrad.engine.inspect.dump.node_rows import NodeRow
 
 
-def dot(dump: Dump, precision: int | None) -> str:
+def render(graph: GraphRows, precision: int | None) -> str:
     """A digraph: leaves are boxes, what requires grad is filled, what was freed dashed, what is stale dotted."""
-    shown = dump.shown
+    shown = graph.shown
     counted, behind, before = edges(shown)
-    missing = dump.left_out(len(shown))
-    caption = [one_line(dump.heading, 200), *guards(dump.choices)]
+    missing = graph.left_out(len(shown))
+    caption = [one_line(graph.heading, 200), *guard_lines(graph.guards)]
     body = [
         f"label={_quoted(caption)};",
         "labelloc=t;",
         'node [fontname="monospace", fillcolor="#dbe9f6"];',
-        *(_node(line, precision) for line in shown),
+        *(_node(node, precision) for node in shown),
         *(f"n{x} -> n{y}{_times(count)};" for (x, y), count in counted.items()),
     ]
     if missing:
@@ -31,15 +27,15 @@ def dot(dump: Dump, precision: int | None) -> str:
     return "\n".join(["digraph agrad {", *(f"  {row}" for row in body), "}"])
 
 
-def _node(line: Line, precision: int | None) -> str:
-    marks = ["filled"] * line.requires_grad
-    marks += ["dashed"] if line.freed else ["dotted"] if line.stale else []
-    attributes = [f"label={_quoted(label(line, precision))}", f"shape={'box' if line.leaf else 'ellipse'}"]
+def _node(node: NodeRow, precision: int | None) -> str:
+    marks = ["filled"] * node.requires_grad
+    marks += ["dashed"] if node.freed else ["dotted"] if node.stale else []
+    attributes = [f"label={_quoted(box_lines(node, precision))}", f"shape={'box' if node.leaf else 'ellipse'}"]
     if marks:
         attributes.append(f'style="{",".join(marks)}"')
-    if line.where:
-        attributes.append(f"tooltip={_quoted([one_line(line.where)])}")
-    return f"n{line.number} [{', '.join(attributes)}];"
+    if node.where:
+        attributes.append(f"tooltip={_quoted([one_line(node.where)])}")
+    return f"n{node.number} [{', '.join(attributes)}];"
 
 
 def _times(count: int) -> str:

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from agrad.engine.inspect.dump.labels import edges, guards, label, one_line
-from agrad.engine.inspect.dump.node_rows import Line
-
-if TYPE_CHECKING:
-    from agrad.engine.inspect.dump.dump import Dump
+from agrad.engine.inspect.dump.graph_rows import GraphRows
+from agrad.engine.inspect.dump.labels import box_lines, edges, guard_lines, one_line
+from agrad.engine.inspect.dump.node_rows import NodeRow
 
 CLASSES = {
     "grad": "fill:#dbe9f6,color:#000",
@@ -17,15 +13,15 @@ CLASSES = {
 }
 
 
-def mermaid(dump: Dump, precision: int | None) -> str:
+def render(graph: GraphRows, precision: int | None) -> str:
     """A flowchart: leaves are boxes, what requires grad is filled, what was freed dashed, what is stale dotted."""
-    shown = dump.shown
+    shown = graph.shown
     counted, behind, before = edges(shown)
-    missing = dump.left_out(len(shown))
-    caption = [one_line(dump.heading, 200), *guards(dump.choices)]
+    missing = graph.left_out(len(shown))
+    caption = [one_line(graph.heading, 200), *guard_lines(graph.guards)]
     body = [
         f"heading[{_quoted(caption)}]:::heading",
-        *(_node(line, precision) for line in shown),
+        *(_node(node, precision) for node in shown),
         *(f"n{x} -->{f'|{count}×|' if count > 1 else ''} n{y}" for (x, y), count in counted.items()),
     ]
     if missing:
@@ -34,22 +30,22 @@ def mermaid(dump: Dump, precision: int | None) -> str:
         body += [f"n{number} -.-> rest" for number in before]
     body.append("classDef heading fill:none,stroke:none")
     members = {
-        "grad": [line for line in shown if line.requires_grad],
-        "freed": [line for line in shown if line.freed],
-        "stale": [line for line in shown if line.stale and not line.freed],
+        "grad": [node for node in shown if node.requires_grad],
+        "freed": [node for node in shown if node.freed],
+        "stale": [node for node in shown if node.stale and not node.freed],
     }
     for name, lines in members.items():
         if lines:
             body += [
                 f"classDef {name} {CLASSES[name]}",
-                f"class {','.join(f'n{line.number}' for line in lines)} {name}",
+                f"class {','.join(f'n{node.number}' for node in lines)} {name}",
             ]
     return "\n".join(["flowchart TD", *(f"  {row}" for row in body)])
 
 
-def _node(line: Line, precision: int | None) -> str:
-    text = _quoted(label(line, precision))
-    return f"n{line.number}[{text}]" if line.leaf else f"n{line.number}([{text}])"
+def _node(node: NodeRow, precision: int | None) -> str:
+    text = _quoted(box_lines(node, precision))
+    return f"n{node.number}[{text}]" if node.leaf else f"n{node.number}([{text}])"
 
 
 def _quoted(rows: list[str]) -> str:

@@ -1,20 +1,17 @@
-"""The graph as a picture. Which box stands in which layer, and in what order, a library finds: the extra `plot`."""
+"""The graph as a picture. A library (the extra `plot`) finds the layers of the boxes and their order in them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from agrad.engine.errors import AgradError
 from agrad.engine.inspect.dump.forms.layers import Joint, Layout, middles
-from agrad.engine.inspect.dump.labels import calling, edges, guards, one_line, remarks
-from agrad.engine.inspect.dump.node_rows import Line
-from agrad.engine.values import format_shape
-
-if TYPE_CHECKING:
-    from agrad.engine.inspect.dump.dump import Dump
+from agrad.engine.inspect.dump.graph_rows import GraphRows
+from agrad.engine.inspect.dump.labels import box_lines, edges, guard_lines, one_line
+from agrad.engine.inspect.dump.node_rows import NodeRow
 
 _SIZE = 12  # of the letters, in pixels like all that follows
 _CHARACTER = 7.4  # the width of one, at most, in the fonts that are called monospace
@@ -37,15 +34,15 @@ path { fill: none; stroke: #444 }
 .tip { fill: #444; stroke: none }"""
 
 
-def svg(dump: Dump, precision: int | None) -> str:
+def render(graph: GraphRows, precision: int | None) -> str:
     """An SVG image: leaves have corners, what requires grad is filled, what was freed dashed, what is stale dotted.
 
     Raises AgradError of kind `limit` where the library is not there.
     """
-    shown = dump.shown
-    missing = dump.left_out(len(shown))
+    shown = graph.shown
+    missing = graph.left_out(len(shown))
     counted, behind, before = edges(shown)
-    texts = {line.number: _words(line, precision) for line in shown}
+    texts = {node.number: [one_line(row, _LONGEST) for row in box_lines(node, precision)] for node in shown}
     if missing:
         texts[_REST] = missing
         first = min(behind, default=0)  # so that no line leads up: what is left out stands at one place
@@ -53,29 +50,22 @@ def svg(dump: Dump, precision: int | None) -> str:
         counted |= {(number, _REST): 1 for number in before if number < first}
     widths = {number: round(max(map(_width, rows)) * _CHARACTER) + 2 * _INSIDE for number, rows in texts.items()}
     layout = _layout(widths, list(counted))
-    caption = [one_line(dump.heading, 200), *guards(dump.choices)]
+    caption = [one_line(graph.heading, 200), *guard_lines(graph.guards)]
     page = _Page(layout, texts, widths, _AROUND + _ROW * len(caption) + _ROW)
     width = max(page.width, round(max(map(_width, caption)) * _CHARACTER) + 2 * _AROUND)
     rows = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{page.height}" '
         f'viewBox="0 0 {width} {page.height}">',
-        f"<title>{escape(one_line(dump.heading, 200))}</title>",
+        f"<title>{escape(one_line(graph.heading, 200))}</title>",
         f"<style>{_STYLE}</style>",
         f'<rect class="page" width="{width}" height="{page.height}"/>',
         *_text(caption, _AROUND, _AROUND, "heading"),
         *page.lines(counted),
         *page.rest(),
-        *(row for line in shown for row in page.box(line)),
+        *(row for node in shown for row in page.box(node)),
         "</svg>",
     ]
     return "\n".join(rows)
-
-
-def _words(line: Line, precision: int | None) -> list[str]:
-    """What stands in a box."""
-    head = f"%{line.number} {calling(line)}".rstrip()
-    rows = [head, f"{line.title} {format_shape(line.shape)}", *remarks(line, precision, arrays=True)]
-    return [one_line(row, _LONGEST) for row in rows]
 
 
 def _width(text: str) -> int:
@@ -141,16 +131,16 @@ class _Page:
     def _wide(self, joint: Joint) -> int:
         return self.widths[joint[0]] if len(joint) == 1 else 0
 
-    def box(self, line: Line) -> Iterator[str]:
+    def box(self, node: NodeRow) -> Iterator[str]:
         """A box with its text; where its value was made is told by pointing at it."""
-        joint, state = (line.number,), "freed" if line.freed else "stale" if line.stale else ""
+        joint, state = (node.number,), "freed" if node.freed else "stale" if node.stale else ""
         x, y, width = self.middle[joint] - self._wide(joint) // 2, self.top[joint], self._wide(joint)
-        classes = " ".join(filter(None, ("grad" if line.requires_grad else "", state)))
+        classes = " ".join(filter(None, ("grad" if node.requires_grad else "", state)))
         mark = f' class="{classes}"' if classes else ""
-        yield f"<g><title>{escape(one_line(line.where))}</title>" if line.where else "<g>"
-        corner = "" if line.leaf else f' rx="{_INSIDE}"'
+        yield f"<g><title>{escape(one_line(node.where))}</title>" if node.where else "<g>"
+        corner = "" if node.leaf else f' rx="{_INSIDE}"'
         yield f'<rect{mark} x="{x}" y="{y}" width="{width}" height="{self._height(joint)}"{corner}/>'
-        yield from _text(self.texts[line.number], x + _INSIDE, y + _ROW)
+        yield from _text(self.texts[node.number], x + _INSIDE, y + _ROW)
         yield "</g>"
 
     def rest(self) -> Iterator[str]:

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from agrad.engine.inspect.dump.labels import cells, columns, guards
-
-if TYPE_CHECKING:
-    from agrad.engine.inspect.dump.dump import Dump
+from agrad.engine.inspect.dump.graph_rows import GraphRows
+from agrad.engine.inspect.dump.labels import cells, columns, guard_lines
 
 
-def table(dump: Dump, precision: int | None) -> str:
+def render(graph: GraphRows, precision: int | None) -> str:
     """A heading, a line per node in columns, the guards; `…` stands where nodes are left out."""
-    shown = dump.shown
+    shown = graph.shown
     body, before = [], 0
-    rows = columns([(f"%{line.number}", *cells(line, precision)) for line in shown])
-    for line, row in zip(shown, rows, strict=True):
-        if line.number != before + 1:
+    rows = columns([(f"%{node.number}", *cells(node, precision)) for node in shown])
+    for node, row in zip(shown, rows, strict=True):
+        if node.number != before + 1:
             body.append("…")
         body.append(row)
-        before = line.number
-    below = [*guards(dump.choices), *dump.left_out(len(shown))]
-    return "\n".join([dump.heading, *(f"  {row}" for row in [*body, *below])])
+        before = node.number
+    below = [*guard_lines(graph.guards), *graph.left_out(len(shown))]
+    return "\n".join([graph.heading, *(f"  {row}" for row in [*body, *below])])

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
-from agrad.engine.inspect.dump.labels import cells, columns, guards
-from agrad.engine.inspect.dump.node_rows import Line, elided
-
-if TYPE_CHECKING:
-    from agrad.engine.inspect.dump.dump import Dump
+from agrad.engine.inspect.dump.graph_rows import GraphRows
+from agrad.engine.inspect.dump.labels import cells, columns, guard_lines
+from agrad.engine.inspect.dump.node_rows import NodeRow, elided
 
 LEVELS = 12  # so deep a tree is indented; what lies deeper is drawn as a tree of its own below
 BRANCHES = 20  # of more operands, only the first and the last are drawn
@@ -17,9 +15,9 @@ BRANCHES = 20  # of more operands, only the first and the last are drawn
 Branch: TypeAlias = "int | str"  # the number of a node that is shown, or words
 
 
-def tree(dump: Dump, precision: int | None) -> str:
+def render(graph: GraphRows, precision: int | None) -> str:
     """Trees with box drawing. A part used twice is drawn once; then, `%3 (above)` stands for it."""
-    shown = {line.number: line for line in dump.shown}
+    shown = {node.number: node for node in graph.shown}
     drawn: set[int] = set()
     below = deque([max(shown)])
     waiting = set(below)
@@ -27,13 +25,13 @@ def tree(dump: Dump, precision: int | None) -> str:
     while below:
         rows = _block(below.popleft(), shown, drawn, below, waiting, precision)
         blocks.append("\n".join(f"  {row}" for row in columns(rows)))
-    notes = [f"  {row}" for row in [*guards(dump.choices), *dump.left_out(len(drawn))]]
-    return "\n".join([dump.heading, "\n\n".join(blocks), *notes])
+    notes = [f"  {row}" for row in [*guard_lines(graph.guards), *graph.left_out(len(drawn))]]
+    return "\n".join([graph.heading, "\n\n".join(blocks), *notes])
 
 
 def _block(
     top: int,
-    shown: dict[int, Line],
+    shown: dict[int, NodeRow],
     drawn: set[int],
     below: deque[int],
     waiting: set[int],
@@ -67,9 +65,9 @@ def _block(
     return rows
 
 
-def _branches(line: Line, shown: dict[int, Line]) -> list[Branch]:
+def _branches(node: NodeRow, shown: dict[int, NodeRow]) -> list[Branch]:
     """What a node was computed from: operands that are shown, and words for those that are not."""
-    used = [x for x in line.operands if isinstance(x, int)]
+    used = [x for x in node.operands if isinstance(x, int)]
     there: list[Branch] = [x for x in used if x in shown]
     missing = tuple(dict.fromkeys(x for x in used if x not in shown))
     if len(there) > BRANCHES:

@@ -1,0 +1,74 @@
+"""The graph behind a value as rows, a row for each node: what every form is made from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+
+from agrad.engine.core.graph import Node
+from agrad.engine.inspect.dump.labels import one_line
+from agrad.engine.inspect.dump.node_rows import GuardRow, NodeRow, RowBuilder
+
+HEAD, TAIL = 50, 150  # of a graph with more nodes, a form other than JSON shows so many of the oldest and the youngest
+
+
+class GraphRows:
+    """The graph behind one value, or the part of it that was asked for, as rows.
+
+    Rows are made when a form asks for them, since most forms show few of a large graph: ask before it changes.
+    """
+
+    width = 80  # columns that a drawing may take
+
+    def __init__(self, name: str, ordered: list[Node], wanted: list[Node], builder: RowBuilder) -> None:
+        computed = [node for node in ordered if node.op is not None]
+        freed = sum(node.freed is not None for node in computed)
+        self.name = name
+        self.wanted = wanted  # oldest first; the value itself is the last
+        self.builder = builder
+        self.nodes = len(ordered)  # in the whole graph, like all below
+        self.leaves = sum(node.op is None and node.requires_grad for node in ordered)  # that require grad
+        self.state = "held" if not freed else "freed" if freed == len(computed) else "partly freed"
+        self.stale = bool(builder.stale)
+
+    @property
+    def rows(self) -> Iterator[NodeRow]:
+        """A row for each node that was asked for, oldest first."""
+        return map(self.builder.row, self.wanted)
+
+    @property
+    def shown(self) -> tuple[NodeRow, ...]:
+        """Those that a form shows: all, or, of too many, the oldest (the leaves, mostly) and the youngest."""
+        few = len(self.wanted) <= HEAD + TAIL
+        return tuple(map(self.builder.row, self.wanted if few else self.wanted[:HEAD] + self.wanted[-TAIL:]))
+
+    @property
+    def guards(self) -> list[GuardRow]:
+        """The guards that decided which operations there are."""
+        return list(self.builder.guards)
+
+    @property
+    def heading(self) -> str:
+        """`graph of d: 4 nodes, 1 leaf, held`."""
+        count = f"{_plural(self.nodes, 'node')}, {_plural(self.leaves, 'leaf', 'leaves')}"
+        return f"graph of {one_line(self.name)}: {count}, {self.state}{', stale' if self.stale else ''}"
+
+    def left_out(self, shown: int) -> list[str]:
+        """The line that says how many nodes are not among the shown, and how to see them; none where all are."""
+        if shown == self.nodes:
+            return []
+        name, remedies = one_line(self.name), []
+        if len(self.wanted) == self.nodes:
+            named = (one_line(x.name) for x in self.wanted if x.op is None and x.requires_grad and x.name)
+            remedies = [f"graph {name} depth 5", *(f"graph {name} from {leaf}" for leaf in islice(named, 1))]
+        if shown < len(self.wanted):
+            remedies.append(f"graph {name} as json")
+        said = f"… {_plural(self.nodes - shown, 'node')} left out"
+        if not remedies:
+            return [said]
+        *some, last = remedies
+        return [f"{said}; {', '.join(some)}{',' * (len(some) > 1)}{' or ' * bool(some)}{last}"]
+
+
+def _plural(count: int, word: str, many: str | None = None) -> str:
+    return f"{count} {word if count == 1 else many or word + 's'}"
