@@ -14,6 +14,14 @@ FLOORS = {
     "grammar": {"lark", "agrad.engine", "agrad.grammar"},
     "cli": {"click", "prompt_toolkit", "agrad.engine", "agrad.grammar", "agrad.cli"},
 }
+# What cli may take from the engine: errors, types that it shows, numbers as text, and the files that it reads.
+FROM_ENGINE = {
+    "agrad.engine.errors": {"AgradError", "Label", "Note"},
+    "agrad.engine.values": {"Value", "format_bytes", "format_number", "format_shape", "format_value", "np"},
+    "agrad.engine.json_values": {"plain"},
+    "agrad.engine.core.tensor": {"Tensor"},
+    "agrad.engine.autodiff.comparison": {"Finding"},
+}
 MODULES = [path for floor in FLOORS for path in sorted((ROOT / floor).rglob("*.py"))]
 
 
@@ -39,6 +47,35 @@ def wrong_arrows(code, floor):
 def test_a_floor_imports_only_what_lies_below(path):
     floor = path.relative_to(ROOT).parts[0]
     assert list(wrong_arrows(path.read_text("utf-8"), floor)) == []
+
+
+def wrong_names(code):
+    """What code imports from the engine and is not in FROM_ENGINE."""
+    for node in ast.walk(ast.parse(code)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if alias.name.startswith("agrad.engine"))
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("agrad.engine"):
+            allowed = FROM_ENGINE.get(node.module, set())
+            yield from (f"{node.module}.{alias.name}" for alias in node.names if alias.name not in allowed)
+
+
+@pytest.mark.parametrize("path", (ROOT / "cli").rglob("*.py"), ids=lambda path: str(path.relative_to(ROOT)))
+def test_the_terminal_computes_nothing_itself(path):
+    assert list(wrong_names(path.read_text("utf-8"))) == []
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import agrad.engine",
+        "import agrad.engine.errors",
+        "from agrad.engine import grad",
+        "from agrad.engine.core.tensor import tensor",
+        "def f():\n    from agrad.engine.compile import compile",
+    ],
+)
+def test_a_function_of_the_engine_in_the_terminal_is_seen(code):
+    assert list(wrong_names(code)) != []
 
 
 @pytest.mark.parametrize(

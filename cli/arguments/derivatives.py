@@ -7,10 +7,11 @@ from typing import Any
 
 import click
 
-from agrad.cli.arguments.expression import binding, listed, named_completions, noted, require_one, wrt_option
+from agrad.cli.arguments.expression import listed, named_completions, noted, texts_by_name, wrt_option
 from agrad.grammar.session.derivatives import Request
 from agrad.grammar.session.session import Session
 
+_WRONG = "--jvp {0} does not say which name moves: write NAME=VALUE, as in --jvp x={0}"
 _OPTIONS = ("--order", "--jacobian", "--hessian", "--jvp", "--vjp")
 
 
@@ -77,7 +78,7 @@ def wanted(
     if len(asked) > 1:
         raise click.UsageError(f"{asked[0]} and {asked[1]} are two questions: ask them one at a time")
     names = listed(wrt)
-    directions = _directions(jvp)
+    directions = texts_by_name("--jvp", jvp, _WRONG)
     if directions and names:
         raise click.UsageError("--jvp says by its names what to differentiate by: leave --wrt out")
     if asked and not names and not directions:
@@ -86,19 +87,3 @@ def wanted(
     if order == 1:
         kind = "grad"
     return Wanted(kind, names or list(directions), order or (2 if hessian else 1), directions, vjp or "")
-
-
-def _directions(words: Sequence[str]) -> dict[str, str]:
-    """The text of a value for each name in --jvp. Raises click.UsageError."""
-    directions: dict[str, str] = {}
-    for word in words:
-        require_one("--jvp", word)
-        name, text = binding(word)
-        if not name:
-            raise click.UsageError(
-                f"--jvp {word} does not say which name moves: write NAME=VALUE, as in --jvp x={word}"
-            )
-        if name in directions:
-            raise click.UsageError(f"--jvp gives {name} twice")
-        directions[name] = text
-    return directions

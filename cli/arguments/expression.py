@@ -182,6 +182,25 @@ def binding(word: str) -> tuple[str, str]:
     return (found[1], found[2]) if found else ("", word)
 
 
+def texts_by_name(
+    option: str, words: Sequence[str], wrong: str, context: click.Context | None = None
+) -> dict[str, str]:
+    """The TEXT for each NAME in the NAME=TEXT of an option that can be repeated. Raises click.UsageError.
+
+    `wrong`: the message for a word that is none, with {} for the word.
+    """
+    texts: dict[str, str] = {}
+    for word in words:
+        require_one(option, word)
+        name, text = binding(word)
+        if not name:
+            raise click.UsageError(wrong.format(word), context)
+        if name in texts:
+            raise click.UsageError(f"{option} gives {name} twice", context)
+        texts[name] = text
+    return texts
+
+
 def _require_no_value(word: str, expressions: Sequence[str]) -> None:
     """Refuse a second expression that was meant as a value, as in 2x=3. Raises click.UsageError."""
     left, equals, _ = word.partition("=")

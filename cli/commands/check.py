@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import click
 
 from agrad.cli.arguments.expression import (
     FormulaCommand,
-    binding,
     formula,
     listed,
     named_completions,
     noted,
+    texts_by_name,
     wrt_option,
 )
 from agrad.cli.base import json_option, precision_option
-from agrad.cli.output.text import note, printer
+from agrad.cli.output.printers import printer
+from agrad.cli.output.text import note
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError
 from agrad.engine.values import Value
 from agrad.grammar.commands.check import claimed_value
 from agrad.grammar.session.session import Session
+
+_WRONG = "--claim {0} does not say by what: write NAME=EXPR, as in --claim x={0}"
 
 
 @click.command("check", cls=FormulaCommand)
@@ -43,7 +44,7 @@ def command(
     agrad check "x**2*sin(y)" x=2 y=3
     agrad check "x**2" x=1e5 --claim "x=2*x"
     """
-    asserted = _claims(claims)
+    asserted = texts_by_name("--claim", claims, _WRONG)
     names = listed(wrt)
     options = [
         *(["--wrt", ",".join(names)] if names else []),
@@ -63,19 +64,6 @@ def command(
             note(remark)
         values = _values(session, asserted, leaves)
         session.check(text, list(leaves.values()), values, printer(session.settings, "json" if as_json else "text"))
-
-
-def _claims(words: Sequence[str]) -> dict[str, str]:
-    """The expression that is claimed for each name."""
-    claims: dict[str, str] = {}
-    for word in words:
-        name, text = binding(word)
-        if not name:
-            raise click.UsageError(f"--claim {word} does not say by what: write NAME=EXPR, as in --claim x={word}")
-        if name in claims:
-            raise click.UsageError(f"--claim gives {name} twice")
-        claims[name] = text
-    return claims
 
 
 def _values(session: Session, claims: dict[str, str], leaves: dict[str, Tensor]) -> list[Value | None]:

@@ -20,7 +20,8 @@ from agrad.cli.base import (
     read_text,
     shown_name,
 )
-from agrad.cli.output.text import Printer, answer, note, printer
+from agrad.cli.output.printers import printer
+from agrad.cli.output.text import Printer, answer, note
 from agrad.engine.errors import AgradError
 from agrad.grammar.results import Answer, Noted, Quit, Result, Settings, Shown
 from agrad.grammar.session.derivatives import Calculation

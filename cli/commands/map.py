@@ -14,7 +14,7 @@ from typing import Any, BinaryIO, NoReturn, TypeVar
 
 import click
 
-from agrad.cli.arguments.expression import Formula, FormulaCommand, binding, listed, noted, require_one, wrt_option
+from agrad.cli.arguments.expression import Formula, FormulaCommand, binding, listed, noted, texts_by_name, wrt_option
 from agrad.cli.arguments.limits import limit_memory, memory_option, timeout_option
 from agrad.cli.base import file_completions, json_option, precision_option
 from agrad.cli.output.text import note
@@ -107,7 +107,7 @@ def command(
     # numpy's OpenBLAS lets a thread for each core spin for 40 ms when it is loaded, while the cores have rows to read.
     os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")  # as a power of two, in cycles: the least that it takes
     expression, data = _two(words)
-    constants = _constants(given)
+    constants = texts_by_name("-D", given, "-D takes NAME=VALUE, and {} is none")
     by, kept = listed(wrt), _split(keep)
     if context.get_parameter_source("precision") is click.core.ParameterSource.DEFAULT:
         precision = None
@@ -318,20 +318,6 @@ def _two(words: Sequence[str]) -> tuple[str, str]:
         raise click.UsageError(f"one expression and one file; if this is one, quote it: {advice}")
     first, last = words
     return (last, first) if last.startswith("-") and last != "-" else (first, last)  # an expression with a minus
-
-
-def _constants(given: Sequence[str]) -> dict[str, str]:
-    """The texts of the values that -D gives to names. Raises click.UsageError."""
-    constants: dict[str, str] = {}
-    for word in given:
-        require_one("-D", word)
-        name, text = binding(word)
-        if not name:
-            raise click.UsageError(f"-D takes NAME=VALUE, and {word} is none")
-        if name in constants:
-            raise click.UsageError(f"{name} is given twice")
-        constants[name] = text
-    return constants
 
 
 def _split(names: str | None) -> list[str]:

@@ -24,7 +24,7 @@ from agrad.grammar.session.session import Session
 from agrad.grammar.session.undo import DEPTH
 
 if TYPE_CHECKING:
-    from agrad.cli.repl.crash_log import Journal
+    from agrad.cli.repl.crash_log import CrashLog
 
 _ARGUMENTS = re.compile(r"\bargs\b")
 
@@ -74,61 +74,67 @@ def command(
     if resume and file is not None:
         raise click.UsageError("--resume brings back what a FILE did as well: leave it out", context)
     limit_memory(memory)
-    session = Session()
-    session.files = files
-    limit_statements(session)
-    session.watch.time = timeout or session.watch.time
-    session.settings.precision = precision
-    session.record.on = True
+    session = _session(precision, files, timeout)
     at_terminal = sys.stdin.isatty() and sys.stdout.isatty()
     if timeout is not None and not at_terminal:
         end_if_late(session)
-    journal, told, failure = _journal(session, resume) if resume or at_terminal else (None, "", 0)
-    if at_terminal and not session.record.entries:  # what init.ag did is brought back with the rest
+    log, message, failure = _crash_log(session, resume) if resume or at_terminal else (None, "", 0)
+    if at_terminal and not session.record.entries:  # a restored session has run init.ag already
         _initialise(session)
     session.steps.depth = DEPTH
     try:
         failure = failure if file is None else _begin(session, file)
     except Quit:
         return 0
-    if journal is not None:
-        journal.start()
-    code = _prompted(session, vi, told) if at_terminal else _piped(session, told)
-    if journal is not None:
-        journal.end()
+    if log is not None:
+        log.start()
+    code = _prompted(session, vi, message) if at_terminal else _piped(session, message)
+    if log is not None:
+        log.end()
     return code if at_terminal else failure or code
 
 
-def _journal(session: Session, resume: bool) -> tuple[Journal, str, int]:
-    from agrad.cli.repl.crash_log import opened  # here, since a pipe needs none
+def _session(precision: int | None, files: bool, timeout: float | None) -> Session:
+    """A new session with what the options and config.toml set."""
+    session = Session()
+    session.files = files
+    limit_statements(session)
+    session.watch.time = timeout or session.watch.time
+    session.settings.precision = precision
+    session.record.on = True
+    return session
 
-    return opened(session, resume)
+
+def _crash_log(session: Session, resume: bool) -> tuple[CrashLog, str, int]:
+    from agrad.cli.repl.crash_log import open_log  # here, since a pipe needs none
+
+    return open_log(session, resume)
 
 
-def _prompted(session: Session, vi: bool | None, told: str) -> int:
-    """What a person types, and what there is to tell before; the exit code."""
+def _prompted(session: Session, vi: bool | None, message: str) -> int:
+    """Run what a person types, after a message; the exit code."""
     if os.environ.get("TERM") == "dumb":
-        from agrad.cli.repl.input.dumb import typed  # here, since few terminals are
+        from agrad.cli.repl.input.dumb import typed  # here, since few terminals are dumb
 
-        return loop(session, typed(session, told), interactive=True)
+        return loop(session, typed(session, message), interactive=True)
     # Here, since prompt_toolkit takes longer to load than all the rest.
     from agrad.cli.repl.input.prompt import prompted
 
     keys, _ = find("edit", None if vi is None else "vi" if vi else "emacs")
-    return loop(session, prompted(session, keys == "vi", told), interactive=True)
+    return loop(session, prompted(session, keys == "vi", message), interactive=True)
 
 
-def _piped(session: Session, told: str) -> int:
-    """What comes from a pipe; the exit code."""
+def _piped(session: Session, message: str) -> int:
+    """Run what comes from a pipe, after a message on stderr; the exit code."""
     from agrad.cli.repl.input.pipe import statements
 
-    if told:
-        click.echo(told, err=True)
+    if message:
+        click.echo(message, err=True)
     return loop(session, statements(sys.stdin.buffer))
 
 
 def _initialise(session: Session) -> None:
-    """Run init.ag, if there is one; whatever it does, the session opens, and `undo` does not reach it."""
+    """Run init.ag, if there is one; whatever it does, the session opens, and `undo` does not take it back."""
     import shutil  # here, since a session from a pipe does without
 
     session.settings.width = shutil.get_terminal_size().columns
@@ -148,7 +154,7 @@ def _begin(session: Session, file: str) -> int:
     """Run a script at the start of a session, which an error does not end; its exit code."""
     try:
         text, name = read_text(file), shown_name(file)
-        if _ARGUMENTS.search(text):  # a script that is run has them; on record, so that it can be run again
+        if _ARGUMENTS.search(text):  # `agrad run` gives them to a script; logged, so that it can be restored
             session.run("args = ()", source=name, is_file=True)
         session.run(text, Printer(session.settings), source=name, is_file=True)
     except AgradError as problem:
@@ -157,9 +163,9 @@ def _begin(session: Session, file: str) -> int:
 
 
 def loop(session: Session, statements: Iterator[str], interactive: bool = False) -> int:
-    """Run what comes, report what fails, go on; the exit code of the first failure.
+    """Run statements, report those that fail, and go on; the exit code of the first failure.
 
-    A person at a terminal has seen the failures: the exit code is 0.
+    At a terminal the exit code is 0: the person there has seen the failures.
     """
     printer = PromptPrinter(session.settings) if interactive else Printer(session.settings)
     code = 0

@@ -7,7 +7,7 @@ from contextlib import nullcontext, suppress
 
 import click
 
-from agrad.cli.arguments.expression import binding, noted, require_one
+from agrad.cli.arguments.expression import noted, texts_by_name
 from agrad.cli.arguments.limits import end_in, limit_memory, memory_option, timeout_option
 from agrad.cli.base import (
     Command,
@@ -19,7 +19,7 @@ from agrad.cli.base import (
     read_text,
     shown_name,
 )
-from agrad.cli.output.text import printer
+from agrad.cli.output.printers import printer
 from agrad.cli.terminal.progress import clear, watching
 from agrad.engine.errors import AgradError
 from agrad.grammar.diagnostics import Source
@@ -83,7 +83,7 @@ def command(
     agrad run -D rate=0.1 examples/toy.ag data.csv
     echo "print 6*7" | agrad run -
     """
-    names = _names(given, context)
+    names = texts_by_name("-D", given, "-D takes NAME=VALUE, and {} is none", context)
     limit_memory(memory)
     if checking:
         return _check(file, [*names, "args"], files, as_json)
@@ -138,20 +138,6 @@ class Failures:
         if self.codes:
             click.echo("1 error" if len(self.codes) == 1 else f"{len(self.codes)} errors", err=True)
         return self.codes[0] if self.codes else 0
-
-
-def _names(given: Sequence[str], context: click.Context) -> dict[str, str]:
-    """The texts of the values that -D gives to names. Raises click.UsageError."""
-    names: dict[str, str] = {}
-    for word in given:
-        require_one("-D", word)
-        name, text = binding(word)
-        if not name:
-            raise click.UsageError(f"-D takes NAME=VALUE, and {word} is none", context)
-        if name in names:
-            raise click.UsageError(f"{name} is given twice", context)
-        names[name] = text
-    return names
 
 
 def _give(session: Session, names: dict[str, str]) -> None:

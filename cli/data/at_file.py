@@ -6,11 +6,12 @@ import csv
 import os
 from collections.abc import Iterator
 
-from agrad.engine.core.op import FUNCTIONS
-from agrad.engine.core.tensor import Tensor, tensor
+from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError
 from agrad.engine.values import format_shape, np
 from agrad.grammar.diagnostics import suggest
+from agrad.grammar.runtime.builtins import FUNCTIONS
+from agrad.grammar.runtime.operations import adapted
 
 
 def from_file(word: str) -> Tensor:
@@ -22,7 +23,8 @@ def from_file(word: str) -> Tensor:
     if not colon or os.path.exists(word) or "/" in column or os.sep in column:
         path, column = word, ""
     if column and not path.endswith(".npy"):
-        return tensor(np.fromiter(_column(path, column), dtype=np.float64))
+        found: Tensor = adapted(np.fromiter(_column(path, column), dtype=np.float64))
+        return found
     load = "load_npy" if path.endswith(".npy") else "load_csv"
     array: Tensor = FUNCTIONS[load].call(path)
     if not column:
@@ -33,7 +35,8 @@ def from_file(word: str) -> Tensor:
     count = array.shape[1]
     if not (column.isdecimal() and int(column) < count):
         raise AgradError("file", f"{path} has no column {column}: there are {count}, counted from 0")
-    return tensor(np.ascontiguousarray(array.value[:, int(column)]))  # type: ignore[index]
+    found: Tensor = adapted(np.ascontiguousarray(array.value[:, int(column)]))  # type: ignore[index]
+    return found
 
 
 def _column(path: str, column: str) -> Iterator[float]:

@@ -60,15 +60,6 @@ def show(plot: Plot) -> None:
     click.echo(draw(plot, width, height, not drawable(sys.stdout), hues), color=hues or None)
 
 
-def printer(settings: Settings, form: str) -> Printer:
-    """What prints results in a form: text or json."""
-    if form != "json":
-        return Printer(settings)
-    from agrad.cli.output.structured import JsonPrinter  # here, since most output is for people
-
-    return JsonPrinter(settings)
-
-
 def tell(problem: AgradError | Note) -> None:
     """Show an error or a note on stderr."""
     text = render(problem, width=_columns())

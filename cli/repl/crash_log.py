@@ -1,9 +1,9 @@
-"""What a session has accepted, in a file as it happens, so that it can be brought back after a crash.
+"""The crash log of a session: the statements that it has accepted, in a file, so that they can be restored.
 
-A file a session, of JSON objects, a line each: the text that was typed, which of its statements ran and what files
-those read, how many are left after an `undo`. Each is one write at the end, so killing the process loses nothing. The
-disk is not waited for: that would take milliseconds a statement, to save the last seconds before a power cut. A session
-that ends well removes its file; who holds the lock on one has a session that is not over.
+Each session has a file of JSON objects, one a line: the text that was typed, which of its statements ran and what files
+they read, how many are left after an `undo`. Each object is one write at the end of the file, so killing the process
+loses nothing. The disk is not flushed: that would take milliseconds a statement, to save the last seconds before a
+power cut. A session that ends normally removes its file; a file that is locked belongs to a session that still runs.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ from agrad.grammar.session.session import Session
 from agrad.grammar.session.undo import DEPTH
 
 _MODE = os.O_RDWR | os.O_APPEND | getattr(os, "O_BINARY", 0)
-_MOST = 20  # files of sessions that ended badly; older ones are removed
+_MOST = 20  # crash logs; older ones are removed
 
 
-class Journal:
-    """Writes the record of a session down, once it is started. The file is there from the next statement on."""
+class CrashLog:
+    """Writes the accepted statements of a session to a file, which is created with the first one after `start`."""
 
     def __init__(self, record: Record, file: int | None = None, path: Path | None = None) -> None:
         self.record = record
@@ -46,7 +46,7 @@ class Journal:
         self._works = True
 
     def start(self) -> None:
-        """Write down what is accepted from now on."""
+        """Write what is accepted from now on."""
         self.record.keeper = self
 
     def add(self, entry: Entry) -> None:
@@ -59,17 +59,17 @@ class Journal:
         if self._file is not None:
             self._write([{"cut": count}])
 
-    def found(self, paths: list[str]) -> None:
-        """Files that a session read before are read as they are now; the next time nothing is to be said of them."""
+    def read_again(self, paths: list[str]) -> None:
+        """Note that these files were read again as they are now, so that the next resume does not mention them."""
         files = {path: stamp for entry in self.record.entries for path, stamp in (entry.files or {}).items()}
         if paths:
             self._write([{"read": {path: files[path] for path in paths}}])
 
     def end(self) -> None:
-        """The session has ended as it should."""
+        """The session has ended normally: remove the file."""
         if self._file is None or self._path is None:
             return
-        with suppress(OSError):  # while it is locked, so that nobody takes it for one that ended badly
+        with suppress(OSError):  # while it is locked, so that no other session takes it for one that crashed
             self._path.unlink()
         os.close(self._file)
         self._file = None
@@ -103,12 +103,12 @@ class Journal:
 
 
 def folder() -> Path:
-    """Where the journals are."""
+    """The folder of the crash logs."""
     return Path(settings.folder(), "sessions")
 
 
 def _unwritable(place: Path) -> bool:
-    """Whether a folder takes no file; where there is none, none could be made."""
+    """Whether no file can be written in a folder."""
     return os.environ.get("TERM") != "dumb" and not os.access(place, os.W_OK)
 
 
@@ -128,7 +128,7 @@ def _created(path: Path) -> int:
 
 
 def _lock(file: int) -> bool:
-    """Take the lock of a journal, until it is closed; whether no living session has it."""
+    """Lock a crash log until it is closed; whether no running session has locked it."""
     try:
         import fcntl
     except ImportError:  # no such locks on this system: two sessions may then bring back the same one
@@ -140,12 +140,12 @@ def _lock(file: int) -> bool:
     return True
 
 
-# Bringing back
+# Restoring
 
 
 @dataclass(slots=True)
-class Kept:
-    """A journal whose session has ended badly: open, and locked."""
+class CrashedSession:
+    """The crash log of a session that has not ended normally: open, and locked."""
 
     path: Path
     file: int
@@ -162,30 +162,30 @@ class Kept:
         return time.strftime("%H:%M" if today else "%Y-%m-%d %H:%M", then)
 
     def close(self) -> None:
-        """Let go of it."""
+        """Close and unlock it."""
         os.close(self.file)
 
 
-def opened(session: Session, resume: bool) -> tuple[Journal, str, int]:
-    """The journal of a session that begins, what to say of an earlier one, and an exit code.
+def open_log(session: Session, resume: bool) -> tuple[CrashLog, str, int]:
+    """The crash log of a session that begins, a message about an earlier one, and an exit code.
 
-    `resume` brings the last one back that ended badly, to go on with its journal; what cannot be brought back stays in
-    that, and the session gets another.
+    With `resume`, the last session that crashed is restored, and its log continued. If a statement of it fails, its log
+    stays as it is, and the session gets another.
     """
-    kept = _newest()
-    if kept is None:
-        return Journal(session.record), "there is no session to bring back" if resume else "", 0
+    crashed = _newest()
+    if crashed is None:
+        return CrashLog(session.record), "there is no session to bring back" if resume else "", 0
     if resume:
-        return _resumed(session, kept)
-    kept.close()
-    told = f"a session of {kept.when} ended without quit: agrad repl --resume brings it back"
-    return Journal(session.record), told, 0
+        return _resumed(session, crashed)
+    crashed.close()
+    told = f"a session of {crashed.when} ended without quit: agrad repl --resume brings it back"
+    return CrashLog(session.record), told, 0
 
 
-def _resumed(session: Session, kept: Kept) -> tuple[Journal, str, int]:
+def _resumed(session: Session, crashed: CrashedSession) -> tuple[CrashLog, str, int]:
     session.steps.depth = DEPTH
-    where = _go_to(kept.folder)
-    count, code, stopped = len(kept.entries), 0, ""
+    where = _go_to(crashed.folder)
+    count, code, stopped = len(crashed.entries), 0, ""
     changed: list[str] = []
 
     def tell(path: str) -> None:
@@ -194,22 +194,22 @@ def _resumed(session: Session, kept: Kept) -> tuple[Journal, str, int]:
 
     try:
         with watching(session, lambda result: None):  # a long loop takes as long as it did
-            restore(session, kept.entries, tell)
+            restore(session, crashed.entries, tell)
     except AgradError as problem:
         code, stopped = complain(problem), "restored "
     except KeyboardInterrupt:
         signal.signal(signal.SIGINT, stop_once)
         stopped = "interrupted: restored "
     done, names = len(session.record), called(list(session.names))
-    told = f"{_statements(count)} from {kept.when}{where}" + (f": {names}" if names else "")
+    told = f"{_statements(count)} from {crashed.when}{where}" + (f": {names}" if names else "")
     if not stopped:
-        os.truncate(kept.file, kept.size)
-        journal = Journal(session.record, kept.file, kept.path)
-        journal.found(changed)
-        return journal, f"restored {told}", 0
-    kept.close()
-    left = f"{_statements(count - done)} not restored: what was typed stays in {kept.path}"
-    return Journal(session.record), f"{stopped}{done} of {told}\n{left}", code
+        os.truncate(crashed.file, crashed.size)
+        log = CrashLog(session.record, crashed.file, crashed.path)
+        log.read_again(changed)
+        return log, f"restored {told}", 0
+    crashed.close()
+    left = f"{_statements(count - done)} not restored: what was typed stays in {crashed.path}"
+    return CrashLog(session.record), f"{stopped}{done} of {told}\n{left}", code
 
 
 def _statements(count: int) -> str:
@@ -217,7 +217,7 @@ def _statements(count: int) -> str:
 
 
 def _go_to(place: str) -> str:
-    """Be in the folder that a session was in, where names of files start; what to say of it."""
+    """Change to the folder that a session ran in; what to add to the message about it."""
     if not place or place == os.getcwd():
         return ""
     try:
@@ -228,20 +228,20 @@ def _go_to(place: str) -> str:
     return f" in {place}"
 
 
-def _newest() -> Kept | None:
-    """The last journal that has something to bring back, and no living owner."""
-    for path in _journals():
-        kept = _opened(path)
-        if kept is None:
+def _newest() -> CrashedSession | None:
+    """The newest crash log with a statement to restore, and without a running session."""
+    for path in _paths():
+        crashed = _opened(path)
+        if crashed is None:
             continue
-        if _read(kept):
-            return kept
-        kept.close()
+        if _read(crashed):
+            return crashed
+        crashed.close()
     return None
 
 
-def _journals() -> list[Path]:
-    """The journals, the last first."""
+def _paths() -> list[Path]:
+    """The crash logs, newest first."""
     found = []
     with suppress(OSError):
         for path in folder().glob("*.jsonl"):
@@ -250,45 +250,45 @@ def _journals() -> list[Path]:
     return [path for _, path in sorted(found, reverse=True)]
 
 
-def _opened(path: Path) -> Kept | None:
-    """A journal without a living owner, open and locked."""
+def _opened(path: Path) -> CrashedSession | None:
+    """The crash log of a session that no longer runs, open and locked; None for that of another."""
     try:
         file = os.open(path, _MODE)
     except OSError:
         return None
     found = os.fstat(file)
     if _lock(file) and found.st_nlink:
-        return Kept(path, file, found.st_mtime)
+        return CrashedSession(path, file, found.st_mtime)
     os.close(file)
     return None
 
 
-def _read(kept: Kept) -> bool:
-    """Read a journal up to its last whole line; whether there is a statement that stands."""
+def _read(crashed: CrashedSession) -> bool:
+    """Read a crash log up to its last whole line; whether it has a statement to restore."""
     import json  # here, since few sessions are brought back
 
     source: Source | None = None
-    for line in kept.path.read_bytes().splitlines(keepends=True):
+    for line in crashed.path.read_bytes().splitlines(keepends=True):
         if not line.endswith(b"\n"):
             break  # the session ended in the middle of writing it
-        kept.size += len(line)
+        crashed.size += len(line)
         try:
             part = json.loads(line)
         except ValueError:
             continue
         match part:
             case {"agrad": _, "folder": str(place)}:
-                kept.folder = place
+                crashed.folder = place
             case {"text": str(text), "name": str(name), "line": int(number), "file": bool(is_file)}:
                 source = Source(name, text, number, is_file)
             case {"ran": [int(start), int(end)]} if source is not None:
-                kept.entries.append(Entry(Span(source, start, end), part.get("seed"), _files(part.get("read"))))
+                crashed.entries.append(Entry(Span(source, start, end), part.get("seed"), _files(part.get("read"))))
             case {"cut": int(count)}:
-                del kept.entries[count:]
+                del crashed.entries[count:]
             case {"read": dict(files)}:
-                for entry in kept.entries:
+                for entry in crashed.entries:
                     entry.files = {path: files.get(path, stamp) for path, stamp in (entry.files or {}).items()}
-    return bool(kept.entries)
+    return bool(crashed.entries)
 
 
 def _files(part: object) -> dict[str, list[int]] | None:
@@ -297,10 +297,10 @@ def _files(part: object) -> dict[str, list[int]] | None:
 
 
 def _tidy() -> None:
-    """Remove the oldest journals, if there are too many."""
-    for path in _journals()[_MOST:]:
-        kept = _opened(path)
-        if kept is not None:
+    """Remove the oldest crash logs, if there are too many."""
+    for path in _paths()[_MOST:]:
+        crashed = _opened(path)
+        if crashed is not None:
             with suppress(OSError):
                 path.unlink()
-            kept.close()
+            crashed.close()

@@ -1,1 +1,4 @@
-"""The terminal itself: what it can show, Ctrl-C, the pager, the progress line."""
+"""The terminal itself: colour and width, Ctrl-C, the pager, and the line that shows how far a loop is.
+
+All of cli may import from here; nothing here knows of commands.
+"""

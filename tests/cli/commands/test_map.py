@@ -502,7 +502,7 @@ def test_a_wrong_name_has_a_fix(mapped, tmp_path, arguments, fix):
         (["x", "+", "1", "a.csv"], 'one expression and one file; if this is one, quote it: agrad map "x + 1" a.csv'),
         (["x", "a.csv", "k=3"], "a name has its value by -D: -D k=3"),
         (["x", "a.csv", "-D", "k"], "-D takes NAME=VALUE, and k is none"),
-        (["x", "a.csv", "-D", "k=1", "-D", "k=2"], "k is given twice"),
+        (["x", "a.csv", "-D", "k=1", "-D", "k=2"], "-D gives k twice"),
         *[
             (
                 ["x", "a.csv", "--precision", "3", "-o", name],

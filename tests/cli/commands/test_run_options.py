@@ -49,7 +49,7 @@ def test_a_name_that_cannot_be_given(agrad, script, word, told, code):
 
 
 def test_a_name_is_given_once(agrad, script):
-    assert "k is given twice" in agrad("run", "-D", "k=1", "-D", "k=2", script("k"))[1]
+    assert "-D gives k twice" in agrad("run", "-D", "k=1", "-D", "k=2", script("k"))[1]
 
 
 def test_arguments_are_texts(agrad, script):

@@ -118,7 +118,7 @@ def test_what_was_killed_comes_back_with_every_statement_whose_output_was_seen(c
             seen = len(child.kill())
 
 
-def journals(tmp_path):
+def crash_logs(tmp_path):
     return sorted((tmp_path / "agrad" / "sessions").glob("*"))
 
 
@@ -148,10 +148,10 @@ def test_names_gradients_graphs_and_the_last_answer_come_back(environment, tmp_p
 
 def test_random_numbers_that_nobody_seeded_come_again_and_go_on_the_same(environment, tmp_path, agrad):
     killed(environment, tmp_path, "r = rand(3)", "s = randn(2)", "undo")
-    (kept,) = journals(tmp_path)
+    (kept,) = crash_logs(tmp_path)
     content = kept.read_bytes()
     first = resumed(agrad, "r\nrand(2)\n")
-    assert journals(tmp_path) == []
+    assert crash_logs(tmp_path) == []
     kept.write_bytes(content)
     assert resumed(agrad, "r\nrand(2)\n") == first
 
@@ -165,7 +165,7 @@ def test_what_was_undone_and_what_a_reset_forgot_stay_away_and_undo_goes_on(envi
 
 def test_a_session_that_ends_well_leaves_nothing_behind(environment, tmp_path, agrad):
     assert resumed(agrad, "x = 2\nquit\n") == ("", "there is no session to bring back\n", 0)
-    assert journals(tmp_path) == []
+    assert crash_logs(tmp_path) == []
     assert resumed(agrad, "x\n")[1].startswith("there is no session to bring back\n")
 
 
@@ -178,12 +178,12 @@ def test_a_session_that_is_not_over_is_not_taken(environment, tmp_path, agrad):
     with Child(environment, tmp_path) as child:
         child.send("x = 2", "x")
         assert child.line() == "2"
-        assert len(journals(tmp_path)) == 1
+        assert len(crash_logs(tmp_path)) == 1
         assert resumed(agrad, "y = 3\n")[1] == "there is no session to bring back\n"
-        assert len(journals(tmp_path)) == 1
+        assert len(crash_logs(tmp_path)) == 1
         child.send("x + 1")
         assert child.leave() == "3\n"
-    assert journals(tmp_path) == []
+    assert crash_logs(tmp_path) == []
 
 
 def test_the_last_of_several_comes_back_first(environment, tmp_path, agrad):
@@ -222,7 +222,7 @@ def test_a_session_that_was_brought_back_can_be_killed_again(environment, tmp_pa
 def test_a_statement_that_fails_now_is_told_and_nothing_is_lost(environment, tmp_path, agrad):
     (tmp_path / "d.csv").write_text("1,2\n")
     killed(environment, tmp_path, "x = 2", 'd = load_csv("d.csv")', "y = 3")
-    (kept,) = journals(tmp_path)
+    (kept,) = crash_logs(tmp_path)
     content = kept.read_bytes()
     (tmp_path / "d.csv").rename(tmp_path / "e.csv")
     out, err, code = resumed(agrad, "x\ny = 4\n")
@@ -251,7 +251,7 @@ def test_files_that_were_written_since_are_told_once_each(environment, tmp_path,
         'for p in chunks("d.csv", 1): q = p',
         "y = sum(d)",
     )
-    (kept,) = journals(tmp_path)
+    (kept,) = crash_logs(tmp_path)
     content = kept.read_bytes()
     assert resumed(agrad, "y\n")[:2] == ("3\n", "restored 5 statements from 14:03: e, d, p, q, y\n")
     kept.write_bytes(content)
@@ -278,7 +278,7 @@ def test_a_file_that_was_told_of_is_not_told_of_again(environment, tmp_path, agr
     assert resumed(agrad, "d\n")[:2] == ("[[1, 20]]\n", "restored 4 statements from 14:03: d, x\n")
 
 
-def test_a_journal_whose_files_are_none_is_read_all_the_same(tmp_path, agrad):
+def test_a_crash_log_whose_files_are_none_is_read_all_the_same(tmp_path, agrad):
     folder = tmp_path / "agrad" / "sessions"
     folder.mkdir(parents=True)
     text = '{"text": "x = 1", "name": "session", "line": 1, "file": false}\n{"ran": [0, 5], "read": [1]}\n'
@@ -322,7 +322,7 @@ def test_a_folder_that_is_gone_is_told(environment, tmp_path, agrad):
 
 def test_a_record_that_was_not_finished_is_passed_over_and_written_after(environment, tmp_path, agrad):
     killed(environment, tmp_path, "x = 2")
-    (kept,) = journals(tmp_path)
+    (kept,) = crash_logs(tmp_path)
     with kept.open("ab") as file:
         file.write(b'{"ran": [0, 1]}\nnot JSON\n{"text": "y = 3", "na')
     with kept.open("rb") as file:
@@ -344,7 +344,7 @@ def test_a_record_that_was_not_finished_is_passed_over_and_written_after(environ
         b'{"text": "x = 1", "name": "session", "line": 1, "file": false}\n{"ran": [0, 5]}\n{"cut": 0}\n',
     ],
 )
-def test_a_journal_without_a_statement_is_none(content, tmp_path, agrad):
+def test_a_crash_log_without_a_statement_is_none(content, tmp_path, agrad):
     folder = tmp_path / "agrad" / "sessions"
     folder.mkdir(parents=True)
     (folder / "1.jsonl").write_bytes(content)
@@ -352,7 +352,7 @@ def test_a_journal_without_a_statement_is_none(content, tmp_path, agrad):
 
 
 @pytest.mark.parametrize("place", ["[0, 4]", "[1, 5]", "[-3, 99]"])
-def test_a_journal_that_does_not_fit_is_an_error(place, tmp_path, agrad):
+def test_a_crash_log_that_does_not_fit_is_an_error(place, tmp_path, agrad):
     folder = tmp_path / "agrad" / "sessions"
     folder.mkdir(parents=True)
     text = '{"text": "x = 1", "name": "session", "line": 1, "file": false}\n{"ran": ' + place + "}\n"
@@ -380,20 +380,20 @@ def test_what_a_file_did_comes_back_without_the_file(environment, tmp_path, agra
     )
 
 
-def test_old_journals_are_removed(environment, tmp_path, monkeypatch):
+def test_old_crash_logs_are_removed(environment, tmp_path, monkeypatch):
     folder = tmp_path / "agrad" / "sessions"
     folder.mkdir(parents=True)
     for number in range(30):
         (folder / f"{number:02}.jsonl").write_text("{}\n")
         os.utime(folder / f"{number:02}.jsonl", (number, number))
     killed(environment, tmp_path, "x = 2")
-    names = [path.name for path in journals(tmp_path) if len(path.name) == 8]
+    names = [path.name for path in crash_logs(tmp_path) if len(path.name) == 8]
     assert names == [f"{number:02}.jsonl" for number in range(10, 30)]
 
 
-def test_a_journal_is_private_and_readable(environment, tmp_path):
+def test_a_crash_log_is_private_and_readable(environment, tmp_path):
     killed(environment, tmp_path, "x = 2; y = 3")
-    (path,) = journals(tmp_path)
+    (path,) = crash_logs(tmp_path)
     assert path.stat().st_mode & 0o777 == 0o600
     head, *parts = map(json.loads, path.read_text().splitlines())
     assert head["folder"] == str(tmp_path)
@@ -421,7 +421,7 @@ def test_a_disk_that_is_full_later_is_one_note(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     session = Session()
     session.record.on = True
-    kept, _, _ = crash_log.opened(session, False)
+    kept, _, _ = crash_log.open_log(session, False)
     kept.start()
     session.run("x = 2")
     monkeypatch.setattr(os, "write", lambda file, data: 1)
@@ -436,7 +436,7 @@ def test_a_disk_that_is_full_later_is_one_note(tmp_path, monkeypatch, capsys):
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="the system has no timer that signals")
 def test_ctrl_c_leaves_what_came_back_so_far(environment, tmp_path, monkeypatch, capsys):
     killed(environment, tmp_path, "x = 1")
-    (kept,) = journals(tmp_path)
+    (kept,) = crash_logs(tmp_path)
     text = "x = 1\nwhile 1: x = 2\n"
     source = {"text": text, "name": "session", "line": 1, "file": False}
     lines = [source, {"ran": [0, 5]}, {"ran": [6, 20]}, {"ran": [0, 5]}]
@@ -459,7 +459,7 @@ def test_ctrl_c_leaves_what_came_back_so_far(environment, tmp_path, monkeypatch,
 
     session.names = Names()
     try:
-        _, told, _ = crash_log.opened(session, True)
+        _, told, _ = crash_log.open_log(session, True)
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGINT, before[0])
@@ -480,7 +480,7 @@ def test_what_init_did_comes_back_once_and_with_the_session_only(environment, tm
     (tmp_path / "agrad" / "init.ag").write_text("n = 1\nr = rand(2)\n")
     with Terminal(environment, folder=tmp_path) as one:
         one.see("agrad>")
-    assert journals(tmp_path) == []
+    assert crash_logs(tmp_path) == []
     with Terminal(environment, folder=tmp_path) as two:
         two.see("agrad>")
         two.enter("n = n + 1")
@@ -511,5 +511,5 @@ def test_a_terminal_that_was_killed(environment, tmp_path):
         three.enter("grad x", "x.grad = 12")
         three.type("\x04")
         assert three.process.wait(timeout=30) == 0
-    assert journals(tmp_path) == []
+    assert crash_logs(tmp_path) == []
     assert Path(tmp_path, "agrad", "history").exists()

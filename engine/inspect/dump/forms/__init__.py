@@ -1,1 +1,5 @@
-"""The forms of a dump, a file each. All are written from the rows of `node_rows`."""
+"""The forms of a dump, a file for each, with one function: `render(graph, precision)` gives the text.
+
+They read the rows of `graph_rows` and never the graph itself; `layers` places boxes for `boxes` and `svg`. `Dump`
+imports a form when it is asked for.
+"""
