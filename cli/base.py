@@ -27,7 +27,7 @@ class Command(click.Command):
         self.params += display_options()
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Name the likely option beside an unknown one."""
+        """Suggest an option in the place of an unknown one."""
         try:
             return super().parse_args(ctx, args)
         except click.NoSuchOption as problem:
@@ -35,13 +35,13 @@ class Command(click.Command):
             raise unknown("option", name, options(self, ctx), ctx, self.where_known(ctx, name)) from None
 
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """What it does, without the examples: they come last."""
+        """Write what the command does, without the examples: they come last."""
         formatter.write_paragraph()
         with formatter.indentation():
             formatter.write_text(self._parts()[0])
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The examples, which are the last paragraph of the docstring."""
+        """Write the examples, which are the last paragraph of the docstring."""
         with formatter.section("Examples"):
             formatter.write_text(self._parts()[2])
 
@@ -51,11 +51,11 @@ class Command(click.Command):
         return cleandoc(self.help or "").rpartition("\n\n")
 
     def where_known(self, ctx: click.Context, option: str) -> str:
-        """Advice on an option that is none of this command; empty if there is none."""
+        """Advice on an option that this command does not have; empty if there is none."""
         return ""
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run it; 0 or what it returns, 1 after an error, 2 after a syntax error."""
+        """Run the command; the exit code: its own or 0, 1 after an error, 2 after a syntax error."""
         from agrad.engine.errors import AgradError  # here, so that `agrad --version` does without the engine
 
         if not isinstance(self, click.Group):  # a group knows nothing of the options behind its command
@@ -69,7 +69,7 @@ class Command(click.Command):
 
 
 def _configure(tells_all: bool) -> None:
-    """Heed what config.toml says of all that is printed; tell what is wrong with it."""
+    """Apply the settings of config.toml that concern all output; report what is wrong with it."""
     written = configuration()
     if written is None:
         return
@@ -107,7 +107,7 @@ def options(command: click.Command, context: click.Context) -> list[str]:
 def unknown(
     what: str, word: str, candidates: Iterable[str], context: click.Context, otherwise: str = ""
 ) -> click.UsageError:
-    """The usage error for a word that is no option or command: with the one that was probably meant."""
+    """The usage error for an unknown option or command, with the one that was probably meant."""
     from agrad.grammar.diagnostics import suggest
 
     bare = {candidate.lstrip("-"): candidate for candidate in candidates}
@@ -117,7 +117,7 @@ def unknown(
 
 
 def _digits(context: click.Context, parameter: click.Parameter, value: str) -> int | None:
-    """The value of --precision as a session's settings have it: None for full."""
+    """The value of --precision for a session's settings: None for full."""
     if context.get_parameter_source("precision") is click.core.ParameterSource.DEFAULT:
         found: int | None = find("precision")[0]
         return found
@@ -139,7 +139,7 @@ precision_option = click.option(
 
 
 def format_options(*forms: str) -> Callable[..., Any]:
-    """Decorator: the options --format, of these forms, and --json. `form_of` takes their values."""
+    """Decorator: the options --format, with these forms, and --json. `form_of` takes their values."""
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
         command = click.option("--json", "as_json", is_flag=True, help="The same as --format json.")(command)
@@ -151,7 +151,7 @@ def format_options(*forms: str) -> Callable[..., Any]:
 
 
 def form_of(form: str, as_json: bool) -> str:
-    """What --format and --json say together. Raises click.UsageError where they contradict each other."""
+    """The form that --format and --json ask for. Raises click.UsageError where they contradict each other."""
     if as_json and form not in ("text", "json"):
         raise click.UsageError(f"--json and --format {form} are two forms: take one of them")
     return "json" if as_json else form
@@ -186,5 +186,5 @@ def read_text(path: str) -> str:
 
 
 def shown_name(path: str) -> str:
-    """A file as messages call it."""
+    """The name of a file in messages."""
     return "<stdin>" if path == "-" else path

@@ -26,7 +26,7 @@ class FormulaCommand(Command):
     """An expression may begin with a minus: `-2+x` and `-q*2` are no options, `--jsno` and `-q` are."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Put what begins with one minus, and is no option, behind the `--` that click asks for."""
+        """Move expressions that begin with a minus behind a `--`, where click takes no word for an option."""
         names = {name: parameter for parameter in self.get_params(ctx) for name in parameter.opts}
         end = args.index("--") if "--" in args else len(args)
         formulas: list[str] = []
@@ -60,7 +60,7 @@ class Formula:
         self.remarks: list[str] = []  # on what the derivatives mean, once the names are bound
 
     def text(self) -> str:
-        """The expression; for `-`, what standard input says. Raises AgradError of kind `file`."""
+        """The expression; for `-`, the text of standard input. Raises AgradError of kind `file`."""
         expression = self.words[-1]
         return read_text("-").strip() if expression == "-" else expression
 
@@ -100,7 +100,7 @@ class Formula:
         return found
 
     def _no_leaf(self, name: str, by: str) -> AgradError:
-        """What to say of a name to differentiate by that has no value, or one that -e or -f, `by`, has set."""
+        """The error for a name to differentiate by that has no value, or one that -e or -f, `by`, has set."""
         option = "--jvp" if "--jvp" in self.options else "--wrt"
         if not by:
             return AgradError("name", f"{name}, which {option} asks for, has no value", name=name)
@@ -116,7 +116,7 @@ class Formula:
 
     @contextmanager
     def advised(self) -> Iterator[None]:
-        """Put the fix of an error inside in the words of the command line, where there is one that can be typed."""
+        """Replace the fixes of an error by command lines that can be typed."""
         try:
             yield
         except AgradError as problem:
@@ -146,7 +146,7 @@ class Formula:
 
 
 def formula(command: str, words: Sequence[str], options: Sequence[str], instead: Sequence[str] = ()) -> Formula:
-    """Tell the one expression among the words from the values; there is none where -e or -f says it `instead`.
+    """Separate the expression from the values; with -e or -f, which are given `instead`, there is none.
 
     Raises click.UsageError.
     """
@@ -177,7 +177,7 @@ def formula(command: str, words: Sequence[str], options: Sequence[str], instead:
 
 
 def binding(word: str) -> tuple[str, str]:
-    """The two sides of NAME=TEXT; no name for a word that is none."""
+    """The two sides of NAME=TEXT; an empty name for any other word."""
     found = _BINDING.fullmatch(word)
     return (found[1], found[2]) if found else ("", word)
 
@@ -241,7 +241,7 @@ def listed(options: Sequence[str]) -> list[str]:
 
 @contextmanager
 def noted(word: str) -> Iterator[None]:
-    """Say of an error inside which word of the command line it is in."""
+    """Add a note to an error that says which word of the command line it is in."""
     try:
         yield
     except AgradError as problem:
@@ -250,7 +250,7 @@ def noted(word: str) -> Iterator[None]:
 
 
 def named_completions(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
-    """For the shell: names in the expression that are not there yet, with `=` where a value is to follow."""
+    """For the shell: names in the expression that have no value yet, with `=` where a value follows."""
     before, comma, word = incomplete.rpartition(",")
     there = " ".join(context.params.get("words") or ()) if parameter.name == "words" else ""
     taken = {*before.split(","), *re.findall(r"([^\W\d]\w*)\s*=(?!=)", there)}  # bash makes three words of x=2
@@ -264,7 +264,7 @@ def wrt_option(text: str) -> Callable[[_F], _F]:
 
 
 def _names(context: click.Context) -> list[str]:
-    """The names that the words of a command line leave open, in order."""
+    """The names in the expressions of a command line that have no value, in order."""
     words: list[str] = [*(context.params.get("expressions") or ()), *(context.params.get("words") or ())]
     texts = (word for word in words if "=@" not in word and not os.path.isfile(word))  # a path is made of no names
     return list(dict.fromkeys(name for text in texts for name in open_names(text)))
@@ -279,7 +279,7 @@ def _from_file(session: Session, word: str) -> Tensor:
 
 
 def _quoted(word: str) -> str:
-    """A word as a shell takes it, in double quotes where it needs any and they do."""
+    """A word quoted for a shell: in double quotes if they suffice."""
     if re.fullmatch(r"[\w.,=+:/-]+", word):
         return word
     if not re.search(r'["$`\\!]', word):

@@ -1,4 +1,4 @@
-"""What the command line lets a calculation take, `--timeout` and `--max-memory`, and what the system shall refuse."""
+"""The options --timeout and --max-memory, and how the system enforces them."""
 
 from __future__ import annotations
 
@@ -57,9 +57,9 @@ memory_option = click.option(
 
 
 def limit_memory(memory: float | None, statements: bool = True) -> None:
-    """Let the system refuse what goes beyond a limit; if none is given, what config.toml says, or half of the machine.
+    """Limit the memory, also by the system: to a size given, that in config.toml, or half of the machine's.
 
-    An explicit limit is for good: `limit memory=…` cannot lift it, nor where there are no `statements`.
+    `limit memory=…` cannot lift a size that is given. Without `statements`, errors advise --max-memory instead.
     """
     from agrad.grammar.runtime import budget
 
@@ -91,23 +91,23 @@ def limit_memory(memory: float | None, statements: bool = True) -> None:
 
 
 def _addresses() -> int:
-    """The bytes of addresses that the process has by now; 0 where the system does not tell."""
+    """The size of the address space that the process uses now, in bytes; 0 if the system does not tell."""
     with suppress(OSError, ValueError, AttributeError), open("/proc/self/statm") as file:
         return int(file.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
     return 0
 
 
 def limit_statements(session: Any) -> None:
-    """What config.toml lets every statement of a session take; `limit` can change it."""
+    """Set the limits for each statement that config.toml gives; `limit` can change them."""
     seconds = find("limits.time")[0]
     session.watch.time = min(seconds, _FOREVER) if seconds else session.watch.time
     session.watch.nodes = find("limits.nodes")[0] or session.watch.nodes
 
 
 def end_in(session: Any, seconds: float | None, as_json: bool = False) -> None:
-    """Stop what a session does after so many seconds, also where numpy computes and hears of nothing.
+    """Stop a session after so many seconds, even in the middle of a computation in numpy.
 
-    Without seconds each statement has the time that config.toml says. `as_json`: how to say that time was up.
+    Without seconds, each statement has the limit in config.toml. `as_json`: whether to print the error as JSON.
     """
     limit_statements(session)
     if seconds is None:
@@ -121,7 +121,7 @@ def end_in(session: Any, seconds: float | None, as_json: bool = False) -> None:
 
 
 def end_if_late(session: Any) -> None:
-    """End the process where a statement of a session goes on after its time, since numpy hears of nothing."""
+    """End the process if a statement runs on after its time, which happens inside numpy."""
     from threading import Thread  # here, as above
 
     def look() -> None:
@@ -133,7 +133,7 @@ def end_if_late(session: Any) -> None:
 
 
 def _record() -> str:
-    """What `_leave` says, as JSON: made before, since then there may be no time, or room, to load anything."""
+    """The error of `_leave` as JSON: made in advance, since later there may be no memory to load anything."""
     from agrad.cli.output.structured import error_line
     from agrad.engine.errors import AgradError
 
@@ -141,7 +141,7 @@ def _record() -> str:
 
 
 def _leave(record: str = "") -> None:
-    """End the process in the middle of whatever it does, and say so: by the record, if there is one."""
+    """End the process in the middle of a computation, after printing the record, or else an error."""
     with suppress(OSError):
         click.echo(record or f"error[limit]: {_LATE}", err=not record)
         sys.stdout.flush()

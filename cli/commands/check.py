@@ -1,4 +1,4 @@
-"""`agrad check`: exact derivatives beside differences, and beside what someone claims."""
+"""`agrad check`: exact derivatives compared with differences, and with claims."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def command(
 
 
 def _values(session: Session, claims: dict[str, str], leaves: dict[str, Tensor]) -> list[Value | None]:
-    """What is claimed at the point, for each leaf."""
+    """The claimed derivative at the point, for each leaf; None where nothing is claimed."""
     values: dict[str, Value] = {}
     for name, text in claims.items():
         if name not in leaves:

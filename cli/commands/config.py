@@ -17,7 +17,7 @@ _ROWS = ("setting", "value", "from")
 
 
 class Config(Command):
-    """It is what the others point to."""
+    """Reports every problem in config.toml; other commands report the first, and point here."""
 
     tells_all = True
 
@@ -67,7 +67,7 @@ def example() -> Iterator[str]:
 
 
 def _shown(name: str, value: Any) -> str:
-    """A value as config.toml would have it, without quotes; of a limit, what it is by default."""
+    """A value as it is written in config.toml, without quotes; for a limit that is not set, the default."""
     from agrad.engine.values import format_bytes, format_number
     from agrad.grammar.runtime.budget import NODES, memory_limit
 

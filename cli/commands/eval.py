@@ -102,7 +102,7 @@ def command(
 
 
 def _instead(expressions: Sequence[str], file: str | None) -> list[str]:
-    """What -e and -f say instead of the one expression, as it was typed. Raises click.UsageError."""
+    """The words of -e and -f, which stand for the one expression. Raises click.UsageError."""
     if file is None:
         return [part for text in expressions for part in ("-e", text)]
     if expressions:
@@ -111,7 +111,7 @@ def _instead(expressions: Sequence[str], file: str | None) -> list[str]:
 
 
 def _drawing(path: str | None, files: bool) -> Callable[[Any, str, int | None], None]:
-    """What writes the graph of a value to a file, if that is wanted. Raises click.UsageError."""
+    """The function that writes the graph of a value to a file, if there is one. Raises click.UsageError."""
     if path is None:
         return _undrawn
     if not files:
@@ -122,11 +122,11 @@ def _drawing(path: str | None, files: bool) -> Callable[[Any, str, int | None], 
 
 
 def _undrawn(value: Any, text: str, precision: int | None) -> None:
-    """Most graphs are not drawn."""
+    """Draws nothing."""
 
 
 def _values(session: Calculation, what: Formula, emit: Printer) -> Iterator[tuple[str, Any]]:
-    """Each text that has a value, with that: the one expression, or the last of what each -e, or the file, shows."""
+    """Each text with its value: the one expression; or each -e, or the file, with the last value that it shows."""
     if len(what.words) == 1:
         text = what.text()
         yield text, session.evaluate(text)
@@ -157,7 +157,7 @@ def _values(session: Calculation, what: Formula, emit: Printer) -> Iterator[tupl
 
 
 def _unheard(result: Result) -> None:
-    """Where notes go when only the numbers are wanted."""
+    """Drops a note."""
 
 
 def _show(found: Answer, settings: Settings, form: str, bare: bool) -> None:

@@ -58,7 +58,7 @@ def command(
 
 
 def writer(path: str) -> Callable[[Any, str, int | None], None]:
-    """What writes the graph of a value to a file, in the form of its ending. Raises click.UsageError."""
+    """The function that writes the graph of a value to a file, in the form of its ending. Raises click.UsageError."""
     form = form_of_file(path)
 
     def write(value: Any, text: str, precision: int | None) -> None:

@@ -31,10 +31,10 @@ _ARGUMENTS = "agrad.arguments"
 
 
 class Script(Command):
-    """What stands behind the file, and behind `--`, is for the script."""
+    """Passes the words behind the file, and behind `--`, to the script."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Put the script's arguments aside."""
+        """Separate the arguments of the script."""
         end = args.index("--") if "--" in args else len(args)
         ctx.meta[_ARGUMENTS] = tuple(args[end + 1 :])
         return super().parse_args(ctx, args[:end])
@@ -106,7 +106,7 @@ def command(
 
 
 class Failures:
-    """The errors of a script that goes on after each."""
+    """Reports the errors of a script that goes on after each."""
 
     def __init__(self, as_json: bool, session: Session | None = None, hurried: bool = False) -> None:
         self.as_json = as_json
@@ -115,7 +115,7 @@ class Failures:
         self.codes: list[int] = []
 
     def __call__(self, problem: AgradError) -> None:
-        """Show an error; raises it where there is no time to go on."""
+        """Show an error; raises it if the time is up."""
         if self.hurried and problem.facts.get("time"):
             raise problem
         if self.session is not None:
@@ -123,7 +123,7 @@ class Failures:
         self.codes.append(complain(problem, self.as_json))
 
     def several(self, source: Source) -> bool:
-        """Show what cannot be read in a script, if that is more than one thing; whether it is."""
+        """Show all syntax errors of a script if there are several; whether there are."""
         from agrad.grammar.lint.files import unreadable  # here, since most scripts can be read
 
         problems = unreadable(source)
@@ -149,12 +149,12 @@ def _give(session: Session, names: dict[str, str]) -> None:
 
 
 def _unnoted(emit: Callable[[Result], None]) -> Callable[[Result], None]:
-    """What prints results, and no notes."""
+    """A function that prints results, but no notes."""
     return lambda result: None if isinstance(result, Noted) else emit(result)
 
 
 def _check(file: str, names: Sequence[str], files: bool, as_json: bool) -> int:
-    """Tell what is wrong with a script, without running it; the exit code."""
+    """Report what is wrong with a script, without running it; the exit code."""
     from agrad.grammar.lint.lint import problems  # here, since few runs are checks
 
     failures = Failures(as_json)

@@ -1,4 +1,4 @@
-"""Results, errors and notes as text, each on its stream, in colour where there is any."""
+"""Results, errors and notes as text: on stdout or stderr, in colour if the terminal has it."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Printer:
 
 
 def show(plot: Plot) -> None:
-    """Draw curves on stdout: as large as the terminal, with room for what was typed, or as on an old one."""
+    """Draw curves on stdout: in the size of the terminal, or 72 by 20 characters where there is none."""
     import shutil  # here, as is what draws, since few runs plot anything
 
     from agrad.cli.output.plot_canvas import HEIGHT, WIDTH, draw
@@ -82,12 +82,12 @@ def _columns() -> int | None:
 
 
 def note(message: str) -> None:
-    """Print a remark of the command line's own, on stderr."""
+    """Print a note of the command line itself, on stderr."""
     tell(Note(message))
 
 
 def _in_colour(text: str) -> str:
-    """A report with its kind, its carets and its advice in colour."""
+    """An error or a note with its kind, its carets and its advice in colour."""
     head = _HEAD.search(text)
     hue = _HUES["error" if head and head[1].startswith("error") else "note"]
     text = _HEAD.sub(lambda found: click.style(found[1], hue, bold=True), text, count=1)

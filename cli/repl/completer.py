@@ -26,7 +26,7 @@ class Words(Completer):
         self.session = session
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
-        """Each with how it is used, and a line that says what it is."""
+        """Each completion with its usage and a line that describes it."""
         text = document.text_before_cursor
         if found := _FILE.search(text):
             yield from files(found[1])
@@ -46,12 +46,12 @@ class Words(Completer):
 
 
 def shortened(usage: str) -> str:
-    """How something is called, cut so that what it is has room beside it."""
+    """A usage, cut so that the description has room beside it."""
     return usage if len(usage) <= _USAGE else f"{usage[: _USAGE - 1]}…"
 
 
 def files(path: str) -> Iterator[Completion]:
-    """The files and folders that the path may become."""
+    """The files and folders that a path can be completed to."""
     folder, _, start = path.rpartition("/")
     where = os.path.expanduser(f"{folder}/" if "/" in path else ".")
     try:

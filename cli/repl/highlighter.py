@@ -1,4 +1,4 @@
-"""The language in colour, and names that mean nothing underlined."""
+"""The language in colour, and unknown names underlined."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Highlighter(Lexer):
         return lambda number: lines[number] if number < len(lines) else []
 
     def invalidation_hash(self) -> Hashable:
-        """Changes with the names there are."""
+        """A value that changes with the names of the session."""
         return id(self), self.session.line
 
 

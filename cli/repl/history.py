@@ -41,7 +41,7 @@ class KeptHistory(FileHistory):
 
 
 def history() -> History:
-    """The user's history file; where it cannot be written, a note, and what it holds already."""
+    """The user's history file; if it cannot be written, a note is printed, and its content is still used."""
     path = Path(folder(), "history")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -53,7 +53,7 @@ def history() -> History:
 
 
 def _opened(path: Path) -> int:
-    """The file, to be written to at its end; a new one is for nobody else's eyes. Raises OSError."""
+    """The file, open for appending; a new one is readable by its owner alone. Raises OSError."""
     return os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
 
 

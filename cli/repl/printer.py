@@ -1,4 +1,4 @@
-"""Results at a prompt: a value says what it is, and what is longer than the screen is paged."""
+"""Results at a prompt: values with the operation that made them, and a pager for what is longer than the screen."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class PromptPrinter(Printer):
             super().__call__(result)
 
     def _show(self, result: Shown) -> None:
-        """A value, and behind it what it is: dim where there is colour."""
+        """Print a value, and behind it what it is: dim where there is colour."""
         text, mark = result.text(self.settings), kind(result.value)
         if not isinstance(result.value, str):
             text = folded(f"{text}   {mark}" if mark else text, self.settings.width)
@@ -41,14 +41,14 @@ class PromptPrinter(Printer):
 
 
 def kind(value: object) -> str:
-    """What a value with a gradient is: the operation that made it, or a leaf."""
+    """What a value that requires grad is: the operation that made it, or a leaf."""
     if not isinstance(value, Tensor) or not value.requires_grad:
         return ""
     return "<leaf>" if value.grad_fn is None else repr(value.grad_fn)
 
 
 def folded(text: str, width: int | None) -> str:
-    """A value whose lines are broken between its entries, where a terminal would break them anywhere."""
+    """A value with its lines broken between entries, where the terminal would break them anywhere."""
     lines = text.split("\n")
     if width is None or max(map(len, lines)) <= width:
         return text

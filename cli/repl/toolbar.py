@@ -1,4 +1,4 @@
-"""The line below the prompt: what graphs there are, what they hold, and how long the last statement took."""
+"""The line below the prompt: how many nodes the graphs have, what they hold, and how long the last statement took."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _GAP = "   "
 
 
 class Toolbar:
-    """Looked at anew after each statement, so that typing costs nothing."""
+    """Counts the graphs of a session after each statement, and not at each key."""
 
     def __init__(self, session: Session) -> None:
         self.session = session
         self.told = ""
 
     def look(self, seconds: float | None = None) -> None:
-        """See what there is now; `seconds`: what the last statement took."""
+        """Count the graphs now; `seconds`: how long the last statement took."""
         parts = graphs(survey(self.session, _MOST))
         if seconds is not None:
             parts.append(duration(seconds))
@@ -55,21 +55,21 @@ def graphs(found: Graphs) -> list[str]:
 
 
 def _state(found: Graphs) -> str:
-    """What a backward could do with the nodes."""
+    """Whether a backward can use the nodes: held, or how many are freed or stale."""
     told = [(found.freed, "freed"), (found.stale, "stale")]
     parts = [word if count == found.nodes else f"{count} of them {word}" for count, word in told if count]
     return ", ".join(parts) or "held"
 
 
 def duration(seconds: float) -> str:
-    """As a person says it: 0.4 ms, 12 ms, 3.1 s."""
+    """A time in words: 0.4 ms, 12 ms, 3.1 s."""
     if seconds < 1:
         return f"{format_number(seconds * 1000, 2 if seconds < 0.01 else 3)} ms"
     return f"{format_number(seconds, 3)} s"
 
 
 def behind(mistake: ValidationError | None, columns: int) -> str:
-    """The way to mend a mistake, where the line above, which tells both, is too short for it."""
+    """The fix of a syntax error, if the line above, which shows message and fix, is too short for it."""
     if mistake is None or len(mistake.message) <= columns:
         return ""
     message, told, fix = mistake.message.partition("   fix: ")

@@ -1,4 +1,4 @@
-"""Enter on a statement that is complete but wrong: the cursor goes to the mistake, and the line can be mended."""
+"""Enter on a statement that is complete but wrong: the cursor goes to the error, and the line can be corrected."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class SyntaxValidator(Validator):
         self.prepare = prepare
 
     def validate(self, document: Document) -> None:
-        """Raise ValidationError at the mistake, with what is wrong and how to mend it."""
+        """Raise ValidationError at the place of the error, with its message and fix."""
         try:
             parse(Source("session", self.prepare(document.text)))
         except AgradError as problem:

@@ -1,6 +1,6 @@
-"""What a user may set, and who says so: an option, the environment, config.toml, or nobody, in this order.
+"""The settings, and where each value comes from: an option, the environment, config.toml, or the default, in order.
 
-Every start asks, so this file loads little; what reads config.toml is loaded only where there is one.
+Every run needs this file, so it imports little; `config_toml` is imported only if there is a config.toml.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Setting:
 
 
 class Configuration:
-    """What config.toml says: values with the lines that they stand on, and what is wrong with it."""
+    """The content of config.toml: values with their lines, and notes on what is wrong with it."""
 
     __slots__ = ("problems", "values")
 
@@ -99,7 +99,7 @@ def _colour(environment: Mapping[str, str]) -> _Said | None:
 
 
 def _pager(environment: Mapping[str, str]) -> _Said | None:
-    """A pager that shows everything at once is none."""
+    """Whether PAGER turns paging off: it is empty, or `cat`."""
     return (False, "PAGER") if environment.get("PAGER") in ("", "cat") else None
 
 
@@ -139,19 +139,19 @@ def folder() -> str:
 
 
 def initial_script() -> str | None:
-    """The path of init.ag, if it is there and wanted."""
+    """The path of init.ag, if there is one and --no-init is not given."""
     context = click.get_current_context(silent=True)
     path = os.path.join(folder(), "init.ag")
     return path if context is not None and not context.meta.get(_SKIPPED) and os.path.exists(path) else None
 
 
 def skip(context: click.Context) -> None:
-    """Let a run do without config.toml and init.ag."""
+    """Ignore config.toml and init.ag in this run."""
     context.meta[_SKIPPED] = True
 
 
 def configuration() -> Configuration | None:
-    """What config.toml says, read once in a run of the command line; None if there is none, or it is not wanted."""
+    """The content of config.toml, read once in a run; None if there is none, or it is ignored."""
     context = click.get_current_context(silent=True)
     if context is None or context.meta.get(_SKIPPED):
         return None

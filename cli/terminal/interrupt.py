@@ -11,13 +11,13 @@ INTERRUPTED = 130  # the exit code
 
 
 def stop_once(number: int, frame: object) -> NoReturn:
-    """The first Ctrl-C stops what runs; those that follow it at once do not stop the tidying up."""
+    """Handle SIGINT: the first Ctrl-C stops the statement; those right behind it do not stop its rollback."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     raise KeyboardInterrupt
 
 
 def told() -> int:
-    """Say that a command was interrupted; its exit code. What it printed before stands."""
+    """Print that a command was interrupted; its exit code."""
     import click  # here, since this file is needed before anything that prints
 
     click.echo("interrupted before the end", err=True)
@@ -26,7 +26,7 @@ def told() -> int:
 
 @contextmanager
 def ignored() -> Iterator[None]:
-    """Ctrl-C does nothing inside, but where `stop_once` is put in its place again."""
+    """Ignore Ctrl-C inside, except where `stop_once` handles it again."""
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         yield

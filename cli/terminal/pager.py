@@ -1,4 +1,4 @@
-"""What is longer than the screen, through the user's pager."""
+"""The user's pager, for texts that are longer than the screen."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from agrad.cli.settings.settings import find
 
 
 class Pager:
-    """Shows texts. There is one, `PAGER`; `seconds` is how long someone has read, which is no computing time."""
+    """Shows texts. There is one, `PAGER`; `seconds` is the time spent in the pager, which is not computing time."""
 
     def __init__(self) -> None:
         self.seconds = 0.0
@@ -40,7 +40,7 @@ PAGER = Pager()
 
 
 def explain(text: str) -> None:
-    """Show a help text: on a terminal as wide as that."""
+    """Show a help text in the width of the terminal."""
     from agrad.grammar.help.help import fitted  # here, so that what only prints results does without the help
 
     PAGER.show(fitted(text, _size()[0]) if sys.stdout.isatty() else text)
@@ -64,13 +64,13 @@ def _size() -> tuple[int, int]:
 
 
 def _written(text: str) -> str:
-    """A text as stdout would show it: with --ascii, a pager is to have no more than that."""
+    """A text as stdout would show it: with --ascii, the pager gets ASCII too."""
     return text.encode(sys.stdout.encoding, sys.stdout.errors or "strict").decode(sys.stdout.encoding)
 
 
 @contextmanager
 def _undisturbed() -> Iterator[None]:
-    """Neither a pager that is left early, nor the time limit of a statement, ends the session."""
+    """Let neither a pager that is left early nor a time limit end the session."""
     if not hasattr(signal, "SIGALRM"):
         yield
         return

@@ -1,4 +1,4 @@
-"""How far a long loop is: a line on stderr, on a terminal, that is gone as soon as anything else is printed."""
+"""The progress of a long loop: a line on stderr, on a terminal, that is removed before anything else is printed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MOST = 64  # turns between two looks at the clock
 
 
 class Loop:
-    """A loop under way: how many turns it has, if that is known, and how many are done."""
+    """A running loop: how many iterations it has, if that is known, and how many are done."""
 
     __slots__ = ("done", "start", "total")
 
@@ -36,7 +36,7 @@ _P = TypeVar("_P", bound="Progress")
 
 
 class Progress:
-    """Watches the loops of a session, and writes how far they are; put in a session's `progress`."""
+    """Watches the loops of a session and shows their progress; the `progress` of a session."""
 
     def __init__(self, write: Callable[[str], object], width: int = 79, clock: Callable[[], float] = monotonic) -> None:
         self.write = write
@@ -47,11 +47,11 @@ class Progress:
         self.shown = 0  # how long the line is that stands there
 
     def __call__(self, turns: Iterator[Any], total: int | None) -> Iterator[Any]:
-        """What a loop is to walk through instead: the same values."""
+        """An iterator over the same values, which shows the progress."""
         return chain.from_iterable(self._handfuls(turns, total))
 
     def _handfuls(self, turns: Iterator[Any], total: int | None) -> Iterator[Any]:
-        """The turns, so many at a time that looking at the clock in between costs nothing."""
+        """Yield the values in groups, so that looking at the clock between two groups costs little."""
         loop, size = Loop(total, self.clock()), 1
         before = loop.start
         self.loops.append(loop)
@@ -76,7 +76,7 @@ class Progress:
         return (next(turns),)
 
     def _show(self, now: float) -> None:
-        """Write the line, over the one that stands there."""
+        """Write the line over the previous one."""
         self.next = now + _EVERY
         text = self.line(now)[: self.width]
         self.write(f"\r{text.ljust(self.shown)}")
@@ -94,13 +94,13 @@ class Progress:
         return f"{', '.join(reversed(turns))}: {duration(elapsed)}{left}"
 
     def clear(self) -> None:
-        """Take the line away."""
+        """Remove the line."""
         if self.shown:
             shown, self.shown = self.shown, 0
             self.write(f"\r{' ' * min(shown + len('^C'), self.width)}\r")  # where it was stopped, that stands behind it
 
     def around(self, emit: Callable[[Result], None]) -> Callable[[Result], None]:
-        """What prints a result where no line stands."""
+        """A function that removes the line before it prints a result."""
 
         def printed(result: Result) -> None:
             self.clear()
@@ -121,7 +121,7 @@ def duration(seconds: float) -> str:
 
 @contextmanager
 def watching(session: Session, emit: Callable[[Result], None]) -> Iterator[Callable[[Result], None]]:
-    """Watch the loops of a session, where there is a terminal that can take the line back; gives what to print with."""
+    """Show the progress of a session's loops, if the terminal can remove a line; yields the function to print with."""
     watched = on_terminal(Progress)
     session.progress = watched
     try:
@@ -132,13 +132,13 @@ def watching(session: Session, emit: Callable[[Result], None]) -> Iterator[Calla
 
 
 def clear(session: Session) -> None:
-    """Take the line away, if there is one."""
+    """Remove the line, if there is one."""
     if isinstance(session.progress, Progress):
         session.progress.clear()
 
 
 def on_terminal(kind: type[_P]) -> _P | None:
-    """A line of a kind on stderr, if that is a terminal that can take it back."""
+    """A progress line on stderr, if that is a terminal that can remove it."""
     if not sys.stderr or not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
         return None
     try:

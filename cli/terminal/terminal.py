@@ -1,4 +1,4 @@
-"""What the terminal can show: whether there is colour, and what stands for a character that it has not."""
+"""What the terminal can show: colour, and replacements for characters that its encoding does not have."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _PLAIN = "agrad_ascii"
 
 
 def coloured(stream: TextIO) -> bool:
-    """Whether to colour what goes to a stream: the one place where that is decided.
+    """Whether to write to a stream in colour.
 
     --color always and never are obeyed. Otherwise NO_COLOR forbids it, FORCE_COLOR demands it (but for 0), config.toml
     may say, and else it is for terminals that are not dumb.
@@ -32,7 +32,7 @@ def coloured(stream: TextIO) -> bool:
 
 
 def drawable(stream: TextIO) -> bool:
-    """Whether a stream takes what agrad draws with: lines, and the mark of what is left out."""
+    """Whether a stream can encode what agrad draws with: lines, and the ellipsis."""
     try:
         "…─│└".encode(stream.encoding or "ascii")
     except UnicodeEncodeError:
@@ -41,7 +41,7 @@ def drawable(stream: TextIO) -> bool:
 
 
 def stand_ins(streams: Iterable[Any]) -> None:
-    """Let streams write something for each character that their encoding has not."""
+    """Let streams write a replacement for each character that their encoding does not have."""
     for stream in streams:
         if codecs.lookup(stream.encoding).name == "ascii":
             stream.reconfigure(encoding=_PLAIN, errors="agrad")
@@ -78,13 +78,13 @@ codecs.register(_plain)
 
 
 def option(name: str) -> Any:
-    """What --color or --ascii says, behind the command or before it; None where it is not there."""
+    """The value of --color or --ascii, before or behind the command; None if it is not given."""
     context = click.get_current_context(silent=True)
     return context.meta.get(f"agrad.{name}") if context else None
 
 
 def only_ascii() -> None:
-    """Write nothing but ASCII from now on."""
+    """Write only ASCII from now on."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding=_PLAIN, errors="agrad")

@@ -26,7 +26,7 @@ def statements(text: str) -> str:
 
 
 def behind(event: KeyPressEvent) -> str:
-    """What has come straight behind a key: nobody types so fast, so it is the rest of a paste."""
+    """The text that arrived together with a key: nobody types so fast, so it is the rest of a paste."""
     queue, source = event.app.key_processor.input_queue, event.app.input
     text = ""
     while True:

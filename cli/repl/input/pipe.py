@@ -1,4 +1,4 @@
-"""Statements from a pipe or a file: what the prompt does with a person's lines, without one."""
+"""Statements from a pipe or a file, read line by line."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _CONTINUES = re.compile(r"[ \t]|(elif|else)\b|\s*(#|$)")
 
 
 def statements(lines: Iterable[bytes]) -> Iterator[str]:
-    """The statements as they become complete.
+    """Yield each statement as soon as it is complete.
 
     A block ends where the next line is not indented, as in a file; at a prompt an empty line would end it.
     Raises AgradError of kind `file` for what is not UTF-8.

@@ -73,7 +73,7 @@ def prompted(session: Session, vi: bool = False, told: str = "") -> Iterator[str
 
 
 def _prompt(session: Session, toolbar: Toolbar, vi: bool) -> PromptSession[str]:
-    """All that a prompt is made of."""
+    """The prompt session of prompt_toolkit, with all its parts."""
 
     def prepare(text: str) -> str:
         return answered(text, session.names)

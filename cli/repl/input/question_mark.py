@@ -1,4 +1,4 @@
-"""`? sin` and `sin?`: help, as in other prompts; of a name of one's own, all about it."""
+"""`? sin` and `sin?`: help, as in other prompts; for a name of the session, `info`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _QUESTION = re.compile(r"\s*(?:\?\s*(\S*)|([^\s?]+)\s*\?)\s*")
 
 
 def answered(text: str, names: Collection[str]) -> str:
-    """The command that a question asks for; any other text as it is."""
+    """The command that a question stands for; any other text unchanged."""
     found = _QUESTION.fullmatch(text)
     if found is None:
         return text
