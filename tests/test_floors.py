@@ -59,7 +59,7 @@ def wrong_names(code):
             yield from (f"{node.module}.{alias.name}" for alias in node.names if alias.name not in allowed)
 
 
-@pytest.mark.parametrize("path", (ROOT / "cli").rglob("*.py"), ids=lambda path: str(path.relative_to(ROOT)))
+@pytest.mark.parametrize("path", sorted((ROOT / "cli").rglob("*.py")), ids=lambda path: str(path.relative_to(ROOT)))
 def test_the_terminal_computes_nothing_itself(path):
     assert list(wrong_names(path.read_text("utf-8"))) == []
 
