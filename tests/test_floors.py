@@ -17,7 +17,7 @@ FLOORS = {
 # What cli may take from the engine: errors, types that it shows, numbers as text, and the files that it reads.
 FROM_ENGINE = {
     "agrad.engine.errors": {"AgradError", "Label", "Note"},
-    "agrad.engine.values": {"Value", "format_bytes", "format_number", "format_shape", "format_value", "np"},
+    "agrad.engine.values": {"Array", "Value", "format_bytes", "format_number", "format_shape", "format_value", "np"},
     "agrad.engine.json_values": {"plain"},
     "agrad.engine.core.tensor": {"Tensor"},
     "agrad.engine.autodiff.comparison": {"Finding"},

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError
-from agrad.engine.values import format_shape, np
+from agrad.engine.values import Array, format_shape, np
 from agrad.grammar.diagnostics import suggest
 from agrad.grammar.runtime.builtins import FUNCTIONS
 from agrad.grammar.runtime.operations import adapted
@@ -23,8 +23,7 @@ def from_file(word: str) -> Tensor:
     if not colon or os.path.exists(word) or "/" in column or os.sep in column:
         path, column = word, ""
     if column and not path.endswith(".npy"):
-        found: Tensor = adapted(np.fromiter(_column(path, column), dtype=np.float64))
-        return found
+        return _array(np.fromiter(_column(path, column), dtype=np.float64))
     load = "load_npy" if path.endswith(".npy") else "load_csv"
     array: Tensor = FUNCTIONS[load].call(path)
     if not column:
@@ -35,8 +34,12 @@ def from_file(word: str) -> Tensor:
     count = array.shape[1]
     if not (column.isdecimal() and int(column) < count):
         raise AgradError("file", f"{path} has no column {column}: there are {count}, counted from 0")
-    found: Tensor = adapted(np.ascontiguousarray(array.value[:, int(column)]))  # type: ignore[index]
-    return found
+    return _array(np.ascontiguousarray(array.value[:, int(column)]))  # type: ignore[index]
+
+
+def _array(numbers: Array) -> Tensor:
+    array: Tensor = adapted(numbers)
+    return array
 
 
 def _column(path: str, column: str) -> Iterator[float]:
