@@ -9,7 +9,8 @@ from typing import Any
 import click
 
 from agrad.cli.arguments.limits import TIMED_OUT
-from agrad.cli.settings.settings import configuration, digits, find
+from agrad.cli.settings.definitions import digits
+from agrad.cli.settings.settings import configuration, find
 from agrad.cli.terminal.interrupt import told
 from agrad.cli.terminal.terminal import display_options, only_ascii, option
 

@@ -1,14 +1,14 @@
-"""Places in source text, did-you-mean, and the rendering of an error or a note as plain text with a caret."""
+"""Did-you-mean, and the rendering of an error or a note as plain text with a caret."""
 
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from functools import lru_cache
 
 from agrad.engine.errors import AgradError, Label, Note, Origin
+from agrad.engine.source import Source as Source  # `as`: the language has its places from here
+from agrad.engine.source import Span as Span
+from agrad.engine.text import character_width
 
 # Wider source lines are cut to a window around the caret.
 _WINDOW = 100
@@ -16,52 +16,6 @@ _LEAST = 20  # columns of it, however narrow the terminal is
 _TAB = 4
 _LONG = 200  # characters of a line in which words that are too long for a message are cut
 _LONG_WORD = re.compile(r"(\w{60})\w{40,}")
-
-
-@lru_cache(maxsize=16)
-def _line_starts(text: str) -> list[int]:
-    return [0, *(found.end() for found in re.finditer(r"\r\n?|\n", text))]
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """A text someone wrote, and what to call it: `session`, `expression`, or the path of a file."""
-
-    name: str
-    text: str
-    first_line: int = 1
-    is_file: bool = False
-
-    def position(self, offset: int) -> tuple[int, int]:
-        """The line and column of an offset, both counted from 1 (the line from `first_line`)."""
-        starts = _line_starts(self.text)
-        index = bisect_right(starts, offset) - 1
-        return self.first_line + index, offset - starts[index] + 1
-
-    def line(self, number: int) -> str:
-        """The text of one line, without its line break."""
-        starts = [*_line_starts(self.text), len(self.text)]
-        index = number - self.first_line
-        return self.text[starts[index] : starts[index + 1]].rstrip("\r\n")
-
-
-@dataclass(frozen=True, slots=True)
-class Span:
-    """A stretch of a source, from `start` up to `end`; a place (an `Origin`) that an error can point at."""
-
-    source: Source
-    start: int
-    end: int
-
-    @property
-    def text(self) -> str:
-        """What stands there, folded to one line."""
-        return " ".join(self.source.text[self.start : self.end].split())
-
-    @property
-    def where(self) -> str:
-        """The place in words, such as `line 5`."""
-        return f"line {self.source.position(self.start)[0]}"
 
 
 def suggest(word: str, candidates: Iterable[str]) -> list[str]:
@@ -202,11 +156,5 @@ def _cell(character: str) -> tuple[str, int]:
         return character, 1
     if character == "\t":
         return " " * _TAB, _TAB
-    # Imported here: most source lines are plain ASCII and never need it.
-    import unicodedata
-
-    if unicodedata.combining(character):
-        return character, 0
-    if not character.isprintable():
-        return "\N{REPLACEMENT CHARACTER}", 1
-    return character, 2 if unicodedata.east_asian_width(character) in "WF" else 1
+    width = character_width(character)
+    return (character, width) if character.isprintable() or not width else ("\N{REPLACEMENT CHARACTER}", 1)

@@ -9,7 +9,8 @@ from typing import Any
 import click
 
 from agrad.cli.base import Command
-from agrad.cli.settings.settings import SETTINGS, find, folder
+from agrad.cli.settings.definitions import SETTINGS
+from agrad.cli.settings.settings import find, folder
 from agrad.cli.terminal.pager import PAGER
 from agrad.cli.terminal.terminal import option
 
@@ -42,15 +43,13 @@ def command(only_path: bool) -> None:
 
 
 def _told() -> Iterator[str]:
-    from agrad.grammar.help.help import columns  # here, as below, so that --path and --help do without the engine
+    from agrad.engine.text import align  # here, as below, so that --path and --help do without the engine
 
     found = {name: find(name, option(name)) for name in SETTINGS}
-    yield from columns([_ROWS, *((name, _shown(name, value), origin) for name, (value, origin) in found.items())], "")
+    yield from align([_ROWS, *((name, _shown(name, value), origin) for name, (value, origin) in found.items())])
     yield ""
     files = {name: os.path.join(folder(), name) for name in ("config.toml", "init.ag")}
-    width = max(map(len, files.values()))
-    for path in files.values():
-        yield f"{path.ljust(width)}  {'is there' if os.path.exists(path) else 'is not there'}"
+    yield from align((path, "is there" if os.path.exists(path) else "is not there") for path in files.values())
     yield "\nwhat config.toml may say, to paste:\n"
     yield from example()
 

@@ -16,7 +16,7 @@ import click
 
 from agrad.cli.arguments.expression import Formula, FormulaCommand, binding, listed, noted, texts_by_name, wrt_option
 from agrad.cli.arguments.limits import limit_memory, memory_option, timeout_option
-from agrad.cli.base import file_completions, json_option, precision_option
+from agrad.cli.base import file_completions, json_option, precision_option, shown_name
 from agrad.cli.output.text import note
 from agrad.cli.terminal.progress import AFTER, Loop, Progress, duration, on_terminal
 from agrad.engine.errors import AgradError
@@ -112,8 +112,9 @@ def command(
     if context.get_parameter_source("precision") is click.core.ParameterSource.DEFAULT:
         precision = None
     _limit(memory)
-    from agrad.cli.data.tables import opened
-    from agrad.cli.data.writers import BINARY, form_for  # here and below, so that --help loads no numpy
+    from agrad.cli.data.advice import advised  # here and below, so that --help loads no numpy
+    from agrad.cli.data.writers import BINARY, form_for
+    from agrad.engine.data.formats import open_table
     from agrad.grammar.session.rowwise import Rowwise
 
     form = form_for(out, as_json)
@@ -127,12 +128,16 @@ def command(
     for name, text in constants.items():
         with noted(f"-D {name}={text}"):
             session.give(name, text)
-    table = session.all_at_once(lambda: opened(data, _split(columns)))  # reads, and may wait for what it reads
-    with closing(table), _advised(context.meta[_TYPED]):
+    stream = sys.stdin.buffer if data == "-" else None
+    with ExitStack() as stack:
+        stack.enter_context(advised(context.meta[_TYPED], _typed))
+        # A statement of its own: it reads, and may wait for what it reads.
+        table = session.all_at_once(lambda: open_table(shown_name(data), _split(columns), stream))
+        stack.enter_context(closing(table))
         job = Job(session, table, by, kept, title, on_error == "null", threads or os.cpu_count() or 1)
         visible = out is not None or not sys.stdout.isatty()
-        with _writing(out, form) as stream:
-            session.all_at_once(lambda: job.run(stream, form, precision, backend, visible))
+        with _writing(out, form) as output:
+            session.all_at_once(lambda: job.run(output, form, precision, backend, visible))
     job.tell()
 
 
@@ -153,7 +158,7 @@ class Job:
         tolerant: bool,
         threads: int,
     ) -> None:
-        from agrad.cli.data.tables import Wanted
+        from agrad.engine.data.tables import Wanted
 
         self.session, self.wrt, self.tolerant, self.threads = session, wrt, tolerant, threads
         self.table = table
@@ -185,11 +190,11 @@ class Job:
 
     def run(self, stream: BinaryIO, form: str, precision: int | None, backend: str, visible: bool) -> None:
         """Read, compute and write all rows. Raises AgradError."""
-        from agrad.cli.data.writers import KINDS
+        from agrad.cli.data.writers import WRITERS
         from agrad.grammar.session.rowwise import Evaluation
 
         self.wanted.texts = form in ("csv", "json") or (form == "parquet" and self.table.typed)
-        output = KINDS[form](stream, [*self.kept, *self.results], precision)
+        output = WRITERS[form](stream, [*self.kept, *self.results], precision)
         if backend == "llvm":
             self._require_machine_code()
         evaluation = Evaluation(
@@ -344,17 +349,6 @@ def _require_other(data: str, out: str | None) -> None:
     with suppress(OSError, ValueError):
         if out is not None and data != "-" and os.path.samefile(data, os.path.expanduser(out)):
             raise AgradError("file", f"{out} holds the data, whose place the results would take: choose another name")
-
-
-@contextmanager
-def _advised(typed: Sequence[str]) -> Iterator[None]:
-    """Say of a row that cannot be read or computed how to go on without it."""
-    try:
-        yield
-    except AgradError as problem:
-        if problem.facts.get("row") and "--on-error" not in typed:
-            problem.fixes = [*problem.fixes, f"go on without such rows: {_typed([*typed, '--on-error', 'null'])}"]
-        raise
 
 
 @contextmanager

@@ -1,5 +1,4 @@
-"""Files of numbers on the command line: the values of `x=@data.csv`, and the tables that `agrad map` reads and writes.
+"""Data of the command line: values from files (`at_file`), writers of tables for `agrad map`, and advice on errors.
 
-Tables are read and written piece by piece, as columns of numbers. Used by `commands/map` and `arguments/expression`,
-which import from here when a command names a file: all this needs numpy.
+The readers stand in `engine/data`.
 """

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-import csv
 import os
-from collections.abc import Iterator
+from contextlib import closing
 
 from agrad.engine.core.tensor import Tensor
+from agrad.engine.data.csv_reader import CsvTable
+from agrad.engine.data.tables import Wanted
 from agrad.engine.errors import AgradError
 from agrad.engine.values import Array, format_shape, np
 from agrad.grammar.diagnostics import suggest
 from agrad.grammar.runtime.builtins import FUNCTIONS
 from agrad.grammar.runtime.operations import adapted
+
+_LARGE = 2**20  # bytes of a file: it takes longer to read than to load pyarrow
 
 
 def from_file(word: str) -> Tensor:
@@ -23,9 +26,14 @@ def from_file(word: str) -> Tensor:
     if not colon or os.path.exists(word) or "/" in column or os.sep in column:
         path, column = word, ""
     if column and not path.endswith(".npy"):
-        return _array(np.fromiter(_column(path, column), dtype=np.float64))
+        return _column(path, column)
     load = "load_npy" if path.endswith(".npy") else "load_csv"
-    array: Tensor = FUNCTIONS[load].call(path)
+    try:
+        array: Tensor = FUNCTIONS[load].call(path)
+    except AgradError as problem:
+        if problem.facts.get("row"):
+            problem.fixes.append(f"@{path}:0   for one column of it, by its name or number")
+        raise
     if not column:
         return array
     if len(array.shape) != 2:
@@ -42,42 +50,17 @@ def _array(numbers: Array) -> Tensor:
     return array
 
 
-def _column(path: str, column: str) -> Iterator[float]:
-    """The entries below a name, or at a place; what else stands on the lines need not be numbers."""
-    try:
-        with open(os.path.expanduser(path), encoding="utf-8-sig", newline="") as file:
-            yield from _entries(path, column, csv.reader(file))
-    except FileNotFoundError:
-        raise AgradError("file", f"there is no file {path}") from None
-    except OSError as problem:
-        raise AgradError("file", f"cannot read {path}: {problem.strerror}") from None
-    except (UnicodeDecodeError, csv.Error):
-        raise AgradError("file", f"cannot read {path}: it is no CSV in UTF-8") from None
-
-
-def _entries(path: str, column: str, rows: Iterator[list[str]]) -> Iterator[float]:
-    first = [entry.strip() for entry in next(rows, [])]
-    named = column in first and not all(map(_is_number, first))
-    place = first.index(column) if named else int(column) if column.isdecimal() else len(first)
-    if place >= len(first):
-        listed = ", ".join(first) if len(first) <= 20 else f"{len(first)}, counted from 0"
-        fixes = [f"@{path}:{name}" for name in suggest(column, first)]
-        raise AgradError("file", f"{path} has no column {column}; its columns are {listed}", fixes=fixes)
-    if not named and _is_number(first[place]):
-        yield float(first[place])
-    for number, row in enumerate(rows, 2):
-        if not row:
-            continue
-        if place >= len(row):
-            raise AgradError("file", f"line {number} of {path} has no column {column}")
-        if not _is_number(row[place]):
-            raise AgradError("file", f"line {number} of {path}: {row[place].strip()!r} in column {column} is no number")
-        yield float(row[place])
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
+def _column(path: str, column: str) -> Tensor:
+    """The numbers in a column of a CSV file. The other columns may hold texts."""
+    with closing(CsvTable(os.path.expanduser(path))) as table:
+        table.fast = table.size >= _LARGE
+        if column not in table.names and column.isdecimal():
+            table.use_places()
+            column = table.names[int(column)] if int(column) < table.width else column
+        if column not in table.names:
+            fixes = [f"@{path}:{name}" for name in suggest(column, table.names)]
+            raise AgradError("file", f"{path} has no column {column}; {table.listing()}", fixes=fixes)
+        table.require(column)
+        wanted = Wanted([column])
+        columns = [table.piece(part, wanted).columns[column] for part in table.parts(wanted)]
+    return _array(np.concatenate([np.empty(0), *columns]))

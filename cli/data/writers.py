@@ -1,6 +1,6 @@
-"""Where columns of results go, piece by piece: CSV, JSON, numpy's files, Parquet.
+"""Writers of tables, piece by piece: CSV, JSON, `.npy`, `.npz`, Parquet.
 
-What is written in threads (`encode`) is put into the file in order (`write`).
+`encode` runs in threads; `write` puts what it returns into the file, in order.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from typing import Any, BinaryIO, TypeAlias
 
 import click
 
-from agrad.cli.data.tables import Column, pyarrow, require_pyarrow
+from agrad.engine.data.arrow import pyarrow, require_pyarrow
+from agrad.engine.data.tables import Column
 from agrad.engine.errors import AgradError
 from agrad.engine.values import format_number, np
 
@@ -38,7 +39,7 @@ class Rows:
         return {**self.copied, **self.results}
 
     def empty(self, name: str) -> Bad:
-        """Where nothing is to stand in a column: without results, and, in what is copied, where no number stood."""
+        """The entries of a column to leave empty: of rows without results, or copied and not numbers."""
         if self.bad is None or name in self.results:
             return self.bad
         column = self.copied[name]
@@ -64,10 +65,10 @@ def _known() -> str:
     return " ".join(_ENDINGS)
 
 
-class Output:
-    """A file under way, as CSV: a line of names, and numbers as short as reads back to the same."""
+class CsvWriter:
+    """Writes CSV: a line of names, and each number in the fewest digits that read back to it."""
 
-    quick = False  # whether `encode` takes no longer than to hand it to a thread does
+    quick = False  # whether `encode` takes less time than handing it to a thread
 
     def __init__(self, stream: BinaryIO, names: Sequence[str], precision: int | None) -> None:
         self.stream = stream
@@ -75,11 +76,11 @@ class Output:
         self.precision = precision
 
     def begin(self) -> None:
-        """What comes before the first row."""
+        """Write what comes before the first row."""
         self.stream.write(_lines([self.names]))
 
     def encode(self, rows: Rows) -> Any:
-        """What `write` takes; called in any thread."""
+        """The rows as `write` takes them; called in any thread."""
         # An empty entry alone would be an empty line, which is no row: pyarrow writes it, the csv module quotes it.
         if self.precision is None and (rows.bad is None or len(rows.columns) > 1):
             try:
@@ -94,19 +95,19 @@ class Output:
         return "" if entry is None else str(entry)
 
     def write(self, data: Any) -> None:
-        """Put what `encode` made behind what is there."""
+        """Append what `encode` returned."""
         self.stream.write(data)
 
     def end(self) -> None:
-        """What comes behind the last row."""
+        """Write what comes after the last row."""
         self.stream.flush()
 
     def close(self) -> None:
-        """Nothing more will be written, whether it has come to an end or not."""
+        """Release what is held, also after an error."""
 
 
 def _listed(rows: Rows) -> dict[str, list[Any]]:
-    """The columns as lists of what Python has, None where nothing is to stand."""
+    """The columns as lists of Python values, None for an empty entry."""
     listed = {}
     for name, column in rows.columns.items():
         if not isinstance(column, list):
@@ -151,14 +152,14 @@ def _arrow_table(rows: Rows) -> Any:
     return pa.table(columns, list(rows.columns))
 
 
-class Records(Output):
+class JsonWriter(CsvWriter):
     """An object a line, with the fields that `eval --json` has: value, grad, and columns for what is copied."""
 
     def begin(self) -> None:
         """There are no names above the rows."""
 
     def encode(self, rows: Rows) -> bytes:
-        """See Output."""
+        """See CsvWriter."""
         from json import dumps  # here and below, since most rows become CSV
 
         from agrad.cli.output.structured import SCHEMA
@@ -201,7 +202,7 @@ def _entry(entry: Any) -> Any:
     return entry if entry is None or isinstance(entry, float | int) else str(entry)
 
 
-class SavedRows(Output):
+class NpyWriter(CsvWriter):
     """A `.npy` file: a row of numbers a row; nan where there is none."""
 
     quick = True
@@ -217,22 +218,22 @@ class SavedRows(Output):
         np.lib.format.write_array_header_1_0(self.stream, {"descr": "<f8", "fortran_order": False, "shape": shape})
 
     def encode(self, rows: Rows) -> Any:
-        """See Output."""
+        """See CsvWriter."""
         return np.column_stack(list(rows.columns.values())).astype("<f8", copy=False)
 
     def write(self, data: Any) -> None:
-        """See Output."""
+        """See CsvWriter."""
         self.rows += len(data)
         self.stream.write(data.data)
 
     def end(self) -> None:
-        """See Output."""
+        """See CsvWriter."""
         self.stream.seek(0)
         self._header()
         self.stream.flush()
 
 
-class ArchivedColumns(Output):
+class NpzWriter(CsvWriter):
     """A `.npz` file: an array for each column. Until the end each is in a file that has no name."""
 
     quick = True
@@ -251,17 +252,17 @@ class ArchivedColumns(Output):
             self.columns.append(TemporaryFile(dir=folder))  # noqa: SIM115 - `close` closes them
 
     def encode(self, rows: Rows) -> Any:
-        """See Output."""
+        """See CsvWriter."""
         return list(rows.columns.values())
 
     def write(self, data: Any) -> None:
-        """See Output."""
+        """See CsvWriter."""
         self.rows += len(data[0])
         for file, column in zip(self.columns, data, strict=True):
             file.write(column.astype("<f8", copy=False).data)
 
     def end(self) -> None:
-        """See Output."""
+        """See CsvWriter."""
         from shutil import copyfileobj
         from zipfile import ZipFile
 
@@ -275,12 +276,12 @@ class ArchivedColumns(Output):
         self.stream.flush()
 
     def close(self) -> None:
-        """See Output."""
+        """See CsvWriter."""
         for file in self.columns:
             file.close()
 
 
-class ParquetRows(Output):
+class ParquetWriter(CsvWriter):
     """A Parquet file, by pyarrow: null where there are no results."""
 
     writer: Any = None
@@ -289,17 +290,17 @@ class ParquetRows(Output):
         """The types of the columns will be those of the first rows."""
 
     def encode(self, rows: Rows) -> Any:
-        """See Output."""
+        """See CsvWriter."""
         return _arrow_table(rows)
 
     def write(self, data: Any) -> None:
-        """See Output."""
+        """See CsvWriter."""
         if self.writer is None:
             self.writer = pyarrow("parquet").ParquetWriter(self.stream, data.schema)
         self.writer.write_table(data)
 
     def end(self) -> None:
-        """See Output."""
+        """See CsvWriter."""
         if self.writer is None:
             none = np.empty(0)
             self.write(_arrow_table(Rows({}, dict.fromkeys(self.names, none), None)))
@@ -307,11 +308,11 @@ class ParquetRows(Output):
         self.stream.flush()
 
     def close(self) -> None:
-        """See Output. A writer that is left open writes when it is freed, to a file that is closed by then."""
+        """See CsvWriter. A writer that is left open writes when it is freed, to a file that is closed by then."""
         if self.writer is not None and self.writer.is_open:
             with suppress(OSError, ValueError, pyarrow().ArrowException):  # as on a full disk: the file goes anyway
                 self.writer.close()
             self.writer.is_open = False
 
 
-KINDS = {"csv": Output, "json": Records, "npy": SavedRows, "npz": ArchivedColumns, "parquet": ParquetRows}
+WRITERS = {"csv": CsvWriter, "json": JsonWriter, "npy": NpyWriter, "npz": NpzWriter, "parquet": ParquetWriter}

@@ -8,6 +8,7 @@ from itertools import groupby, product
 
 import click
 
+from agrad.engine.text import truncate
 from agrad.engine.values import format_number
 from agrad.grammar.results import Plot
 
@@ -233,12 +234,7 @@ def _legend(plot: Plot, width: int, plain: bool, colour: bool) -> list[str]:
     entries = []
     for number, curve in enumerate(plot.curves):
         sample = _SIGNS[number % len(_SIGNS)] * 3 if plain else _SAMPLES[curve.style]
-        entries.append((sample, _cut(curve.name, width - 8, plain), number))
+        entries.append((sample, truncate(curve.name, width - 8, mark="..." if plain else "…"), number))
     shown = [f"{coloured(sample, number) if colour else sample} {name}" for sample, name, number in entries]
     length = sum(len(sample) + 1 + len(name) + 3 for sample, name, _ in entries)
     return [f"  {'   '.join(shown)}"] if length < width else [f"  {entry}" for entry in shown]
-
-
-def _cut(text: str, width: int, plain: bool) -> str:
-    mark = "..." if plain else "…"
-    return text if len(text) <= width else text[: max(width - len(mark), 0)] + mark

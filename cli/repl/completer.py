@@ -9,10 +9,11 @@ from collections.abc import Iterable, Iterator
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
 
+from agrad.engine.text import truncate
 from agrad.grammar.help.completion import completions
 from agrad.grammar.session.session import Session
 
-_USAGE = 34  # columns
+_USAGE = 34  # columns of what a word is used like; what it is stands beside
 # An open string that is the name of a file.
 _FILE = re.compile(r"""(?:\b(?:load|save|to)\s+|\b(?:load_csv|load_npy|load|chunks)\(\s*)["']([^"'\n]*)$""")
 
@@ -40,14 +41,9 @@ class Words(Completer):
             yield Completion(
                 candidate.text,
                 start_position=-len(word),
-                display=shortened(candidate.usage or candidate.text),
+                display=truncate(candidate.usage or candidate.text, _USAGE),
                 display_meta=candidate.meaning,
             )
-
-
-def shortened(usage: str) -> str:
-    """A usage, cut so that the description has room beside it."""
-    return usage if len(usage) <= _USAGE else f"{usage[: _USAGE - 1]}…"
 
 
 def files(path: str) -> Iterator[Completion]:

@@ -1,5 +1,4 @@
-"""What a user can set: options, environment variables and config.toml, in this order.
+"""The settings: `definitions` lists them, `settings.find` gives the value of one, `config_toml` reads the file.
 
-`settings.SETTINGS` lists every setting; `settings.find` gives its value, and where that comes from. `config_toml` reads
-the file, and is loaded only if there is one. All of cli may import `settings`.
+A value comes from an option, the environment, config.toml or the default, in this order.
 """

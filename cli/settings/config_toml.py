@@ -1,21 +1,15 @@
-"""Reading config.toml. What is wrong in it is told, with its place, and never stops anything."""
+"""Reading config.toml. An error in it is reported with its line, and stops nothing."""
 
 from __future__ import annotations
 
-import re
 import tomllib
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from agrad.cli.settings.settings import SETTINGS, Configuration
+from agrad.cli.settings.definitions import SETTINGS, Configuration
 from agrad.engine.errors import AgradError, Label, Note
 from agrad.grammar.diagnostics import Source, Span, suggest
 from agrad.grammar.files import read_text
-
-_PART = r"""(?:[\w-]+|"[^"\n]*"|'[^'\n]*')"""
-_KEY = re.compile(rf"[ \t]*({_PART}(?:[ \t]*\.[ \t]*{_PART})*)[ \t]*=")
-_HEADER = re.compile(rf"[ \t]*\[+[ \t]*({_PART}(?:[ \t]*\.[ \t]*{_PART})*)[ \t]*\]")
-_PLACE = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
 
 
 def read(path: str) -> Configuration:
@@ -32,16 +26,16 @@ def read(path: str) -> Configuration:
     except RecursionError:
         return Configuration({}, [_broken(source, "It nests too deeply")])
     found = Configuration({}, [])
-    places = dict(reversed(list(_places(text))))  # the first of each
+    lines = _lines(text)
     for name, value in _entries(table):
-        place = _place(name, places)
+        line = lines.get(name, 1)
         if name not in SETTINGS:
-            found.problems.append(_unknown(name, value, source, place))
+            found.problems.append(_unknown(name, value, _span(source, line)))
             continue
         try:
-            found.values[name] = SETTINGS[name].read(value), source.position(place[0])[0]
+            found.values[name] = SETTINGS[name].read(value), line
         except (ValueError, TypeError):
-            found.problems.append(_wrong(name, source, place))
+            found.problems.append(_wrong(name, _span(source, line)))
     return found
 
 
@@ -55,48 +49,59 @@ def _entries(table: dict[str, Any]) -> Iterator[tuple[str, Any]]:
             yield key, value
 
 
-def _places(text: str) -> Iterator[tuple[str, tuple[int, int]]]:
-    """Every key and header with its dotted name, and where it starts and ends."""
-    table, start = "", 0
-    for line in text.splitlines(keepends=True):
-        header = _HEADER.match(line)
-        if found := header or _KEY.match(line):
-            name = ".".join(part.strip("\"'") for part in re.findall(_PART, found[1]))
-            if header:
-                table = f"{name}."
-            yield name if header else table + name, (start + found.start(1), start + found.end(1))
-        start += len(line)
+def _lines(text: str) -> dict[str, int]:
+    """The line of each entry of a text that is TOML.
+
+    tomllib does not tell lines, but it tells where a statement ends: each is parsed by itself, below the header of its
+    table, and has as many lines as it takes until that succeeds.
+    """
+    found: dict[str, int] = {}
+    header, statement, first = "", "", 1
+    for number, line in enumerate(text.split("\n"), 1):
+        first = first if statement else number
+        statement += f"{line}\n"
+        is_header = statement.lstrip().startswith("[")
+        try:
+            table = tomllib.loads(statement if is_header else header + statement)
+        except ValueError:
+            continue
+        if is_header:
+            header = statement
+        for name, _ in _entries(table):
+            found.setdefault(name, first)
+        statement = ""
+    return found
 
 
-def _place(name: str, places: dict[str, tuple[int, int]]) -> tuple[int, int]:
-    """Where a name stands; inside an inline table, where that does."""
-    return places.get(name) or places.get(name.rpartition(".")[0]) or (0, 0)
+def _span(source: Source, number: int) -> Span:
+    """A line, without the blanks around it."""
+    line = source.line(number)
+    start = sum(len(before) + 1 for before in source.text.split("\n")[: number - 1])
+    return Span(source, start + len(line) - len(line.lstrip()), start + len(line.rstrip()))
 
 
-def _unknown(name: str, value: Any, source: Source, place: tuple[int, int]) -> Note:
+def _unknown(name: str, value: Any, place: Span) -> Note:
     table, _, last = name.rpartition(".")
     same = [full for full in SETTINGS if full.rpartition(".")[2] == last]  # in another table
     inner = [full for full in SETTINGS if suggest(last, [full.rpartition(".")[2]])]
     fixes = [_line(full, table, value) for full in same or suggest(name, SETTINGS) or inner]
     message = f"there is no setting {name}; what it says is not heeded"
-    return Note(message, [Label(Span(source, *place))], fixes or [f"the settings are {', '.join(SETTINGS)}"])
+    return Note(message, [Label(place)], fixes or [f"the settings are {', '.join(SETTINGS)}"])
 
 
-def _wrong(name: str, source: Source, place: tuple[int, int]) -> Note:
-    start = place[0]
-    line = source.text[start:].partition("\n")[0].rstrip()
+def _wrong(name: str, place: Span) -> Note:
     message = f"{name} is {SETTINGS[name].takes}; what it says here is not heeded"
-    return Note(message, [Label(Span(source, start, start + len(line)))], [_line(name, name.rpartition(".")[0])])
+    return Note(message, [Label(place)], [_line(name, name.rpartition(".")[0])])
 
 
 def _broken(source: Source, told: str) -> Note:
-    """What to say of a text that is no TOML, from what the library says."""
-    found = _PLACE.search(told)
-    reason = _PLACE.sub("", told)
+    """The note on a text that is not TOML, from the message of tomllib."""
+    reason, at_place, place = told.rpartition(" (at ")  # "line 2, column 5)", or "end of document)"
+    numbers = [int(word) for word in place.rstrip(")").replace(",", "").split() if word.isdecimal()]
     at = len(source.text.rstrip())
-    if found and found[1]:
-        lines = source.text.split("\n")
-        at = sum(len(line) + 1 for line in lines[: int(found[1]) - 1]) + int(found[2]) - 1
+    if at_place and len(numbers) == 2:
+        at = sum(len(line) + 1 for line in source.text.split("\n")[: numbers[0] - 1]) + numbers[1] - 1
+    reason = reason if at_place else told
     message = f"this is not TOML: {reason[0].lower()}{reason[1:]}; nothing that the file says is heeded"
     fixes = ["agrad config   shows how it is written"]
     return Note(message, [Label(Span(source, at, min(at + 1, len(source.text))))], fixes)

@@ -41,9 +41,9 @@ PAGER = Pager()
 
 def explain(text: str) -> None:
     """Show a help text in the width of the terminal."""
-    from agrad.grammar.help.help import fitted  # here, so that what only prints results does without the help
+    from agrad.engine.text import fit  # here, so that the command line starts without the engine
 
-    PAGER.show(fitted(text, _size()[0]) if sys.stdout.isatty() else text)
+    PAGER.show(fit(text, _size()[0]) if sys.stdout.isatty() else text)
 
 
 def _readable() -> bool:

@@ -10,7 +10,8 @@ from typing import Any, TextIO
 
 import click
 
-from agrad.cli.settings.settings import COLOURS, find, skip
+from agrad.cli.settings.definitions import COLOURS
+from agrad.cli.settings.settings import find, skip
 
 # What agrad itself draws and marks with, each in ASCII; what a user writes beyond ASCII is escaped, as in \u03c0.
 _ASCII = str.maketrans(

@@ -22,6 +22,7 @@ from agrad.engine.core.numpy_warnings import quiet
 from agrad.engine.core.tensor import Tensor, bare
 from agrad.engine.core.versions import check_walkable
 from agrad.engine.errors import AgradError
+from agrad.engine.text import align
 from agrad.engine.values import Value, describe, format_number, format_shape, is_finite, np, spread
 
 Verdict = Literal["ok", "mismatch", "kink"]
@@ -103,14 +104,7 @@ def _table(findings: Sequence[Finding], precision: int | None) -> list[str]:
         errors = [format_number(error, 2) for error in (finding.absolute, finding.relative)]
         verdict = f"{finding.verdict}: {finding.remark}" if finding.remark else finding.verdict
         rows.append([finding.entry, *cells, *errors, verdict])
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        "  ".join(
-            cell.ljust(width) if place in (0, len(row) - 1) else cell.rjust(width)
-            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in rows
-    ]
+    return align(rows, right=range(1, len(rows[0]) - 1))
 
 
 def compare(

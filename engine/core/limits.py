@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from agrad.engine.core.context import current, machine_memory
 from agrad.engine.errors import AgradError
+from agrad.engine.text import truncate
 from agrad.engine.values import Shape, Value, format_bytes, format_shape, size_of, whole_as_float
 
 if TYPE_CHECKING:
@@ -76,4 +77,4 @@ def _subject(otherwise: str) -> str:
     """The expression that is being evaluated, as typed; from Python, the words for it."""
     origin = current().origin
     text = origin.text if origin is not None else otherwise
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+    return truncate(text, _LONGEST)

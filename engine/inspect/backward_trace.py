@@ -18,6 +18,7 @@ from agrad.engine.autodiff.reverse import Flight, applied, operand_value
 from agrad.engine.core.graph import Node, collect
 from agrad.engine.core.op import Op
 from agrad.engine.core.tensor import Tensor
+from agrad.engine.text import align, truncate
 from agrad.engine.values import Value, format_number, format_shape, format_value, np, size_of, spread, sum_to
 
 LIMIT = 200  # lines
@@ -95,7 +96,7 @@ class BackwardTrace:
         rows = self.rows[: LIMIT - len(leaves)]
         before = [None, *(row.node for row in rows)]
         table = [_HEAD, *(row.cells(row.node is not last, precision) for row, last in zip(rows, before, strict=False))]
-        lines = columns(table)
+        lines = align(table)
         if len(rows) < self.count:
             lines.append(f"… {self.count - len(rows):,} more contributions")
         for node in leaves:
@@ -151,22 +152,16 @@ def _local(op: Op, node: Node, position: int) -> Value | None:
 # Text
 
 
-def clip(text: str, width: int = _NAME) -> str:
-    """A text cut to a width."""
-    return text if len(text) <= width else text[: width - 1] + "…"
-
-
 def named(node: Node) -> str:
     """A node in a word or two: its name, its source text, its operation."""
-    return clip(
-        node.name or (node.origin.text if node.origin and node.op else "") or (node.title if node.op else "leaf")
-    )
+    text = node.name or (node.origin.text if node.origin and node.op else "") or (node.title if node.op else "leaf")
+    return truncate(text, _NAME)
 
 
 def statement(node: Node) -> str:
     """What a node is called and how it was computed: `b = a**2`."""
     text = node.origin.text if node.origin and node.op else ""
-    return clip(f"{node.name} = {text}") if node.name and text else named(node)
+    return truncate(f"{node.name} = {text}", _NAME) if node.name and text else named(node)
 
 
 def short(value: Value, precision: int | None, each: bool = False) -> str:
@@ -182,9 +177,3 @@ def short(value: Value, precision: int | None, each: bool = False) -> str:
     if equal:
         return f"{first} each" if each else f"{first} each, shape {format_shape(value.shape)}"
     return f"[{first}, …, {last}], shape {format_shape(value.shape)}"
-
-
-def columns(rows: list[tuple[str, ...]]) -> list[str]:
-    """Rows of cells as lines, the cells of a column below each other; an empty column takes no room."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return ["  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True) if w).rstrip() for row in rows]

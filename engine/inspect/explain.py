@@ -20,8 +20,9 @@ from agrad.engine.core.graph import Node, reachable
 from agrad.engine.core.numpy_warnings import quiet
 from agrad.engine.core.tensor import Tensor, bare, no_grad
 from agrad.engine.inspect import paths
-from agrad.engine.inspect.backward_trace import columns, named, short, statement
+from agrad.engine.inspect.backward_trace import named, short, statement
 from agrad.engine.inspect.paths import Edge, LargestPaths, search
+from agrad.engine.text import align
 from agrad.engine.values import Value, format_number
 
 _CANCELS = 1e3  # the paths' size, in derivatives, from which on it is said that they cancel
@@ -86,7 +87,7 @@ class Derivative:
         """A heading, a line per path, and what is to be said of them together."""
         heading = f"d({self.of})/d({self.by}) = {short(self.gradient, precision)}"
         lines = [f"{heading} at {self.by} = {short(self.at, precision)}"]
-        lines += columns([_cells(path, precision) for path in self.paths]) if self.paths else []
+        lines += align([_cells(path, precision) for path in self.paths]) if self.paths else []
         if not self.count:
             lines.append("no path leads there: the derivative vanishes everywhere")
         elif self.others:

@@ -1,11 +1,10 @@
-"""Numbers from files: whole, or piece by piece where a file is larger than memory."""
+"""Numbers from files: `load_csv`, `load_npy`, and `chunks` for a file that is larger than memory."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
-from itertools import islice
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from agrad.engine.core.context import current
@@ -20,7 +19,9 @@ if TYPE_CHECKING:
 
 FAMILY = "files"
 NONE = "none: the result is a leaf"
-_SHOWN = 20  # characters of an entry in a message
+_LARGE = 2**20  # bytes of a file of CSV: it takes longer to read than to load pyarrow
+_SMALL, _LEAST = 2**14, 2**16  # bytes to read at once: at least, and for pyarrow
+_BYTES_OF_ROW = 16  # about as many as a short row has
 
 
 def require_files(what: str) -> None:
@@ -38,8 +39,8 @@ def note_read(path: str) -> None:
             seen[path] = [found.st_size, found.st_mtime_ns]
 
 
-class Table:
-    """The rows of numbers in a file, walked through so many at a time. Every walk reads the file anew."""
+class Chunks:
+    """The rows of numbers in a file, so many at a time. Every iteration reads the file anew."""
 
     __slots__ = ("path", "rows")
 
@@ -51,7 +52,7 @@ class Table:
         """Arrays of so many rows; the last may have fewer. Raises AgradError of kind `file`."""
         require_files("chunks")
         note_read(str(self.path))
-        return map(tensor, _saved_pieces(self) if _is_saved(self.path) else _written_pieces(self))
+        return map(tensor, _chunks_of_array(self) if _is_npy(self.path) else _chunks_of_csv(self))
 
     def __str__(self) -> str:
         return f'chunks("{self.path}", {self.rows})'
@@ -79,101 +80,81 @@ def _existing(name: str, path: Any) -> Path:
     raise AgradError("file", f"{name}: there is no file {path}")
 
 
-def _rows(name: str, path: Path) -> Iterator[list[float]]:
-    """The rows of a file of text, one at a time. Raises AgradError of kind `file` with the place of what is wrong."""
-    width, names = 0, True  # names: whether this may still be the line of names
+def _matrices(name: str, path: Path, block: int = 0) -> Iterator[Array]:
+    """The numbers of a CSV file, some rows at a time, read from so many bytes. Raises AgradError of kind `file`."""
+    from agrad.engine.data.csv_reader import CsvTable  # here, as below: a calculation reads no file
+    from agrad.engine.data.tables import Wanted
+
+    rows = 0
+    with _named(name, path), closing(CsvTable(str(path), block=block)) as table:
+        table.fast = table.size >= _LARGE and table.block >= _LEAST
+        table.use_places()
+        table.names = [str(place + 1) for place in range(table.width)]
+        for part in table.parts(Wanted(table.names)):
+            matrix = table.matrix(part)
+            rows += len(matrix)
+            yield matrix
+        if not rows:
+            raise AgradError("file", f"there are no numbers in {path}")
+
+
+@contextmanager
+def _named(name: str, path: Path) -> Iterator[None]:
+    """Begin the message of an error in a file with the function that reads it, and the place if it has one."""
     try:
-        with path.open(encoding="utf-8-sig") as file:
-            for number, line in enumerate(file, 1):
-                entries = line.split(",")
-                try:
-                    row = list(map(float, entries))
-                except ValueError:
-                    if line.isspace():
-                        continue
-                    if names and all(_number(entry) is None for entry in entries):
-                        names = False
-                        continue
-                    raise _no_number(f"{name}: {path}, line {number}", entries) from None
-                if width and len(row) != width:
-                    raise AgradError("file", f"{name}: {path}, line {number} has {_entries(len(row))}, not {width}")
-                width, names = len(row), False
-                yield row
-    except OSError as error:
-        raise AgradError("file", f"{name}: {path} cannot be read: {error.strerror}") from None
-    except UnicodeError:
-        raise AgradError("file", f"{name}: {path} is not text in UTF-8") from None
-    if not width:
-        raise AgradError("file", f"{name}: there are no numbers in {path}")
+        yield
+    except AgradError as problem:
+        if problem.kind != "file":
+            raise
+        if problem.facts.get("row"):
+            problem.labels.clear()
+            mark = ":" if problem.facts["column"] is None else ","
+            problem.message = f"{path}, line {problem.facts['line']}{mark} {problem.message}"
+        problem.message = f"{name}: {problem.message}"
+        raise
 
 
-def _number(entry: str) -> float | None:
-    try:
-        return float(entry)
-    except ValueError:
-        return None
+def _chunks_of_csv(chunks: Chunks) -> Iterator[Array]:
+    from agrad.engine.data.tables import BYTES
+
+    block = min(max(_SMALL, _BYTES_OF_ROW * chunks.rows), BYTES)
+    waiting: list[Array] = []  # fewer rows than a chunk has
+    count = 0
+    for matrix in _matrices("chunks", chunks.path, block):
+        start = 0
+        while count + len(matrix) - start >= chunks.rows:
+            stop = start + chunks.rows - count
+            yield np.concatenate([*waiting, matrix[start:stop]])
+            waiting, count, start = [], 0, stop
+        if start < len(matrix):
+            waiting.append(matrix[start:])
+            count += len(matrix) - start
+    if waiting:
+        yield np.concatenate(waiting)
 
 
-def _no_number(where: str, entries: list[str]) -> AgradError:
-    """What to say of a line in which an entry is no number: the first such."""
-    column = next(place for place, entry in enumerate(entries) if _number(entry) is None)
-    text = entries[column].strip()
-    shown = text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
-    what = f'"{shown}" is no number' if text else "nothing stands there"
-    return AgradError("file", f"{where}, column {column + 1}: {what}")
-
-
-def _entries(count: int) -> str:
-    return "1 entry" if count == 1 else f"{count} entries"
-
-
-def _gathered(name: str, rows: Iterable[list[float]]) -> Array | None:
-    """Rows as a matrix, eight bytes a number also while it grows; None if there are none."""
-    from array import array
-
-    data, width = array("d"), 0
-    for row in rows:
-        data.extend(row)
-        width = len(row)
-        if len(data) > current().limits.entries:
-            afford(name, (len(data) // width, width))
-    return np.frombuffer(data).reshape(-1, width) if data else None
-
-
-def _written_pieces(table: Table) -> Iterator[Array]:
-    rows = _rows("chunks", table.path)
-    while (piece := _gathered("chunks", islice(rows, table.rows))) is not None:
-        yield piece
-
-
-def _saved_pieces(table: Table) -> Iterator[Array]:
-    array = _saved("chunks", table.path, lambda: np.load(table.path, mmap_mode="r", allow_pickle=False))
+def _chunks_of_array(chunks: Chunks) -> Iterator[Array]:
+    array = _array("chunks", chunks.path, mapped=True)
     if not array.ndim:
-        raise AgradError("file", f"chunks: {table.path} holds one number, and no rows")
-    for start in range(0, len(array), table.rows):
-        yield array[start : start + table.rows]
+        raise AgradError("file", f"chunks: {chunks.path} holds one number, and no rows")
+    for start in range(0, len(array), chunks.rows):
+        yield array[start : start + chunks.rows]
 
 
-def _is_saved(path: Path) -> bool:
-    """Whether numpy saved a file, as its first bytes tell."""
+def _array(name: str, path: Path, mapped: bool = False) -> Any:
+    from agrad.engine.data.numpy_files import load_array
+
+    with _named(name, path):
+        return load_array(str(path), mapped)
+
+
+def _is_npy(path: Path) -> bool:
+    """Whether numpy saved an array in a file, as its first bytes tell."""
     try:
         with path.open("rb") as file:
             return file.read(6) == b"\x93NUMPY"
     except OSError:
-        return False  # why it cannot be read is said where its rows are
-
-
-def _saved(name: str, path: Path, read: Callable[[], Any]) -> Any:
-    """The array that numpy's reader finds. Raises AgradError of kind `file`."""
-    try:
-        array = read()
-    except MemoryError:
-        raise
-    except Exception:  # what a damaged file leads numpy's reader to is not documented
-        array = None
-    if not isinstance(array, np.ndarray):
-        raise AgradError("file", f"{name}: {path} is no array that numpy saved")
-    return array
+        return False  # the reader of its rows says why it cannot be read
 
 
 @composed(
@@ -186,19 +167,21 @@ def _saved(name: str, path: Path, read: Callable[[], Any]) -> Any:
 )
 def load_csv(path: Any) -> Tensor:
     """See the entry."""
-    return tensor(_gathered("load_csv", _rows("load_csv", _existing("load_csv", path))))
+    from array import array
+
+    data, width = array("d"), 0  # eight bytes a number, also while it grows
+    for matrix in _matrices("load_csv", _existing("load_csv", path)):
+        data.frombytes(matrix.tobytes())
+        width = matrix.shape[1]
+        if len(data) > current().limits.entries:
+            afford("load_csv", (len(data) // width, width))
+    return tensor(np.frombuffer(data).reshape(-1, width))
 
 
 @composed("load_npy", "path", family=FAMILY, doc="The array in a file that numpy saved.", derivative=NONE, example="")
 def load_npy(path: Any) -> Tensor:
     """See the entry."""
-    file = _existing("load_npy", path)
-
-    def read() -> Any:
-        with file.open("rb") as stream:
-            return np.load(stream, allow_pickle=False)
-
-    return tensor(_saved("load_npy", file, read))
+    return tensor(_array("load_npy", _existing("load_npy", path)))
 
 
 @composed(
@@ -210,9 +193,9 @@ def load_npy(path: Any) -> Tensor:
     derivative="none: the arrays are leaves",
     example="",
 )
-def chunks(path: Any, rows: Any) -> Table:
+def chunks(path: Any, rows: Any) -> Chunks:
     """See the entry."""
     file, count = _existing("chunks", path), whole(rows, "chunks: the number of rows")
     if count < 1:
         raise AgradError("domain", "chunks: there must be at least one row in a piece")
-    return Table(file, count)
+    return Chunks(file, count)

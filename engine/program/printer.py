@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agrad.engine.inspect.dump.labels import one_line
+from agrad.engine.text import truncate
 from agrad.engine.values import format_shape, format_value
 
 if TYPE_CHECKING:
@@ -61,8 +62,7 @@ def _arrays(program: Program, names: list[str]) -> list[str]:
 
 
 def _clipped(text: str) -> str:
-    text = " ".join(text.split())
-    return text if len(text) <= 2 * _LONG else text[: 2 * _LONG - 1] + "…"
+    return truncate(" ".join(text.split()), 2 * _LONG)
 
 
 def _call(step: Step, operands: list[str]) -> str:

@@ -10,9 +10,9 @@ from agrad.engine.core.arguments import number_of
 from agrad.engine.core.graph_errors import no_grad_error, unrecorded_behind
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Label
+from agrad.engine.text import fit
 from agrad.grammar.commands.registry import Call, command, graphed
 from agrad.grammar.diagnostics import Span
-from agrad.grammar.help.help import fitted
 from agrad.grammar.results import Gradient, Table, text_of
 from agrad.grammar.runtime.operations import as_array, describe_value
 
@@ -44,7 +44,7 @@ def _backward(session: Session, call: Call) -> None:
         watch=trace,
     )
     if trace is not None:
-        session.emit(Table(fitted(trace.text(session.settings.precision), session.settings.width)))
+        session.emit(Table(fit(trace.text(session.settings.precision), session.settings.width)))
 
 
 @command(
@@ -185,4 +185,4 @@ def _explain(session: Session, call: Call) -> None:
 
     root, *leaves = [graphed(call, position) for position in range(len(call.values))]
     found = explain(root, leaves or None, name=call.operand(0).span.text)
-    session.emit(Table(fitted(found.text(session.settings.precision), session.settings.width)))
+    session.emit(Table(fit(found.text(session.settings.precision), session.settings.width)))

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Label
+from agrad.engine.text import fit
 from agrad.grammar.commands.registry import Call, command, graphed, with_graph
 from agrad.grammar.diagnostics import Span, suggest
-from agrad.grammar.help.help import fitted
 from agrad.grammar.results import Printed, Settings, Table
 from agrad.grammar.runtime.operations import as_array, describe_value
 from agrad.grammar.syntax import ast
@@ -53,7 +53,7 @@ def _graph(session: Session, call: Call) -> None:
         since=_since(call),
     )
     if path is None:
-        session.emit(Table(fitted(text, session.settings.width) if form in _LINES else text))
+        session.emit(Table(fit(text, session.settings.width) if form in _LINES else text))
         return
     from agrad.grammar.files import write_text
 

@@ -9,6 +9,7 @@ from agrad.engine.core.tensor import Tensor
 from agrad.engine.core.versions import check_walkable, out_of_date
 from agrad.engine.errors import AgradError
 from agrad.engine.inspect.memory import held, holders
+from agrad.engine.text import align, truncate
 from agrad.engine.values import format_bytes, format_shape, size_of
 from agrad.grammar.results import text_of
 from agrad.grammar.runtime.builtins import Closure
@@ -85,7 +86,7 @@ def _data(name: str, value: Tensor, session: Session) -> list[tuple[str, str]]:
         ("shape", f"{format_shape(value.shape)}, {_count(entries, 'entry', 'entries')}"),
         ("value", _shown(value, session, _VALUE)),
         ("version", version),
-        ("grad", gradient if value.grad is None else _cut(gradient.replace("\n", ""), _VALUE)),
+        ("grad", gradient if value.grad is None else truncate(gradient.replace("\n", ""), _VALUE)),
         ("grad_fn", "none" if function is None else repr(function)),
     ]
 
@@ -142,12 +143,12 @@ def _since(stale: set[Node]) -> str:
     if not writes:
         return "stale"
     by: Any = max(writes, key=lambda storage: storage.stamp).by
-    return f"stale since {by}" if isinstance(by, str) else f"stale since {by.where}: {_cut(by.text, _VALUE)}"
+    return f"stale since {by}" if isinstance(by, str) else f"stale since {by.where}: {truncate(by.text, _VALUE)}"
 
 
 def _place(by: Any) -> str:
     """Who did something: a statement, or a phrase."""
-    return f"by {by}" if isinstance(by, str) else f"at {by.where}: {_cut(by.text, _VALUE)}"
+    return f"by {by}" if isinstance(by, str) else f"at {by.where}: {truncate(by.text, _VALUE)}"
 
 
 def _kept_by(node: Node, session: Session) -> str:
@@ -174,12 +175,8 @@ def list_names(session: Session) -> str:
     stale = out_of_date(collect(nodes)) if nodes else set()
     rows = [(name, *_cells(value, stale, session)) for name, value in session.names.items()]
     widths = _fitted([max(len(row[column]) for row in rows) for column in range(5)], session.settings.width or _WIDTH)
-    lines = []
-    for row in rows:
-        cells = [_cut(cell, width).ljust(width) for cell, width in zip(row, widths, strict=True) if width]
-        line = "  ".join(cells).rstrip()
-        lines.append(_cut(line, session.settings.width or len(line)))
-    return "\n".join(lines)
+    lines = align([truncate(cell, width) for cell, width in zip(row, widths, strict=True)] for row in rows)
+    return "\n".join(truncate(line, session.settings.width or len(line)) for line in lines)
 
 
 def _cells(value: Any, stale: set[Node], session: Session) -> tuple[str, str, str, str]:
@@ -214,11 +211,7 @@ def _fitted(widths: list[int], width: int) -> list[int]:
 
 
 def _shown(value: Any, session: Session, width: int) -> str:
-    return _cut(text_of(value, session.settings).replace("\n", ""), width)
-
-
-def _cut(text: str, width: int) -> str:
-    return text if len(text) <= width else text[: width - 1] + "…"
+    return truncate(text_of(value, session.settings).replace("\n", ""), width)
 
 
 def _count(number: int, word: str, many: str | None = None) -> str:

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 from agrad.engine.core.context import current
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Label
+from agrad.engine.text import fit
 from agrad.engine.values import format_bytes, format_number
 from agrad.grammar.commands.registry import COMMANDS, Call, Command, command
 from agrad.grammar.diagnostics import suggest
-from agrad.grammar.help.help import fitted, help_on, overview
+from agrad.grammar.help.help import help_on, overview
 from agrad.grammar.results import Quit, Shown, Table
 from agrad.grammar.runtime.budget import bytes_of
 from agrad.grammar.syntax.keywords import SHAPES
@@ -124,7 +125,7 @@ def _load(session: Session, call: Call) -> None:
 def _help(session: Session, call: Call) -> None:
     word = call.options.get("word")
     text = overview(COMMANDS) if word is None else help_on(str(word), COMMANDS)
-    session.emit(Table(fitted(text, session.settings.width)))
+    session.emit(Table(fit(text, session.settings.width)))
 
 
 @command("quit", "quit", "Ends the session.", "quit")

@@ -14,6 +14,7 @@ from agrad.engine.core.graph import Node, collect
 from agrad.engine.core.tensor import Tensor, bare
 from agrad.engine.core.versions import mark_written
 from agrad.engine.program.replay import forward
+from agrad.engine.text import align
 from agrad.engine.values import format_number, np
 from agrad.grammar.results import Result, Table
 
@@ -149,8 +150,7 @@ def _replaying(roots: list[Node]) -> float:
 
 
 def _aligned(rows: list[tuple[str, float | None, str]]) -> list[str]:
-    width = max(len(label) for label, _, _ in rows)
-    return [f"{label:<{width}}  {_duration(time):>9}   {rest}".rstrip() for label, time, rest in rows]
+    return align([(label, f"{_duration(time):>9}", f" {rest}") for label, time, rest in rows])
 
 
 def _duration(seconds: float | None) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from agrad.engine.core.op import FUNCTIONS, Entry
 from agrad.engine.errors import AgradError
+from agrad.engine.text import align
 from agrad.grammar.diagnostics import suggest
 from agrad.grammar.runtime.builtins import CONSTANTS
 from agrad.grammar.runtime.compiler import BINARY, COMPARE
@@ -153,7 +154,7 @@ def _told_of(usage: str, meaning: str) -> str:
 def _of_family(family: str) -> list[str]:
     """A family of functions, a line each."""
     entries = dict(families())[family]
-    return [family, *columns(((entry.signature.usage, first_sentence(entry.doc)) for entry in entries), "  ")]
+    return [family, *_table((entry.signature.usage, first_sentence(entry.doc)) for entry in entries)]
 
 
 def _usage(method: str) -> str:
@@ -255,7 +256,7 @@ def commands() -> str:
 
 def operators() -> str:
     """The operators, those that bind tightest first."""
-    rows = columns(_OPERATORS, "  ")
+    rows = _table(_OPERATORS)
     return "\n".join(["operators, the tightest first", *rows, "", "help ** names the function behind one"])
 
 
@@ -273,19 +274,19 @@ def pytorch() -> str:
     rows = [(name, f"also {', '.join(theirs)}") for name, theirs in sorted(ours.items())]
     own = [name.removeprefix("torch.") for name in OWN_FORMS if name.count(".") == 1]
     head = _PYTORCH.format(prefixes=_and([f"{prefix}." for prefix in sorted(PREFIXES)]), own=_and(own))
-    return "\n".join(["if you come from PyTorch", head, "", "functions with several names", *columns(rows, "  ")])
+    return "\n".join(["if you come from PyTorch", head, "", "functions with several names", *_table(rows)])
 
 
 def errors() -> str:
     """The kinds of errors, as `error[name]` and `fails name:` have them."""
-    return "\n".join(["kinds of errors", *columns(_KINDS.items(), "  "), "", _STATEMENTS["fails"]])
+    return "\n".join(["kinds of errors", *_table(_KINDS.items()), "", _STATEMENTS["fails"]])
 
 
 def contents() -> str:
     """What there is help on."""
     pages = [(word, first_sentence(page.__doc__ or "")) for word, page in TOPICS.items()]
     named = [family for family, _ in families()]
-    lines = ["pages", *columns(pages, "  "), "", *_wrapped("statements", list(_STATEMENTS))]
+    lines = ["pages", *_table(pages), "", *_wrapped("statements", list(_STATEMENTS))]
     return "\n".join([*lines, *_wrapped("families of functions", [_BY_NAME.get(name, name) for name in named])])
 
 
@@ -300,36 +301,9 @@ TOPICS: dict[str, Callable[[], str]] = {
 }
 
 
-def columns(rows: Iterable[Sequence[str]], margin: str) -> list[str]:
-    """Lines whose cells stand below each other. A cell that is much longer than the others pushes its line out."""
-    table = [list(row) for row in rows]
-    widths = [min(max(map(len, column)), _WIDEST) for column in zip(*table, strict=True)]
-    widths[-1] = 0
-    return [
-        (margin + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))).rstrip()
-        for row in table
-    ]
-
-
-def fitted(text: str, width: int | None) -> str:
-    """A text whose lines fit a width: what is too long goes on below the last column that leaves room."""
-    lines = text.split("\n")
-    if width is None or max(map(len, lines)) <= width:
-        return text
-    import textwrap  # here, since only help needs it
-
-    room = max(width // 2, width - 28)
-
-    def margin(line: str) -> str:
-        starts = [gap.end() for gap in re.finditer(r"(?<=\S) {2,}(?=\S)", line) if gap.end() <= room]
-        return " " * (starts[-1] if starts else min(len(line) - len(line.lstrip()) + 4, width // 4))
-
-    return "\n".join(
-        textwrap.fill(line, width, subsequent_indent=margin(line), break_long_words=False, break_on_hyphens=False)
-        if len(line) > width
-        else line
-        for line in lines
-    )
+def _table(rows: Iterable[Sequence[str]]) -> list[str]:
+    """Indented lines whose cells are aligned; a cell that is much longer than the others shifts its line."""
+    return align(rows, widest=_WIDEST, margin="  ")
 
 
 def first_sentence(doc: str) -> str:

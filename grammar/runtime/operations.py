@@ -14,7 +14,7 @@ from agrad.engine.core.graph import Node
 from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError, Label
 from agrad.engine.ops.arrays.indexing import tidy_slice
-from agrad.engine.ops.data_files import Table
+from agrad.engine.ops.data_files import Chunks
 from agrad.engine.values import describe, format_bytes, format_number, format_shape, format_value, np, whole
 from agrad.grammar.results import Settings, text_of
 from agrad.grammar.runtime.builtins import as_tensor
@@ -93,7 +93,7 @@ def iterate(value: Any) -> Iterator[Any]:
     """What a loop runs over: whole numbers, entries of an array along its first axis, of a tuple, pieces of a file."""
     if isinstance(value, range):
         return map(float, value)
-    if isinstance(value, tuple | Table):
+    if isinstance(value, tuple | Chunks):
         return iter(value)
     if isinstance(value, Tensor) and value.shape:
         return iter(value)

@@ -16,7 +16,7 @@ from agrad.engine.core.op import FUNCTIONS, OPS
 from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.core.versions import changed_behind
 from agrad.engine.errors import AgradError, Label, Note
-from agrad.engine.ops.data_files import Table
+from agrad.engine.ops.data_files import Chunks
 from agrad.engine.values import describe
 from agrad.grammar.diagnostics import Span, suggest
 from agrad.grammar.loops.hot_loops import WORTH, Turns
@@ -436,7 +436,7 @@ class Machine:
         value = frame.stack.pop()
         turns, progress = iterate(value), self.session.progress
         if progress is not None:
-            turns = progress(turns, None if isinstance(value, Table) else len(value))
+            turns = progress(turns, None if isinstance(value, Chunks) else len(value))
         if type(value) is range and len(value) >= WORTH and loop is not None and not loop.refused:
             turns = self._as_program(turns, value, loop, frame)
         frame.stack.append(turns)

@@ -16,6 +16,7 @@ from agrad.engine.core.graph import Gradient, Node
 from agrad.engine.core.guards import Guard
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError
+from agrad.engine.text import truncate
 from agrad.grammar.diagnostics import Span
 from agrad.grammar.syntax import ast
 
@@ -56,7 +57,7 @@ class Steps:
         if not self.depth or not log.changed:
             return
         text = span.text if span is not None else "the last step"
-        step = Step(text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…", span, log, answer, chosen, place)
+        step = Step(truncate(text, _LONGEST), span, log, answer, chosen, place)
         self._weigh(step)
         self._bytes += step.bytes
         while self._kept and (len(self._kept) >= self.depth or self._bytes > current().limits.memory / SHARE):

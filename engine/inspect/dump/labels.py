@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from agrad.engine.inspect.dump.node_rows import GuardRow, NodeRow, cut, elided
+from agrad.engine.inspect.dump.node_rows import GuardRow, NodeRow, elided
+from agrad.engine.text import truncate
 from agrad.engine.values import format_shape
 
 WIDTH = 60  # of a name with its source text
@@ -17,7 +18,8 @@ def name_and_text(node: NodeRow) -> str:
 
 def one_line(text: str, width: int = WIDTH) -> str:
     """White space folded, what does not print replaced, the middle of a long text left out."""
-    return cut("".join(x if x.isprintable() else "\ufffd" for x in " ".join(text.split())), width)
+    printable = "".join(x if x.isprintable() else "\ufffd" for x in " ".join(text.split()))
+    return truncate(printable, width, "middle")
 
 
 def remarks(node: NodeRow, precision: int | None, arrays: bool = False) -> list[str]:
@@ -46,13 +48,6 @@ def remarks(node: NodeRow, precision: int | None, arrays: bool = False) -> list[
 def cells(node: NodeRow, precision: int | None) -> tuple[str, str, str, str]:
     """The columns of a row: its name and source text, the operation, the shape, and the remarks."""
     return name_and_text(node), node.title, format_shape(node.shape), "   ".join(remarks(node, precision))
-
-
-def columns(rows: list[tuple[str, ...]]) -> list[str]:
-    """The cells of each row under those of the one above; the last cell is as long as it is."""
-    widths = [max((len(cell) for cell in column), default=0) for column in zip(*rows, strict=True)][:-1]
-    padded = ([cell.ljust(width) for cell, width in zip(row, [*widths, 0], strict=True)] for row in rows)
-    return ["  ".join(row).rstrip() for row in padded]
 
 
 def guard_lines(guards: list[GuardRow]) -> list[str]:

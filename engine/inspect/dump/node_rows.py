@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from agrad.engine.core.graph import Node
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import Origin
+from agrad.engine.text import truncate
 from agrad.engine.values import Shape, Value, format_shape, format_value, shape_of, size_of
 
 if TYPE_CHECKING:
@@ -76,7 +77,11 @@ class NodeRow:
         """
         if self.leaf:
             return ""
-        return cut(self.origin.text, LONG) if self.origin else f"{self.title}({', '.join(elided(self.operands))})"
+        return (
+            truncate(self.origin.text, LONG, "middle")
+            if self.origin
+            else f"{self.title}({', '.join(elided(self.operands))})"
+        )
 
     @property
     def where(self) -> str | None:
@@ -89,12 +94,6 @@ def elided(operands: tuple[int | ValueSummary, ...]) -> list[str]:
     some = operands if len(operands) <= FEW else (*operands[:3], *operands[-1:])
     words = [f"%{x}" if isinstance(x, int) else format_shape(x.shape) if x.shape else x.text() for x in some]
     return words if len(words) == len(operands) else [*words[:3], "…", *words[3:]]
-
-
-def cut(text: str, width: int) -> str:
-    """A text, or of one that is too long the ends."""
-    half = (width - 3) // 2
-    return text if len(text) <= width else f"{text[: width - 3 - half]} … {text[-half:]}"
 
 
 class RowBuilder:

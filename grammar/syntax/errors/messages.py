@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from agrad.engine.errors import AgradError, Label
+from agrad.engine.text import truncate
 from agrad.grammar.diagnostics import Span
 
 CARET = "‸"
@@ -606,4 +607,4 @@ def syntax_error(message: str, span: Span, **words: str) -> AgradError:
 def _shown(word: str) -> str:
     """A piece of the text as it can stand in a message: short, and without what would upset a terminal."""
     word = "".join(c if c.isprintable() else f"U+{ord(c):04X}" for c in word)
-    return word if len(word) <= 60 else word[:59] + "…"
+    return truncate(word, 60)

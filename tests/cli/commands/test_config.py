@@ -10,7 +10,8 @@ from screens import Terminal
 
 from agrad.cli.commands.config import example
 from agrad.cli.settings.config_toml import read
-from agrad.cli.settings.settings import SETTINGS, find, folder
+from agrad.cli.settings.definitions import SETTINGS
+from agrad.cli.settings.settings import find, folder
 
 PROBE = """
 import sys
@@ -195,7 +196,7 @@ def test_what_is_wrong_is_told_once_and_the_rest_holds(inside, written):
     assert err.splitlines() == [
         f"{path}:1:1: note: there is no setting precison; what it says is not heeded",
         "  1 | precison = 3",
-        "    | ^^^^^^^^",
+        "    | ^^^^^^^^^^^^",
         "  note: 1 more such place: agrad config shows all",
         "  fix: precision = 3",
     ]
@@ -212,7 +213,7 @@ def test_what_is_wrong_is_told_once_and_the_rest_holds(inside, written):
         ("[limits]\n tme = 3", "2:2", "there is no setting limits.tme; what it says is not heeded", "time = 3"),
         ("colour = 'never'", "1:1", "there is no setting colour; what it says is not heeded", 'color = "never"'),
         ("[limits]\npager = 1", "2:1", "there is no setting limits.pager; what it says is not heeded", "pager = false   above all tables"),
-        ("[limit]\ntime = 1", "1:2", "there is no setting limit; what it says is not heeded", f"the settings are {', '.join(SETTINGS)}"),
+        ("[limit]\ntime = 1", "1:1", "there is no setting limit; what it says is not heeded", f"the settings are {', '.join(SETTINGS)}"),
         ("limits = 3", "1:1", "there is no setting limits; what it says is not heeded", f"the settings are {', '.join(SETTINGS)}"),
         ("precision = 18", "1:1", 'precision is a number from 1 to 17, or "full"; what it says here is not heeded', "precision = 6"),
         ("precision = true", "1:1", 'precision is a number from 1 to 17, or "full"; what it says here is not heeded', "precision = 6"),
@@ -235,6 +236,23 @@ def test_a_mistake_has_its_place_and_a_way_out(inside, written, text, place, mes
     head, *_, last = err.splitlines()
     assert head.startswith(f"{path}:{place}") and head.endswith(f": note: {message}")
     assert last == f"  fix: {fix}"
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "line"),
+    [
+        ("# x\n\nprecision = 3", "precision", 3),
+        ('s = """\n[limits]\ntime = 1\n"""\nprecision = 3', "precision", 5),
+        ("a = [\n  1,\n  [2]\n]\n[limits]\r\ntime = 1\r\n", "limits.time", 6),
+        ("[limits]\n# time = 1\n\n'time' = 1", "limits.time", 4),
+        ("limits = {time = 1}", "limits.time", 1),
+        ("[x]\ntime = 1\n[[y]]\ntime = 1\n[[y]]\n[ limits ]\ntime = 1", "limits.time", 7),
+        ("s = 'a\u2028b'\n\"precision\" = 3", "precision", 2),
+        ("limits.nodes = 5\nlimits . time = 3", "limits.time", 2),
+    ],
+)
+def test_the_line_of_a_setting(written, text, name, line):
+    assert read(str(written("config.toml", text))).values[name][1] == line
 
 
 @pytest.mark.parametrize("data", [b"\xff", None])

@@ -239,7 +239,13 @@ def test_a_column_is_a_leaf_like_any_other(inside, data):
     [
         ("@d.csv:sped", ["d.csv has no column sped; its columns are time, speed, place", "  fix: @d.csv:speed"]),
         ("@d.csv:7", ["d.csv has no column 7; its columns are time, speed, place"]),
-        ("@d.csv:place", ["line 2 of d.csv: 'here' in column place is no number"]),
+        (
+            "@d.csv",
+            [
+                'load_csv: d.csv, line 2, column 3: "here" is no number',
+                "  fix: @d.csv:0   for one column of it, by its name or number",
+            ],
+        ),
         ("@no.csv:x", ["there is no file no.csv"]),
         ("@m.npy:5", ["m.npy has no column 5: there are 2, counted from 0"]),
         ("@m.npy:x", ["m.npy has no column x: there are 2, counted from 0"]),
@@ -252,6 +258,14 @@ def test_what_is_not_in_a_file(inside, data, value, lines):
     first, *fixes = lines
     expected = "\n".join([f"error[file]: {first}", f"  note: in x={value}", *fixes])
     assert inside("eval", "x", f"x={value}") == ("", f"{expected}\n", 1)
+
+
+def test_an_entry_of_a_column_that_is_no_number_has_its_place(inside, data):
+    expected = (
+        'd.csv:2:5: error[file]: column place: "here" is no number\n  2 | 1,2,here\n    |     ^^^^\n'
+        "  note: in x=@d.csv:place\n"
+    )
+    assert inside("eval", "x", "x=@d.csv:place") == ("", expected, 1)
 
 
 def test_no_files_are_none_for_values_either(inside, data):

@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agrad.cli.commands.map import ahead
-from agrad.cli.data import csv_reader
-from agrad.cli.data.tables import Wanted
 from agrad.engine import cos, grad, sin, tensor
+from agrad.engine.data import csv_reader
+from agrad.engine.data.tables import Wanted
 from agrad.engine.errors import AgradError
 from agrad.grammar.session import rowwise
 
@@ -130,7 +130,8 @@ KINDS = ["bare.csv", "columns.npy", "fields.npy", "packed.npz", "plain.npz", "ro
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_kind_of_file_gives_the_same_rows(mapped, tmp_path, monkeypatch, kind):
-    monkeypatch.setattr("agrad.cli.data.tables.ROWS", 3)  # more than one piece
+    for reader in ("numpy_files", "parquet"):
+        monkeypatch.setattr(f"agrad.engine.data.{reader}.ROWS", 3)  # more than one piece
     expected = mapped(CURVE, "points.csv", "--wrt", "x,y")
     assert mapped(CURVE, kind, "--wrt", "x,y", *saved(tmp_path)[kind]) == expected
 
@@ -242,7 +243,7 @@ def test_blocks_of_any_size_hold_the_same_rows(table, size, by_hand):
         patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(file.getvalue().encode())))
         if by_hand:
             patch.setitem(sys.modules, "pyarrow", None)
-        sheet, wanted = csv_reader.Sheet("-", []), Wanted(["x"], ["s"], texts=True)
+        sheet, wanted = csv_reader.CsvTable("<stdin>", stream=sys.stdin.buffer), Wanted(["x"], ["s"], texts=True)
         pieces = [sheet.piece(part, wanted) for part in sheet.parts(wanted)]
     found = [x for piece in pieces for x in piece.columns["x"].tolist()]
     texts = [text for piece in pieces for text in map(str, piece.columns["s"])]
@@ -271,10 +272,10 @@ def test_a_bad_entry_is_an_error_with_its_place(mapped, request, extra):
     ("text", "message"),
     [
         ("x,y\n1,2\n3,\n", "<stdin>:3:3: error[file]: column y: nothing stands there\n  3 | 3,\n    |   ^\n"),
-        ("x,y\n1,2\n3\n", "<stdin>:3:1: error[file]: 1 entry, and there should be 2\n  3 | 3\n    | ^\n"),
+        ("x,y\n1,2\n3\n", "<stdin>:3:1: error[file]: 1 entry, not 2\n  3 | 3\n    | ^\n"),
         (
             "x,y\n\n1,2\n3,4,5\n",
-            "<stdin>:4:1: error[file]: 3 entries, and there should be 2\n  4 | 3,4,5\n    | ^^^^^\n",
+            "<stdin>:4:1: error[file]: 3 entries, not 2\n  4 | 3,4,5\n    | ^^^^^\n",
         ),
         ('x,y\n"1\n","a,"\n', '<stdin>:3:3: error[file]: column y: "a," is no number\n'),
         (
@@ -282,7 +283,7 @@ def test_a_bad_entry_is_an_error_with_its_place(mapped, request, extra):
             '<stdin>:3:4: error[file]: column x: "abc" is no number\n  3 | v",abc,2\n    |    ^^^\n',
         ),
         ('x,y\n1,"\n\n"\n', "<stdin>:2:3: error[file]: column y: nothing stands there\n"),
-        ('x,s,y\n1,"a\n"\n', "<stdin>:2:1: error[file]: 2 entries, and there should be 3\n"),
+        ('x,s,y\n1,"a\n"\n', "<stdin>:2:1: error[file]: 2 entries, not 3\n"),
         ("y,x\n,\n", "<stdin>:2:2: error[file]: column x: nothing stands there\n  2 | ,\n    |  ^\n"),
     ],
 )
@@ -538,10 +539,10 @@ def test_a_form_that_the_file_has_not_is_wrong_usage(mapped):
         (["c0", "texts.npy"], "texts.npy: the column c0 holds <U1, and no numbers"),
         (["m", "m.npz"], "m.npz: m has the shape (2, 2), and is no column"),
         (["x*y", "m.npz"], "m.npz: the columns have different lengths: x 2, y 3"),
-        (["x", "m.npz", "--columns", "a"], "m.npz has names for its columns already: leave --columns out"),
-        (["x", "points.csv", "--columns", "x,y,z"], "points.csv has names for its columns already: leave --columns out"),
-        (["x", "fields.npy", "--columns", "x,y"], "fields.npy has names for its columns already: leave --columns out"),
-        (["x", "bare.csv", "--columns", "a,b"], "bare.csv has 3 columns, and --columns names 2: a,b"),
+        (["x", "m.npz", "--columns", "a"], "m.npz has names for its columns already"),
+        (["x", "points.csv", "--columns", "x,y,z"], "points.csv has names for its columns already"),
+        (["x", "fields.npy", "--columns", "x,y"], "fields.npy has names for its columns already"),
+        (["x", "bare.csv", "--columns", "a,b"], "bare.csv has 3 columns, and 2 names are given: a, b"),
         (["x", "points.csv", "-o", "points.csv"], "points.csv holds the data, whose place the results would take: choose another name"),
         (["x", "points.csv", "-o", "no/out.csv"], "cannot write no/out.csv: there is no folder {}/no"),
         (["x", "points.csv", "-o", "out.txt"], "out.txt: its ending does not say how to write it"),
@@ -589,7 +590,7 @@ def test_a_line_that_does_not_end_is_refused(monkeypatch):
     monkeypatch.setattr(csv_reader, "BYTES", 10)
     monkeypatch.setattr(csv_reader, "_LONGEST", 100)
     with pytest.raises(AgradError, match="line 1 of <stdin> does not end"):
-        csv_reader.Sheet("-", [])
+        csv_reader.CsvTable("<stdin>", stream=sys.stdin.buffer)
 
 
 def test_machine_code_and_python_agree(mapped):

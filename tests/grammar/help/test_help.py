@@ -8,9 +8,10 @@ import pytest
 
 from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.errors import AgradError, Kind
+from agrad.engine.text import fit
 from agrad.grammar.commands import COMMANDS
 from agrad.grammar.help.functions_doc import markdown
-from agrad.grammar.help.help import TOPICS, families, fitted, functions, help_on, kinks, overview, topics
+from agrad.grammar.help.help import TOPICS, families, functions, help_on, kinks, overview, topics
 from agrad.grammar.help.kinks import CLAIMS_NEED, DOMAINS, KINKS
 from agrad.grammar.runtime.builtins import CONSTANTS
 from agrad.grammar.session.session import Session
@@ -197,7 +198,7 @@ def test_the_topics_in_a_session(word):
 @pytest.mark.parametrize("word", [None, *TOPICS, "step", "graph", "backward", "huber_loss"])
 def test_help_fits_the_terminal(width, word):
     whole = overview(COMMANDS) if word is None else help_on(word, COMMANDS)
-    text = fitted(whole, width)
+    text = fit(whole, width)
     assert max(map(len, text.splitlines())) <= width
     assert text.split() == whole.split()
-    assert fitted(whole, None) == whole
+    assert fit(whole, None) == whole

@@ -12,6 +12,7 @@ from agrad.engine.inspect.dump.forms.layers import Joint, Layout, middles
 from agrad.engine.inspect.dump.graph_rows import GraphRows
 from agrad.engine.inspect.dump.labels import box_lines, edges, guard_lines, one_line
 from agrad.engine.inspect.dump.node_rows import NodeRow
+from agrad.engine.text import display_width
 
 _SIZE = 12  # of the letters, in pixels like all that follows
 _CHARACTER = 7.4  # the width of one, at most, in the fonts that are called monospace
@@ -48,11 +49,11 @@ def render(graph: GraphRows, precision: int | None) -> str:
         first = min(behind, default=0)  # so that no line leads up: what is left out stands at one place
         counted |= {(_REST, number): 1 for number in behind}
         counted |= {(number, _REST): 1 for number in before if number < first}
-    widths = {number: round(max(map(_width, rows)) * _CHARACTER) + 2 * _INSIDE for number, rows in texts.items()}
+    widths = {number: round(max(map(display_width, rows)) * _CHARACTER) + 2 * _INSIDE for number, rows in texts.items()}
     layout = _layout(widths, list(counted))
     caption = [one_line(graph.heading, 200), *guard_lines(graph.guards)]
     page = _Page(layout, texts, widths, _AROUND + _ROW * len(caption) + _ROW)
-    width = max(page.width, round(max(map(_width, caption)) * _CHARACTER) + 2 * _AROUND)
+    width = max(page.width, round(max(map(display_width, caption)) * _CHARACTER) + 2 * _AROUND)
     rows = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{page.height}" '
         f'viewBox="0 0 {width} {page.height}">',
@@ -66,13 +67,6 @@ def render(graph: GraphRows, precision: int | None) -> str:
         "</svg>",
     ]
     return "\n".join(rows)
-
-
-def _width(text: str) -> int:
-    """How many characters wide a text is; a wide one, as of Chinese, counts for two."""
-    import unicodedata
-
-    return sum(2 if unicodedata.east_asian_width(sign) in "WF" else 1 for sign in text)
 
 
 def _layout(widths: Mapping[int, int], wanted: Sequence[tuple[int, int]]) -> Layout:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from agrad.engine.inspect.dump.graph_rows import GraphRows
-from agrad.engine.inspect.dump.labels import cells, columns, guard_lines
+from agrad.engine.inspect.dump.labels import cells, guard_lines
+from agrad.engine.text import align
 
 
 def render(graph: GraphRows, precision: int | None) -> str:
     """A heading, a line per node in columns, the guards; `…` stands where nodes are left out."""
     shown = graph.shown
     body, before = [], 0
-    rows = columns([(f"%{node.number}", *cells(node, precision)) for node in shown])
+    rows = align([(f"%{node.number}", *cells(node, precision)) for node in shown])
     for node, row in zip(shown, rows, strict=True):
         if node.number != before + 1:
             body.append("…")

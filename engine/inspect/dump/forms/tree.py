@@ -6,8 +6,9 @@ from collections import deque
 from typing import TypeAlias
 
 from agrad.engine.inspect.dump.graph_rows import GraphRows
-from agrad.engine.inspect.dump.labels import cells, columns, guard_lines
+from agrad.engine.inspect.dump.labels import cells, guard_lines
 from agrad.engine.inspect.dump.node_rows import NodeRow, elided
+from agrad.engine.text import align
 
 LEVELS = 12  # so deep a tree is indented; what lies deeper is drawn as a tree of its own below
 BRANCHES = 20  # of more operands, only the first and the last are drawn
@@ -24,7 +25,7 @@ def render(graph: GraphRows, precision: int | None) -> str:
     blocks = []
     while below:
         rows = _block(below.popleft(), shown, drawn, below, waiting, precision)
-        blocks.append("\n".join(f"  {row}" for row in columns(rows)))
+        blocks.append("\n".join(f"  {row}" for row in align(rows)))
     notes = [f"  {row}" for row in [*guard_lines(graph.guards), *graph.left_out(len(drawn))]]
     return "\n".join([graph.heading, "\n\n".join(blocks), *notes])
 

@@ -1,7 +1,12 @@
-"""Tables of text: CSV, in blocks that end at the end of a row.
+"""CSV, in blocks that end at the end of a row: for `load_csv`, `chunks`, `map` and `x=@data.csv:speed` alike.
 
 pyarrow reads a block where it is installed; what it does not take, and where it is not, the `csv` module reads, which
 knows the place of each entry. Both find the same numbers.
+
+The rules: an entry may be quoted, with line breaks inside; lines end with LF or CR LF; a byte order mark and lines
+without entries are skipped; every row has as many entries as the first. The first row names the columns if an entry
+of it is not a number. Where columns are told apart by their places, not by their names, a first row in which some
+entries are numbers is a row: a wrong entry in it is then an error, and no row is lost.
 """
 
 from __future__ import annotations
@@ -11,51 +16,72 @@ import io
 import os
 import re
 import stat
-import sys
+from array import array
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain, islice
-from typing import Any, TypeAlias
+from typing import Any, BinaryIO, TypeAlias
 
-from agrad.cli.base import shown_name
-from agrad.cli.data.tables import BYTES, Column, Piece, Table, Wanted, has_names, named, pyarrow, unreadable
+from agrad.engine.data.arrow import pyarrow
+from agrad.engine.data.tables import (
+    BYTES,
+    FILL_IN,
+    NOTHING,
+    Column,
+    Piece,
+    Table,
+    Wanted,
+    column_names,
+    names_given,
+    unreadable,
+)
 from agrad.engine.errors import AgradError, Label
-from agrad.engine.values import np
-from agrad.grammar.diagnostics import Source, Span
+from agrad.engine.source import Source, Span
+from agrad.engine.text import truncate
+from agrad.engine.values import Array, np
 
 _LONGEST = 2**26  # bytes of a row
 _QUOTES = 4 * BYTES  # in which a quote must end; until then a line break may belong to an entry
 _SHOWN = 20  # characters of an entry in a message
 _PAYLOAD = re.compile(rb"\((?<=[nN][aA][nN]\()")  # as in nan(1), which pyarrow takes for a number, and Python does not
 
-_Fault: TypeAlias = "tuple[int, int | None, str]"  # a row, which entry (None: how many there are), what to say
+_Fault: TypeAlias = "tuple[int, int | None, str]"  # a row, which entry (None: how many there are), what is wrong
 _Row: TypeAlias = "tuple[int, list[str], int]"  # the line it begins at, from 0, its entries, where the next one begins
 
 
 @dataclass(slots=True)
 class Block:
-    """Whole rows, the number of the line that they begin at, and how many bytes of the file are behind."""
+    """Whole rows, the number of the line that they begin at, and how many bytes of the file are read with them."""
 
     data: bytes
     line: int
     done: int
 
 
-class Sheet(Table):
-    """A CSV file, or standard input. A first line in which not every entry is a number names the columns.
+class CsvTable(Table):
+    """A CSV file, or a stream of CSV that is called `path`. `given`: names for columns that have none.
 
-    Where `given` names them, a first line without any number is refused.
+    `block`: bytes to read at once; `fast`: whether pyarrow may read them.
     """
 
-    def __init__(self, path: str, given: Sequence[str]) -> None:
-        super().__init__(shown_name(path))
+    def __init__(
+        self,
+        path: str,
+        given: Sequence[str] = (),
+        stream: BinaryIO | None = None,
+        *,
+        block: int = 0,
+        fast: bool = True,
+    ) -> None:
+        super().__init__(path)
+        self.own = stream is None
+        self.block = block or BYTES
+        self.fast = fast
         try:
-            self.file = sys.stdin.buffer if path == "-" else open(path, "rb")  # noqa: SIM115 - read piece by piece
-        except OSError as problem:
+            self.file = open(path, "rb") if stream is None else stream  # noqa: SIM115 - read piece by piece
+        except (OSError, ValueError) as problem:
             raise unreadable(self.path, problem) from None
-        except ValueError:  # a name that no file system takes
-            raise AgradError("file", f"cannot read {path}: that names no file") from None
         with suppress(OSError, ValueError):  # a standard input that is no file of the system
             status = os.fstat(self.file.fileno())
             self.total = status.st_size if stat.S_ISREG(status.st_mode) else None
@@ -69,14 +95,13 @@ class Sheet(Table):
 
     def close(self) -> None:
         """See Table."""
-        if self.file is not sys.stdin.buffer:
+        if self.own:
             self.file.close()
 
     def _find_names(self, given: Sequence[str]) -> None:
         """Take the names from the first row, if it has them, off the first block."""
         first = self.first
-        rows = _rows(first.data) if first is not None else iter(())
-        found = next((one for one in rows if any(entry.strip() for entry in one[1])), None)
+        found = next(self._filled(first), None) if first is not None else None
         if first is None or found is None:
             raise AgradError("file", f"{self.path} is empty")
         if b"\r" in first.data and b"\n" not in first.data:
@@ -84,19 +109,26 @@ class Sheet(Table):
         line, entries, lines = found
         numbers = [_number(entry) is not None for entry in entries]
         head = not any(numbers) if given else not all(numbers)
-        if head and any("\udc80" <= character <= "\udcff" for entry in entries for character in entry):
+        if head and any(map(_is_damaged, entries)):
             raise AgradError("file", f"cannot read {self.path}: line {line + 1} is not UTF-8 text")
         if head and given:
-            raise has_names(self.path)
+            raise names_given(self.path)
         self.width = len(entries)
+        self.unsure = first if head and any(numbers) else None  # the block in which that row may be one of data
         if not head:
-            self.names, self.nameless = named(self.path, self.width, given), not given
+            self.names, self.nameless = column_names(self.path, self.width, given), not given
         else:
             self.names = [entry.strip() for entry in entries]
             data = first.data
             for _ in range(lines):
                 data = data[data.find(b"\n") + 1 :] if b"\n" in data else b""
             self.first = Block(data, first.line + lines, first.done)
+
+    def use_places(self) -> None:
+        """Tell columns apart by their places: a first row in which some entries are numbers is data then."""
+        if self.unsure is not None:
+            self.first, self.unsure = self.unsure, None
+            self.names, self.nameless = column_names(self.path, self.width, ()), True
 
     def _blocks(self) -> Iterator[Block]:
         """The file, cut behind ends of rows. Raises AgradError of kind `file`."""
@@ -118,7 +150,7 @@ class Sheet(Table):
 
     def _read(self) -> bytes:
         try:
-            return self.file.read(BYTES)
+            return self.file.read(self.block)
         except OSError as problem:
             raise unreadable(self.path, problem) from None
 
@@ -128,7 +160,22 @@ class Sheet(Table):
 
     def piece(self, part: Block, wanted: Wanted) -> Piece:
         """See Table."""
-        return self._by_arrow(part, wanted) or self._by_hand(part, wanted)
+        return (self._by_arrow(part, wanted) if self.fast else None) or self._by_hand(part, wanted)
+
+    def matrix(self, block: Block) -> Array:
+        """All columns of a part, which all hold numbers. Raises AgradError of kind `file`."""
+        wanted = Wanted(self.names)
+        piece = self._by_arrow(block, wanted) if self.fast else None
+        if piece is None:
+            numbers = array("d")
+            with suppress(ValueError):  # of an entry that is not a number, or a row of another length
+                for _, entries, _ in self._filled(block):
+                    if len(entries) != self.width:
+                        raise ValueError
+                    numbers.extend(map(float, entries))
+                return np.frombuffer(numbers).reshape(-1, self.width)
+            piece = self._by_hand(block, wanted)  # which finds the place
+        return np.column_stack([piece.columns[name] for name in self.names])
 
     def _by_arrow(self, block: Block, wanted: Wanted) -> Piece | None:
         """What pyarrow reads; None where it is not installed, or finds an entry that it does not take for a number."""
@@ -138,7 +185,8 @@ class Sheet(Table):
             return None
         if b"(" in block.data and _PAYLOAD.search(block.data):
             return None
-        kinds = {str(self.names.index(name)): wanted.is_text(name) for name in wanted.names} or {"0": True}
+        places = self._places(wanted)
+        kinds = {str(place): wanted.is_text(name) for name, place in places.items()} or {"0": True}
         try:
             table = fast.read_csv(
                 pa.BufferReader(block.data),
@@ -155,8 +203,8 @@ class Sheet(Table):
         except pa.ArrowException:
             return None
         columns: dict[str, Column] = {}
-        for name in wanted.names:
-            column = table[str(self.names.index(name))]
+        for name, place in places.items():
+            column = table[str(place)]
             columns[name] = column if wanted.is_text(name) else column.to_numpy()
         return Piece(columns, table.num_rows, block.done, lambda row: self._place(block, row))
 
@@ -168,17 +216,21 @@ class Sheet(Table):
         for row, (_, entries, _) in enumerate(rows):
             if len(entries) != self.width:
                 count = "1 entry" if len(entries) == 1 else f"{len(entries)} entries"
-                faults.append((row, None, f"{count}, and there should be {self.width}"))
+                faults.append((row, None, f"{count}, not {self.width}"))
                 entries += [""] * (self.width - len(entries))
-        for name in wanted.names:
-            place = self.names.index(name)
+        for name, place in self._places(wanted).items():
             texts = [entries[place] for _, entries, _ in rows]
-            piece.columns[name] = texts if wanted.is_text(name) else self._numbers(name, texts, faults)
+            piece.columns[name] = texts if wanted.is_text(name) else self._numbers(place, texts, faults)
         if faults:
             self._tell(faults, piece, wanted, block, rows)
         return piece
 
-    def _numbers(self, name: str, texts: list[str], faults: list[_Fault]) -> Column:
+    def _places(self, wanted: Wanted) -> dict[str, int]:
+        """The columns that are wanted, and their numbers from 0."""
+        places = {name: place for place, name in enumerate(self.names)}
+        return {name: places[name] for name in wanted.names}
+
+    def _numbers(self, place: int, texts: list[str], faults: list[_Fault]) -> Column:
         """A column of numbers, nan where there is none; that is a fault."""
         try:
             return np.array(list(map(float, texts)), dtype=np.float64)
@@ -189,11 +241,11 @@ class Sheet(Table):
             number = _number(text)
             if number is not None:
                 column[row] = number
-                continue
-            text = text.strip()
-            shown = text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
-            what = f'"{shown}" is no number' if text else "nothing stands there"
-            faults.append((row, self.names.index(name), f"column {name}: {what}"))
+            elif _is_damaged(text):
+                faults.append((row, place, "this is not UTF-8 text"))
+            else:
+                text = text.strip()
+                faults.append((row, place, f'"{truncate(text, _SHOWN)}" is no number' if text else NOTHING))
         return column
 
     def _tell(self, faults: list[_Fault], piece: Piece, wanted: Wanted, block: Block, rows: list[_Row]) -> None:
@@ -206,12 +258,19 @@ class Sheet(Table):
             (fault for fault in faults if fault[1] is None or fault[0] not in ragged), key=lambda one: one[0]
         )
         copied = [one for one in faults if one[1] is not None and self.names[one[1]] not in wanted.numbers]
-        row, entry, message = copied[0] if copied else faults[0]
-        labels = [Label(self._span(block, rows[row], entry))]
-        if copied:
-            raise AgradError("file", message, labels=labels, fixes=["write .csv or .jsonl, which take texts too"])
-        problem = AgradError("file", message, labels=labels, row=True)
-        if not wanted.tolerant:
+        row, entry, reason = copied[0] if copied else faults[0]
+        span = self._span(block, rows[row], entry)
+        problem = AgradError(
+            "file",
+            reason if entry is None else f"column {self.names[entry]}: {reason}",
+            labels=[Label(span)],
+            fixes=[FILL_IN] if reason is NOTHING else [],
+            row=not copied,
+            copied=bool(copied),
+            column=entry,
+            line=span.source.position(span.start)[0],
+        )
+        if copied or not wanted.tolerant:
             raise problem
         piece.problem, piece.bad = problem, np.zeros(len(rows), dtype=np.bool_)
         piece.bad[[row for row, _, _ in faults]] = True
@@ -223,7 +282,7 @@ class Sheet(Table):
                 if row[1] and not (len(row[1]) == 1 and row[1][0].isspace()):
                     yield row
         except csv.Error as problem:
-            raise AgradError("file", f"cannot read {self.path} behind line {block.line}: {problem}") from None
+            raise AgradError("file", f"cannot read {self.path} after line {block.line}: {problem}") from None
 
     def _place(self, block: Block, row: int) -> dict[str, Any]:
         """Where a row is, for an error about it: found only then, since few rows fail."""
@@ -288,3 +347,8 @@ def _number(text: str) -> float | None:
         return float(text)
     except ValueError:
         return None
+
+
+def _is_damaged(text: str) -> bool:
+    """Whether a text has bytes that are not UTF-8, as `surrogateescape` keeps them."""
+    return any("\udc80" <= character <= "\udcff" for character in text)

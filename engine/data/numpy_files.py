@@ -1,0 +1,157 @@
+"""Files that numpy saved: `.npy`, an array, and `.npz`, an archive of arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from agrad.engine.data.tables import BYTES, ROWS, Numbers, Piece, Table, Wanted, column_names, names_given
+from agrad.engine.errors import AgradError
+from agrad.engine.values import format_shape, np
+
+
+def load_array(path: str, mapped: bool = False) -> Any:
+    """The array in a `.npy` file; `mapped`: left in the file until its entries are used.
+
+    Raises AgradError of kind `file`.
+    """
+    array = None
+    try:
+        if mapped:
+            array = np.load(path, mmap_mode="r", allow_pickle=False)
+        else:
+            with open(path, "rb") as stream:
+                array = np.load(stream, allow_pickle=False)
+    except (MemoryError, AgradError):  # such as a limit of time
+        raise
+    except Exception:  # numpy does not document what its reader raises for a damaged file
+        pass
+    if not isinstance(array, np.ndarray):
+        raise AgradError("file", f"{path} is no array that numpy saved, or it is not all there")
+    return array
+
+
+class NpyTable(Table):
+    """A `.npy` file: an array of rows and columns, a vector as one column, or a structured array by its fields."""
+
+    def __init__(self, path: str, given: Sequence[str]) -> None:
+        super().__init__(path)
+        array = load_array(path, mapped=True)
+        self.dtype, self.shape, self.offset = array.dtype, array.shape, int(array.offset)
+        self.by_column = len(array.shape) == 2 and array.flags.f_contiguous and not array.flags.c_contiguous
+        if len(array.shape) not in (1, 2) or (self.dtype.names and len(array.shape) == 2):
+            shape = format_shape(array.shape)
+            raise AgradError("file", f"{path} holds an array of shape {shape}; rows and columns are needed")
+        fields = list(self.dtype.names or ())
+        if fields and given:
+            raise names_given(path)
+        width = len(fields) or (1 if len(array.shape) == 1 else int(array.shape[1]))
+        self.names = fields or column_names(path, width, given)
+        self.nameless = not fields and not given
+        self.total = int(array.shape[0])
+
+    def parts(self, wanted: Wanted) -> Iterator[tuple[int, int]]:
+        """The first row of each piece, and the one behind its last."""
+        rows = len(self)
+        step = max(1, min(ROWS, BYTES // max(self.dtype.itemsize * (1 if self.by_column else self._width), 1)))
+        for name in wanted.names:
+            kind = self.dtype[name] if self.dtype.names else self.dtype
+            if kind.kind not in "biuf" or kind.shape:
+                raise AgradError("file", f"{self.path}: the column {name} holds {kind}, and no numbers")
+        for start in range(0, rows, step):
+            yield start, min(start + step, rows)
+
+    def __len__(self) -> int:
+        return int(self.shape[0])
+
+    @property
+    def _width(self) -> int:
+        return int(self.shape[1]) if len(self.shape) == 2 else 1
+
+    def piece(self, part: tuple[int, int], wanted: Wanted) -> Piece:
+        """See Table. Each piece has a map of its own, which it gives back: the pages of one map would all stay."""
+        start, stop = part
+        rows = stop - start
+        columns = {name: self._numbers(name, start, rows) for name in wanted.names}
+        return Piece(columns, rows, stop, lambda row: self.at_row(start + row + 1))
+
+    def _numbers(self, name: str, start: int, rows: int) -> Numbers:
+        place, width, size = self.names.index(name), self._width, self.dtype.itemsize
+        if self.by_column:
+            offset, shape = self.offset + (place * len(self) + start) * size, (rows,)
+        else:
+            offset, shape = self.offset + start * width * size, (rows, width)  # type: ignore[assignment]
+        try:
+            there: Any = np.memmap(self.path, self.dtype, "r", offset, shape)
+        except (OSError, ValueError):
+            raise AgradError("file", f"{self.path} has become shorter while it was read") from None
+        if self.dtype.names:
+            there = there[name][:, 0]
+        elif not self.by_column:
+            there = there[:, place]
+        return np.array(there, dtype=np.float64)
+
+
+class NpzTable(Table):
+    """A `.npz` file: an array for each column, read in a stream, so that none need fit into memory."""
+
+    def __init__(self, path: str) -> None:
+        from zipfile import BadZipFile, ZipFile  # here, since few tables are archives
+
+        super().__init__(path)
+        try:
+            self.zip = ZipFile(path)
+        except (BadZipFile, OSError):
+            raise AgradError("file", f"{path} is no archive that numpy saved") from None
+        self.names = [name.removesuffix(".npy") for name in self.zip.namelist() if name.endswith(".npy")]
+
+    def close(self) -> None:
+        """See Table."""
+        self.zip.close()
+
+    def parts(self, wanted: Wanted) -> Iterator[Any]:
+        """The bytes of each column in a piece."""
+        from zipfile import BadZipFile
+        from zlib import error as Damaged  # noqa: N812 - zlib has no better name for it
+
+        columns = {name: self._column(name) for name in wanted.names or self.names[:1]}
+        lengths = {name: rows for name, (_, _, rows) in columns.items()}
+        if len(set(lengths.values())) > 1:
+            listed = ", ".join(f"{name} {rows}" for name, rows in lengths.items())
+            raise AgradError("file", f"{self.path}: the columns have different lengths: {listed}")
+        self.total = rows = next(iter(lengths.values()), 0)
+        for start in range(0, rows, ROWS):
+            stop = min(start + ROWS, rows)
+            data = {}
+            for name, (stream, kind, _) in columns.items():
+                try:
+                    found = stream.read((stop - start) * kind.itemsize)
+                except (OSError, ValueError, EOFError, BadZipFile, Damaged):
+                    found = b""
+                if len(found) != (stop - start) * kind.itemsize:
+                    raise AgradError("file", f"{self.path} is damaged: {name} ends before its {rows} rows")
+                data[name] = np.frombuffer(found, kind)
+            yield start, stop, data
+
+    def _column(self, name: str) -> tuple[Any, np.dtype[Any], int]:
+        """The bytes of a column, the type of its entries, and how many there are."""
+        from zipfile import BadZipFile
+
+        try:
+            stream = self.zip.open(f"{name}.npy")
+            version = np.lib.format.read_magic(stream)
+            read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+            shape, _, kind = read(stream)
+        except (BadZipFile, ValueError, OSError, KeyError):
+            raise AgradError("file", f"{self.path}: {name} is no array that numpy saved") from None
+        if len(shape) != 1:
+            raise AgradError("file", f"{self.path}: {name} has the shape {format_shape(shape)}, and is no column")
+        if kind.kind not in "biuf":
+            raise AgradError("file", f"{self.path}: the column {name} holds {kind}, and no numbers")
+        return stream, kind, int(shape[0])
+
+    def piece(self, part: Any, wanted: Wanted) -> Piece:
+        """See Table."""
+        start, stop, data = part
+        columns = {name: data[name].astype(np.float64) for name in wanted.names}
+        return Piece(columns, stop - start, stop, lambda row: self.at_row(start + row + 1))

@@ -1,0 +1,129 @@
+"""Tables in files, read piece by piece so that a file may be larger than memory: what all kinds have in common."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from agrad.engine.errors import AgradError, Label, Origin
+from agrad.engine.values import np
+
+Numbers: TypeAlias = "np.ndarray[tuple[int], np.dtype[np.float64]]"
+Column: TypeAlias = "Any"  # Numbers; of what is only copied also a list of texts, or what pyarrow has
+BYTES = 2**21  # of the file, in a piece
+ROWS = 2**16  # at most, in a piece of a file that is not text
+NOTHING = "nothing stands there"  # what is wrong with an empty entry
+FILL_IN = "write nan where a number is missing"
+
+
+@dataclass(slots=True)
+class Piece:
+    """Some rows: the columns, which rows could not be read (None: all could), and how much of the file is read."""
+
+    columns: dict[str, Column]
+    rows: int
+    done: int
+    place: Callable[[int], dict[str, Any]]  # the labels and notes of an error in a row
+    bad: np.ndarray[tuple[int], np.dtype[np.bool_]] | None = None
+    problem: AgradError | None = None  # of the first row that could not be read
+
+
+@dataclass(slots=True)
+class Wanted:
+    """What is to be read: columns of numbers, columns that are copied, and whether those may be text.
+
+    `tolerant`: a row that cannot be read is marked in its piece instead of raising an error.
+    """
+
+    numbers: Sequence[str]
+    copied: Sequence[str] = ()
+    texts: bool = False
+    tolerant: bool = False
+
+    @property
+    def names(self) -> list[str]:
+        """All columns, each once."""
+        return list(dict.fromkeys((*self.numbers, *self.copied)))
+
+    def is_text(self, name: str) -> bool:
+        """Whether a column is copied as it stands."""
+        return self.texts and name not in self.numbers
+
+
+class Table:
+    """A file with columns. `parts` reads, one part after the other; `piece` may be called in any thread."""
+
+    names: list[str]
+    size: int  # bytes; 0 if nobody knows
+    total: int | None  # of what `Piece.done` counts; None if nobody knows
+    nameless: bool  # whether the file names no columns
+    typed = False  # whether what is copied has a type that Parquet can keep
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.size = 0
+        with suppress(OSError, ValueError):  # a path without a file is refused where it is read
+            self.size = os.path.getsize(path)
+        self.names = []
+        self.total = None
+        self.nameless = False
+
+    def require(self, name: str, place: Origin | None = None) -> None:
+        """Refuse a name that no column has, or two have; `place` is where the name stands.
+
+        Raises AgradError of kind `name`, with the facts `column`, `columns` and `nameless` where no column has it.
+        """
+        if self.names.count(name) == 1:
+            return
+        labels = [Label(place)] if place is not None else []
+        if name in self.names:
+            raise AgradError("name", f"{self.path} has {self.names.count(name)} columns {name}", labels=labels)
+        message = f"{self.path} has no column {name}"
+        facts = {"column": name, "columns": self.names, "nameless": self.nameless}
+        raise AgradError("name", message, labels=labels, notes=[self.listing()], **facts)  # type: ignore[arg-type]
+
+    def listing(self) -> str:
+        """The columns in words."""
+        shown = ", ".join(self.names) if len(self.names) <= 20 else f"{', '.join(self.names[:20])}, …"
+        return f"its columns are {shown}" if self.names else "it has no columns"
+
+    def parts(self, wanted: Wanted) -> Iterator[Any]:
+        """What `piece` takes, in the order of the file. Raises AgradError of kind `file`."""
+        raise NotImplementedError
+
+    def piece(self, part: Any, wanted: Wanted) -> Piece:
+        """The rows in a part. Raises AgradError of kind `file`."""
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """Nothing more will be read."""
+
+    def at_row(self, number: int) -> dict[str, Any]:
+        """How an error speaks of a row, counted from 1."""
+        return {"notes": [f"in row {number} of {self.path}"]}
+
+
+def column_names(path: str, count: int, given: Sequence[str]) -> list[str]:
+    """The names of columns that have none in the file: those given, or c0, c1, … Raises AgradError."""
+    if given and len(given) != count:
+        columns = "1 column" if count == 1 else f"{count} columns"
+        raise AgradError("file", f"{path} has {columns}, and {len(given)} names are given: {', '.join(given)}")
+    return list(given) or [f"c{place}" for place in range(count)]
+
+
+def names_given(path: str) -> AgradError:
+    """The error for names that are given to columns which have names."""
+    return AgradError("file", f"{path} has names for its columns already", names_given=True)
+
+
+def unreadable(path: str, problem: OSError | ValueError) -> AgradError:
+    """The error for a file that the system does not open."""
+    if isinstance(problem, FileNotFoundError):
+        return AgradError("file", f"there is no file {path}")
+    if not isinstance(problem, OSError):
+        return AgradError("file", f"cannot read {path}: that names no file")
+    reason = "it is a folder" if isinstance(problem, IsADirectoryError) else problem.strerror
+    return AgradError("file", f"cannot read {path}: {reason}")

@@ -1,0 +1,54 @@
+"""Texts with lines and columns: what someone typed, a script, a file of data; and the places in them."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from dataclasses import dataclass
+from functools import lru_cache
+
+
+@lru_cache(maxsize=16)
+def _line_starts(text: str) -> list[int]:
+    return [0, *(found.end() for found in re.finditer(r"\r\n?|\n", text))]
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A text someone wrote, and what to call it: `session`, `expression`, or the path of a file."""
+
+    name: str
+    text: str
+    first_line: int = 1
+    is_file: bool = False
+
+    def position(self, offset: int) -> tuple[int, int]:
+        """The line and column of an offset, both counted from 1 (the line from `first_line`)."""
+        starts = _line_starts(self.text)
+        index = bisect_right(starts, offset) - 1
+        return self.first_line + index, offset - starts[index] + 1
+
+    def line(self, number: int) -> str:
+        """The text of one line, without its line break."""
+        starts = [*_line_starts(self.text), len(self.text)]
+        index = number - self.first_line
+        return self.text[starts[index] : starts[index + 1]].rstrip("\r\n")
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """The part of a source from `start` up to `end`; an `Origin`, that an error can point at."""
+
+    source: Source
+    start: int
+    end: int
+
+    @property
+    def text(self) -> str:
+        """What stands there, folded to one line."""
+        return " ".join(self.source.text[self.start : self.end].split())
+
+    @property
+    def where(self) -> str:
+        """The place in words, such as `line 5`."""
+        return f"line {self.source.position(self.start)[0]}"

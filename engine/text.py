@@ -1,0 +1,77 @@
+"""Text for people: cells aligned in columns, long texts truncated, long lines wrapped."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from typing import Literal
+
+
+def truncate(text: str, width: int, where: Literal["end", "middle"] = "end", mark: str = "…") -> str:
+    """A text of at most `width` characters; `mark` stands where the rest is left out."""
+    if len(text) <= width:
+        return text
+    if where == "end":
+        return text[: max(width - len(mark), 0)] + mark
+    mark = f" {mark} "
+    half = (width - len(mark)) // 2
+    return f"{text[: width - len(mark) - half]}{mark}{text[-half:]}"
+
+
+def align(
+    rows: Iterable[Sequence[str]], right: Collection[int] = (), widest: int | None = None, margin: str = ""
+) -> list[str]:
+    """A line for each row, its cells below those of the row before; a column without any text takes no room.
+
+    `right`: the columns that are aligned at their right ends. `widest`: of a column; a longer cell shifts the rest of
+    its line. `margin`: what each line begins with.
+    """
+    table = [list(row) for row in rows]
+    widths = [max(map(display_width, column)) for column in zip(*table, strict=True)]
+    if widest is not None:
+        widths = [min(width, widest) for width in widths]
+    columns = [(place, width) for place, width in enumerate(widths) if width]
+    return [
+        (margin + "  ".join(_padded(row[place], width, place in right) for place, width in columns)).rstrip()
+        for row in table
+    ]
+
+
+def _padded(cell: str, width: int, right: bool) -> str:
+    blanks = " " * (width - display_width(cell))
+    return blanks + cell if right else cell + blanks
+
+
+def fit(text: str, width: int | None) -> str:
+    """A text whose lines have at most `width` characters: a longer one is continued below its last column that fits."""
+    lines = text.split("\n")
+    if width is None or max(map(len, lines)) <= width:
+        return text
+    import re  # here, since few lines are too long
+    import textwrap
+
+    room = max(width // 2, width - 28)
+
+    def margin(line: str) -> str:
+        starts = [gap.end() for gap in re.finditer(r"(?<=\S) {2,}(?=\S)", line) if gap.end() <= room]
+        return " " * (starts[-1] if starts else min(len(line) - len(line.lstrip()) + 4, width // 4))
+
+    return "\n".join(
+        textwrap.fill(line, width, subsequent_indent=margin(line), break_long_words=False, break_on_hyphens=False)
+        if len(line) > width
+        else line
+        for line in lines
+    )
+
+
+def display_width(text: str) -> int:
+    """How many columns of a terminal a text takes that has no control characters."""
+    return len(text) if text.isascii() else sum(map(character_width, text))
+
+
+def character_width(character: str) -> int:
+    """0 for a combining mark, 2 for what is wide, as in Chinese, else 1."""
+    import unicodedata  # here, since most texts are ASCII
+
+    if unicodedata.combining(character):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1

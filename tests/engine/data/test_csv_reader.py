@@ -1,0 +1,138 @@
+"""The rules of CSV, which are the same for `load_csv`, `chunks`, `map` and `x=@data.csv:column`."""
+
+import math
+import re
+from contextlib import closing
+
+import numpy as np
+import pytest
+
+import agrad.engine as ag
+from agrad.cli.data.at_file import from_file
+from agrad.engine.data.csv_reader import CsvTable
+from agrad.engine.data.formats import open_table
+from agrad.engine.data.tables import Wanted
+
+GOOD = {
+    "plain": "1,2\n3,4\n",
+    "a line of names": "x,y\n1,2\n3,4\n",
+    "quotes": 'x,"y"\n"1","2"\n3,"4\n"\n',
+    "a byte order mark": "\ufeffx,y\n1,2\n3,4\n",
+    "a byte order mark before numbers": "\ufeff1,2\n3,4\n",
+    "line ends of Windows": "x,y\r\n1,2\r\n3,4\r\n",
+    "empty lines": "\n  \nx,y\n\n1,2\n   \n\n3,4\n\n",
+    "blanks around entries": " x , y\n 1, 2\n3 ,4 \n",
+    "no last line end": "1,2\n3,4",
+    "digits grouped as Python takes them": "0_1,2\n3,4\n",
+}
+BAD = {
+    "an entry that is a word": ("x,y\n1,2\n\n3,four\n", 4, '"four" is no number'),
+    "an empty entry": ("1,2\n3,\n", 2, "nothing stands there"),
+    "an entry too many": ("1,2\n3,4,5\n", 2, "3 entries, not 2"),
+    "an entry too few": ("x,y\n1,2\n3\n", 3, "1 entry, not 2"),
+    "fewer entries than names": ("x,y,z\n1,2\n", 2, "2 entries, not 3"),
+    "what only pyarrow takes for a number": ("1,2\n3,nan(1)\n", 2, '"nan(1)" is no number'),
+    "bytes that are not UTF-8": ("1,2\n3,\udcff\n", 2, "this is not UTF-8 text"),
+}
+
+
+def read_by_load_csv(path):
+    return ag.load_csv(path).tolist()
+
+
+def read_by_chunks(path):
+    return [row for rows in ag.chunks(path, 1) for row in rows.tolist()]
+
+
+def read_by_map(path):
+    with closing(open_table(path)) as table:
+        wanted = Wanted(table.names)
+        pieces = [table.piece(part, wanted) for part in table.parts(wanted)]
+    return [list(map(float, row)) for piece in pieces for row in zip(*piece.columns.values(), strict=True)]
+
+
+def read_by_column(path):
+    return [list(row) for row in zip(from_file(f"{path}:0").tolist(), from_file(f"{path}:1").tolist(), strict=True)]
+
+
+READERS = [read_by_load_csv, read_by_chunks, read_by_map, read_by_column]
+
+
+@pytest.fixture
+def file(tmp_path):
+    def write(text):
+        path = tmp_path / "a.csv"
+        path.write_bytes(text.encode("utf-8", "surrogateescape"))
+        return str(path)
+
+    return write
+
+
+@pytest.mark.parametrize("text", GOOD.values(), ids=GOOD)
+@pytest.mark.parametrize("read", READERS)
+def test_all_read_the_same_numbers(file, read, text):
+    assert read(file(text)) == [[1, 2], [3, 4]]
+
+
+@pytest.mark.parametrize(("text", "line", "reason"), BAD.values(), ids=BAD)
+@pytest.mark.parametrize("read", READERS)
+def test_all_refuse_the_same_with_the_place(file, read, text, line, reason):
+    with pytest.raises(ag.AgradError) as caught:
+        read(file(text))
+    assert caught.value.message.endswith(reason)
+    assert (caught.value.kind, caught.value.facts["line"]) == ("file", line)
+    assert bool(caught.value.fixes) == (reason == "nothing stands there")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [("", "is empty"), ("1,2\r3,4\r", "write it with \\n"), ('1,2\n"' + "3" * 140_000, "cannot read")],
+)
+@pytest.mark.parametrize("read", READERS)
+def test_all_refuse_a_file_that_is_no_table(file, read, text, message):
+    with pytest.raises(ag.AgradError, match=re.escape(message)):
+        read(file(text))
+
+
+def test_a_first_line_with_some_numbers_names_columns_only_where_names_are_used(file):
+    path = file("x,2019\n1,2\n")
+    assert read_by_map(path) == [[1, 2]]
+    assert from_file(f"{path}:2019").tolist() == [2]
+    for read in (read_by_load_csv, read_by_chunks, read_by_column):
+        with pytest.raises(ag.AgradError, match='"x" is no number'):
+            read(path)
+    assert from_file(f"{path}:1").tolist() == [2019, 2]
+
+
+def test_two_columns_of_one_name_are_refused_where_the_name_is_used(file):
+    path = file("x,y,x\n1,2,3\n")
+    assert read_by_load_csv(path) == [[1, 2, 3]]
+    assert from_file(f"{path}:y").tolist() == [2]
+    with pytest.raises(ag.AgradError, match="has 2 columns x"):
+        from_file(f"{path}:x")
+
+
+@pytest.mark.parametrize("read", READERS)
+def test_a_file_that_pyarrow_reads_has_the_same_numbers(file, read, monkeypatch):
+    monkeypatch.setattr("agrad.engine.ops.data_files._LARGE", 0)
+    monkeypatch.setattr("agrad.engine.ops.data_files._LEAST", 0)
+    monkeypatch.setattr("agrad.cli.data.at_file._LARGE", 0)
+    numbers = np.random.default_rng(0).normal(size=(300, 2)) * 10.0 ** np.arange(-150, 150)[:, None]
+    numbers[7] = math.inf, -math.inf
+    assert read(file("".join(f"{x!r},{y!r}\n" for x, y in numbers.tolist()))) == numbers.tolist()
+
+
+def test_a_large_file_is_read_by_pyarrow_where_it_is_installed(file, monkeypatch):
+    pytest.importorskip("pyarrow")
+    read = []
+    by_arrow = CsvTable._by_arrow
+    monkeypatch.setattr(CsvTable, "_by_arrow", lambda self, *rest: read.append(1) or by_arrow(self, *rest))
+    path = file("1.5,2.5\n" * 150_000)
+    assert ag.load_csv(path).shape == (150_000, 2)
+    assert len(read) == 1
+    assert ag.load_csv(file("1,2\n")).tolist() == [[1, 2]]
+    assert len(read) == 1
+
+
+def test_a_row_of_very_many_entries(file):
+    assert ag.load_csv(file(",".join(["1"] * 200_000))).shape == (1, 200_000)
