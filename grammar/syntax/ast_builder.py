@@ -1,8 +1,7 @@
-"""The syntax tree, made while the text is parsed: a method for each rule or alias of `agrad.lark`.
+"""The syntax tree of statements, made while lark parses: a method for each rule or alias of `agrad.lark`.
 
-The driver calls a method with what the parts of the rule have become, from the leaves up; nothing recurses, however
-deep a text is nested. What a grammar cannot say (what can be assigned to, where a `return` may stand) is
-checked here as well.
+lark calls a method with the values of the parts of its rule, from the leaves up; nothing recurses, however deep a
+text is nested. What a grammar cannot say (what can be assigned to, where a `return` may stand) is checked here as well.
 """
 
 from __future__ import annotations
@@ -16,16 +15,16 @@ from agrad.grammar.syntax.errors.messages import syntax_error
 from agrad.grammar.syntax.expression_builder import Expressions, Parts
 from agrad.grammar.syntax.lexer import Token
 
-# Modules whose import is read and passed over, so that a snippet of PyTorch can be pasted.
+# Modules whose import is accepted and does nothing, so that a snippet of PyTorch can be pasted.
 MODULES = frozenset({"torch", "numpy", "math"})
 KINDS: tuple[str, ...] = get_args(Kind)  # of errors, which `fails` names
 
 
 class Builder(Expressions):
-    """The callbacks of the parser. `source` is set before each parse; every node's span points into it."""
+    """The transformer that is embedded in lark's parser. `begin` is called before each parse."""
 
     def begin(self, source: Source) -> None:
-        """Makes ready for one text."""
+        """Prepare for a text, into which the span of every node points."""
         self.source = source
         # `return`, `break` and `continue` that no `def` or loop has claimed yet.
         self.loose: list[s.Return | s.Break | s.Continue] = []
@@ -102,7 +101,7 @@ class Builder(Expressions):
             if isinstance(part, s.Name) and part.id not in MODULES:
                 raise syntax_error("import", part.span, module=part.span.text.split()[0])
             if isinstance(part, Token) and part.type == "PRODUCT" and part != "*":
-                raise syntax_error("misfit", self.span(part, part), text=str(part))
+                raise syntax_error("unexpected token", self.span(part, part), text=str(part))
         span = self.span(parts[0], parts[-1])
         return s.Import(span.text, span)
 
@@ -327,7 +326,7 @@ class Builder(Expressions):
         return statement
 
     def claim(self, keyword: Token, *, loop: bool) -> None:
-        """Settles the loose statements inside the loop or function that begins at `keyword`."""
+        """Take from `loose` the statements that belong to the loop or function that begins at `keyword`."""
         start = keyword.start_pos
         inside = [statement for statement in self.loose if statement.span.start >= start]
         del self.loose[len(self.loose) - len(inside) :]

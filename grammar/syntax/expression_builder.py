@@ -1,4 +1,4 @@
-"""The syntax tree of an expression: the first half of what builder.py does, a method for each rule or alias."""
+"""The syntax tree of expressions: a method for each rule or alias of `agrad.lark`."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ def _character(escape: re.Match[str]) -> str:
 
 
 class Expressions:
-    """The callbacks for expressions, and for what they are made of."""
+    """The methods for expressions and their parts."""
 
-    source: Source  # under way; every node's span points into it
+    source: Source  # the text that is parsed; every node's span points into it
 
     def span(self, first: Any, last: Any) -> Span:
         """From the beginning of one part to the end of another."""

@@ -1,4 +1,4 @@
-"""The words and signs of the language, in one place for the parser, its messages, completion and help."""
+"""The words and signs of the language: for the lexer, error messages, completion and help."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ HEADERS = words("no_grad time")
 # Commands where a statement begins and a name follows (after `check` any expression, after `limit` also nothing); names
 # everywhere else.
 SOFT = words("var set grad retain graph step check forward info limit fails") | HEADERS
-# What a session can be told, for completion, help and did-you-mean.
+# The commands of a session, for completion, help and suggestions.
 COMMAND_WORDS = COMMANDS | SOFT - {"fails", "no_grad"}
 
 # The options of a command, and their terminals: words only after an operand of it.

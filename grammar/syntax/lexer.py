@@ -26,7 +26,7 @@ _OPTION_FOLLOWS = OPERAND_ENDS | {"FLAG"}
 
 # After these a `~=` further left in the same brackets has found its right-hand side.
 _NEAR_ENDS = words("_COMMA _COLON SEMICOLON COMPARISON AND OR IF ELSE _EQUAL")
-# Without these a line is blank.
+# A line of these alone is blank.
 _BLANK = frozenset({"SPACE", "COMMENT", "LINE_BREAK"})
 # Where a statement begins: behind these, or behind the colon of a block.
 _STARTS = frozenset({"_NEWLINE", "_INDENT", "_DEDENT", "SEMICOLON"})
@@ -133,7 +133,7 @@ class _Scanner:
         self.fstrings: list[tuple[str, int, int]] = []
 
     def items(self) -> Iterator[Item]:
-        """The loop over the text: what is special about a terminal is in a method of its own."""
+        """The loop over the text. A terminal that needs more than its pattern has a method of its own."""
         special = {
             "SPACE": self.space,
             "COMMENT": self.comment,
@@ -240,7 +240,7 @@ class _Scanner:
         yield problem
 
     def finish(self) -> Iterator[Item]:
-        """What is left open at the end of the text."""
+        """The tokens that close the text, and the error of a string or a bracket that is still open."""
         if self.fstrings:
             _, start, _ = self.fstrings[0]
             yield self.wrong("unterminated string", start, len(self.text))
@@ -257,7 +257,7 @@ class _Scanner:
     # Words and numbers
 
     def word(self, kind: str, end: int) -> Iterator[Item]:
-        """A name, or a word of the language where it is one."""
+        """A name or a keyword."""
         word = self.text[self.position : end]
         if not word.isascii():
             yield from self.foreign_word(word, end)
@@ -285,7 +285,7 @@ class _Scanner:
         return self.previous in _STARTS or (self.previous == "_COLON" and not self.brackets)
 
     def is_command(self, word: str, end: int) -> bool:
-        """Whether a soft word at the start of a statement is meant as the command."""
+        """Whether a soft keyword at the start of a statement is the command."""
         if word in HEADERS:
             return bool(re.compile(_SPACE_COLON).match(self.text, end))
         if word == "fails":
@@ -298,7 +298,7 @@ class _Scanner:
         return following is not None and following[1] not in _CONTINUES
 
     def command(self, word: str) -> Iterator[Item]:
-        """What the first word of a statement changes about the words behind it."""
+        """Set what the first word of a statement changes for the words behind it."""
         self.options = OPTIONS.get(word, {})
         if word == "fails" and (found := re.compile(_FAILS_KIND).match(self.text, self.position)):
             # A kind of error may be a reserved word: `fails assert: ...`.
@@ -323,7 +323,7 @@ class _Scanner:
         yield from self.unreadable("", self.position + 1)
 
     def number(self, kind: str, end: int) -> Iterator[Item]:
-        """A number, if nothing sticks to it."""
+        """A number; an error if a letter or a dot follows at once."""
         start = self.position
         yield self.token(kind, end)
         follower = self.text[end : end + 1]
@@ -344,7 +344,7 @@ class _Scanner:
         self.position = end + len(rest)
 
     def unreadable(self, kind: str, end: int) -> Iterator[Item]:
-        """A character that begins nothing."""
+        """A character that begins no token."""
         start = self.position
         character = self.text[start]
         if character in "\"'":
@@ -367,7 +367,7 @@ class _Scanner:
             yield self.wrong("unknown character", start, end, character=character)
 
     def sign_for(self, text: str) -> str:
-        """What a character that means nothing, or a run of foreign digits, is typed as; empty if it looks like none."""
+        """What to type instead of a character, or of digits of another script; empty if nothing looks like it."""
         if text in LOOK_ALIKES:
             return LOOK_ALIKES[text]
         if text.isdecimal():
@@ -404,7 +404,7 @@ class _Scanner:
         yield self.token(kind, end)
 
     def tolerance(self, kind: str, end: int) -> Iterator[Item]:
-        """`+-` is one sign behind a `~=`, two signs elsewhere, and a mistake where it looks like one."""
+        """`+-` is one sign behind a `~=`, two signs elsewhere, and an error where it stands between spaces."""
         start = self.position
         if self.near:
             self.near = False
@@ -469,7 +469,7 @@ class _Scanner:
         return None
 
     def broken_fstring(self) -> AgradError:
-        """An f-string that its line, or its own quote inside braces, cuts short. Reads on behind it."""
+        """The error of an f-string that ends with its line, or at its own quote inside braces. Reading goes on behind it."""
         quote, start, depth = self.fstrings[-1]
         bracket, place, _ = self.brackets[-1] if len(self.brackets) > depth else ("", start, False)
         line = re.compile(_REST_OF_LINE).match(self.text, self.position)

@@ -7,9 +7,9 @@ of lark, is not used: then the parser is worked out at each start, which is righ
 
 from __future__ import annotations
 
-import hashlib
 import io
 import os.path
+import zlib
 
 import lark
 
@@ -28,10 +28,10 @@ def load() -> lark.Lark:
     grammar = _grammar()
     try:
         with open(SAVED, "rb") as file:
-            digest, content = file.readline(), file.read()
+            checksum, content = file.readline(), file.read()
     except OSError:
         return build(grammar)
-    return lark.Lark.load(io.BytesIO(content)) if digest == _digest(grammar, content) else build(grammar)
+    return lark.Lark.load(io.BytesIO(content)) if checksum == _checksum(grammar, content) else build(grammar)
 
 
 def build(grammar: str) -> lark.Lark:
@@ -47,7 +47,7 @@ def save() -> None:
     build(grammar).save(file)
     content = file.getvalue()
     with open(SAVED, "wb") as saved:
-        saved.write(_digest(grammar, content) + content)
+        saved.write(_checksum(grammar, content) + content)
 
 
 def _grammar() -> str:
@@ -59,10 +59,10 @@ def _grammar() -> str:
         raise AgradError("file", message, notes=["it comes with agrad: install agrad again"]) from None
 
 
-def _digest(grammar: str, content: bytes) -> bytes:
-    """The first line of the file: what tells that it is whole, and belongs to this grammar and this lark."""
+def _checksum(grammar: str, content: bytes) -> bytes:
+    """The first line of the file, which shows that it is whole and belongs to this grammar and this version of lark."""
     made_of = f"{lark.__version__}\n{grammar}".encode()
-    return hashlib.sha256(made_of + content).hexdigest().encode() + b"\n"
+    return f"lark {lark.__version__} {zlib.crc32(made_of + content):08x}\n".encode()
 
 
 if __name__ == "__main__":

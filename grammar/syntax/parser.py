@@ -15,9 +15,7 @@ from agrad.engine.errors import AgradError
 from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.syntax import ast
 from agrad.grammar.syntax.ast_builder import Builder
-from agrad.grammar.syntax.errors.aliases import refuse_aliases
 from agrad.grammar.syntax.errors.messages import syntax_error
-from agrad.grammar.syntax.errors.recognisers import recognise
 from agrad.grammar.syntax.keywords import COMMAND_WORDS, OPTIONS, PYTHON, RESERVED, SOFT
 from agrad.grammar.syntax.lexer import Input, Lexer, Token
 from agrad.grammar.syntax.loader import load
@@ -67,9 +65,13 @@ def parse(source: Source) -> tuple[ast.Statement, ...]:
         try:
             statements: tuple[ast.Statement, ...] = machine.lark.parse(text)  # type: ignore[assignment]  # not lark's Tree
         except UnexpectedToken as error:
+            from agrad.grammar.syntax.errors.recognisers import recognise  # here, since most texts are right
+
             problem = recognise(text, error)
         else:
             if " as " in source.text:
+                from agrad.grammar.syntax.errors.aliases import refuse_aliases  # here, since few texts import anything
+
                 refuse_aliases(source, text.taken)
             return statements
         finally:
@@ -104,7 +106,7 @@ def needs_more(text: str) -> bool:
 def followers(text: str) -> tuple[list[Token], set[str]]:
     """The tokens of a text that a word is to follow, and the kinds that the word may be of.
 
-    None where the text is wrong already, or ends inside a string or a comment.
+    There are none where the text is wrong already, or ends inside a string or a comment.
     """
     machine = _machine()
     # Which words are commands depends on what follows them: here a name.
@@ -124,7 +126,7 @@ def followers(text: str) -> tuple[list[Token], set[str]]:
 
 
 def lexed(text: str) -> list[Token]:
-    """The tokens of a text that may be unfinished or wrong: what cannot be read is left out."""
+    """The tokens of a text that may be unfinished or wrong, without its lexical errors."""
     items = _machine().lexer.read(Source("session", text))
     return [item for item in items if isinstance(item, Token)]
 
@@ -170,7 +172,7 @@ def _kind(token: Token) -> str:
 
 
 def tokens(text: str) -> list[tuple[str, int, int]]:
-    """What each stretch of a text is, for highlighting; never fails, and leaves out what is blank.
+    """The kind and the span of each piece of a text, for highlighting. It never fails, and leaves out blanks.
 
     The kinds are number, string, name, command, keyword, operator, comment and error.
     """
@@ -185,7 +187,7 @@ def tokens(text: str) -> list[tuple[str, int, int]]:
             place = item.labels[-1].origin
             assert isinstance(place, Span)
             kind, start, end = "error", place.start, place.end
-        # An error may say something of a stretch that has been told already: then it has the word.
+        # An error may cover tokens before it: then it replaces them.
         while found and end > start and found[-1][1] >= start:
             found.pop()
         if end > start:

@@ -1,1 +1,7 @@
-"""Syntax errors: the table of messages, and the functions that recognise which one applies."""
+"""Syntax errors: the table of messages, and the functions that recognise which message applies.
+
+messages: the table, and `syntax_error`, which the lexer and the builders raise
+recognisers: a function for each error that the parser meets, in the order in which they are called
+foreign: those for habits from other languages; context: the tokens around the error, which recognisers look at
+aliases: the names that an import makes up
+"""

@@ -1,4 +1,4 @@
-"""What a recogniser looks at: the token that the parser did not expect, and what stands around it."""
+"""What a recogniser looks at: the unexpected token, and the tokens around it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _NOTHING = Token("")
 
 
 class ErrorContext:
-    """The token that was not expected (`bad`), the tokens before it, and those behind it."""
+    """The unexpected token (`bad`), the tokens before it, and those behind it."""
 
     def __init__(self, text: Input, error: UnexpectedToken) -> None:
         self.source = text.source
@@ -38,7 +38,7 @@ class ErrorContext:
         self.look_back()
 
     def look_back(self) -> None:
-        """Finds the beginning of the statement and what is open."""
+        """Find the beginning of the statement, and the open brackets."""
         for token in self.before:
             if token.type in OPENERS:
                 self.open.append(token)
@@ -60,36 +60,36 @@ class ErrorContext:
 
     @property
     def at_line_end(self) -> bool:
-        """Whether the bad token is no token, but the end of the line or the text."""
+        """Whether the bad token is the end of the line or of the text."""
         return self.bad.type in ("_NEWLINE", "$END")
 
     @property
     def place(self) -> Span:
-        """The bad token; at the end of a line the place straight behind what it ends with."""
+        """The span of the bad token; at the end of a line, the place behind the last token."""
         if self.bad.type in ("_NEWLINE", "$END", "_DEDENT"):
             return self.behind(self.previous)
         return self.span(self.bad)
 
     def span(self, token: Token) -> Span:
-        """Where a token stands."""
+        """The span of a token."""
         return Span(self.source, token.start_pos, token.end_pos)
 
     def behind(self, token: Token) -> Span:
-        """The place straight behind a token."""
+        """The empty span at the end of a token."""
         return Span(self.source, token.end_pos, token.end_pos)
 
     @cached_property
     def following(self) -> Item:
-        """What comes behind the bad token."""
+        """The token, or the lexical error, behind the bad token."""
         return next(self.ahead, _NOTHING)
 
     @property
     def next_type(self) -> str:
-        """The kind of what comes behind the bad token."""
+        """The type of the token behind the bad token."""
         return self.following.type if isinstance(self.following, Token) else ""
 
     def closes(self) -> bool:
-        """Whether the innermost open bracket is closed from the bad token on. Reads on for it, once."""
+        """Whether the innermost open bracket is closed from the bad token on. Can be called once, since it reads on."""
         inner: list[str] = [self.open[-1]]
         for token in chain((self.bad, self.following), self.ahead):
             if isinstance(token, AgradError):
@@ -107,12 +107,12 @@ class ErrorContext:
         return self.source.text[first.start_pos : last.end_pos]
 
     def rest_of_line(self, position: int) -> str:
-        """What stands on the line from an offset on."""
+        """The rest of a line, from an offset on."""
         number, column = self.source.position(position)
         return self.source.line(number)[column - 1 :]
 
     def line_before(self, position: int) -> str:
-        """What stands before an offset on its line, as far as it is the statement's."""
+        """The statement up to an offset, from the beginning of the line at the earliest."""
         _, column = self.source.position(position)
         start = max(self.head.start_pos, position - column + 1)
         return self.source.text[start:position].lstrip()

@@ -1,11 +1,28 @@
-"""What can be wrong with the syntax of a text: one table of what is said, how to put it right, and examples.
+"""The messages of all syntax errors, in one table: what is said, how to put it right, and examples.
 
 The table is the behaviour and the test: each example shows, by a ‸, where the caret of its message stands.
+
+A new syntax error takes two changes. Here, an entry of MESSAGES:
+
+    "triple equals": SyntaxMessage(
+        "agrad has one sign for equality",
+        fix="write {left} == {right}",
+        examples=("a ==‸= b",),
+    ),
+
+And, in recognisers.py, a function that is added to the list at the end of that file; its place there is its priority:
+
+    def _triple_equals(context: ErrorContext) -> AgradError | None:
+        if context.joined() != "===":
+            return None
+        return syntax_error("triple equals", context.place, left=str(context.head), right=str(context.following))
+
+What the lexer or the builder of the syntax tree finds, they raise themselves. The tests parse every example.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from agrad.engine.errors import AgradError, Label
 from agrad.engine.text import truncate
@@ -14,11 +31,10 @@ from agrad.grammar.diagnostics import Span
 CARET = "‸"
 
 
-@dataclass(frozen=True, slots=True)
-class SyntaxMessage:
-    """What is said of a mistake, with words of the text in braces, and texts that make it.
+class SyntaxMessage(NamedTuple):
+    """A message, with words of the text in braces, and texts that it is for.
 
-    `label` stands behind the caret; `fix` is left out where it comes to nothing.
+    `label` stands behind the caret; a `fix` that comes out empty is left out.
     """
 
     message: str
@@ -585,14 +601,14 @@ MESSAGES: dict[str, SyntaxMessage] = {
     # The whole text
     "empty": SyntaxMessage("an expression is missing: there is nothing to compute", examples=()),
     "not an expression": SyntaxMessage("one expression is wanted here, not a statement", examples=()),
-    "misfit": SyntaxMessage("`{text}` does not fit here", examples=("x[0] ‸: y", "break ‸+ 2", "pass ‸x")),
+    "unexpected token": SyntaxMessage("`{text}` does not fit here", examples=("x[0] ‸: y", "break ‸+ 2", "pass ‸x")),
 }
 
 
 def syntax_error(message: str, span: Span, **words: str) -> AgradError:
-    """The error for one mistake of the table, at a place; `words` fill the braces of its texts."""
+    """The error with one message of the table, at a place; `words` fill the braces."""
     entry = MESSAGES[message]
-    # A usage is agrad's own text, which is not too long.
+    # A usage is agrad's own text, which is never too long.
     shown = {key: word if key == "usage" else _shown(word) for key, word in words.items()}
     fix = entry.fix.format(**shown)
     return AgradError(

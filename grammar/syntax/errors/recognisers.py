@@ -48,7 +48,7 @@ def recognise(text: Input, error: UnexpectedToken) -> AgradError:
         problem = recogniser(context)
         if problem is not None:
             return problem
-    return syntax_error("misfit", context.place, text=str(context.bad) or "the end of the line")
+    return syntax_error("unexpected token", context.place, text=str(context.bad) or "the end of the line")
 
 
 def _unclosed_bracket(context: ErrorContext) -> AgradError | None:
