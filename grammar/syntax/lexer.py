@@ -469,7 +469,7 @@ class _Scanner:
         return None
 
     def broken_fstring(self) -> AgradError:
-        """The error of an f-string that ends with its line, or at its own quote inside braces. Reading goes on behind it."""
+        """The error of an f-string that its line ends, or its own quote inside braces. Reading goes on behind it."""
         quote, start, depth = self.fstrings[-1]
         bracket, place, _ = self.brackets[-1] if len(self.brackets) > depth else ("", start, False)
         line = re.compile(_REST_OF_LINE).match(self.text, self.position)

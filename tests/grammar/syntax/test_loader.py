@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -94,6 +95,16 @@ def test_parsing_goes_through_the_parser_of_lark(monkeypatch: pytest.MonkeyPatch
     fed.clear()
     parser.followers("x = a ")
     assert fed[:3] == "NAME _EQUAL NAME".split()
+
+
+def test_threads_may_parse_at_the_same_time() -> None:
+    def read(number: int) -> set[str]:
+        text = f"y{number} = x + {number}*(z - {number})\n" * 50
+        return {statement.span.text for _ in range(5) for statement in parser.parse(Source(str(number), text))}
+
+    with ThreadPoolExecutor(8) as pool:
+        for number, found in enumerate(pool.map(read, range(40))):
+            assert found == {f"y{number} = x + {number}*(z - {number})"}
 
 
 def test_a_changed_rule_needs_nothing_else(installation: Path, built: list[str]) -> None:
