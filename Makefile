@@ -1,12 +1,12 @@
-# make run      sets agrad up in .venv and shows a first answer
-# make test     runs the tests (PYTHON=python3.13: with that Python, in an environment of its own)
-# make check    lint, format, strict types, and the tests but for the long ones: CI runs this, then make test
-# make explore  lets the property tests look for counterexamples that they have not seen yet
-# make format   puts the sources into the format that `make check` asks for
-# make table    rebuilds grammar/agrad.pickle, the parser's table, after a change of grammar/agrad.lark
-# make bench    measures agrad beside its peers (ONLY=determinant: one of the benchmarks)
-# make docs     rebuilds what is made in docs/ after a change of a function, or of a command's help
-# make clean    removes all that was made here
+# make run      sets up .venv and shows a first answer
+# make test     runs all tests (PYTHON=python3.13: with that Python, in a separate environment)
+# make check    runs lint, the format check, strict types, and all tests but the long ones; CI runs this, then make test
+# make explore  runs the property tests and the fuzz claims with new random cases
+# make format   fixes the format of the sources
+# make table    rebuilds the parser's table, grammar/agrad.pickle, after a change of grammar/agrad.lark
+# make bench    compares agrad's speed with that of its peers (ONLY=determinant: one benchmark)
+# make docs     rebuilds the generated pages and pictures in docs/
+# make clean    removes all generated files but the committed ones
 
 PYTHON ?= python3
 VENV := $(if $(filter python3,$(PYTHON)),.venv,build/venv-$(patsubst python%,%,$(notdir $(PYTHON))))
@@ -25,6 +25,10 @@ run: $(VENV)/.agrad
 	@echo '  $(BIN)/agrad eval "sin(x)*y" x=2 y=3 --wrt x,y --json  a formula and its gradient'
 	@echo '  $(BIN)/agrad run examples/toy.ag                       a script'
 	@echo '  $(BIN)/agrad --help                                    the rest'
+	@echo
+	@echo 'To type agrad alone:'
+	@echo '  . $(BIN)/activate                                      in this shell'
+	@echo '  pipx install .                                         in every shell'
 
 test: $(VENV)/.test
 	$(BIN)/python -m pytest -q -m 'not signals' $(PARALLEL)
@@ -44,7 +48,7 @@ format: $(VENV)/.dev
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-# The packages under the names that they are installed by, for mypy, which does not see through an editable install.
+# mypy does not follow an editable install: it finds the packages through these links, under their installed names.
 types:
 	@mkdir -p build/types/agrad
 	@ln -sfn ../../../cli ../../../grammar ../../../engine build/types/agrad
@@ -52,24 +56,24 @@ types:
 table: $(VENV)/.agrad
 	$(BIN)/python -m agrad.grammar.syntax.loader
 
-# Beside its peers, and installed as for a user: what is measured is not the editable install.
+# An ordinary install, not an editable one, is measured, since that is what users have.
 bench: build/bench-venv/.peers
 	@rm -rf build/lib build/bdist*
 	@build/bench-venv/bin/python -m pip install --quiet --disable-pip-version-check --force-reinstall --no-deps .
 	build/bench-venv/bin/python bench/run.py $(ONLY)
 
-docs: $(VENV)/.agrad
-	@mkdir -p docs
+docs: $(VENV)/.test  # with pyte, the terminal that the pictures are taken from
 	$(BIN)/agrad functions --markdown > docs/functions.md
 	$(BIN)/agrad functions --pytorch > docs/pytorch.md
 	$(BIN)/agrad --no-init man --markdown > docs/cli.md
 	$(BIN)/agrad --no-init man > docs/agrad.1
+	$(BIN)/python docs/make_pictures.py
 
 clean:
 	rm -rf .venv build dist agrad.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find cli grammar engine tests -name __pycache__ -prune -exec rm -rf {} +
 
-# Each stamp stands for a step that is done, so that it is not done again.
+# A stamp file marks a set-up step as done.
 
 $(VENV)/.made:
 	@sh -c "$$CHECK_PYTHON"
@@ -77,8 +81,8 @@ $(VENV)/.made:
 	@$(PYTHON) -m venv $(VENV)
 	@touch $@
 
-# Editable: what is on disk is what runs, also after the next pull. It costs 4 ms a start beside an ordinary install,
-# and compiling here saves those who have PYTHONDONTWRITEBYTECODE set from compiling at every start.
+# Editable, so that changes on disk take effect at once; this costs 4 ms per start. Compiling here saves users who set
+# PYTHONDONTWRITEBYTECODE from compiling at every start.
 $(VENV)/.agrad: pyproject.toml | $(VENV)/.made
 	@$(INSTALL) --editable .
 	@$(BIN)/python -m compileall -q cli grammar engine

@@ -1,14 +1,18 @@
-"""What is made in docs/ is fresh, and what it shows holds; so do the examples of every --help."""
+"""The generated files in docs/ are fresh, and what the documents show holds; so do the examples of every --help."""
 
+import doctest
 import os
 import re
 import shutil
 import subprocess
 import sys
+from html import unescape
+from itertools import groupby
 from pathlib import Path
 
 import click
 import pytest
+from transcript import replayed
 
 from agrad.cli.main import COMMANDS, root
 from agrad.grammar.help import functions_doc, pytorch_doc
@@ -37,6 +41,64 @@ def test_a_document_of_the_command_line_is_fresh(name, option):
         [sys.executable, "-m", "agrad.cli", "--no-init", "man", *option], capture_output=True, check=True
     ).stdout
     assert (DOCS / name).read_bytes() == made, "make docs writes it anew"
+
+
+def test_the_examples_of_the_python_page():
+    text = (DOCS / "python.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"^```(\w*)\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    assert {kind for kind, _ in blocks} == {"pycon"}
+    examples = doctest.DocTestParser().get_doctest("".join(code for _, code in blocks), {}, "python.md", "python.md", 0)
+    wrong = []
+    done = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(examples, out=wrong.append)
+    assert done.failed == 0, "".join(wrong)
+    assert done.attempted >= 20
+
+
+def rows_of(markdown):
+    """The cells of every row of every table."""
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in markdown.splitlines() if line[:1] == "|"]
+
+
+def test_the_speed_page_lists_the_limits_that_are_missed():
+    results = rows_of((DOCS.parent / "bench" / "results.md").read_text(encoding="utf-8"))
+    missed = [[work, peer, ratio, limit] for work, peer, ratio, _, limit, holds, *_ in results if holds == "**no**"]
+    listed = [row for row in rows_of((DOCS / "speed.md").read_text(encoding="utf-8")) if len(row) == 4]
+    assert listed[2:] == missed
+
+
+def test_the_speed_page_names_every_benchmark():
+    text = (DOCS / "speed.md").read_text(encoding="utf-8")
+    named = {*re.findall(r"ONLY=(\w+)`", text), *re.findall(r"`python bench/(\w+)\.py`", text)}
+    assert named == {path.stem for path in (DOCS.parent / "bench").glob("*.py")} - {"run", "harness"}
+
+
+def drawn(picture):
+    """The text in one of the pictures, line by line."""
+    found = re.findall(r'<text x="([\d.]+)" y="(\d+)" textLength="[\d.]+"[^>]*>(.*?)</text>', picture, re.DOTALL)
+    lines = []
+    for _, pieces in groupby(found, key=lambda piece: piece[1]):
+        line = ""
+        for x, _, text in pieces:
+            line = line.ljust(round((float(x) - 16) / 8.4)) + unescape(text)
+        lines.append(line)
+    return "\n".join(lines) + "\n"
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_a_picture_shows_what_agrad_answers(theme):
+    text = drawn((DOCS / f"session-{theme}.svg").read_text(encoding="utf-8"))
+    assert text.count("agrad> ") >= 5
+    assert replayed(text) == text
+
+
+@pytest.mark.long
+@pytest.mark.skipif(os.name == "nt", reason="there is no pseudo-terminal")
+def test_the_pictures_are_fresh(monkeypatch):
+    monkeypatch.syspath_prepend(DOCS)
+    from make_pictures import pictures
+
+    for name, text in pictures().items():
+        assert (DOCS / name).read_text(encoding="utf-8") == text, "make docs draws it anew"
 
 
 @pytest.mark.skipif(not shutil.which("groff"), reason="groff is not installed")
