@@ -1,0 +1,107 @@
+"""docs/architecture.md: the changes that it shows can be applied, and do what it says; the files it names exist."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from patches import apply, changes
+
+ROOT = Path(__file__).parents[1]
+PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+FLOORS = ("cli", "grammar", "engine")
+EXAMPLES = {part.split("\n")[0]: part for part in re.split(r"^### ", PAGE, flags=re.MULTILINE)[1:]}
+BLOCK = re.compile(r"^```(console|agrad)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+REPLAY = "import sys; from transcript import replayed; sys.stdout.write(replayed(sys.stdin.read()))"
+COMPLETE = """
+import sys
+from agrad.grammar.help.completion import completions
+from agrad.grammar.session.session import Session
+print(*(candidate.text for candidate in completions(sys.argv[1], Session())[1]))
+"""
+
+
+@pytest.fixture
+def changed(tmp_path, request):
+    """A copy of the source with a change of the page in it: where it is, and the environment to run it in."""
+    for floor in FLOORS:
+        shutil.copytree(ROOT / floor, tmp_path / "agrad" / floor, ignore=shutil.ignore_patterns("__pycache__"))
+    for file, hunks in changes(EXAMPLES[request.param]):
+        apply(tmp_path / "agrad", file, hunks)
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "agrad").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m agrad.cli "$@"\n', "utf-8")
+    (tmp_path / "bin" / "agrad").chmod(0o755)
+    found = {
+        "PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT / "tests" / "support")]),
+        "PATH": f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}",
+        "HOME": str(tmp_path),
+        "XDG_CONFIG_HOME": str(tmp_path),
+    }
+    return {"cwd": tmp_path, "env": os.environ | found, "text": True, "capture_output": True}
+
+
+def answers(kind, lines, place):
+    """What comes out of a block: of commands of a shell, or of a session."""
+    if kind == "agrad":
+        return subprocess.run([sys.executable, "-c", REPLAY], input=lines, **place).stdout
+    written = []
+    for command in re.findall(r"^\$ (.*)$", lines, re.MULTILINE):
+        done = subprocess.run(["sh", "-c", f"{command} 2>&1"], **place)
+        written.append(f"$ {command}\n{done.stdout}")
+    return "".join(written)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="the examples are for a Unix shell")
+@pytest.mark.parametrize(("changed", "example"), [(name, name) for name in EXAMPLES], indirect=["changed"])
+def test_a_change_does_what_the_page_says(changed, example):
+    blocks = BLOCK.findall(EXAMPLES[example])
+    assert blocks
+    for kind, lines in blocks:
+        assert answers(kind, lines, changed) == lines
+
+
+@pytest.mark.parametrize(
+    ("changed", "typed", "word"), [("An operation", "y = haver", "haversin")], indirect=["changed"]
+)
+def test_completion_knows_the_new_word(changed, typed, word):
+    done = subprocess.run([sys.executable, "-c", COMPLETE, typed], **changed)
+    assert done.stdout.split() == [word], done.stderr
+
+
+@pytest.mark.parametrize("changed", ["An operation"], indirect=True)
+def test_the_gradient_tests_know_the_new_operation(changed):
+    tests = [
+        ROOT / "tests" / "engine" / "autodiff" / "test_gradients.py",
+        "-k",
+        "haversin",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+    ]
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", *tests, f"--rootdir={ROOT}", "-c", ROOT / "pyproject.toml"], **changed
+    )
+    assert re.search(r"^\d+ passed", done.stdout, re.MULTILINE), done.stdout
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_a_change_says_how_many_files_it_takes(example):
+    files = {file for file, _ in changes(EXAMPLES[example])}
+    count = {"One file": 1, "Two files": 2}[re.search(r"(One|Two) files?", EXAMPLES[example])[0]]
+    assert len(files) == count
+
+
+def test_every_file_that_is_named_exists():
+    named = set(re.findall(r"`((?:cli|grammar|engine|tests|docs|bench)/[\w./]+)`", PAGE))
+    assert len(named) >= 10
+    assert [name for name in sorted(named) if not (ROOT / name).exists()] == []
+
+
+def test_the_map_names_the_folders_there_are():
+    told = set(re.findall(r"^    (\w+)/ ", PAGE, re.MULTILINE))
+    there = {path.name for path in ROOT.iterdir() if path.is_dir() and not path.name.startswith(".")}
+    assert told <= there
+    assert there - told <= {"build", "dist", "agrad.egg-info"}
