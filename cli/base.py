@@ -135,7 +135,7 @@ precision_option = click.option(
     show_default=True,
     metavar="N|full",
     callback=_digits,
-    help="Significant digits of what is printed; full: what reads back to the same number.",
+    help="Significant digits to print; full: as many as are needed to read back the same number.",
 )
 
 
@@ -145,7 +145,7 @@ def format_options(*forms: str) -> Callable[..., Any]:
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
         command = click.option("--json", "as_json", is_flag=True, help="The same as --format json.")(command)
         choice = click.Choice(forms)
-        text = "How to print results; json: one object a line, numbers in full."
+        text = "How to print results; json: one object per line, with numbers in full."
         return click.option("--format", "form", type=choice, default=forms[0], show_default=True, help=text)(command)
 
     return decorate
@@ -158,7 +158,7 @@ def form_of(form: str, as_json: bool) -> str:
     return "json" if as_json else form
 
 
-json_option = click.option("--json", "as_json", is_flag=True, help="Each result as one JSON object, numbers in full.")
+json_option = click.option("--json", "as_json", is_flag=True, help="Print each result as a JSON object, with numbers in full.")
 
 
 files_option = click.option(

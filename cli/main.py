@@ -67,8 +67,8 @@ class Root(Command, click.Group):
 def root(context: click.Context) -> int | None:
     """An autograd calculator: values, the graph in the open, exact derivatives.
 
-    Without a command it opens a session, as `agrad repl` does; the name of a script runs it, and - what comes from a
-    pipe.
+    Without a command, agrad opens a session, as `agrad repl` does. With the name of a script it runs the script, and
+    with - what it reads from standard input.
 
     \b
     agrad eval "a**2*2" a=3 --wrt a      one answer, one gradient

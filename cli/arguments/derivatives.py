@@ -18,18 +18,18 @@ _OPTIONS = ("--order", "--jacobian", "--hessian", "--jvp", "--vjp")
 def derivative_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Decorator: the options that say which derivatives are wanted. `wanted` takes their values."""
     options = [
-        wrt_option("Names to differentiate by, with commas between."),
-        click.option("--order", type=click.IntRange(min=1), metavar="N", help="All derivatives up to the Nth."),
-        click.option("--jacobian", is_flag=True, help="The derivatives of every entry, where EXPR is an array."),
-        click.option("--hessian", is_flag=True, help="The gradient, and the second derivatives as a matrix."),
+        wrt_option("Names to differentiate with respect to, separated by commas."),
+        click.option("--order", type=click.IntRange(min=1), metavar="N", help="All derivatives up to order N."),
+        click.option("--jacobian", is_flag=True, help="The Jacobian: the derivatives of every entry of EXPR."),
+        click.option("--hessian", is_flag=True, help="The gradient, and the matrix of second derivatives."),
         click.option(
             "--jvp",
             multiple=True,
             metavar="NAME=VALUE",
             shell_complete=named_completions,
-            help="The derivative in a direction, given for each name.",
+            help="The directional derivative, in forward mode; VALUE is the direction for NAME.",
         ),
-        click.option("--vjp", metavar="VALUE", help="VALUE times the derivatives of every entry of an array."),
+        click.option("--vjp", metavar="VALUE", help="The product of VALUE and the Jacobian of EXPR, in reverse mode."),
     ]
     for option in reversed(options):
         command = option(command)

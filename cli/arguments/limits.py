@@ -52,7 +52,7 @@ memory_option = click.option(
     "memory",
     metavar="SIZE",
     callback=_size,
-    help="What the calculation may take, such as 2GB; half of the machine's memory if not given.",
+    help="The memory that a computation may use, such as 2GB; the default is half of the machine's memory.",
 )
 
 

@@ -27,18 +27,18 @@ _WRONG = "--claim {0} does not say by what: write NAME=EXPR, as in --claim x={0}
 
 @click.command("check", cls=FormulaCommand)
 @click.argument("words", nargs=-1, metavar="EXPR NAME=VALUE...", shell_complete=named_completions)
-@wrt_option("Names to differentiate by; all, if left out.")
-@click.option("--claim", "claims", multiple=True, metavar="NAME=EXPR", help="A derivative by NAME to check as well.")
+@wrt_option("Names to differentiate with respect to; the default is all.")
+@click.option("--claim", "claims", multiple=True, metavar="NAME=EXPR", help="A derivative with respect to NAME, to be checked as well.")
 @json_option
 @precision_option
 def command(
     words: tuple[str, ...], wrt: tuple[str, ...], claims: tuple[str, ...], as_json: bool, precision: int | None
 ) -> None:
-    """Compare exact derivatives with differences.
+    """Compare exact derivatives with finite differences.
 
-    The derivatives of EXPR by all the names, or those in --wrt, with a line for each entry. A --claim is an
-    expression for the derivative by one name, to be compared with the exact one; it can be given for several
-    names. If anything disagrees the exit code is 1. At a kink, where there is no derivative, nothing does.
+    Checks the derivatives of EXPR with respect to all names, or those in --wrt, with a line for each entry. A --claim
+    is an expression for the derivative with respect to one name, to be compared with the exact derivative; there may be
+    several. The exit code is 1 if anything disagrees. At a kink, where there is no derivative, nothing is compared.
 
     \b
     agrad check "x**2*sin(y)" x=2 y=3

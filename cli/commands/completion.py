@@ -16,8 +16,8 @@ SHELLS = {"bash": "~/.bashrc", "zsh": "~/.zshrc", "fish": "~/.config/fish/comple
 def command(context: click.Context, shell: str) -> None:
     """Print the script that lets SHELL complete commands, options, functions, and the names in an expression.
 
-    For every session from now on: in bash, add eval "$(agrad completion bash)" to ~/.bashrc; in zsh the same, with
-    zsh, to ~/.zshrc; in fish, put the script into ~/.config/fish/completions/agrad.fish.
+    To use it in every shell: in bash, add eval "$(agrad completion bash)" to ~/.bashrc; in zsh, add eval "$(agrad
+    completion zsh)" to ~/.zshrc; in fish, write the script to ~/.config/fish/completions/agrad.fish.
 
     \b
     agrad completion bash

@@ -24,13 +24,13 @@ class Config(Command):
 
 
 @click.command("config", cls=Config)
-@click.option("--path", "only_path", is_flag=True, help="Print the folder that the files are in, and no more.")
+@click.option("--path", "only_path", is_flag=True, help="Print only the folder of the configuration files.")
 def command(only_path: bool) -> None:
-    """Show each setting, its value, and where that comes from.
+    """Show every setting, its value, and where the value comes from.
 
-    An option comes before the environment, that before config.toml, and that before what agrad does by itself. Neither
-    config.toml nor init.ag need be there, and nothing writes them but you. init.ag is a script: its statements run
-    where a session begins at a terminal. --no-init does without both.
+    Options take precedence over environment variables, these over config.toml, and this over the defaults. Both
+    config.toml and init.ag are optional, and only you write them. init.ag is a script that is run when a session starts
+    on a terminal. --no-init ignores both files.
 
     \b
     agrad config

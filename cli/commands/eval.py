@@ -29,17 +29,17 @@ from agrad.grammar.session.derivatives import Calculation
 
 @click.command("eval", cls=FormulaCommand)
 @click.argument("words", nargs=-1, metavar="EXPR [NAME=VALUE]...", shell_complete=named_completions)
-@click.option("-e", "expressions", multiple=True, metavar="EXPR", help="Instead of EXPR: one after the other.")
-@click.option("-f", "file", metavar="FILE", shell_complete=file_completions, help="Instead of EXPR: what a file says.")
+@click.option("-e", "expressions", multiple=True, metavar="EXPR", help="An expression or statement, instead of EXPR; may be repeated.")
+@click.option("-f", "file", metavar="FILE", shell_complete=file_completions, help="A file of statements, instead of EXPR.")
 @derivative_options
 @format_options("text", "json", "csv", "latex")
-@click.option("-q", "--quiet", "bare", is_flag=True, help="Bare numbers: no labels, no notes.")
+@click.option("-q", "--quiet", "bare", is_flag=True, help="Print numbers only: no labels, no notes.")
 @click.option(
     "--graph",
     "drawn",
     metavar="FILE",
     shell_complete=file_completions,
-    help="Draw the graph there, too.",
+    help="Also draw the graph to FILE.",
 )
 @precision_option
 @files_option
@@ -64,9 +64,9 @@ def command(
 ) -> None:
     """Compute EXPR, and its derivatives by the names in --wrt.
 
-    EXPR is an expression of the language, or - to read it from standard input. A VALUE is an expression too, or
-    from a file: @x.npy, @data.csv, or of that a column, @data.csv:speed. What -e and -f say may define names, which
-    are known in all that follows, and leaves for --wrt, as in -e "var x = 2"; each -e that has a value shows it.
+    EXPR is an expression of the language, or - to read it from standard input. A VALUE is an expression, or a file:
+    @x.npy, @data.csv, or @data.csv:speed for one column. -e and -f may also contain statements, which define names for
+    what follows, and leaves for --wrt, as in -e "var x = 2". Each -e that has a value prints it.
 
     \b
     agrad eval "a**2*2" a=3 --wrt a

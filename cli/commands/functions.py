@@ -8,12 +8,12 @@ from agrad.cli.base import Command
 
 
 @click.command("functions", cls=Command)
-@click.option("--markdown", is_flag=True, help="All there is to say of each, as docs/functions.md has it.")
+@click.option("--markdown", is_flag=True, help="Print all help texts in Markdown, as in docs/functions.md.")
 @click.option(
-    "--pytorch", is_flag=True, help="What of PyTorch's spelling is read, and as what, as docs/pytorch.md has it."
+    "--pytorch", is_flag=True, help="Print how PyTorch's names are understood, as in docs/pytorch.md."
 )
 def command(markdown: bool, pytorch: bool) -> None:
-    """List the functions of the language by family, a line each.
+    """List the functions of the language, one per line, by family.
 
     \b
     agrad functions

@@ -23,17 +23,17 @@ from agrad.grammar.session.session import Session
 
 @click.command("graph", cls=FormulaCommand)
 @click.argument("words", nargs=-1, metavar="EXPR [NAME=VALUE]...", shell_complete=named_completions)
-@click.option("--as", "form", type=click.Choice(forms()), help="The form; text, or what -o says, if left out.")
-@click.option("-o", "--output", "file", metavar="FILE", shell_complete=file_completions, help="Write it to a file.")
-@click.option("--depth", type=click.IntRange(min=0), metavar="N", help="Only the last N operations on each path.")
+@click.option("--as", "form", type=click.Choice(forms()), help="The form; the default is text, or the form of the file in -o.")
+@click.option("-o", "--output", "file", metavar="FILE", shell_complete=file_completions, help="Write the graph to FILE.")
+@click.option("--depth", type=click.IntRange(min=0), metavar="N", help="Show only the last N operations on each path.")
 @precision_option
 def command(
     words: tuple[str, ...], form: str | None, file: str | None, depth: int | None, precision: int | None
 ) -> None:
-    """Show the graph of EXPR: what is computed from what, and what is kept for derivatives.
+    """Show the graph of EXPR: its operations, and what they save for the backward pass.
 
-    The VALUEs are its leaves. A FILE takes the form that its ending names: .txt, .dot or .gv for Graphviz, .mmd or
-    .mermaid for Mermaid, .json, .svg for a picture (with the extra `plot`).
+    The names with a VALUE are its leaves. The form of a FILE follows from its extension: .txt, .dot or .gv for
+    Graphviz, .mmd or .mermaid for Mermaid, .json, or .svg for a picture (with the extra `plot`).
 
     \b
     agrad graph "a**2*2" a=3

@@ -28,9 +28,9 @@ def _words(context: click.Context, parameter: click.Parameter, incomplete: str) 
 @click.argument("word", required=False, shell_complete=_words)
 @click.pass_context
 def command(context: click.Context, word: str | None) -> None:
-    """Explain a function or a command; or list all.
+    """Explain a function or a command, or list them all.
 
-    Functions, operators and commands of the language, and the commands that follow `agrad`.
+    WORD is a function, operator or command of the language, or a command of the command line.
 
     \b
     agrad help sin

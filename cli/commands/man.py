@@ -15,25 +15,25 @@ from agrad.cli.settings.definitions import SETTINGS
 _WIDTH = 100  # of the help texts in the Markdown form
 
 EXIT = {
-    "0": "All went well.",
-    "1": "An error in evaluation or differentiation, a failed assert, a derivative that check finds wrong.",
-    "2": "Wrong usage, or a text that is not of the language.",
-    "124": "The time that --timeout, or limits.time in config.toml, allows was over.",
-    "130": "Ctrl-C.",
+    "0": "Success.",
+    "1": "An error in evaluation or differentiation, a failed assertion, or a derivative that `check` finds wrong.",
+    "2": "Wrong usage of the command line, or a syntax error.",
+    "124": "The time limit of --timeout, or of limits.time in config.toml, was exceeded.",
+    "130": "Interrupted by Ctrl-C.",
 }
 ENVIRONMENT = {
-    "NO_COLOR": "If it is set, and not empty, nothing is coloured.",
-    "FORCE_COLOR": "If it is set, to anything but 0, there is colour wherever output goes.",
-    "TERM": "On a dumb terminal nothing is coloured, no cursor is moved, and nothing is paged.",
-    "PAGER": "What shows a text that is longer than the screen: less if it is not set, nothing if it is empty, or cat.",
-    "LESS": "Options of less; FRX if it is not set, which leaves on the screen what was read.",
-    "XDG_CONFIG_HOME": "On Linux, the folder that the folder of agrad's files is in; ~/.config if it is not set.",
+    "NO_COLOR": "If set and not empty, output is not coloured.",
+    "FORCE_COLOR": "If set to anything but 0, output is coloured even if it does not go to a terminal.",
+    "TERM": "If it is `dumb`, there are no colours, no cursor movements and no pager.",
+    "PAGER": "The pager for output that is longer than the screen; the default is less. If it is empty, or cat, nothing is paged.",
+    "LESS": "Options of less; the default is FRX, which leaves the text on the screen.",
+    "XDG_CONFIG_HOME": "On Linux, the folder that contains agrad's folder of files; the default is ~/.config.",
 }
 FILES = {
-    "config.toml": f"What holds in every run: {', '.join(SETTINGS)}; agrad config shows them, and an example.",
-    "init.ag": "A script that runs where a session begins at a terminal.",
-    "history": "What was typed at the prompt.",
-    "sessions": "What sessions have accepted, until they are left: agrad repl --resume reads it.",
+    "config.toml": f"Settings: {', '.join(SETTINGS)}. `agrad config` prints them, and an example.",
+    "init.ag": "A script that is run when a session starts on a terminal.",
+    "history": "The lines typed at the prompt.",
+    "sessions": "The logs of sessions that have not ended, for `agrad repl --resume`.",
 }
 _SECTIONS = (
     ("Exit codes", "EXIT STATUS", EXIT),
@@ -43,10 +43,10 @@ _SECTIONS = (
 
 
 @click.command("man", cls=Command)
-@click.option("--markdown", is_flag=True, help="As docs/cli.md has it.")
+@click.option("--markdown", is_flag=True, help="Print it in Markdown, as in docs/cli.md.")
 @click.pass_context
 def command(context: click.Context, markdown: bool) -> None:
-    """Print the manual page, made of what --help says of every command.
+    """Print the manual page, which has the help of every command.
 
     \b
     agrad man > agrad.1
@@ -72,7 +72,7 @@ def _contexts(root: click.Group) -> Iterator[click.Context]:
 
 def _markdown(root: click.Group) -> Iterator[str]:
     yield "# The command line"
-    yield "\nWhat `--help` says of each command. `make docs` makes this page."
+    yield "\nThe help of every command. `make docs` generates this page."
     for context in _contexts(root):
         with context:
             yield f"\n## {context.command_path}\n\n```text\n{context.command.get_help(context)}\n```"
@@ -98,7 +98,7 @@ def _page(root: click.Group) -> Iterator[str]:
     for _, title, rows in _SECTIONS:
         yield f".SH {title}"
         if rows is FILES:
-            yield _escaped("They are in the folder that agrad config --path prints; none need be there.")
+            yield _escaped("They are in the folder that agrad config --path prints. All of them are optional.")
         yield from _tagged(rows.items())
 
 

@@ -43,28 +43,28 @@ class MapCommand(FormulaCommand):
 
 @click.command("map", cls=MapCommand)
 @click.argument("words", nargs=-1, metavar="EXPR DATA", shell_complete=file_completions)
-@wrt_option("Columns to differentiate by, with commas between.")
-@click.option("-D", "given", multiple=True, metavar="NAME=VALUE", help="A name that has the same value in every row.")
-@click.option("-o", "out", metavar="OUT", shell_complete=file_completions, help="Where to write; its ending says how.")
-@click.option("--columns", metavar="NAME,...", help="Names for the columns of a file that has none.")
-@click.option("--keep", metavar="NAME,...|all", help="Columns to copy, in front of the results.")
-@click.option("--value", "title", default="value", show_default=True, metavar="NAME", help="What to call the value.")
+@wrt_option("Columns to differentiate with respect to, separated by commas.")
+@click.option("-D", "given", multiple=True, metavar="NAME=VALUE", help="Define a name that has the same value in every row.")
+@click.option("-o", "out", metavar="OUT", shell_complete=file_completions, help="The file to write; its extension gives the format.")
+@click.option("--columns", metavar="NAME,...", help="Names for the columns, if the file has none.")
+@click.option("--keep", metavar="NAME,...|all", help="Columns to copy to the output, before the results.")
+@click.option("--value", "title", default="value", show_default=True, metavar="NAME", help="The name of the column of values.")
 @click.option(
     "--on-error",
     "on_error",
     type=click.Choice(("stop", "null")),
     default="stop",
     show_default=True,
-    help="Rows that cannot be read or computed; null: leave their results empty, and count them.",
+    help="What to do with rows that cannot be read or computed; null: leave their results empty, and count them.",
 )
 @click.option(
     "--backend",
     type=click.Choice(("auto", "python", "llvm")),
     default="auto",
     show_default=True,
-    help="What computes: numpy, or machine code (the extra jit).",
+    help="python: NumPy; llvm: machine code (with the extra jit).",
 )
-@click.option("--threads", type=click.IntRange(min=1), metavar="N", help="How many work at once; all cores without it.")
+@click.option("--threads", type=click.IntRange(min=1), metavar="N", help="The number of threads; the default is the number of cores.")
 @json_option
 @precision_option
 @timeout_option("a computation")
@@ -90,13 +90,14 @@ def command(
 ) -> None:
     """Compute EXPR, and its derivatives, for each row of DATA.
 
-    The names in EXPR are columns of DATA: CSV (- for standard input), .npy, .npz or, with the extra data, .parquet.
-    A first line of a CSV that is not all numbers names its columns; columns without names are c0, c1, ... or what
-    --columns says. The fields of a structured .npy, and the arrays of an .npz, are columns by their names.
+    The names in EXPR are columns of DATA: a CSV file (- for standard input), .npy, .npz or, with the extra data,
+    .parquet. The first line of a CSV file is a header unless it has numbers only; columns without names are called c0,
+    c1, ... or as --columns says. The fields of a structured .npy file, and the arrays of an .npz file, are columns.
 
-    The columns value, d/dx, ... go to standard output as CSV, or to OUT as its ending says: .csv, .jsonl, .npy (a
-    row of numbers a row), .npz, .parquet. OUT appears when all is done; if that fails, what was there stays. A file
-    may be larger than memory. A row is the unit: sum(x) is x. What is drawn at random is drawn once.
+    The results, columns value, d/dx, ..., go to standard output as CSV, or to OUT, in the format of its extension:
+    .csv, .jsonl, .npy (a matrix), .npz or .parquet. OUT is written only when everything has succeeded; otherwise an
+    existing file is kept. DATA may be larger than memory. EXPR is evaluated for one row at a time, so sum(x) is x;
+    random numbers are drawn once, not for every row.
 
     \b
     agrad map "x**2 + y**3 - sin(x*y)" examples/points.csv --wrt x,y

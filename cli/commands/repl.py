@@ -35,8 +35,8 @@ _ARGUMENTS = re.compile(r"\bargs\b")
 @files_option
 @timeout_option("a statement")
 @memory_option
-@click.option("--vi/--emacs", default=None, help="The keys to edit with; those of Emacs if nothing is said.")
-@click.option("--resume", is_flag=True, help="Bring back the last session that ended without quit, as after a crash.")
+@click.option("--vi/--emacs", default=None, help="The key bindings for editing; the default is --emacs.")
+@click.option("--resume", is_flag=True, help="Restore the last session that did not end properly, as after a crash.")
 @click.pass_context
 def command(
     context: click.Context,
@@ -49,22 +49,23 @@ def command(
     vi: bool | None,
     resume: bool,
 ) -> int:
-    """Open a session: type statements, see their results. A FILE is run first.
+    """Open an interactive session. If there is a FILE, it is run first.
 
-    On a terminal: Tab completes, Up finds what began like this, Alt-Enter breaks the line (with --vi: o), Ctrl-X
-    Ctrl-E opens the editor, Ctrl-C clears the line or stops a computation, Ctrl-D leaves. A statement that fails,
-    or is stopped, leaves everything as it was. `agrad config` tells where an init.ag may stand, which runs before
-    all, though at a terminal only.
+    On a terminal: Tab completes, Up finds earlier lines that begin the same, Alt-Enter starts a new line (with --vi:
+    o), Ctrl-X Ctrl-E opens the editor, Ctrl-C clears the line or interrupts a computation, and Ctrl-D quits. A
+    statement that fails, or is interrupted, changes nothing. If there is an init.ag, it is run first, on a terminal
+    only; `agrad config` prints where it belongs.
 
-    What a session accepts is written down as it happens, even with --no-files, until it is left: after a crash
-    --resume runs it again, in silence but for a note on each file that was written since, and goes on. With it, a
-    session from a pipe is written down too.
+    Until a session ends, its statements are kept in a log, even with --no-files. After a crash, --resume runs them
+    again, without printing their results, and continues; a note names each file that was read and has been written
+    since. With --resume, a session from a pipe is logged too.
 
-    From a pipe: no prompt, and a failing statement does not keep the next from running; the exit code is
-    that of the first failure (1, or 2 for syntax).
+    From a pipe: there is no prompt, and after an error the next statement is run. The exit code is that of the first
+    error: 1, or 2 for a syntax error.
 
-    --timeout is for each statement, as `limit time` is, and stops it between two operations: one that takes long, such
-    as svd of a large matrix, comes to its end first. From a pipe, the session ends where that is over a second late.
+    --timeout limits each statement, as `limit time` does, and is checked between operations: a single long operation,
+    such as svd of a large matrix, is not interrupted. From a pipe, the session is ended if it is more than a second
+    late.
 
     \b
     agrad repl

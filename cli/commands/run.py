@@ -43,10 +43,10 @@ class Script(Command):
 @click.command("run", cls=Script)
 @click.argument("file", shell_complete=file_completions)
 @click.argument("extra", nargs=-1, metavar="[ARGS...]")
-@click.option("-D", "given", multiple=True, metavar="NAME=VALUE", help="A name that has a value from the start.")
-@click.option("--check", "checking", is_flag=True, help="Run nothing: tell all names and calls that cannot be right.")
-@click.option("-k", "--keep-going", is_flag=True, help="After an error go on with the next statement.")
-@click.option("-q", "--quiet", is_flag=True, help="No notes, and no line that tells how far a loop is.")
+@click.option("-D", "given", multiple=True, metavar="NAME=VALUE", help="Define a name before the script starts.")
+@click.option("--check", "checking", is_flag=True, help="Do not run the script; report unknown names and wrong calls.")
+@click.option("-k", "--keep-going", is_flag=True, help="After an error, continue with the next statement.")
+@click.option("-q", "--quiet", is_flag=True, help="Print no notes, and no progress of loops.")
 @json_option
 @precision_option
 @files_option
@@ -68,15 +68,15 @@ def command(
     timeout: float | None,
     memory: float | None,
 ) -> int:
-    """Run the statements in FILE; - reads standard input.
+    """Run the statements in FILE, or in standard input if FILE is -.
 
-    Results appear as they happen. The first error stops the script, with the exit code 1, or 2 where the
-    script cannot be read as agrad at all; its place is given as file:line:column. With --keep-going the rest
-    runs all the same, and the exit code is that of the first error.
+    Results are printed as they are computed. The first error stops the script and is reported as file:line:column; the
+    exit code is 1, or 2 for a syntax error. With --keep-going the script continues after an error, and the exit code is
+    that of the first one.
 
-    The script finds the ARGS in `args`, a tuple of texts: float(args[0]) is a number. Those that begin with a minus
-    stand behind --. Names of data files start in the folder that agrad was started in; beside("x.csv") is the file
-    beside the script.
+    The script finds the ARGS in `args`, a tuple of strings; float(args[0]) makes a number of one. Write -- before
+    arguments that begin with a minus sign. Names of data files are relative to the current folder; beside("x.csv") is a
+    file in the folder of the script.
 
     \b
     agrad run examples/toy.ag

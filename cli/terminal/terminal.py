@@ -118,6 +118,6 @@ def display_options() -> list[click.Parameter]:
             help="Whether to use colour; auto: on a terminal, unless NO_COLOR is set.",
             **common,
         ),
-        click.Option(["--ascii"], is_flag=True, callback=_ascii, help="Draw and mark with ASCII alone.", **common),
-        click.Option(["--no-init"], is_flag=True, callback=_skip, help="Do without config.toml and init.ag.", **common),
+        click.Option(["--ascii"], is_flag=True, callback=_ascii, help="Use ASCII characters only.", **common),
+        click.Option(["--no-init"], is_flag=True, callback=_skip, help="Ignore config.toml and init.ag.", **common),
     ]
