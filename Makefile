@@ -28,7 +28,7 @@ run: $(VENV)/.agrad
 	@echo
 	@echo 'To type agrad alone:'
 	@echo '  . $(BIN)/activate                                      in this shell'
-	@echo '  pipx install .                                         in every shell'
+	@echo '  pipx install .                                            in every shell'
 
 test: $(VENV)/.test
 	$(BIN)/python -m pytest -q -m 'not signals' $(PARALLEL)
