@@ -158,7 +158,9 @@ def form_of(form: str, as_json: bool) -> str:
     return "json" if as_json else form
 
 
-json_option = click.option("--json", "as_json", is_flag=True, help="Print each result as a JSON object, with numbers in full.")
+json_option = click.option(
+    "--json", "as_json", is_flag=True, help="Print each result as a JSON object, with numbers in full."
+)
 
 
 files_option = click.option(

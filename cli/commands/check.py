@@ -28,7 +28,13 @@ _WRONG = "--claim {0} does not say by what: write NAME=EXPR, as in --claim x={0}
 @click.command("check", cls=FormulaCommand)
 @click.argument("words", nargs=-1, metavar="EXPR NAME=VALUE...", shell_complete=named_completions)
 @wrt_option("Names to differentiate with respect to; the default is all.")
-@click.option("--claim", "claims", multiple=True, metavar="NAME=EXPR", help="A derivative with respect to NAME, to be checked as well.")
+@click.option(
+    "--claim",
+    "claims",
+    multiple=True,
+    metavar="NAME=EXPR",
+    help="A derivative with respect to NAME, to be checked as well.",
+)
 @json_option
 @precision_option
 def command(

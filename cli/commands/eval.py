@@ -29,8 +29,16 @@ from agrad.grammar.session.derivatives import Calculation
 
 @click.command("eval", cls=FormulaCommand)
 @click.argument("words", nargs=-1, metavar="EXPR [NAME=VALUE]...", shell_complete=named_completions)
-@click.option("-e", "expressions", multiple=True, metavar="EXPR", help="An expression or statement, instead of EXPR; may be repeated.")
-@click.option("-f", "file", metavar="FILE", shell_complete=file_completions, help="A file of statements, instead of EXPR.")
+@click.option(
+    "-e",
+    "expressions",
+    multiple=True,
+    metavar="EXPR",
+    help="An expression or statement, instead of EXPR; may be repeated.",
+)
+@click.option(
+    "-f", "file", metavar="FILE", shell_complete=file_completions, help="A file of statements, instead of EXPR."
+)
 @derivative_options
 @format_options("text", "json", "csv", "latex")
 @click.option("-q", "--quiet", "bare", is_flag=True, help="Print numbers only: no labels, no notes.")

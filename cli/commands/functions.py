@@ -9,9 +9,7 @@ from agrad.cli.base import Command
 
 @click.command("functions", cls=Command)
 @click.option("--markdown", is_flag=True, help="Print all help texts in Markdown, as in docs/functions.md.")
-@click.option(
-    "--pytorch", is_flag=True, help="Print how PyTorch's names are understood, as in docs/pytorch.md."
-)
+@click.option("--pytorch", is_flag=True, help="Print how PyTorch's names are understood, as in docs/pytorch.md.")
 def command(markdown: bool, pytorch: bool) -> None:
     """List the functions of the language, one per line, by family.
 

@@ -23,8 +23,15 @@ from agrad.grammar.session.session import Session
 
 @click.command("graph", cls=FormulaCommand)
 @click.argument("words", nargs=-1, metavar="EXPR [NAME=VALUE]...", shell_complete=named_completions)
-@click.option("--as", "form", type=click.Choice(forms()), help="The form; the default is text, or the form of the file in -o.")
-@click.option("-o", "--output", "file", metavar="FILE", shell_complete=file_completions, help="Write the graph to FILE.")
+@click.option(
+    "--as",
+    "form",
+    type=click.Choice(forms()),
+    help="The form; the default is text, or the form of the file in -o.",
+)
+@click.option(
+    "-o", "--output", "file", metavar="FILE", shell_complete=file_completions, help="Write the graph to FILE."
+)
 @click.option("--depth", type=click.IntRange(min=0), metavar="N", help="Show only the last N operations on each path.")
 @precision_option
 def command(

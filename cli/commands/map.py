@@ -44,11 +44,21 @@ class MapCommand(FormulaCommand):
 @click.command("map", cls=MapCommand)
 @click.argument("words", nargs=-1, metavar="EXPR DATA", shell_complete=file_completions)
 @wrt_option("Columns to differentiate with respect to, separated by commas.")
-@click.option("-D", "given", multiple=True, metavar="NAME=VALUE", help="Define a name that has the same value in every row.")
-@click.option("-o", "out", metavar="OUT", shell_complete=file_completions, help="The file to write; its extension gives the format.")
+@click.option(
+    "-D", "given", multiple=True, metavar="NAME=VALUE", help="Define a name that has the same value in every row."
+)
+@click.option(
+    "-o",
+    "out",
+    metavar="OUT",
+    shell_complete=file_completions,
+    help="The file to write; its extension gives the format.",
+)
 @click.option("--columns", metavar="NAME,...", help="Names for the columns, if the file has none.")
 @click.option("--keep", metavar="NAME,...|all", help="Columns to copy to the output, before the results.")
-@click.option("--value", "title", default="value", show_default=True, metavar="NAME", help="The name of the column of values.")
+@click.option(
+    "--value", "title", default="value", show_default=True, metavar="NAME", help="The name of the column of values."
+)
 @click.option(
     "--on-error",
     "on_error",
@@ -64,7 +74,12 @@ class MapCommand(FormulaCommand):
     show_default=True,
     help="python: NumPy; llvm: machine code (with the extra jit).",
 )
-@click.option("--threads", type=click.IntRange(min=1), metavar="N", help="The number of threads; the default is the number of cores.")
+@click.option(
+    "--threads",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="The number of threads; the default is the number of cores.",
+)
 @json_option
 @precision_option
 @timeout_option("a computation")
