@@ -71,19 +71,18 @@ def test_completion_knows_the_new_word(changed, typed, word):
     assert done.stdout.split() == [word], done.stderr
 
 
-@pytest.mark.parametrize("changed", ["An operation"], indirect=True)
-def test_the_gradient_tests_know_the_new_operation(changed):
-    tests = [
-        ROOT / "tests" / "engine" / "autodiff" / "test_gradients.py",
-        "-k",
-        "haversin",
-        "-q",
-        "-p",
-        "no:cacheprovider",
-    ]
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", *tests, f"--rootdir={ROOT}", "-c", ROOT / "pyproject.toml"], **changed
-    )
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("changed", "tests", "word"),
+    [
+        ("An operation", "engine/autodiff/test_gradients.py", "haversin"),
+        ("A syntax message", "grammar/syntax/test_syntax_errors.py", "three-way"),
+    ],
+    indirect=["changed"],
+)
+def test_the_tests_of_the_table_find_the_change(changed, tests, word):
+    options = ["-k", word, "-q", "-p", "no:cacheprovider", f"--rootdir={ROOT}", "-c", ROOT / "pyproject.toml"]
+    done = subprocess.run([sys.executable, "-m", "pytest", ROOT / "tests" / tests, *options], **changed)
     assert re.search(r"^\d+ passed", done.stdout, re.MULTILINE), done.stdout
 
 
