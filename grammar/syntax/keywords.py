@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+import os
+import re
+
 
 def words(text: str) -> frozenset[str]:
     """The set of the words in a text."""
     return frozenset(text.split())
+
+
+def _words_of_grammar() -> frozenset[str]:
+    """The words that are terminals of agrad.lark, as in `VARS: "vars"`."""
+    path = os.path.join(os.path.dirname(os.path.dirname(__file__)), "agrad.lark")
+    with open(path, encoding="utf-8") as file:
+        return frozenset(re.findall(r'^_?[A-Z_]+: "([a-z_]+)"$', file.read(), re.MULTILINE))
 
 
 # Python's words, whether agrad has a use for them or not.
@@ -13,8 +23,9 @@ PYTHON = words(
     """if elif else for in while def return break continue pass and or not is None True False del assert
     import from with as lambda class try except finally raise global nonlocal yield async await"""
 )
-# Commands that no value may be called after, because a statement beginning with them would be ambiguous.
-COMMANDS = words("print backward explain plot zero_grad undo reset history load save vars quit help")
+# Commands that no value may be called after, because a statement beginning with them would be ambiguous: all words that
+# agrad.lark has and Python has not.
+COMMANDS = _words_of_grammar() - PYTHON
 RESERVED = PYTHON | COMMANDS
 # Commands where a statement begins and a `:` follows; names everywhere else.
 HEADERS = words("no_grad time")

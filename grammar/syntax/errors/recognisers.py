@@ -18,17 +18,25 @@ from agrad.grammar.diagnostics import Span, suggest
 from agrad.grammar.syntax.errors import foreign
 from agrad.grammar.syntax.errors.context import CLOSING, LINE_STARTS, OPENERS, ErrorContext
 from agrad.grammar.syntax.errors.messages import syntax_error
-from agrad.grammar.syntax.keywords import ABSENT, CLOSERS, COMMAND_WORDS, HEADERS, PYTHON, RESERVED, SHAPES, SOFT, words
+from agrad.grammar.syntax.keywords import (
+    ABSENT,
+    CLOSERS,
+    COMMAND_WORDS,
+    COMMANDS,
+    HEADERS,
+    PYTHON,
+    RESERVED,
+    SHAPES,
+    SOFT,
+    words,
+)
 from agrad.grammar.syntax.lexer import OPERAND_ENDS, Input
 
 _OPERAND_STARTS = OPERAND_ENDS - {"RPAR", "RSQB", "FSTRING_END"} | {"FSTRING_START", "LPAR", "_LSQB"}
 _OPERATORS = words("SUM PRODUCT POWER COMPARISON _NEAR _TOLERANCE AND OR NOT IS _EQUAL AUGMENT")
 # After these a value must follow.
 _WANTS_VALUE = _OPERATORS | OPENERS | {"_COMMA", "_IN", "_RANGE", "SEED"}
-_STATEMENT_WORDS = words(
-    "ELIF WHILE WITH PRINT RETURN ASSERT DEL DEF BACKWARD EXPLAIN PLOT ZERO_GRAD "
-    "UNDO RESET HISTORY LOAD SAVE VARS QUIT HELP"
-)
+_STATEMENT_WORDS = words("ELIF WHILE WITH RETURN ASSERT DEL DEF") | {word.upper() for word in COMMANDS}
 _NAME_PLACES = words("VAR SET DEF FOR DEL GRAD RETAIN GRAPH STEP FORWARD INFO WRT AS")
 _BLOCKS = words("IF ELIF ELSE WHILE FOR WITH NO_GRAD FAILS TIME DEF")
 _CONDITIONED = words("IF ELIF ELSE WHILE FOR WITH")  # blocks with something of any length before the colon
