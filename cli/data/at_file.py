@@ -14,8 +14,6 @@ from agrad.grammar.diagnostics import suggest
 from agrad.grammar.runtime.builtins import FUNCTIONS
 from agrad.grammar.runtime.operations import adapted
 
-_LARGE = 2**20  # bytes of a file: it takes longer to read than to load pyarrow
-
 
 def from_file(word: str) -> Tensor:
     """The numbers in a file: all of them, or, behind a colon, the column of that name or number (from 0).
@@ -52,8 +50,7 @@ def _array(numbers: Array) -> Tensor:
 
 def _column(path: str, column: str) -> Tensor:
     """The numbers in a column of a CSV file. The other columns may hold texts."""
-    with closing(CsvTable(os.path.expanduser(path))) as table:
-        table.fast = table.size >= _LARGE
+    with closing(CsvTable(os.path.expanduser(path), fast=None)) as table:
         if column not in table.names and column.isdecimal():
             table.use_places()
             column = table.names[int(column)] if int(column) < table.width else column

@@ -65,8 +65,8 @@ def _known() -> str:
     return " ".join(_ENDINGS)
 
 
-class CsvWriter:
-    """Writes CSV: a line of names, and each number in the fewest digits that read back to it."""
+class Writer:
+    """Writes a table to a stream: `begin`, then `encode` and `write` for each piece, then `end`; at last `close`."""
 
     quick = False  # whether `encode` takes less time than handing it to a thread
 
@@ -77,10 +77,32 @@ class CsvWriter:
 
     def begin(self) -> None:
         """Write what comes before the first row."""
-        self.stream.write(_lines([self.names]))
 
     def encode(self, rows: Rows) -> Any:
         """The rows as `write` takes them; called in any thread."""
+        raise NotImplementedError
+
+    def write(self, data: Any) -> None:
+        """Append what `encode` returned."""
+        self.stream.write(data)
+
+    def end(self) -> None:
+        """Write what comes after the last row."""
+        self.stream.flush()
+
+    def close(self) -> None:
+        """Release what is held, also after an error."""
+
+
+class CsvWriter(Writer):
+    """Writes CSV: a line of names, and each number in the fewest digits that read back to it."""
+
+    def begin(self) -> None:
+        """See Writer."""
+        self.stream.write(_lines([self.names]))
+
+    def encode(self, rows: Rows) -> Any:
+        """See Writer."""
         # An empty entry alone would be an empty line, which is no row: pyarrow writes it, the csv module quotes it.
         if self.precision is None and (rows.bad is None or len(rows.columns) > 1):
             try:
@@ -93,17 +115,6 @@ class CsvWriter:
         if isinstance(entry, float):
             return format_number(entry, self.precision).removesuffix(".0")  # which numbers from 10**15 on have
         return "" if entry is None else str(entry)
-
-    def write(self, data: Any) -> None:
-        """Append what `encode` returned."""
-        self.stream.write(data)
-
-    def end(self) -> None:
-        """Write what comes after the last row."""
-        self.stream.flush()
-
-    def close(self) -> None:
-        """Release what is held, also after an error."""
 
 
 def _listed(rows: Rows) -> dict[str, list[Any]]:
@@ -152,14 +163,11 @@ def _arrow_table(rows: Rows) -> Any:
     return pa.table(columns, list(rows.columns))
 
 
-class JsonWriter(CsvWriter):
+class JsonWriter(Writer):
     """An object a line, with the fields that `eval --json` has: value, grad, and columns for what is copied."""
 
-    def begin(self) -> None:
-        """There are no names above the rows."""
-
     def encode(self, rows: Rows) -> bytes:
-        """See CsvWriter."""
+        """See Writer."""
         from json import dumps  # here and below, since most rows become CSV
 
         from agrad.cli.output.structured import SCHEMA
@@ -202,7 +210,7 @@ def _entry(entry: Any) -> Any:
     return entry if entry is None or isinstance(entry, float | int) else str(entry)
 
 
-class NpyWriter(CsvWriter):
+class NpyWriter(Writer):
     """A `.npy` file: a row of numbers a row; nan where there is none."""
 
     quick = True
@@ -218,22 +226,22 @@ class NpyWriter(CsvWriter):
         np.lib.format.write_array_header_1_0(self.stream, {"descr": "<f8", "fortran_order": False, "shape": shape})
 
     def encode(self, rows: Rows) -> Any:
-        """See CsvWriter."""
+        """See Writer."""
         return np.column_stack(list(rows.columns.values())).astype("<f8", copy=False)
 
     def write(self, data: Any) -> None:
-        """See CsvWriter."""
+        """See Writer."""
         self.rows += len(data)
         self.stream.write(data.data)
 
     def end(self) -> None:
-        """See CsvWriter."""
+        """See Writer."""
         self.stream.seek(0)
         self._header()
         self.stream.flush()
 
 
-class NpzWriter(CsvWriter):
+class NpzWriter(Writer):
     """A `.npz` file: an array for each column. Until the end each is in a file that has no name."""
 
     quick = True
@@ -252,17 +260,17 @@ class NpzWriter(CsvWriter):
             self.columns.append(TemporaryFile(dir=folder))  # noqa: SIM115 - `close` closes them
 
     def encode(self, rows: Rows) -> Any:
-        """See CsvWriter."""
+        """See Writer."""
         return list(rows.columns.values())
 
     def write(self, data: Any) -> None:
-        """See CsvWriter."""
+        """See Writer."""
         self.rows += len(data[0])
         for file, column in zip(self.columns, data, strict=True):
             file.write(column.astype("<f8", copy=False).data)
 
     def end(self) -> None:
-        """See CsvWriter."""
+        """See Writer."""
         from shutil import copyfileobj
         from zipfile import ZipFile
 
@@ -276,31 +284,28 @@ class NpzWriter(CsvWriter):
         self.stream.flush()
 
     def close(self) -> None:
-        """See CsvWriter."""
+        """See Writer."""
         for file in self.columns:
             file.close()
 
 
-class ParquetWriter(CsvWriter):
-    """A Parquet file, by pyarrow: null where there are no results."""
+class ParquetWriter(Writer):
+    """A Parquet file, by pyarrow: null where there are no results. The first rows decide the types of the columns."""
 
     writer: Any = None
 
-    def begin(self) -> None:
-        """The types of the columns will be those of the first rows."""
-
     def encode(self, rows: Rows) -> Any:
-        """See CsvWriter."""
+        """See Writer."""
         return _arrow_table(rows)
 
     def write(self, data: Any) -> None:
-        """See CsvWriter."""
+        """See Writer."""
         if self.writer is None:
             self.writer = pyarrow("parquet").ParquetWriter(self.stream, data.schema)
         self.writer.write_table(data)
 
     def end(self) -> None:
-        """See CsvWriter."""
+        """See Writer."""
         if self.writer is None:
             none = np.empty(0)
             self.write(_arrow_table(Rows({}, dict.fromkeys(self.names, none), None)))
@@ -308,11 +313,17 @@ class ParquetWriter(CsvWriter):
         self.stream.flush()
 
     def close(self) -> None:
-        """See CsvWriter. A writer that is left open writes when it is freed, to a file that is closed by then."""
+        """See Writer. A writer that is left open writes when it is freed, to a file that is closed by then."""
         if self.writer is not None and self.writer.is_open:
             with suppress(OSError, ValueError, pyarrow().ArrowException):  # as on a full disk: the file goes anyway
                 self.writer.close()
             self.writer.is_open = False
 
 
-WRITERS = {"csv": CsvWriter, "json": JsonWriter, "npy": NpyWriter, "npz": NpzWriter, "parquet": ParquetWriter}
+WRITERS: dict[str, type[Writer]] = {
+    "csv": CsvWriter,
+    "json": JsonWriter,
+    "npy": NpyWriter,
+    "npz": NpzWriter,
+    "parquet": ParquetWriter,
+}

@@ -41,6 +41,7 @@ from agrad.engine.source import Source, Span
 from agrad.engine.text import truncate
 from agrad.engine.values import Array, np
 
+LARGE = 2**20  # bytes of a file: reading it takes longer than importing pyarrow
 _LONGEST = 2**26  # bytes of a row
 _QUOTES = 4 * BYTES  # in which a quote must end; until then a line break may belong to an entry
 _SHOWN = 20  # characters of an entry in a message
@@ -62,7 +63,7 @@ class Block:
 class CsvTable(Table):
     """A CSV file, or a stream of CSV that is called `path`. `given`: names for columns that have none.
 
-    `block`: bytes to read at once; `fast`: whether pyarrow may read them.
+    `block`: bytes to read at once. `fast`: whether pyarrow may read them; None: if the file is large.
     """
 
     def __init__(
@@ -72,12 +73,12 @@ class CsvTable(Table):
         stream: BinaryIO | None = None,
         *,
         block: int = 0,
-        fast: bool = True,
+        fast: bool | None = True,
     ) -> None:
         super().__init__(path)
         self.own = stream is None
         self.block = block or BYTES
-        self.fast = fast
+        self.fast = self.size >= LARGE if fast is None else fast
         try:
             self.file = open(path, "rb") if stream is None else stream  # noqa: SIM115 - read piece by piece
         except (OSError, ValueError) as problem:

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 FAMILY = "files"
 NONE = "none: the result is a leaf"
-_LARGE = 2**20  # bytes of a file of CSV: it takes longer to read than to load pyarrow
 _SMALL, _LEAST = 2**14, 2**16  # bytes to read at once: at least, and for pyarrow
 _BYTES_OF_ROW = 16  # about as many as a short row has
 
@@ -85,9 +84,8 @@ def _matrices(name: str, path: Path, block: int = 0) -> Iterator[Array]:
     from agrad.engine.data.csv_reader import CsvTable  # here, as below: a calculation reads no file
     from agrad.engine.data.tables import Wanted
 
-    rows = 0
-    with _named(name, path), closing(CsvTable(str(path), block=block)) as table:
-        table.fast = table.size >= _LARGE and table.block >= _LEAST
+    rows, fast = 0, False if 0 < block < _LEAST else None
+    with _named(name, path), closing(CsvTable(str(path), block=block, fast=fast)) as table:
         table.use_places()
         table.names = [str(place + 1) for place in range(table.width)]
         for part in table.parts(Wanted(table.names)):
