@@ -372,6 +372,7 @@ _FAMILY = "derivatives"
 @composed(
     "grad",
     "y; x=None",
+    pure=True,
     family=_FAMILY,
     doc="dy/dx as a value; of a function, its gradient function by its first argument, or its x-th.",
     derivative="the next one: results can be differentiated again",
@@ -385,6 +386,7 @@ def _grad(y: Any, x: Any) -> Any:
 @composed(
     "jacobian",
     "y; x=None",
+    pure=True,
     family=_FAMILY,
     doc="All derivatives of the entries of y, or of a function by its first argument, or its x-th.",
     derivative="the next one: results can be differentiated again",
@@ -398,6 +400,7 @@ def _jacobian(y: Any, x: Any) -> Any:
 @composed(
     "hessian",
     "y; x=None",
+    pure=True,
     family=_FAMILY,
     doc="The second derivatives of a number, or of a function by its first argument, or its x-th.",
     derivative="the next one: results can be differentiated again",
@@ -411,6 +414,7 @@ def _hessian(y: Any, x: Any) -> Any:
 @composed(
     "jvp",
     "y; x, v",
+    pure=True,
     family=_FAMILY,
     doc="The derivative of a value, or of a function at x, in the direction v of x.",
     derivative="the next one: results can be differentiated again",
@@ -424,6 +428,7 @@ def _jvp(y: Any, x: Any, v: Any) -> Any:
 @composed(
     "vjp",
     "y; x, u",
+    pure=True,
     family=_FAMILY,
     doc="u times the derivatives of a value, or of a function at x.",
     derivative="the next one: results can be differentiated again",
@@ -437,6 +442,7 @@ def _vjp(y: Any, x: Any, u: Any) -> Any:
 @composed(
     "hvp",
     "y; x, v",
+    pure=True,
     family=_FAMILY,
     doc="The second derivatives of a number, or of a function at x, times v.",
     derivative="the next one: results can be differentiated again",

@@ -92,16 +92,23 @@ class UndoLog:
 
 
 class Clock:
-    """The time that the backwards of a timed statement took, and the values they started from.
+    """The time that parts of a statement take while it is timed, and the nodes that its backwards started from.
 
-    While a statement is timed, its backwards free nothing, so that the graph can be measured afterwards.
+    While there is one, backwards free nothing, so that the graph can be measured afterwards.
     """
 
-    __slots__ = ("roots", "walking")
+    __slots__ = ("compiled", "iterations", "roots", "walking")
 
     def __init__(self) -> None:
         self.roots: list[Node] = []
-        self.walking = 0.0  # seconds
+        self.walking = 0.0  # seconds in backwards
+        self.compiled = 0.0  # seconds in loop iterations that ran compiled
+        self.iterations = 0  # and how many these were
+
+    def ran(self, iterations: int, seconds: float) -> None:
+        """Some loop iterations ran compiled."""
+        self.iterations += iterations
+        self.compiled += seconds
 
     def walked(self, root: Node, seconds: float) -> None:
         """Add a backward from a node."""

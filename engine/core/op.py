@@ -43,6 +43,8 @@ class Entry:
     derivative: str
     example: str
     samples: tuple[Any, ...]  # tuples of operands, a dict of attributes at the end, for the gradient tests
+    pure: bool  # whether the result follows from the arguments alone, without a side effect
+    total: bool  # whether no value of the arguments, of given shapes, makes it raise or emit a note
     call: Function
 
 
@@ -136,6 +138,7 @@ def row(
     prepare: Function | None = None,
     scatter: Function | None = None,
     title: str | None = None,
+    total: bool | None = None,
     samples: tuple[Any, ...] = (),
     doc: str,
     derivative: str = "",
@@ -143,7 +146,8 @@ def row(
 ) -> Function:
     """Add an operation to the table and return what is called. `rules` and `selects` go by operand name.
 
-    The family `internal` is for operations that only rules use.
+    The family `internal` is for operations that only rules use. An operation is pure. `total` says whether it never
+    raises for values of given shapes; by default, that is true where it is computed on floats as IEEE lays down.
     """
     rules = rules or {}
     called = Signature(name, signature)
@@ -161,6 +165,8 @@ def row(
         prepare=prepare,
         scatter=scatter,
         samples=samples,
+        pure=True,
+        total=scalar is not None if total is None else total,
         doc=doc,
         derivative=derivative,
         example=example,
@@ -181,11 +187,14 @@ def composed(
     example: str = "",
     samples: tuple[Any, ...] = (),
     data: tuple[str, ...] = (),
+    pure: bool = False,
+    total: bool = False,
 ) -> Callable[[Function], Function]:
     """Decorator: a function made of operations (or one that makes values) as an entry of the table.
 
     It is called with its operands, and with every attribute by name. An attribute is a choice that a replay must find
-    unchanged, unless it is among the `data`: these are computed with like operands.
+    unchanged, unless it is among the `data`: these are computed with like operands. Only a `pure` function may be
+    staged, one that makes the same of the same and has no side effect; `total` says that no value makes it raise.
     """
 
     def register(function: Function) -> Function:
@@ -209,6 +218,8 @@ def composed(
             derivative=derivative,
             example=example,
             samples=samples,
+            pure=pure,
+            total=total,
             call=call,
         )
         return call

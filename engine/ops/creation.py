@@ -18,7 +18,9 @@ FAMILY = "makers"
 NONE = "none: the result is a leaf"
 
 
-def maker(name: str, signature: str, *, doc: str, example: str) -> Callable[[Function], Function]:
+def maker(
+    name: str, signature: str, *, doc: str, example: str, pure: bool = False, total: bool = False
+) -> Callable[[Function], Function]:
     """Decorator: an entry whose result is a new leaf.
 
     It takes `requires_grad`, and a `dtype` and a `device` that say nothing.
@@ -26,7 +28,7 @@ def maker(name: str, signature: str, *, doc: str, example: str) -> Callable[[Fun
     text = f"{signature}{', ' if ';' in signature else '; '}requires_grad=False, dtype=None, device=None"
 
     def register(function: Function) -> Function:
-        @composed(name, text, family=FAMILY, doc=doc, derivative=NONE, example=example)
+        @composed(name, text, family=FAMILY, doc=doc, derivative=NONE, example=example, pure=pure, total=total)
         def make(*operands: Any, requires_grad: Any, dtype: Any, device: Any, **attrs: Any) -> Tensor:
             made: Tensor = function(*operands, **attrs)
             return made.requires_grad_() if truth_of(name, "requires_grad", requires_grad) else made
@@ -77,6 +79,8 @@ def variable(data: Any, requires_grad: Any) -> Tensor:
 @maker(
     "zeros",
     "; *shape=()",
+    pure=True,
+    total=True,
     doc="An array of zeros.",
     example="zeros(2) == [0, 0]",
 )
@@ -88,6 +92,8 @@ def zeros(shape: Any) -> Tensor:
 @maker(
     "ones",
     "; *shape=()",
+    pure=True,
+    total=True,
     doc="An array of ones.",
     example="ones(2) == [1, 1]",
 )
@@ -99,6 +105,8 @@ def ones(shape: Any) -> Tensor:
 @maker(
     "full",
     "; shape, value",
+    pure=True,
+    total=True,
     doc="An array of a shape, with one value everywhere.",
     example="full((2,), 7) == [7, 7]",
 )
@@ -113,6 +121,8 @@ def full(shape: Any, value: Any) -> Tensor:
 @maker(
     "zeros_like",
     "x",
+    pure=True,
+    total=True,
     doc="Zeros in the shape of x.",
     example="zeros_like([1, 2]) == [0, 0]",
 )
@@ -124,6 +134,8 @@ def zeros_like(x: Any) -> Tensor:
 @maker(
     "ones_like",
     "x",
+    pure=True,
+    total=True,
     doc="Ones in the shape of x.",
     example="ones_like([1, 2]) == [1, 1]",
 )
@@ -135,6 +147,8 @@ def ones_like(x: Any) -> Tensor:
 @maker(
     "eye",
     "; n, m=None",
+    pure=True,
+    total=True,
     doc="The unit matrix of n rows (and m columns).",
     example="eye(2) == [[1, 0], [0, 1]]",
 )
@@ -147,6 +161,8 @@ def eye(n: Any, m: Any) -> Tensor:
 @maker(
     "arange",
     "; start, stop=None, step=1",
+    pure=True,
+    total=True,
     doc="The numbers from start (0 if only one is given) up to stop, without it, in steps.",
     example="arange(3) == [0, 1, 2]",
 )
@@ -164,6 +180,8 @@ def arange(start: Any, stop: Any, step: Any) -> Tensor:
 @maker(
     "linspace",
     "; start, stop, num=50",
+    pure=True,
+    total=True,
     doc="So many numbers at equal distances, from start to stop, both included.",
     example="linspace(0, 1, 3) == [0, 0.5, 1]",
 )

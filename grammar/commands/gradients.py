@@ -14,6 +14,7 @@ from agrad.engine.text import fit
 from agrad.grammar.commands.registry import Call, command, graphed
 from agrad.grammar.diagnostics import Span
 from agrad.grammar.results import Gradient, Table, text_of
+from agrad.grammar.runtime.bytecode import Staging
 from agrad.grammar.runtime.operations import as_array, describe_value
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     "Adds the derivative of d to the gradient of every leaf behind it; frees the graph unless `retain`. "
     "`trace` shows the walk.",
     "var a = 3; d = a**2; backward d; grad a",
+    staging=Staging.BY_RULE,
 )
 def _backward(session: Session, call: Call) -> None:
     options = call.options
@@ -116,6 +118,7 @@ def why_none(name: str, value: Tensor) -> str:
     "zero_grad [a …]",
     "Clears gradients to none: of all names by default.",
     "var a = 3; backward a**2; zero_grad; grad a",
+    staging=Staging.BY_RULE,
 )
 def _zero_grad(session: Session, call: Call) -> None:
     if call.values:
@@ -132,6 +135,7 @@ def _zero_grad(session: Session, call: Call) -> None:
     "One optimiser update of the leaves named, by the gradients they have. The means that adam and momentum keep of a "
     "leaf stay with it from step to step.",
     "var w = 3; backward w**2; step sgd w lr=0.1; w",
+    staging=Staging.BY_RULE,
 )
 def _step(session: Session, call: Call) -> None:
     options = dict(call.options)

@@ -12,6 +12,7 @@ from agrad.engine.text import fit
 from agrad.grammar.commands.registry import Call, command, graphed, with_graph
 from agrad.grammar.diagnostics import Span, suggest
 from agrad.grammar.results import Printed, Settings, Table
+from agrad.grammar.runtime.bytecode import Staging
 from agrad.grammar.runtime.operations import as_array, describe_value
 from agrad.grammar.syntax import ast
 from agrad.grammar.syntax.keywords import SHAPES
@@ -160,6 +161,7 @@ def _info(session: Session, call: Call) -> None:
     "set x = 5",
     "New data for a leaf: same shape, and every graph that used the old data is stale from then on.",
     "var x = 2; y = x**2; set x = 5; x",
+    staging=Staging.BY_RULE,
 )
 def _set(session: Session, call: Call) -> None:
     name = call.operand(0).span

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Label
 from agrad.grammar.diagnostics import Span
+from agrad.grammar.runtime.bytecode import Staging
 from agrad.grammar.runtime.operations import describe_value
 from agrad.grammar.syntax import ast
 
@@ -47,21 +48,28 @@ class Command:
     help: str
     example: str
     handler: Handler | None = None
+    staging: Staging = Staging.NEVER  # whether a loop body with this command may be compiled
 
     def run(self, session: Session, call: Call) -> None:
         """Do what was typed."""
         assert self.handler is not None
         self.handler(session, call)
 
+    def perform(self, session: Session, *parts: Any) -> None:
+        """Do what was typed; `parts` are those of a `Call`."""
+        self.run(session, Call(*parts))
+
 
 COMMANDS: dict[str, Command] = {}
 
 
-def command(word: str, usage: str, help: str, example: str) -> Callable[[Handler], Handler]:
+def command(
+    word: str, usage: str, help: str, example: str, staging: Staging = Staging.NEVER
+) -> Callable[[Handler], Handler]:
     """Decorator: put a command into the table."""
 
     def register(run: Handler) -> Handler:
-        COMMANDS[word] = Command(word, usage, help, example, run)
+        COMMANDS[word] = Command(word, usage, help, example, run, staging)
         return run
 
     return register

@@ -1,11 +1,14 @@
-"""`time: STATEMENT`: how long it takes, and how that divides into computing, building the graph and walking it."""
+"""`time: STATEMENT`: how long it takes, and how that divides into computing, building the graph and walking it.
+
+A statement is timed as it normally runs, with the iterations of its loops that run compiled.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from statistics import median
+from statistics import median, median_low
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from agrad.engine.autodiff.reverse import walk
 from agrad.engine.core.context import Clock, current, next_stamp, taken_back
@@ -20,20 +23,29 @@ from agrad.grammar.results import Result, Table
 
 if TYPE_CHECKING:
     from agrad.grammar.diagnostics import Span
-    from agrad.grammar.runtime.bytecode import Code
-    from agrad.grammar.runtime.vm import Frame, Machine
+    from agrad.grammar.runtime.bytecode import Code, Frame
+    from agrad.grammar.runtime.vm import Machine
+
+Row: TypeAlias = "tuple[str, float | None, str]"  # label, seconds, remark
 
 ENOUGH = 0.2  # seconds of repetitions for each figure
 MOST = 1000  # repetitions
 
 
+class Run(NamedTuple):
+    """One timed run of the statement: seconds in all, and its clock."""
+
+    whole: float
+    clock: Clock
+
+
 def timed(machine: Machine, frame: Frame, code: Code, span: Span) -> None:
-    """Run a statement once for good, after having measured it; what the measuring did is taken back.
+    """Measure a statement, take back what that did, and run the statement once more.
 
     Raises what the statement raises.
     """
     session, emit = machine.session, machine.session.emit
-    runs: list[tuple[float, float]] = []
+    runs: list[Run] = []
     session.emit = _unheard
     try:
         roots = _measured(machine, frame, code, runs)
@@ -45,11 +57,11 @@ def timed(machine: Machine, frame: Frame, code: Code, span: Span) -> None:
 
 
 def _unheard(result: Result) -> None:
-    """What the repetitions have to say."""
+    """Drop what the repetitions show."""
 
 
-def _measured(machine: Machine, frame: Frame, code: Code, runs: list[tuple[float, float]]) -> list[Node]:
-    """Run the statement again and again: the whole time, and that of its backwards; returns the graph's roots."""
+def _measured(machine: Machine, frame: Frame, code: Code, runs: list[Run]) -> list[Node]:
+    """Run the statement repeatedly and time each run; returns the roots of the graph that it builds."""
     roots: list[Node] = []
 
     def once() -> None:
@@ -59,7 +71,7 @@ def _measured(machine: Machine, frame: Frame, code: Code, runs: list[tuple[float
         with taken_back(listener=context.listener, guard=context.guard, clock=clock):
             began = perf_counter()
             machine.run_inside(code, frame)
-            runs.append((perf_counter() - began, clock.walking))
+            runs.append(Run(perf_counter() - began, clock))
             names = frame.scopes[0].values()
             made = [value.node for value in names if isinstance(value, Tensor) and value.node.seq > since]
             roots = clock.roots or [node for node in made if node.op is not None and node.requires_grad]
@@ -79,19 +91,27 @@ def _repeated(action: Callable[[], Any]) -> float:
     return median(times)
 
 
-def _rows(runs: list[tuple[float, float]], roots: list[Node]) -> list[str]:
+def _rows(runs: list[Run], roots: list[Node]) -> list[str]:
     """The lines of the answer."""
-    whole = median(run[0] for run in runs)
+    whole = median(run.whole for run in runs)
     again = f"median of {len(runs)} runs" if len(runs) > 1 else "one run"
-    head = ("whole statement", whole, again)
+    rows: list[Row] = [("whole statement", whole, again)]
+    iterations = median_low(run.clock.iterations for run in runs)
+    compiled = median(run.clock.compiled for run in runs)
+    if iterations:
+        rows.append(("  compiled loops", compiled, f"{_share(compiled, whole)}   {iterations} iterations"))
     if not roots:
-        return _aligned([head, ("", None, "it builds no graph that requires grad")])
-    walking = median(run[1] for run in runs)
+        return _aligned([*rows, ("", None, "it builds no graph that requires grad")])
+    return _aligned([*rows, *_graph_rows(runs, roots, whole, compiled)])
+
+
+def _graph_rows(runs: list[Run], roots: list[Node], whole: float, compiled: float) -> list[Row]:
+    """The lines about the graph that the statement builds, in what does not run compiled."""
+    walking = median(run.clock.walking for run in runs)
     computing = _computing(roots)
-    building = max(whole - walking - computing, 0.0)
+    building = max(whole - compiled - walking - computing, 0.0)
     count = len([node for node in collect(roots) if node.op is not None])
-    rows: list[tuple[str, float | None, str]] = [
-        head,
+    rows: list[Row] = [
         (
             "  computing",
             computing,
@@ -105,7 +125,7 @@ def _rows(runs: list[tuple[float, float]], roots: list[Node]) -> list[str]:
         rows.append(("walking backward", _walking(roots), "not part of the statement"))
     replay = _replaying(roots)
     ratio = f"{replay / (computing + building):.2g}" if computing + building else "?"
-    return _aligned([*rows, ("replay", replay, f"forward on the same graph: {ratio} of computing and building it")])
+    return [*rows, ("replay", replay, f"forward on the same graph: {ratio} of computing and building it")]
 
 
 def _share(part: float, whole: float) -> str:
@@ -113,7 +133,7 @@ def _share(part: float, whole: float) -> str:
 
 
 def _computing(roots: list[Node]) -> float:
-    """What the values of a graph cost, when nothing is recorded."""
+    """The seconds that the values of a graph take, with nothing recorded."""
     order = [node for node in reversed(collect(roots)) if node.op is not None]
     values: dict[Node, Any] = {}
 
@@ -149,7 +169,7 @@ def _replaying(roots: list[Node]) -> float:
         return _repeated(once)
 
 
-def _aligned(rows: list[tuple[str, float | None, str]]) -> list[str]:
+def _aligned(rows: list[Row]) -> list[str]:
     return align([(label, f"{_duration(time):>9}", f" {rest}") for label, time, rest in rows])
 
 

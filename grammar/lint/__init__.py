@@ -1,1 +1,5 @@
-"""What can be said about a script without running it."""
+"""Lint: what can be said about a script without running it, for `run --check`.
+
+`lint.problems` gives every error of a text with its place; `files` follows the scripts and data files that it names.
+From outside, import `lint.problems` and `files.unreadable`.
+"""

@@ -37,7 +37,7 @@ class Files:
         self.bodies: dict[str, ast.Body] = {}  # by the names of the scripts, in the order of their first reading
         self.late: Givers = {}  # what functions load
         self._loaded: dict[int, str] = {}  # the script that each `load` brings in
-        self._kept: list[ast.Command] = []  # so that no other node takes the identity of one of these
+        self._kept: list[ast.Command] = []  # keeps these nodes alive, since their id is a key
         self.walked: set[str] = set()  # the loaded scripts that have been checked
         self.unread: set[str] = set()  # the scripts that cannot be parsed
         self.hiding: set[str] = set()  # these, and those that load what cannot be read: any name may have a value there
@@ -83,7 +83,7 @@ class Files:
         return self._loaded.get(id(statement)) if isinstance(statement, ast.Command) else None
 
     def hides(self, statement: ast.Statement) -> bool:
-        """Whether a statement loads what cannot be read, or what does so in its turn."""
+        """Whether a statement loads what cannot be read, directly or through another script."""
         if not isinstance(statement, ast.Command) or statement.word != "load":
             return False
         name = self.loaded(statement)

@@ -28,7 +28,7 @@ from agrad.grammar.session.session import Session
 from agrad.grammar.syntax import ast
 from agrad.grammar.syntax.ast_builder import KINDS
 
-_SOMETHING = 1.0  # stands for a value of which nothing is known
+_SOMETHING = 1.0  # stands for an unknown value
 # Commands that know which words may stand behind them, values on which they do nothing else than to refuse what they do
 # not know, and the kinds of these errors.
 _OPTIONED: dict[str, tuple[list[Any], set[str]]] = {
@@ -123,7 +123,7 @@ class _Check:
             self.known |= self.files.givers((statement,)).keys()
             return
         loop = isinstance(statement, ast.For | ast.While)
-        if loop:  # a later turn sees what an earlier one did
+        if loop:  # a later iteration sees what an earlier one did
             self.known |= self.files.givers((statement,)).keys()
         self._expressions(statement)
         before, self.straight = self.straight, self.straight and not _is_choice(statement)
@@ -156,7 +156,7 @@ class _Check:
         self.known |= self.files.givers((statement,)).keys()
 
     def _function(self, node: ast.Define) -> None:
-        """The body of a function, which runs when who knows what has a value."""
+        """The body of a function, which runs at a time when any name may have a value."""
         own: Givers = {parameter.name: [None] for parameter in node.parameters}
         scope = _Scope(merged(own, self.files.givers(node.body)), self.scope)
         inner = _Check(self.files, scope, straight=False)

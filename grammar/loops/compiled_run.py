@@ -1,9 +1,9 @@
-"""A turn of a loop as a program, and many of them on end."""
+"""One compiled loop iteration: carried state in, carried state out; and many of them run in a row."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from agrad.engine.autodiff.optim import kept_of, remember
 from agrad.engine.compile.python_backend import Compiled
@@ -14,235 +14,257 @@ from agrad.engine.errors import AgradError
 from agrad.engine.program.passes import optimised
 from agrad.engine.program.trace import Program, extract
 from agrad.engine.values import Value, np, size_of
-from agrad.grammar.loops.placeholders import GRADIENT, LEAF, MOMENT, NUMBER, Found, NotStaticError, as_value, is_held
-from agrad.grammar.loops.staging import Tracer
+from agrad.grammar.loops.placeholders import (
+    GRADIENT,
+    LEAF,
+    MOMENT,
+    NUMBER,
+    NotTraceable,
+    Placeholder,
+    as_value,
+    is_held,
+)
+from agrad.grammar.loops.staging import Stager
 
 if TYPE_CHECKING:
-    from agrad.grammar.loops.hot_loops import Turns
     from agrad.grammar.runtime.vm import Machine
 
-_BLOCK = 32  # turns between two looks at their gradients
-_ENTRIES = 1_000_000  # that are kept so long
+_BLOCK = 32  # iterations between two looks at their gradients
+_ENTRIES = 1_000_000  # array entries that are kept until then
 
 
-class Turn:
-    """A turn as a program: on what it finds, and the counter, it gives what the next turn finds."""
+class Counter(Protocol):
+    """The counter of a loop."""
 
-    def __init__(self, tracer: Tracer) -> None:
-        self.found = tracer.found
-        self.begun = tracer.begun
-        self.absent = tracer.absent
-        self.carried: list[tuple[int, Found]] = []  # what the next turn finds changed, by its place among the inputs
-        self.rebound: dict[Found, str] = {}
-        for name, value in self.begun.items():
-            if not isinstance(value, Tensor) and tracer.scope[name] is not value:
-                raise NotStaticError(f"{name} is something else in the next turn")
-        outputs = [self._left(place, found, tracer) for place, found in enumerate(self.found) if place]
+    numbers: range
+    position: int
+
+    def skip(self, count: int) -> None:
+        """Go past iterations that ran compiled."""
+
+
+class CompiledIteration:
+    """One loop iteration as a program: the counter and the carried state in, the carried state of the next one out."""
+
+    def __init__(self, stager: Stager) -> None:
+        self.placeholders = stager.placeholders
+        self.entry = stager.entry
+        self.builtins = stager.builtins
+        self.carried: list[tuple[int, Placeholder]] = []  # what an iteration changes, with its place among the inputs
+        self.rebound: dict[Placeholder, str] = {}
+        for name, value in self.entry.items():
+            if not isinstance(value, Tensor) and stager.scope[name] is not value:
+                raise _changes(name)
+        outputs = [self._output(place, one, stager) for place, one in enumerate(self.placeholders) if place]
         kept = [output for output in outputs if output is not None]
-        inputs = [bare(found.given) for found in self.found]
-        self.step = runner(extract([*kept, *tracer.reached], inputs))
-        changed = {found.given for _, found in self.carried}
-        asked = []
-        for value, answer in tracer.tests:
+        inputs = [bare(one.leaf) for one in self.placeholders]
+        self.step = runner(extract([*kept, *stager.watched], inputs))
+        conditions = self._conditions(stager)
+        self.answers = [answer for _, answer in conditions]
+        self.staged_conditions = tuple([value.item() for value, _ in conditions])
+        self.conditions = runner(extract([value for value, _ in conditions], inputs)) if conditions else None
+
+    def _conditions(self, stager: Stager) -> list[tuple[Tensor, bool]]:
+        """The conditions that depend on the counter, and how they came out. None may depend on carried state."""
+        changed = {one.leaf for _, one in self.carried}
+        found = []
+        for value, answer in stager.conditions:
             behind = {node for node in collect([value.node]) if node.op is None}
             if behind & changed:
-                raise NotStaticError("a value decides what it does")
-            if self.found[0].given in behind:
-                asked.append((value, answer))
-        self.answers = [answer for _, answer in asked]
-        self.asked = tuple([value.item() for value, _ in asked])
-        self.ask = runner(extract([value for value, _ in asked], inputs)) if asked else None
+                raise NotTraceable("a condition depends on a value that changes")
+            if self.placeholders[0].leaf in behind:
+                found.append((value, answer))
+        return found
 
-    def _left(self, place: int, found: Found, tracer: Tracer) -> Tensor | None:
-        """What the next turn finds instead of what this one found; None for the same."""
-        names = [name for name, value in self.begun.items() if value is found.traced]
-        anew = [name for name in names if tracer.scope[name] is not found.traced]
-        value: Any = found.traced if found.writes else None
-        if found.kind == GRADIENT:
-            value = next(one.traced.grad for one in self.found if one.gradient is found)
-        elif found.kind == MOMENT:
-            value = found.traced if found.traced.node is not found.given else None
-        elif anew:
-            if len(names) > 1 or found.kind == LEAF or found.writes:
-                raise NotStaticError(f"{anew[0]} is something else in the next turn")
-            self.rebound[found], value = anew[0], tracer.scope[anew[0]]
+    def _output(self, place: int, one: Placeholder, stager: Stager) -> Tensor | None:
+        """What the next iteration finds for a placeholder; None for the same."""
+        names = [name for name, value in self.entry.items() if value is one.proxy]
+        rebound = [name for name in names if stager.scope[name] is not one.proxy]
+        value: Any = one.proxy if one.writes else None
+        if one.kind == GRADIENT:
+            value = next(owner.proxy.grad for owner in self.placeholders if owner.gradient is one)
+        elif one.kind == MOMENT:
+            value = one.proxy if one.proxy.node is not one.leaf else None
+        elif rebound:
+            if len(names) > 1 or one.kind == LEAF or one.writes:
+                raise _changes(rebound[0])
+            self.rebound[one], value = rebound[0], stager.scope[rebound[0]]
             if type(value) is float:
                 value = bare(leaf(value))
-            if not isinstance(value, Tensor) or value in tracer.handles or value.requires_grad:
-                raise NotStaticError(f"{anew[0]} is something else in the next turn")
-        if (found.kind == GRADIENT and value is None) or (
-            found.kind == LEAF and found.gradient is None and found.traced.grad is not None
+            if not isinstance(value, Tensor) or value in stager.by_proxy or value.requires_grad:
+                raise _changes(rebound[0])
+        if (one.kind == GRADIENT and value is None) or (
+            one.kind == LEAF and one.gradient is None and one.proxy.grad is not None
         ):
-            raise NotStaticError(f"the next turn finds {found.name} with another gradient")
-        if value is None or (found.kind == GRADIENT and value is found.traced):
+            raise NotTraceable(f"{one.name} gets or loses its gradient")
+        if value is None or (one.kind == GRADIENT and value is one.proxy):
             return None
-        if value.shape != found.traced.shape:
-            raise NotStaticError(f"{found.name} has another shape in the next turn")
-        self.carried.append((place, found))
+        if value.shape != one.proxy.shape:
+            raise NotTraceable(f"{one.name} changes its shape")
+        self.carried.append((place, one))
         return value  # type: ignore[no-any-return]
 
     def fits(self, names: dict[str, Any]) -> bool:
-        """Whether the names stand for values of the kinds and shapes of the turn that was traced; takes them over."""
-        if not self.absent.isdisjoint(names):
+        """Whether the names stand for values of the staged kinds and shapes; if so, takes these values over."""
+        if not self.builtins.isdisjoint(names):
             return False
-        reals: dict[Tensor, Any] = {}
-        for name, value in self.begun.items():
-            real = names.get(name)
-            if (real if not isinstance(value, Tensor) else reals.setdefault(value, real)) is not (
-                value if not isinstance(value, Tensor) else real
+        values: dict[Tensor, Any] = {}
+        for name, proxy in self.entry.items():
+            value = names.get(name)
+            if (value if not isinstance(proxy, Tensor) else values.setdefault(proxy, value)) is not (
+                proxy if not isinstance(proxy, Tensor) else value
             ):
                 return False
-        tensors = [id(real) for real in reals.values() if isinstance(real, Tensor)]
+        tensors = [id(value) for value in values.values() if isinstance(value, Tensor)]
         if len(tensors) > len(set(tensors)):
             return False
-        for found in self.found[1:]:
-            if found.kind not in (GRADIENT, MOMENT):
-                if not _is_like(reals.get(found.traced), found):
+        for one in self.placeholders[1:]:
+            if one.kind not in (GRADIENT, MOMENT):
+                if not _is_like(values.get(one.proxy), one):
                     return False
-                found.real = reals[found.traced]
-                if found.zeroed and is_held(found.real.grad, names):
+                one.value = values[one.proxy]
+                if one.zeroed and is_held(one.value.grad, names):
                     return False
-                for one in (found.gradient, *found.moments):
-                    if one is not None:
-                        one.real = found.real
+                for part in (one.gradient, *one.moments):
+                    if part is not None:
+                        part.value = one.value
         return True
 
-    def run(self, turns: Turns, machine: Machine) -> int:
-        """Run turns as long as the one after does the same; how many there were."""
-        numbers, places = turns.numbers, [place for place, _ in self.carried]
-        values: list[Any] = [0.0, *(_value_of(found) for found in self.found[1:])]
-        left: list[Value] | None = None  # to the turn that comes
+    def run(self, counter: Counter, machine: Machine) -> int:
+        """Run iterations as long as the one after does the same; returns how many."""
+        numbers, places = counter.numbers, [place for place, _ in self.carried]
+        values: list[Any] = [0.0, *(_value_of(one) for one in self.placeholders[1:])]
+        state: list[Value] | None = None  # carried to the iteration to come
         done, last = 0, len(numbers) - 1
-        if not self._alike(numbers[turns.position : turns.position + 1], values):
+        if not self._same(numbers[counter.position : counter.position + 1], values):
             return 0
-        block = max(1, min(_BLOCK, _ENTRIES // sum(size_of(found.traced.shape) for found in self.found)))
-        while turns.position < last:
-            ahead = numbers[turns.position : min(turns.position + block, last) + 1]
-            kept = list(self._computed(ahead[: self._alike(ahead[1:], values)], values, places))
+        block = max(1, min(_BLOCK, _ENTRIES // sum(size_of(one.proxy.shape) for one in self.placeholders)))
+        while counter.position < last:
+            ahead = numbers[counter.position : min(counter.position + block, last) + 1]
+            kept = list(self._computed(ahead[: self._same(ahead[1:], values)], values, places))
             good = _finite(kept, len(places))
-            for _ in range(good):
-                next(turns)
+            counter.skip(good)
             done += good
-            left = list(kept[good - 1][: len(places)]) if good else left
+            state = list(kept[good - 1][: len(places)]) if good else state
             if good < len(ahead) - 1:
-                break  # the next turn has something to say of a gradient, or does something else
+                break  # the next iteration has a note on a gradient, or does something else
             machine.session.watch.look(machine.frames)
-        if left is not None:
-            self._put(left, done, machine)
+        if state is not None:
+            self._put(state, done, machine)
         return done
 
     def _computed(self, numbers: range, values: list[Any], places: list[int]) -> Iterator[tuple[Value, ...]]:
-        """What each of some turns leaves to the next."""
+        """The outputs of some iterations in a row."""
         step = self.step
         for number in numbers:
             values[0] = float(number)
             try:
-                found = step(*values)
+                outputs = step(*values)
             except AgradError:
-                return  # the turn itself tells of it
-            for place, value in zip(places, found, strict=False):
+                return  # the uncompiled iteration raises it
+            for place, value in zip(places, outputs, strict=False):
                 values[place] = value
-            yield found
+            yield outputs
 
-    def _alike(self, numbers: range, values: list[Any]) -> int:
-        """How many turns, from the first on, make the choices of the one that was traced."""
-        ask = self.ask
-        if ask is None:
+    def _same(self, numbers: range, values: list[Any]) -> int:
+        """How many iterations, from the first on, have conditions that come out as in the staged one."""
+        conditions = self.conditions
+        if conditions is None:
             return len(numbers)
         for count, number in enumerate(numbers):
-            found = ask(float(number), *values[1:])
-            if found != self.asked and [bool(answer) for answer in found] != self.answers:
+            found = conditions(float(number), *values[1:])
+            if found != self.staged_conditions and [bool(answer) for answer in found] != self.answers:
                 return count
         return len(numbers)
 
     def _put(self, values: list[Value], done: int, machine: Machine) -> None:
-        """Let names, leaves and gradients be as after so many turns."""
-        for (_, found), value in zip(self.carried, values, strict=True):
-            if found.kind == GRADIENT:
-                self._give_gradient(found, value, done)
-            elif found.kind == MOMENT:
-                node = found.real.node
+        """Give names, leaves and gradients the state after so many iterations."""
+        for (_, one), value in zip(self.carried, values, strict=True):
+            if one.kind == GRADIENT:
+                self._put_gradient(one, value, done)
+            elif one.kind == MOMENT:
+                node = one.value.node
                 kept = kept_of(node)
-                remember(node, (*kept[: found.place], value, *kept[found.place + 1 :]))
-            elif found.writes:
-                _write(found, value, done)
+                remember(node, (*kept[: one.place], value, *kept[one.place + 1 :]))
+            elif one.writes:
+                _write(one, value, done)
             else:
-                machine.bind(machine.session.names, self.rebound[found], _like(found, value))
+                machine.bind(machine.session.names, self.rebound[one], _like(one, value))
 
-    def _give_gradient(self, found: Found, value: Value, done: int) -> None:
-        owner = next(one for one in self.found if one.gradient is found)
-        node = found.real.node
+    def _put_gradient(self, one: Placeholder, value: Value, done: int) -> None:
+        owner = next(other for other in self.placeholders if other.gradient is one)
+        node = one.value.node
         touch(node)
         before = node.grad
         calls = before.calls if owner.cleared else before.calls + owner.calls * done
-        given = leaf(value)
-        given.guard = None
-        node.grad = Gradient(bare(given), before.parts, calls, before.cleared)
+        data = leaf(value)
+        data.guard = None
+        node.grad = Gradient(bare(data), before.parts, calls, before.cleared)
+
+
+def _changes(name: str) -> NotTraceable:
+    return NotTraceable(f"{name} stands for something else in the next iteration")
 
 
 def runner(program: Program) -> Callable[..., tuple[Value, ...]]:
-    """What computes a program."""
+    """A function that computes a program."""
     if program.checks:
-        raise NotStaticError("a value decides what it does")
+        raise NotTraceable("a value decides what it does")
     return Compiled(optimised(program)).inside
 
 
-def _is_like(real: Any, found: Found) -> bool:
-    """Whether something can stand where something was found."""
-    if found.kind == NUMBER:
-        return type(real) is float
-    if (
-        not isinstance(real, Tensor)
-        or real.shape != found.traced.shape
-        or real.requires_grad is not (found.kind == LEAF)
-    ):
+def _is_like(value: Any, one: Placeholder) -> bool:
+    """Whether a value is of the kind and shape of the one that was staged."""
+    if one.kind == NUMBER:
+        return type(value) is float
+    if not isinstance(value, Tensor) or value.shape != one.proxy.shape:
         return False
-    if real.node.op is not None or len(sharers(real.node)) > 1:
+    if value.requires_grad is not (one.kind == LEAF) or value.node.op is not None or len(sharers(value.node)) > 1:
         return False
-    if found.moments and len(kept_of(real.node)) != len(found.moments):
+    if one.moments and len(kept_of(value.node)) != len(one.moments):
         return False
-    return (real.grad is not None) is (found.gradient is not None)
+    return (value.grad is not None) is (one.gradient is not None)
 
 
-def _value_of(found: Found) -> Value:
-    """What a turn finds now."""
-    if found.kind == MOMENT:
-        return kept_of(found.real.node)[found.place]  # type: ignore[no-any-return]
-    return as_value(found.real.grad if found.kind == GRADIENT else found.real)  # type: ignore[no-any-return]
+def _value_of(one: Placeholder) -> Value:
+    """The data that the next iteration finds."""
+    if one.kind == MOMENT:
+        return kept_of(one.value.node)[one.place]  # type: ignore[no-any-return]
+    return as_value(one.value.grad if one.kind == GRADIENT else one.value)  # type: ignore[no-any-return]
 
 
 def _finite(kept: list[tuple[Value, ...]], state: int) -> int:
-    """How many turns, from the first on, found gradients without an inf or nan."""
-    reached: list[Any] = []
-    for found in kept:
-        reached += found[state:]
-    numbers = [value for value in reached if type(value) is float]
+    """How many iterations, from the first on, have watched values without an inf or nan."""
+    watched: list[Any] = []
+    for outputs in kept:
+        watched += outputs[state:]
+    numbers = [value for value in watched if type(value) is float]
     total = sum(numbers)
-    if len(numbers) < len(reached):
-        total += float(np.add.reduce(np.concatenate(reached, axis=None)))
-    if total - total == 0.0:  # as it is where all are finite, but for a sum that overflows
+    if len(numbers) < len(watched):
+        total += float(np.add.reduce(np.concatenate(watched, axis=None)))
+    if total - total == 0.0:  # true where all are finite, unless the sum overflows
         return len(kept)
-    turns = (turn for turn, found in enumerate(kept) if not all(np.isfinite(value).all() for value in found[state:]))
-    return next(turns, len(kept))
+    finite = (all(np.isfinite(value).all() for value in outputs[state:]) for outputs in kept)
+    return next((count for count, good in enumerate(finite) if not good), len(kept))
 
 
-def _write(found: Found, value: Value, done: int) -> None:
-    """New data for a leaf, or a plain value, counted as often as it would have been written."""
-    target = found.real
+def _write(one: Placeholder, value: Value, done: int) -> None:
+    """New data for a leaf or a plain value; its version counts every write of the iterations."""
+    target = one.value
     target.write(lambda array: np.copyto(array, value), value if not target.shape else None, "update")
     old = target.node.storage
-    more = found.writes * done - 1
+    more = one.writes * done - 1
     target.node.storage = Storage(old.nodes, old.count + more, old.by, old.stamp, old.successor, old.roots, old.cut)
 
 
-def _like(found: Found, value: Value) -> Any:
-    """A value for a name that is bound anew: a number, or a plain value that comes from where the last came from."""
-    if found.kind == NUMBER:
+def _like(one: Placeholder, value: Value) -> Any:
+    """The value for a name that is rebound: a number, or a plain value with the origin of the last one."""
+    if one.kind == NUMBER:
         return value
-    before = found.real.node
+    before = one.value.node
     node = leaf(value)
     node.origin, node.guard = before.origin, before.guard
     if before.storage is not None and before.storage.roots:
         node.storage = Storage([], roots=before.storage.roots, cut=before.storage.cut)
-    found.real = bare(node)
-    return found.real
+    one.value = bare(node)
+    return one.value

@@ -1,80 +1,105 @@
-"""The turns of a `for` that all do the same are run as one program: their values, gradients and updates, nothing else.
+"""The counter of a `for` over a range, which runs many iterations at once where the body can be compiled.
 
-The first turns run as they stand, and so does the last of each stretch, so that whatever can be seen afterwards (the
-graph, who freed it, names, versions) is what it would have been. A turn that does something else, such as the one in
-a hundred that prints, runs as it stands too. What a program computes is bit for bit the same. While a stretch is under
-way nothing has changed yet: it can be interrupted.
+The first iterations run uncompiled, and so does the last before each return to the machine, so that everything that
+can be seen afterwards (the graph, what freed it, names, versions) is what it would have been. An iteration that does
+something else, such as the one in a hundred that prints, runs uncompiled too. The compiled values are bit for bit the
+same. During a compiled run nothing has changed yet, so it can be interrupted.
+
+What decides is counted: iterations done, iterations left, and how many ran compiled in a row. A clock is read only
+for `time:`, which shows the seconds and decides nothing by them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
+from agrad.engine.core.context import current
 from agrad.engine.errors import AgradError
 from agrad.grammar.runtime.compiler import compile_block
 
 if TYPE_CHECKING:
-    from agrad.grammar.loops.compiled_run import Turn
+    from agrad.grammar.loops.compiled_run import CompiledIteration
     from agrad.grammar.runtime.bytecode import Loop
     from agrad.grammar.runtime.vm import Machine
 
-WARM = 3  # turns that run as they stand: by then every name has the kind of value that it goes on with
-WORTH = 100  # turns that must be left for a program to pay
-_STRIKES = 8  # short stretches, after which it is left alone
-_SHORT = 4
+WARM = 3  # iterations that run uncompiled first: by then every name has the kind of value that it keeps
+WORTH = 100  # iterations that must be left for compiling to pay
+_STRIKES = 8  # short compiled runs after which the loop is left alone
+_SHORT = 4  # iterations of a run that is called short
 
 
-class Turns:
-    """The counter of a loop, which may leap."""
+def counter(machine: Machine, iterator: Iterator[Any], numbers: range, loop: Loop) -> Iterator[Any]:
+    """The iterator of a loop over a range: as given where the loop is too short or its body cannot be staged."""
+    if len(numbers) < WORTH or loop.refused:
+        return iterator
+    return HotLoop(machine, iterator, numbers, loop)
 
-    __slots__ = ("due", "iterator", "loop", "numbers", "position", "strikes")
 
-    def __init__(self, iterator: Iterator[Any], numbers: range, loop: Loop) -> None:
-        self.iterator = iterator
+class HotLoop:
+    """The counter of a loop, which skips the iterations that it runs compiled."""
+
+    __slots__ = ("_due", "_iterator", "_loop", "_machine", "_strikes", "numbers", "position")
+
+    def __init__(self, machine: Machine, iterator: Iterator[Any], numbers: range, loop: Loop) -> None:
+        self._machine = machine
+        self._iterator = iterator
+        self._loop = loop
+        self._due: float = WARM  # the position at which compiling is tried next
+        self._strikes = 0
         self.numbers = numbers
-        self.loop = loop
-        self.position = 0
-        self.due: float = WARM
-        self.strikes = 0
+        self.position = 0  # of the iteration to come
 
     def __iter__(self) -> Iterator[Any]:
         return self
 
     def __next__(self) -> Any:
-        value = next(self.iterator)
+        if self.position >= self._due:
+            self._run_compiled()
+        value = next(self._iterator)
         self.position += 1
         return value
 
-    def leap(self, machine: Machine) -> None:
-        """Run as many of the turns to come as do the same, but for the last of them."""
-        from agrad.grammar.loops.placeholders import NotStaticError  # here, since most loops are short
+    def skip(self, count: int) -> None:
+        """Go past iterations that ran compiled."""
+        for _ in range(count):
+            next(self._iterator)
+        self.position += count
+
+    def _run_compiled(self) -> None:
+        """Run as many of the iterations to come as do the same, except the last."""
+        from agrad.grammar.loops.placeholders import NotTraceable  # here, since most loops are short
 
         if len(self.numbers) - self.position < WORTH:
-            self.due = len(self.numbers)
+            self._due = len(self.numbers)
             return
+        clock = current().clock
+        began = perf_counter() if clock is not None else 0.0
         try:
-            turn = self._turn(machine)
-        except (NotStaticError, AgradError):
-            self.due, self.loop.refused = len(self.numbers), True
+            iteration = self._compiled()
+        except (NotTraceable, AgradError):
+            self._due, self._loop.refused = len(self.numbers), True
             return
-        done = turn.run(self, machine)
-        self.due = self.position + 1
-        self.strikes = self.strikes + 1 if done < _SHORT else 0
-        if self.strikes == _STRIKES // 2:
-            self.loop.turn = None  # what turns do now may be another thing
-        elif self.strikes > _STRIKES:
-            self.due = len(self.numbers)
+        done = iteration.run(self, self._machine)
+        if clock is not None:
+            clock.ran(done, perf_counter() - began)
+        self._due = self.position + 1
+        self._strikes = self._strikes + 1 if done < _SHORT else 0
+        if self._strikes == _STRIKES // 2:
+            self._loop.compiled = None  # iterations may do something else now
+        elif self._strikes > _STRIKES:
+            self._due = len(self.numbers)
 
-    def _turn(self, machine: Machine) -> Turn:
-        """What a turn does; known from before, or found out now."""
-        from agrad.grammar.loops.compiled_run import Turn  # as before
-        from agrad.grammar.loops.staging import Tracer
+    def _compiled(self) -> CompiledIteration:
+        """The compiled iteration: the one known from before if it fits, or a new one."""
+        from agrad.grammar.loops.compiled_run import CompiledIteration  # as before
+        from agrad.grammar.loops.staging import Stager
 
-        names = machine.session.names
-        turn: Turn | None = self.loop.turn
-        if turn is None or not turn.fits(names):
-            tracer = Tracer(machine.session, self.loop.counter)
-            tracer.turn(compile_block(self.loop.body), float(self.numbers[self.position]))
-            self.loop.turn = turn = Turn(tracer)
-        return turn
+        session = self._machine.session
+        known: CompiledIteration | None = self._loop.compiled
+        if known is None or not known.fits(session.names):
+            stager = Stager(session, self._loop.counter)
+            stager.stage(compile_block(self._loop.body), float(self.numbers[self.position]))
+            self._loop.compiled = known = CompiledIteration(stager)
+        return known

@@ -1,4 +1,4 @@
-"""What a loop finds under names when a turn begins, and what stands for it while a turn is traced."""
+"""Placeholders: the values that a loop body reads from outside, and the proxies that stand for them in the staging."""
 
 from __future__ import annotations
 
@@ -15,35 +15,35 @@ from agrad.engine.core.versions import sharers
 NUMBER, PLAIN, LEAF, GRADIENT, MOMENT = "number", "plain", "leaf", "gradient", "moment"
 
 
-class NotStaticError(Exception):
-    """What a turn does cannot be told beforehand; with the reason."""
+class NotTraceable(Exception):
+    """A loop body does something that cannot be staged; with the reason."""
 
 
 @dataclass(slots=True, eq=False)
-class Found:
-    """Something that the loop found under a name, and what stands for it in the trace.
+class Placeholder:
+    """A value that the loop body finds when an iteration begins, and the proxy that stands for it in the staging.
 
     `kind`: a number, a plain value, a leaf; the gradient of a leaf, or one of the moments that an optimiser keeps of
-    it, which are found with the leaf.
+    it, which are found through the leaf.
     """
 
     kind: str
     name: str
-    real: Any  # what was found; for what is found with a leaf, the leaf
-    traced: Tensor
-    given: Node  # that of `traced` when the turn began
-    gradient: Found | None = None  # of a leaf
-    moments: list[Found] = field(default_factory=list)  # of a leaf
+    value: Any  # what the name stands for; for a gradient or moment, the leaf that it belongs to
+    proxy: Tensor
+    leaf: Node  # the proxy's node when the iteration began
+    gradient: Placeholder | None = None  # of a leaf
+    moments: list[Placeholder] = field(default_factory=list)  # of a leaf
     place: int = 0  # among the moments
     writes: int = 0
     calls: int = 0  # of backward, that reached a leaf
-    cleared: bool = False  # whether its gradient was, on the way
-    zeroed: bool = False  # whether its gradient was written, on the way
-    aliases: list[weakref.ref[Tensor]] = field(default_factory=list)  # detached from it, on the way
+    cleared: bool = False  # whether the iteration clears its gradient
+    zeroed: bool = False  # whether the iteration sets its gradient to zero
+    aliases: list[weakref.ref[Tensor]] = field(default_factory=list)  # detached from it in the iteration
 
 
 def recorded_behind(root: Node) -> set[Node]:
-    """The nodes that a walk of the turn as it stands comes by: none behind what stands for a cut."""
+    """The nodes that a backward of the uncompiled iteration walks: none behind a `stop`."""
     found, stack = {root}, [root]
     while stack:
         node = stack.pop()
@@ -55,7 +55,7 @@ def recorded_behind(root: Node) -> set[Node]:
 
 
 def is_held(gradient: Tensor, names: Mapping[str, Any]) -> bool:
-    """Whether a name stands for a gradient, or for what shares its data, also as a part of a tuple."""
+    """Whether a name stands for a gradient, or for a value that shares its data; entries of tuples count."""
     kin, values = sharers(gradient.node), list(names.values())
     while values:
         value = values.pop()

@@ -1,422 +1,304 @@
-"""One turn of a loop, run on values that record all that is done to them: what a turn does, as a program.
+"""Staging of a loop body: one iteration is run on proxies, which record what is done to them.
 
-What a loop finds under names when a turn begins stands for whatever it will find there, also plain numbers, also under
-`no_grad`, also gradients; `backward` records the gradient's graph. Where a turn does what cannot be told beforehand
-(prints, chooses by a value, makes random numbers, writes into entries, …), `NotStaticError` says so.
+Every value that the body finds under a name when the iteration begins gets a proxy: also plain numbers, also under
+`no_grad`, also gradients; `backward` records the graph of the gradient. Only what declares that it may be staged is:
+an instruction in `bytecode.Do`, an attribute or method in `attributes`, a command in its registry, a function in its
+entry of the engine's table. Everything else raises `NotTraceable`, and the loop runs uncompiled.
 """
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
-from agrad.engine.autodiff.backward import backward
-from agrad.engine.autodiff.optim import STEPS, kept_of
-from agrad.engine.core.context import current, scope
-from agrad.engine.core.graph import Gradient, Node, collect, leaf, new_node
-from agrad.engine.core.op import FUNCTIONS, OPS
-from agrad.engine.core.tensor import Tensor, handle, tensor
-from agrad.engine.core.versions import sharers
-from agrad.engine.values import np, shape_of
+from agrad.engine.core.context import current, next_stamp, taken_back
+from agrad.engine.core.graph import Gradient, leaf
+from agrad.engine.core.op import FUNCTIONS, Entry
+from agrad.engine.core.tensor import Tensor, handle
+from agrad.engine.errors import Note
 from agrad.grammar.diagnostics import Span
-from agrad.grammar.loops.placeholders import (
-    GRADIENT,
-    LEAF,
-    MOMENT,
-    NUMBER,
-    PLAIN,
-    Found,
-    NotStaticError,
-    as_value,
-    is_held,
-    recorded_behind,
-)
-from agrad.grammar.runtime.builtins import CONSTANTS, Closure
-from agrad.grammar.runtime.bytecode import Code, Do
-from agrad.grammar.runtime.compiler import BINARY, UNEVALUATED
-from agrad.grammar.runtime.operations import as_array, iterate
-from agrad.grammar.runtime.vm import Frame, Machine
-from agrad.grammar.syntax import ast
+from agrad.grammar.loops.effects import Effects
+from agrad.grammar.loops.placeholders import GRADIENT, LEAF, NUMBER, PLAIN, NotTraceable, Placeholder
+from agrad.grammar.results import Result
+from agrad.grammar.runtime import attributes
+from agrad.grammar.runtime.builtins import CONSTANTS, Closure, entry_of
+from agrad.grammar.runtime.bytecode import Code, Do, Frame, Staging
+from agrad.grammar.runtime.operations import iterate
+from agrad.grammar.runtime.pytorch_names import RENAMED
+from agrad.grammar.runtime.vm import Machine
+from agrad.grammar.runtime.vm.host import Host
 
-if TYPE_CHECKING:
-    from agrad.grammar.session.session import Session
-
-
-_ATTRIBUTES = frozenset({"grad", "data", "shape", "ndim", "T"})
-_METHODS = frozenset({"max", "min", "size", "dim", "numel", "view", "t", "float", "double", "contiguous", "cpu"})
-_MAKERS = frozenset({"zeros", "ones", "full", "eye", "arange", "linspace", "zeros_like", "ones_like"})
 _MOST_JUMPS = 1000
-_OTHERS = frozenset({"tensor", "Variable", "detach", "float", "int"})
-_TELLING = frozenset({"linear algebra", "derivatives"})  # families of what may refuse, or have a note on, some values
 
 
-class Tracer(Machine):
-    """A machine that runs a turn to find out what it does. It changes nothing that was there before."""
+class Stager(Effects, Machine):
+    """A machine that runs one iteration on proxies. It changes nothing that was there before."""
 
-    def __init__(self, session: Session, counter: str) -> None:
+    def __init__(self, session: Host, counter: str) -> None:
         super().__init__(session)
         self.scope: dict[str, Any] = {}
-        self.begun: dict[str, Any] = {}  # what the names that were read stood for when the turn began
-        self.found: list[Found] = []  # the counter first
-        self.handles: dict[Tensor, Found] = {}
-        self.off = not current().recording
+        self.entry: dict[str, Any] = {}  # the values of the names that are read, as the iteration finds them
+        self.placeholders: list[Placeholder] = []  # the counter first
+        self.by_proxy: dict[Tensor, Placeholder] = {}
+        self.recording = current().recording  # what the body sees: in the staging itself everything is recorded
         self.counter = counter
-        self.tests: list[tuple[Tensor, bool]] = []  # what was asked about the counter, and the answer
+        self.conditions: list[tuple[Tensor, bool]] = []  # values whose truth was asked for, and the answers
         self.jumps = 0
-        self.reached: list[Tensor] = []  # gradients, and what may be refused: a turn is not run where these tell of it
-        self.absent: set[str] = set()  # names that agrad's own constants and functions were found under
+        self.began = 0  # the stamp of the beginning
+        self.watched: list[Tensor] = []  # gradients, and what may raise or have a note where it is not finite
+        self.builtins: set[str] = set()  # the names that stand for agrad's own constants and functions
+        self.rules = {do: rule for do in Do if (rule := self._rule(do)) is not None}
 
-    def turn(self, code: Code, count: float) -> None:
-        """Run a turn of the loop. Raises NotStaticError, or whatever the turn raises."""
-        self.scope[self.counter] = self._enter_value(NUMBER, self.counter, count, count, False)
-        with _apart(self.session):
+    def _rule(self, do: Do) -> Callable[[Frame, Any, Span], int | None] | None:
+        """The rule for an instruction; None for one that may not be staged."""
+        name = f"_{do.name.lower()}"
+        own = getattr(type(self), name, None)
+        if do.staging is Staging.NEVER or own is None:
+            return None
+        if do.staging is Staging.BY_RULE and own is getattr(Machine, name, None):
+            raise TypeError(f"{do.name} is declared to be staged by a rule, and there is none")
+        rule: Callable[[Frame, Any, Span], int | None] = getattr(self, name)
+        return rule
+
+    def stage(self, code: Code, count: float) -> None:
+        """Run one iteration. Raises NotTraceable, or whatever the iteration raises."""
+        self.scope[self.counter] = self.enter(NUMBER, self.counter, count, count, False)
+        with self._undone():
             self._run(Frame(code, (self.scope,)))
             guard = current().guard
             if guard is not None:
-                raise NotStaticError(f"{guard.name} decides what it does")
+                raise NotTraceable(f"{guard.name} decides what it does")
+
+    @contextmanager
+    def _undone(self) -> Iterator[None]:
+        """Take back whatever happens inside; what would be shown or noted cannot be staged."""
+        session, emit = self.session, self.session.emit
+        session.emit = _refuse_to_tell
+        try:
+            with taken_back(recording=True, guard=None, listener=_refuse_to_tell, clock=None):
+                self.began = next_stamp()
+                yield
+        finally:
+            session.emit = emit
+
+    def _loop(self, base: int) -> Any:
+        """Run the topmost frame, and those it calls, until the one at `base` returns: each instruction by its rule."""
+        while True:
+            frame, result = self.frames[-1], None
+            if frame.pc < len(frame.code.instructions):
+                do, detail, span = frame.code.instructions[frame.pc]
+                frame.pc += 1
+                if do is not Do.RETURN:
+                    rule = self.rules.get(do)
+                    if rule is None:
+                        raise NotTraceable(f"it has the instruction {do.name}")
+                    target = rule(frame, detail, span)
+                    if target is not None:
+                        frame.pc = target
+                    continue
+                result = frame.stack.pop()
+            self.frames.pop()
+            if len(self.frames) == base:
+                return result
+            self.frames[-1].stack.append(result)
 
     # Names
 
+    def _load(self, frame: Frame, name: str, span: Span) -> None:
+        names = frame.scopes[0]
+        if name not in names:
+            frame.stack.append(self.look_up(name, span))
+            return
+        value = names[name]
+        frame.stack.append(value if names is self.scope else self._inside(name, value))
+
     def look_up(self, name: str, span: Span) -> Any:
-        """What the loop finds under a name, as what stands for it; what has been bound in the turn is in the scope."""
+        """The proxy of what a name stands for, unless it was bound in the iteration."""
         for names in self.frames[-1].scopes[1:]:
             if name in names:
-                return names[name]
+                return names[name] if names is self.scope else self._inside(name, names[name])
         if name in self.session.names:
-            self.scope[name] = self.begun[name] = value = self.taken(name, self.session.names[name])
+            self.scope[name] = self.entry[name] = value = self.proxy_of(name, self.session.names[name])
             return value
         if name in CONSTANTS or name in FUNCTIONS:
-            self.absent.add(name)
+            self.builtins.add(name)
             return super().look_up(name, span)
-        raise NotStaticError(f"{name} has no value when it begins")
+        raise NotTraceable(f"{name} has no value when it begins")
 
-    def taken(self, name: str, value: Any) -> Any:
-        """What stands for a value from outside."""
+    def _inside(self, name: str, value: Any) -> Any:
+        """What a name of a function stands for: computed in the iteration, or kept by the function from before."""
+        parts = [value]
+        while parts:
+            part = parts.pop()
+            if isinstance(part, tuple):
+                parts += part
+            elif isinstance(part, Tensor) and part not in self.by_proxy and part.node.seq < self.began:
+                raise NotTraceable(f"a function keeps {name} from before")
+        return value
+
+    def proxy_of(self, name: str, value: Any) -> Any:
+        """The proxy of a value from outside; functions and texts stand for themselves."""
         if type(value) is float:
-            return self._enter_value(NUMBER, name, value, value, False)
+            return self.enter(NUMBER, name, value, value, False)
         if not isinstance(value, Tensor):
-            if isinstance(value, tuple | Node):
-                raise NotStaticError(f"{name} is neither a number nor an array")
+            if not isinstance(value, Closure | str) and value is not None and not callable(value):
+                raise NotTraceable(f"{name} is neither a number nor an array")
             return value
-        known = next((found.traced for found in self.found if found.real is value), None)
+        known = next((one.proxy for one in self.placeholders if one.value is value), None)
         if known is not None:
             return known
         node = value.node
         if node.recorded and node.op is not None:
-            raise NotStaticError(f"{name} was computed before, and has a graph")
-        traced = self._enter_value(LEAF if node.requires_grad else PLAIN, name, value, value.value, node.requires_grad)
+            raise NotTraceable(f"{name} was computed before, and has a graph")
+        proxy = self.enter(LEAF if node.requires_grad else PLAIN, name, value, value.value, node.requires_grad)
         if value.grad is not None:
-            found = self.found[-1]
-            gradient = self._enter_value(GRADIENT, name, value, value.grad.value, False)
-            traced.node.grad, found.gradient = Gradient(gradient, (), 0, None), self.found[-1]
-        return traced
+            owner = self.placeholders[-1]
+            gradient = self.enter(GRADIENT, name, value, value.grad.value, False)
+            proxy.node.grad, owner.gradient = Gradient(gradient, (), 0, None), self.placeholders[-1]
+        return proxy
 
-    def _enter_value(self, kind: str, name: str, real: Any, value: Any, requires_grad: bool) -> Tensor:
-        node = leaf(value, requires_grad)
+    def enter(self, kind: str, name: str, value: Any, data: Any, requires_grad: bool) -> Tensor:
+        """A placeholder for a value from outside; returns its proxy."""
+        node = leaf(data, requires_grad)
         node.recorded, node.name, node.guard = True, name, None
-        traced = handle(node)
-        found = Found(kind, name, real, traced, node)
-        self.found.append(found)
-        self.handles[traced] = found
-        return traced
+        proxy = handle(node)
+        self.placeholders.append(Placeholder(kind, name, value, proxy, node))
+        self.by_proxy[proxy] = self.placeholders[-1]
+        return proxy
 
-    def _enter(self, function: Closure, args: tuple[Any, ...], keywords: dict[str, Any]) -> Frame:
-        frame = super()._enter(function, args, keywords)
-        outer = tuple(self.scope if scope is self.session.names else scope for scope in frame.scopes)
-        return Frame(frame.code, outer)
+    def _module(self, frame: Frame, detail: tuple[str, str], span: Span) -> None:
+        _, module = detail
+        if any(module in scope for scope in (*frame.scopes, self.session.names)):
+            raise NotTraceable(f"{module} is a name of its own")
+        super()._module(frame, detail, span)
 
     def _store(self, frame: Frame, detail: tuple[str, bool], span: Span) -> None:
         value = frame.stack.pop()
-        found = isinstance(value, Tensor) and value in self.handles
-        frame.scopes[0][detail[0]] = self.cut(value) if self.off and not found else value
+        is_proxy = isinstance(value, Tensor) and value in self.by_proxy
+        frame.scopes[0][detail[0]] = value if self.recording or is_proxy else self.cut(value)
 
-    def cut(self, value: Any) -> Any:
-        """The same without a record."""
-        if not isinstance(value, Tensor) or (value.node.op is None and not value.requires_grad):
-            return value
-        return self._stopped(value, False)
+    # Instructions that the loop of the machine has no method for
 
-    def _detached(self, value: Tensor) -> Any:
-        """The same for an alias, which sees what is written later on as long as it is there."""
-        alias = self.cut(value)
-        if alias is not value and value in self.handles:
-            self.handles[value].aliases.append(weakref.ref(alias))
-        return alias
+    def _constant(self, frame: Frame, value: Any, span: Span) -> None:
+        frame.stack.append(value)
 
-    @staticmethod
-    def _stopped(value: Tensor, requires_grad: bool) -> Tensor:
-        return handle(new_node(OPS["stop"], (value.node,), None, value.value, value.shape, requires_grad), value.value)
+    def _binary(self, frame: Frame, function: Callable[[Any, Any], Any], span: Span) -> None:
+        right = frame.stack.pop()
+        value = function(frame.stack.pop(), right)
+        if not isinstance(value, float | Tensor):
+            raise NotTraceable("it computes with what is neither a number nor an array")
+        frame.stack.append(value)
 
-    def renew(self, target: Tensor, value: Any) -> None:
-        """Give a value of outside new data, as a write in place does."""
-        found = self.handles.get(target)
-        if found is None or found.kind not in (LEAF, PLAIN):
-            raise NotStaticError("it writes into a value of its own")
-        if any(alias() is not None for alias in found.aliases) or len(sharers(found.real.node)) > 1:
-            raise NotStaticError(f"{found.name} shares its data with another value")
-        if shape_of(as_value(value)) != target.shape:
-            raise NotStaticError(f"{found.name} is written with a value of another shape")
-        given = value if isinstance(value, Tensor) else tensor(value)
-        before, node = target.node, self._stopped(given, found.kind == LEAF).node
-        node.keeps_grad, node.grad, node.name, node.value = before.keeps_grad, before.grad, before.name, given.value
-        target.node, target.array = node, None
-        node.handle = weakref.ref(target)
-        found.writes += 1
+    # Conditions: they must come out the same in each iteration, or depend on the counter
 
-    # Choices, which are the same in each turn if they are made by what no turn changes, and by the counter
-
-    def told(self, value: Any) -> bool:
-        """The truth of a value: of numbers that the program has, and of what follows from the counter."""
+    def decide(self, value: Any) -> bool:
+        """The truth of a value."""
         if not isinstance(value, Tensor):
             return bool(value)
         if value.shape:
-            raise NotStaticError("an array decides what it does")
-        self.tests.append((value, bool(value.item())))
-        return self.tests[-1][1]
+            raise NotTraceable("an array decides what it does")
+        self.conditions.append((value, bool(value.item())))
+        return self.conditions[-1][1]
 
     def _jump_if_false(self, frame: Frame, label: int, span: Span) -> int | None:
-        return None if self.told(frame.stack.pop()) else label
+        return None if self.decide(frame.stack.pop()) else label
 
     def _and(self, frame: Frame, label: int, span: Span) -> int | None:
-        if not self.told(frame.stack[-1]):
+        if not self.decide(frame.stack[-1]):
             return label
         frame.stack.pop()
         return None
 
     def _or(self, frame: Frame, label: int, span: Span) -> int | None:
-        if self.told(frame.stack[-1]):
+        if self.decide(frame.stack[-1]):
             return label
         frame.stack.pop()
         return None
 
     def _not(self, frame: Frame, detail: None, span: Span) -> None:
-        frame.stack.append(0.0 if self.told(frame.stack.pop()) else 1.0)
+        frame.stack.append(0.0 if self.decide(frame.stack.pop()) else 1.0)
 
     def _iterate(self, frame: Frame, detail: Any, span: Span) -> None:
         value = frame.stack.pop()
         if not isinstance(value, range | Tensor):
-            raise NotStaticError("it walks through what is neither a range nor an array")
+            raise NotTraceable("it loops over what is neither a range nor an array")
         frame.stack.append(iterate(value))
 
     def _jump(self, frame: Frame, label: int, span: Span) -> int:
         self.jumps += 1
         if self.jumps > _MOST_JUMPS:
-            raise NotStaticError("it is long")
+            raise NotTraceable("it is long")
         return super()._jump(frame, label, span)
 
-    # Effects
-
     def _no_grad(self, frame: Frame, detail: None, span: Span) -> None:
-        frame.switches.append(self.off)
-        self.off = True
+        frame.switches.append(self.recording)
+        self.recording = False
 
     def _end_no_grad(self, frame: Frame, detail: None, span: Span) -> None:
-        self.off = frame.switches.pop()
+        self.recording = frame.switches.pop()
 
-    def _augment(self, frame: Frame, symbol: str, span: Span) -> None:
-        value, target = as_array(frame.stack.pop()), frame.stack.pop()
-        found = self.handles.get(target) if isinstance(target, Tensor) else None
-        changed = OPS[BINARY[symbol]].call(target, value)
-        if found is None and isinstance(target, Tensor) and not self._is_number(target):
-            raise NotStaticError("it writes into a value of its own")
-        if found is None or found.kind == NUMBER:
-            frame.stack.append(self.cut(changed) if self.off else changed)
+    # Calls
+
+    def _call(self, frame: Frame, detail: tuple[int, tuple[str, ...]], span: Span) -> None:
+        count, names = detail
+        function = frame.stack[-1 - count - len(names)]
+        if isinstance(function, Closure):
+            self.call_top(frame.stack, detail, span)
             return
-        if not self.off and (found.kind == LEAF or (isinstance(value, Tensor) and value.requires_grad)):
-            raise NotStaticError(f"{found.name} is written outside no_grad")
-        self.renew(target, changed)
-        frame.stack.append(target)
+        entry = self._pure(entry_of(function), getattr(function, "__name__", "something"))
+        self._take_over(frame.stack, count + len(names))
+        self.call_top(frame.stack, detail, span)
+        self._watch(entry, frame.stack[-1])
 
-    def _is_number(self, value: Tensor) -> bool:
-        """Whether a value was computed from plain numbers, and so is one."""
-        numbers = {found.given for found in self.found if found.kind == NUMBER}
-        behind = [x for node in collect([value.node]) for x in (node, *node.inputs) if isinstance(x, Node)]
-        return not value.shape and all(node in numbers or (node.op is not None and node.recorded) for node in behind)
+    def _enter(self, function: Closure, args: tuple[Any, ...], keywords: dict[str, Any]) -> Frame:
+        frame = super()._enter(function, args, keywords)
+        scopes = tuple(self.scope if scope is self.session.names else scope for scope in frame.scopes)
+        return Frame(frame.code, scopes)
 
-    def _attribute(self, frame: Frame, name: str, span: Span) -> None:
-        if name not in _ATTRIBUTES:
-            raise NotStaticError(f"it asks for .{name}")
-        if name == "data":
-            frame.stack.append(self._detached(frame.stack.pop()))
-            return
-        super()._attribute(frame, name, span)
-        if frame.stack[-1] is None:
-            raise NotStaticError("it asks for a gradient that there is not")
+    def _take_over(self, stack: list[Any], count: int) -> None:
+        """Let the engine call the user's functions among the arguments on this machine, so that they are staged too."""
+        for place in range(len(stack) - count, len(stack)):
+            stack[place] = self._on_this_machine(stack[place])
 
-    def _set_attribute(self, frame: Frame, name: str, span: Span) -> None:
-        target, value = frame.stack.pop(), frame.stack.pop()
-        if name != "grad" or value is not None or target not in self.handles:
-            raise NotStaticError(f"it assigns to .{name}")
-        self.clear(target)
+    def _on_this_machine(self, value: Any) -> Any:
+        if isinstance(value, Closure):
+            return Closure(value.definition, value.defaults, self, value.scopes)
+        if isinstance(value, tuple):
+            return tuple(self._on_this_machine(item) for item in value)
+        if callable(value) and entry_of(value) is None and not isinstance(value, Tensor):
+            raise NotTraceable("it passes on a function that was made before")
+        return value
 
     def _method(self, frame: Frame, detail: tuple[str, int, tuple[str, ...]], span: Span) -> None:
         name, count, names = detail
-        below = frame.stack[-1 - count - len(names)]
-        if name == "backward" and isinstance(below, Tensor) and not count and set(names) <= {"retain_graph"}:
-            del frame.stack[-1 - len(names) :]
-            self.walk(below)
-            frame.stack.append(None)
-        elif name == "zero_" and isinstance(below, Tensor) and not count:
-            self._zero(frame.stack.pop())
-            frame.stack.append(None)
-        elif name == "detach" and isinstance(below, Tensor):
-            frame.stack[-1] = self._detached(below)
-        elif name in _METHODS or _is_static(name):
+        value = frame.stack[-1 - count - len(names)]
+        known = attributes.METHODS.get(name)
+        if known is None:
+            entry = self._pure(FUNCTIONS.get(RENAMED.get(name, name)), f".{name}()")
+            self._take_over(frame.stack, count + len(names))
             super()._method(frame, detail, span)
-            self._heed(name, frame.stack[-1])
+            self._watch(entry, frame.stack[-1])
+        elif known.staging is Staging.AS_IS:
+            super()._method(frame, detail, span)
+        elif known.staging is Staging.BY_RULE and isinstance(value, Tensor) and not count:
+            options = frame.stack[len(frame.stack) - len(names) :]
+            del frame.stack[-1 - len(names) :]
+            frame.stack.append(self.method_rules[name](value, dict(zip(names, options, strict=True))))
         else:
-            raise NotStaticError(f"it calls .{name}()")
+            raise NotTraceable(f"it calls .{name}()")
 
-    def _zero(self, gradient: Tensor) -> None:
-        """`w.grad.zero_()`."""
-        scopes = [*(scope for frame in self.frames for scope in frame.scopes), self.session.names]
-        for found in self.found:
-            grad = found.traced.node.grad
-            if found.kind == LEAF and grad is not None and grad.value is gradient:
-                if any(is_held(held, scope) for held in (gradient, found.real.grad) for scope in scopes):
-                    raise NotStaticError(f"the gradient of {found.name} has a name, and is written")
-                found.zeroed = True
-                zeros = tensor(np.zeros(gradient.shape) if gradient.shape else 0.0)
-                found.traced.node.grad = Gradient(zeros, (), 0, None)
-                return
-        raise NotStaticError("it writes into a value of its own")
+    def _pure(self, entry: Entry | None, name: str) -> Entry:
+        """The entry of a function that may be staged."""
+        if entry is None or not entry.pure:
+            raise NotTraceable(f"it calls {name}")
+        return entry
 
-    def _call(self, stack: list[Any], detail: tuple[int, tuple[str, ...]], span: Span) -> bool:
-        count, names = detail
-        function = stack[-1 - count - len(names)]
-        if not isinstance(function, Closure) and not _is_static(getattr(function, "__name__", "")):
-            raise NotStaticError(f"it calls {getattr(function, '__name__', 'something')}")
-        if super()._call(stack, detail, span):
-            return True
-        self._heed(function.__name__, stack[-1])
-        return False
-
-    def _heed(self, name: str, result: Any) -> None:
-        """Compute, also where nobody asks for it, what may be refused at other values, or have something to say."""
-        if name in FUNCTIONS and (FUNCTIONS[name].family in _TELLING or name == "norm"):
-            self.reached += [x for x in (result if isinstance(result, tuple) else (result,)) if isinstance(x, Tensor)]
-
-    def _show(self, frame: Frame, node: ast.Evaluate, span: Span) -> None:
-        if frame.stack.pop() is not None:
-            raise NotStaticError("it shows a value")
-
-    def _command(self, frame: Frame, node: Any, span: Span) -> None:
-        effects: dict[str, Callable[[Any, list[Any]], None]] = {
-            "backward": self._walk_back,
-            "zero_grad": self._clear,
-            "set": self._set,
-            "step": self._step,
-        }
-        if node.word not in effects:
-            raise NotStaticError(f"{node.word} stands in it")
-        operands = node.operands[1:] if node.word in UNEVALUATED else node.operands
-        count = len(operands) + sum(value is not None for _, value in node.options)
-        taken = frame.stack[len(frame.stack) - count :] if count else []
-        del frame.stack[len(frame.stack) - count :]
-        effects[node.word](node, taken)
-
-    def _walk_back(self, node: Any, taken: list[Any]) -> None:
-        if {name for name, _ in node.options} - {"retain"} or not isinstance(taken[0], Tensor):
-            raise NotStaticError("backward stands in it with an option")
-        self.walk(taken[0])
-
-    def walk(self, value: Tensor) -> None:
-        """`backward`, with the gradient's graph."""
-        leaves = [(found, found.traced.node.grad) for found in self.found if found.kind == LEAF]
-        behind = recorded_behind(value.node)
-        backward(value, retain_graph=True, create_graph=True)
-        for found, before in leaves:
-            node = found.traced.node
-            if node not in behind:
-                node.grad = before  # behind what was cut off: it has got a 0
-            elif node.grad is not None and node.grad.value is not None:
-                self.reached.append(node.grad.value)
-                found.calls += 1
-                node.grad = Gradient(self.cut(node.grad.value), (), 0, None)
-
-    def _clear(self, node: Any, taken: list[Any]) -> None:
-        if not taken:
-            names = self.session.names.items()
-            taken = [self.taken(name, value) for name, value in names if _has_gradient(value)]
-            taken += [found.traced for found in self.found if found.kind == LEAF]
-        for target in taken:
-            if target not in self.handles:
-                raise NotStaticError("it clears the gradient of a value of its own")
-            self.clear(target)
-
-    def clear(self, target: Tensor) -> None:
-        """`zero_grad` of one leaf."""
-        self.handles[target].cleared = True
-        target.clear_grad()
-
-    def _set(self, node: Any, taken: list[Any]) -> None:
-        target = self.scope.get(node.operands[0].id)
-        if target is None:
-            target = self.look_up(node.operands[0].id, node.span)
-        value = as_array(taken[0])
-        self.renew(target, self.cut(value) if isinstance(value, Tensor) else value)
-
-    def _step(self, node: Any, taken: list[Any]) -> None:
-        names = [name for name, _ in node.options if name != "method"]
-        method = dict(node.options)["method"].value
-        rates = dict(zip(names, taken[len(taken) - len(names) :], strict=True))
-        if method not in STEPS or any(type(rate) is not float for rate in rates.values()):
-            raise NotStaticError("step stands in it with a rate that may change")
-        for target in taken[: len(node.operands)]:
-            gradient = target.grad if target in self.handles else None
-            if gradient is None:
-                raise NotStaticError("it asks for a gradient that there is not")
-            found = self.handles[target]
-            kept = tuple(moment.traced for moment in self._moments(found))
-            change, left = STEPS[method](gradient, kept, **rates)
-            if len(left) != len(kept):
-                raise NotStaticError("step keeps something else in the next turn")
-            for moment, value in zip(found.moments, left, strict=True):
-                moment.traced = value
-            self.renew(target, OPS["sub"].call(target, change))
-
-    def _moments(self, owner: Found) -> list[Found]:
-        """What a method has kept of a leaf."""
-        if not owner.moments:
-            for place, value in enumerate(kept_of(owner.real.node)):
-                self._enter_value(MOMENT, owner.name, owner.real, value, False)
-                self.found[-1].place = place
-                owner.moments.append(self.found[-1])
-        return owner.moments
+    def _watch(self, entry: Entry, result: Any) -> None:
+        """Compute, also where nothing uses it, what may raise or have a note at other values."""
+        if not entry.total:
+            self.watched += [x for x in (result if isinstance(result, tuple) else (result,)) if isinstance(x, Tensor)]
 
 
-def _refused(what: str) -> Callable[..., NoReturn]:
-    def refuse(*_: Any) -> NoReturn:
-        raise NotStaticError(f"{what} stands in it")
-
-    return refuse
-
-
-for _do in "SET_INDEX FORMAT PRINT ASSERT FAILS TIME DELETE VARIABLE DEFINE NEAR CHAIN IS_NONE".split():
-    setattr(Tracer, f"_{Do[_do].name.lower()}", staticmethod(_refused(_do.lower())))
-
-
-def _has_gradient(value: Any) -> bool:
-    return isinstance(value, Tensor) and value.node.op is None and value.grad is not None
-
-
-def _is_static(name: str) -> bool:
-    """Whether a function of the table makes the same of the same, and nothing beside."""
-    entry = FUNCTIONS.get(name)
-    if entry is None or name in _OTHERS or entry.family == "files":
-        return False
-    return entry.family != "makers" or name in _MAKERS
-
-
-@contextmanager
-def _apart(session: Session) -> Iterator[None]:
-    """Whatever is done in the meantime leaves no trace."""
-    emit = session.emit
-    session.emit = _refused("something to tell")
-    try:
-        with scope(recording=True, guard=None, listener=None, undo_log=None):
-            yield
-    finally:
-        session.emit = emit
+def _refuse_to_tell(result: Result | Note) -> NoReturn:
+    raise NotTraceable("it has something to show")

@@ -1,4 +1,4 @@
-"""What can be asked of a value with a point: attributes, and methods that are no function of the table."""
+"""Attributes of values, and the methods that are not functions of the engine's table."""
 
 from __future__ import annotations
 
@@ -18,19 +18,31 @@ from agrad.engine.errors import AgradError
 from agrad.engine.program.replay import forward
 from agrad.engine.values import describe
 from agrad.grammar.runtime.builtins import as_tensor
+from agrad.grammar.runtime.bytecode import Staging
 from agrad.grammar.runtime.pytorch_names import NO_METHODS, RENAMED
 
 _LONGEST = 60  # characters of a text in a fix
 
-ATTRIBUTES: dict[str, Callable[[Tensor], Any]] = {
-    "grad": lambda x: x.grad,
-    "data": Tensor.detach,
-    "shape": lambda x: tuple(float(length) for length in x.shape),
-    "ndim": lambda x: float(x.ndim),
-    "T": lambda x: FUNCTIONS["transpose"].call(x),
-    "requires_grad": lambda x: float(x.requires_grad),
-    "is_leaf": lambda x: float(x.is_leaf),
-    "grad_fn": lambda x: x.grad_fn,
+
+@dataclass(frozen=True, slots=True)
+class Attribute:
+    """An attribute: what reads it, and whether a loop body that does may be compiled."""
+
+    read: Callable[[Tensor], Any]
+    staging: Staging = Staging.NEVER
+
+
+_NEVER, _AS_IS, _BY_RULE = Staging
+
+ATTRIBUTES: dict[str, Attribute] = {
+    "grad": Attribute(lambda x: x.grad, _BY_RULE),
+    "data": Attribute(Tensor.detach, _BY_RULE),
+    "shape": Attribute(lambda x: tuple(float(length) for length in x.shape), _AS_IS),
+    "ndim": Attribute(lambda x: float(x.ndim), _AS_IS),
+    "T": Attribute(lambda x: FUNCTIONS["transpose"].call(x), _AS_IS),
+    "requires_grad": Attribute(lambda x: float(x.requires_grad)),
+    "is_leaf": Attribute(lambda x: float(x.is_leaf)),
+    "grad_fn": Attribute(lambda x: x.grad_fn),
 }
 
 NODE_ATTRIBUTES: dict[str, Callable[[Node], Any]] = {
@@ -40,7 +52,7 @@ NODE_ATTRIBUTES: dict[str, Callable[[Node], Any]] = {
 
 
 def _write(name: str) -> Callable[[Tensor, Any], None]:
-    """add_ and its like: the operator that writes in place."""
+    """A method such as add_: the operator that writes in place."""
 
     def call(x: Tensor, other: Any) -> None:
         getattr(x, f"__i{name}__")(other)
@@ -49,7 +61,7 @@ def _write(name: str) -> Callable[[Tensor, Any], None]:
 
 
 def _same(x: Tensor, **_: Any) -> Tensor:
-    """A method that changes the type or the device, of which there is one each."""
+    """A method that changes the type or the device: there is one type and one device, so x itself."""
     return x
 
 
@@ -69,7 +81,7 @@ def _size(x: Tensor, axis: Any) -> Any:
 
 
 def _item(x: Tensor) -> float:
-    """A number that takes no graph along; what is computed with it depends on it all the same."""
+    """The value as a plain number; a guard records that results depend on it."""
     choose(x.node, x.item(), number)
     return x.item()
 
@@ -84,10 +96,11 @@ def _zero(x: Tensor) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """A method: how it is called, and what does it, with every argument by name."""
+    """A method: its arguments, what runs it with every argument by name, and whether it may be staged in a loop."""
 
     form: Signature  # of the arguments after the value itself
     run: Callable[..., Any]
+    staging: Staging = Staging.NEVER
 
     def __call__(self, value: Any, *args: Any, **keywords: Any) -> Any:
         """Call it on a value; AgradError of kind `arity` where the arguments do not fit."""
@@ -95,35 +108,37 @@ class Method:
         return self.run(as_tensor(value, f"{self.form.name.removeprefix('x')}()"), **given)
 
 
-# The arguments of each method as of a function's attributes, and what it does. What is called for its effect hands
-# back nothing to print.
-_METHODS: dict[str, tuple[str, Callable[..., Any]]] = {
-    "max": ("axis=None, keepdims=False", _extreme("max")),
-    "min": ("axis=None, keepdims=False", _extreme("min")),
-    **dict.fromkeys(("float", "double", "cpu", "contiguous"), ("", _same)),
-    "cuda": ("device=None", _same),
-    "to": ("*target=None, dtype=None, device=None, non_blocking=False, copy=False", _same),
-    "item": ("", _item),
-    "tolist": ("", Tensor.detach),
-    "numpy": ("", Tensor.detach),
-    "detach": ("", Tensor.detach),
-    "size": ("axis=None", _size),
-    "dim": ("", lambda x: float(x.ndim)),
-    "numel": ("", lambda x: float(x.size)),
-    "view": ("*shape", lambda x, shape: FUNCTIONS["reshape"].call(x, shape)),
-    "t": ("", lambda x: FUNCTIONS["transpose"].call(x)),
-    "backward": ("gradient=None, retain_graph=None, create_graph=False, fresh=False", backward),
-    "forward": ("", forward),
-    "retain_grad": ("", Tensor.retain_grad),
-    "requires_grad_": ("requires_grad=True", lambda x, requires_grad: x.requires_grad_(requires_grad)),
-    "zero_": ("", _zero),
-    "copy_": ("value", _copy),
-    "add_": ("other", _write("add")),
-    "sub_": ("other", _write("sub")),
-    "mul_": ("other", _write("mul")),
-    "div_": ("other", _write("truediv")),
+# The arguments of each method, written as the attributes of a function are, what it does, and its staging. A method
+# that is called for its effect returns None, so that nothing is printed.
+_METHODS: dict[str, tuple[str, Callable[..., Any], Staging]] = {
+    "max": ("axis=None, keepdims=False", _extreme("max"), _AS_IS),
+    "min": ("axis=None, keepdims=False", _extreme("min"), _AS_IS),
+    **dict.fromkeys(("float", "double", "cpu", "contiguous"), ("", _same, _AS_IS)),
+    "cuda": ("device=None", _same, _NEVER),
+    "to": ("*target=None, dtype=None, device=None, non_blocking=False, copy=False", _same, _NEVER),
+    "item": ("", _item, _NEVER),
+    "tolist": ("", Tensor.detach, _NEVER),
+    "numpy": ("", Tensor.detach, _NEVER),
+    "detach": ("", Tensor.detach, _BY_RULE),
+    "size": ("axis=None", _size, _AS_IS),
+    "dim": ("", lambda x: float(x.ndim), _AS_IS),
+    "numel": ("", lambda x: float(x.size), _AS_IS),
+    "view": ("*shape", lambda x, shape: FUNCTIONS["reshape"].call(x, shape), _AS_IS),
+    "t": ("", lambda x: FUNCTIONS["transpose"].call(x), _AS_IS),
+    "backward": ("gradient=None, retain_graph=None, create_graph=False, fresh=False", backward, _BY_RULE),
+    "forward": ("", forward, _NEVER),
+    "retain_grad": ("", Tensor.retain_grad, _NEVER),
+    "requires_grad_": ("requires_grad=True", lambda x, requires_grad: x.requires_grad_(requires_grad), _NEVER),
+    "zero_": ("", _zero, _BY_RULE),
+    "copy_": ("value", _copy, _NEVER),
+    "add_": ("other", _write("add"), _NEVER),
+    "sub_": ("other", _write("sub"), _NEVER),
+    "mul_": ("other", _write("mul"), _NEVER),
+    "div_": ("other", _write("truediv"), _NEVER),
 }
-METHODS = {name: Method(Signature(f"x.{name}", f"; {text}"), run) for name, (text, run) in _METHODS.items()}
+METHODS = {
+    name: Method(Signature(f"x.{name}", f"; {text}"), run, staging) for name, (text, run, staging) in _METHODS.items()
+}
 
 
 def attribute(value: Any, name: str) -> Any:
@@ -135,7 +150,7 @@ def attribute(value: Any, name: str) -> Any:
             return NODE_ATTRIBUTES[name](value)
         raise _unknown(value, name, NODE_ATTRIBUTES)
     if name in ATTRIBUTES:
-        return ATTRIBUTES[name](as_tensor(value, f".{name}"))
+        return ATTRIBUTES[name].read(as_tensor(value, f".{name}"))
     if name in METHODS or name in FUNCTIONS:
         raise AgradError("type", f"{name} is a function: call it, with brackets", fixes=[f".{name}()"])
     raise _unknown(value, name, {**ATTRIBUTES, **METHODS})
@@ -176,7 +191,7 @@ def set_attribute(target: Any, name: str, value: Any) -> None:
 
 
 def _no_text_method(text: str, name: str) -> AgradError:
-    """What Python has for a text; instead of `format`, the f-string that does the same."""
+    """The error for a method of a text; for `format`, with the f-string that does the same."""
     if name != "format":
         return AgradError("name", f"a text has no .{name} in agrad")
     names = iter("xyzabc")

@@ -1,4 +1,4 @@
-"""What a statement may take: how long it runs, and how many nodes it keeps. What memory is the engine's to refuse."""
+"""The limits of a statement: its time, and the nodes that it keeps. The engine limits the memory of a result."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from agrad.engine.values import format_number
 
 if TYPE_CHECKING:
     from agrad.grammar.diagnostics import Span
-    from agrad.grammar.runtime.vm import Frame
+    from agrad.grammar.runtime.bytecode import Frame
 
 NODES = 1e7  # some 4 GB
 _AGAIN = 0.05  # seconds until a signal that came too early comes again
@@ -46,14 +46,14 @@ def limit_memory(memory: float, advice: str = "", ceiling: Callable[[float], Non
 
 
 class TimeUp(KeyboardInterrupt):
-    """The time of a statement is up; it stops as Ctrl-C stops it."""
+    """The time of a statement is up. It is a KeyboardInterrupt, so that the statement stops as at Ctrl-C."""
 
 
 class Watch:
     """Stops a statement whose time is up, and one that holds on to too many nodes.
 
-    A timer of the system interrupts what runs, wherever it is. Where there is none, and in a thread, the turns of
-    loops look at the clock.
+    A timer of the system interrupts the statement. Where there is none, and in a thread, loops look at the clock in
+    each iteration.
     """
 
     def __init__(self, limits: Limits) -> None:
@@ -67,17 +67,17 @@ class Watch:
         self._whole = self._deadline = math.inf  # seconds for everything, and when they are over
         self._until = math.inf
         self._next: float = 0  # when a signal may stop the statement again
-        self._before: Any = None  # who else heard the signal
+        self._before: Any = None  # the handler that the signal had
         self._outer: Limits | None = None  # while a statement runs: the limit of memory outside of this session
         self._since = 0
         self._count_at: float = 0
 
     def end_in(self, seconds: float) -> None:
-        """All must be over so many seconds from now."""
+        """Set the deadline of everything, in seconds from now."""
         self._whole, self._deadline = seconds, monotonic() + seconds
 
     def allow(self, memory: float) -> None:
-        """So many bytes for one result, at once and in later statements."""
+        """Set the limit of bytes for one result, from now on."""
         self.limits.set(memory)
         if self._outer is not None:
             self.limits.enforce()
@@ -89,7 +89,7 @@ class Watch:
 
     @property
     def late(self) -> float:
-        """For how many seconds the time has been up for what runs; below 0 while there is time, or nothing runs."""
+        """By how many seconds the running statement is late; below 0 while there is time, or nothing runs."""
         return monotonic() - self._until if self.running else -math.inf
 
     def start(self, span: Span | None = None, outer: Limits | None = None) -> None:
@@ -112,7 +112,7 @@ class Watch:
         try:
             self._before = signal.signal(signal.SIGALRM, self._ring)
             signal.setitimer(signal.ITIMER_REAL, min(max(self._until - now, 1e-6), _LONGEST), _AGAIN)
-        except (AttributeError, ValueError):  # no such signal, or a thread, which is told of none
+        except (AttributeError, ValueError):  # no such signal, or not in the main thread
             self._before = None
 
     def stop(self) -> None:
@@ -141,11 +141,11 @@ class Watch:
             kept = _kept(frames, self._since, self.nodes)
             if kept > self.nodes:
                 raise self._too_many()
-            self._count_at = stamp + max(self.nodes - kept, self.nodes / 64)  # so many are needed to be too many
+            self._count_at = stamp + max(self.nodes - kept, self.nodes / 64)  # so many more can be too many
         self.due = self._count_at if self._until == math.inf else min(self._count_at, stamp + _STAMPS)
 
     def too_long(self, labels: list[Label]) -> AgradError:
-        """What to say when the time was up."""
+        """The error for a statement that took too long."""
         if monotonic() >= self._deadline:
             message = f"this is not done within {format_number(self._whole)} s, the limit"
             return AgradError("limit", message, labels=labels, time=True)
@@ -161,7 +161,7 @@ class Watch:
 
 
 def _kept(frames: Iterable[Frame], since: int, most: float) -> int:
-    """How many nodes that are younger than a stamp lead to the values in the frames; no more than one beyond `most`."""
+    """How many nodes younger than a stamp the values in the frames keep; stops counting beyond `most`."""
     found = {node for node in _roots(frames) if node.seq > since}
     stack = list(found)
     while stack and len(found) <= most:
@@ -173,7 +173,7 @@ def _kept(frames: Iterable[Frame], since: int, most: float) -> int:
 
 
 def _roots(frames: Iterable[Frame]) -> Iterator[Node]:
-    """The nodes of the values that a machine has: on its stacks and under names, in tuples, and of their gradients."""
+    """The nodes of all values on stacks, under names and in tuples, and of their gradients."""
     stack: list[Any] = []
     for frame in frames:
         stack += frame.stack

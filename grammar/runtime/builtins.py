@@ -1,10 +1,10 @@
-"""What can be called, and what has a value by itself: the engine's table, constants, the language's own."""
+"""The functions and constants that the language has by itself: the engine's table, and functions of its own."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from agrad.engine.core.context import current
 from agrad.engine.core.guards import choose, number
@@ -13,12 +13,16 @@ from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError
 from agrad.engine.values import Value, describe, format_shape, whole, whole_as_float
 
-if TYPE_CHECKING:
-    from agrad.grammar.runtime.vm import Machine
-
 __all__ = ["CONSTANTS", "FUNCTIONS", "Closure", "as_tensor"]
 
 CONSTANTS: dict[str, float] = {"pi": math.pi, "e": math.e, "inf": math.inf, "nan": math.nan, "tau": math.tau}
+
+
+class Caller(Protocol):
+    """The machine that runs the functions of the user."""
+
+    def call(self, function: Closure, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        """Run a function and return its value."""
 
 
 class Closure:
@@ -27,7 +31,7 @@ class Closure:
     __slots__ = ("definition", "defaults", "machine", "scopes")
 
     def __init__(
-        self, definition: Any, defaults: tuple[Any, ...], machine: Machine, scopes: tuple[dict[str, Any], ...]
+        self, definition: Any, defaults: tuple[Any, ...], machine: Caller, scopes: tuple[dict[str, Any], ...]
     ) -> None:
         self.definition = definition
         self.defaults = defaults
@@ -36,7 +40,7 @@ class Closure:
 
     @property
     def __name__(self) -> str:
-        """As it was defined."""
+        """Its name in the definition."""
         name: str = self.definition.name
         return name
 
@@ -86,7 +90,7 @@ def _count(number: int) -> str:
 
 
 def as_tensor(value: Any, what: str) -> Tensor:
-    """A handle on a value; AgradError of kind `type` for what is no number."""
+    """A handle on a value. Raises AgradError of kind `type` for what is neither a number nor an array."""
     if isinstance(value, Tensor):
         return value
     if isinstance(value, int | float):
@@ -95,20 +99,22 @@ def as_tensor(value: Any, what: str) -> Tensor:
 
 
 def taken(x: Any, what: str, read: Callable[[Value], object]) -> float:
-    """A value of one entry as a number without a graph; what is computed with it depends on it all the same."""
+    """A value of one entry as a plain number; a guard records that results depend on it."""
     value = as_tensor(x, what)
     choose(value.node, value.item(), read)
     return value.item()
 
 
 def integral(value: Value) -> object:
-    """What `int(x)` makes of a number, also of one that has no end."""
+    """What `int(x)` gives, also for inf and nan."""
     return math.trunc(float(value)) if math.isfinite(float(value)) else float(value)
 
 
 @composed(
     "range",
     "start; stop=None, step=1",
+    pure=True,
+    total=True,
     family="graph",
     doc="Whole numbers for a loop: range(3) is 0, 1, 2; range(1, 7, 2) is 1, 3, 5.",
     example="sum(0) == 0",
@@ -131,7 +137,15 @@ def _counted(value: Any, what: str) -> int:
     return count
 
 
-@composed("len", "x", family="graph", doc="The length of the first axis.", example="len([1, 2, 3]) == 3")
+@composed(
+    "len",
+    "x",
+    pure=True,
+    total=True,
+    family="graph",
+    doc="The length of the first axis.",
+    example="len([1, 2, 3]) == 3",
+)
 def _len(x: Any) -> float:
     if isinstance(x, tuple | str | range):
         return float(len(x))
@@ -184,7 +198,7 @@ def _beside(path: Any) -> str:
 
 
 def _spelt(text: str, name: str, read: Callable[[str], float]) -> float:
-    """The number that a text spells, as Python reads it."""
+    """The number that a text spells, parsed as Python does."""
     try:
         number = read(text)
     except ValueError:
@@ -194,6 +208,6 @@ def _spelt(text: str, name: str, read: Callable[[str], float]) -> float:
 
 
 def entry_of(function: Callable[..., Any]) -> Entry | None:
-    """The entry of the table that a function is called through."""
+    """The entry of the table whose `call` a function is; None for any other function."""
     entry = FUNCTIONS.get(getattr(function, "__name__", ""))
     return entry if entry is not None and entry.call is function else None

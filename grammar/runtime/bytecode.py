@@ -1,64 +1,88 @@
-"""Instructions: what a syntax tree becomes before it runs.
+"""Bytecode: the instructions that a syntax tree is compiled to, and the frames that run them.
 
-A statement is compiled once and may run many times. Its code is flat, so that neither the length nor the depth of an
-expression costs Python's stack anything.
+A statement is compiled once and may run many times. Code is flat, so that neither a long nor a deeply nested
+expression uses Python's stack.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from enum import IntEnum, auto
+from enum import Enum, IntEnum
 from typing import Any, TypeAlias
 
 from agrad.grammar.diagnostics import Span
 
 
-class Do(IntEnum):
-    """The instructions. In brackets: what stands with each; `→` what it leaves on the stack."""
+class Staging(Enum):
+    """Whether a loop body that does something may be compiled, and how that is staged.
 
-    STATEMENT = auto()  # a statement begins
-    CONSTANT = auto()  # [value] → value
-    LOAD = auto()  # [name] → its value
-    MODULE = auto()  # [name, prefix] → a function or constant spelled torch.name
-    STORE = auto()  # [name, whether the value was computed from the name's old value] value →
-    UNARY = auto()  # [function] x → f(x)
-    BINARY = auto()  # [function] x y → f(x, y)
-    CHAIN = auto()  # [function, label] x y → y, or 0 and jump: one link of a < b < c
-    NEAR = auto()  # [whether there is a tolerance] x y (t) → whether x is near y
-    IS_NONE = auto()  # [negated] x → whether it is None
-    NOT = auto()  # x → whether it is false
-    CALL = auto()  # [count, keywords] f x … → f(x, …)
-    METHOD = auto()  # [name, count, keywords] x y … → x.name(y, …)
-    ATTRIBUTE = auto()  # [name] x → x.name
-    SET_ATTRIBUTE = auto()  # [name] value x →
-    INDEX = auto()  # x i → x[i]
-    SET_INDEX = auto()  # value x i →
-    AUGMENT = auto()  # [symbol] x v → x changed in place
-    SLICE = auto()  # a b c → a:b:c
-    LIST = auto()  # [count] x … → vector or matrix
-    TUPLE = auto()  # [count] x … → tuple
-    UNPACK = auto()  # [count] tuple → its entries, the first on top
-    FORMAT = auto()  # [parts] x … → text
-    JUMP = auto()  # [label]
-    JUMP_IF_FALSE = auto()  # [label] x →
-    AND = auto()  # [label] x → x and jump if it is false, else nothing
-    OR = auto()  # [label] x → x and jump if it is true, else nothing
-    COPY = auto()  # [depth] x … → x … x
-    POP = auto()  # x →
-    ITERATE = auto()  # [Loop, where its turns may be run as a program] x → an iterator
-    NEXT = auto()  # [label] iterator → iterator and the next value, or nothing and jump
-    RETURN = auto()  # x → the value of the function
-    DEFINE = auto()  # [Definition] defaults … → (binds the name)
-    NO_GRAD = auto()  # recording off, until
-    END_NO_GRAD = auto()
-    SHOW = auto()  # [Evaluate] x → (prints it)
-    PRINT = auto()  # [count] x … → (prints them)
-    ASSERT = auto()  # [kind of test] x (y (t)) message →
-    FAILS = auto()  # [kind, Code]
-    TIME = auto()  # [Code]
-    DELETE = auto()  # [name]
-    VARIABLE = auto()  # [name] value → (binds a leaf)
-    COMMAND = auto()  # [command, operands, options] values … →
+    Each instruction, attribute, method and command declares it where it is defined. The stager refuses what declares
+    nothing, so that a new one with a side effect runs in every iteration.
+    """
+
+    NEVER = "never"  # it has a side effect, or its result does not follow from its operands
+    AS_IS = "as it is"  # it does to proxies what it does to values, and has no side effect
+    BY_RULE = "by rule"  # the stager has a rule of its own for it
+
+
+_NEVER, _AS_IS, _BY_RULE = Staging
+
+
+class Do(IntEnum):
+    """The instructions. In brackets: the detail of each; `→` what it leaves on the stack."""
+
+    staging: Staging
+
+    def __new__(cls, staging: Staging = Staging.NEVER) -> Do:
+        """Number the instructions in order."""
+        do = int.__new__(cls, len(cls.__members__) + 1)
+        do._value_ = len(cls.__members__) + 1
+        do.staging = staging
+        return do
+
+    STATEMENT = _AS_IS  # a statement begins
+    CONSTANT = _AS_IS  # [value] → value
+    LOAD = _BY_RULE  # [name] → its value
+    MODULE = _BY_RULE  # [name, prefix] → a function or constant spelled torch.name
+    STORE = _BY_RULE  # [name, whether the value was computed from the name's old value] value →
+    UNARY = _AS_IS  # [function] x → f(x)
+    BINARY = _AS_IS  # [function] x y → f(x, y)
+    CHAIN = _NEVER  # [function, label] x y → y, or 0 and jump: one link of a < b < c
+    NEAR = _NEVER  # [whether there is a tolerance] x y (t) → whether x is near y
+    IS_NONE = _NEVER  # [negated] x → whether it is None
+    NOT = _BY_RULE  # x → whether it is false
+    CALL = _BY_RULE  # [count, keywords] f x … → f(x, …)
+    METHOD = _BY_RULE  # [name, count, keywords] x y … → x.name(y, …)
+    ATTRIBUTE = _BY_RULE  # [name] x → x.name
+    SET_ATTRIBUTE = _BY_RULE  # [name] value x →
+    INDEX = _AS_IS  # x i → x[i]
+    SET_INDEX = _NEVER  # value x i →
+    AUGMENT = _BY_RULE  # [symbol] x v → x changed in place
+    SLICE = _AS_IS  # a b c → a:b:c
+    LIST = _AS_IS  # [count] x … → vector or matrix
+    TUPLE = _AS_IS  # [count] x … → tuple
+    UNPACK = _AS_IS  # [count] tuple → its entries, the first on top
+    FORMAT = _NEVER  # [parts] x … → text
+    JUMP = _BY_RULE  # [label]
+    JUMP_IF_FALSE = _BY_RULE  # [label] x →
+    AND = _BY_RULE  # [label] x → x and jump if it is false, else nothing
+    OR = _BY_RULE  # [label] x → x and jump if it is true, else nothing
+    COPY = _AS_IS  # [depth] x … → x … x
+    POP = _AS_IS  # x →
+    ITERATE = _BY_RULE  # [Loop, or None] x → an iterator
+    NEXT = _AS_IS  # [label] iterator → iterator and the next value, or nothing and jump
+    RETURN = _AS_IS  # x → the value of the function
+    DEFINE = _NEVER  # [Definition] defaults … → (binds the name)
+    NO_GRAD = _BY_RULE  # recording off, until
+    END_NO_GRAD = _BY_RULE
+    SHOW = _BY_RULE  # [Evaluate] x → (prints it)
+    PRINT = _NEVER  # [count] x … → (prints them)
+    ASSERT = _NEVER  # [kind of test] x (y (t)) message →
+    FAILS = _NEVER  # [kind, Code]
+    TIME = _NEVER  # [Code]
+    DELETE = _NEVER  # [name]
+    VARIABLE = _NEVER  # [name] value → (binds a leaf)
+    COMMAND = _BY_RULE  # [command, operands, options] values … →
 
 
 Instruction: TypeAlias = "tuple[Do, Any, Span]"
@@ -78,6 +102,19 @@ class Code:
     instructions: list[Instruction] = field(default_factory=list)
 
 
+class Frame:
+    """A call of a function, or the top level, while it runs."""
+
+    __slots__ = ("code", "pc", "scopes", "stack", "switches")
+
+    def __init__(self, code: Code, scopes: tuple[dict[str, Any], ...]) -> None:
+        self.code = code
+        self.pc = 0
+        self.scopes = scopes  # where names are looked up: innermost first, the session's last
+        self.stack: list[Any] = []
+        self.switches: list[bool] = []  # whether recording was on outside each no_grad that is entered
+
+
 @dataclass(slots=True, eq=False)
 class Definition:
     """A function as written: its code and parameters; the values of defaults come when `def` runs."""
@@ -91,9 +128,9 @@ class Definition:
 
 @dataclass(slots=True, eq=False)
 class Loop:
-    """A `for` with one counter, as written; and what a turn of it is as a program, once that is known."""
+    """A `for` with one counter, as written, and its compiled iteration once there is one."""
 
     counter: str
     body: Any
-    turn: Any = None
-    refused: bool = False
+    compiled: Any = None
+    refused: bool = False  # whether its body cannot be staged

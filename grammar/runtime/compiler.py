@@ -1,7 +1,7 @@
-"""Syntax tree to code, without recursion on the depth of an expression.
+"""Compiles a syntax tree to bytecode, without recursion on the depth of an expression.
 
-Every kind of node has a function that lists, in order, what it becomes: instructions, and the parts still to be
-compiled. A stack of such lists does the rest.
+Every kind of node has a function that lists, in order, what it is compiled to: instructions, and parts that are still
+to be compiled. A stack of such lists replaces the recursion.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from agrad.grammar.runtime.pytorch_names import PREFIXES
 from agrad.grammar.syntax import ast
 
 MAX_BLOCKS = 50
-_LONGEST_PREFIX = 4  # torch.nn.functional and what is like it
+_LONGEST_PREFIX = 4  # names, as in torch.nn.functional.relu
 
 BINARY = {
     "+": "add",
@@ -32,8 +32,8 @@ BINARY = {
     "**": "pow",
     "@": "matmul",
 }
-# Commands whose first operand is not computed before they run: the name that is set need not have a value, what is
-# checked is computed many times.
+# Commands whose first operand is not computed before they run: the name of a `set` need not have a value, and the
+# expression of a `check` is computed many times.
 UNEVALUATED = frozenset({"set", "check"})
 COMPARE = {
     "==": "equal",
@@ -53,7 +53,7 @@ def compile_statement(statement: ast.Statement) -> Code:
 
 
 def compile_block(body: ast.Body) -> Code:
-    """The code of the statements inside a loop, of one turn."""
+    """The code of one iteration of a loop body."""
     return _Compiler().body(body)
 
 
@@ -63,15 +63,15 @@ def compile_expression(expression: ast.Expr) -> Code:
 
 
 class _Compiler:
-    """The instructions of one code object under way."""
+    """The instructions of one code object that is being compiled."""
 
     def __init__(self, depth: int = 0, in_function: bool = False) -> None:
         self.instructions: list[Instruction] = []
         self.depth = depth
         self.in_function = in_function
-        self.loops: list[tuple[Label, Label, int]] = []  # where continue and break go; blocks of no_grad outside
+        self.loops: list[tuple[Label, Label, int]] = []  # targets of continue and break; no_grad blocks outside
         self.no_grad = 0
-        self.timed = False  # whether all this is the body of a `time:`
+        self.timed = False  # whether this is the body of a `time:`
 
     def body(self, statements: ast.Body) -> Code:
         self.block(statements)
@@ -82,7 +82,7 @@ class _Compiler:
         return self.finish()
 
     def finish(self) -> Code:
-        """Turn labels into positions."""
+        """Resolve labels to positions."""
         resolved: list[Instruction] = []
         for do, detail, span in self.instructions:
             if isinstance(detail, Label):
@@ -129,7 +129,7 @@ class _Compiler:
             self.store(target, read)
 
     def store(self, target: ast.Target, read: Collection[str] = ()) -> None:
-        """Bind what is on the stack to a target, or its entries to several; `read`: names it was computed from."""
+        """Bind the top of the stack to a target, or its entries to several; `read`: the names it was computed from."""
         pending: list[Any] = [target]
         while pending:
             target = pending.pop()
@@ -254,7 +254,7 @@ class _Compiler:
         self.instructions.append((Do.TIME, inner.body(node.body), node.span))
 
     def _refuse_to_leave(self, span: Span, word: str) -> None:
-        """What is timed is run to its end."""
+        """Refuse to leave the body of `time:` early."""
         if self.timed:
             message = f"{word} cannot leave the body of `time:`"
             raise AgradError("syntax", message, labels=[Remark(span)], fixes=["time: y = f(x)   to time a call"])
@@ -322,7 +322,7 @@ def _call(node: ast.Call) -> list[Part]:
 
 
 def refuse_lost_write(base: ast.Expr, written: str) -> None:
-    """There are no views: what is written into `A[0]`, `A.T` or `f(A)` would be lost with it."""
+    """Refuse to write into `A[0]`, `A.T` or `f(A)`: these are new values, not views, so the write would be lost."""
     lost = isinstance(base, ast.Index | ast.Binary | ast.Unary)
     if isinstance(base, ast.Attribute):
         lost = base.name in ("T", "mT")
@@ -337,13 +337,13 @@ def refuse_lost_write(base: ast.Expr, written: str) -> None:
 
 
 def _over(node: ast.Over) -> list[Part]:
-    """A function without a name, which the command that it belongs to calls."""
+    """An anonymous function, which the command calls."""
     definition = Definition(node.value.span.text, (node.name.id,), 0, compile_expression(node.value), node.span)
     return [(Do.CONSTANT, definition, node.span)]
 
 
 def _takes_several(name: str) -> bool:
-    """Whether a list in a call stands for several values, of any shapes: concat([a, b]), grad(y, [w, b])."""
+    """Whether a list in a call means several values, of any shapes: concat([a, b]), grad(y, [w, b])."""
     entry = FUNCTIONS.get(name)
     return name in ("grad", "jacobian", "hessian") or (entry is not None and entry.signature.variadic)
 
@@ -392,7 +392,7 @@ def _plus(x: Any) -> Any:
 
 
 def _comparison(symbol: str) -> Callable[[Any, Any], Any]:
-    """A comparison; == and != also of tuples, texts and None, which are equal or not as wholes."""
+    """A comparison; == and != also compare tuples, texts and None, each as a whole."""
     compare = OPS[COMPARE[symbol]].call
     if symbol not in ("==", "!="):
         return compare

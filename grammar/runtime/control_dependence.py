@@ -1,7 +1,7 @@
-"""Which names a statement chose the values of: `if x > 0: k = 2` makes k depend on a choice that no graph shows.
+"""Control dependence of names: `if x > 0: k = 2` makes k depend on a guard that no graph shows.
 
-A guard lives as long as the statement it was made in. What the statement gave a value to, in whatever branch, keeps it:
-a later statement that uses such a name is built under the same choice.
+A guard is active until the end of its statement. The names that the statement binds, in whatever branch, keep it: a
+later statement that uses such a name runs under the same guard.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _WRITES = (Do.SET_INDEX, Do.SET_ATTRIBUTE, Do.METHOD)
 
 
 def context(code: Code, chosen: Mapping[str, Guard], names: Mapping[str, Any]) -> Guard | None:
-    """The choices behind the names that a statement uses, those in the functions it calls included."""
+    """The guards of the names that a statement uses, those in the functions it calls included."""
     guard: Guard | None = None
     seen: set[str] = set()
     waiting = [code]
@@ -34,9 +34,9 @@ def context(code: Code, chosen: Mapping[str, Guard], names: Mapping[str, Any]) -
 
 
 def after(code: Code, chosen: dict[str, Guard], guard: Guard | None, names: Mapping[str, Any]) -> dict[str, Guard]:
-    """The same at the end of a statement that was run under a guard, or under none.
+    """The guards of names after a statement that ran under a guard, or under none.
 
-    The graphs that the statement gave to names were chosen by what came after them too, as by the last turn of a loop.
+    The graphs that the statement bound depend on guards that came after them too, as in the last iteration of a loop.
     """
     bound, written = _given(code)
     if guard is None:
@@ -51,7 +51,7 @@ def after(code: Code, chosen: dict[str, Guard], guard: Guard | None, names: Mapp
 
 
 def _is_leaf(value: Any) -> bool:
-    """Whether a name stands for data that the user sets, whatever was chosen."""
+    """Whether a value is data that the user sets, which no guard decides."""
     return isinstance(value, Tensor) and value.node.op is None and value.node.recorded
 
 

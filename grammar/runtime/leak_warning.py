@@ -1,8 +1,7 @@
-"""Sees a history that grows behind a name from statement to statement: `total = total + loss`.
+"""Detects a graph that grows behind a name from statement to statement: `total = total + loss`.
 
-Each such line is right, and the first is as cheap as the last; together they keep every graph they met. A sum that is
-built in one loop and then differentiated is no such history: what counts is that something came in between, a
-backward or another statement.
+Each such line is right and costs the same; together they keep every graph alive. A sum that is built in one loop and
+then differentiated is no leak: rounds are counted by what comes in between, a backward or another statement.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ _NEAR = 32  # how many nodes behind a new value are searched for the old one
 
 
 class Growth:
-    """How many rounds the history behind each name has been growing for; it holds on to no graph."""
+    """For how many rounds the graph behind each name has been growing. It keeps no graph alive."""
 
     __slots__ = ("_grown", "_round", "_told")
 
@@ -32,11 +31,11 @@ class Growth:
         self._told: set[str] = set()
 
     def next_round(self) -> None:
-        """Something came in between: a statement of the top level began, or a backward ran."""
+        """Begin a new round: a statement of the top level begins, or a backward runs."""
         self._round += 1
 
     def stored(self, name: str, old: Any, new: Any, span: Span) -> Note | None:
-        """Count a name that is bound again to what was computed from its old value; once, a note about it."""
+        """Count a name that is rebound to a value computed from its old one; returns a note once."""
         if type(new) is not Tensor or not new.node.requires_grad or new.node.op is None:
             if self._grown:
                 self._grown.pop(name, None)
@@ -64,7 +63,7 @@ class Growth:
 
 
 def _built_on(before: Node, node: Node) -> bool:
-    """Whether a value was computed from an older one that lies close behind it."""
+    """Whether a value was computed from an older one, in a few steps."""
     queue, seen = [node], {node}
     for one in queue:
         for operand in one.inputs:

@@ -1,4 +1,4 @@
-"""What the language does with values: truth, nearness, loops over them, formats."""
+"""Operations of the language on values: truth, approximate equality, iteration, formats."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ MAX_NESTED = 5000  # entries of the tuples inside a tuple
 
 # A format that gives an alignment and a width only.
 _WIDTH = re.compile(r"[<>^]?[1-9]\d*")
-# One that says nothing of digits: a fill, an alignment, a sign, a width, a separator.
+# A format without a number of digits: a fill, an alignment, a sign, a width, a separator.
 _LAYOUT = re.compile(r"(.?[<>=^])?[-+ ]?z?(#?)0?\d*[,_]?")
 _IN_FULL = 1e16  # from here on Python writes a float with an exponent
 
 
 def rows(items: list[Any]) -> list[Any]:
-    """The entries of a list that is to be an array; AgradError where they differ in shape or are no numbers."""
+    """The entries of a list that becomes an array. Raises AgradError where shapes differ, or one is no number."""
     entries = [as_array(item) for item in items]
     shapes = [as_tensor(entry, "an entry of a list").shape for entry in entries]
     for shape in shapes[1:]:
@@ -62,7 +62,7 @@ def truth(value: Any) -> bool:
 
 
 def tuple_of(items: list[Any]) -> tuple[Any, ...]:
-    """Entries as a tuple. Raises AgradError of kind `limit` where tuples in tuples would be too many to go through."""
+    """Entries as a tuple. Raises AgradError of kind `limit` where nested tuples have too many entries."""
     waiting = [item for item in items if type(item) is tuple]
     entries = 0
     while waiting:
@@ -76,7 +76,7 @@ def tuple_of(items: list[Any]) -> tuple[Any, ...]:
 
 
 def joined(pieces: list[str]) -> str:
-    """One text of several. Raises AgradError of kind `limit` where it would need more memory than there may be."""
+    """Join texts. Raises AgradError of kind `limit` where the result would need more memory than allowed."""
     need = sum(map(getsizeof, pieces))
     if need > current().limits.memory:
         raise too_long(need)
@@ -84,13 +84,13 @@ def joined(pieces: list[str]) -> str:
 
 
 def too_long(need: float) -> AgradError:
-    """What to say of a text that needs more bytes than there may be."""
+    """The error for a text that needs more bytes than allowed."""
     most = format_bytes(round(current().limits.memory))
     return AgradError("limit", f"this text needs {format_bytes(round(need))}; the limit is {most}")
 
 
 def iterate(value: Any) -> Iterator[Any]:
-    """What a loop runs over: whole numbers, entries of an array along its first axis, of a tuple, pieces of a file."""
+    """The iterator of a loop: over whole numbers, an array along its first axis, a tuple, the pieces of a file."""
     if isinstance(value, range):
         return map(float, value)
     if isinstance(value, tuple | Chunks):
@@ -101,7 +101,7 @@ def iterate(value: Any) -> Iterator[Any]:
 
 
 def adapted(value: Any) -> Any:
-    """A result of the engine as the language has it: numbers are floats, arrays have a handle."""
+    """A result of the engine as a value of the language: a float, or a handle on an array."""
     if value is None or isinstance(value, Tensor | float | str | Node | range):
         return value
     if isinstance(value, int):
@@ -120,7 +120,7 @@ def as_array(value: Any) -> Any:
 
 
 def describe_value(value: Any) -> str:
-    """What something is, in a sentence."""
+    """A value in words, for messages."""
     if isinstance(value, Tensor):
         return f"an array of shape {format_shape(value.shape)}" if value.shape else describe(value.item())
     return describe(value)
@@ -138,7 +138,7 @@ def entry_at(value: Any, index: Any) -> Any:
 
 
 def _entries(count: int) -> str:
-    """How many entries there are, and which indices name one."""
+    """The number of entries and the valid indices, in words."""
     if not count:
         return "it is empty"
     there = "there is 1 entry" if count == 1 else f"there are {count} entries"
@@ -180,7 +180,7 @@ def _check_shapes(a: tuple[int, ...], b: tuple[int, ...]) -> None:
 
 
 def sides(symbol: str, left: Any, right: Any) -> list[str]:
-    """Both sides of a comparison that does not hold, in full precision, and how far arrays are apart."""
+    """Both sides of a comparison that does not hold, in full precision, and the largest difference of arrays."""
     settings = Settings(None)
     lines = [f"left:  {text_of(left, settings)}", f"right: {text_of(right, settings)}"]
     pair = [as_array(side) for side in (left, right)]
@@ -196,7 +196,7 @@ def formatted(part: Any, value: Any, settings: Settings) -> str:
 
 
 def _as_whole(spec: str) -> str:
-    """A format as it is for a whole number: without a word on digits and type it shows none behind the point."""
+    """The format of a whole number: where it names no digits and no type, there are none behind the point."""
     found = _LAYOUT.fullmatch(spec)
     return f"{spec[: found.start(2)]}{spec[found.end(2) :]}.0f" if found is not None else spec
 
@@ -216,13 +216,13 @@ def _formatted(part: Any, value: Any, settings: Settings) -> str:
     if isinstance(number, float) and spec[-1] in "dbcoxX" and number.is_integer():
         number = int(number)
     elif isinstance(number, float) and _WIDTH.fullmatch(spec):
-        # No say in how many digits: those that agrad shows.
+        # It does not name the digits, so they are those that agrad shows.
         number, spec = text_of(number, settings), spec if spec[0] in "<^" else f">{spec.lstrip('>')}"
     elif isinstance(number, float) and number.is_integer() and abs(number) < _IN_FULL:
         spec = _as_whole(spec)
     try:
         text = format(number, spec)
-        text.encode()  # half a surrogate pair, as "c" makes it of 55296, is no text
+        text.encode()  # raises for half a surrogate pair, which "c" makes of 55296
         return text
     except (ValueError, TypeError, OverflowError):
         what = format_number(number) if isinstance(number, float) else describe_value(number)

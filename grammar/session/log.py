@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from agrad.engine.core.context import Context
-    from agrad.grammar.runtime.vm import Frame, Machine
+    from agrad.grammar.runtime.bytecode import Frame
+    from agrad.grammar.runtime.vm import Machine
     from agrad.grammar.session.session import Session
 
     class Keeper(Protocol):

@@ -22,8 +22,10 @@ from agrad.engine.ops.creation import remember_random
 from agrad.engine.values import Value
 from agrad.grammar.commands import COMMANDS, gradient_of
 from agrad.grammar.diagnostics import Source, Span
+from agrad.grammar.loops.hot_loops import counter
 from agrad.grammar.results import Noted, Printed, Quit, Result, Settings
 from agrad.grammar.runtime.budget import TimeUp, Watch
+from agrad.grammar.runtime.bytecode import Code, Frame, Loop
 from agrad.grammar.runtime.compiler import compile_expression, compile_statement
 from agrad.grammar.runtime.control_dependence import after, context
 from agrad.grammar.runtime.errors.graph_fixes import explain
@@ -51,13 +53,14 @@ class Session:
         self.settings = Settings()
         self.answer: Any = None
         self.chosen: dict[str, Guard] = {}  # the names whose values depend on a choice
+        self.commands = COMMANDS
         self.machine = Machine(self)
         self.watch = Watch(self.context.limits)
         self.steps = Steps()  # what `undo` can take back
         self.record = Record(self.context)  # the statements that stand
         self.emit: Callable[[Result], None] = _ignore
         self.line = 1  # the line that the next text of the session begins at
-        self.compiles = True  # whether turns of a loop that do the same are run as a program
+        self.compiles = True  # whether loops with many iterations are compiled
         self.loading: list[str] = []  # the scripts under way, each loaded by the one before it
         # Told of every loop that begins; gives what it should walk through instead.
         self.progress: Callable[[Iterator[Any], int | None], Iterator[Any]] | None = None
@@ -328,6 +331,16 @@ class Session:
                 emit(Noted(note))
 
         return listener
+
+    def count(self, iterator: Iterator[Any], numbers: range, loop: Loop) -> Iterator[Any]:
+        """The counter of a `for` over a range at the top level, which may run many of its iterations compiled."""
+        return counter(self.machine, iterator, numbers, loop)
+
+    def time(self, frame: Frame, code: Code, span: Span) -> None:
+        """Measure and run the body of `time:`."""
+        from agrad.grammar.commands.time import timed  # here, since few sessions time anything
+
+        timed(self.machine, frame, code, span)
 
     @staticmethod
     def remember_name(names: dict[str, Any], name: str) -> None:

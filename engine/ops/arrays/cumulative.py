@@ -28,6 +28,7 @@ def _along(name: str) -> Function:
 _cumsum: Function = row(
     "cumsum",
     "x; axis",
+    total=True,
     family="internal",
     array=lambda x, axis: np.cumsum(x, axis=axis),
     rules={"x": ("", lambda g, out, x, axis: flip(_cumsum(flip(g, axis), axis), axis))},
@@ -93,6 +94,7 @@ def _cumprod_rule(g: Any, out: Any, x: Any, axis: int) -> Any:
 _cumprod: Function = row(
     "cumprod",
     "x; axis",
+    total=True,
     family="internal",
     array=lambda x, axis: np.cumprod(x, axis=axis),
     rules={"x": ("x out", _cumprod_rule)},
@@ -114,6 +116,8 @@ def _running(call: Function, x: Any, axis: Any) -> Any:
 @composed(
     "cumsum",
     "x; axis=None",
+    pure=True,
+    total=True,
     family=FAMILY,
     samples=(([1.0, 3.0, 2.0],), ([[1.0, 2.0], [4.0, 3.0]], {"axis": 0})),
     doc="The running sum, of all entries in order or along an axis.",
@@ -128,6 +132,8 @@ def cumsum(x: Any, axis: Any) -> Any:
 @composed(
     "cumprod",
     "x; axis=None",
+    pure=True,
+    total=True,
     family=FAMILY,
     samples=(([1.0, 3.0, 2.0],), ([[1.0, 0.0], [4.0, 3.0]], {"axis": 0})),
     doc="The running product, of all entries in order or along an axis.",

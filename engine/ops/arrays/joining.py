@@ -48,6 +48,7 @@ def _cut(g: Any, out: Any, *xs: Any, axis: int, ends: Shape, which: int) -> Any:
 concat: Function = row(
     "concat",
     "*xs; axis=0",
+    total=True,
     family=FAMILY,
     array=lambda *xs, axis, ends: np.concatenate(xs, axis),
     rules={"xs": ("", _cut)},
@@ -76,6 +77,7 @@ def _stacked(*xs: Any, axis: Any) -> dict[str, Any]:
 stack: Function = row(
     "stack",
     "*xs; axis=0",
+    total=True,
     family=FAMILY,
     array=lambda *xs, axis: np.stack(xs, axis),
     rules={"xs": ("", lambda g, out, *xs, axis, which: getitem(g, at(axis, which)))},
@@ -94,6 +96,8 @@ _MOST_EMPTY = 1000  # parts of an axis that has no entry
 @composed(
     "split",
     "x; parts, axis=0",
+    pure=True,
+    total=True,
     family=FAMILY,
     samples=(([1.0, 2.0, 3.0, 4.0], {"parts": 2}), ([1.0, 2.0, 3.0], {"parts": [1]})),
     doc="x cut along an axis: into so many equal parts, or before the places of a list.",
@@ -120,6 +124,8 @@ def split(x: Any, parts: Any, axis: Any) -> tuple[Any, ...]:
 @composed(
     "repeat",
     "x; n, axis=None",
+    pure=True,
+    total=True,
     family=FAMILY,
     samples=(([1.0, 2.0], {"n": 2}), ([[1.0], [2.0]], {"n": [1, 2], "axis": 0})),
     doc="Each entry n times in a row, of the flattened array or along an axis; n may be a list.",
@@ -145,6 +151,8 @@ def repeat(x: Any, n: Any, axis: Any) -> Any:
 @composed(
     "tile",
     "x; *n",
+    pure=True,
+    total=True,
     family=FAMILY,
     samples=(([1.0, 2.0], {"n": 2}), ([[1.0, 2.0]], {"n": (2, 2)})),
     doc="The whole of x repeated n times; with several counts, along the last axes.",
@@ -184,6 +192,8 @@ def _diagonal_places(rows: int, columns: int, k: int) -> tuple[Any, Any]:
 @composed(
     "diagonal",
     "x; k=0, axis1=0, axis2=1",
+    pure=True,
+    total=True,
     family=FAMILY,
     samples=(([[1.0, 2.0], [3.0, 4.0]],), ([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], {"k": 1})),
     doc="The k-th diagonal of a matrix: 0 the main one, positive above, negative below.",
@@ -208,6 +218,8 @@ def diagonal(x: Any, k: Any, axis1: Any, axis2: Any) -> Any:
 @composed(
     "diag",
     "x; k=0",
+    pure=True,
+    total=True,
     family=FAMILY,
     samples=(([1.0, 2.0],), ([[1.0, 2.0], [3.0, 4.0]],), ([1.0, 2.0], {"k": -1})),
     doc="The matrix with the vector x on its k-th diagonal; of a matrix, that diagonal.",
@@ -235,6 +247,8 @@ def _triangle(name: str, x: Any, k: Any, keep: Any) -> Any:
 @composed(
     "tril",
     "x; k=0",
+    pure=True,
+    total=True,
     family=FAMILY,
     samples=(([[1.0, 2.0], [3.0, 4.0]],), ([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], {"k": 1})),
     doc="The matrix with 0 above its k-th diagonal.",
@@ -249,6 +263,8 @@ def tril(x: Any, k: Any) -> Any:
 @composed(
     "triu",
     "x; k=0",
+    pure=True,
+    total=True,
     family=FAMILY,
     samples=(([[1.0, 2.0], [3.0, 4.0]],), ([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], {"k": -1})),
     doc="The matrix with 0 below its k-th diagonal.",
@@ -263,6 +279,8 @@ def triu(x: Any, k: Any) -> Any:
 @composed(
     "outer",
     "x, y",
+    pure=True,
+    total=True,
     family=FAMILY,
     samples=(([1.0, 2.0], [3.0, 4.0, 5.0]),),
     doc="The matrix of the products of each entry of x with each of y.",

@@ -59,6 +59,7 @@ def _order(x: Any, axis: int, descending: bool) -> Any:
 argsort: Function = row(
     "argsort",
     "x; axis=-1, descending=False",
+    total=True,
     family=FAMILY,
     array=lambda x, axis, descending: _order(x, axis, descending),
     prepare=_sorting,
@@ -72,6 +73,8 @@ argsort: Function = row(
 @composed(
     "sort",
     "x; axis=-1, descending=False",
+    pure=True,
+    total=True,
     family=FAMILY,
     samples=(([1.0, 3.0, 2.0],), ([[1.0, 2.0], [4.0, 3.0]], {"axis": 0, "descending": True})),
     doc="The entries in ascending order; equal entries stay in their order.",
@@ -111,6 +114,8 @@ topk_places: Function = row(
 @composed(
     "topk",
     "x; k, axis=-1, largest=True",
+    pure=True,
+    total=True,
     family=FAMILY,
     samples=(([1.0, 3.0, 2.0], {"k": 2}), ([[1.0, 2.0], [4.0, 3.0]], {"k": 1, "axis": 0, "largest": False})),
     doc="The k largest (or smallest) entries, and their places: values, places = topk(x, 2).",

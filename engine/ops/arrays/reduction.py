@@ -164,6 +164,8 @@ _WORDS: dict[str, Any] = {
 @composed(
     "max",
     "x; *others=(), axis=None, keepdims=False",
+    pure=True,
+    total=True,
     doc="The largest entry, or along an axis; of two values or more, the larger, entry by entry.",
     derivative="1 for the largest entry, exactly 0 for the others; ties share equally",
     example="max([1, 5, 3]) == 5 and max(2, 3) == 3",
@@ -177,6 +179,8 @@ def largest(x: Any, others: Any, axis: Any, keepdims: Any) -> Any:
 @composed(
     "min",
     "x; *others=(), axis=None, keepdims=False",
+    pure=True,
+    total=True,
     doc="The smallest entry, or along an axis; of two values or more, the smaller, entry by entry.",
     derivative="1 for the smallest entry, exactly 0 for the others; ties share equally",
     example="min([1, 5, 3]) == 1 and min(2, 3) == 2",

@@ -30,6 +30,7 @@ def _expanded(x: Any, shape: Any) -> dict[str, Any]:
 expand: Function = row(
     "expand",
     "x; *shape",
+    total=True,
     family=FAMILY,
     array=lambda x, shape, old: np.array(spread(x, shape)),
     rules={"x": ("", lambda g, out, x, shape, old: collapse(g, old))},
@@ -71,6 +72,7 @@ def _reshaped(x: Any, shape: Any) -> dict[str, Any]:
 reshape: Function = row(
     "reshape",
     "x; *shape",
+    total=True,
     family=FAMILY,
     array=lambda x, shape, old: np.reshape(x, shape),
     rules={"x": ("", lambda g, out, x, shape, old: reshape(g, old))},
@@ -101,6 +103,7 @@ def _back(axes: Shape) -> Shape:
 permute: Function = row(
     "permute",
     "x; *axes",
+    total=True,
     family=FAMILY,
     array=lambda x, axes: np.transpose(x, axes),
     rules={"x": ("", lambda g, out, x, axes: permute(g, _back(axes)))},
@@ -163,6 +166,8 @@ def shape_of_any(x: Any) -> Shape:
 @composed(
     "flatten",
     "x",
+    pure=True,
+    total=True,
     family=FAMILY,
     samples=(([[1.0, 2.0], [3.0, 4.0]],), (2.0,)),
     doc="All entries in one row.",
@@ -177,6 +182,8 @@ def flatten(x: Any) -> Any:
 @composed(
     "squeeze",
     "x; axis=None",
+    pure=True,
+    total=True,
     family=FAMILY,
     samples=(([[1.0, 2.0]],), ([[[1.0], [2.0]]], {"axis": 0})),
     doc="x without its axes of length 1, or without those named.",
@@ -197,6 +204,8 @@ def squeeze(x: Any, axis: Any) -> Any:
 @composed(
     "unsqueeze",
     "x; axis",
+    pure=True,
+    total=True,
     family=FAMILY,
     samples=(([1.0, 2.0], {"axis": 0}), ([[1.0, 2.0]], {"axis": -1})),
     doc="x with a new axis of length 1 in that place.",
@@ -217,6 +226,7 @@ def _flipped(x: Any, axis: Any) -> dict[str, Any]:
 flip: Function = row(
     "flip",
     "x; axis=None",
+    total=True,
     family=FAMILY,
     array=lambda x, axis: np.flip(x, axis),
     rules={"x": ("", lambda g, out, x, axis: flip(g, axis))},
@@ -250,6 +260,7 @@ def _unroll(g: Any, out: Any, x: Any, shift: Any, axis: Any) -> Any:
 roll: Function = row(
     "roll",
     "x; shift, axis=None",
+    total=True,
     family=FAMILY,
     array=lambda x, shift, axis: np.roll(x, shift, axis),
     rules={"x": ("", _unroll)},

@@ -103,6 +103,7 @@ eigh_vectors: Function = row(
 @composed(
     "eigh",
     "x",
+    pure=True,
     family=FAMILY,
     samples=_SYMMETRIC,
     doc="Eigenvalues, ascending, and eigenvectors, in columns, of a symmetric matrix: values, vectors = eigh(x).",
@@ -206,6 +207,7 @@ svd_right: Function = row(
 @composed(
     "svd",
     "x",
+    pure=True,
     family=FAMILY,
     samples=_OBLONG,
     doc="U, s, Vt with x = U @ diag(s) @ Vt, in the reduced form; s in descending order.",
@@ -281,6 +283,7 @@ qr_r: Function = row(
 @composed(
     "qr",
     "x",
+    pure=True,
     family=FAMILY,
     samples=(*_TALL, ([[2.0, 1.0, 0.3], [0.5, 3.0, -1.0]],)),
     doc="q, r with x = q @ r: orthonormal columns and an upper triangle, in the reduced form.",

@@ -99,6 +99,7 @@ def _fitted(c: Any, shape: Shape) -> Any:
 sum_of_products: Function = row(
     "einsum",
     "*xs; subscripts",
+    total=True,
     family="internal",
     array=_summed,
     rules={"xs": ("xs", _rule)},
@@ -117,6 +118,8 @@ sum_of_products: Function = row(
 @composed(
     "einsum",
     "subscripts; *operands",
+    pure=True,
+    total=True,
     family=FAMILY,
     samples=(
         ("ij,jk->ik", [[1.0, 2.0], [3.0, 4.0]], [[0.5, 1.0], [2.0, -1.0]]),

@@ -84,6 +84,7 @@ def _column(x: Any) -> Any:
 matmul: Function = row(
     "matmul",
     "x, y",
+    total=True,
     family=FAMILY,
     array=lambda x, y, shapes: np.matmul(x, y),
     rules={"x": ("y", _by_left), "y": ("x", _by_right)},
@@ -107,6 +108,8 @@ matmul: Function = row(
 @composed(
     "dot",
     "x, y",
+    pure=True,
+    total=True,
     family=FAMILY,
     samples=((2.0, 3.0), ([1.0, 2.0], [0.5, -1.0]), ([[1.0, 2.0]], [[[1.0], [2.0]], [[0.5], [1.5]]])),
     doc="The inner product of two vectors; the product of matrices and scalars.",
@@ -129,6 +132,8 @@ def dot(x: Any, y: Any) -> Any:
 @composed(
     "trace",
     "x",
+    pure=True,
+    total=True,
     family=FAMILY,
     samples=(([[1.0, 2.0], [3.0, 4.0]],),),
     doc="The sum of the diagonal of a matrix.",
@@ -143,6 +148,8 @@ def trace(x: Any) -> Any:
 @composed(
     "kron",
     "x, y",
+    pure=True,
+    total=True,
     family=FAMILY,
     samples=(([[1.0, 2.0], [3.0, 4.0]], [[0.5, 1.5]]), ([1.0, 2.0], [3.0, 4.0])),
     doc="The Kronecker product: each entry of x times the whole of y, side by side.",
@@ -314,6 +321,7 @@ slogdet_log: Function = row(
 @composed(
     "slogdet",
     "x",
+    pure=True,
     family=FAMILY,
     samples=(([[2.0, 1.0], [0.5, 3.0]],),),
     doc="The sign of the determinant, and the logarithm of its absolute value: sign, log = slogdet(x).",
@@ -328,6 +336,7 @@ def slogdet(x: Any) -> tuple[Any, Any]:
 @composed(
     "matrix_power",
     "x; n",
+    pure=True,
     family=FAMILY,
     samples=(([[2.0, 1.0], [0.5, 3.0]], {"n": 3}), ([[2.0, 1.0], [0.5, 3.0]], {"n": -2})),
     doc="The square matrix multiplied with itself n times; its inverse, for a negative n.",

@@ -103,6 +103,7 @@ def _of_matrix(x: Any, order: Any, axes: Shape, keepdims: bool) -> Any:
 @composed(
     "norm",
     "x; ord=None, axis=None, keepdims=False",
+    pure=True,
     family=FAMILY,
     samples=(
         ([3.0, 4.0],),

@@ -78,6 +78,8 @@ _PAIRS = ((1.5, -0.5), ([1.0, 2.0], [0.5, 4.0]), ([1.0, 2.0], [0.5, 4.0], {"redu
 @composed(
     "mse_loss",
     'x, y; reduction="mean"',
+    pure=True,
+    total=True,
     family=FAMILY,
     samples=_PAIRS,
     doc="The mean squared error, mean((x - y)**2).",
@@ -95,6 +97,8 @@ def mse_loss(x: Any, y: Any, reduction: Any) -> Any:
 @composed(
     "l1_loss",
     'x, y; reduction="mean"',
+    pure=True,
+    total=True,
     family=FAMILY,
     samples=_PAIRS,
     doc="The mean absolute error, mean(abs(x - y)).",
@@ -110,6 +114,8 @@ def l1_loss(x: Any, y: Any, reduction: Any) -> Any:
 @composed(
     "huber_loss",
     'x, y; delta=1.0, reduction="mean"',
+    pure=True,
+    total=True,
     family=FAMILY,
     samples=((1.5, 1.0), ([1.0, 2.0], [0.5, 4.0]), ([1.0, 2.0], [0.5, 4.0], {"delta": 3.0})),
     doc="Half the squared error up to delta, from there on delta times (the absolute error - delta/2); the mean of it.",
@@ -129,6 +135,7 @@ def huber_loss(x: Any, y: Any, delta: Any, reduction: Any) -> Any:
 @composed(
     "binary_cross_entropy",
     'x, y; reduction="mean"',
+    pure=True,
     family=FAMILY,
     samples=((0.3, 1.0), ([0.3, 0.8], [0.0, 1.0]), ([0.3, 0.8], [0.4, 0.9])),
     doc="The mean of -(y*log(x) + (1 - y)*log(1 - x)), for probabilities x of the targets y.",
@@ -145,6 +152,7 @@ def binary_cross_entropy(x: Any, y: Any, reduction: Any) -> Any:
 @composed(
     "cross_entropy",
     'x, target; reduction="mean"',
+    pure=True,
     family=FAMILY,
     samples=(([[1.0, 2.0, 0.5], [0.3, 1.0, 2.0]], [[0.2, 0.5, 0.3], [1.0, 0.0, 0.0]]),),
     doc="The mean of -log_softmax(x) at the target: the number of a class for each row of x, or probabilities.",

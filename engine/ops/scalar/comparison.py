@@ -122,6 +122,8 @@ limit: Function = row(
 @composed(
     "clip",
     "x; lo=None, hi=None",
+    pure=True,
+    total=True,
     family=FAMILY,
     samples=((0.5, {"lo": 0.0, "hi": 1.0}), ([-1.0, 0.5, 2.0], {"lo": 0.0}), ([-1.0, 0.5, 2.0], {"hi": 1.0})),
     doc="x kept between lo and hi; hi wins where lo is above it. Either may be left out.",

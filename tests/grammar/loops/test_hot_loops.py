@@ -194,13 +194,13 @@ AFTER = (
 def stretches(monkeypatch):
     """How many turns each stretch had."""
     seen = []
-    run = compiled_run.Turn.run
+    run = compiled_run.CompiledIteration.run
 
     def counted(*arguments):
         seen.append(run(*arguments))
         return seen[-1]
 
-    monkeypatch.setattr(compiled_run.Turn, "run", counted)
+    monkeypatch.setattr(compiled_run.CompiledIteration, "run", counted)
     return seen
 
 
@@ -267,8 +267,10 @@ def test_what_is_refused_or_has_a_note_at_some_values_is_so_also_where_nobody_us
 
 def test_a_loop_inside_a_loop_is_traced_once(stretches, monkeypatch):
     traced = []
-    trace = compiled_run.Turn.__init__
-    monkeypatch.setattr(compiled_run.Turn, "__init__", lambda *arguments: traced.append(1) or trace(*arguments))
+    trace = compiled_run.CompiledIteration.__init__
+    monkeypatch.setattr(
+        compiled_run.CompiledIteration, "__init__", lambda *arguments: traced.append(1) or trace(*arguments)
+    )
     text = "for k in range(5):\n    for i in range(200):\n        zero_grad; backward (w - k)**2; step sgd w lr=0.01"
     assert everything(text, True) == everything(text, False)
     assert len(traced) == 1
@@ -279,7 +281,7 @@ def test_what_is_stopped_in_between_has_changed_nothing(monkeypatch):
     session = Session()
     session.run(DATA)
     before = session.names["w"].item(), session.names["w"].version
-    run = compiled_run.Turn.run
+    run = compiled_run.CompiledIteration.run
 
     def stopped(self, *arguments):
         step, count = self.step, []
@@ -293,7 +295,7 @@ def test_what_is_stopped_in_between_has_changed_nothing(monkeypatch):
         self.step = interrupted
         return run(self, *arguments)
 
-    monkeypatch.setattr(compiled_run.Turn, "run", stopped)
+    monkeypatch.setattr(compiled_run.CompiledIteration, "run", stopped)
     with pytest.raises(KeyboardInterrupt):
         session.run(STATIC["descent"])
     assert (session.names["w"].item(), session.names["w"].version) == before

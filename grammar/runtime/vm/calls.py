@@ -1,0 +1,76 @@
+"""Calls: of functions and methods, the engine's and the user's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from agrad.engine.core.context import current, next_stamp
+from agrad.engine.errors import AgradError
+from agrad.grammar.diagnostics import Span
+from agrad.grammar.runtime import attributes
+from agrad.grammar.runtime.builtins import Closure
+from agrad.grammar.runtime.bytecode import Definition, Frame
+from agrad.grammar.runtime.errors.name_errors import not_called
+from agrad.grammar.runtime.operations import adapted
+from agrad.grammar.runtime.vm.names import Names
+
+MAX_CALLS = 2000
+
+
+class Calls(Names):
+    """The instructions that call, and the one that defines a function."""
+
+    def call(self, function: Closure, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        """Call a function of the user from Python, as the engine does to differentiate it."""
+        return self._run(self._enter(function, args, keywords))
+
+    def call_top(self, stack: list[Any], detail: tuple[int, tuple[str, ...]], span: Span) -> bool:
+        """Call the function below its arguments on the stack; True if that pushed a frame."""
+        function, args, keywords = _arguments(stack, detail)
+        if isinstance(function, Closure):
+            self.frames.append(self._enter(function, args, keywords))
+            return True
+        if not callable(function):
+            raise not_called(function, (*args, *keywords), span)
+        current().origin = span
+        stack.append(invoke(function, args, keywords))
+        return False
+
+    def _enter(self, function: Closure, args: tuple[Any, ...], keywords: dict[str, Any]) -> Frame:
+        if len(self.frames) > MAX_CALLS:
+            raise AgradError("limit", f"{function.__name__}: calls are nested more than {MAX_CALLS} deep")
+        if next_stamp() > self.session.watch.due:
+            self.session.watch.look(self.frames)
+        return Frame(function.definition.code, (function.bind(args, keywords), *function.scopes))
+
+    def _method(self, frame: Frame, detail: tuple[str, int, tuple[str, ...]], span: Span) -> None:
+        name, count, names = detail
+        if name == "backward":
+            self.growth.next_round()
+        value, args, keywords = _arguments(frame.stack, (count, names))
+        current().origin = span
+        frame.stack.append(invoke(attributes.method(value, name), (value, *args), keywords))
+
+    def _define(self, frame: Frame, definition: Definition, span: Span) -> None:
+        count = definition.defaults
+        defaults = tuple(frame.stack[len(frame.stack) - count :])
+        del frame.stack[len(frame.stack) - count :]
+        self.bind(frame.scopes[0], definition.name, Closure(definition, defaults, self, frame.scopes))
+
+
+def invoke(function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    """Call a function of the table. Its keywords are bound here, since operations take operands by position."""
+    signature = getattr(function, "signature", None)
+    if signature is not None and keywords:
+        args, keywords = signature.bind(args, keywords)
+    return adapted(function(*args, **keywords))
+
+
+def _arguments(stack: list[Any], detail: tuple[int, tuple[str, ...]]) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
+    """Pop the function, its arguments and its keyword arguments."""
+    count, names = detail
+    total = count + len(names)
+    given = stack[len(stack) - total :] if total else []
+    del stack[len(stack) - total :]
+    return stack.pop(), tuple(given[:count]), dict(zip(names, given[count:], strict=True))

@@ -1,0 +1,69 @@
+"""The core of the machine: its frames, and running code in a new one."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any
+
+from agrad.engine.core.context import current
+from agrad.engine.errors import AgradError, Label
+from agrad.grammar.diagnostics import Span
+from agrad.grammar.runtime.bytecode import Code, Do, Frame
+from agrad.grammar.runtime.leak_warning import Growth
+from agrad.grammar.runtime.vm.host import Host
+
+MISSING = object()
+
+
+class Core(ABC):
+    """What every group of instructions uses: the session that the machine runs for, and the frames."""
+
+    def __init__(self, session: Host) -> None:
+        self.session = session
+        self.frames: list[Frame] = []
+        self.growth = Growth()
+        self.expecting = 0  # how many `fails` blocks are running
+        self.handlers: dict[Do, Callable[[Frame, Any, Span], int | None]] = {
+            do: getattr(self, f"_{do.name.lower()}") for do in Do if hasattr(self, f"_{do.name.lower()}")
+        }
+
+    def run(self, code: Code) -> Any:
+        """Run the code of a statement (or expression) at the top level."""
+        self.growth.next_round()
+        return self._run(Frame(code, (self.session.names,)))
+
+    def evaluate(self, code: Code) -> Any:
+        """Run the code of an expression in the scopes of the running statement."""
+        scopes = self.frames[-1].scopes if self.frames else (self.session.names,)
+        return self._run(Frame(code, scopes))
+
+    def run_inside(self, code: Code, frame: Frame) -> None:
+        """Run the code of statements in the scopes of a running frame."""
+        self._run(Frame(code, frame.scopes))
+
+    def _run(self, frame: Frame) -> Any:
+        base = len(self.frames)
+        try:
+            self.frames.append(frame)  # inside `try`, since a Ctrl-C may come right after it
+            return self._loop(base)
+        except AgradError as error:
+            self._locate(error, base)
+            raise
+        finally:
+            del self.frames[base:]
+
+    def _locate(self, error: AgradError, base: int) -> None:
+        """Add the place to an error: the running instruction, and the calls around it."""
+        places = [frame.code.instructions[frame.pc - 1][2] for frame in self.frames[base:] if frame.pc]
+        if not places or "at" in error.facts:
+            return
+        *callers, place = places
+        error.facts["at"], error.facts["statement"] = place, current().statement
+        if not error.labels:
+            error.labels.append(Label(place))
+            error.labels.extend(Label(caller, "called here") for caller in callers[:1])
+
+    @abstractmethod
+    def _loop(self, base: int) -> Any:
+        """Run the topmost frame, and those it calls, until the one at `base` returns."""

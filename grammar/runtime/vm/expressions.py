@@ -1,0 +1,125 @@
+"""Expressions: operators, arrays, tuples, indices, attributes, f-strings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+from agrad.engine.core.context import current
+from agrad.engine.core.guards import choose, entries
+from agrad.engine.core.op import OPS
+from agrad.engine.core.tensor import Tensor, tensor
+from agrad.engine.errors import AgradError, Label
+from agrad.grammar.diagnostics import Span
+from agrad.grammar.runtime import attributes
+from agrad.grammar.runtime.builtins import as_tensor
+from agrad.grammar.runtime.bytecode import Frame
+from agrad.grammar.runtime.operations import (
+    as_array,
+    entry_at,
+    formatted,
+    is_near,
+    iterate,
+    joined,
+    rows,
+    truth,
+    tuple_of,
+)
+from agrad.grammar.runtime.vm.core import Core
+
+
+class Expressions(Core):
+    """The instructions that compute a value from those on the stack."""
+
+    def _unary(self, frame: Frame, function: Callable[[Any], Any], span: Span) -> None:
+        current().origin = span
+        frame.stack.append(function(as_array(frame.stack.pop())))
+
+    def _not(self, frame: Frame, detail: None, span: Span) -> None:
+        current().origin = span
+        frame.stack.append(0.0 if truth(frame.stack.pop()) else 1.0)
+
+    def _is_none(self, frame: Frame, negated: bool, span: Span) -> None:
+        frame.stack.append(float((frame.stack.pop() is None) is not negated))
+
+    def _chain(self, frame: Frame, detail: tuple[Callable[[Any, Any], Any], int], span: Span) -> int | None:
+        function, end = detail
+        right, left = frame.stack.pop(), frame.stack.pop()
+        current().origin = span
+        result = function(left, right)
+        if type(result) is not float and type(result) is not Tensor:
+            no_arithmetic(span)
+        if truth(result):
+            frame.stack.append(right)
+            return None
+        frame.stack.append(result)
+        return end
+
+    def _near(self, frame: Frame, given: bool, span: Span) -> None:
+        tolerance = as_tensor(frame.stack.pop(), "a tolerance").item() if given else None
+        right, left = as_array(frame.stack.pop()), as_array(frame.stack.pop())
+        frame.stack.append(float(is_near(left, right, tolerance)))
+
+    def _list(self, frame: Frame, count: int, span: Span) -> None:
+        stack = frame.stack
+        items = stack[len(stack) - count :]
+        del stack[len(stack) - count :]
+        current().origin = span
+        if all(type(item) is float for item in items):
+            stack.append(tensor(items))
+        else:
+            stack.append(OPS["stack"].call(rows(items)))
+
+    def _tuple(self, frame: Frame, count: int, span: Span) -> None:
+        stack = frame.stack
+        items = stack[len(stack) - count :]
+        del stack[len(stack) - count :]
+        stack.append(tuple_of(items))
+
+    def _unpack(self, frame: Frame, count: int, span: Span) -> None:
+        value = frame.stack.pop()
+        entries = [value] if isinstance(value, float) or getattr(value, "shape", None) == () else list(iterate(value))
+        if len(entries) != count:
+            number = "1 value" if len(entries) == 1 else f"{len(entries)} values"
+            raise AgradError("arity", f"{number} for {count} names", labels=[Label(span)])
+        frame.stack.extend(reversed(entries))
+
+    def _slice(self, frame: Frame, detail: None, span: Span) -> None:
+        step, stop, start = frame.stack.pop(), frame.stack.pop(), frame.stack.pop()
+        frame.stack.append(slice(start, stop, step))
+
+    def _index(self, frame: Frame, detail: None, span: Span) -> None:
+        index, value = frame.stack.pop(), frame.stack.pop()
+        current().origin = span
+        if isinstance(value, tuple | range):
+            frame.stack.append(entry_at(value, index))
+        else:
+            frame.stack.append(as_tensor(value, "an index")[index])
+
+    def _attribute(self, frame: Frame, name: str, span: Span) -> None:
+        current().origin = span
+        frame.stack.append(attributes.attribute(frame.stack.pop(), name))
+
+    def _format(self, frame: Frame, parts: tuple[Any, ...], span: Span) -> None:
+        values = [part for part in parts if not isinstance(part, str)]
+        taken = frame.stack[len(frame.stack) - len(values) :] if values else []
+        del frame.stack[len(frame.stack) - len(values) :]
+        for value in taken:
+            if isinstance(value, Tensor):
+                choose(value.node, value.value, entries)  # a text may be compared, or read as a number
+        texts = iter(taken)
+        settings = self.session.settings
+        pieces = [part if isinstance(part, str) else formatted(part, next(texts), settings) for part in parts]
+        frame.stack.append(joined(pieces))
+
+    def _copy(self, frame: Frame, depth: int, span: Span) -> None:
+        frame.stack.append(frame.stack[-1 - depth])
+
+    def _pop(self, frame: Frame, detail: None, span: Span) -> None:
+        frame.stack.pop()
+
+
+def no_arithmetic(span: Span) -> NoReturn:
+    """Raise the error for arithmetic with a tuple or a range: vectors are for arithmetic."""
+    fixes = ["[1, 2] or arange(3) for a vector; concat([a, b]) to put two together"]
+    raise AgradError("type", "tuples and ranges have no arithmetic", labels=[Label(span)], fixes=fixes)

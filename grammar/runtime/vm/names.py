@@ -1,0 +1,128 @@
+"""Names: what they stand for, and binding them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from agrad.engine.core.context import current
+from agrad.engine.core.graph import Node, touch
+from agrad.engine.core.op import FUNCTIONS
+from agrad.engine.core.tensor import Tensor, tensor
+from agrad.engine.errors import AgradError, Label, Note
+from agrad.grammar.diagnostics import Span, suggest
+from agrad.grammar.results import Noted
+from agrad.grammar.runtime import attributes, pytorch_names
+from agrad.grammar.runtime.builtins import CONSTANTS, as_tensor
+from agrad.grammar.runtime.bytecode import Frame
+from agrad.grammar.runtime.errors.name_errors import unknown, unknown_in
+from agrad.grammar.runtime.operations import as_array
+from agrad.grammar.runtime.pytorch_names import IGNORED
+from agrad.grammar.runtime.vm.core import Core
+
+
+class Names(Core):
+    """The instructions that read, bind and delete names."""
+
+    def look_up(self, name: str, span: Span) -> Any:
+        """The value of a name that the innermost scope does not have."""
+        for names in self.frames[-1].scopes[1:]:
+            if name in names:
+                return names[name]
+        if name in CONSTANTS:
+            return CONSTANTS[name]
+        if name in FUNCTIONS:
+            return FUNCTIONS[name].call
+        if name in ("_", "ans"):
+            if self.session.answer is None:
+                raise AgradError("name", f"{name} is the last answer, and there is none yet", labels=[Label(span)])
+            return self.session.answer
+        raise self.unknown(name, span)
+
+    def unknown(self, name: str, span: Span) -> AgradError:
+        """The error for an unknown name, with suggestions."""
+        return unknown(name, span, [*self.session.names, *self.frames[-1].scopes[0]])
+
+    def _module(self, frame: Frame, detail: tuple[str, str], span: Span) -> None:
+        name, module = detail
+        own = frame.scopes[0].get(module, self.session.names.get(module))
+        if own is not None:
+            frame.stack.append(attributes.attribute(own, name))
+            return
+        if name in CONSTANTS:
+            frame.stack.append(CONSTANTS[name])
+            return
+        function = pytorch_names.function(module, name)
+        if function is None and name not in IGNORED:
+            raise unknown_in(module, name, span)
+        frame.stack.append(function)
+
+    def _store(self, frame: Frame, detail: tuple[str, bool], span: Span) -> None:
+        name, again = detail
+        value = frame.stack.pop()
+        names = frame.scopes[0]
+        if len(frame.scopes) == 1 and again:
+            self._note_lost_leaf(name, names.get(name), value, span)
+            note = self.growth.stored(name, names.get(name), value, span)
+            if note is not None:
+                self.session.emit(Noted(note))
+        self.bind(names, name, value)
+
+    def bind(self, names: dict[str, Any], name: str, value: Any) -> None:
+        """Bind a name; at the top level, a statement that fails undoes that."""
+        if names is self.session.names or self.expecting:
+            self.session.remember_name(names, name)
+        if isinstance(value, Tensor) and (value.node.name is None or self._is_strange(value.node, names)):
+            touch(value.node)
+            value.node.name = name
+        names[name] = value
+
+    def _is_strange(self, node: Node, names: dict[str, Any]) -> bool:
+        """Whether the name that a value has does not stand for it at the top level, where it gets another."""
+        known = self.session.names.get(node.name or "")
+        return names is self.session.names and not (isinstance(known, Tensor) and known.node is node)
+
+    def _note_lost_leaf(self, name: str, old: Any, new: Any, span: Span) -> None:
+        """Note `w = w - …` of a leaf: users of PyTorch expect an update and get a new value."""
+        if not (isinstance(old, Tensor) and old.requires_grad and old.is_leaf) or new is old or old.name != name:
+            return  # the leaf still has its own name
+        if isinstance(new, Tensor) and new.requires_grad and new.is_leaf:
+            return
+        now = "was computed" if isinstance(new, Tensor) and new.requires_grad else "is a plain value"
+        note = Note(
+            f"{name} is no longer a leaf: the new {name} {now}",
+            labels=[Label(span)],
+            fixes=[f"no_grad: {name} -= …   to update the leaf in place", f"set {name} = …   for new data"],
+        )
+        self.session.emit(Noted(note))
+
+    def _variable(self, frame: Frame, name: str, span: Span) -> None:
+        value = as_tensor(as_array(frame.stack.pop()), f"var {name}")
+        self.bind(frame.scopes[0], name, tensor(value, requires_grad=True))
+
+    def _delete(self, frame: Frame, name: str, span: Span) -> None:
+        if name not in frame.scopes[0]:
+            if name in CONSTANTS or name in FUNCTIONS:
+                raise AgradError("name", f"{name} is agrad's own, and stays", labels=[Label(span)])
+            problem = self.unknown(name, span)
+            likely = [f"del {one}" for one in suggest(name, frame.scopes[0])]
+            problem.fixes = likely or ["vars   lists the names there are"]
+            raise problem
+        self.session.remember_name(frame.scopes[0], name)
+        log = current().undo_log
+        if log is not None:
+            log.remember_first((id(frame.scopes[0]), "order"), _in_order(frame.scopes[0]))
+        del frame.scopes[0][name]
+
+
+def _in_order(names: dict[str, Any]) -> Callable[[], None]:
+    """A function that restores the present order of names, some of which may be deleted in the meantime."""
+    order = list(names)
+    kept: dict[str, Any] = {}  # outside `undo`, which runs again if a Ctrl-C interrupts it: no name is lost then
+
+    def undo() -> None:
+        kept.update({name: names[name] for name in order if name in names})
+        names.clear()
+        names.update(kept)
+
+    return undo

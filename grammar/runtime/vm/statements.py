@@ -1,0 +1,124 @@
+"""Statements that show, check or time something, and commands."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from agrad.engine.core.context import UndoLog, current, scope
+from agrad.engine.core.graph import collect
+from agrad.engine.core.op import FUNCTIONS
+from agrad.engine.core.tensor import Tensor, tensor
+from agrad.engine.core.versions import changed_behind
+from agrad.engine.errors import AgradError, Label, Note
+from agrad.grammar.diagnostics import Span
+from agrad.grammar.results import Printed, Shown, text_of
+from agrad.grammar.runtime.builtins import as_tensor
+from agrad.grammar.runtime.bytecode import Code, Frame
+from agrad.grammar.runtime.compiler import UNEVALUATED
+from agrad.grammar.runtime.errors.name_errors import unknown
+from agrad.grammar.runtime.operations import holds, sides, truth
+from agrad.grammar.runtime.vm.core import Core
+from agrad.grammar.syntax import ast
+from agrad.grammar.syntax.keywords import SHAPES
+
+
+class Statements(Core):
+    """The instructions of statements that do more than compute and bind."""
+
+    def _show(self, frame: Frame, node: ast.Evaluate, span: Span) -> None:
+        value = frame.stack.pop()
+        if isinstance(value, Tensor | float):
+            self.session.answer = tensor(value.value) if isinstance(value, Tensor) else value
+        if node.silent:
+            return
+        if isinstance(node.value, ast.Name) and node.value.id in SHAPES and _is_own(node.value.id, value):
+            raise unknown(node.value.id, span, ())  # `grad`, the command without its operand
+        if value is not None:
+            self._note_stale([value], span)
+            self.session.emit(Shown(value))
+            return
+        reason = self.session.why_none(node.value)
+        if reason:
+            self.session.emit(Printed(reason))
+
+    def _note_stale(self, values: list[Any], span: Span) -> None:
+        """Note values that were computed from data that have changed since."""
+        for value in values:
+            changed = changed_behind(value.node) if isinstance(value, Tensor) else None
+            if changed is not None:
+                name = value.node.spell()
+                held = value.node.op is not None and all(node.freed is None for node in collect([value.node]))
+                fixes = [f"forward {value.node.name}"] if value.node.name and held else []
+                message = f"{name} has its old value: {changed.spell()} was changed since"
+                listener = current().listener
+                if listener is not None:
+                    listener(Note(message, labels=[Label(span)], fixes=fixes))
+
+    def _print(self, frame: Frame, count: int, span: Span) -> None:
+        stack = frame.stack
+        items = stack[len(stack) - count :] if count else []
+        del stack[len(stack) - count :]
+        self._note_stale(items, span)
+        self.session.emit(Printed(" ".join(text_of(item, self.session.settings) for item in items)))
+
+    def _assert(self, frame: Frame, kind: str, span: Span) -> None:
+        with scope(recording=False, guard=current().guard):  # an assertion makes no guard
+            self._hold(frame.stack, kind, span)
+
+    def _hold(self, stack: list[Any], kind: str, span: Span) -> None:
+        """Raise an error if an assertion does not hold."""
+        message = stack.pop()
+        if kind:
+            tolerance = as_tensor(stack.pop(), "a tolerance").item() if kind == "+-" else None
+            right, left = stack.pop(), stack.pop()
+            symbol = "~=" if kind == "+-" else kind
+            if holds(symbol, left, right, tolerance):
+                return
+            notes = sides(symbol, left, right)
+        else:
+            value = stack.pop()
+            if truth(value):
+                return
+            notes = [f"it is {text_of(value, self.session.settings)}"]
+        text = f": {text_of(message, self.session.settings)}" if message is not None else ""
+        raise AgradError("assert", f"the assertion does not hold{text}", labels=[Label(span)], notes=notes)
+
+    def _fails(self, frame: Frame, detail: tuple[str, Code], span: Span) -> None:
+        kind, code = detail
+        context, answer = current(), self.session.answer
+        inner = UndoLog(context.undo_log)
+        self.expecting += 1
+        try:
+            with scope(undo_log=inner, guard=context.guard):
+                self.run_inside(code, frame)
+        except AgradError as error:
+            inner.roll_back()
+            self.session.answer = answer
+            if error.kind != kind:
+                error.notes.append(f"expected an error of kind {kind}")
+                raise
+            return
+        finally:
+            self.expecting -= 1
+        raise AgradError("assert", f"expected an error of kind {kind}, and there was none", labels=[Label(span)])
+
+    def _time(self, frame: Frame, code: Code, span: Span) -> None:
+        self.session.time(frame, code, span)
+
+    def _command(self, frame: Frame, node: Any, span: Span) -> None:
+        if node.word == "backward":
+            self.growth.next_round()
+        values = [value for _, value in node.options if value is not None]
+        operands = node.operands[1:] if node.word in UNEVALUATED else node.operands
+        count = len(values) + len(operands)
+        taken = frame.stack[len(frame.stack) - count :] if count else []
+        del frame.stack[len(frame.stack) - count :]
+        rest = iter(taken[len(operands) :])
+        options = {name: next(rest) if value is not None else True for name, value in node.options}
+        command = self.session.commands[node.word]
+        command.perform(self.session, node, taken[: len(operands)], options, frame.scopes[0], span)
+
+
+def _is_own(name: str, value: Any) -> bool:
+    """Whether a value is agrad's own function of that name."""
+    return name in FUNCTIONS and value is FUNCTIONS[name].call

@@ -1,0 +1,51 @@
+"""`time:` measures a statement as it normally runs: what runs compiled without it runs compiled in it."""
+
+import re
+
+import pytest
+
+from agrad.grammar.commands import time
+from agrad.grammar.runtime.bytecode import Do
+from agrad.grammar.session.session import Session
+
+COUNT = 2000
+START = "manual_seed(1); x = randn(20); y = 2*x + 1; var w = 0.5; var b = 0; k = 1"
+BODIES = {
+    "numbers": "k = k*1.0001",
+    "descent": "backward mean((w*x + b - y)**2); step sgd w b lr=0.05; zero_grad",
+    "one in a hundred prints": "k = k*1.0001\n        if i % 100 == 0: print k",
+    "nothing that can be compiled": "k = rand()",
+}
+
+
+def ran(text):
+    """The session after a text, how many statements ran one by one, and what it showed."""
+    session, statements, shown = Session(), [], []
+    session.run(START)
+    handler = session.machine.handlers[Do.STATEMENT]
+    session.machine.handlers[Do.STATEMENT] = lambda *parts: statements.append(1) or handler(*parts)
+    session.run(text, lambda result: shown.append(result.text(session.settings)))
+    return session, len(statements), shown
+
+
+@pytest.mark.parametrize("name", BODIES)
+def test_a_loop_takes_the_path_that_it_takes_when_it_is_not_timed(monkeypatch, name):
+    monkeypatch.setattr(time, "ENOUGH", 0.0)  # one run to measure, and the one that stands
+    block = f"    for i in range({COUNT}):\n        {BODIES[name]}\n"
+    plain, once, said = ran(block.replace("    for", "for").replace("        ", "    "))
+    timed, twice, shown = ran(f"time:\n{block}")
+    assert twice - 1 == 2 * once
+    assert shown[:-1] == said
+    assert str(timed.names["k"]) == str(plain.names["k"]) or "rand" in BODIES[name]
+    assert timed.names["w"].item() == plain.names["w"].item()
+
+
+def test_it_says_how_many_iterations_ran_compiled():
+    *_, (text,) = ran(f"time:\n    for i in range({COUNT}):\n        {BODIES['descent']}\n")
+    head, compiled, *rest = text.splitlines()
+    assert head.startswith("whole statement")
+    assert re.fullmatch(r"  compiled loops +\S+ \S+ +\d+% +(\d+) iterations", compiled)
+    assert COUNT - 10 < int(compiled.split()[-2]) < COUNT
+    assert any("building the graph" in line for line in rest)  # of the iterations that ran uncompiled
+    *_, (short,) = ran("time:\n    for i in range(5): k = k*2\n")
+    assert "compiled" not in short
