@@ -92,7 +92,13 @@ def mask_type() -> Any:
     A class of its own, since `x[[1, 0]]` takes two entries and `x[x > 2]`, with the same numbers, takes one. Products
     and choices of masks are masks, all other arithmetic gives ordinary arrays.
     """
+    return _MASK_TYPE.setdefault("Mask", _new_mask_type())  # one, also where two threads ask for the first time at once
 
+
+_MASK_TYPE: dict[str, Any] = {}
+
+
+def _new_mask_type() -> Any:
     class Mask(np.ndarray):
         def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
             keeps = context is not None and context[0] in (np.multiply, np.maximum, np.minimum)

@@ -19,7 +19,6 @@ from agrad.engine.core.op import OPS
 from agrad.engine.core.tensor import CLEARED, Tensor, bare, handle
 from agrad.engine.core.versions import check_walkable, walkable
 from agrad.engine.errors import AgradError
-from agrad.engine.program.cached_replay import routine_of
 from agrad.engine.values import Shape, Value, coerce, format_shape, np, shape_of, spread
 
 
@@ -46,8 +45,8 @@ def backward(
     plain = gradient is None and not (create_graph or watch)
     if context.tracing is not None and not create_graph:
         take_behind(node)
-    routine = routine_of(node) if plain and node.extra is not None else None
-    found: Any = routine.gradients(node) if routine is not None and keeps else None
+    replay = node.cache_slot if plain and node.op is not None else None  # see `program.cached_replay`
+    found: Any = replay.gradients(node) if replay is not None and keeps else None
     order: list[Node] = []
     if found is None:
         seed = 1.0 if plain and not node.shape else _seed(root, gradient, create_graph)
@@ -55,8 +54,8 @@ def backward(
         found = walk(order, {node: seed}, create_graph, watch=watch)
         if context.listener is not None:
             say_not_finite(order, {node: seed}, found)
-        if routine is not None:
-            routine.walked_in(node, perf_counter() - began)
+        if replay is not None:
+            replay.walked_in(node, perf_counter() - began)
     if not _are_first_numbers(found):
         found = {target: _collected(target, value, fresh) for target, value in found.items()}
     if context.undo_log is not None:

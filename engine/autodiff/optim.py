@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any, TypeAlias
 
 from agrad.engine.core.context import current
-from agrad.engine.core.graph import Node, aside
+from agrad.engine.core.graph import Node
 from agrad.engine.core.numpy_warnings import quiet
 from agrad.engine.core.op import OPS
 from agrad.engine.core.tensor import Tensor, no_grad
@@ -74,7 +74,7 @@ def step(method: str, leaves: Sequence[Tensor], **rates: float) -> None:
 
 def kept_of(node: Node) -> Kept:
     """What the last step kept of a leaf."""
-    return aside(node) or ()
+    return node.cache_slot or ()
 
 
 def remember(node: Node, kept: Kept) -> None:
@@ -83,8 +83,8 @@ def remember(node: Node, kept: Kept) -> None:
     if before or kept:
         log = current().undo_log
         if log is not None:
-            log.remember(("aside", node), partial(setattr, node, "aside", before), before)
-        node.aside = kept
+            log.remember(("cache_slot", node), partial(setattr, node, "cache_slot", before), before)
+        node.cache_slot = kept
 
 
 def _check_rate(method: str, name: str, rate: float) -> None:

@@ -4,9 +4,10 @@ Gradients in flight live in a dict from node to cotangent, popped as each node i
 is written. The walk is the same for plain values and for `create_graph`: the rules are
 written in operations, which compute on the one and record on the other.
 
-Beside a cotangent travels its *reach*: not 0 where it was reached, 0 where a choice (`where`, an index, `maximum`, …)
-did not select, None for everywhere. Where it is 0 a rule contributes exactly 0, whatever it computes there, so that
-`where(x > 0, log(x), 0)` has derivative 0 at 0. Zeros that were computed are not masked: 0 * inf stays nan.
+Beside a cotangent travels its *selection mask*: 0 where an operation (`where`, an index, `maximum`, …) did not select
+the entry, not 0 where it did, None for selected everywhere. Where it is 0 a rule contributes exactly 0, whatever it
+computes there, so that `where(x > 0, log(x), 0)` has derivative 0 at 0. Zeros that were computed are not masked:
+0 * inf stays nan.
 """
 
 from __future__ import annotations
@@ -28,12 +29,12 @@ def walk(
     seeds: dict[Node, Any],
     create_graph: bool,
     targets: Iterable[Node] = (),
-    reached: dict[Node, Any] | None = None,
+    masks: dict[Node, Any] | None = None,
     watch: Watch | None = None,
 ) -> dict[Node, Any]:
     """Run the rules of `order` (youngest first); returns the cotangent of each node that keeps one, or is a target.
 
-    `reached` says which entries of a seed count, where not all do: a row of a Jacobian is about one entry. `watch` is
+    `masks` says which entries of a seed count, where not all do: a row of a Jacobian is about one entry. `watch` is
     told of each contribution: the node, the position of the operand, the cotangent that came in, what goes out: 0.0 to
     an operand that was not selected at all, and of an index what is added into the entries taken.
     """
@@ -41,13 +42,13 @@ def walk(
     nodes, cotangents, wanted = iter(order), dict(seeds), set(targets)
     found: dict[Node, Any] = {}
     first = None
-    if quick and not reached:
+    if quick and not masks:
         first = _run_plain(nodes, cotangents, found, wanted, None)
         if first is None:
             return found  # scalars only: numpy was not asked
     flight = Flight(cotangents, watch)
-    if reached:
-        flight.reach.update(reached)
+    if masks:
+        flight.masks.update(masks)
     walked(create_graph, _run, first or next(nodes, None), nodes, flight, found, wanted, create_graph)
     return found
 
@@ -61,7 +62,7 @@ def _run(
     create_graph: bool,
 ) -> None:
     """The walk itself, from a node on."""
-    cotangents, reach = flight.cotangents, flight.reach
+    cotangents, masks = flight.cotangents, flight.masks
     quick = not create_graph and flight.watch is None
     while node is not None:
         g, op = cotangents.pop(node, None), node.op
@@ -69,11 +70,11 @@ def _run(
             # No cotangent arrives where a choice led elsewhere.
             found[node] = _whole(0.0 if g is None else g, node, flight)
         if g is not None and op is not None:
-            if quick and op.straight and not reach:
+            if quick and op.straight and not masks:
                 step_straight(op, node, g, flight)
             else:
                 step(op, node, g, flight, create_graph)
-        node = next(nodes, None) if reach or not quick else _run_plain(nodes, cotangents, found, wanted, flight)
+        node = next(nodes, None) if masks or not quick else _run_plain(nodes, cotangents, found, wanted, flight)
 
 
 def _run_plain(
@@ -144,31 +145,31 @@ def _run_plain(
 
 
 class Flight:
-    """What is under way: cotangents, where they were reached, and which buffers the walk itself made."""
+    """What is under way: cotangents, their selection masks, and which buffers the walk itself made."""
 
-    __slots__ = ("cotangents", "owned", "owned_reach", "reach", "watch")
+    __slots__ = ("cotangents", "masks", "owned", "owned_masks", "watch")
 
     def __init__(self, cotangents: dict[Node, Any], watch: Watch | None = None) -> None:
         self.watch = watch
         self.cotangents = cotangents
-        self.reach: dict[Node, Any] = {}
+        self.masks: dict[Node, Any] = {}
         self.owned: set[Node] = set()
-        self.owned_reach: set[Node] = set()
+        self.owned_masks: set[Node] = set()
 
-    def add(self, node: Node, c: Any, reach: Any) -> None:
+    def add(self, node: Node, c: Any, mask: Any) -> None:
         """One more contribution to a node."""
         before = self.cotangents.get(node)
         if before is None:
             self.cotangents[node] = c
-            if reach is not None:
-                self.reach[node] = reach
+            if mask is not None:
+                self.masks[node] = mask
             return
-        if node in self.reach:
-            if reach is None:
-                del self.reach[node]
+        if node in self.masks:
+            if mask is None:
+                del self.masks[node]
             else:
-                self.reach[node] = OPS["maximum"].call(self.reach[node], reach)
-                self.owned_reach.discard(node)
+                self.masks[node] = OPS["maximum"].call(self.masks[node], mask)
+                self.owned_masks.discard(node)
         if node in self.owned and type(c) is not Tensor and shape_of(c) in ((), before.shape):
             np.add(before, c, out=before)
             return
@@ -196,20 +197,20 @@ class Flight:
             self.owned.add(node)
         return self.cotangents[node]
 
-    def marks(self, node: Node) -> Any:
-        """The reach of a node as an array that may be written to; None if all of it has been reached."""
+    def writable_mask(self, node: Node) -> Any:
+        """The selection mask of a node as an array that may be written to; None if all of it is selected."""
         if node not in self.cotangents:
-            self.reach[node] = np.zeros(node.shape)
-        elif node not in self.reach:
+            self.masks[node] = np.zeros(node.shape)
+        elif node not in self.masks:
             return None
-        elif node not in self.owned_reach:
-            self.reach[node] = np.array(spread(self.reach[node], node.shape), dtype=float)
-        self.owned_reach.add(node)
-        return self.reach[node]
+        elif node not in self.owned_masks:
+            self.masks[node] = np.array(spread(self.masks[node], node.shape), dtype=float)
+        self.owned_masks.add(node)
+        return self.masks[node]
 
 
 def step_straight(op: Op, node: Node, g: Any, flight: Flight) -> None:
-    """The step on plain values where all is reached, and a rule is all there is to an operand."""
+    """The step on plain values where everything is selected, and a rule is all there is to an operand."""
     shape, out, attrs, cotangents = node.shape, node.value, node.attrs, flight.cotangents
     values = [x.value if type(x) is Node else x for x in node.inputs]
     pointwise = op.reach == "pointwise"
@@ -236,7 +237,7 @@ def step(op: Op, node: Node, g: Any, flight: Flight, create_graph: bool) -> None
     values = [operand_value(x, create_graph) for x in node.inputs]
     out: Any = operand_value(node, create_graph)
     attrs = node.attrs or {}
-    reach = flight.reach.pop(node, None)
+    given = flight.masks.pop(node, None)
     if op.reach != "pointwise":
         g = spread_to(g, node.shape)
     for position, operand in enumerate(node.inputs):
@@ -246,31 +247,31 @@ def step(op: Op, node: Node, g: Any, flight: Flight, create_graph: bool) -> None
         if op.variadic:
             attrs = {**(node.attrs or {}), "which": position}
         if op.scatter is not None and not create_graph and operand.shape:
-            _scatter(op, node, operand, g, reach, flight)
+            _scatter(op, node, operand, g, given, flight)
             if flight.watch is not None:
                 flight.watch(node, position, g, g)
             continue
         selected = op.selects[position] if op.selects else None
-        mask = reach
+        mask = given
         if selected is not None:
             chosen = selected(out, *values, **attrs)
-            mask = chosen if reach is None else chosen * reach
+            mask = chosen if given is None else chosen * given
             if type(mask) is float and mask == 0.0:
                 if flight.watch is not None:
                     flight.watch(node, position, g, 0.0)
-                continue  # not reached at all: what lies behind is not walked
+                continue  # nothing is selected: what lies behind is not walked
             mask = _unless_all(mask)
         c = applied(rule, g, out, values, attrs)
         if mask is not None and op.reach == "pointwise":
             c = OPS["where"].call(mask, c, 0.0)
-        elif type(mask) is Tensor and op.reach == "mixed":  # at other values nothing of it may be reached
+        elif type(mask) is Tensor and op.reach == "mixed":  # at other values nothing of it may be selected
             c = OPS["where"].call(OPS["any"].call(mask), c, 0.0)
         if flight.watch is not None:
             flight.watch(node, position, g, c)
         behind = _moved(op, rule, mask, node, operand.shape, values, attrs, out) if operand.op is not None else None
         if op.reach == "pointwise" and operand.shape != node.shape:
             c = _sum_to(spread_to(c, node.shape), operand.shape)
-            behind = behind if behind is None else _is_reached(_sum_to(spread_to(behind, node.shape), operand.shape))
+            behind = behind if behind is None else _arrived(_sum_to(spread_to(behind, node.shape), operand.shape))
         flight.add(operand, c, _unless_all(behind))
 
 
@@ -295,7 +296,7 @@ def applied(rule: Any, g: Any, out: Any, values: list[Any], attrs: dict[str, Any
 def _moved(
     op: Op, rule: Any, mask: Any, node: Node, shape: Shape, values: list[Any], attrs: dict[str, Any], out: Any
 ) -> Any:
-    """Which entries of the operand, of this shape, are reached, given those of the result that are."""
+    """The selection mask of an operand of this shape, given that of the result."""
     if op.reach == "pointwise":
         return mask
     if op.reach == "mixed" and type(mask) is Tensor:
@@ -303,23 +304,23 @@ def _moved(
     if op.reach == "mixed" or (mask is None and op.reach == "whole"):
         return None
     ones = np.ones(node.shape) if node.shape else 1.0
-    return _is_reached(rule(ones if mask is None else spread_to(mask, node.shape), out, *values, **attrs))
+    return _arrived(rule(ones if mask is None else spread_to(mask, node.shape), out, *values, **attrs))
 
 
-def _is_reached(moved: Any) -> Any:
+def _arrived(moved: Any) -> Any:
     """1 where something arrived."""
-    reached = moved != 0.0
-    return float(reached) if type(reached) is bool else reached
+    arrived = moved != 0.0
+    return float(arrived) if type(arrived) is bool else arrived
 
 
-def _scatter(op: Op, node: Node, operand: Node, g: Any, reach: Any, flight: Flight) -> None:
+def _scatter(op: Op, node: Node, operand: Node, g: Any, mask: Any, flight: Flight) -> None:
     """The gradient of an index, added into one buffer however many entries are taken one by one."""
     assert op.scatter is not None
     attrs = node.attrs or {}
-    marks = flight.marks(operand) if operand.op is not None else None
+    written = flight.writable_mask(operand) if operand.op is not None else None
     op.scatter(flight.buffer(operand), g, **attrs)
-    if marks is not None:
-        op.scatter(marks, 1.0 if reach is None else reach, **attrs)
+    if written is not None:
+        op.scatter(written, 1.0 if mask is None else mask, **attrs)
 
 
 def _unless_all(mask: Any) -> Any:

@@ -6,6 +6,7 @@ latest are kept.
 
 from __future__ import annotations
 
+from _thread import allocate_lock
 from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
@@ -23,18 +24,21 @@ _BY_DATA = "a number was taken out, as by float(x): each other one is traced ane
 _CALLS, _STEPS = 1_000, 100_000  # what Python computes before machine code, about what it takes to compile that
 
 _compiled: OrderedDict[object, tuple[Any, int]] = OrderedDict()
+_changing = allocate_lock()  # held while `_compiled` is
 
 
 def kept(backend: str, program: Program, make: Callable[[Program], Any]) -> Any:
     """What was made of a program, or of one of the same structure before."""
     name = backend, key(program)
-    if name in _compiled:
-        _compiled.move_to_end(name)
-    else:
-        _compiled[name] = make(program), 1 + len(program.steps)
-    found, _ = _compiled[name]
-    while sum(steps for _, steps in _compiled.values()) > _KEPT:
-        _compiled.popitem(last=False)
+    with _changing:
+        if name in _compiled:
+            _compiled.move_to_end(name)
+            return _compiled[name][0]
+    made = make(program)  # two threads may do so at once: one of the results is kept
+    with _changing:
+        found, _ = _compiled.setdefault(name, (made, 1 + len(program.steps)))
+        while sum(steps for _, steps in _compiled.values()) > _KEPT:
+            _compiled.popitem(last=False)
     return found
 
 

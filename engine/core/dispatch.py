@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
 Function: TypeAlias = Callable[..., Any]
 
+OPS: dict[str, Op] = {}  # every operation, as the rows of `op` are made
+
 MISSING = object()  # stands for an argument that was not given
 
 
@@ -313,8 +315,6 @@ def operand(x: Any) -> Any:
     if isinstance(x, Tensor) or type(x) is float:
         return x
     if (type(x) is list or type(x) is tuple) and _holds_tensor(x):
-        from agrad.engine.core.op import OPS  # the table is made of what this file defines
-
         return OPS["stack"].call([operand(entry) for entry in x])
     return coerce(x, copy=False)
 

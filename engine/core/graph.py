@@ -66,10 +66,10 @@ class Storage:
 class Extra:
     """What few nodes have: made when it is needed, so that the others take less memory."""
 
-    __slots__ = ("aside", "keeps", "recorded", "storage")
+    __slots__ = ("cache_slot", "keeps", "recorded", "storage")
 
     def __init__(self) -> None:
-        self.aside: Any = None  # see `aside`
+        self.cache_slot: Any = None  # see the property of a node
         self.keeps = False  # a computed value whose gradient is retained
         self.recorded = False  # a leaf that stands for something computed, though it requires no gradient
         self.storage: Storage | None = None
@@ -124,19 +124,32 @@ class Node:
     extra: Extra | None
     handle: weakref.ref[Tensor] | None  # that of an array, which a replay renews
 
+    if TYPE_CHECKING:  # installed where Tensor is defined
+
+        @property
+        def grad(self) -> Gradient | None:
+            """What it has collected. Of one number that a walk left here, a Gradient is made when it is read."""
+
+        @grad.setter
+        def grad(self, gradient: Gradient | None) -> None: ...
+
+        @property
+        def variable(self) -> Tensor | None:
+            """The leaf that an AccumulateGrad node belongs to, as a handle."""
+
     def _more(self) -> Extra:
         if self.extra is None:
             self.extra = Extra()
         return self.extra
 
     @property
-    def aside(self) -> Any:
-        """See the function of that name."""
-        return self.extra.aside if self.extra is not None else None
+    def cache_slot(self) -> Any:
+        """What is kept from one use to the next: with a result its cached replay, with a leaf an optimiser's state."""
+        return self.extra.cache_slot if self.extra is not None else None
 
-    @aside.setter
-    def aside(self, kept: Any) -> None:
-        self._more().aside = kept
+    @cache_slot.setter
+    def cache_slot(self, kept: Any) -> None:
+        self._more().cache_slot = kept
 
     @property
     def recorded(self) -> bool:
@@ -169,17 +182,6 @@ class Node:
             self._more().storage = storage
 
     @property
-    def grad(self) -> Gradient | None:
-        """What it has collected. Of one number that a walk left here, a Gradient is made when someone asks."""
-        from agrad.engine.core.tensor import gradient_of  # a node knows its handle's type only when someone asks
-
-        return gradient_of(self)
-
-    @grad.setter
-    def grad(self, gradient: Gradient | None) -> None:
-        self.collected = gradient
-
-    @property
     def title(self) -> str:
         """Mul, or Leaf: what a dump calls it."""
         return self.op.title if self.op else "Leaf"
@@ -189,14 +191,6 @@ class Node:
         """A pair (node, 0) for each operand, None for the node of a constant: PyTorch's form."""
         operands = (operand if isinstance(operand, Node) else None for operand in self.inputs)
         return tuple((node if node and node.requires_grad else None, 0) for node in operands)
-
-    @property
-    def variable(self) -> Tensor | None:
-        """The leaf that an AccumulateGrad node belongs to, as a handle."""
-        from agrad.engine.core.tensor import handle  # a node knows its handle's type only when someone asks
-
-        made = self.handle() if self.handle is not None else None
-        return None if self.op else made if made is not None and made.node is self else handle(self)
 
     def __repr__(self) -> str:
         return f"<{self.op.title}Backward>" if self.op else "<AccumulateGrad>"
@@ -234,11 +228,6 @@ def new_node(
     node.guard = context.guard
     node.name = node.collected = node.freed = node.extra = node.handle = None
     return node
-
-
-def aside(node: Node) -> Any:
-    """What is kept with a node from one use to the next: a routine with a result, an optimiser's means with a leaf."""
-    return node.aside
 
 
 def leaf(value: Value, requires_grad: bool = False) -> Node:

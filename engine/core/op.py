@@ -18,6 +18,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
+from agrad.engine.core.dispatch import OPS as OPS
 from agrad.engine.core.dispatch import caller, choose_all
 from agrad.engine.core.graph import Node
 from agrad.engine.core.limits import exhausted
@@ -121,7 +122,6 @@ class Op(Entry):
         return tuple([type(x) is Node and x.requires_grad and rule is not None for x, rule in pairs])
 
 
-OPS: dict[str, Op] = {}  # every operation
 FUNCTIONS: dict[str, Entry] = {}  # every function that a user can call: most operations, and compositions of them
 
 

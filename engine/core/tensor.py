@@ -454,6 +454,19 @@ def gradient_of(node: Node) -> Gradient | None:
     return gradient
 
 
+def _collect(node: Node, gradient: Gradient | None) -> None:
+    node.collected = gradient
+
+
+def _variable(node: Node) -> Tensor | None:
+    made = node.handle() if node.handle is not None else None
+    return None if node.op else made if made is not None and made.node is node else handle(node)
+
+
+Node.grad = property(gradient_of, _collect)  # type: ignore[method-assign, assignment]
+Node.variable = property(_variable)  # type: ignore[method-assign, assignment]
+
+
 def inherit(node: Node, operands: Iterable[object]) -> None:
     """Let a value that is not recorded remember what it was computed from: the leaves, and the choices."""
     roots: Roots = ()

@@ -241,15 +241,15 @@ class _Branches(Flight):
 
     __slots__ = ("apart",)
 
-    def __init__(self, node: Node, reach: Any) -> None:
+    def __init__(self, node: Node, mask: Any) -> None:
         super().__init__({})
         self.apart: list[tuple[Node, Any, Any]] = []
-        if reach is not None:
-            self.reach[node] = reach
+        if mask is not None:
+            self.masks[node] = mask
 
-    def add(self, node: Node, c: Any, reach: Any) -> None:
+    def add(self, node: Node, c: Any, mask: Any) -> None:
         """One more contribution."""
-        self.apart.append((node, c, reach))
+        self.apart.append((node, c, mask))
 
 
 class _PartialPath(NamedTuple):
@@ -260,7 +260,7 @@ class _PartialPath(NamedTuple):
 
     node: Node
     cotangent: Any
-    reach: Any
+    mask: Any
     trail: Any
 
 
@@ -314,14 +314,14 @@ def _branches(path: _PartialPath) -> list[_PartialPath]:
     node = path.node
     if node.op is None:
         return []
-    flight = _Branches(node, path.reach)
+    flight = _Branches(node, path.mask)
     step(node.op, node, path.cotangent, flight, False)
-    scattered = [(operand, c, flight.reach.get(operand)) for operand, c in flight.cotangents.items()]
+    scattered = [(operand, c, flight.masks.get(operand)) for operand, c in flight.cotangents.items()]
     trail = (node, path.trail)
     return [
-        _PartialPath(operand, spread_to(c, operand.shape), reach, trail)
-        for operand, c, reach in flight.apart + scattered
-        if reach is None or np.any(reach)
+        _PartialPath(operand, spread_to(c, operand.shape), mask, trail)
+        for operand, c, mask in flight.apart + scattered
+        if mask is None or np.any(mask)
     ]
 
 

@@ -12,8 +12,9 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any, TypeAlias
 
+from agrad.engine.autodiff.backward import grad
 from agrad.engine.core.context import UndoLog, current, next_stamp, scope
-from agrad.engine.core.graph import Node, aside
+from agrad.engine.core.graph import Node
 from agrad.engine.core.tensor import bare
 from agrad.engine.errors import AgradError
 from agrad.engine.values import Value
@@ -24,7 +25,7 @@ _LARGEST = 50_000  # operations
 Run: TypeAlias = Callable[..., "tuple[Value, ...]"]
 
 
-class Routine:
+class CachedReplay:
     """What the replay of a root is each time. It holds on to all nodes but the root, which knows it."""
 
     __slots__ = ("after", "changed", "late", "program", "rest", "slope", "spent", "stamp", "walked")
@@ -40,7 +41,7 @@ class Routine:
         self.slope: Run | None = None
         self.after: list[Node] = []  # the leaves that the slope is for
 
-    def is_like(self, other: Routine) -> bool:
+    def is_like(self, other: CachedReplay) -> bool:
         """Whether another replay did the same."""
         return (self.changed, self.late, self.rest) == (other.changed, other.late, other.rest)
 
@@ -123,8 +124,6 @@ class Routine:
         leaves = [node for node in (*self.changed, *self.rest) if node.keeps_grad]
         if not root.requires_grad or any(node.op is not None for node in leaves):
             return
-        from agrad.engine.autodiff.backward import grad  # it walks by this file's programs itself
-
         try:
             with scope(recording=True, guard=None):
                 found = grad(bare(root), [bare(leaf) for leaf in leaves], create_graph=True)
@@ -134,9 +133,9 @@ class Routine:
         self.slope, self.after = slope, leaves
 
 
-def routine_of(root: Node) -> Routine | None:
+def cached_replay_of(root: Node) -> CachedReplay | None:
     """What is known of the replays of a root."""
-    return aside(root) if root.op is not None else None
+    return root.cache_slot if root.op is not None else None
 
 
 def seen(root: Node, order: list[Node], late: set[Node], stamp: int, seconds: float) -> None:
@@ -146,17 +145,17 @@ def seen(root: Node, order: list[Node], late: set[Node], stamp: int, seconds: fl
     rest = [*(node for node in reversed(order) if node not in late), *constants]
     straight = computed[-1] is root and all(_is_plain(node) for node in order if node.op is not None)
     if len(order) > _LARGEST or not straight or any(node.shape for node in (*computed, *rest)):
-        root.aside = None
+        root.cache_slot = None
         return
-    known = routine_of(root)
+    known = cached_replay_of(root)
     before = known.stamp if known is not None else min(node.seq for node in computed)
     changed = [x for x in rest if x.stamp > before]
-    routine = Routine(changed, computed[:-1], [x for x in rest if x.stamp <= before])
-    if known is not None and known.is_like(routine):
-        routine = known
-    root.aside = routine
-    routine.stamp = stamp
-    routine.learn(root, seconds)
+    replay = CachedReplay(changed, computed[:-1], [x for x in rest if x.stamp <= before])
+    if known is not None and known.is_like(replay):
+        replay = known
+    root.cache_slot = replay
+    replay.stamp = stamp
+    replay.learn(root, seconds)
 
 
 def _is_plain(node: Node) -> bool:
@@ -168,8 +167,8 @@ def _is_plain(node: Node) -> bool:
 def _compiled(outputs: list[Node], inputs: list[Node]) -> Run | None:
     """A program for the values of some nodes; None where there is none without a choice."""
     from agrad.engine.compile.python_backend import Compiled  # here, since few graphs are run again
+    from agrad.engine.program.extract import extract
     from agrad.engine.program.passes import optimised
-    from agrad.engine.program.trace import extract
 
     try:
         with scope(guard=None):

@@ -21,7 +21,7 @@ from agrad.engine.core.numpy_warnings import quiet
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.core.versions import out_of_date, rewritten, sharers
 from agrad.engine.errors import AgradError, Label
-from agrad.engine.program.cached_replay import routine_of, seen
+from agrad.engine.program.cached_replay import cached_replay_of, seen
 from agrad.engine.values import Value, shape_of
 
 
@@ -37,8 +37,8 @@ def forward(*roots: Tensor) -> None:
     for node in nodes:
         if node.op is None:
             raise _no_graph(node)
-    routine = routine_of(nodes[0])
-    if routine is not None and len(nodes) == 1 and routine.run(nodes[0]):
+    cached = cached_replay_of(nodes[0])
+    if cached is not None and len(nodes) == 1 and cached.run(nodes[0]):
         return
     began = perf_counter()
     replay = _Replay(nodes)

@@ -1,34 +1,16 @@
 """numpy warns by thread, and so it is by thread that its warnings are turned off."""
 
-import sys
 import warnings
-from concurrent.futures import ThreadPoolExecutor
-from threading import Barrier
 
 import numpy as np
 import pytest
+from parallel import in_threads
 
 import agrad.engine as ag
 from agrad.engine.core.context import current
 from agrad.engine.core.numpy_warnings import quiet
 
 WILD = np.array([np.inf, 1.0, 2.0])
-
-
-def in_threads(count, work):
-    """What some work gives in threads that begin together, and change often."""
-    together, before = Barrier(count), sys.getswitchinterval()
-
-    def begin(number):
-        together.wait()
-        return work(number)
-
-    sys.setswitchinterval(1e-5)
-    try:
-        with ThreadPoolExecutor(count) as pool:
-            return list(pool.map(begin, range(count)))
-    finally:
-        sys.setswitchinterval(before)
 
 
 @pytest.mark.parametrize("backend", ["python", "auto"])

@@ -89,7 +89,7 @@ def test_the_programs_are_used(at_once):
         x.set_(value)
         y.forward()
         y.backward(retain_graph=True)
-    found = cached_replay.routine_of(y.node)
+    found = cached_replay.cached_replay_of(y.node)
     assert found.program is not None
     assert found.slope is not None
     calls = []
@@ -112,7 +112,7 @@ def test_one_leaf_and_then_another(at_once):
         assert y.item() == fresh
 
 
-def test_a_routine_keeps_no_graph_alive(at_once):
+def test_a_cached_replay_keeps_no_graph_alive(at_once):
     a = ag.tensor(2.0, requires_grad=True)
     y = ag.sin(a) * a
     for value in range(5):
