@@ -86,6 +86,8 @@ def _configure(tells_all: bool) -> None:
 
 def complain(problem: Any, as_json: bool = False) -> int:
     """Show an AgradError on stderr, or as JSON on stdout; its exit code."""
+    from agrad.engine.errors import TimeLimit  # here, as above
+
     if as_json:
         from agrad.cli.output.structured import error_line  # here, as below: most commands fail at nothing
 
@@ -94,7 +96,7 @@ def complain(problem: Any, as_json: bool = False) -> int:
         from agrad.cli.output.text import tell
 
         tell(problem)
-    if problem.facts.get("time"):
+    if isinstance(problem.facts, TimeLimit):
         return TIMED_OUT
     return WRONG_SYNTAX if problem.kind == "syntax" else FAILED
 

@@ -6,9 +6,9 @@ through the engine as an `Origin`, and comes back in the labels of an error.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Any, ClassVar, Literal, Protocol
 
 Kind = Literal[
     "syntax",
@@ -58,11 +58,75 @@ class Note:
     notes: Sequence[str] = ()
 
 
+class Facts:
+    """What an error is about, in typed fields, from which callers make fixes. Each case is a dataclass of its own."""
+
+    portable: ClassVar[bool] = True  # whether the fields make sense in another process: nodes do not
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownName(Facts):
+    """A name without a value; `close`: whether the error says what may have been meant."""
+
+    name: str
+    close: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class NotCalled(Facts):
+    """A function in the place of a number."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class NotOneNumber(Facts):
+    """Several numbers, or none, where a derivative is that of one number."""
+
+
+@dataclass(frozen=True, slots=True)
+class TimeLimit(Facts):
+    """The time that was allowed is up."""
+
+
+@dataclass(frozen=True, slots=True)
+class SyntaxMistake(Facts):
+    """A text that cannot be read; `name`: which of the mistakes that the parser knows."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class BadEntry(Facts):
+    """An entry of a file that is no number; `copied`: whether it would be written into another file."""
+
+    line: int
+    column: int | None
+    copied: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownColumn(Facts):
+    """A column that a table has not; `columns`: those that it has, `nameless` if they are only numbered."""
+
+    name: str
+    columns: tuple[str, ...]
+    nameless: bool
+
+
+@dataclass(frozen=True, slots=True)
+class NamedColumns(Facts):
+    """Names given to columns that have some."""
+
+
 class AgradError(RuntimeError):
     """What went wrong, where, and what to type next.
 
-    `kind` sorts errors for `fails KIND:` and for programs; `fixes` can be typed as they stand; `facts` are what the
-    floor above needs to say it in its own words (the nodes and names concerned), never shown by themselves.
+    `kind` sorts errors for `fails KIND:` and for programs; `fixes` can be typed as they stand; `facts` say in typed
+    fields what the error is about. `at` and `statement` are the places that were running, if the language knows them;
+    `unfinished`: whether the text may go on, so that this is no error yet; `row`: whether it is that of one data row.
+
+    An error can be pickled. Facts about nodes stay behind, since graphs are not sent to other processes.
     """
 
     def __init__(
@@ -73,7 +137,8 @@ class AgradError(RuntimeError):
         labels: Sequence[Label] = (),
         notes: Sequence[str] = (),
         fixes: Sequence[str] = (),
-        **facts: object,
+        facts: Facts | None = None,
+        row: bool = False,
     ) -> None:
         super().__init__(message)
         self.kind: Kind = kind
@@ -82,6 +147,21 @@ class AgradError(RuntimeError):
         self.notes = list(notes)
         self.fixes = list(fixes)
         self.facts = facts
+        self.at: Origin | None = None
+        self.statement: Origin | None = None
+        self.unfinished = False
+        self.row = row
+
+    def __reduce__(self) -> tuple[Callable[..., AgradError], tuple[Any, ...]]:
+        """What pickle needs. An origin that it refuses is replaced by its text and its place."""
+        state = {
+            **self.__dict__,
+            "labels": [Label(_portable(label.origin), label.text) for label in self.labels],
+            "facts": self.facts if self.facts is not None and self.facts.portable else None,
+            "at": _portable(self.at),
+            "statement": _portable(self.statement),
+        }
+        return _restored, (type(self), state)
 
     def __str__(self) -> str:
         """The message, its labels, notes and fixes on lines of their own, for a Python traceback."""
@@ -92,3 +172,29 @@ class AgradError(RuntimeError):
         lines += [f"  note: {note}" for note in self.notes]
         lines += [f"  fix: {fix}" for fix in self.fixes]
         return "\n".join(lines)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """An origin that is nothing but its texts."""
+
+    text: str
+    where: str
+
+
+def _portable(origin: Origin | None) -> Origin | None:
+    """An origin as it can be sent to another process."""
+    import pickle  # here, since few errors are sent anywhere
+
+    try:
+        pickle.dumps(origin)
+    except Exception:  # pickle raises what the object's own methods raise
+        return None if origin is None else Place(origin.text, origin.where)
+    return origin
+
+
+def _restored(kind: type[AgradError], state: dict[str, Any]) -> AgradError:
+    """An error as it was when it was pickled."""
+    error = kind.__new__(kind, state["message"])
+    error.__dict__.update(state)
+    return error

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from agrad.engine.errors import AgradError
+from agrad.engine.errors import AgradError, NotCalled
 
 WHEN_NUMPY_LOADS: list[Callable[[], None]] = []  # called when numpy is there
 
@@ -78,7 +78,8 @@ def coerce(value: object, copy: bool = True) -> Value:
     except (TypeError, ValueError) as error:
         if "inhomogeneous" in str(error) or "sequence" in str(error):
             raise AgradError("shape", "the rows of an array must have the same length") from None
-        raise AgradError("type", f"numbers are needed here, not {describe(value)}") from None
+        facts = NotCalled(getattr(value, "__name__", "f")) if callable(value) else None
+        raise AgradError("type", f"numbers are needed here, not {describe(value)}", facts=facts) from None
     except OverflowError:
         numbers = [whole_as_float(entry) if isinstance(entry, int) else entry for entry in found.flat]
         array = np.array(numbers, dtype=np.float64).reshape(found.shape)

@@ -82,7 +82,7 @@ def render(problem: AgradError | Note, severity: str | None = None, width: int |
 def _main(problem: AgradError | Note) -> Span | None:
     """The place that a problem is at: the instruction that failed or, inside it, what the first label points at."""
     labelled = next((label.origin for label in problem.labels if isinstance(label.origin, Span)), None)
-    at = problem.facts.get("at") if isinstance(problem, AgradError) else None
+    at = problem.at if isinstance(problem, AgradError) else None
     if not isinstance(at, Span):
         return labelled
     inside = labelled is not None and labelled.source == at.source and at.start <= labelled.start < at.end

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from agrad.engine import errors
+
 ROOT = Path(__file__).parents[1]
 FLOORS = {
     "engine": {"numpy", "agrad.engine"},
@@ -16,7 +18,7 @@ FLOORS = {
 }
 # What cli may take from the engine: errors, types that it shows, numbers as text, and the files that it reads.
 FROM_ENGINE = {
-    "agrad.engine.errors": {"AgradError", "Label", "Note"},
+    "agrad.engine.errors": {"AgradError", "Label", "Note", *(one.__name__ for one in errors.Facts.__subclasses__())},
     "agrad.engine.values": {"Array", "Value", "format_bytes", "format_number", "format_shape", "format_value", "np"},
     "agrad.engine.json_values": {"plain"},
     "agrad.engine.core.tensor": {"Tensor"},

@@ -12,7 +12,7 @@ import click
 
 from agrad.cli.base import Command, read_text
 from agrad.engine.core.tensor import Tensor
-from agrad.engine.errors import AgradError
+from agrad.engine.errors import AgradError, NotOneNumber, SyntaxMistake, UnknownName
 from agrad.grammar.session.bindings import bind, open_names, require_free
 from agrad.grammar.session.session import Session
 
@@ -103,7 +103,7 @@ class Formula:
         """The error for a name to differentiate by that has no value, or one that -e or -f, `by`, has set."""
         option = "--jvp" if "--jvp" in self.options else "--wrt"
         if not by:
-            return AgradError("name", f"{name}, which {option} asks for, has no value", name=name)
+            return AgradError("name", f"{name}, which {option} asks for, has no value", facts=UnknownName(name))
         leaf = [f"var {word.strip()}" if binding(word)[0] == name else word for word in self.words]
         advice = f"var {name} = …   where it is set"
         if leaf != self.words:
@@ -120,17 +120,18 @@ class Formula:
         try:
             yield
         except AgradError as problem:
-            name = problem.facts.get("name")
-            if problem.kind == "name" and isinstance(name, str) and not problem.facts.get("close"):
+            facts = problem.facts
+            if isinstance(facts, UnknownName) and not facts.close:
+                name = facts.name
                 if name in self.given:
                     problem.fixes = [f"put {name}={self.given[name]} before what needs it"]
                     raise
                 words = [*self.words, *self._values(), f"{name}=1", *self.options]
                 problem.fixes = [f"give it one: {self.typed(words)}"]
-            elif problem.facts.get("mistake") == "not an expression" and self.command == "eval":
+            elif facts == SyntaxMistake("not an expression") and self.command == "eval":
                 again = self.typed(["-e", self.words[-1]])
                 problem.fixes = [f"{again}   for statements; the last must be an expression"]
-            elif problem.facts.get("array"):
+            elif isinstance(facts, NotOneNumber):
                 *before, last = self.words
                 problem.fixes = [f"add its entries up: {self.typed([*before, f'sum({last})'])} …"]
                 if "-f" in before:

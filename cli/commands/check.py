@@ -17,7 +17,7 @@ from agrad.cli.base import json_option, precision_option
 from agrad.cli.output.printers import printer
 from agrad.cli.output.text import note
 from agrad.engine.core.tensor import Tensor
-from agrad.engine.errors import AgradError
+from agrad.engine.errors import AgradError, UnknownName
 from agrad.engine.values import Value
 from agrad.grammar.commands.check import claimed_value
 from agrad.grammar.session.session import Session
@@ -77,7 +77,7 @@ def _values(session: Session, claims: dict[str, str], leaves: dict[str, Tensor])
     values: dict[str, Value] = {}
     for name, text in claims.items():
         if name not in leaves:
-            raise AgradError("name", f"{name}, which --claim is about, has no value", name=name)
+            raise AgradError("name", f"{name}, which --claim is about, has no value", facts=UnknownName(name))
         with noted(f"--claim {name}={text}"):
             values[name] = claimed_value(session, text, leaves[name])
     return [values.get(name) for name in leaves]

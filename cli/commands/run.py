@@ -21,7 +21,7 @@ from agrad.cli.base import (
 )
 from agrad.cli.output.printers import printer
 from agrad.cli.terminal.progress import clear, watching
-from agrad.engine.errors import AgradError
+from agrad.engine.errors import AgradError, TimeLimit
 from agrad.grammar.diagnostics import Source
 from agrad.grammar.results import Noted, Quit, Result
 from agrad.grammar.session.bindings import require_free
@@ -116,7 +116,7 @@ class Failures:
 
     def __call__(self, problem: AgradError) -> None:
         """Show an error; raises it if the time is up."""
-        if self.hurried and problem.facts.get("time"):
+        if self.hurried and isinstance(problem.facts, TimeLimit):
             raise problem
         if self.session is not None:
             clear(self.session)

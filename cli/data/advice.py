@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
-from agrad.engine.errors import AgradError
+from agrad.engine.errors import AgradError, BadEntry, NamedColumns, UnknownColumn
 from agrad.grammar.diagnostics import suggest
 
 
@@ -16,25 +16,24 @@ def advised(typed: Sequence[str], command_line: Callable[[Sequence[str]], str]) 
         yield
     except AgradError as problem:
         facts = problem.facts
-        if facts.get("row") and "--on-error" not in typed:
+        if problem.row and "--on-error" not in typed:
             again = command_line([*typed, "--on-error", "null"])
             problem.fixes = [*problem.fixes, f"go on without such rows: {again}"]
-        elif facts.get("copied"):
+        elif isinstance(facts, BadEntry) and facts.copied:
             problem.fixes = ["write .csv or .jsonl, which take texts too"]
-        elif facts.get("names_given"):
+        elif isinstance(facts, NamedColumns):
             problem.fixes = ["leave --columns out"]
-        elif "columns" in facts:
-            problem.fixes = _other_columns(problem)
+        elif isinstance(facts, UnknownColumn):
+            problem.fixes = _other_columns(facts, bool(problem.labels))
         raise
 
 
-def _other_columns(problem: AgradError) -> list[str]:
+def _other_columns(facts: UnknownColumn, in_expression: bool) -> list[str]:
     """What may have been meant by the name of a column that there is not."""
-    name, columns = str(problem.facts["column"]), problem.facts["columns"]
-    assert isinstance(columns, list)
+    name, columns = facts.name, facts.columns
     if close := suggest(name, columns):
         return [f"did you mean {' or '.join(close)}?"]
-    fixes = [f"name the columns: --columns {','.join([name, *columns[1:]])}"] if problem.facts["nameless"] else []
-    if problem.labels:  # it stands in the expression
+    fixes = [f"name the columns: --columns {','.join([name, *columns[1:]])}"] if facts.nameless else []
+    if in_expression:
         fixes.append(f"give it one value for all rows: -D {name}=1")
     return fixes

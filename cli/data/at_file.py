@@ -29,7 +29,7 @@ def from_file(word: str) -> Tensor:
     try:
         array: Tensor = FUNCTIONS[load].call(path)
     except AgradError as problem:
-        if problem.facts.get("row"):
+        if problem.row:
             problem.fixes.append(f"@{path}:0   for one column of it, by its name or number")
         raise
     if not column:

@@ -10,12 +10,16 @@ from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
 
 from agrad.engine.text import truncate
+from agrad.grammar.commands.registry import COMMANDS
 from agrad.grammar.help.completion import completions
 from agrad.grammar.session.session import Session
 
 _USAGE = 34  # columns of what a word is used like; what it is stands beside
-# An open string that is the name of a file.
-_FILE = re.compile(r"""(?:\b(?:load|save|to)\s+|\b(?:load_csv|load_npy|load|chunks)\(\s*)["']([^"'\n]*)$""")
+# An open string that is the name of a file: behind a command, or an option of one, or in a call.
+_NAMED = "|".join(
+    sorted({word for made in COMMANDS.values() for word, place in made.places() if place is not None and place.file})
+)
+_FILE = re.compile(rf"""(?:\b(?:{_NAMED})\s+|\b(?:load_csv|load_npy|load|chunks)\(\s*)["']([^"'\n]*)$""")
 
 _QUESTION = re.compile(r"\s*\?\s*(?=\w*$)")
 

@@ -13,7 +13,7 @@ from agrad.engine.autodiff.nonfinite import say_not_finite
 from agrad.engine.autodiff.reverse import Watch, walk
 from agrad.engine.core.context import current
 from agrad.engine.core.graph import Gradient, Node, collect, free, leading_to, new_node, reachable, touch
-from agrad.engine.core.graph_errors import no_grad_error, unused_error
+from agrad.engine.core.graph_errors import MissingSeed, no_grad_error, unused_error
 from agrad.engine.core.guards import take_behind
 from agrad.engine.core.op import OPS
 from agrad.engine.core.tensor import CLEARED, Tensor, bare, handle
@@ -114,8 +114,7 @@ def _seed(root: Tensor, gradient: object, create_graph: bool) -> Any:
                 "shape",
                 f"{name} has shape {format_shape(root.shape)}: backward starts from one number, or needs a seed",
                 fixes=[f"{root.name or 'y'}{form}" for form in (".sum().backward()", ".backward(seed)")],
-                needs="seed",
-                node=root.node,
+                facts=MissingSeed(root.node),
             )
         return spread(1.0, root.shape)
     seed: Value | Tensor = gradient if isinstance(gradient, Tensor) else coerce(gradient)

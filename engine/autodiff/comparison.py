@@ -18,10 +18,11 @@ from agrad.engine.autodiff.reverse import walk
 from agrad.engine.core.context import current, next_stamp, taken_back
 from agrad.engine.core.dispatch import compute
 from agrad.engine.core.graph import Node, collect, reachable, touch
+from agrad.engine.core.graph_errors import MissingLeaf
 from agrad.engine.core.numpy_warnings import quiet
 from agrad.engine.core.tensor import Tensor, bare
 from agrad.engine.core.versions import check_walkable
-from agrad.engine.errors import AgradError
+from agrad.engine.errors import AgradError, NotOneNumber
 from agrad.engine.text import align
 from agrad.engine.values import Value, describe, format_number, format_shape, is_finite, np, spread
 
@@ -125,7 +126,7 @@ def compare(
         if leaves is None:
             leaves = [bare(node, node.value) for node in older if node.op is None and node.requires_grad]
         if not leaves:
-            raise AgradError("grad", "there is no leaf that requires grad behind this", needs="leaf")
+            raise AgradError("grad", "there is no leaf that requires grad behind this", facts=MissingLeaf())
         point = _Point(f, [node for node in older if node.op is not None], float(y), exact)
         point.hold()
         claims = claims or [None] * len(leaves)
@@ -140,11 +141,12 @@ def _number(y: Any) -> Tensor | float:
             return y
         shape = format_shape(y.shape)
         raise AgradError(
-            "shape", f"check needs one number, not an array of shape {shape}", fixes=["sum(…)"], array=True
+            "shape", f"check needs one number, not an array of shape {shape}", fixes=["sum(…)"], facts=NotOneNumber()
         )
     if isinstance(y, float | int) or getattr(y, "size", 0) == 1:
         return float(y)
-    raise AgradError("type", f"check needs one number, not {describe(y)}", array=hasattr(y, "shape"))
+    facts = NotOneNumber() if hasattr(y, "shape") else None
+    raise AgradError("type", f"check needs one number, not {describe(y)}", facts=facts)
 
 
 @dataclass(slots=True)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from agrad.engine.autodiff.backward import grad as gradients
@@ -22,11 +23,11 @@ from agrad.engine.autodiff.reverse import walk
 from agrad.engine.core.context import current, scope
 from agrad.engine.core.dispatch import operand
 from agrad.engine.core.graph import Node, collect, reachable
-from agrad.engine.core.graph_errors import no_grad_error
+from agrad.engine.core.graph_errors import MissingLeaf, no_grad_error
 from agrad.engine.core.limits import afford
 from agrad.engine.core.op import OPS, Function, composed
 from agrad.engine.core.tensor import Tensor, bare, tensor
-from agrad.engine.errors import AgradError
+from agrad.engine.errors import AgradError, Facts
 from agrad.engine.values import describe, format_shape, np, spread, whole
 
 # As values
@@ -228,6 +229,17 @@ def _hessian_products(y: Tensor, xs: Sequence[Tensor], directions: Sequence[Any]
 
 # As functions
 
+
+@dataclass(frozen=True, slots=True)
+class SeveralResults(Facts):
+    """A gradient, or a Hessian, of a function that has several results."""
+
+
+@dataclass(frozen=True, slots=True)
+class WrongPlace(Facts):
+    """A value, or a number that is too large, where the number of an argument is read."""
+
+
 _OF_A_NUMBER = {"grad": 1, "hessian": 2}  # how often what is derived of one number only derives
 
 
@@ -241,7 +253,7 @@ def _transform(
     """The function that gives a derivative of another, by the arguments at `places`."""
     if not callable(function):
         message = f"{name} of a value needs what to differentiate by: {describe(function)} has no graph"
-        raise AgradError("type", message, needs="leaf")
+        raise AgradError("type", message, facts=MissingLeaf())
     places = 0 if places is None else places
     single = not isinstance(places, tuple | list)
     if not single and not places:
@@ -277,7 +289,7 @@ def _not_one_number(name: str, function: Any, y: Tensor) -> AgradError:
     f = getattr(function, "__name__", "f")
     fixes = [f"{'jacobian(' * _OF_A_NUMBER[name]}{f}{')' * _OF_A_NUMBER[name]}(x)"]
     message = f"{name} of {f}, whose result has shape {format_shape(y.shape)}, not one number"
-    return AgradError("shape", message, fixes=fixes, needs="number")
+    return AgradError("shape", message, fixes=fixes, facts=SeveralResults())
 
 
 def _beyond(function: Any, place: int) -> str:
@@ -289,7 +301,7 @@ def _misplaced(name: str, function: Any, why: str) -> AgradError:
     f = getattr(function, "__name__", "f")
     message = f"{name}: {why}"
     fixes = [f"{name}({f})(x)   at the point x", f"{name}({f}(x), x)   of a value, by the leaf x"]
-    return AgradError("arity", message, fixes=fixes, places=True)
+    return AgradError("arity", message, fixes=fixes, facts=WrongPlace())
 
 
 def _recorded(derivative: Function) -> Function:

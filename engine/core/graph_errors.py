@@ -4,15 +4,76 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
 
-from agrad.engine.errors import AgradError, Label
+from agrad.engine.errors import AgradError, Facts, Label
 
 if TYPE_CHECKING:
     from agrad.engine.core.graph import Node
     from agrad.engine.core.guards import Guard
     from agrad.engine.core.tensor import Tensor
     from agrad.engine.values import Value
+
+
+class GraphFacts(Facts):
+    """Facts about nodes, which stay in the process that has the graph."""
+
+    portable: ClassVar[bool] = False
+
+
+@dataclass(frozen=True, slots=True)
+class MissingSeed(GraphFacts):
+    """A backward of an array without a seed."""
+
+    node: Node
+
+
+@dataclass(frozen=True, slots=True)
+class MissingLeaf(GraphFacts):
+    """No leaf that requires grad behind a value."""
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenLeaf(GraphFacts):
+    """A leaf that requires grad, written to in place while recording."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Freed(GraphFacts):
+    """A graph of which an earlier backward freed a node; `by`: the statement that did."""
+
+    node: Node
+    root: Node
+    by: object
+
+
+@dataclass(frozen=True, slots=True)
+class Stale(GraphFacts):
+    """A value that is older than what it was computed from."""
+
+    root: Node
+
+
+@dataclass(frozen=True, slots=True)
+class Overwritten(GraphFacts):
+    """A value that the rule of a node reads, and that was written to; `by`: the statement that did."""
+
+    root: Node
+    node: Node
+    changed: Node
+    by: object
+
+
+@dataclass(frozen=True, slots=True)
+class Diverged(GraphFacts):
+    """A graph that cannot be run again: a guard has another outcome, or a constant was computed without a record."""
+
+    root: Node
+    guard: Guard | None = None
+    constant: Node | None = None
 
 
 def freed_error(node: Node, root: Node, verb: str = "walked backward") -> AgradError:
@@ -23,7 +84,7 @@ def freed_error(node: Node, root: Node, verb: str = "walked backward") -> AgradE
     labels += _done(by, "freed by ", "… here")
     fix = "keep the graph with retain_graph=True at that backward, or compute the value again"
     message = f"{root.spell()} cannot be {verb}: part of its graph is gone"
-    return AgradError("freed", message, labels=labels, fixes=[fix], node=node, root=root, by=by)
+    return AgradError("freed", message, labels=labels, fixes=[fix], facts=Freed(node, root, by))
 
 
 def stale_error(node: Node, operand: Node, root: Node) -> AgradError:
@@ -34,7 +95,7 @@ def stale_error(node: Node, operand: Node, root: Node) -> AgradError:
     if storage is not None and storage.stamp == operand.stamp:
         labels += _done(storage.by, "changed by ", "… changed here")
     fixes = [f"{f'{root.name}.forward()' if root.name else 'its forward()'}, to run its graph again on the new data"]
-    return AgradError("stale", f"{root.spell()} is stale: {changed}", labels=labels, fixes=fixes, root=root)
+    return AgradError("stale", f"{root.spell()} is stale: {changed}", labels=labels, fixes=fixes, facts=Stale(root))
 
 
 def changed_error(node: Node, changed: Node, root: Node) -> AgradError:
@@ -45,7 +106,7 @@ def changed_error(node: Node, changed: Node, root: Node) -> AgradError:
     by = changed.storage.by if changed.storage is not None else None
     labels += _done(by, "written by ", "… written here")
     fixes = ["write to a value of its own" + (f": {changed.name}2 = …" if changed.name else "")]
-    return AgradError("stale", message, labels=labels, fixes=fixes, root=root, by=by, changed=changed, node=node)
+    return AgradError("stale", message, labels=labels, fixes=fixes, facts=Overwritten(root, node, changed, by))
 
 
 def _reader(node: Node, changed: Node) -> str:
@@ -82,7 +143,8 @@ def diverged_error(guard: Guard, value: Value | None, root: Node) -> AgradError 
         leaf.spell() for leaf in (root() for root in guard.roots) if leaf is not None and leaf.stamp > guard.stamp
     ]
     notes = [f"the value that decided is gone, and {changed[0]} has changed"] if value is None and changed else []
-    return AgradError("guard", message, labels=labels, notes=notes, fixes=["compute it again"], root=root, guard=guard)
+    facts = Diverged(root, guard=guard)
+    return AgradError("guard", message, labels=labels, notes=notes, fixes=["compute it again"], facts=facts)
 
 
 def cut_off_error(constant: Node, leaf: Node, root: Node) -> AgradError:
@@ -90,7 +152,8 @@ def cut_off_error(constant: Node, leaf: Node, root: Node) -> AgradError:
     name, behind = constant.spell(), leaf.spell()
     message = f"{root.spell()} cannot be run again: it uses {name}, computed from {behind} without a record"
     labels = [Label(constant.origin, f"{behind} has changed since")] if constant.origin is not None else []
-    return AgradError("guard", message, labels=labels, fixes=["compute it again"], root=root, cut=constant)
+    facts = Diverged(root, constant=constant)
+    return AgradError("guard", message, labels=labels, fixes=["compute it again"], facts=facts)
 
 
 def no_grad_error(root: Tensor) -> AgradError:
@@ -108,8 +171,7 @@ def no_grad_error(root: Tensor) -> AgradError:
         f"{name} does not require grad: no leaf that does leads to it",
         labels=[Label(node.origin, "computed here")] if node.op and node.origin else [],
         fixes=["make a leaf with requires_grad=True and compute the value from it, outside no_grad"],
-        needs="leaf",
-        node=node,
+        facts=MissingLeaf(),
     )
 
 
@@ -117,7 +179,7 @@ def unused_error(y: Tensor, x: Tensor) -> AgradError:
     """A derivative by something that the value does not depend on."""
     a, b = y.node.spell(), x.node.spell()
     if not x.requires_grad:
-        return AgradError("grad", f"{b} does not require grad, so that there is no derivative by it", node=x.node)
+        return AgradError("grad", f"{b} does not require grad, so that there is no derivative by it")
     cut = cut_behind(y.node, x.node)
     if cut is not None:
         return _cut_error(f"{a} has no derivative by {b}", cut, y.node)
@@ -126,7 +188,7 @@ def unused_error(y: Tensor, x: Tensor) -> AgradError:
         return _apart_error(f"{a} does not depend on {b}", *apart, y.node)
     fix = f"compute {a} from {b}, without detach and outside no_grad"
     message = f"{a} does not depend on {b}: no path of the graph leads there"
-    return AgradError("grad", message, fixes=[fix], node=x.node)
+    return AgradError("grad", message, fixes=[fix])
 
 
 def _apart_error(what: str, path: list[Node], leaf: Node | None, root: Node) -> AgradError:
@@ -142,7 +204,7 @@ def _apart_error(what: str, path: list[Node], leaf: Node | None, root: Node) -> 
     place = end.storage.cut if end.storage is not None and end.storage.cut is not None else end.origin
     labels = [Label(place, "cut off here")] if place is not None else []
     notes = _chain([node.spell() for node in path[:-1]] + [name])
-    return AgradError("grad", f"{what}: {why}", labels=labels, notes=notes, fixes=[fix], node=leaf)
+    return AgradError("grad", f"{what}: {why}", labels=labels, notes=notes, fixes=[fix])
 
 
 def _called(node: Node, leaf: Node | None) -> str:
@@ -162,7 +224,6 @@ def _cut_error(what: str, path: list[Node], root: Node) -> AgradError:
         f"{what}: {cut.op.name} has none",
         labels=labels,
         notes=_chain([node.spell() for node in path]),
-        node=root,
     )
 
 
@@ -228,6 +289,5 @@ def leaf_error(target: Tensor) -> AgradError:
         "leaf",
         f"a leaf that requires grad is being used in an in-place operation: {name}",
         fixes=["inside no_grad, to update the leaf", f"{name}2 = …, to make a new value"],
-        needs="no_grad",
-        name=name,
+        facts=WrittenLeaf(name),
     )

@@ -102,7 +102,7 @@ class Signature:
         return operands
 
     def _error(self, message: str) -> AgradError:
-        return AgradError("arity", message, signature=self)
+        return AgradError("arity", message)
 
 
 def _split(text: str) -> list[str]:

@@ -36,7 +36,7 @@ from agrad.engine.data.tables import (
     names_given,
     unreadable,
 )
-from agrad.engine.errors import AgradError, Label
+from agrad.engine.errors import AgradError, BadEntry, Label
 from agrad.engine.source import Source, Span
 from agrad.engine.text import truncate
 from agrad.engine.values import Array, np
@@ -267,9 +267,7 @@ class CsvTable(Table):
             labels=[Label(span)],
             fixes=[FILL_IN] if reason is NOTHING else [],
             row=not copied,
-            copied=bool(copied),
-            column=entry,
-            line=span.source.position(span.start)[0],
+            facts=BadEntry(span.source.position(span.start)[0], entry, bool(copied)),
         )
         if copied or not wanted.tolerant:
             raise problem

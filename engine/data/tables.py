@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from agrad.engine.errors import AgradError, Label, Origin
+from agrad.engine.errors import AgradError, Label, NamedColumns, Origin, UnknownColumn
 from agrad.engine.values import np
 
 Numbers: TypeAlias = "np.ndarray[tuple[int], np.dtype[np.float64]]"
@@ -74,7 +74,7 @@ class Table:
     def require(self, name: str, place: Origin | None = None) -> None:
         """Refuse a name that no column has, or two have; `place` is where the name stands.
 
-        Raises AgradError of kind `name`, with the facts `column`, `columns` and `nameless` where no column has it.
+        Raises AgradError of kind `name`, with the facts UnknownColumn where no column has it.
         """
         if self.names.count(name) == 1:
             return
@@ -82,8 +82,8 @@ class Table:
         if name in self.names:
             raise AgradError("name", f"{self.path} has {self.names.count(name)} columns {name}", labels=labels)
         message = f"{self.path} has no column {name}"
-        facts = {"column": name, "columns": self.names, "nameless": self.nameless}
-        raise AgradError("name", message, labels=labels, notes=[self.listing()], **facts)  # type: ignore[arg-type]
+        facts = UnknownColumn(name, tuple(self.names), self.nameless)
+        raise AgradError("name", message, labels=labels, notes=[self.listing()], facts=facts)
 
     def listing(self) -> str:
         """The columns in words."""
@@ -116,7 +116,7 @@ def column_names(path: str, count: int, given: Sequence[str]) -> list[str]:
 
 def names_given(path: str) -> AgradError:
     """The error for names that are given to columns which have names."""
-    return AgradError("file", f"{path} has names for its columns already", names_given=True)
+    return AgradError("file", f"{path} has names for its columns already", facts=NamedColumns())
 
 
 def unreadable(path: str, problem: OSError | ValueError) -> AgradError:

@@ -11,7 +11,7 @@ from agrad.engine.core.context import current
 from agrad.engine.core.limits import afford
 from agrad.engine.core.op import composed
 from agrad.engine.core.tensor import Tensor, tensor
-from agrad.engine.errors import AgradError
+from agrad.engine.errors import AgradError, BadEntry
 from agrad.engine.values import Array, describe, np, whole
 
 if TYPE_CHECKING:
@@ -104,10 +104,10 @@ def _named(name: str, path: Path) -> Iterator[None]:
     except AgradError as problem:
         if problem.kind != "file":
             raise
-        if problem.facts.get("row"):
+        if problem.row and isinstance(facts := problem.facts, BadEntry):
             problem.labels.clear()
-            mark = ":" if problem.facts["column"] is None else ","
-            problem.message = f"{path}, line {problem.facts['line']}{mark} {problem.message}"
+            mark = ":" if facts.column is None else ","
+            problem.message = f"{path}, line {facts.line}{mark} {problem.message}"
         problem.message = f"{name}: {problem.message}"
         raise
 

@@ -52,7 +52,7 @@ def forward(*roots: Tensor) -> None:
 def _no_graph(node: Node) -> AgradError:
     name = node.spell()
     what = f"{name} is a leaf" if node.recorded else f"{name} has no graph"
-    return AgradError("grad", f"{what}: there is nothing to run again", node=node)
+    return AgradError("grad", f"{what}: there is nothing to run again")
 
 
 class _Replay:

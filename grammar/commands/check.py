@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from agrad.engine.core.tensor import Tensor
-from agrad.engine.errors import AgradError, Label
+from agrad.engine.errors import AgradError, Label, NotOneNumber
 from agrad.engine.values import Value
 from agrad.grammar.results import Checked, Result
 from agrad.grammar.runtime.compiler import compile_expression
@@ -15,7 +15,7 @@ from agrad.grammar.syntax import ast
 
 if TYPE_CHECKING:
     from agrad.engine.autodiff.comparison import Report
-    from agrad.grammar.session.session import Session
+    from agrad.grammar.commands.host import Session
 
 
 def check(
@@ -36,7 +36,7 @@ def check(
     try:
         report = compare(lambda: session.machine.evaluate(code), leaves or None, claims)
     except AgradError as error:
-        if error.facts.get("array"):
+        if isinstance(error.facts, NotOneNumber):
             error.fixes = [f"check sum({expression.span.text})"]
         if not error.labels:
             error.labels.append(Label(expression.span))

@@ -11,14 +11,15 @@ from agrad.engine.core.graph_errors import no_grad_error, unrecorded_behind
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Label
 from agrad.engine.text import fit
-from agrad.grammar.commands.registry import Call, command, graphed
+from agrad.grammar.commands.operands import CALLED, COMPUTED, EXPRESSION, GRADIENTS, LEAVES, REQUIRING
+from agrad.grammar.commands.registry import Call, Keyword, Operands, Option, command, graphed
 from agrad.grammar.diagnostics import Span
 from agrad.grammar.results import Gradient, Table, text_of
 from agrad.grammar.runtime.bytecode import Staging
 from agrad.grammar.runtime.operations import as_array, describe_value
 
 if TYPE_CHECKING:
-    from agrad.grammar.session.session import Session
+    from agrad.grammar.commands.host import Session
 
 
 @command(
@@ -28,6 +29,16 @@ if TYPE_CHECKING:
     "`trace` shows the walk.",
     "var a = 3; d = a**2; backward d; grad a",
     staging=Staging.BY_RULE,
+    changes="graph",
+    forms="backward d [retain] [create_graph] [fresh] [trace] [seed v]",
+    operands=EXPRESSION,
+    options={
+        "retain": Option("keeps the graph for another backward"),
+        "create_graph": Option("lets the gradients be differentiated in turn"),
+        "fresh": Option("overwrites gradients instead of adding to them"),
+        "trace": Option("shows the walk, node by node"),
+        "seed": Option("the gradient of d itself, where d is no number", Operands(expression=True)),
+    },
 )
 def _backward(session: Session, call: Call) -> None:
     options = call.options
@@ -54,6 +65,9 @@ def _backward(session: Session, call: Call) -> None:
     "retain b …",
     "Keeps the gradient of a value that is not a leaf, at the backwards to come.",
     "var a = 3; b = a**2; c = 2*b; retain b; backward c; grad b",
+    changes="graph",
+    forms="retain b",
+    operands=COMPUTED,
 )
 def _retain(session: Session, call: Call) -> None:
     for position in range(len(call.values)):
@@ -73,6 +87,9 @@ def _retain(session: Session, call: Call) -> None:
     "grad a …",
     "Shows gradients, how they came about, or why there is none.",
     "var a = 3; backward a**2; grad a",
+    changes="nothing",
+    forms="grad a b",
+    operands=GRADIENTS,
 )
 def _grad(session: Session, call: Call) -> None:
     for position, value in enumerate(call.values):
@@ -119,6 +136,9 @@ def why_none(name: str, value: Tensor) -> str:
     "Clears gradients to none: of all names by default.",
     "var a = 3; backward a**2; zero_grad; grad a",
     staging=Staging.BY_RULE,
+    changes="graph",
+    forms="zero_grad, or zero_grad a b",
+    operands=REQUIRING,
 )
 def _zero_grad(session: Session, call: Call) -> None:
     if call.values:
@@ -129,6 +149,19 @@ def _zero_grad(session: Session, call: Call) -> None:
         target.clear_grad()
 
 
+def _check_step(call: Call) -> None:
+    """Refuse an optimiser, or an option of it, that there is not."""
+    options = dict(call.options)
+    method = options.pop("method")
+    if method not in STEPS:
+        fixes = [f"step {known} …" for known in STEPS]
+        raise AgradError("name", f"there is no optimiser {method}", labels=[Label(call.span)], fixes=fixes)
+    known = options_of(method)
+    for name in options:
+        if name not in known:
+            raise _no_option(call, str(method), name, list(known))
+
+
 @command(
     "step",
     "step sgd w b lr=0.1 [momentum=0.9]   step adam w b lr=0.01 [beta1=0.9] [beta2=0.999] [eps=1e-8]",
@@ -136,18 +169,17 @@ def _zero_grad(session: Session, call: Call) -> None:
     "leaf stay with it from step to step.",
     "var w = 3; backward w**2; step sgd w lr=0.1; w",
     staging=Staging.BY_RULE,
+    changes="graph",
+    forms="step sgd w b lr=0.1",
+    operands=LEAVES,
+    choices=lambda: dict.fromkeys(STEPS, "optimiser"),
+    keywords={"lr": Keyword("lr=0.1", "rate")},
+    check=_check_step,
 )
 def _step(session: Session, call: Call) -> None:
     options = dict(call.options)
     method = options.pop("method")
-    if method not in STEPS:
-        fixes = [f"step {known} …" for known in STEPS]
-        raise AgradError("name", f"there is no optimiser {method}", labels=[Label(call.span)], fixes=fixes)
     leaves = [graphed(call, position) for position in range(len(call.values))]
-    known = options_of(method)
-    for name in options:
-        if name not in known:
-            raise _no_option(call, str(method), name, list(known))
     rates = {name: number_of(f"step {method}", name, value) for name, value in options.items()}
     step(method, leaves, **rates)
 
@@ -169,6 +201,10 @@ def _no_option(call: Call, method: str, name: str, known: list[str]) -> AgradErr
     "check f(x) [wrt x y]",
     "Compares exact derivatives with differences, entry by entry; a mismatch is an error.",
     "var x = 3; check x**2*sin(x)",
+    changes="nothing",
+    forms="check f(x), or check f(x, y) wrt x",
+    operands=CALLED,
+    options={"wrt": Option("only by these leaves", LEAVES)},
 )
 def _check(session: Session, call: Call) -> None:
     from agrad.grammar.commands.check import check, leaf_to_check  # here, since few sessions check anything
@@ -183,6 +219,10 @@ def _check(session: Session, call: Call) -> None:
     "explain d [wrt a b]",
     "The chain rule with the numbers in it: what each path from a leaf to d contributes, the largest first.",
     "var a = 3; d = a**2*2; explain d",
+    changes="nothing",
+    forms="explain d, or explain d wrt a b",
+    operands=EXPRESSION,
+    options={"wrt": Option("only from these leaves", LEAVES)},
 )
 def _explain(session: Session, call: Call) -> None:
     from agrad.engine.inspect.explain import explain  # here, since few sessions explain anything

@@ -7,19 +7,31 @@ from os.path import splitext
 from typing import TYPE_CHECKING
 
 from agrad.engine.core.tensor import Tensor
-from agrad.engine.errors import AgradError, Label
+from agrad.engine.errors import AgradError, Label, UnknownName
 from agrad.engine.text import fit
-from agrad.grammar.commands.registry import Call, command, graphed, with_graph
+from agrad.grammar.commands.info import describe
+from agrad.grammar.commands.operands import ANY, COMPUTED, FILE, LEAVES, has_graph, is_leaf
+from agrad.grammar.commands.registry import Call, Operands, Option, command, graphed, with_graph
 from agrad.grammar.diagnostics import Span, suggest
 from agrad.grammar.results import Printed, Settings, Table
 from agrad.grammar.runtime.bytecode import Staging
 from agrad.grammar.runtime.operations import as_array, describe_value
 from agrad.grammar.syntax import ast
-from agrad.grammar.syntax.keywords import SHAPES
 
 if TYPE_CHECKING:
-    from agrad.grammar.session.session import Session
+    from agrad.grammar.commands.host import Session
 
+# What each form of a graph is for.
+FORMS = {
+    "text": "a line a node, operands first",
+    "tree": "the result at the root, operands indented below",
+    "boxes": "boxes and lines, for a small graph",
+    "dot": "for Graphviz",
+    "mermaid": "for Markdown that draws it",
+    "program": "the computation as straight-line code",
+    "svg": "a picture",
+    "json": "for other programs",
+}
 # The forms of a graph by the endings of the files that hold them.
 ENDINGS = {
     ".txt": "text",
@@ -36,12 +48,28 @@ _LINES = frozenset({"text", "tree"})
 PICTURES = frozenset({"png", "pdf"})
 
 
+def _check_form(call: Call) -> None:
+    """Refuse a form, or the ending of a file, that there is not."""
+    from agrad.engine.inspect.dump.dump import FORMATS  # here, since few sessions draw a graph
+
+    _form(call, list(FORMATS))
+
+
 @command(
     "graph",
-    SHAPES["graph"],
+    f'graph d [as {"|".join(FORMS)}] [depth 3] [from a b] [to "d.gv"]',
     "Shows the graph behind d: what was computed from what, what is saved, held or freed. `depth`: so many operations "
     "back; `from`: only what lies between these and d; `to`: into a file, in the form that its ending names.",
     "var a = 3; d = a**2*2; graph d",
+    changes="nothing",
+    operands=COMPUTED,
+    options={
+        "as": Option("another form: tree, boxes, dot, …", choices=lambda: FORMS),
+        "depth": Option("so many operations back", Operands(expression=True)),
+        "from": Option("only what lies between these and d", ANY),
+        "to": Option("into a file, in the form its ending names", FILE, writes=True),
+    },
+    check=_check_form,
 )
 def _graph(session: Session, call: Call) -> None:
     form, path, depth = _form(call, forms()), call.options.get("to"), call.options.get("depth")
@@ -148,10 +176,12 @@ def _since(call: Call) -> list[Tensor]:
     "info x …",
     "All about a value: what it is, its shape, gradient and graph, what holds it, how often it was written.",
     "var x = 2; y = x**2; info x y",
+    changes="nothing",
+    forms="info x",
+    operands=Operands(has_graph, others=True),
+    logged=False,
 )
 def _info(session: Session, call: Call) -> None:
-    from agrad.grammar.commands.info import describe  # here, since it asks the commands why there is no gradient
-
     for position, value in enumerate(call.values):
         session.emit(Table(describe(call.operand(position).span.text, value, session)))
 
@@ -162,6 +192,8 @@ def _info(session: Session, call: Call) -> None:
     "New data for a leaf: same shape, and every graph that used the old data is stale from then on.",
     "var x = 2; y = x**2; set x = 5; x",
     staging=Staging.BY_RULE,
+    changes="graph",
+    operands=LEAVES,
 )
 def _set(session: Session, call: Call) -> None:
     name = call.operand(0).span
@@ -175,6 +207,10 @@ def _set(session: Session, call: Call) -> None:
     "A backward before must have kept it: backward d retain. Leaves, also those made of other values, keep what they "
     "were given.",
     "var x = 2; y = x**2; forward y with x=5; y",
+    changes="graph",
+    forms="forward d, or forward d with x=3, y=4",
+    operands=COMPUTED,
+    options={"with": Option("new data for leaves first", Operands(is_leaf, given="=…"))},
 )
 def _forward(session: Session, call: Call) -> None:
     from agrad.engine.program.replay import forward  # here, since few sessions replay a graph
@@ -197,7 +233,8 @@ def _leaf(session: Session, call: Call, name: str, span: Span) -> Tensor:
     target = call.names.get(name, session.names.get(name))
     if target is None:
         problem = session.machine.unknown(name, span)
-        problem.fixes = problem.fixes if problem.facts["close"] else [f"var {name} = …   makes a leaf"]
+        if isinstance(problem.facts, UnknownName) and not problem.facts.close:
+            problem.fixes = [f"var {name} = …   makes a leaf"]
         raise problem
     if isinstance(target, Tensor) and target.node.op is None:
         return target

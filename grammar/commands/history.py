@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from agrad.engine.errors import AgradError, Label
+from agrad.grammar.commands.operands import FILE
 from agrad.grammar.commands.registry import Call, command
 from agrad.grammar.results import Printed, Table
-from agrad.grammar.session.log import Entry
-from agrad.grammar.syntax.keywords import SHAPES
 
 if TYPE_CHECKING:
-    from agrad.grammar.session.session import Session
+    from agrad.grammar.commands.host import Session
 
 _MANY = 8  # names in a line
 
 
 @command(
     "reset",
-    SHAPES["reset"],
+    "reset",
     "Begins anew: forgets all names with their graphs and gradients, the last answer, the seed of random numbers and "
     "the limits. `undo` brings them back.",
     "x = 2; reset; x = 3",
+    changes="session",
+    clears=True,
 )
 def _reset(session: Session, call: Call) -> None:
     forgotten = called(list(session.names))
@@ -41,6 +42,10 @@ def called(names: list[str]) -> str:
     "Lists the statements that stand, or the last so many: those that failed, were undone, or only asked for something "
     "are not among them.",
     "x = 2; y = x**2; history",
+    changes="nothing",
+    forms="history, or history 9",
+    logged=False,
+    needs="log",
 )
 def _history(session: Session, call: Call) -> None:
     entries = _entries(session, call)
@@ -56,10 +61,15 @@ def _history(session: Session, call: Call) -> None:
 
 @command(
     "save",
-    SHAPES["save"],
+    'save "session.ag"',
     "Writes the statements that stand as a script, which gives the same names, values, gradients and random numbers. A "
     "file that save did not write, or that was changed since, stays as it is.",
     'fails file: save "nowhere/session.ag"',
+    changes="nothing",
+    operands=FILE,
+    logged=False,
+    needs="log",
+    writes=True,
 )
 def _save(session: Session, call: Call) -> None:
     from agrad.grammar.session.save import save  # here, since few sessions are saved
@@ -68,10 +78,11 @@ def _save(session: Session, call: Call) -> None:
     save(session, call)
 
 
-def _entries(session: Session, call: Call) -> list[Entry]:
-    """The record of a session. Raises AgradError of kind `name` where none is kept."""
+def _entries(session: Session, call: Call) -> list[Any]:
+    """The log of a session. Raises AgradError of kind `name` where none is kept."""
     if not session.record.on:
         word = call.node.word
         message = f"{word}: what has run is on record only where the script that is run says {word} itself"
         raise AgradError("name", message, labels=[Label(call.span)])
-    return session.record.entries
+    entries: list[Any] = session.record.entries
+    return entries

@@ -11,12 +11,13 @@ from agrad.engine.errors import AgradError
 from agrad.engine.inspect.memory import held, holders
 from agrad.engine.text import align, truncate
 from agrad.engine.values import format_bytes, format_shape, size_of
+from agrad.grammar.commands.gradients import gradient_of
 from agrad.grammar.results import text_of
 from agrad.grammar.runtime.builtins import Closure
 from agrad.grammar.runtime.errors.graph_fixes import explain
 
 if TYPE_CHECKING:
-    from agrad.grammar.session.session import Session
+    from agrad.grammar.commands.host import Session
 
 _WIDTH = 80
 _VALUE = 60  # columns for a value, or a statement, in `info`
@@ -73,8 +74,6 @@ def _origin(node: Node) -> str:
 
 
 def _data(name: str, value: Tensor, session: Session) -> list[tuple[str, str]]:
-    from agrad.grammar.commands import gradient_of  # the commands reach this file
-
     storage = value.node.storage
     version = "0, never written in place"
     if storage is not None and storage.count:

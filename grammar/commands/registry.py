@@ -1,10 +1,14 @@
-"""The table of commands, and what every command is handed."""
+"""The table of commands: what a command declares of itself, and what it is called with.
+
+A command is one function with the decorator `command`, and its line in agrad.lark. All else that has to know of it
+reads this table: help, completion, syntax errors, lint, the session log, `save`, undo.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
 
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Label
@@ -12,9 +16,16 @@ from agrad.grammar.diagnostics import Span
 from agrad.grammar.runtime.bytecode import Staging
 from agrad.grammar.runtime.operations import describe_value
 from agrad.grammar.syntax import ast
+from agrad.grammar.syntax.keywords import SHAPES
 
 if TYPE_CHECKING:
-    from agrad.grammar.session.session import Session
+    from agrad.grammar.commands.host import Session
+
+# What a command may change: gradients and the graph behind them; names, values and settings; or nothing.
+Changes = Literal["nothing", "graph", "session"]
+# What the session has to keep before a command can run: the statements that stand, or what undo takes back.
+Needs = Literal["log", "undo"]
+Choices = Callable[[], Mapping[str, str]]  # words, each with its meaning
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +47,37 @@ class Call:
         return dict(self.node.options).get(name)
 
 
+@dataclass(frozen=True, slots=True)
+class Operands:
+    """What stands behind the word of a command, or behind an option: what completion offers there."""
+
+    wanted: Callable[[Any], bool] | None = None  # whether the value of a name is likely there; None: no names
+    others: bool = False  # whether any other name may be meant too, though less likely
+    expression: bool = False  # whether any expression may stand there
+    file: bool = False  # whether it is a string that names a file
+    given: str = ""  # how a name is given a value there, such as `=…`
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """A word behind the operands of a command: its meaning in a line, and what stands behind it."""
+
+    meaning: str
+    value: Operands | None = None
+    choices: Choices | None = None
+    writes: bool = False  # whether its value is a file that the command writes
+
+
+@dataclass(frozen=True, slots=True)
+class Keyword:
+    """An option of the form `name=value`: an example of it, and its meaning."""
+
+    example: str
+    meaning: str
+
+
 Handler = Callable[["Session", Call], None]
+Check = Callable[[Call], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +88,45 @@ class Command:
     usage: str
     help: str
     example: str
+    changes: Changes
     handler: Handler | None = None
-    staging: Staging = Staging.NEVER  # whether a loop body with this command may be compiled
+    operands: Operands = field(default_factory=Operands)
+    choices: Choices | None = None  # the words that may stand first behind it
+    options: Mapping[str, Option] = field(default_factory=dict)
+    keywords: Mapping[str, Keyword] = field(default_factory=dict)
+    check: Check | None = None
+    staging: Staging = Staging.NEVER
+    logged: bool = True
+    needs: Needs | None = None
+    alone: bool = False
+    writes: bool = False
+    loads: bool = False
+    clears: bool = False
+    ends: bool = False
+
+    @property
+    def sets_leaves(self) -> bool:
+        """Whether `name=value` behind it gives new data to a leaf, so that each name has to be known."""
+        return any(option.value is not None and option.value.given for option in self.options.values())
+
+    def places(self) -> Iterator[tuple[str, Operands | None]]:
+        """The word of the command and those of its options, each with what stands behind it."""
+        yield self.word, self.operands
+        yield from ((word, option.value) for word, option in self.options.items())
 
     def run(self, session: Session, call: Call) -> None:
-        """Do what was typed."""
+        """Do what was typed, as a part of the statement that is running. Raises AgradError."""
+        if self.alone:
+            message = f"{self.word} stands by itself, outside of any block"
+            fixes = [f"{self.word}   on a line of its own"]
+            raise AgradError("syntax", message, labels=[Label(call.span)], fixes=fixes)
+        self.run_alone(session, call)
+
+    def run_alone(self, session: Session, call: Call) -> None:
+        """Do what was typed, between two statements. Raises AgradError."""
         assert self.handler is not None
+        if self.check is not None:
+            self.check(call)
         self.handler(session, call)
 
     def perform(self, session: Session, *parts: Any) -> None:
@@ -64,15 +138,45 @@ COMMANDS: dict[str, Command] = {}
 
 
 def command(
-    word: str, usage: str, help: str, example: str, staging: Staging = Staging.NEVER
+    word: str, usage: str, help: str, example: str, *, changes: Changes, forms: str = "", **facts: Any
 ) -> Callable[[Handler], Handler]:
-    """Decorator: put a command into the table."""
+    """Decorator: put a command into the table.
+
+    `usage`: how it is typed, for help. `forms`: the same as it can be typed, for a syntax error; the usage by default.
+    `changes`: what it may change. The other facts, none of which is needed for a plain command:
+
+    * operands: what completion offers behind the word, and behind `choices`, the words that may stand first
+    * options, keywords: the words, and the `name=value`, that may follow the operands, each with its meaning
+    * check: raises AgradError for what is wrong whatever the values are; runs first, and without values in lint
+    * staging: whether a loop body with this command may be compiled
+    * logged: whether it belongs to the history of a session, and so to what `save` writes
+    * needs: what the session must keep for it: the log of its statements, or what undo takes back
+    * alone: whether it stands outside any block, and is no statement that could be undone itself
+    * writes, loads: whether its operand is a file that it writes, or a script that it runs
+    * clears: whether nothing of what stands before it remains; ends: whether nothing behind it runs
+    """
 
     def register(run: Handler) -> Handler:
-        COMMANDS[word] = Command(word, usage, help, example, run, staging)
+        add(Command(word, usage, help, example, changes, run, **facts), forms)
         return run
 
     return register
+
+
+def add(made: Command, forms: str = "") -> None:
+    """Put a command into the table, and how it is typed among the shapes that syntax errors show."""
+    COMMANDS[made.word] = made
+    SHAPES[made.word] = forms or made.usage
+
+
+def words(applies: Callable[[Command], object]) -> frozenset[str]:
+    """The words of the commands to which something applies."""
+    return frozenset(made.word for made in COMMANDS.values() if applies(made))
+
+
+def of(statement: ast.Statement) -> Command | None:
+    """The command that a statement is; None for any other statement."""
+    return COMMANDS[statement.word] if isinstance(statement, ast.Command) else None
 
 
 def graphed(call: Call, position: int) -> Tensor:

@@ -11,29 +11,61 @@ from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Label
 from agrad.engine.text import fit
 from agrad.engine.values import format_bytes, format_number
-from agrad.grammar.commands.registry import COMMANDS, Call, Command, command
+from agrad.grammar.commands.info import list_names
+from agrad.grammar.commands.operands import FILE
+from agrad.grammar.commands.registry import COMMANDS, Call, Command, Keyword, add, command
 from agrad.grammar.diagnostics import suggest
 from agrad.grammar.help.help import help_on, overview
 from agrad.grammar.results import Quit, Shown, Table
 from agrad.grammar.runtime.budget import bytes_of
-from agrad.grammar.syntax.keywords import SHAPES
 
 if TYPE_CHECKING:
-    from agrad.grammar.session.session import Session
+    from agrad.grammar.commands.host import Session
 
-COMMANDS["time"] = Command(
-    "time",
-    "time: STATEMENT",
-    "How long a statement, or an indented block, takes: to build the graph, to compute, to walk it backward.",
-    "time: y = sum(arange(1000)**2)",
+add(  # without a handler: it is a block, which the interpreter runs
+    Command(
+        "time",
+        "time: STATEMENT",
+        "How long a statement, or an indented block, takes: to build the graph, to compute, to walk it backward.",
+        "time: y = sum(arange(1000)**2)",
+        "session",
+    ),
+    "time: y = f(x)",
 )
 
 
-@command("vars", "vars", "Lists the names there are, with shape and what they are.", "var a = 3; k = 2; vars")
+@command(
+    "vars",
+    "vars",
+    "Lists the names there are, with shape and what they are.",
+    "var a = 3; k = 2; vars",
+    changes="nothing",
+    logged=False,
+)
 def _vars(session: Session, call: Call) -> None:
-    from agrad.grammar.commands.info import list_names  # here, since it asks the commands why there is no gradient
-
     session.emit(Table(list_names(session)))
+
+
+_LIMITS = {
+    "memory": Keyword('memory="4 GB"', "at most so many bytes in a result"),
+    "time": Keyword("time=10", "at most so many seconds"),
+    "nodes": Keyword("nodes=1e6", "at most so many nodes kept"),
+}
+
+
+def _check_limits(call: Call) -> None:
+    """Refuse a limit that there is not."""
+    for name in call.options:
+        if name not in _LIMITS:
+            message = f"there is no limit {name}, but of {', '.join(_LIMITS)}"
+            likely = [_fix(known) for known in suggest(name, _LIMITS)]
+            written = call.option(name)
+            labels = [Label(written.span)] if written is not None else []
+            raise AgradError("name", message, labels=labels, fixes=likely or ["limit   shows what they are"])
+
+
+def _fix(name: str) -> str:
+    return f"limit {_LIMITS[name].example}"
 
 
 @command(
@@ -42,6 +74,10 @@ def _vars(session: Session, call: Call) -> None:
     "What a statement may take: bytes for one result, seconds, nodes that it keeps. When the time is up, the operation "
     "under way still comes to its end. None lifts a limit; alone it shows them.",
     'limit memory="100 MB" time=10; limit',
+    changes="session",
+    forms='limit, or limit memory="4 GB" time=10 nodes=1e6',
+    keywords=_LIMITS,
+    check=_check_limits,
 )
 def _limit(session: Session, call: Call) -> None:
     known = call.names.get("limit", session.names.get("limit"))
@@ -50,10 +86,6 @@ def _limit(session: Session, call: Call) -> None:
     for name, value in call.options.items():
         written = call.option(name)
         labels = [Label(written.span)] if written is not None else []
-        if name not in _LIMITS:
-            message = f"there is no limit {name}, but of {', '.join(_LIMITS)}"
-            likely = [_LIMITS[known] for known in suggest(name, _LIMITS)]
-            raise AgradError("name", message, labels=labels, fixes=likely or ["limit   shows what they are"])
         amount = _amount(name, value, labels)
         watch = session.watch
         change = watch.allow if name == "memory" else partial(setattr, watch, name)
@@ -61,13 +93,6 @@ def _limit(session: Session, call: Call) -> None:
         if log is not None:
             log.remember((id(watch), name), partial(change, getattr(watch, name)))
         change(amount)
-
-
-_LIMITS = {
-    "memory": 'limit memory="4 GB"',
-    "time": "limit time=10",
-    "nodes": "limit nodes=1e6",
-}
 
 
 def _amount(name: str, value: Any, labels: list[Label]) -> float:
@@ -82,7 +107,7 @@ def _amount(name: str, value: Any, labels: list[Label]) -> float:
     message = f"a limit of {name} is a number above 0"
     if name == "memory":
         message = 'a limit of memory is a size: a number of bytes, or a text such as "4 GB" or "500 MB"'
-    raise AgradError("type", message, labels=labels, fixes=[_LIMITS[name]])
+    raise AgradError("type", message, labels=labels, fixes=[_fix(name)])
 
 
 def _limits(session: Session) -> str:
@@ -102,18 +127,25 @@ def _limits(session: Session) -> str:
     "numbers, limits. A session keeps the last 100, fewer where what they replaced would take more than a quarter of "
     "the memory; a script keeps them if it says undo.",
     "var x = 2; x = 3; undo; assert x == 2",
+    changes="session",
+    forms="undo, or undo 3",
+    logged=False,
+    needs="undo",
+    alone=True,
 )
 def _undo(session: Session, call: Call) -> None:
-    fixes = ["undo   on a line of its own"]
-    raise AgradError("syntax", "undo stands by itself, outside of any block", labels=[Label(call.span)], fixes=fixes)
+    session.undo(int(call.values[0]) if call.values else 1, session.emit)
 
 
 @command(
     "load",
-    SHAPES["load"],
+    'load "model.ag"',
     "Runs another script among the names that there are: all of it, or nothing if it fails. Its path starts in the "
     "folder of the script that says so.",
     'fails file: load "nowhere.ag"',
+    changes="session",
+    operands=FILE,
+    loads=True,
 )
 def _load(session: Session, call: Call) -> None:
     from agrad.grammar.session.load import load  # here, since few sessions load a script
@@ -121,13 +153,21 @@ def _load(session: Session, call: Call) -> None:
     load(session, call)
 
 
-@command("help", "help [word]", "Explains a command or a function; alone, lists what there is.", "help backward")
+@command(
+    "help",
+    "help [word]",
+    "Explains a command or a function; alone, lists what there is.",
+    "help backward",
+    changes="nothing",
+    forms="help, or help sin",
+    logged=False,
+)
 def _help(session: Session, call: Call) -> None:
     word = call.options.get("word")
     text = overview(COMMANDS) if word is None else help_on(str(word), COMMANDS)
     session.emit(Table(fit(text, session.settings.width)))
 
 
-@command("quit", "quit", "Ends the session.", "quit")
+@command("quit", "quit", "Ends the session.", "quit", changes="nothing", ends=True)
 def _quit(session: Session, call: Call) -> None:
     raise Quit

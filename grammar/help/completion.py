@@ -7,15 +7,13 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, get_args
 
-from agrad.engine.autodiff.optim import STEPS
 from agrad.engine.core.graph import Node
 from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.core.signature import REQUIRED, Signature
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import Kind
-from agrad.engine.inspect.dump.dump import FORMATS
 from agrad.engine.values import format_shape
-from agrad.grammar.commands import COMMANDS
+from agrad.grammar.commands.registry import COMMANDS, Command, Option
 from agrad.grammar.help import descriptions
 from agrad.grammar.help.help import first_sentence, statement, topics
 from agrad.grammar.help.used_names import given
@@ -36,8 +34,6 @@ _CLOSERS = frozenset({"RPAR", "RSQB", "RBRACE"})
 # The words that have a terminal of their own, which is called after them.
 _TERMINALS = {word: word.upper() for word in PYTHON | COMMAND_WORDS | SOFT} | {"in": "_IN"}
 _INSIDE = {"return": "def", "break": "for|while", "continue": "for|while"}
-_EXPRESSIONS = frozenset({"BACKWARD", "CHECK", "EXPLAIN"})  # commands that take any expression
-_LIMITS = {"memory": "bytes in a result", "time": "seconds", "nodes": "nodes kept"}
 _LONGEST = 40  # of a value beside its name
 
 
@@ -87,6 +83,19 @@ class _Place:
         return self.statement[0].type if self.statement else ""
 
     @property
+    def command(self) -> Command | None:
+        """The command that the statement begins with."""
+        return COMMANDS.get(self.head.lower()) if self.head != "NAME" else None
+
+    @property
+    def option(self) -> Option | None:
+        """The last option of the command that has something behind it, if one was typed."""
+        options = self.command.options if self.command is not None else {}
+        typed = [options[token] for token in self.statement[1:] if token in options and token.type != "NAME"]
+        valued = [option for option in typed if option.value is not None or option.choices is not None]
+        return valued[-1] if valued else None
+
+    @property
     def previous(self) -> str:
         """The kind of the last token of the statement."""
         return self.statement[-1].type if self.statement else ""
@@ -108,18 +117,20 @@ class _Place:
                 return
             names = list(self.names(begun)) if "NAME" in self.kinds else []
             yield from names
-            if begun or not names or self.previous not in _EXPRESSIONS:
+            first = len(self.statement) == 1 and self.command is not None and self.command.operands.expression
+            if begun or not names or not first:
                 yield from self.words()
 
     def options(self) -> Iterator[Candidate]:
         """The options of the command of this statement."""
         if self.open or not self.statement:
             return
-        command = self.head.lower()
-        kinds = OPTIONS.get(command, {})
-        for word, meaning in descriptions.OPTIONS.get(command, {}).items():
+        if self.command is None:
+            return
+        kinds = OPTIONS.get(self.command.word, {})
+        for word, option in self.command.options.items():
             if kinds.get(word, word.upper()) in self.kinds:
-                yield Candidate(word, meaning=meaning)
+                yield Candidate(word, meaning=option.meaning)
 
     def words(self) -> Iterator[Candidate]:
         """The words of the language that the grammar accepts."""
@@ -146,50 +157,48 @@ class _Place:
             yield from self.anything()
             return
         special: dict[str, Callable[[], Iterable[Candidate]]] = {
-            "AS": lambda: [
-                Candidate(form, meaning=descriptions.FORMS[form]) for form in FORMATS if self.head == "GRAPH"
-            ],
-            "STEP": lambda: [Candidate(method, meaning="optimiser") for method in STEPS],
-            "FROM": lambda: self.yours() if self.head == "GRAPH" else _modules(),
+            "AS": lambda: (),
+            "FROM": _modules,
             "IMPORT": _modules,
             "DEF": lambda: (),
             "VAR": self.yours,
             "FOR": self.yours,
             "DEL": self.yours,
         }
-        if self.previous in special:
+        if self.command is not None and self.previous != "FOR":
+            yield from self.operands(self.command, begun)
+        elif self.previous in special:
             yield from special[self.previous]()
-            return
-        operands = self.operands()
-        if operands is None:
-            yield from self.anything()
-            return
-        yield from operands
-        if self.head in _EXPRESSIONS and "WRT" not in self.types and (begun or not operands):
+        else:
             yield from self.anything()
 
     @property
     def types(self) -> list[str]:
         return [token.type for token in self.statement]
 
-    def operands(self) -> list[Candidate] | None:
-        """The names that a command is about, where its operands stand; None elsewhere."""
-        types = self.types
-        if self.previous in ("_EQUAL", "SEED") or (self.head in _EXPRESSIONS and len(types) > 1 and "WRT" not in types):
-            return None
-        if self.head == "STEP":
-            return [*self.yours(_is_leaf), Candidate("lr=", "lr=0.1", "rate")]
-        if self.head == "LIMIT":
-            return [Candidate(f"{name}=", meaning=f"at most so many {told}") for name, told in _LIMITS.items()]
-        if self.head == "FORWARD" and "WITH" in types:
-            return [Candidate(f"{one.text}=", f"{one.text}=…", one.meaning) for one in self.yours(_is_leaf)]
-        if self.head == "SET" or "WRT" in types:
-            return list(self.yours(_is_leaf))
-        if self.head == "INFO":
-            return [*self.yours(_has_graph), *self.yours()]
-        wanted = {"GRAD": _has_gradient, "ZERO_GRAD": _requires_grad, "CHECK": _is_function}
-        wanted |= dict.fromkeys(("RETAIN", "BACKWARD", "FORWARD", "EXPLAIN", "GRAPH"), _has_graph)
-        return list(self.yours(wanted[self.head])) if self.head in wanted else None
+    def operands(self, command: Command, begun: bool) -> Iterator[Candidate]:
+        """What stands behind a command, or behind the last of its options that takes something."""
+        option = self.option
+        choices = option.choices if option is not None else command.choices
+        first = len(self.statement) == 1 or self.statement[-1] in command.options
+        if choices is not None and first:
+            yield from (Candidate(word, meaning=meaning) for word, meaning in choices().items())
+            return
+        wanted = command.operands if option is None or option.value is None else option.value
+        if wanted.wanted is None or (wanted.expression and not first) or self.previous == "_EQUAL":
+            keywords = command.keywords if self.previous != "_EQUAL" else {}
+            yield from (Candidate(f"{name}=", meaning=one.meaning) for name, one in keywords.items())
+            yield from self.anything() if not keywords else ()
+            return
+        names = list(self.yours(wanted.wanted))
+        if wanted.given:
+            names = [Candidate(f"{one.text}=", f"{one.text}{wanted.given}", one.meaning) for one in names]
+        yield from names
+        yield from self.yours() if wanted.others else ()
+        if option is None:
+            yield from (Candidate(f"{name}=", one.example, one.meaning) for name, one in command.keywords.items())
+        if wanted.expression and (begun or not names):
+            yield from self.anything()
 
     def yours(self, wanted: Callable[[Any], bool] = lambda value: True) -> Iterator[Candidate]:
         """The names of the session whose values are wanted here, the last first."""
@@ -268,26 +277,6 @@ def _functions(methods: bool = False) -> Iterator[Candidate]:
 
 def _modules() -> Iterator[Candidate]:
     return (Candidate(name, meaning="read, and without effect") for name in ("torch", "numpy", "math"))
-
-
-def _is_function(value: Any) -> bool:
-    return isinstance(value, Closure)
-
-
-def _is_leaf(value: Any) -> bool:
-    return isinstance(value, Tensor) and value.node.op is None and value.requires_grad
-
-
-def _requires_grad(value: Any) -> bool:
-    return isinstance(value, Tensor) and value.requires_grad
-
-
-def _has_graph(value: Any) -> bool:
-    return isinstance(value, Tensor) and value.node.op is not None and value.requires_grad
-
-
-def _has_gradient(value: Any) -> bool:
-    return _is_leaf(value) or (_has_graph(value) and (value.node.keeps_grad or value.grad is not None))
 
 
 def _described(value: Any, session: Session) -> str:

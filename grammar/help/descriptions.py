@@ -1,38 +1,6 @@
-"""What the small words mean, a line each, for completion: options, forms of a graph, attributes and methods."""
+"""What the attributes and methods of values mean, in one line each, for completion and help."""
 
 from __future__ import annotations
-
-# The options of each command, in the order in which they are offered.
-OPTIONS = {
-    "backward": {
-        "retain": "keeps the graph for another backward",
-        "create_graph": "lets the gradients be differentiated in turn",
-        "fresh": "overwrites gradients instead of adding to them",
-        "trace": "shows the walk, node by node",
-        "seed": "the gradient of d itself, where d is no number",
-    },
-    "check": {"wrt": "only by these leaves"},
-    "explain": {"wrt": "only from these leaves"},
-    "forward": {"with": "new data for leaves first"},
-    "graph": {
-        "as": "another form: tree, boxes, dot, …",
-        "depth": "so many operations back",
-        "from": "only what lies between these and d",
-        "to": "into a file, in the form its ending names",
-    },
-    "plot": {"to": "into a file: .svg, .png or .pdf"},
-}
-
-FORMS = {
-    "text": "a line a node, operands first",
-    "tree": "the result at the root, operands indented below",
-    "boxes": "boxes and lines, for a small graph",
-    "dot": "for Graphviz",
-    "mermaid": "for Markdown that draws it",
-    "program": "the computation as straight-line code",
-    "svg": "a picture",
-    "json": "for other programs",
-}
 
 ATTRIBUTES = {
     "grad": "the gradient, or None",

@@ -16,7 +16,7 @@ from agrad.grammar.runtime.builtins import CONSTANTS
 from agrad.grammar.runtime.compiler import BINARY, COMPARE
 
 if TYPE_CHECKING:
-    from agrad.grammar.commands import Command
+    from agrad.grammar.commands.registry import Command
     from agrad.grammar.help.kinks import Kink
 
 WIDTH = 80
@@ -107,7 +107,7 @@ def help_on(word: str, commands: Mapping[str, Command]) -> str:
     parts = []
     name = {**BINARY, **COMPARE, "^": "pow"}.get(word, word)
     if word in TOPICS:
-        parts.append(TOPICS[word]())
+        parts.append(_page(word, commands))
     if word in commands:
         parts.append(_of_command(commands[word]))
     if name in FUNCTIONS:
@@ -119,7 +119,7 @@ def help_on(word: str, commands: Mapping[str, Command]) -> str:
     parts = parts or _otherwise(word)
     if not parts:
         fixes = [f"help {close}" for close in suggest(word, [*topics(commands), *_KINDS])]
-        raise AgradError("name", f"there is no help on {word}", fixes=fixes or ["help"], word=word)
+        raise AgradError("name", f"there is no help on {word}", fixes=fixes or ["help"])
     return "\n\n".join(parts)
 
 
@@ -247,11 +247,9 @@ def _told(kink: Kink) -> str:
     return f"{kink.at}: {', '.join(f'{word} {text}' for word, text in told if text)}"
 
 
-def commands() -> str:
+def _commands(commands: Mapping[str, Command]) -> str:
     """All commands, how each is typed and what it does."""
-    from agrad.grammar.commands import COMMANDS  # here, since the commands import this file
-
-    return "\n".join(line for command in COMMANDS.values() for line in _beside(command.usage, command.help))
+    return "\n".join(line for command in commands.values() for line in _beside(command.usage, command.help))
 
 
 def operators() -> str:
@@ -290,8 +288,8 @@ def contents() -> str:
     return "\n".join([*lines, *_wrapped("families of functions", [_BY_NAME.get(name, name) for name in named])])
 
 
-TOPICS: dict[str, Callable[[], str]] = {
-    "commands": commands,
+TOPICS: dict[str, Callable[..., str]] = {
+    "commands": _commands,
     "errors": errors,
     "functions": functions,
     "kinks": kinks,
@@ -299,6 +297,11 @@ TOPICS: dict[str, Callable[[], str]] = {
     "pytorch": pytorch,
     "topics": contents,
 }
+
+
+def _page(word: str, commands: Mapping[str, Command]) -> str:
+    """One of the TOPICS."""
+    return _commands(commands) if word == "commands" else TOPICS[word]()
 
 
 def _table(rows: Iterable[Sequence[str]]) -> list[str]:

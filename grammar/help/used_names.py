@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from agrad.engine.core.op import FUNCTIONS
+from agrad.grammar.commands.registry import words
 from agrad.grammar.runtime.builtins import CONSTANTS
 from agrad.grammar.runtime.pytorch_names import IGNORED, PREFIXES
 from agrad.grammar.syntax.lexer import Token
@@ -15,7 +16,7 @@ _OPENERS = frozenset({"LPAR", "_LSQB", "LBRACE"})
 _CLOSERS = frozenset({"RPAR", "RSQB", "RBRACE"})
 # Behind these stands a name that is no value: of what is defined here, or of something that is none.
 _DEFINING = frozenset({"DEF", "FOR", "VAR", "IMPORT"})
-_OTHERWISE = frozenset({"_DOT", "AS", "STEP", "FAILS"})
+_OTHERWISE = frozenset({"_DOT", "AS", "FAILS"}) | {word.upper() for word in words(lambda made: made.choices)}
 _IMPORTS = frozenset({"IMPORT", "FROM"})
 _KNOWN = frozenset({"print", "_", "ans", "no_grad"}) | FUNCTIONS.keys() | CONSTANTS.keys() | PREFIXES | IGNORED
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import TypeAlias
 
 from agrad.engine.errors import AgradError
+from agrad.grammar.commands.registry import COMMANDS, of
 from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.session.load import script
 from agrad.grammar.syntax import ast
@@ -84,7 +85,8 @@ class Files:
 
     def hides(self, statement: ast.Statement) -> bool:
         """Whether a statement loads what cannot be read, directly or through another script."""
-        if not isinstance(statement, ast.Command) or statement.word != "load":
+        made = of(statement)
+        if made is None or not made.loads:
             return False
         name = self.loaded(statement)
         return name is None or name in self.hiding
@@ -198,7 +200,7 @@ def _loads(body: ast.Body) -> Iterator[tuple[ast.Command, bool]]:
         for statement in _statements(block):
             if isinstance(statement, ast.Define):
                 waiting.append((statement.body, True))
-            elif isinstance(statement, ast.Command) and statement.word == "load":
+            elif isinstance(statement, ast.Command) and COMMANDS[statement.word].loads:
                 yield statement, inside
 
 

@@ -15,7 +15,7 @@ from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.core.signature import Signature
 from agrad.engine.errors import AgradError, Label
 from agrad.grammar.commands import COMMANDS
-from agrad.grammar.commands.registry import Call
+from agrad.grammar.commands.registry import Call, Command, of
 from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.lint.files import Files, Giver, Givers, blocks, given, merged
 from agrad.grammar.runtime import pytorch_names
@@ -29,13 +29,7 @@ from agrad.grammar.syntax import ast
 from agrad.grammar.syntax.ast_builder import KINDS
 
 _SOMETHING = 1.0  # stands for an unknown value
-# Commands that know which words may stand behind them, values on which they do nothing else than to refuse what they do
-# not know, and the kinds of these errors.
-_OPTIONED: dict[str, tuple[list[Any], set[str]]] = {
-    "step": ([], {"name", "arity"}),
-    "graph": ([_SOMETHING], {"name"}),
-    "limit": ([], {"name"}),
-}
+_REFUSED = frozenset({"name", "arity"})  # kinds of errors of a command that are told; of files less is certain
 
 
 def problems(source: Source, names: Iterable[str] = (), reads_files: bool = True) -> list[AgradError]:
@@ -112,7 +106,8 @@ class _Check:
     def body(self, body: ast.Body) -> None:
         """Check statements; nothing behind a `quit` that ends the script."""
         for statement in body:
-            if isinstance(statement, ast.Command) and statement.word == "quit" and self.straight:
+            made = of(statement)
+            if made is not None and made.ends and self.straight:
                 return
             self._statement(statement)
 
@@ -185,29 +180,23 @@ class _Check:
             case ast.Variable(_, value):
                 self._expression(value)
             case ast.Command(word):
-                self._command(statement, word)
+                self._command(statement, COMMANDS[word])
             case ast.NoGrad() | ast.Time() | ast.Import():
                 pass
             case _:
                 self._expression(statement)
 
-    def _command(self, node: ast.Command, word: str) -> None:
+    def _command(self, node: ast.Command, made: Command) -> None:
         for operand in node.operands:
             self._expression(operand)
         for name, value in node.options:
             if value is not None:
                 self._expression(value)
-                if word == "forward":
+                if made.sets_leaves:
                     self._name(name, value.span, sure=True)
-        if word in _OPTIONED:
-            self._options(node)
-
-    def _options(self, node: ast.Command) -> None:
-        """The words behind a command that it refuses whatever the values are: what it says of them, run on none."""
-        operands, kinds = _OPTIONED[node.word]
-        values = {name: value.value if isinstance(value, ast.String) else None for name, value in node.options}
-        call = Call(node, operands, values, {}, node.span)
-        self._refused(node.span, COMMANDS[node.word].run, Session(), call, kinds=kinds)
+        if made.check is not None:  # what is wrong whatever the values are
+            values = {name: value.value if isinstance(value, ast.String) else None for name, value in node.options}
+            self._refused(node.span, made.check, Call(node, [], values, {}, node.span), kinds=_REFUSED)
 
     def _expression(self, node: Any, *, stored: bool = False, sure: bool = True) -> None:
         """All names and calls in an expression. `stored`: it is a target; `sure`: it is computed in any case."""

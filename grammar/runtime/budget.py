@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from agrad.engine.core.context import PYTHON_ADVICE, Limits, current, next_stamp
 from agrad.engine.core.graph import Node
 from agrad.engine.core.tensor import Tensor
-from agrad.engine.errors import AgradError, Label
+from agrad.engine.errors import AgradError, Label, TimeLimit
 from agrad.engine.values import format_number
 
 if TYPE_CHECKING:
@@ -148,11 +148,11 @@ class Watch:
         """The error for a statement that took too long."""
         if monotonic() >= self._deadline:
             message = f"this is not done within {format_number(self._whole)} s, the limit"
-            return AgradError("limit", message, labels=labels, time=True)
+            return AgradError("limit", message, labels=labels, facts=TimeLimit())
         seconds = format_number(self.time)
         fixes = [f"limit time={format_number(10 * self.time)}"]
         message = f"this took longer than {seconds} s, the limit"
-        return AgradError("limit", message, labels=labels, fixes=fixes, time=True)
+        return AgradError("limit", message, labels=labels, fixes=fixes, facts=TimeLimit())
 
     def _too_many(self) -> AgradError:
         count = format_number(self.nodes)

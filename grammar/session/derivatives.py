@@ -9,7 +9,7 @@ from agrad.engine.autodiff.backward import backward
 from agrad.engine.autodiff.transforms import jacobian, jvp, vjp
 from agrad.engine.core.graph import reachable
 from agrad.engine.core.tensor import Tensor, tensor
-from agrad.engine.errors import AgradError
+from agrad.engine.errors import AgradError, NotOneNumber
 from agrad.engine.values import Value, format_shape, size_of, spread
 from agrad.grammar.diagnostics import Span
 from agrad.grammar.results import Answer, Result
@@ -94,7 +94,9 @@ def _require_number(value: Any) -> None:
     shape = (len(value),) if isinstance(value, tuple) else value.shape if isinstance(value, Tensor) else ()
     if size_of(shape) != 1:
         raise AgradError(
-            "grad", f"only one number has a gradient; this is an array of shape {format_shape(shape)}", array=True
+            "grad",
+            f"only one number has a gradient; this is an array of shape {format_shape(shape)}",
+            facts=NotOneNumber(),
         )
 
 

@@ -13,7 +13,7 @@ from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.files import beside, read_text
 
 if TYPE_CHECKING:
-    from agrad.grammar.session.session import Session
+    from agrad.grammar.commands.host import Session
 
 
 def load(session: Session, call: Call) -> None:
@@ -23,7 +23,7 @@ def load(session: Session, call: Call) -> None:
     try:
         session.include(source)
     except AgradError as problem:
-        problem.facts.setdefault("at", problem.labels[0].origin)  # what does not parse was not under way
+        problem.at = problem.at or problem.labels[0].origin  # what does not parse was not running
         problem.labels.append(Label(call.span, "loaded here"))
         raise
     finally:

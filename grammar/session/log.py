@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from agrad.engine.errors import AgradError, Label
 from agrad.engine.ops import creation
+from agrad.grammar.commands.registry import COMMANDS, of, words
 from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.results import Result
 from agrad.grammar.runtime.bytecode import Do
@@ -22,9 +23,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from agrad.engine.core.context import Context
+    from agrad.grammar.commands.host import Session
     from agrad.grammar.runtime.bytecode import Frame
     from agrad.grammar.runtime.vm import Machine
-    from agrad.grammar.session.session import Session
 
     class Keeper(Protocol):
         """Who writes down what is accepted, as it happens."""
@@ -36,8 +37,6 @@ if TYPE_CHECKING:
             """Only the first so many stand."""
 
 
-# Commands that only ask about the session, or act on its record: no part of it.
-_ASKING = frozenset({"help", "history", "info", "save", "undo", "vars"})
 _BLOCKS = ast.For | ast.While | ast.If | ast.NoGrad | ast.Time
 _CHANCE = r"\brandn?\b"  # what draws random numbers has one of these words in it
 _SEED_BYTES = 6  # a number of so many is exact in the language
@@ -93,7 +92,8 @@ class Record:
 
     def add(self, statement: ast.Statement) -> None:
         """Keep a statement that has ended well."""
-        if not self.on or (isinstance(statement, ast.Command) and statement.word in _ASKING):
+        made = of(statement)
+        if not self.on or (made is not None and not made.logged):
             return
         entry = Entry(statement.span, self._seed, self.context.files.seen or None)
         self.entries.append(entry)
@@ -144,8 +144,8 @@ def is_block(statement: ast.Statement) -> bool:
 
 
 def asks(text: str) -> bool:
-    """Whether a text may ask for the record of its session."""
-    return "history" in text or "save" in text
+    """Whether a text may have a command that needs the log of its session."""
+    return any(word in text for word in words(lambda made: made.needs == "log"))
 
 
 def statements(entries: Sequence[Entry]) -> Iterator[tuple[Entry, ast.Statement]]:
@@ -197,13 +197,14 @@ def _without_files(commands: Callable[[Frame, Any, Span], int | None]) -> Callab
     """What runs commands, but none of them into a file: what they wrote is there."""
 
     def run(frame: Frame, node: ast.Command, span: Span) -> int | None:
-        if node.word == "save":
-            frame.stack.pop()
+        made = COMMANDS[node.word]
+        if made.writes:
+            del frame.stack[len(frame.stack) - len(node.operands) :]
             return None
-        values = [name for name, value in node.options if value is not None]
-        if "to" in values:
-            del frame.stack[len(frame.stack) - len(values) + values.index("to")]
-            node = node.changed(options=tuple(option for option in node.options if option[0] != "to"))
+        for name in [name for name, _ in node.options if name in made.options and made.options[name].writes]:
+            values = [option for option, value in node.options if value is not None]
+            del frame.stack[len(frame.stack) - len(values) + values.index(name)]
+            node = node.changed(options=tuple(option for option in node.options if option[0] != name))
         return commands(frame, node, span)
 
     return run

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
 
 from agrad.engine.core.context import current
 from agrad.engine.core.tensor import Tensor, tensor
-from agrad.engine.errors import AgradError, Label
+from agrad.engine.errors import AgradError, Facts, Label
 from agrad.engine.values import Array, describe, format_number, format_shape, np
 from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.results import Result
@@ -26,6 +27,13 @@ from agrad.grammar.session.session import Session
 from agrad.grammar.syntax.parser import parse_expression
 
 _T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True)
+class NoNumber(Facts):
+    """An expression whose value is no number, in any row."""
+
+
 _OF_ALL = frozenset({"name", "syntax", "arity", "guard", "limit"})  # kinds of errors that every row has
 _HOPELESS = 1000  # rows: if so many fail, and none succeeds, the expression is wrong and not the rows
 _FEW = 64  # rows that are computed one by one where compiled code fails on them
@@ -124,7 +132,7 @@ class Rowwise(Session):
 
     def _no_number(self, what: str, fixes: Sequence[str] = ()) -> AgradError:
         message = f"a row must have one number as its value, and this is {what}"
-        return AgradError("type", message, labels=[Label(self.span)], fixes=fixes, of_all=True)
+        return AgradError("type", message, labels=[Label(self.span)], fixes=fixes, facts=NoNumber())
 
 
 def _ignore(result: Result) -> None:
@@ -265,7 +273,7 @@ class Evaluation:
 
     def _refuse(self, problem: AgradError, values: Sequence[float], place: Callable[[], Mapping[str, Any]]) -> None:
         """Raise an error, unless it is tolerated; one of this row alone says which row it is."""
-        if problem.kind in _OF_ALL or problem.facts.get("of_all"):
+        if problem.kind in _OF_ALL or isinstance(problem.facts, NoNumber):
             raise problem
         self.failed += 1
         if self.first is not None:
@@ -274,7 +282,7 @@ class Evaluation:
         problem.labels += [Label(label.origin, "with this row") for label in where.get("labels", ())]
         told = ", ".join(f"{name} = {format_number(value)}" for name, value in zip(self.names, values, strict=True))
         problem.notes += [*where.get("notes", ()), *([f"where {told}"] if told else [])]
-        problem.facts["row"] = True
+        problem.row = True
         if not self.tolerant:
             raise problem
         self.first = problem

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from agrad.engine.errors import AgradError, Label
-from agrad.grammar.commands.registry import Call
+from agrad.grammar.commands.registry import COMMANDS, Call, of
 from agrad.grammar.diagnostics import Span
 from agrad.grammar.files import beside, read_text, write_text
 from agrad.grammar.results import Printed
@@ -16,7 +16,7 @@ from agrad.grammar.session.log import Entry, statements
 from agrad.grammar.syntax import ast
 
 if TYPE_CHECKING:
-    from agrad.grammar.session.session import Session
+    from agrad.grammar.commands.host import Session
 
 _HEAD = re.compile(r"# saved by agrad: \d+ statements?, mark ([0-9a-f]{8})\n")
 _READERS = frozenset({"load_csv", "load_npy", "chunks"})
@@ -52,7 +52,8 @@ def script(entries: Iterable[Entry], folder: str) -> tuple[str, int]:
     lines: list[str] = []
     count, computed = 0, False
     for entry, statement in statements(list(entries)):
-        if isinstance(statement, ast.Command) and statement.word == "reset":
+        made = of(statement)
+        if made is not None and made.clears:
             lines, count, computed = [], 0, False
             continue
         if entry.seed is not None:
@@ -113,7 +114,7 @@ def _moved(statement: ast.Statement, folder: str) -> Iterator[tuple[Span, str | 
             continue
         waiting += [getattr(part, name) for name in type(part).fields]
         match part:
-            case ast.Command("load", (ast.String(path, span),)):
+            case ast.Command(word, (ast.String(path, span),)) if COMMANDS[word].loads:
                 yield span, _literal(beside(path, span), path, folder)
             case ast.Call(ast.Name("beside"), (ast.String(path, span),), ()):
                 yield span, _literal(beside(path, span), path, folder)

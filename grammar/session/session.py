@@ -21,6 +21,7 @@ from agrad.engine.errors import AgradError, Label, Note
 from agrad.engine.ops.creation import remember_random
 from agrad.engine.values import Value
 from agrad.grammar.commands import COMMANDS, gradient_of
+from agrad.grammar.commands.registry import Call, Command, of
 from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.loops.hot_loops import counter
 from agrad.grammar.results import Noted, Printed, Quit, Result, Settings
@@ -31,7 +32,7 @@ from agrad.grammar.runtime.control_dependence import after, context
 from agrad.grammar.runtime.errors.graph_fixes import explain
 from agrad.grammar.runtime.vm import MISSING, Machine
 from agrad.grammar.session.log import Held, Record, asks, is_block
-from agrad.grammar.session.undo import DEPTH, Steps, undone
+from agrad.grammar.session.undo import DEPTH, Steps
 from agrad.grammar.syntax import ast
 from agrad.grammar.syntax.parser import parse, parse_expression
 
@@ -113,7 +114,7 @@ class Session:
     def _keeping(self, text: str, statements: Sequence[ast.Statement]) -> Iterator[None]:
         """Keep what a text asks for: the record, and what `undo` needs."""
         depth, recorded = self.steps.depth, self.record.on
-        if not depth and any(map(undone, statements)):
+        if not depth and any(made is not None and made.needs == "undo" for made in map(of, statements)):
             self.steps.depth = DEPTH
         self.record.on = recorded or asks(text)
         try:
@@ -214,12 +215,21 @@ class Session:
             watch.stop()
 
     def _run_statement(self, statement: ast.Statement, emit: Callable[[Result], None]) -> None:
-        if count := undone(statement):
-            self.undo(count, emit)
+        made = of(statement)
+        if made is not None and made.alone:
+            self._run_alone(made, statement, emit)
             return
-
         self.record.begin()
         self._guarded(lambda: self._do(statement), statement.span, emit, statement)
+
+    def _run_alone(self, made: Command, node: Any, emit: Callable[[Result], None]) -> None:
+        """Run a command that stands between two statements; its operands are numbers."""
+        values = [operand.value for operand in node.operands if isinstance(operand, ast.Number)]
+        outer, self.emit = self.emit, emit
+        try:
+            made.run_alone(self, Call(node, values, {}, self.names, node.span))
+        finally:
+            self.emit = outer
 
     def include(self, source: Source) -> None:
         """Run the statements of another script as a part of the one under way; `quit` ends the script."""

@@ -18,7 +18,6 @@ from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError
 from agrad.engine.text import truncate
 from agrad.grammar.diagnostics import Span
-from agrad.grammar.syntax import ast
 
 DEPTH = 100  # statements, where they are kept
 SHARE = 4  # of the memory there may be, what is kept may take the fourth part
@@ -138,11 +137,3 @@ class Steps:
                 step.bytes += _NODE
                 stack += (part.value, part.inputs, part.attrs)
         step.nodes = tuple(found)
-
-
-def undone(statement: ast.Statement) -> int:
-    """How many statements a statement takes back: none if it is no `undo`."""
-    if not isinstance(statement, ast.Command) or statement.word != "undo":
-        return 0
-    counts = [operand.value for operand in statement.operands if isinstance(operand, ast.Number)]
-    return int(counts[0]) if counts else 1

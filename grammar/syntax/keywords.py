@@ -84,34 +84,12 @@ ABSENT = {
     "await": "",
 }
 
-# How each command, and each statement with a shape of its own, is written.
+# How each statement with a shape of its own is written; the table of commands adds theirs when it is loaded.
 SHAPES = {
     "var": "var x = 2",
-    "set": "set x = 5",
-    "backward": "backward d [retain] [create_graph] [fresh] [trace] [seed v]",
-    "retain": "retain b",
-    "grad": "grad a b",
-    "zero_grad": "zero_grad, or zero_grad a b",
-    "step": "step sgd w b lr=0.1",
-    "check": "check f(x), or check f(x, y) wrt x",
-    "explain": "explain d, or explain d wrt a b",
-    "graph": 'graph d [as text|tree|boxes|dot|mermaid|program|svg|json] [depth 3] [from a b] [to "d.gv"]',
-    "plot": 'plot f(x) for x in -2..2, plot loss, or plot x, y, w*x + b; [to "f.svg"]',
-    "forward": "forward d, or forward d with x=3, y=4",
-    "info": "info x",
-    "limit": 'limit, or limit memory="4 GB" time=10 nodes=1e6',
-    "undo": "undo, or undo 3",
-    "reset": "reset",
-    "history": "history, or history 9",
-    "load": 'load "model.ag"',
-    "save": 'save "session.ag"',
-    "vars": "vars",
-    "quit": "quit",
-    "help": "help, or help sin",
     "del": "del x, y",
     "for": "for i in range(3): x = x + i",
     "import": "import torch",
     "from": "from torch import sin",
     "fails": "fails freed: backward d",
-    "time": "time: y = f(x)",
 }

@@ -247,7 +247,7 @@ class _Scanner:
         elif self.brackets:
             bracket, start, _ = self.brackets[-1]
             problem = self.wrong("unclosed bracket", start, start + 1, bracket=bracket, closer=CLOSERS[bracket])
-            problem.facts["unfinished"] = True
+            problem.unfinished = True
             yield problem
         if not self.blank:
             yield self.end_line()

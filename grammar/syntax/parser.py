@@ -11,7 +11,7 @@ from typing import NamedTuple, cast
 
 from lark import Lark, UnexpectedToken
 
-from agrad.engine.errors import AgradError
+from agrad.engine.errors import AgradError, SyntaxMistake
 from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.syntax import ast
 from agrad.grammar.syntax.ast_builder import Builder
@@ -98,7 +98,7 @@ def needs_more(text: str) -> bool:
     try:
         parse(source)
     except AgradError as error:
-        return bool(error.facts.get("unfinished")) and not (blank and error.facts["mistake"] == "no block")
+        return error.unfinished and not (blank and error.facts == SyntaxMistake("no block"))
     last = deque(_machine().lexer.read(source), maxlen=1)
     return not blank and any(isinstance(token, Token) and token.type == "_DEDENT" for token in last)
 
@@ -142,7 +142,7 @@ def starts(text: str) -> Iterator[int]:
             if fresh and item:
                 yield item.start_pos
             fresh = item.type == "_NEWLINE" or (fresh and not item)
-        elif item.facts.get("unfinished"):
+        elif item.unfinished:
             return
         elif fresh:
             place = item.labels[-1].origin
@@ -181,7 +181,7 @@ def tokens(text: str) -> list[tuple[str, int, int]]:
     for item in _machine().lexer.read(source, comments=True):
         if isinstance(item, Token):
             kind, start, end = _kind(item), item.start_pos, item.end_pos
-        elif item.facts.get("unfinished"):
+        elif item.unfinished:
             continue
         else:
             place = item.labels[-1].origin

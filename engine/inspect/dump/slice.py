@@ -37,7 +37,7 @@ def _between(root: Node, ordered: list[Node], sources: list[Node]) -> set[int]:
     for source in sources:
         if source.seq not in known:
             message = f"{root.spell()} was not computed from {source.spell()}: no path of the graph leads there"
-            raise AgradError("grad", message, node=source)
+            raise AgradError("grad", message)
     leading = {source.seq for source in sources}
     beside: set[int] = set()
     for node in ordered:

@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Any
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Label, Note
 from agrad.engine.values import format_number, format_shape
-from agrad.grammar.commands.registry import Call, command
+from agrad.grammar.commands.operands import FILE
+from agrad.grammar.commands.registry import Call, Operands, Option, command
 from agrad.grammar.diagnostics import Span
 from agrad.grammar.results import LINES, Curve, Noted, Plot, Printed
 from agrad.grammar.runtime.builtins import Closure
 from agrad.grammar.runtime.operations import as_array, describe_value
 
 if TYPE_CHECKING:
-    from agrad.grammar.session.session import Session
+    from agrad.grammar.commands.host import Session
 
 COLUMNS = 6  # of a matrix, at most: more curves cannot be told apart
 
@@ -28,6 +29,10 @@ COLUMNS = 6  # of a matrix, at most: more curves cannot be told apart
     "over its index; points, and lines over them. `to`: into a file, .svg, .png or .pdf, with the extra `plot`. "
     "Nothing else changes: names, gradients and random numbers are as before.",
     "plot sin(x) for x in 0..2*pi",
+    changes="nothing",
+    forms='plot f(x) for x in -2..2, plot loss, or plot x, y, w*x + b; [to "f.svg"]',
+    operands=Operands(expression=True),
+    options={"to": Option("into a file: .svg, .png or .pdf", FILE, writes=True)},
 )
 def _plot(session: Session, call: Call) -> None:
     path, place = call.options.get("to"), call.option("to")

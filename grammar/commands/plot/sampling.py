@@ -24,7 +24,7 @@ from agrad.grammar.runtime.builtins import Closure
 from agrad.grammar.runtime.operations import describe_value
 
 if TYPE_CHECKING:
-    from agrad.grammar.session.session import Session
+    from agrad.grammar.commands.host import Session
 
 PARTS = 400  # of a range, to begin with
 _MOST = 2400  # points

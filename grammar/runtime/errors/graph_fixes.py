@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from agrad.engine.autodiff.transforms import SeveralResults, WrongPlace
 from agrad.engine.core.context import current
 from agrad.engine.core.graph import Node, collect
+from agrad.engine.core.graph_errors import Diverged, Freed, MissingLeaf, MissingSeed, Overwritten, Stale, WrittenLeaf
 from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.core.versions import out_of_date
-from agrad.engine.errors import AgradError
+from agrad.engine.errors import AgradError, NotCalled, Origin
 from agrad.grammar.diagnostics import Span
 from agrad.grammar.runtime.errors.source_lines import at, evaluate_again, listed, statement_of
 
 if TYPE_CHECKING:
+    from agrad.engine.core.guards import Guard
     from agrad.grammar.session.undo import Steps
-
 
 _NEAR = 5  # statements, with which it is worth taking back one before them
 # "%.3f" % x, and of the text in it what a value takes the place of.
@@ -25,11 +26,8 @@ _PERCENT = re.compile(r"""(?P<quote>["'])(?P<text>[^"']*)(?P=quote) *% *(?P<valu
 _JOINED = re.compile(r"""["'].*\+.*|.*\+ *["'].*""")
 # hessian(f, a), with a value where the number of an argument is read.
 _BY_VALUE = re.compile(r"\b(grad|jacobian|hessian)\((\w+), ?([^\W\d]\w*)\)")
-_ANY = re.compile(r".*")
 # hessian(f), or hessian(f, 1).
 _HESSIAN = re.compile(r"hessian\((\w+)(, ?\w+)?\)")
-# How the engine speaks of a function where it needs a number.
-_UNCALLED = re.compile(r"needed here, not the function (\w+)$")
 _PLACE = r"%([-+ 0#]*\d*(?:\.\d+)?)([diufFeEgGsr])"
 
 
@@ -38,20 +36,41 @@ def explain(error: AgradError, steps: Steps | None = None) -> None:
 
     `steps` are the statements that can be taken back, where there are any.
     """
-    for applies, fixes in _FIXES:
-        if applies(error):
-            found = fixes(error)
-            error.fixes = found or error.fixes
-            break
-    if steps is not None and error.kind == "freed" and isinstance(by := error.facts.get("by"), Span):
+    error.fixes = _fixes(error) or error.fixes
+    if steps is not None and isinstance(error.facts, Freed) and isinstance(by := error.facts.by, Span):
         count, kept = steps.since(by), _retaining(by.text)
         if kept and 0 < count <= _NEAR:
             error.fixes = [*error.fixes, f"undo{f' {count}' if count > 1 else ''}   brings it back; then {kept}"]
 
 
-def _seed(error: AgradError) -> list[str]:
-    node: Any = error.facts["node"]
-    name, typed = node.spell(), _typed(error)
+def _fixes(error: AgradError) -> list[str]:
+    """The fixes that the facts of an error lead to; those for a type come from how the expression is written."""
+    match error.facts:
+        case NotCalled(name):
+            return [f"{name}(…)   calls it"] if name.isidentifier() else []
+        case WrongPlace():
+            return _by_value(error.at)
+        case SeveralResults():
+            return _all_derivatives(error.at, error.fixes)
+        case MissingSeed(node):
+            return _seed(node, _typed(error))
+        case MissingLeaf():
+            return ["var x = …   and compute the value from x, outside no_grad and without detach"]
+        case WrittenLeaf(name):
+            return _no_grad(name, _typed(error))
+        case Freed(_, root, by):
+            return _freed(root, by)
+        case Overwritten(root, node, changed, by):
+            return _changed(root, node, changed, by)
+        case Stale(root):
+            return _stale(root)
+        case Diverged(root, guard, constant):
+            return _diverged(root, guard, constant)
+    return _texts(error) if error.kind == "type" and isinstance(error.at, Span) else []
+
+
+def _seed(node: Node, typed: str) -> list[str]:
+    name = node.spell()
     by = next((leaf.name for leaf in reversed(collect([node])) if leaf.op is None and leaf.name), "x")
     if "backward" not in typed:
         asked = re.search(r"\b(grad|hessian|hvp)\(.*, ?(\w+)[,)]", typed)
@@ -63,7 +82,7 @@ def _seed(error: AgradError) -> list[str]:
 
 def _typed(error: AgradError) -> str:
     """The statement that failed: in a script that was loaded, the one there."""
-    statement = error.facts.get("statement") or current().statement
+    statement = error.statement or current().statement
     return statement.text if isinstance(statement, Span) else ""
 
 
@@ -72,24 +91,18 @@ def _whole(text: str) -> str:
     return text if re.fullmatch(r"[\w.]+", text) else f"({text})"
 
 
-def _leaf(error: AgradError) -> list[str]:
-    return ["var x = …   and compute the value from x, outside no_grad and without detach"]
-
-
-def _no_grad(error: AgradError) -> list[str]:
-    statement = _typed(error)
+def _no_grad(name: str, statement: str) -> list[str]:
     if not statement:
         return []
     found = re.match(r"(\w+)(.*)", statement)
-    name, rest = found.groups() if found else (error.facts["name"], "")
+    name, rest = found.groups() if found else (name, "")
     new = _augmented(statement) or (f"zeros_like({name})" if rest == ".zero_()" else "…")
     if rest.startswith("["):
         new = f"{name}.clone(); {name}2{rest}"
     return [f"no_grad: {statement}   to update the leaf", f"{name}2 = {new}   to make a new value"]
 
 
-def _freed(error: AgradError) -> list[str]:
-    by, root = error.facts["by"], error.facts["root"]
+def _freed(root: Node, by: object) -> list[str]:
     carried = _carried_over(root)
     if carried is not None:
         name, node = carried
@@ -98,17 +111,15 @@ def _freed(error: AgradError) -> list[str]:
     return [f"{kept}   at {at(by)}, or {redo}"] if kept and isinstance(by, Span) else [redo]
 
 
-def _changed(error: AgradError) -> list[str]:
+def _changed(root: Node, node: Node, changed: Node, by: object) -> list[str]:
     """A write to a computed value, `b += 1`, as a value of its own: `b2 = b + 1`."""
-    by, changed, node = error.facts.get("by"), error.facts["changed"], error.facts["node"]
     new = _augmented(by.text) if isinstance(by, Span) else None
     if new is None or not isinstance(by, Span):
-        return [_again(error.facts["root"], node)]
-    return [f"{changed.spell()}2 = {new}   at {at(by)}"]  # type: ignore[attr-defined]
+        return [_again(root, node)]
+    return [f"{changed.spell()}2 = {new}   at {at(by)}"]
 
 
-def _stale(error: AgradError) -> list[str]:
-    root: Any = error.facts["root"]
+def _stale(root: Node) -> list[str]:
     redo, late = _again(root), out_of_date(collect([root]))
     if root.name:
         return [f"forward {root.name}, or {redo}"]
@@ -117,33 +128,25 @@ def _stale(error: AgradError) -> list[str]:
     return [f"forward {named[0]} and {place}, or {redo}" if place else redo]
 
 
-def _guard(error: AgradError) -> list[str]:
-    root, guard, cut = error.facts["root"], error.facts.get("guard"), error.facts.get("cut")
-    nodes = [node for node in (root, getattr(guard, "node", None)) if isinstance(node, Node)]
+def _diverged(root: Node, guard: Guard | None, constant: Node | None) -> list[str]:
+    nodes = [node for node in (root, guard and guard.node) if isinstance(node, Node)]
     places = [node.origin for node in reversed(collect(nodes)) if node.op is not None]
-    places += [getattr(cut, "origin", None), getattr(guard, "origin", None)]
-    return [evaluate_again(places) or f"evaluate {root.spell()} again"]  # type: ignore[attr-defined]
+    places += [part.origin for part in (constant, guard) if part is not None]
+    return [evaluate_again(places) or f"evaluate {root.spell()} again"]
 
 
-def _at(error: AgradError, form: re.Pattern[str]) -> bool:
-    """Whether what failed is written like this."""
-    at = error.facts.get("at")
-    return isinstance(at, Span) and form.fullmatch(at.text) is not None
+def _texts(error: AgradError) -> list[str]:
+    """What is meant by operators that other languages have for texts."""
+    assert isinstance(error.at, Span)
+    written = error.at.text
+    if found := _PERCENT.fullmatch(written):
+        error.message = "a text has no % in agrad: values are put into it by an f-string"
+        return _format(found)
+    return ['f"{a}{b}"   joins texts and values'] if _JOINED.fullmatch(written) else []
 
 
-def _called(error: AgradError) -> list[str]:
-    """A function in the place of its value."""
-    return [f"{name}(…)   calls it" for name in _UNCALLED.findall(error.message)]
-
-
-def _join(error: AgradError) -> list[str]:
-    return ['f"{a}{b}"   joins texts and values']
-
-
-def _format(error: AgradError) -> list[str]:
+def _format(found: re.Match[str]) -> list[str]:
     """`"%.3f" % x` as an f-string."""
-    found = _PERCENT.fullmatch(error.facts["at"].text)  # type: ignore[attr-defined]
-    assert found is not None
     text, given = found["text"], found["values"]
     values = given[1:-1].split(", ") if given.startswith("(") else [given]
     places = re.findall(_PLACE, text)
@@ -154,14 +157,13 @@ def _format(error: AgradError) -> list[str]:
         written = spec[1] + spec[2].translate(str.maketrans("iu", "dd", "rs"))
         return f"{{{next(waiting)}{':' if written else ''}{written}}}"
 
-    error.message = "a text has no % in agrad: values are put into it by an f-string"
     filled = re.sub(_PLACE, place, text).replace("%%", "%")
     return [f'f"{filled}"'] if places else []
 
 
-def _places(error: AgradError) -> list[str]:
+def _by_value(at: Origin | None) -> list[str]:
     """`hessian(f, a)` at the point a, and by the leaf a, in the names that were typed."""
-    found = _BY_VALUE.search(error.facts["at"].text)  # type: ignore[attr-defined]
+    found = _BY_VALUE.search(at.text) if at is not None else None
     if found is None:
         return []
     word, f, x = found.groups()
@@ -178,32 +180,18 @@ def apart(call: str) -> tuple[str, str]:
     return call, ""
 
 
-def _all_derivatives(error: AgradError) -> list[str]:
+def _all_derivatives(at: Origin | None, fixes: list[str]) -> list[str]:
     """`grad(f)(a)` of an f with several results: its Jacobian there, which for a second derivative has one too."""
-    derived, point = apart(error.facts["at"].text)  # type: ignore[attr-defined]
+    if at is None:
+        return []
+    derived, point = apart(at.text)
     if found := _HESSIAN.fullmatch(derived):
         f, place = found[1], found[2] or ""
         return [f"jacobian(jacobian({f}{place}){place}){point}"]
     if derived.startswith("grad(") and "hessian" not in derived:
         return [re.sub(r"\bgrad\(", "jacobian(", derived) + point]
     named = derived.isidentifier() and derived not in FUNCTIONS  # g = grad(f)
-    return [error.fixes[0].removesuffix("(x)") + point] if named else []
-
-
-_FIXES: list[tuple[Callable[[AgradError], bool], Callable[[AgradError], list[str]]]] = [
-    (lambda error: error.kind == "type" and _UNCALLED.search(error.message) is not None, _called),
-    (lambda error: error.kind == "type" and _at(error, _PERCENT), _format),
-    (lambda error: error.kind == "type" and _at(error, _JOINED), _join),
-    (lambda error: "places" in error.facts and _at(error, _ANY), _places),
-    (lambda error: error.facts.get("needs") == "number" and _at(error, _ANY), _all_derivatives),
-    (lambda error: error.facts.get("needs") == "seed", _seed),
-    (lambda error: error.facts.get("needs") == "leaf", _leaf),
-    (lambda error: error.facts.get("needs") == "no_grad", _no_grad),
-    (lambda error: error.kind == "freed" and "root" in error.facts, _freed),
-    (lambda error: "changed" in error.facts, _changed),
-    (lambda error: error.kind == "stale" and "root" in error.facts, _stale),
-    (lambda error: error.kind == "guard" and "root" in error.facts, _guard),
-]
+    return [fixes[0].removesuffix("(x)") + point] if named else []
 
 
 def _carried_over(root: Any) -> tuple[str, Node] | None:

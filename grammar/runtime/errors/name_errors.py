@@ -8,7 +8,7 @@ from typing import Any
 
 from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.core.tensor import Tensor
-from agrad.engine.errors import AgradError, Label
+from agrad.engine.errors import AgradError, Label, UnknownName
 from agrad.grammar.diagnostics import Span, suggest
 from agrad.grammar.runtime.builtins import CONSTANTS
 from agrad.grammar.runtime.errors.graph_fixes import apart
@@ -23,7 +23,7 @@ def unknown(name: str, span: Span, known: Iterable[str]) -> AgradError:
     if name in SHAPES and alone(span):
         behind = Span(span.source, span.end, span.end)
         problem = syntax_error("shape", behind, word=name, usage=SHAPES[name])
-        problem.facts["at"] = behind
+        problem.at = behind
         return problem
     called = span.source.text[span.end :].lstrip().startswith("(")
     if name == "print" or (name in PREFIXES and not called):
@@ -38,7 +38,7 @@ def unknown(name: str, span: Span, known: Iterable[str]) -> AgradError:
         close = [f"def {name}(x) = …   defines it", "help   lists the functions there are"]
     fixes = close or [f"give it one: {name} = {_compared(span) or 1}"]
     message = f"there is no function {name}" if called else f"{name} has no value"
-    return AgradError("name", message, labels=[Label(span)], fixes=fixes, name=name, close=close)
+    return AgradError("name", message, labels=[Label(span)], fixes=fixes, facts=UnknownName(name, bool(close)))
 
 
 def _compared(span: Span) -> str:
@@ -59,7 +59,7 @@ def _no_value(name: str, span: Span) -> AgradError:
     if name == "print":
         message = "print is a statement: it takes values alone, with no sep= and no end=, and gives none"
         fixes = ['print a, b   or print f"{a}, {b}"']
-    return AgradError("name", message, labels=[Label(span)], fixes=fixes, close=True)
+    return AgradError("name", message, labels=[Label(span)], fixes=fixes, facts=UnknownName(name, True))
 
 
 def alone(span: Span) -> bool:

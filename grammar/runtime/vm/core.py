@@ -56,10 +56,10 @@ class Core(ABC):
     def _locate(self, error: AgradError, base: int) -> None:
         """Add the place to an error: the running instruction, and the calls around it."""
         places = [frame.code.instructions[frame.pc - 1][2] for frame in self.frames[base:] if frame.pc]
-        if not places or "at" in error.facts:
+        if not places or error.at is not None:
             return
         *callers, place = places
-        error.facts["at"], error.facts["statement"] = place, current().statement
+        error.at, error.statement = place, current().statement
         if not error.labels:
             error.labels.append(Label(place))
             error.labels.extend(Label(caller, "called here") for caller in callers[:1])

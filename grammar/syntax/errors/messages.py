@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from agrad.engine.errors import AgradError, Label
+from agrad.engine.errors import AgradError, Label, SyntaxMistake
 from agrad.engine.text import truncate
 from agrad.grammar.diagnostics import Span
 
@@ -616,7 +616,7 @@ def syntax_error(message: str, span: Span, **words: str) -> AgradError:
         entry.message.format(**shown),
         labels=[Label(span, entry.label.format(**shown))],
         fixes=[fix] if fix else [],
-        mistake=message,
+        facts=SyntaxMistake(message),
     )
 
 

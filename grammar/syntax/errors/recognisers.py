@@ -79,7 +79,7 @@ def _indentation(context: ErrorContext) -> AgradError | None:
         return syntax_error("indent", context.span(bad))
     if len(before) > 1 and before[-1].type == "_NEWLINE" and before[-2].type == "_COLON":
         problem = syntax_error("no block", context.span(before[-2]))
-        problem.facts["unfinished"] = bad.type == "$END" or bad.start_pos == len(context.source.text)
+        problem.unfinished = bad.type == "$END" or bad.start_pos == len(context.source.text)
         return problem
     sign = str(context.previous)
     if sign in (":", ";") and not context.open and bad.type in _BLOCKS - {"ELIF", "ELSE"}:

@@ -101,7 +101,7 @@ def test_a_failing_walk_frees_nothing_and_writes_nothing():
     (q * 1).backward()
     with pytest.raises(ag.AgradError) as caught:
         y.backward()
-    assert caught.value.facts["node"] is m.node
+    assert caught.value.facts.node is m.node
 
 
 def test_grad_frees_nothing_and_leaves_gradients_alone():

@@ -80,7 +80,7 @@ def test_all_refuse_the_same_with_the_place(file, read, text, line, reason):
     with pytest.raises(ag.AgradError) as caught:
         read(file(text))
     assert caught.value.message.endswith(reason)
-    assert (caught.value.kind, caught.value.facts["line"]) == ("file", line)
+    assert (caught.value.kind, caught.value.facts.line) == ("file", line)
     assert bool(caught.value.fixes) == (reason == "nothing stands there")
 
 

@@ -10,13 +10,14 @@ import pytest
 from agrad.engine.errors import AgradError
 from agrad.engine.inspect.dump.dump import FORMATS
 from agrad.grammar.commands.graphs import ENDINGS
+from agrad.grammar.commands.registry import COMMANDS as REGISTERED
 from agrad.grammar.diagnostics import Source
 from agrad.grammar.results import Noted
 from agrad.grammar.runtime.bytecode import Do
 from agrad.grammar.runtime.compiler import compile_statement
 from agrad.grammar.session.session import Session
 from agrad.grammar.syntax import ast as s
-from agrad.grammar.syntax.keywords import SHAPES, words
+from agrad.grammar.syntax.keywords import words
 from agrad.grammar.syntax.parser import parse
 
 
@@ -129,7 +130,7 @@ def test_explain_is_no_name(text: str) -> None:
         return
     with pytest.raises(AgradError) as caught:
         read(text)
-    assert caught.value.facts["mistake"] == "reserved"
+    assert caught.value.facts.name == "reserved"
 
 
 # time
@@ -237,7 +238,7 @@ def test_each_form_of_a_graph(drawn: Session) -> None:
 
 
 def test_the_forms_are_those_that_messages_and_help_name() -> None:
-    assert f"[as {'|'.join(FORMATS)}]" in SHAPES["graph"]
+    assert f"[as {'|'.join(FORMATS)}]" in REGISTERED["graph"].usage
     assert {*ENDINGS.values()} <= {*FORMATS}
 
 

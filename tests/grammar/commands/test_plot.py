@@ -131,7 +131,7 @@ def test_how_it_is_read(text: str) -> None:
 def test_what_is_no_plot(text: str, mistake: str, place: str) -> None:
     with pytest.raises(AgradError) as caught:
         parse(Source("session", text))
-    assert (caught.value.facts["mistake"], labelled(caught.value)) == (mistake, [place])
+    assert (caught.value.facts.name, labelled(caught.value)) == (mistake, [place])
 
 
 @pytest.mark.parametrize(

@@ -191,7 +191,7 @@ def test_the_topics_in_a_session(word):
     shown = []
     session = Session()
     session.run(f"help {word}", shown.append)
-    assert [result.text(session.settings) for result in shown] == [TOPICS[word]()]
+    assert [result.text(session.settings) for result in shown] == [help_on(word, COMMANDS)]
 
 
 @pytest.mark.parametrize("width", [60, 80, 120])

@@ -167,3 +167,10 @@ def test_a_tolerance_is_a_number_from_0_on(text, tolerance):
         Session().run(text.format(tolerance))
     assert caught.value.kind == "domain"
     Session().run("assert 1 ~= 1 +- 0\nassert 1 ~= 2 +- inf")
+
+
+def test_no_fix_is_made_by_a_pattern_on_the_text_of_a_message():
+    root = Path(__file__).parents[3]
+    searched = re.compile(r"(re\.\w+|\.(?:search|match|fullmatch|findall|finditer|sub))\([^\n]*\.message\b")
+    for path in (*(root / "grammar").rglob("*.py"), *(root / "cli").rglob("*.py")):
+        assert not searched.search(path.read_text(encoding="utf-8")), path

@@ -60,7 +60,7 @@ def test_an_error_says_which_row_it_is_in(rowwise):
     with pytest.raises(AgradError) as caught:
         rowwise(BRANCHES, {"x": [2, 0, 4]})
     assert caught.value.notes[-2:] == ["in row 2", "where x = 0"]
-    assert caught.value.facts["row"]
+    assert caught.value.row
 
 
 def test_errors_that_are_tolerated_leave_their_rows_empty(rowwise):

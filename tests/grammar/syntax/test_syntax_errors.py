@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import agrad.grammar.commands  # noqa: F401  # which says how each command is written
 from agrad.engine.errors import AgradError
 from agrad.grammar.diagnostics import Source, Span, render
 from agrad.grammar.syntax.errors.messages import CARET, MESSAGES
@@ -33,7 +34,7 @@ def test_example(mistake: str, example: str) -> None:
     problem = failure(example.replace(CARET, ""))
     place = problem.labels[0].origin
     assert isinstance(place, Span)
-    assert problem.facts["mistake"] == mistake
+    assert problem.facts.name == mistake
     if CARET in example:
         assert place.start == example.index(CARET)
 

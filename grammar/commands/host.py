@@ -1,0 +1,48 @@
+"""What commands see of a session: a protocol, since the session itself is made of commands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, Protocol
+
+from agrad.grammar.diagnostics import Source
+from agrad.grammar.results import Result, Settings
+
+if TYPE_CHECKING:
+    from agrad.engine.core.context import Context
+    from agrad.grammar.runtime.budget import Watch
+    from agrad.grammar.runtime.vm import Machine
+    from agrad.grammar.syntax import ast
+
+
+class Session(Protocol):
+    """The names of one user and all that has happened to them, as far as a command needs them."""
+
+    context: Context
+    names: dict[str, Any]
+    settings: Settings
+    answer: Any
+    machine: Machine
+    watch: Watch
+    emit: Callable[[Result], None]
+    loading: list[str]
+    progress: Callable[[Iterator[Any], int | None], Iterator[Any]] | None
+
+    @property
+    def record(self) -> Any:
+        """The log of the statements that stand."""
+
+    def evaluate(self, text: str) -> Any:
+        """The value of one expression. Raises AgradError."""
+
+    def include(self, source: Source) -> None:
+        """Run the statements of another script as a part of the one that is running."""
+
+    def forget(self) -> None:
+        """Go back to the state of a new session, as a part of the statement that is running."""
+
+    def run_again(self, statement: ast.Statement, seed: int | None) -> None:
+        """Run a statement of a session that has ended, in silence."""
+
+    def undo(self, count: int, emit: Callable[[Result], None] = ...) -> None:
+        """Take back the last statements that changed something."""

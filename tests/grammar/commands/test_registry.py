@@ -1,0 +1,138 @@
+"""The table of commands: every command declares all that is derived from it, and what it declares is so."""
+
+from __future__ import annotations
+
+import pytest
+
+from agrad.engine.errors import AgradError
+from agrad.grammar.commands.registry import COMMANDS, Call, Command, words
+from agrad.grammar.diagnostics import Source
+from agrad.grammar.help.completion import completions
+from agrad.grammar.help.help import topics
+from agrad.grammar.results import Quit
+from agrad.grammar.session.session import Session
+from agrad.grammar.syntax import keywords
+from agrad.grammar.syntax.parser import RESERVED, SOFT, parse
+
+GIVEN = "var a = 3; b = 2*a; c = b*a; def f(x) = x**2"
+# The operands of each command that needs some, as typed behind GIVEN.
+TYPED = {
+    **dict.fromkeys(("backward", "retain", "graph", "explain", "forward"), "c"),
+    **dict.fromkeys(("grad", "zero_grad", "info"), "a"),
+    "check": "f(a)",
+    "set": "a = 5",
+    "step": "sgd a lr=0.1",
+    "plot": "f(x) for x in 0..1",
+    "limit": "time=1000",
+    "load": '"nowhere.ag"',
+    "save": '"nowhere/session.ag"',
+    "time": ": d = a**2",
+}
+# The forms of options: behind which operands they stand, where these are not those above.
+OPTIONS = {
+    "retain": "",
+    "create_graph": "",
+    "fresh": "",
+    "trace": "",
+    "seed": "1",
+    "wrt": "a",
+    "with": "a=2",
+    "as": "dot",
+    "depth": "1",
+    "from": "b",
+    "to": '"c.svg"',
+}
+
+
+def typed(made: Command) -> str:
+    return f"{made.word} {TYPED.get(made.word, '')}".strip().replace(" :", ":")
+
+
+@pytest.mark.parametrize("made", COMMANDS.values(), ids=lambda made: made.word)
+def test_the_language_knows_every_command(made: Command) -> None:
+    assert made.word in RESERVED | SOFT
+    assert keywords.SHAPES[made.word]
+    assert made.word in made.usage.split(":")[0].split()[0]
+    assert parse_word(made) == made.word
+    assert made.word in topics(COMMANDS)
+    assert made.word in [one.text for one in completions(made.word[:-1], Session())[1]]
+
+
+def parse_word(made: Command) -> str:
+    (statement,) = parse(Source("session", typed(made)))
+    return getattr(statement, "word", "time")
+
+
+def test_every_command_of_the_language_is_in_the_table() -> None:
+    statements = {"print", "var", "fails", "no_grad"}
+    assert COMMANDS.keys() | statements == keywords.COMMANDS | keywords.SOFT
+
+
+@pytest.mark.parametrize("made", COMMANDS.values(), ids=lambda made: made.word)
+def test_the_options_are_those_of_the_grammar(made: Command) -> None:
+    """Each is offered behind the operands, and read there; none else is known to the lexer."""
+    session = Session()
+    session.run(GIVEN)
+    offered = {one.text for one in completions(f"{typed(made)} ", session)[1]}
+    assert set(made.options) <= offered
+    assert keywords.OPTIONS.get(made.word, {}).keys() <= made.options.keys()
+    for word, option in made.options.items():
+        assert option.meaning
+        (statement,) = parse(Source("session", f"{typed(made)} {word} {OPTIONS[word]}".strip()))
+        behind = [*statement.operands, *(name for name, _ in statement.options)]
+        assert len(behind) > len(parse_all(typed(made))[0].operands), word
+
+
+@pytest.mark.parametrize("made", COMMANDS.values(), ids=lambda made: made.word)
+def test_what_a_command_says_that_it_changes(made: Command) -> None:
+    """What changes nothing leaves nothing for `undo`; the rest does, or takes something back."""
+    session = Session()
+    session.steps.depth = 10
+    session.run(GIVEN.replace("; ", "\n"))
+    session.run("backward c retain")
+    before = len(session.steps)
+    try:
+        session.run("forward c with a=4" if made.word == "forward" else typed(made))
+    except Quit:
+        assert made.ends
+    except AgradError as error:
+        assert error.kind == "file"
+        assert made.operands.file
+        return
+    if made.alone:
+        assert len(session.steps) == before - 1
+    else:
+        assert (len(session.steps) == before) == (made.changes == "nothing")
+
+
+@pytest.mark.parametrize("made", COMMANDS.values(), ids=lambda made: made.word)
+def test_whether_a_command_is_logged(made: Command) -> None:
+    session = Session()
+    session.record.on, session.steps.depth = True, 10
+    session.run(GIVEN.replace("; ", "\n"))
+    session.run("x = 1; backward c retain")
+    before = len(session.record)
+    try:
+        session.run(typed(made))
+    except (Quit, AgradError):
+        return
+    assert len(session.record) - before == (-1 if made.alone else int(made.logged))
+
+
+def test_a_check_needs_no_values() -> None:
+    """Lint calls it with none."""
+    for made in COMMANDS.values():
+        if made.check is not None:
+            (statement,) = parse_all(typed(made))
+            texts = {name: getattr(value, "value", None) for name, value in statement.options}
+            made.check(Call(statement, [], texts, {}, statement.span))
+
+
+def parse_all(text):
+    return parse(Source("session", text))
+
+
+def test_words_by_what_they_are() -> None:
+    assert words(lambda made: made.needs == "log") == {"history", "save"}
+    assert words(lambda made: made.loads) == {"load"}
+    assert words(lambda made: made.ends) == {"quit"}
