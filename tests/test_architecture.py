@@ -64,7 +64,9 @@ def test_a_change_does_what_the_page_says(changed, example):
 
 
 @pytest.mark.parametrize(
-    ("changed", "typed", "word"), [("An operation", "y = haver", "haversin")], indirect=["changed"]
+    ("changed", "typed", "word"),
+    [("An operation", "y = haver", "haversin"), ("A command", "leav", "leaves")],
+    indirect=["changed"],
 )
 def test_completion_knows_the_new_word(changed, typed, word):
     done = subprocess.run([sys.executable, "-c", COMPLETE, typed], **changed)
@@ -77,6 +79,7 @@ def test_completion_knows_the_new_word(changed, typed, word):
     [
         ("An operation", "engine/autodiff/test_gradients.py", "haversin"),
         ("A syntax message", "grammar/syntax/test_syntax_errors.py", "three-way"),
+        ("A command", "grammar/commands/test_registry.py", "leaves"),
     ],
     indirect=["changed"],
 )
