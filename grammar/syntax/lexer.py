@@ -91,6 +91,10 @@ class Lexer(lark.lexer.Lexer):
         signs = (terminal for terminal in terminals if not is_word(terminal))
         self.pattern = re.compile("|".join(f"(?P<{sign.name}>{sign.pattern.to_regexp()})" for sign in signs))
 
+    def input(self, source: Source) -> Input:
+        """A text as `lex` takes it, which is what the parser is given."""
+        return Input(source)
+
     def lex(self, data: Input) -> Iterator[Token]:  # type: ignore[override]  # as lark calls it: with what is parsed
         """The tokens of a text, up to the first lexical error, which is raised."""
         data.ahead = self.read(data.source)

@@ -7,18 +7,20 @@ import threading
 from collections import deque
 from collections.abc import Iterator
 from functools import cache
-from typing import NamedTuple, cast
-
-from lark import Lark, UnexpectedToken
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from agrad.engine.errors import AgradError, SyntaxMistake
 from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.syntax import ast
-from agrad.grammar.syntax.ast_builder import Builder
 from agrad.grammar.syntax.errors.messages import syntax_error
 from agrad.grammar.syntax.keywords import COMMAND_WORDS, OPTIONS, PYTHON, RESERVED, SOFT
-from agrad.grammar.syntax.lexer import Input, Lexer, Token
-from agrad.grammar.syntax.loader import load
+
+# lark, and what needs it, is imported with the first text: `agrad --help` and the errors of a command line have none.
+if TYPE_CHECKING:
+    from lark import Lark
+
+    from agrad.grammar.syntax.ast_builder import Builder
+    from agrad.grammar.syntax.lexer import Lexer, Token
 
 __all__ = [
     "COMMAND_WORDS",
@@ -43,6 +45,9 @@ class _Machine(NamedTuple):
 @cache
 def _machine() -> _Machine:
     """The parser of the grammar, loaded once."""
+    from agrad.grammar.syntax.lexer import Lexer
+    from agrad.grammar.syntax.loader import load
+
     lark = load()
     return _Machine(lark, Lexer(lark.lexer_conf), cast("Builder", lark.options.transformer))
 
@@ -56,8 +61,10 @@ def parse(source: Source) -> tuple[ast.Statement, ...]:
 
     Raises AgradError of kind `syntax`, whose label is the place and which has a fix where one is plain.
     """
+    from lark import UnexpectedToken
+
     machine = _machine()
-    text = Input(source)
+    text = machine.lexer.input(source)
     with _PARSING:
         machine.builder.begin(source)
         collecting = gc.isenabled()
@@ -100,7 +107,7 @@ def needs_more(text: str) -> bool:
     except AgradError as error:
         return error.unfinished and not (blank and error.facts == SyntaxMistake("no block"))
     last = deque(_machine().lexer.read(source), maxlen=1)
-    return not blank and any(isinstance(token, Token) and token.type == "_DEDENT" for token in last)
+    return not blank and any(not isinstance(token, AgradError) and token.type == "_DEDENT" for token in last)
 
 
 def followers(text: str) -> tuple[list[Token], set[str]]:
@@ -108,9 +115,11 @@ def followers(text: str) -> tuple[list[Token], set[str]]:
 
     There are none where the text is wrong already, or ends inside a string or a comment.
     """
+    from lark import UnexpectedToken
+
     machine = _machine()
     # Which words are commands depends on what follows them: here a name.
-    stream = Input(Source("session", f"{text}_"))
+    stream = machine.lexer.input(Source("session", f"{text}_"))
     with _PARSING:
         machine.builder.begin(stream.source)
         parser = machine.lark.parse_interactive()
@@ -128,7 +137,7 @@ def followers(text: str) -> tuple[list[Token], set[str]]:
 def lexed(text: str) -> list[Token]:
     """The tokens of a text that may be unfinished or wrong, without its lexical errors."""
     items = _machine().lexer.read(Source("session", text))
-    return [item for item in items if isinstance(item, Token)]
+    return [item for item in items if not isinstance(item, AgradError)]
 
 
 def starts(text: str) -> Iterator[int]:
@@ -138,7 +147,7 @@ def starts(text: str) -> Iterator[int]:
     """
     fresh = True
     for item in _machine().lexer.read(Source("session", text)):
-        if isinstance(item, Token):
+        if not isinstance(item, AgradError):
             if fresh and item:
                 yield item.start_pos
             fresh = item.type == "_NEWLINE" or (fresh and not item)
@@ -179,7 +188,7 @@ def tokens(text: str) -> list[tuple[str, int, int]]:
     source = Source("session", text)
     found: list[tuple[str, int, int]] = []
     for item in _machine().lexer.read(source, comments=True):
-        if isinstance(item, Token):
+        if not isinstance(item, AgradError):
             kind, start, end = _kind(item), item.start_pos, item.end_pos
         elif item.unfinished:
             continue

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -20,7 +22,7 @@ from agrad.grammar.syntax.ast import Node
 from agrad.grammar.syntax.ast_builder import Builder
 from agrad.grammar.syntax.errors.messages import CARET, MESSAGES
 from agrad.grammar.syntax.keywords import COMMANDS, OPTIONS, PYTHON, SHAPES, SOFT
-from agrad.grammar.syntax.lexer import OPERAND_ENDS, Lexer, is_word
+from agrad.grammar.syntax.lexer import OPERAND_ENDS, Input, Lexer, is_word
 
 ROOT = Path(__file__).parents[3]
 GRAMMAR = Path(loader.GRAMMAR).read_text("utf-8")
@@ -95,6 +97,12 @@ def test_parsing_goes_through_the_parser_of_lark(monkeypatch: pytest.MonkeyPatch
     fed.clear()
     parser.followers("x = a ")
     assert fed[:3] == "NAME _EQUAL NAME".split()
+
+
+def test_lark_is_imported_with_the_first_text() -> None:
+    """`agrad --help` has none, and would take half as long again."""
+    code = "import sys, agrad.cli.main, agrad.grammar.session.session; print('lark' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
 
 
 def test_threads_may_parse_at_the_same_time() -> None:
@@ -188,7 +196,7 @@ def outcome(of: lark.Lark, text: str) -> object:
     assert isinstance(builder, Builder)
     builder.begin(source)
     try:
-        return list(flat(of.parse(parser.Input(source))))
+        return list(flat(of.parse(Input(source))))
     except lark.UnexpectedToken as error:
         return error.token.type, error.token, error.token.start_pos, error.accepts
     except AgradError as error:
