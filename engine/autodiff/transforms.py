@@ -112,7 +112,7 @@ def _inputs(name: str, y: Tensor, x: Any) -> tuple[list[Tensor], bool]:
             raise AgradError("arity", f"{name} by no value at all: () is empty")
         return list(x), False
     op = x.node.op
-    if op is None or op.name != "stack" or x.node in reachable(y.node):
+    if op is not OPS["stack"] or x.node in reachable(y.node):
         return [x], True
     for part in x.node.inputs:
         if not isinstance(part, Node):

@@ -22,22 +22,9 @@ from agrad.engine.core.dispatch import ieee
 from agrad.engine.core.guards import truth
 from agrad.engine.core.numpy_warnings import quiet
 from agrad.engine.core.op import OPS, Op
-from agrad.engine.program.ir import Diverged, Program, Step, checks_of, computed, is_view, own
+from agrad.engine.program.ir import Diverged, Program, Step, checks_of, computed, own
 from agrad.engine.values import IEEE, Shape, Value, np, settle, size_of
 
-# Operations on floats that stand in the source as such; those that can raise only in the quick one.
-_SOURCE = {
-    "add": "{0} + {1}", "sub": "{0} - {1}", "mul": "{0}*{1}", "neg": "-{0}", "square": "{0}*{0}", "abs": "abs({0})",
-    "equal": "1.0 if {0} == {1} else 0.0", "not_equal": "1.0 if {0} != {1} else 0.0",
-    "less": "1.0 if {0} < {1} else 0.0", "less_equal": "1.0 if {0} <= {1} else 0.0",
-    "greater": "1.0 if {0} > {1} else 0.0", "greater_equal": "1.0 if {0} >= {1} else 0.0",
-    "where": "{1} if {0} else {2}", "relu": "0.0 if {0} <= 0.0 else {0}",
-    "maximum": "{0} if {0} >= {1} or {0} != {0} else {1}", "minimum": "{0} if {0} <= {1} or {0} != {0} else {1}",
-}  # fmt: skip
-_RAISING = {
-    "div": "{0}/{1}", "floor_divide": "{0}//{1}", "remainder": "{0} % {1}", "reciprocal": "1.0/{0}",
-    "inverse_of_positive": "1.0/{0} if {0} >= 0.0 else nan", "ratio": "0.0 if {0} == 0.0 == {1} else {0}/{1}",
-}  # fmt: skip
 NAME = "compiled"
 _DEEP = 8  # how far formulas are put into each other
 _LONG = 200  # characters
@@ -205,9 +192,8 @@ class _Writer:
         if step.shape or op.scalar is None or any(self.program.shape(x) for x in step.operands):
             return None
         given = [self.texts[x] for x in step.operands]
-        text = _SOURCE.get(op.name) or (None if self.is_careful else _RAISING.get(op.name))
-        if text is not None and not step.attrs:
-            return text.format(*given)
+        if op.python and not step.attrs and not (self.is_careful and op.python_raises):
+            return op.python.format(*given)
         return self._call(op, given, step.attrs)
 
     def _call(self, op: Op, given: list[str], attrs: dict[str, Any]) -> str:
@@ -245,11 +231,11 @@ class _Writer:
             ]
             buffer = self.buffers.of.get(slot)
             return f"{name}({', '.join([*places, *([f'out=b{buffer}'] if buffer is not None else [])])})"
-        sums = _reduced(self.program, step)
-        if sums is not None:
+        have = self.program.shape(step.operands[0]) if step.operands else ()
+        text = step.op.python_arrays and step.op.python_arrays(have, step.shape, step.attrs)
+        if text:
             self.names["np_sum"] = np.add.reduce
-            taken = f"np_sum({given[0]}, {sums})" if step.shape else f"float(np_sum({given[0]}, None))"
-            return f"{taken} / {step.attrs['n']}" if step.op.name == "mean" else taken
+            return text.format(*given)
         name = f"{step.op.name}_"
         self.names[name] = _whole(step.op)
         self.notes[name] = f"# {name} is computed as it is without compilation"
@@ -289,7 +275,7 @@ class _Writer:
         text = self.texts[slot]
         if not self.program.shape(slot):
             return text
-        lent = is_given or slot < self.program.first or is_view(self.program.steps[slot - self.program.first].op)
+        lent = is_given or slot < self.program.first or self.program.steps[slot - self.program.first].op.is_view
         return f"{text}.copy()" if lent else text
 
 
@@ -297,7 +283,7 @@ def _uses(program: Program) -> list[int]:
     """How often each slot is written in the source; an operand that a formula repeats counts as two."""
     uses = [0] * (program.first + len(program.steps))
     for step in program.steps:
-        text = _SOURCE.get(step.op.name) or _RAISING.get(step.op.name) or ""
+        text = step.op.python
         for place, operand in enumerate(step.operands):
             uses[operand] += max(1, text.count(f"{{{place}}}")) + (2 if step.shape else 0)
     for slot in program.outputs:
@@ -333,7 +319,7 @@ def _careful(op: Op) -> Callable[..., float]:
 
 
 def _whole(op: Op) -> Callable[..., Value]:
-    array, view = op.array, is_view(op)
+    array, view = op.array, op.is_view
 
     def call(*values: Value, **attrs: Any) -> Value:
         try:
@@ -352,44 +338,28 @@ def _number_in(program: Program, slot: int) -> float | None:
     return value if isinstance(value, float) else None
 
 
-def _reduced(program: Program, step: Step) -> str | None:
-    """The arguments of `np.add.reduce` that a step is (a mean but for its division); None if it is something else."""
-    have = program.shape(step.operands[0])
-    if step.op.name == "sum_to":
-        return _sum(have, step.shape)
-    is_whole = step.op.name in ("sum", "mean") and have and not step.shape and step.attrs.get("n") != 0
-    return "None" if is_whole else None
-
-
-def _sum(have: Shape, shape: Shape) -> str | None:
-    """The arguments of `np.add.reduce` that undo a broadcast as `sum_to` does; None where it takes more than that."""
-    if not shape:
-        return "None"
-    extra = len(have) - len(shape)
-    if have[extra:] == shape:
-        return repr(tuple(range(extra)))
-    stretched = tuple([axis for axis, length in enumerate(shape) if length == 1 != have[axis]]) if not extra else ()
-    return f"{stretched}, None, None, True" if stretched else None
-
-
 # Buffers
 
 
 def _ufunc(program: Program, step: Step) -> tuple[Any, tuple[int | float, ...]] | None:
-    """The same as `ufunc_of` of a step; a square is a product, as it is on arrays without compilation."""
+    """The same as `ufunc_of` of a step; by some numbers an operation may be another ufunc, as a square is a product."""
     if step.attrs or not step.shape:
         return None
-    if step.op.name == "pow" and _number_in(program, step.operands[1]) == 2.0:
-        return np.multiply, (0, 0)
-    return ufunc_of(step.op, len(step.operands))
+    found = ufunc_of(step.op, (None,) * len(step.operands))
+    if found is None:
+        numbers = tuple([_number_in(program, x) for x in step.operands])
+        found = ufunc_of(step.op, numbers) if any(x is not None for x in numbers) else None
+    return found
 
 
 @cache
-def ufunc_of(op: Op, operands: int) -> tuple[Any, tuple[int | float, ...]] | None:
+def ufunc_of(op: Op, numbers: tuple[float | None, ...]) -> tuple[Any, tuple[int | float, ...]] | None:
     """The ufunc of numpy (or SciPy) that an operation on arrays is, and its arguments: operands by place, and numbers.
 
-    None where it is not just one, and for a power, of which numpy computes some by other means.
+    `numbers` has the operands that are known numbers. None where it is not just one ufunc, and for a power, of which
+    numpy computes some by other means.
     """
+    operands = len(numbers)
     seen: list[tuple[Any, tuple[Any, ...]]] = []
 
     class Probe(np.lib.mixins.NDArrayOperatorsMixin):
@@ -403,14 +373,15 @@ def ufunc_of(op: Op, operands: int) -> tuple[Any, tuple[int | float, ...]] | Non
             return Probe(operands)
 
     try:
-        result = op.array(*map(Probe, range(operands)))
+        result = op.array(*[Probe(place) if x is None else x for place, x in enumerate(numbers)])
     except Exception:  # whatever it says, it is not one ufunc
         return None
     if len(seen) != 1 or not isinstance(result, Probe) or result.place != operands or seen[0][0] is np.power:
         return None
     ufunc, given = seen[0]
+    asked = {place for place, x in enumerate(numbers) if x is None}
     arguments = tuple([x.place if isinstance(x, Probe) else float(x) for x in given])
-    return (ufunc, arguments) if {x for x in arguments if isinstance(x, int)} == set(range(operands)) else None
+    return (ufunc, arguments) if {x for x in arguments if isinstance(x, int)} == asked else None
 
 
 def _writable(program: Program) -> list[int]:
@@ -439,7 +410,7 @@ class _Buffers:
         last.update(dict.fromkeys(program.outputs, end))
         for slot in range(end - 1, program.first - 1, -1):
             step = program.steps[slot - program.first]
-            if is_view(step.op):
+            if step.op.is_view:
                 last[step.operands[0]] = max(slot, last[step.operands[0]], last.get(slot, slot))
         ends: dict[int, list[int]] = {}
         for x, slot in last.items():

@@ -12,9 +12,6 @@ from agrad.engine.program.ir import Input, Program, Step
 from agrad.engine.program.passes import Rewriting, optimised
 from agrad.engine.values import np
 
-# Operations on arrays that do nothing but move, add and multiply entries: numpy's own function does the same to these.
-_PLAIN = """getitem reshape permute swap transpose flip roll concat stack expand index_put
-    sum sum_to mean prod matmul squared_error cumsum""".split()  # fmt: skip
 _MANY = 200_000  # instructions
 
 
@@ -94,7 +91,7 @@ def _expanded(new: Rewriting, step: Step, operands: list[Any]) -> Any:
             for xs in zip(*spread, strict=True)
         ]
         return _boxed(made, step.shape)
-    if op.name not in _PLAIN:
+    if not op.moves_entries:
         return None
     found = op.array(*operands, **step.attrs)
     return _boxed(list(np.ravel(found)) if isinstance(found, np.ndarray) else [found], step.shape)

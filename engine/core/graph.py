@@ -276,7 +276,7 @@ def reachable(root: Node) -> set[Node]:
     found, stack = {root}, [root]
     while stack:
         node = stack.pop()
-        tied = (node.attrs["on"],) if node.op and node.op.name == "depends" and node.attrs else ()
+        tied = (node.attrs[node.op.tied_by],) if node.op and node.op.tied_by and node.attrs else ()
         for operand in (*node.inputs, *tied):
             if type(operand) is Node and operand.requires_grad and operand not in found:
                 found.add(operand)

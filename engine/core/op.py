@@ -9,6 +9,8 @@ result, the operands. It is written in terms of operations, so that on plain val
 builds the graph of the gradient. Beside each rule stands what it reads of `out` and the operands: that is what a
 node saves. Rules know nothing of broadcasting, which the walk undoes once.
 
+What passes, listings, backends and help know about an operation stands in its row as well: see `OpFacts`.
+
 What is called, `mul(x, y)`, is a closure made for the row: see `dispatch`.
 """
 
@@ -16,10 +18,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, Unpack
 
 from agrad.engine.core.dispatch import OPS as OPS
 from agrad.engine.core.dispatch import caller, choose_all
+from agrad.engine.core.facts import Domain, EntryFacts, Identity, Kink, Operator, OpFacts
 from agrad.engine.core.graph import Node
 from agrad.engine.core.limits import exhausted
 from agrad.engine.core.signature import Signature
@@ -47,6 +50,8 @@ class Entry:
     pure: bool  # whether the result follows from the arguments alone, without a side effect
     total: bool  # whether no value of the arguments, of given shapes, makes it raise or emit a note
     call: Function
+    kinks: tuple[Kink, ...] = ()
+    domain: Domain | None = None  # None where it is defined for all numbers
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
@@ -67,6 +72,20 @@ class Op(Entry):
     reach: Reach
     prepare: Function | None  # operands and attributes as given -> attributes as forward and rules want them
     scatter: Function | None  # (buffer, g, **attributes): adds a gradient into a buffer, in place
+    operator: Operator | None = None
+    commutes: bool = False  # whether x and y may be exchanged, also in the sign of zero
+    identities: tuple[Identity, ...] = ()
+    is_involution: bool = False  # whether applied twice it gives the operand
+    keeps_numbers: bool = False  # whether it gives a single number back as it is
+    is_copy: bool = False  # whether it gives its operand, and only the graph differs
+    is_view: bool = False  # whether `array` gives a view of the operand, which programs keep as a view
+    tied_by: str = ""  # an attribute with a node that the result stays connected to; its value is the operand
+    moves_entries: bool = False  # whether `array` only moves, adds and multiplies entries, and so takes symbols too
+    python: str = ""  # the operation on floats as an expression of Python
+    python_raises: bool = False  # whether that expression raises where IEEE 754 has an answer
+    # (operand's shape, result's shape, attributes) -> an expression on an array, with `np_sum` for numpy's sum, or None
+    python_arrays: Callable[..., str | None] | None = None
+    lower: Function | None = None  # on the symbols of machine code; if None, `array` or `scalar` takes them
     variadic: bool = field(init=False)
     keeps: tuple[tuple[bool, ...], ...] = field(init=False)  # for each rule: which operands it reads, then out
     known: dict[tuple[bool, ...], tuple[tuple[bool, ...], bool]] = field(init=False)  # what `read_by` found so far
@@ -143,6 +162,7 @@ def row(
     doc: str,
     derivative: str = "",
     example: str = "",
+    **facts: Unpack[OpFacts],
 ) -> Function:
     """Add an operation to the table and return what is called. `rules` and `selects` go by operand name.
 
@@ -171,6 +191,7 @@ def row(
         derivative=derivative,
         example=example,
         call=row,  # replaced at once by the closure made for the row
+        **facts,
     )
     if family != "internal":
         FUNCTIONS[name] = op
@@ -189,6 +210,7 @@ def composed(
     data: tuple[str, ...] = (),
     pure: bool = False,
     total: bool = False,
+    **facts: Unpack[EntryFacts],
 ) -> Callable[[Function], Function]:
     """Decorator: a function made of operations (or one that makes values) as an entry of the table.
 
@@ -221,6 +243,7 @@ def composed(
             pure=pure,
             total=total,
             call=call,
+            **facts,
         )
         return call
 

@@ -18,6 +18,7 @@ clone: Function = row(
     array=lambda x: x.copy(),
     rules={"x": ("", onward)},
     samples=((1.5,), ([1.0, -2.0],)),
+    is_copy=True,
     doc="A copy, which the gradient passes through.",
     derivative="1",
     example="clone(3) == 3",
@@ -29,6 +30,7 @@ stop: Function = row(
     family="internal",
     scalar=float,
     array=lambda x: x.copy(),
+    is_copy=True,
     doc="x itself, recorded, with no derivative by what it was computed from.",
     derivative="none",
 )
@@ -40,6 +42,7 @@ depends: Function = row(
     scalar=lambda x, on: x,
     array=lambda x, on: x.copy(),
     rules={"x": ("", lambda g, out, x, on: g)},
+    tied_by="on",
     doc="x itself, known to have been computed from a graph even where its derivative by that vanishes.",
     derivative="1",
 )

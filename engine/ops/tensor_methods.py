@@ -6,31 +6,13 @@ from typing import Any
 
 from agrad.engine.core.context import current
 from agrad.engine.core.dispatch import choose_all, operand
+from agrad.engine.core.facts import Operator
 from agrad.engine.core.graph_errors import leaf_error
-from agrad.engine.core.op import FUNCTIONS, OPS, Function
+from agrad.engine.core.op import FUNCTIONS, OPS, Function, Op
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError
 from agrad.engine.values import Value, coerce, format_shape, np, shape_of
 
-_ARITHMETIC = {
-    "add": "add",
-    "sub": "sub",
-    "mul": "mul",
-    "truediv": "div",
-    "floordiv": "floor_divide",
-    "mod": "remainder",
-    "pow": "pow",
-    "matmul": "matmul",
-}
-_COMPARISON = {
-    "eq": "equal",
-    "ne": "not_equal",
-    "lt": "less",
-    "le": "less_equal",
-    "gt": "greater",
-    "ge": "greater_equal",
-}
-_SIGNS = dict(zip(_ARITHMETIC, ("+=", "-=", "*=", "/=", "//=", "%=", "**=", "@="), strict=True))
 _NO_METHODS = {"makers", "comparison"}  # the families of functions that are not about one value
 
 
@@ -40,15 +22,10 @@ def install() -> None:
         operands = entry.signature.operands
         if operands[:1] == ("x",) and entry.family not in _NO_METHODS and not hasattr(Tensor, name):
             setattr(Tensor, name, entry.call)
-    for dunder, name in _ARITHMETIC.items():
-        call = OPS[name].call
-        setattr(Tensor, f"__{dunder}__", call)
-        setattr(Tensor, f"__r{dunder}__", _reflected(call))
-        setattr(Tensor, f"__i{dunder}__", _in_place(call, _SIGNS[dunder]))
-    for dunder, name in _COMPARISON.items():
-        setattr(Tensor, f"__{dunder}__", OPS[name].call)
+    for op in OPS.values():
+        if op.operator is not None:
+            _install_operator(op, op.operator)
     named: dict[str, Any] = {
-        "__neg__": OPS["neg"].call,
         "__pos__": lambda x: x,
         "__abs__": OPS["abs"].call,
         "__getitem__": OPS["getitem"].call,
@@ -58,6 +35,14 @@ def install() -> None:
     }
     for attribute, what in named.items():
         setattr(Tensor, attribute, what)
+
+
+def _install_operator(op: Op, operator: Operator) -> None:
+    """Python's methods for an operator; the operators that compute have a reflected one and one in place."""
+    setattr(Tensor, f"__{operator.method}__", op.call)
+    if operator.precedence and len(op.signature.operands) == 2:
+        setattr(Tensor, f"__r{operator.method}__", _reflected(op.call))
+        setattr(Tensor, f"__i{operator.method}__", _in_place(op.call, f"{operator.sign}="))
 
 
 def _reflected(call: Function) -> Function:

@@ -86,7 +86,7 @@ class _Extraction:
                     return node.value
                 return _stopped(node, source)
             check_unwritten(node)
-            if node.op.name != "depends":
+            if not node.op.tied_by:
                 return node
             operand = node.inputs[0]
             if type(operand) is not Node:

@@ -106,12 +106,7 @@ def computed(op: Op, values: tuple[Value, ...], attrs: dict[str, Any]) -> Value:
     Only the rules of linear algebra turn a matrix in place, also here: BLAS rounds by where entries lie.
     """
     value = compute(op, values, attrs)
-    return value if is_view(op) else own(value)
-
-
-def is_view(op: Op) -> bool:
-    """Whether a result shows the entries of the operand."""
-    return op.name == "swap"
+    return value if op.is_view else own(value)
 
 
 def own(value: Value) -> Value:

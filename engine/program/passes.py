@@ -1,11 +1,11 @@
 """Passes: programs made shorter. Each takes a program and returns one that computes the same, bit for bit.
 
-fold      computes what only constants lead to
-simplify  leaves out what is exactly its operand: x*1, x/1, x**1, x - 0, x + -0.0, -(-x), a copy, the sum of one number.
-          x*-1 is -x.
+fold      computes the steps whose operands are all constants
+simplify  leaves out a step that gives its operand bit for bit: x*1, x/1, x**1, x - 0, x + -0.0, -(-x), a copy, the sum
+          of one number; and turns x*-1 into -x. The rows of the operations say which (`identities`, `is_copy`, …).
           Never x*0 or x + 0: 0 times inf is nan, and -0 plus 0 is 0
-share     computes once what is computed twice; x + y is y + x
-prune     drops what nobody asks for
+share     computes once what is computed twice; x + y is y + x where the row says that the operation commutes
+prune     drops steps that no output and no guard depends on
 arranged  the same steps in another order, for machine code
 """
 
@@ -23,9 +23,6 @@ from agrad.engine.program.ir import Check, Program, Step, computed
 from agrad.engine.values import Value, shape_of
 
 Visit: TypeAlias = "Callable[[Rewriting, Step, tuple[int, ...]], int | None]"
-
-_COMMUTES = ("add", "mul", "equal", "not_equal")  # also in the sign of zero
-_OF_ONE = ("sum", "mean", "amax", "amin", "prod", "median", "sum_to", "reshape", "permute", "transpose", "expand")
 
 
 def optimised(program: Program, again: bool = False) -> Program:
@@ -142,43 +139,33 @@ def simplify(program: Program, again: bool = False) -> Program:
     """Leave out what is exactly its operand."""
 
     def visit(new: Rewriting, step: Step, operands: tuple[int, ...]) -> int | None:
-        if step.op.name in ("clone", "stop"):
-            return None if again and step.op.name == "stop" else operands[0]
-        same = _same(new, step, operands)
-        if same is not None and new.shape(same) == step.shape:
-            return same
-        if step.op.name == "mul" and -1.0 in (numbers := list(map(new.number, operands))):
-            return new.step(replace(step, op=OPS["neg"]), (operands[1 - numbers.index(-1.0)],))
-        return None
+        op = step.op
+        if op.is_copy:
+            return None if again and not op.differentiable else operands[0]
+        if len(operands) == 1:
+            if op.is_involution:
+                made = new.made_by(operands[0])
+                return made[1][0] if made is not None and made[0].op is op else None
+            return operands[0] if op.keeps_numbers and not step.shape and not new.shape(operands[0]) else None
+        found = _identity(new, step, operands)
+        if found is None:
+            return None
+        becomes, other = found
+        if becomes:
+            return new.step(replace(step, op=OPS[becomes]), (other,))
+        return other if new.shape(other) == step.shape else None
 
     return rewritten(program, visit)
 
 
-def _same(new: Rewriting, step: Step, operands: tuple[int, ...]) -> int | None:
-    """The operand that a step is equal to in every bit."""
-    name = step.op.name
-    if len(operands) == 1:
-        if name == "neg":
-            made = new.made_by(operands[0])
-            return made[1][0] if made is not None and made[0].op is step.op else None
-        return operands[0] if name in _OF_ONE and not step.shape else None
-    if len(operands) != 2:
-        return None
-    x, y = operands
-    left, right = new.number(x), new.number(y)
-    if name in ("mul", "div", "pow") and right == 1.0:
-        return x
-    if name == "mul" and left == 1.0:
-        return y
-    if name == "sub" and right == 0.0 and math.copysign(1.0, right) > 0:
-        return x
-    if name == "add":
-        return x if _is_negative_zero(right) else y if _is_negative_zero(left) else None
+def _identity(new: Rewriting, step: Step, operands: tuple[int, ...]) -> tuple[str, int] | None:
+    """The operation of one operand that a step of two is equal to, and that operand; the operand itself for ""."""
+    for identity in step.op.identities:
+        place = step.op.signature.operands.index(identity.operand)
+        number = new.number(operands[place])
+        if number is not None and frozen(number) == frozen(identity.number):
+            return identity.becomes, operands[1 - place]
     return None
-
-
-def _is_negative_zero(number: float | None) -> bool:
-    return number == 0.0 and math.copysign(1.0, number) < 0
 
 
 def share(program: Program) -> Program:
@@ -186,7 +173,7 @@ def share(program: Program) -> Program:
     known: dict[object, int] = {}
 
     def visit(new: Rewriting, step: Step, operands: tuple[int, ...]) -> int:
-        ordered = tuple(sorted(operands)) if step.op.name in _COMMUTES else operands
+        ordered = tuple(sorted(operands)) if step.op.commutes else operands
         key = step.op.name, ordered, frozen(step.attrs) if step.attrs else None
         found = known.get(key)
         if found is None:

@@ -11,10 +11,8 @@ from agrad.engine.values import format_shape, format_value
 if TYPE_CHECKING:
     from agrad.engine.program.ir import Input, Program, Step
 
-_SYMBOLS = {  # how tight a symbol binds, and how it is written
-    "add": (1, " + "), "sub": (1, " - "), "mul": (2, "*"), "div": (2, "/"), "neg": (3, "-"), "pow": (4, "**"),
-}  # fmt: skip
-_TIGHT = 5  # what needs no brackets
+_SPACED = 1  # operators up to this precedence are written with spaces around them
+_TIGHT = 5  # the precedence of what needs no brackets
 _LONG = 40  # characters: a longer formula is called by its slot
 
 
@@ -85,17 +83,18 @@ def _attribute(value: object) -> str:
 
 
 def _formula(step: Step, operands: list[tuple[int, str]]) -> tuple[int, str]:
-    """What a step computes, as it is typed, and how tight that binds."""
+    """What a step computes, as it is typed, and the precedence of that."""
     given = [operands[x] for x in step.operands]
-    symbol = _SYMBOLS.get(step.op.name)
-    if symbol is None or step.attrs:
+    operator = step.op.operator
+    if operator is None or step.attrs.keys() & step.op.signature.attributes.keys():
         return _TIGHT, _call(step, [text for _, text in given])
-    tight, sign = symbol
+    tight, is_right = operator.precedence, operator.is_right
     if len(given) == 1:
-        return tight, f"{sign}{_bracketed(given[0], tight + 1)}"
-    left, right = given  # a power binds to the right
-    to_right = step.op.name == "pow"
-    return tight, f"{_bracketed(left, tight + to_right)}{sign}{_bracketed(right, tight + (not to_right))}"
+        return tight, f"{operator.sign}{_bracketed(given[0], tight + 1)}"
+    left, right = given
+    sign = f" {operator.sign} " if tight <= _SPACED else operator.sign
+    either = not tight  # comparisons are brackets on both sides: x < y < z means something else
+    return tight, f"{_bracketed(left, tight + (is_right or either))}{sign}{_bracketed(right, tight + (not is_right))}"
 
 
 def _bracketed(formula: tuple[int, str], tight: int) -> str:

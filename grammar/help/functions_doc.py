@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from agrad.engine.core.op import Entry
 from agrad.grammar.help.help import facts, families
-from agrad.grammar.help.kinks import FOOTING, HEADING, KINKS
+from agrad.grammar.help.kinks import FOOTING, HEADING, all_kinks
 
 
 def markdown() -> str:
@@ -38,7 +38,7 @@ def _lines(entry: Entry) -> Iterator[str]:
 
 def _kinks() -> Iterator[str]:
     yield from ("## kinks", "", f"{escaped(HEADING)}.", "", "| at | value | derivative |", "|---|---|---|")
-    for kink in KINKS:
+    for kink in all_kinks():
         yield f"| {escaped(kink.at)} | {escaped(kink.value)} | {escaped(kink.derivative)} |"
     yield from ("", escaped(FOOTING))
 

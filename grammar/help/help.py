@@ -16,8 +16,8 @@ from agrad.grammar.runtime.builtins import CONSTANTS
 from agrad.grammar.runtime.compiler import BINARY, COMPARE
 
 if TYPE_CHECKING:
+    from agrad.engine.core.facts import Kink
     from agrad.grammar.commands.registry import Command
-    from agrad.grammar.help.kinks import Kink
 
 WIDTH = 80
 _WIDEST = 50  # a column
@@ -208,17 +208,13 @@ def families() -> list[tuple[str, list[Entry]]]:
 
 def facts(entry: Entry) -> Iterator[tuple[str, str]]:
     """What there is to say of a function beside its one line, each under a word."""
-    from agrad.grammar.help.kinks import DOMAINS, KINKS  # here, since only help needs these tables
-
     if entry.derivative:
         legend = " (g: the gradient of the result)" if re.search(r"\bg\b", entry.derivative) else ""
         yield "derivative", entry.derivative + legend
-    for domain in DOMAINS:
-        if entry.name in domain.functions.split():
-            yield "domain", domain.told
-    for kink in KINKS:
-        if entry.name in kink.functions.split():
-            yield "kink", _told(kink)
+    if entry.domain is not None:
+        yield "domain", entry.domain.told
+    for kink in entry.kinks:
+        yield "kink", _told(kink)
     if entry.example:
         yield "example", entry.example
 
@@ -235,9 +231,9 @@ def kinks() -> str:
     """What functions and their derivatives are at kinks, ends and poles."""
     import textwrap  # here, as below, since only help needs it
 
-    from agrad.grammar.help.kinks import FOOTING, HEADING, KINKS
+    from agrad.grammar.help.kinks import FOOTING, HEADING, all_kinks
 
-    rows = [textwrap.fill(_told(kink), WIDTH, initial_indent="  ", subsequent_indent=" " * 6) for kink in KINKS]
+    rows = [textwrap.fill(_told(kink), WIDTH, initial_indent="  ", subsequent_indent=" " * 6) for kink in all_kinks()]
     return "\n".join([HEADING, "", *rows, "", textwrap.fill(FOOTING, WIDTH)])
 
 

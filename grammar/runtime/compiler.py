@@ -22,28 +22,13 @@ from agrad.grammar.syntax import ast
 MAX_BLOCKS = 50
 _LONGEST_PREFIX = 4  # names, as in torch.nn.functional.relu
 
-BINARY = {
-    "+": "add",
-    "-": "sub",
-    "*": "mul",
-    "/": "div",
-    "//": "floor_divide",
-    "%": "remainder",
-    "**": "pow",
-    "@": "matmul",
-}
+# The operations of two operands by their signs.
+_SIGNS = {op.operator: name for name, op in OPS.items() if op.operator and len(op.signature.operands) == 2}
+BINARY = {operator.sign: name for operator, name in _SIGNS.items() if operator.precedence}
+COMPARE = {operator.sign: name for operator, name in _SIGNS.items() if not operator.precedence}
 # Commands whose first operand is not computed before they run: the name of a `set` need not have a value, and the
 # expression of a `check` is computed many times.
 UNEVALUATED = frozenset({"set", "check"})
-COMPARE = {
-    "==": "equal",
-    "!=": "not_equal",
-    "<": "less",
-    "<=": "less_equal",
-    ">": "greater",
-    ">=": "greater_equal",
-}
-
 Part: TypeAlias = Any  # a syntax node, an instruction, or a label to place here
 
 

@@ -11,6 +11,7 @@ from typing import Any
 from agrad.engine.core.context import current
 from agrad.engine.core.dispatch import operand
 from agrad.engine.core.graph import Node
+from agrad.engine.core.op import OPS
 from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError, Label
 from agrad.engine.ops.arrays.indexing import tidy_slice
@@ -18,20 +19,10 @@ from agrad.engine.ops.data_files import Chunks
 from agrad.engine.values import describe, format_bytes, format_number, format_shape, format_value, np, whole
 from agrad.grammar.results import Settings, text_of
 from agrad.grammar.runtime.builtins import as_tensor
-from agrad.grammar.runtime.compiler import COMPARE_CALLS
+from agrad.grammar.runtime.compiler import BINARY, COMPARE_CALLS
 
 IN_PLACE: dict[str, Callable[[Any, Any], Any]] = {
-    symbol: getattr(operator, f"i{name}")
-    for symbol, name in {
-        "+": "add",
-        "-": "sub",
-        "*": "mul",
-        "/": "truediv",
-        "//": "floordiv",
-        "%": "mod",
-        "**": "pow",
-        "@": "matmul",
-    }.items()
+    found.sign: getattr(operator, f"i{found.method}") for name in BINARY.values() if (found := OPS[name].operator)
 }
 
 MAX_NESTED = 5000  # entries of the tuples inside a tuple

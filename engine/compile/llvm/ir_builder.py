@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from agrad.engine.compile.llvm.target import target
+from agrad.engine.compile.llvm.ufuncs import UFUNCS
 
 MOST_FACTORS = 4  # a power by a larger whole exponent loses more digits as a product than as a call
 
@@ -152,8 +153,6 @@ class Symbol:
 
     def __array_ufunc__(self, ufunc: Any, method: str, *operands: Any, **options: Any) -> Any:
         """What numpy's function does with symbols."""
-        from agrad.engine.compile.llvm.lowering import UFUNCS  # it is made of symbols
-
         meaning = UFUNCS.get(ufunc.__name__)
         if meaning is None or method != "__call__" or options:
             raise UnwrittenError(f"numpy's {ufunc.__name__}")

@@ -10,12 +10,24 @@ import math
 from typing import Any
 
 from agrad.engine.core.arguments import axis_of
+from agrad.engine.core.facts import Kink
 from agrad.engine.core.op import Function, composed, row
 from agrad.engine.ops.arrays.indexing import getitem
 from agrad.engine.ops.arrays.joining import at, concat
 from agrad.engine.ops.arrays.reduction import FAMILY, itself, reducing, widened
 from agrad.engine.ops.arrays.shaping import flip, permute, reshape, shape_of_any
 from agrad.engine.values import Shape, np, shape_of
+
+WITH_ZEROS = Kink(
+    "prod, cumprod with zeros",
+    "0",
+    "exact: nothing is divided by the product",
+    (
+        "grad(prod)([0, 3, 4]) == [12, 0, 0]",
+        "hessian(prod)([0, 0, 4]) == [[0, 4, 0], [4, 0, 0], [0, 0, 0]]",
+        "jacobian(cumprod)([0, 3]) == [[1, 0], [3, 0]]",
+    ),
+)
 
 
 def _along(name: str) -> Function:
@@ -35,6 +47,7 @@ _cumsum: Function = row(
     prepare=_along("cumsum"),
     reach="whole",
     samples=(([1.0, 3.0, 2.0], {"axis": 0}), ([[1.0, 2.0], [4.0, 3.0]], {"axis": 1})),
+    moves_entries=True,
     doc="The running sum along an axis.",
     derivative="the running sum of g from the end",
 )
@@ -136,6 +149,7 @@ def cumsum(x: Any, axis: Any) -> Any:
     total=True,
     family=FAMILY,
     samples=(([1.0, 3.0, 2.0],), ([[1.0, 0.0], [4.0, 3.0]], {"axis": 0})),
+    kinks=(WITH_ZEROS,),
     doc="The running product, of all entries in order or along an axis.",
     derivative="for each entry, the sum of g times the products without it; exact with zeros",
     example="cumprod([1, 2, 3]) == [1, 2, 6]",
@@ -184,6 +198,9 @@ prod: Function = row(
         ([[[1.0, 0.0], [4.0, 3.0]]], {"axis": (0, 2)}),
         (2.0,),
     ),
+    kinks=(WITH_ZEROS,),
+    keeps_numbers=True,
+    moves_entries=True,
     doc="The product of all entries, or along an axis.",
     derivative="for each entry, the product of the others; exact with zeros",
     example="prod([2, 3, 4]) == 24",

@@ -177,6 +177,7 @@ getitem: Function = row(
         ([[1.0, 2.0], [3.0, 4.0]], {"index": (slice(None), -1)}),
         ([1.0, 2.0, 3.0], {"index": [0, 2, 2]}),
     ),
+    moves_entries=True,
     doc="The entries of x at an index, as x[index]: whole numbers, slices, ..., new axes, arrays of places, masks.",
     derivative="1 for each entry taken, exactly 0 for the others",
 )
@@ -247,6 +248,7 @@ index_put: Function = row(
         ([[1.0, 2.0], [3.0, 4.0]], [5.0, 6.0], {"index": (slice(None), 0)}),
         ([1.0, 2.0, 3.0], [4.0, 5.0, 6.0], {"index": [0, 2, 2]}),
     ),
+    moves_entries=True,
     doc="x with the entries at an index replaced by v: what x[index] = v makes.",
     derivative="by x: 1 for the entries left, exactly 0 for those replaced; by v: 1",
 )

@@ -5,14 +5,23 @@ from __future__ import annotations
 from typing import Any
 
 from agrad.engine.core.arguments import axis_of, kept, truth_of
+from agrad.engine.core.facts import Kink
 from agrad.engine.core.op import Function, composed, row
 from agrad.engine.errors import AgradError
 from agrad.engine.ops.arrays.indexing import take_along
 from agrad.engine.ops.arrays.reduction import FAMILY as REDUCTIONS
-from agrad.engine.ops.arrays.reduction import count_of, reducing, total, widened
+from agrad.engine.ops.arrays.reduction import TIES, count_of, reducing, total, widened
 from agrad.engine.ops.arrays.shaping import shape_of_any
 from agrad.engine.ops.scalar.comparison import FAMILY, equal, maximum, where
 from agrad.engine.values import Shape, format_shape, np, shape_of, whole
+
+SORTED_TIES = Kink(
+    "sort, topk with ties",
+    "in the order they had",
+    "1, in the new place",
+    ("jacobian(sort)([2, 1, 2]) == [[0, 1, 0], [1, 0, 0], [0, 0, 1]]",),
+)
+
 
 NONE = "none: the result does not require grad"
 
@@ -77,6 +86,7 @@ argsort: Function = row(
     total=True,
     family=FAMILY,
     samples=(([1.0, 3.0, 2.0],), ([[1.0, 2.0], [4.0, 3.0]], {"axis": 0, "descending": True})),
+    kinks=(SORTED_TIES,),
     doc="The entries in ascending order; equal entries stay in their order.",
     derivative="1 for each entry, in its new place",
     example="sort([3, 1, 2]) == [1, 2, 3]",
@@ -118,6 +128,7 @@ topk_places: Function = row(
     total=True,
     family=FAMILY,
     samples=(([1.0, 3.0, 2.0], {"k": 2}), ([[1.0, 2.0], [4.0, 3.0]], {"k": 1, "axis": 0, "largest": False})),
+    kinks=(SORTED_TIES,),
     doc="The k largest (or smallest) entries, and their places: values, places = topk(x, 2).",
     derivative="1 for each entry taken, exactly 0 for the others",
     example="topk([1, 5, 3], 2)[0] == [5, 3]",
@@ -179,6 +190,8 @@ median: Function = row(
     prepare=reducing("median", needs_entries=True),
     reach="part",
     samples=(([1.0, 3.0, 2.0],), ([4.0, 1.0, 3.0, 2.0],), ([[1.0, 2.0], [4.0, 3.0]], {"axis": 1}), (2.0,)),
+    kinks=(TIES,),
+    keeps_numbers=True,
     doc="The entry in the middle, or the mean of the two there; of all entries or along an axis.",
     derivative="1 for the entry in the middle, 1/2 each for two, exactly 0 for the others; ties share equally",
     example="median([1, 9, 2, 3]) == 2.5",

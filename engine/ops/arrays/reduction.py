@@ -3,17 +3,38 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
 from agrad.engine.core.arguments import axes_of, kept, number_of, truth_of
+from agrad.engine.core.facts import Kink
 from agrad.engine.core.op import Function, composed, row
 from agrad.engine.errors import AgradError
 from agrad.engine.ops.arrays.shaping import reshape
-from agrad.engine.ops.scalar.comparison import as_mask, equal, maximum, minimum, not_equal, where
+from agrad.engine.ops.scalar.comparison import EQUAL_VALUES, as_mask, equal, maximum, minimum, not_equal, where
 from agrad.engine.values import Shape, format_shape, np, shape_of
 
 FAMILY = "reductions"
+
+TIES = Kink(
+    "max, min, median with ties",
+    "",
+    "shared equally, along an axis too",
+    (
+        "grad(max)([1, 3, 3]) == [0, 0.5, 0.5]",
+        "grad(min)([1, 1, 3]) == [0.5, 0.5, 0]",
+        "grad(median)([1, 2, 2]) == [0, 0.5, 0.5]",
+        "jacobian(max)([[5, 5], [1, 2]]) == [[0.5, 0.5], [0, 0]]",
+    ),
+)
+
+EQUAL_ENTRIES = Kink(
+    "std, var of equal entries",
+    "exactly 0",
+    "0",
+    ("std([0.1, 0.1, 0.1]) == 0", "grad(std)([0.1, 0.1, 0.1]) == [0, 0, 0]", "hessian(std)([1, 1]) == zeros(2, 2)"),
+)
 
 
 def reducing(name: str, needs_entries: bool = False) -> Function:
@@ -58,6 +79,13 @@ def itself(x: float, **_: Any) -> float:
     return x
 
 
+def _python_sum(have: Shape, shape: Shape, attrs: Mapping[str, Any]) -> str | None:
+    """The source of the sum or mean of all entries; None along some axes."""
+    if not have or shape or attrs.get("n") == 0:
+        return None
+    return "float(np_sum({0}, None))" + (f" / {attrs['n']}" if "n" in attrs else "")
+
+
 total: Function = row(
     "sum",
     "x; axis=None, keepdims=False",
@@ -68,6 +96,9 @@ total: Function = row(
     prepare=reducing("sum"),
     reach="whole",
     samples=(([1.0, 2.0, 3.0],), ([[1.0, 2.0], [3.0, 4.0]], {"axis": 0}), (2.0,), ([[1.0, 2.0]], {"keepdims": True})),
+    keeps_numbers=True,
+    moves_entries=True,
+    python_arrays=_python_sum,
     doc="The sum of all entries, or along an axis (or a tuple of axes).",
     derivative="1 for each entry",
     example="sum([[1, 2], [3, 4]], axis=0) == [4, 6]",
@@ -104,6 +135,9 @@ mean: Function = row(
     prepare=_averaging,
     reach="whole",
     samples=(([1.0, 2.0, 3.0],), ([[1.0, 2.0], [3.0, 4.0]], {"axis": 1}), (2.0,), ([[1.0, 2.0]], {"keepdims": True})),
+    keeps_numbers=True,
+    moves_entries=True,
+    python_arrays=_python_sum,
     doc="The mean of all entries, or along an axis; nan where there are none.",
     derivative="1/n for each of n entries",
     example="mean([1, 2, 6]) == 3",
@@ -129,6 +163,7 @@ def _extreme(name: str, title: str, size: str) -> Function:
         prepare=reducing(title.lower(), needs_entries=True),
         reach="part",
         samples=(([1.0, 3.0, 2.0],), ([[1.0, 2.0], [4.0, 3.0]], {"axis": 1}), (2.0,)),
+        keeps_numbers=True,
         doc=f"The {size} entry, or along an axis.",
         derivative=f"1 for the {size} entry, exactly 0 for the others; ties share equally",
     )
@@ -166,6 +201,7 @@ _WORDS: dict[str, Any] = {
     "x; *others=(), axis=None, keepdims=False",
     pure=True,
     total=True,
+    kinks=(EQUAL_VALUES, TIES),
     doc="The largest entry, or along an axis; of two values or more, the larger, entry by entry.",
     derivative="1 for the largest entry, exactly 0 for the others; ties share equally",
     example="max([1, 5, 3]) == 5 and max(2, 3) == 3",
@@ -181,6 +217,7 @@ def largest(x: Any, others: Any, axis: Any, keepdims: Any) -> Any:
     "x; *others=(), axis=None, keepdims=False",
     pure=True,
     total=True,
+    kinks=(EQUAL_VALUES, TIES),
     doc="The smallest entry, or along an axis; of two values or more, the smaller, entry by entry.",
     derivative="1 for the smallest entry, exactly 0 for the others; ties share equally",
     example="min([1, 5, 3]) == 1 and min(2, 3) == 2",
@@ -312,6 +349,7 @@ var: Function = _moment(
     "var",
     _var,
     _var_rule,
+    kinks=(EQUAL_ENTRIES,),
     doc="The variance: the mean of the squared distances from the mean (divided by n - ddof).",
     derivative="2*(x - mean(x))/(n - ddof)",
     example="var([1, 2, 3, 4]) == 1.25",
@@ -320,6 +358,7 @@ std: Function = _moment(
     "std",
     _std,
     _std_rule,
+    kinks=(EQUAL_ENTRIES,),
     doc="The standard deviation, the root of the variance.",
     derivative="(x - mean(x))/((n - ddof)*std(x)); 0 for equal entries",
     example="std([1, 3]) == 1",

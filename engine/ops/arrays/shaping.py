@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 from agrad.engine.core.arguments import axes_of, axis_of, is_sequence, sizes_of, small, wholes_of
@@ -37,10 +38,24 @@ expand: Function = row(
     prepare=_expanded,
     reach="whole",
     samples=(([1.0, 2.0], {"shape": (3, 2)}), (2.0, {"shape": (2, 2)}), ([[1.0], [2.0]], {"shape": (-1, 3)})),
+    keeps_numbers=True,
+    moves_entries=True,
     doc="x spread to a larger shape, as broadcasting does; -1 keeps a length.",
     derivative="the sum over the copies of each entry",
     example="expand([1, 2], 2, 2) == [[1, 2], [1, 2]]",
 )
+
+
+def _python_collapse(have: Shape, shape: Shape, attrs: Mapping[str, Any]) -> str | None:
+    """The source of the sum that undoes a broadcast; None where it takes more than one sum."""
+    if not shape:
+        return "float(np_sum({0}, None))"
+    extra = len(have) - len(shape)
+    if have[extra:] == shape:
+        return f"np_sum({{0}}, {tuple(range(extra))!r})"
+    stretched = tuple([axis for axis, length in enumerate(shape) if length == 1 != have[axis]]) if not extra else ()
+    return f"np_sum({{0}}, {stretched}, None, None, True)" if stretched else None
+
 
 collapse: Function = row(
     "sum_to",
@@ -51,6 +66,9 @@ collapse: Function = row(
     prepare=lambda x, shape: {"shape": shape, "old": shape_of(x)},
     reach="whole",
     samples=(([[1.0, 2.0], [3.0, 4.0]], {"shape": (2,)}), ([[1.0, 2.0]], {"shape": (1, 1)})),
+    keeps_numbers=True,
+    moves_entries=True,
+    python_arrays=_python_collapse,
     doc="The sum over the axes that broadcasting from `shape` added or stretched.",
     derivative="1 for each entry",
 )
@@ -79,6 +97,8 @@ reshape: Function = row(
     prepare=_reshaped,
     reach="whole",
     samples=(([1.0, 2.0, 3.0, 4.0], {"shape": (2, 2)}), (2.0, {"shape": (1,)}), ([[1.0, 2.0]], {"shape": (-1,)})),
+    keeps_numbers=True,
+    moves_entries=True,
     doc="The same entries, row by row, in another shape; one length may be -1.",
     derivative="the gradient in the old shape",
     example="reshape([1, 2, 3, 4], 2, 2) == [[1, 2], [3, 4]]",
@@ -110,6 +130,8 @@ permute: Function = row(
     prepare=_permuted,
     reach="whole",
     samples=(([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], {"axes": (1, 0)}), ([[[1.0, 2.0]]], {"axes": (2, 0, 1)})),
+    keeps_numbers=True,
+    moves_entries=True,
     doc="The axes of x in another order.",
     derivative="the gradient with its axes back in the old order",
     example="permute([[1, 2], [3, 4]], 1, 0) == [[1, 3], [2, 4]]",
@@ -124,6 +146,8 @@ swap: Function = row(
     rules={"x": ("", lambda g, out, x: swap(g))},
     reach="whole",
     samples=(([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]],),),
+    is_view=True,
+    moves_entries=True,
     doc="The last two axes exchanged.",
     derivative="the gradient with its last two axes exchanged",
 )
@@ -152,6 +176,8 @@ transpose: Function = row(
     prepare=_transposed,
     reach="whole",
     samples=(([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]],), ([[[1.0, 2.0]]], {"axes": (0, -1)}), (2.0,)),
+    keeps_numbers=True,
+    moves_entries=True,
     doc="x with its axes in reverse; with two axes named, these exchanged; with all named, in that order.",
     derivative="the gradient transposed back",
     example="transpose([[1, 2], [3, 4]]) == [[1, 3], [2, 4]]",
@@ -233,6 +259,7 @@ flip: Function = row(
     prepare=_flipped,
     reach="whole",
     samples=(([1.0, 2.0, 3.0],), ([[1.0, 2.0], [3.0, 4.0]], {"axis": 1})),
+    moves_entries=True,
     doc="The entries in reverse order, along one axis, several, or all.",
     derivative="the gradient in reverse order",
     example="flip([1, 2, 3]) == [3, 2, 1]",
@@ -267,6 +294,7 @@ roll: Function = row(
     prepare=_rolled,
     reach="whole",
     samples=(([1.0, 2.0, 3.0], {"shift": 1}), ([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], {"shift": -1, "axis": 1})),
+    moves_entries=True,
     doc="The entries moved on by so many places; those pushed out at the end come in at the front.",
     derivative="the gradient moved back",
     example="roll([1, 2, 3], 1) == [3, 1, 2]",

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from agrad.engine.core.facts import Domain, Kink
 from agrad.engine.core.op import Function, composed, row
 from agrad.engine.errors import AgradError
 from agrad.engine.ops.arrays.indexing import getitem
@@ -16,6 +17,14 @@ from agrad.engine.ops.arrays.shaping import shape_of_any, swap, unsqueeze
 from agrad.engine.ops.linalg.matrices import FAMILY, matmul, matrices, solve
 from agrad.engine.ops.scalar.comparison import where
 from agrad.engine.values import Shape, format_shape, np, shape_of
+
+REPEATED = Kink(
+    "eigh, svd with repeated values",
+    "",
+    "of the values exact; of the vectors nan",
+    ("grad(eigenvalues)(eye(2)) ~= eye(2)", "any(isnan(grad(eigenvectors)(eye(2))))"),
+    needs="def eigenvalues(x) = sum(eigh(x)[0])\ndef eigenvectors(x) = sum(eigh(x)[1])",
+)
 
 
 def _symmetric(x: Any) -> Any:
@@ -50,6 +59,7 @@ cholesky: Function = row(
     prepare=matrices("cholesky"),
     reach="mixed",
     samples=(([[4.0, 1.0], [1.0, 3.0]],), ([[4.0, 1.0, 0.5], [1.0, 3.0, 0.2], [0.5, 0.2, 2.0]],)),
+    domain=Domain("symmetric positive definite matrices", "cholesky([[4]])[0, 0]", "cholesky([[1, 2], [2, 1]])"),
     doc="The lower triangular L with L @ L.T = x, for a symmetric positive definite x.",
     derivative="by x: the symmetric part of inv(L).T @ P @ inv(L), P the lower half of L.T @ g",
     example="cholesky([[4, 0], [0, 9]]) == [[2, 0], [0, 3]]",
@@ -106,6 +116,8 @@ eigh_vectors: Function = row(
     pure=True,
     family=FAMILY,
     samples=_SYMMETRIC,
+    kinks=(REPEATED,),
+    domain=Domain("symmetric matrices", "eigh([[4]])[0][0]", "eigh([[1, 2]])"),
     doc="Eigenvalues, ascending, and eigenvectors, in columns, of a symmetric matrix: values, vectors = eigh(x).",
     derivative="of the values V @ diag(g) @ V.T; of the vectors nan where two values are equal",
     example="eigh([[2, 0], [0, 1]])[0] == [1, 2]",
@@ -210,6 +222,7 @@ svd_right: Function = row(
     pure=True,
     family=FAMILY,
     samples=_OBLONG,
+    kinks=(REPEATED,),
     doc="U, s, Vt with x = U @ diag(s) @ Vt, in the reduced form; s in descending order.",
     derivative="of the values U @ diag(g) @ Vt; of the vectors nan where two values are equal",
     example="svd([[2, 0], [0, 1]])[1] == [2, 1]",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from agrad.engine.core.facts import Domain, Kink, Operator
 from agrad.engine.core.limits import afford
 from agrad.engine.core.op import Function, composed, row
 from agrad.engine.errors import AgradError
@@ -15,6 +16,23 @@ from agrad.engine.ops.scalar.arithmetic import add, flat, mul
 from agrad.engine.values import Shape, broadcast, format_shape, np, shape_of, whole
 
 FAMILY = "linear algebra"
+
+SINGULAR = Kink(
+    "inv, solve of a singular matrix",
+    "an error",
+    "",
+    ("refused()",),
+    needs="""
+def refused():
+    fails domain: inv([[1, 2], [2, 4]])
+    fails domain: solve([[1, 2], [2, 4]], [1, 1])
+    return 1
+""",
+)
+
+SQUARE = Domain("square matrices", "det([[1, 2], [3, 4]])", "det([[1, 2]])")
+
+REGULAR = Domain("square matrices that are not singular", "inv([[2]])[0, 0]", "inv([[1, 2], [2, 4]])")
 
 
 def matrices(name: str, square: bool = True) -> Function:
@@ -99,6 +117,8 @@ matmul: Function = row(
         ([1.0, 2.0], [[[0.5], [1.5]], [[2.5], [-1.5]]]),
         ([[[1.0, 2.0]], [[3.0, 4.0]]], [0.5, 1.5]),
     ),
+    operator=Operator("@", 2, "matmul"),
+    moves_entries=True,
     doc="The matrix product x @ y; of two vectors, their inner product.",
     derivative="by x: g @ y.T; by y: x.T @ g",
     example="[[1, 2], [3, 4]] @ [1, 1] == [3, 7]",
@@ -183,6 +203,8 @@ inv: Function = row(
     prepare=matrices("inv"),
     reach="mixed",
     samples=(([[2.0, 1.0], [0.5, 3.0]],), ([[[2.0]], [[4.0]]],)),
+    kinks=(SINGULAR,),
+    domain=REGULAR,
     doc="The inverse of a square matrix. A singular matrix is an error.",
     derivative="-inv(x).T @ g @ inv(x).T",
     example="inv([[2, 0], [0, 4]]) == [[0.5, 0], [0, 0.25]]",
@@ -239,6 +261,8 @@ solve: Function = row(
         ([[2.0, 1.0], [0.5, 3.0]], [[1.0, 2.0, 3.0], [0.5, -1.0, 2.0]]),
         ([[[2.0, 1.0], [0.5, 3.0]], [[1.0, 0.0], [0.5, 2.0]]], [1.0, 2.0]),
     ),
+    kinks=(SINGULAR,),
+    domain=REGULAR,
     doc="The solution of x @ s = y, for a vector or the columns of a matrix. A singular x is an error.",
     derivative="by y: u = solve(x.T, g); by x: -u @ solve(x, y).T",
     example="solve([[2, 0], [0, 4]], [2, 2]) == [1, 0.5]",
@@ -261,6 +285,15 @@ det: Function = row(
     prepare=matrices("det"),
     reach="mixed",
     samples=(([[2.0, 1.0], [0.5, 3.0]],), ([[1.0, 2.0], [2.0, 4.0]],), ([[[2.0]], [[0.0]]],)),
+    kinks=(
+        Kink(
+            "det of a singular matrix",
+            "0",
+            "its cofactors, in all orders",
+            ("det([[1, 2], [2, 4]]) ~= 0 +- 1e-15", "grad(det)([[1, 2], [2, 4]]) ~= [[4, -2], [-2, 1]]"),
+        ),
+    ),
+    domain=SQUARE,
     doc="The determinant of a square matrix.",
     derivative="the matrix of the cofactors, also of a singular matrix",
     example="det([[1, 2], [3, 4]]) ~= -2",
@@ -324,6 +357,8 @@ slogdet_log: Function = row(
     pure=True,
     family=FAMILY,
     samples=(([[2.0, 1.0], [0.5, 3.0]],),),
+    kinks=(Kink("slogdet of a singular matrix", "0, -inf", "", ("slogdet([[1, 2], [2, 4]]) == (0, -inf)",)),),
+    domain=SQUARE,
     doc="The sign of the determinant, and the logarithm of its absolute value: sign, log = slogdet(x).",
     derivative="of the sign 0; of the logarithm inv(x).T",
     example="slogdet([[2, 0], [0, 0.5]])[0] == 1",
@@ -339,6 +374,9 @@ def slogdet(x: Any) -> tuple[Any, Any]:
     pure=True,
     family=FAMILY,
     samples=(([[2.0, 1.0], [0.5, 3.0]], {"n": 3}), ([[2.0, 1.0], [0.5, 3.0]], {"n": -2})),
+    domain=Domain(
+        "square matrices; not singular for n < 0", "matrix_power([[2]], -1)[0, 0]", "matrix_power([[0]], -1)"
+    ),
     doc="The square matrix multiplied with itself n times; its inverse, for a negative n.",
     derivative="the sum over the places of each factor",
     example="matrix_power([[1, 1], [0, 1]], 3) == [[1, 3], [0, 1]]",

@@ -13,7 +13,7 @@ from agrad.engine.ops.arrays.shaping import permute, reshape, shape_of_any
 from agrad.engine.ops.linalg.decomposition import svd_values
 from agrad.engine.ops.scalar.arithmetic import power
 from agrad.engine.ops.scalar.comparison import equal, not_equal, where
-from agrad.engine.ops.scalar.elementary import absolute, ratio, sign
+from agrad.engine.ops.scalar.elementary import NORM_AT_ZERO, absolute, ratio, sign
 from agrad.engine.values import Shape, describe, format_number, format_shape, np
 
 FAMILY = "reductions"
@@ -112,6 +112,7 @@ def _of_matrix(x: Any, order: Any, axes: Shape, keepdims: bool) -> Any:
         ([[1.0, 2.0], [4.0, 3.0]], {"ord": "nuc"}),
         ([3.0, -4.0], {"ord": 3}),
     ),
+    kinks=(NORM_AT_ZERO,),
     doc='The length of a vector, or of all entries; ord=1, inf, p; of a matrix 1, 2, inf, "fro", "nuc".',
     derivative="x/norm(x); 0 at 0",
     example="norm([3, 4]) == 5",

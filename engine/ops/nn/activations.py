@@ -6,15 +6,32 @@ import math
 from typing import Any
 
 from agrad.engine.core.arguments import axes_of, axis_of, numbers
+from agrad.engine.core.facts import Kink
 from agrad.engine.core.op import Function, row
 from agrad.engine.ops.arrays.reduction import FAMILY as REDUCTIONS
 from agrad.engine.ops.arrays.reduction import reducing, total, widened
 from agrad.engine.ops.scalar.comparison import greater, less, where
-from agrad.engine.ops.scalar.elementary import LN2, elementary, exp
-from agrad.engine.ops.scalar.special import ndtr, normal_density
+from agrad.engine.ops.scalar.elementary import AT_ZERO, LN2, elementary, exp
+from agrad.engine.ops.scalar.special import lower_ndtr, ndtr, normal_density
+from agrad.engine.ops.scalar.trigonometry import FLAT_ENDS
 from agrad.engine.values import Shape, np, shape_of
 
 FAMILY = "learning"
+
+FAR_OUT = Kink(
+    "logsumexp, softmax, sigmoid, softplus, logaddexp far out",
+    "finite",
+    "finite",
+    (
+        "logsumexp([1000, 0]) == 1000",
+        "grad(logsumexp)([1000, 0]) == [1, 0]",
+        "grad(grad(softplus))(1000) == 0",
+        "grad(sigmoid)(-1000) == 0",
+        "softmax([1000, -1000]) == [1, 0]",
+        "grad(logsumexp)([inf, 0]) == [1, 0]",
+    ),
+)
+
 
 # Kinked
 
@@ -27,6 +44,9 @@ relu: Function = row(
     rules={"x": ("x", lambda g, out, x: g)},
     selects={"x": lambda out, x: greater(x, 0.0)},
     samples=((0.5,), ([-1.3, 2.1],)),
+    kinks=(AT_ZERO,),
+    python="0.0 if {0} <= 0.0 else {0}",
+    lower=lambda x: (x <= 0.0).choose(0.0, x),
     doc="x where it is positive, else 0.",
     derivative="1 for positive x, else exactly 0, also at 0",
     example="relu([-1, 2]) == [0, 2]",
@@ -41,6 +61,7 @@ leaky_relu: Function = row(
     array=lambda x, slope: np.where(x > 0.0, x, slope * x),
     rules={"x": ("x", lambda g, out, x, slope: g * where(greater(x, 0.0), 1.0, slope))},
     samples=((0.5,), ([-1.3, 2.1],), ([-1.3, 2.1], {"slope": 0.2})),
+    kinks=(Kink("leaky_relu at 0", "0", "the slope on the left (0.01)", ("grad(leaky_relu)(0) == 0.01",)),),
     doc="x where it is positive, else slope*x.",
     derivative="1 for positive x, else the slope, also at 0",
     example="leaky_relu([-1, 2]) == [-0.01, 2]",
@@ -55,6 +76,7 @@ elu: Function = row(
     array=lambda x, alpha: np.where(x > 0.0, x, alpha * np.expm1(x)),
     rules={"x": ("x", lambda g, out, x, alpha: g * where(greater(x, 0.0), 1.0, alpha * exp(x)))},
     samples=((0.5,), ([-1.3, 2.1],), ([-1.3, 2.1], {"alpha": 0.5})),
+    kinks=(Kink("elu at 0", "0", "1", ("elu(0) == 0", "grad(elu)(0) == 1")),),
     doc="x where it is positive, else alpha*(exp(x) - 1).",
     derivative="1 for positive x, else alpha*exp(x)",
     example="elu([0, 2]) == [0, 2]",
@@ -87,6 +109,8 @@ hardtanh: Function = row(
     rules={"x": ("x", lambda g, out, x, lo, hi: g)},
     selects={"x": lambda out, x, lo, hi: greater(x, lo) * less(x, hi)},
     samples=((0.5,), ([-1.3, 0.3, 2.1],), ([-1.3, 2.1], {"lo": -2.0, "hi": 2.0})),
+    kinks=(Kink("hardtanh at its ends", "the end", "0", ("grad(hardtanh)(1) == 0", "grad(hardtanh)(-1) == 0")),),
+    lower=lambda x, lo, hi: (x < lo).choose(lo, (x > hi).choose(hi, x)),
     doc="x kept between lo and hi.",
     derivative="1 between lo and hi, exactly 0 outside and at both",
     example="hardtanh([-3, 0.5, 3]) == [-1, 0.5, 1]",
@@ -114,6 +138,7 @@ sigmoid: Function = elementary(
     lambda g, out, x: g * (out * sigmoid(-x)),
     array=_sigmoid_array,
     family=FAMILY,
+    kinks=(FAR_OUT, FLAT_ENDS),
     doc="1/(1 + exp(-x)).",
     derivative="sigmoid(x)*sigmoid(-x), exact far out too",
     example="sigmoid(0) == 0.5",
@@ -126,6 +151,7 @@ softplus: Function = elementary(
     lambda g, out, x: g * sigmoid(x),
     array=lambda x: np.maximum(x, 0.0) + np.log1p(np.exp(-np.abs(x))),
     family=FAMILY,
+    kinks=(FAR_OUT,),
     doc="log(1 + exp(x)), without overflow.",
     derivative="sigmoid(x)",
     example="softplus(1000) == 1000",
@@ -162,10 +188,18 @@ gelu: Function = elementary(
     lambda g, out, x: g * (ndtr(x) + x * normal_density(x)),
     array=lambda x: x * ndtr(x),
     family=FAMILY,
+    lower=lambda x: x * lower_ndtr(x),
     doc="x times the probability that a standard normal number is below x.",
     derivative="ndtr(x) + x*exp(-x**2/2)/sqrt(2*pi)",
     example="gelu(0) == 0",
 )
+
+
+def _lower_logaddexp(x: Any, y: Any) -> Any:
+    """`logaddexp` in machine code, where x and y are symbols."""
+    larger = (y > x).choose(y, x)
+    return (x == y).choose(x + LN2, larger + (-abs(x - y)).call("exp").call("log1p"))
+
 
 logaddexp: Function = row(
     "logaddexp",
@@ -178,6 +212,8 @@ logaddexp: Function = row(
         "y": ("x y", lambda g, out, x, y: g * sigmoid(y - x)),
     },
     samples=((1.5, -2.0), ([1.0, 2.0], 3.0), ([[1.0], [2.0]], [3.0, -4.0])),
+    kinks=(FAR_OUT,),
+    lower=_lower_logaddexp,
     doc="log(exp(x) + exp(y)), without overflow.",
     derivative="by x: sigmoid(x - y); by y: sigmoid(y - x)",
     example="logaddexp(1000, -1000) == 1000",
@@ -232,6 +268,7 @@ softmax: Function = row(
     prepare=_along("softmax"),
     reach="mixed",
     samples=(([1.0, 3.0, 2.0],), ([[1.0, 2.0], [4.0, 3.0]], {"axis": 0}), (2.0,)),
+    kinks=(FAR_OUT,),
     doc="exp(x) divided by its sum along an axis: positive, with sum 1.",
     derivative="s*(g - sum(g*s)) with s = softmax(x)",
     example="softmax([0, 0]) == [0.5, 0.5]",
@@ -275,6 +312,7 @@ logsumexp: Function = row(
     prepare=reducing("logsumexp"),
     reach="mixed",
     samples=(([1.0, 3.0, 2.0],), ([[1.0, 2.0], [4.0, 3.0]], {"axis": 0}), ([[1.0, 2.0]], {"keepdims": True})),
+    kinks=(FAR_OUT,),
     doc="log(sum(exp(x))), of all entries or along an axis, without overflow.",
     derivative="softmax(x)",
     example="logsumexp([1000, 0]) == 1000",

@@ -7,6 +7,7 @@ from typing import Any
 
 from agrad.engine.core.arguments import number_of
 from agrad.engine.core.dispatch import operand
+from agrad.engine.core.facts import Domain, Kink
 from agrad.engine.core.op import Function, composed, row
 from agrad.engine.errors import AgradError
 from agrad.engine.ops.arrays.indexing import getitem
@@ -68,6 +69,7 @@ squared_error: Function = row(
     prepare=_weighed,
     reach="mixed",
     samples=((1.5, -0.5, {"mean": True}), ([1.0, 2.0], 0.5, {"mean": False}), ([1.0, 2.0], [0.5, 4.0], {"mean": True})),
+    moves_entries=True,
     doc="The sum, or the mean, of (x - y)**2.",
     derivative="by x: 2*(x - y), divided by the number of entries for the mean; by y: the negative of it",
 )
@@ -101,6 +103,7 @@ def mse_loss(x: Any, y: Any, reduction: Any) -> Any:
     total=True,
     family=FAMILY,
     samples=_PAIRS,
+    kinks=(Kink("l1_loss where x == y", "0", "0", ("grad(l1_loss)(2, 2) == 0",)),),
     doc="The mean absolute error, mean(abs(x - y)).",
     derivative="by x: sign(x - y)/n, 0 where they are equal; by y: the negative of it",
     example="l1_loss([1, 2], [1, 4]) == 1",
@@ -118,6 +121,9 @@ def l1_loss(x: Any, y: Any, reduction: Any) -> Any:
     total=True,
     family=FAMILY,
     samples=((1.5, 1.0), ([1.0, 2.0], [0.5, 4.0]), ([1.0, 2.0], [0.5, 4.0], {"delta": 3.0})),
+    kinks=(
+        Kink("huber_loss at delta", "", "delta", ("grad(huber_loss)(1, 0) == 1", "grad(huber_loss)(3, 0, 3) == 3")),
+    ),
     doc="Half the squared error up to delta, from there on delta times (the absolute error - delta/2); the mean of it.",
     derivative="by x: (x - y)/n, at most delta/n in size; by y: the negative of it",
     example="huber_loss([0, 3], [0, 0]) == 1.25",
@@ -138,6 +144,15 @@ def huber_loss(x: Any, y: Any, delta: Any, reduction: Any) -> Any:
     pure=True,
     family=FAMILY,
     samples=((0.3, 1.0), ([0.3, 0.8], [0.0, 1.0]), ([0.3, 0.8], [0.4, 0.9])),
+    kinks=(
+        Kink(
+            "binary_cross_entropy(0, 1)",
+            "inf",
+            "-inf",
+            ("binary_cross_entropy(0, 1) == inf", "grad(binary_cross_entropy)(0, 1) == -inf"),
+        ),
+    ),
+    domain=Domain("x from 0 to 1", "binary_cross_entropy(0.1, 1)", "binary_cross_entropy(-0.1, 1)"),
     doc="The mean of -(y*log(x) + (1 - y)*log(1 - x)), for probabilities x of the targets y.",
     derivative="by x: (x - y)/(x*(1 - x))/n",
     example="binary_cross_entropy(0.5, 1) ~= log(2)",

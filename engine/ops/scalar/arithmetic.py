@@ -6,10 +6,25 @@ import math
 import operator
 from typing import Any
 
+from agrad.engine.core.facts import Domain, Identity, Kink, Operator
 from agrad.engine.core.op import OPS, Function, onward, row
 from agrad.engine.ops.scalar.comparison import equal, greater_equal, isfinite, where
 
 FAMILY = "arithmetic"
+
+JUMPS = Kink(
+    "floor, ceil, round, trunc, x // y where they jump",
+    "",
+    "0, as everywhere",
+    ("grad(floor)(2) == 0", "grad(ceil)(2) == 0", "grad(round)(2.5) == 0", "grad(trunc)(2) == 0"),
+)
+
+QUOTIENT_BY_ZERO = Kink(
+    "1/x at 0", "inf", "-inf", ("1/0 == inf", "grad(reciprocal)(0) == -inf", "grad(div, 1)(1, 0) == -inf")
+)
+
+DIVISOR = Domain("y not 0", "1/1e-300", "1 % 0")
+
 
 add: Function = row(
     "add",
@@ -19,6 +34,10 @@ add: Function = row(
     array=operator.add,
     rules={"x": ("", onward), "y": ("", onward)},
     samples=((1.5, -2.0), ([1.0, 2.0], 3.0), ([[1.0], [2.0]], [3.0, 4.0])),
+    operator=Operator("+", 1, "add"),
+    commutes=True,
+    identities=(Identity("x", -0.0), Identity("y", -0.0)),  # 0 + -0 is 0, and -0 + 0 is not -0
+    python="{0} + {1}",
     doc="The sum x + y.",
     derivative="by x: 1; by y: 1",
     example="add(2, 3) == 5",
@@ -32,6 +51,9 @@ sub: Function = row(
     array=operator.sub,
     rules={"x": ("", onward), "y": ("", lambda g, out, x, y: -g)},
     samples=((1.5, -2.0), ([1.0, 2.0], 3.0), (2.0, [3.0, 4.0])),
+    operator=Operator("-", 1, "sub"),
+    identities=(Identity("y", 0.0),),
+    python="{0} - {1}",
     doc="The difference x - y.",
     derivative="by x: 1; by y: -1",
     example="sub(2, 3) == -1",
@@ -45,6 +67,10 @@ mul: Function = row(
     array=operator.mul,
     rules={"x": ("y", lambda g, out, x, y: g * y), "y": ("x", lambda g, out, x, y: g * x)},
     samples=((1.5, -2.0), ([1.0, 2.0], 3.0), ([[1.0], [2.0]], [3.0, 4.0])),
+    operator=Operator("*", 2, "mul"),
+    commutes=True,
+    identities=(Identity("x", 1.0), Identity("y", 1.0), Identity("x", -1.0, "neg"), Identity("y", -1.0, "neg")),
+    python="{0}*{1}",
     doc="The product x * y, entry by entry.",
     derivative="by x: y; by y: x",
     example="mul(2, 3) == 6",
@@ -58,6 +84,12 @@ div: Function = row(
     array=operator.truediv,
     rules={"x": ("y", lambda g, out, x, y: g / y), "y": ("out y", lambda g, out, x, y: -g * (out / y))},
     samples=((1.5, -2.0), ([1.0, 2.0], 3.0), (3.0, [0.5, 2.0])),
+    kinks=(QUOTIENT_BY_ZERO,),
+    domain=DIVISOR,
+    operator=Operator("/", 2, "truediv"),
+    identities=(Identity("y", 1.0),),
+    python="{0}/{1}",
+    python_raises=True,
     doc="The quotient x / y.",
     derivative="by x: 1/y; by y: -x/y**2",
     example="div(3, 2) == 1.5",
@@ -71,6 +103,9 @@ neg: Function = row(
     array=operator.neg,
     rules={"x": ("", lambda g, out, x: -g)},
     samples=((1.5,), ([1.0, -2.0],)),
+    operator=Operator("-", 3, "neg"),
+    is_involution=True,
+    python="-{0}",
     doc="The negative -x.",
     derivative="-1",
     example="neg(2) == -2",
@@ -82,6 +117,33 @@ def flat(*_: Any, **__: Any) -> float:
     return 0.0
 
 
+# How these two divide in machine code, where the operands are symbols: as Python divides floats.
+
+
+def _is_on_other_side(rest: Any, y: Any) -> Any:
+    """Whether the remainder of a truncated division has the other sign than y."""
+    return (rest != 0.0) & ((y < 0.0) ^ (rest < 0.0))
+
+
+def _signed_zero(x: Any) -> Any:
+    return x.like(0.0).intrinsic("copysign", x)
+
+
+def _lower_floor_divide(x: Any, y: Any) -> Any:
+    """x // y; x / y where y is 0."""
+    rest = x.fmod(y)
+    whole = (x - rest) / y
+    whole = _is_on_other_side(rest, y).choose(whole - 1.0, whole)
+    below = whole.intrinsic("floor")
+    nearest = (whole - below > 0.5).choose(below + 1.0, below)
+    return (y == 0.0).choose(x / y, (whole != 0.0).choose(nearest, _signed_zero(x / y)))
+
+
+def _lower_remainder(x: Any, y: Any) -> Any:
+    rest = x.fmod(y)
+    return (rest != 0.0).choose(_is_on_other_side(rest, y).choose(rest + y, rest), _signed_zero(y))
+
+
 floor_divide: Function = row(
     "floor_divide",
     "x, y",
@@ -90,6 +152,12 @@ floor_divide: Function = row(
     array=operator.floordiv,
     rules={"x": ("", flat), "y": ("", flat)},
     samples=((7.3, 2.0), ([7.3, -5.2], 2.0)),
+    kinks=(JUMPS,),
+    domain=DIVISOR,
+    operator=Operator("//", 2, "floordiv"),
+    python="{0}//{1}",
+    python_raises=True,
+    lower=_lower_floor_divide,
     doc="The quotient rounded down, x // y.",
     derivative="0, also where it jumps",
     example="7 // 2 == 3",
@@ -103,6 +171,16 @@ remainder: Function = row(
     array=operator.mod,
     rules={"x": ("", onward), "y": ("x y", lambda g, out, x, y: -g * floor_divide(x, y))},
     samples=((7.3, 2.0), ([7.3, -5.2], 2.0)),
+    kinks=(
+        Kink(
+            "x % y, also where it jumps", "", "by x 1; by y -floor(x/y)", ("grad(remainder, (0, 1))(6, 3) == (1, -2)",)
+        ),
+    ),
+    domain=DIVISOR,
+    operator=Operator("%", 2, "mod"),
+    python="{0} % {1}",
+    python_raises=True,
+    lower=_lower_remainder,
     doc="The remainder x % y, with the sign of y.",
     derivative="by x: 1; by y: -floor(x/y)",
     example="7 % 3 == 1",
@@ -139,6 +217,27 @@ power: Function = row(
     array=_power,
     rules={"x": ("x y", _pow_by_base), "y": ("out x y", _pow_by_exponent)},
     samples=((1.5, -2.0), (2.0, 0.0), ([1.0, 2.0], 3.0), (2.0, [3.0, -1.0]), ([1.5, 2.5], [2.0, 0.5])),
+    kinks=(
+        Kink(
+            "x**0 for any x",
+            "1",
+            "by x 0; by y log(x), 0 at 0**0",
+            ("0**0 == 1", "nan**0 == 1", "grad(pow, (0, 1))(0, 0) == (0, 0)", "grad(pow, (0, 1))(2, 0) == (0, log(2))"),
+        ),
+        Kink("0**y for y > 0", "0", "by y 0", ("0**2 == 0", "grad(pow, 1)(0, 2) == 0")),
+        Kink(
+            "0**y for y < 0", "inf", "by x and by y -inf", ("0**-1 == inf", "grad(pow, (0, 1))(0, -1) == (-inf, -inf)")
+        ),
+        Kink(
+            "x**y for x < 0 and a whole y",
+            "",
+            "by x exact; by y nan",
+            ("(-2)**3 == -8", "grad(pow)(-2, 3) == 12", "isnan(grad(pow, 1)(-2, 3))"),
+        ),
+    ),
+    domain=Domain("x > 0; x = 0 with y >= 0; x < 0 with a whole y", "0**0 + (-2)**3", "(-2)**0.5"),
+    operator=Operator("**", 4, "pow", is_right=True),
+    identities=(Identity("y", 1.0),),
     doc="The power x**y; nan for a negative x and a y that is not whole.",
     derivative="by x: y*x**(y-1), 0 where y is 0; by y: x**y*log(x), 0 where x is 0 and y >= 0",
     example="2**10 == 1024",

@@ -6,10 +6,18 @@ import math
 import operator
 from typing import Any
 
+from agrad.engine.core.facts import Kink, Operator
 from agrad.engine.core.op import Function, composed, row
 from agrad.engine.values import mask_type, np, shape_of
 
 FAMILY = "choices"
+
+EQUAL_VALUES = Kink(
+    "maximum, minimum, max, min of two equal values",
+    "",
+    "half to each",
+    ("grad(maximum, (0, 1))(2, 2) == (0.5, 0.5)", "grad(min, (0, 1))(2, 2) == (0.5, 0.5)"),
+)
 
 
 def as_mask(truths: Any) -> Any:
@@ -29,6 +37,10 @@ def _comparison(name: str, symbol: str, compare: Function) -> Function:
         scalar=lambda x, y: 1.0 if compare(x, y) else 0.0,
         array=lambda x, y: as_mask(np.asarray(compare(x, y))),
         samples=((1.0, 2.0), ([1.0, 2.0], 2.0), ([[1.0], [3.0]], [2.0, 3.0])),
+        operator=Operator(symbol, 0, compare.__name__),
+        commutes=compare in (operator.eq, operator.ne),
+        python=f"1.0 if {{0}} {symbol} {{1}} else 0.0",
+        lower=lambda x, y: compare(x, y).number(),
         doc=f"1 where x {symbol} y, else 0.",
         derivative="none: the result does not require grad",
         example=f"(1 {symbol} 2) == {int(compare(1, 2))}",
@@ -59,6 +71,17 @@ where: Function = row(
         "y": lambda out, c, x, y: equal(c, 0.0),
     },
     samples=((1.0, 2.0, 3.0), ([1.0, 0.0], [2.0, 3.0], [4.0, 5.0]), ([[1.0], [0.0]], [2.0, 3.0], 4.0)),
+    kinks=(
+        Kink(
+            "where(x > 0, log(x), 0) at 0",
+            "0",
+            "exactly 0, in all orders",
+            ("grad(chosen)(0) == 0", "grad(grad(chosen))(0) == 0"),
+            needs="def chosen(x) = where(x > 0, log(x), 0)",
+        ),
+    ),
+    python="{1} if {0} else {2}",
+    lower=lambda c, x, y: (c != 0.0).choose(x, y),
     doc="x where c is true (not 0), else y.",
     derivative="by x: 1 where c is true, else exactly 0; by y: the other way round",
     example="where(2 > 1, 10, 20) == 10",
@@ -82,6 +105,9 @@ maximum: Function = row(
     rules={"x": ("x y", _share), "y": ("x y", _share)},
     selects={"x": _not_less, "y": _not_greater},
     samples=((1.0, 2.0), ([1.0, 4.0], [3.0, 2.0]), ([1.0, 4.0], 2.0), ([[1.0], [2.5]], [2.0, 3.0])),
+    kinks=(EQUAL_VALUES,),
+    python="{0} if {0} >= {1} or {0} != {0} else {1}",
+    lower=lambda x, y: ((x >= y) | (x != x)).choose(x, y),
     doc="The larger of x and y, entry by entry.",
     derivative="1 for the larger, exactly 0 for the other; half each at a tie",
     example="maximum([1, 5], 3) == [3, 5]",
@@ -96,6 +122,9 @@ minimum: Function = row(
     rules={"x": ("x y", _share), "y": ("x y", _share)},
     selects={"x": _not_greater, "y": _not_less},
     samples=((1.0, 2.0), ([1.0, 4.0], [3.0, 2.0]), ([1.0, 4.0], 2.0), ([[1.0], [2.5]], [2.0, 3.0])),
+    kinks=(EQUAL_VALUES,),
+    python="{0} if {0} <= {1} or {0} != {0} else {1}",
+    lower=lambda x, y: ((x <= y) | (x != x)).choose(x, y),
     doc="The smaller of x and y, entry by entry.",
     derivative="1 for the smaller, exactly 0 for the other; half each at a tie",
     example="minimum([1, 5], 3) == [1, 3]",
@@ -114,6 +143,7 @@ limit: Function = row(
         "hi": lambda out, x, lo, hi: maximum(greater(x, hi) * less_equal(lo, hi), greater(lo, hi)),
     },
     samples=((0.5, 0.0, 1.0), ([-1.0, 0.5, 2.0], 0.0, 1.0), (3.0, [0.5, 4.0], [1.0, 5.0])),
+    lower=lambda x, lo, hi: ((x > hi) | (lo > hi)).choose(hi, (x < lo).choose(lo, x)),
     doc="x kept between lo and hi.",
     derivative="by x: 1 from lo to hi, both included, else exactly 0; by a bound: 1 where it holds x back",
 )
@@ -126,6 +156,14 @@ limit: Function = row(
     total=True,
     family=FAMILY,
     samples=((0.5, {"lo": 0.0, "hi": 1.0}), ([-1.0, 0.5, 2.0], {"lo": 0.0}), ([-1.0, 0.5, 2.0], {"hi": 1.0})),
+    kinks=(
+        Kink(
+            "clip at a bound",
+            "the bound",
+            "1",
+            ("clip(0, 0, 1) == 0", "grad(clip)(0, 0, 1) == 1", "grad(clip)(1, 0, 1) == 1"),
+        ),
+    ),
     doc="x kept between lo and hi; hi wins where lo is above it. Either may be left out.",
     derivative="by x: 1 from lo to hi, both included, else exactly 0; by a bound: 1 where it holds x back",
     data=("lo", "hi"),
@@ -136,7 +174,7 @@ def clip(x: Any, lo: Any, hi: Any) -> Any:
     return limit(x, -math.inf if lo is None else lo, math.inf if hi is None else hi)
 
 
-def _test(name: str, scalar: Function, doc: str, example: str) -> Function:
+def _test(name: str, scalar: Function, lower: Function, doc: str, example: str) -> Function:
     return row(
         name,
         "x",
@@ -144,13 +182,24 @@ def _test(name: str, scalar: Function, doc: str, example: str) -> Function:
         scalar=lambda x: float(scalar(x)),
         array=lambda x: as_mask(getattr(np, name)(x)),
         samples=((1.0,), ([1.0, 2.0],)),
+        lower=lower,
         doc=doc,
         derivative="none: the result does not require grad",
         example=example,
     )
 
 
-isnan: Function = _test("isnan", math.isnan, "1 where x is not a number (nan), else 0.", "isnan([1, nan]) == [0, 1]")
+isnan: Function = _test(
+    "isnan",
+    math.isnan,
+    lambda x: (x != x).number(),
+    "1 where x is not a number (nan), else 0.",
+    "isnan([1, nan]) == [0, 1]",
+)
 isfinite: Function = _test(
-    "isfinite", math.isfinite, "1 where x is neither infinite nor nan, else 0.", "isfinite([1, inf]) == [1, 0]"
+    "isfinite",
+    math.isfinite,
+    lambda x: (abs(x) < math.inf).number(),
+    "1 where x is neither infinite nor nan, else 0.",
+    "isfinite([1, inf]) == [1, 0]",
 )

@@ -6,11 +6,50 @@ import math
 from typing import Any
 
 from agrad.engine.core.arguments import small
+from agrad.engine.core.facts import Domain, Kink
 from agrad.engine.core.op import Function, onward, row
-from agrad.engine.ops.scalar.arithmetic import flat
+from agrad.engine.ops.scalar.arithmetic import DIVISOR, JUMPS, QUOTIENT_BY_ZERO, flat
 from agrad.engine.values import np
 
 FAMILY = "elementary"
+
+AT_ZERO = Kink(
+    "abs, sign, relu at 0",
+    "0",
+    "0",
+    ("abs(0) == 0", "grad(abs)(0) == 0", "grad(sign)(0) == 0", "relu(0) == 0", "grad(relu)(0) == 0"),
+)
+
+ROOT_AT_ZERO = Kink("sqrt, cbrt at 0", "0", "inf", ("sqrt(0) == 0", "grad(sqrt)(0) == inf", "grad(cbrt)(0) == inf"))
+
+LOG_AT_ZERO = Kink(
+    "log, log2, log10 at 0, log1p at -1",
+    "-inf",
+    "inf",
+    ("log(0) == -inf", "grad(log)(0) == inf", "grad(log1p)(-1) == inf"),
+)
+
+OUTSIDE = Kink(
+    "log(-1), sqrt(-1), atanh(2) and the like",
+    "nan",
+    "nan",
+    ("isnan(log(-1))", "isnan(grad(log)(-1))", "isnan(grad(sqrt)(-1))", "isnan(grad(atanh)(2))"),
+)
+
+NORM_AT_ZERO = Kink(
+    "norm, hypot, atan2 at 0",
+    "0",
+    "0; the second nan",
+    (
+        "grad(norm)([0, 0]) == [0, 0]",
+        "all(isnan(hessian(norm)([0, 0])))",
+        "grad(hypot, (0, 1))(0, 0) == (0, 0)",
+        "grad(atan2, (0, 1))(0, 0) == (0, 0)",
+    ),
+)
+
+POSITIVE = Domain("x > 0", "log(1e-300)", "log(-1e-300)")
+
 LN2, LN10 = math.log(2.0), math.log(10.0)
 
 
@@ -73,6 +112,8 @@ inverse_of_positive: Function = elementary(
     array=lambda x: np.where(x < 0.0, np.nan, 1.0 / x),
     family="internal",
     samples=((0.5,), ([0.3, 2.1],)),
+    python="1.0/{0} if {0} >= 0.0 else nan",
+    python_raises=True,
     doc="1/x, nan for negative x.",
     derivative="-1/x**2",
 )
@@ -89,6 +130,8 @@ log: Function = elementary(
     "x",
     _log_rule,
     samples=((0.5,), ([0.3, 2.0],)),
+    kinks=(LOG_AT_ZERO, OUTSIDE),
+    domain=POSITIVE,
     doc="The natural logarithm; -inf at 0, nan below.",
     derivative="1/x; nan below 0",
     example="log(e) == 1",
@@ -100,6 +143,8 @@ log2: Function = elementary(
     "x",
     lambda g, out, x: (g / LN2) * inverse_of_positive(x),
     samples=((0.5,), ([0.3, 2.0],)),
+    kinks=(LOG_AT_ZERO,),
+    domain=POSITIVE,
     doc="The logarithm to base 2; -inf at 0, nan below.",
     derivative="1/(x*log(2)); nan below 0",
     example="log2(8) == 3",
@@ -111,6 +156,8 @@ log10: Function = elementary(
     "x",
     lambda g, out, x: (g / LN10) * inverse_of_positive(x),
     samples=((0.5,), ([0.3, 2.0],)),
+    kinks=(LOG_AT_ZERO,),
+    domain=POSITIVE,
     doc="The logarithm to base 10; -inf at 0, nan below.",
     derivative="1/(x*log(10)); nan below 0",
     example="log10(1000) == 3",
@@ -122,6 +169,8 @@ log1p: Function = elementary(
     "x",
     lambda g, out, x: g * inverse_of_positive(1.0 + x),
     samples=((0.5,), ([-0.3, 2.0],)),
+    kinks=(LOG_AT_ZERO,),
+    domain=Domain("x > -1", "log1p(-0.999)", "log1p(-1.001)"),
     doc="log(1 + x), exact also for small x; -inf at -1, nan below.",
     derivative="1/(1 + x); nan below -1",
     example="log1p(1e-20) == 1e-20",
@@ -135,6 +184,8 @@ sqrt: Function = elementary(
     "out",
     lambda g, out, x: (0.5 * g) / out,
     samples=((0.5,), ([0.3, 2.0],)),
+    kinks=(ROOT_AT_ZERO, OUTSIDE),
+    domain=Domain("x >= 0", "sqrt(0)", "sqrt(-1e-300)"),
     doc="The square root; nan below 0.",
     derivative="1/(2*sqrt(x)); inf at 0",
     example="sqrt(9) == 3",
@@ -145,6 +196,7 @@ cbrt: Function = elementary(
     math.cbrt,
     "out",
     lambda g, out, x: g / (3.0 * (out * out)),
+    kinks=(ROOT_AT_ZERO,),
     doc="The cube root, of negative numbers too.",
     derivative="1/(3*cbrt(x)**2); inf at 0",
     example="cbrt(-8) == -2",
@@ -157,6 +209,8 @@ rsqrt: Function = elementary(
     lambda g, out, x: (-0.5 * g) * (out / x),
     array=lambda x: 1.0 / np.sqrt(x),
     samples=((0.5,), ([0.3, 2.0],)),
+    kinks=(Kink("rsqrt at 0", "inf", "-inf", ("rsqrt(0) == inf", "grad(rsqrt)(0) == -inf")),),
+    domain=Domain("x > 0", "rsqrt(1e-300)", "rsqrt(-1e-300)"),
     doc="One over the square root; inf at 0, nan below.",
     derivative="-1/(2*x*sqrt(x))",
     example="rsqrt(4) == 0.5",
@@ -167,6 +221,7 @@ square: Function = elementary(
     lambda x: x * x,
     "x",
     lambda g, out, x: (2.0 * g) * x,
+    python="{0}*{0}",
     doc="The square x*x.",
     derivative="2*x",
     example="square(-3) == 9",
@@ -178,6 +233,10 @@ reciprocal: Function = elementary(
     "out",
     lambda g, out, x: -g * (out * out),
     array=lambda x: 1.0 / x,
+    kinks=(QUOTIENT_BY_ZERO,),
+    domain=Domain("x not 0", "reciprocal(1e-300)", "reciprocal(0)"),
+    python="1.0/{0}",
+    python_raises=True,
     doc="One over x; inf at 0.",
     derivative="-1/x**2",
     example="reciprocal(4) == 0.25",
@@ -193,6 +252,8 @@ ratio: Function = row(
     array=lambda x, y: np.where((x == 0.0) & (y == 0.0), 0.0, x / y),
     rules={"x": ("y", lambda g, out, x, y: g / y), "y": ("out y", lambda g, out, x, y: -g * (out / y))},
     samples=((1.5, -2.0), ([1.0, 2.0], 3.0), (3.0, [0.5, 2.0])),
+    python="0.0 if {0} == 0.0 == {1} else {0}/{1}",
+    python_raises=True,
     doc="x / y, and 0 at 0/0.",
     derivative="by x: 1/y; by y: -x/y**2",
 )
@@ -208,6 +269,7 @@ hypot: Function = row(
         "y": ("out y", lambda g, out, x, y: g * ratio(y, out)),
     },
     samples=((3.0, 4.0), ([1.0, -2.0], 3.0), ([[1.0], [2.0]], [3.0, -4.0])),
+    kinks=(NORM_AT_ZERO,),
     doc="The distance sqrt(x**2 + y**2), without overflow on the way.",
     derivative="by x: x/hypot(x, y); by y: y/hypot(x, y); 0 at (0, 0)",
     example="hypot(3, 4) == 5",
@@ -225,6 +287,7 @@ sign: Function = elementary(
     _sign,
     "",
     flat,
+    kinks=(AT_ZERO,),
     doc="-1, 0 or 1: the sign of x.",
     derivative="0, also at 0",
     example="sign(-3) == -1",
@@ -235,6 +298,8 @@ absolute: Function = elementary(
     abs,
     "x",
     lambda g, out, x: g * sign(x),
+    kinks=(AT_ZERO,),
+    python="abs({0})",
     doc="The absolute value.",
     derivative="sign(x), 0 at 0",
     example="abs(-3) == 3",
@@ -245,6 +310,7 @@ floor: Function = elementary(
     lambda x: float(math.floor(x)),
     "",
     flat,
+    kinks=(JUMPS,),
     doc="The largest whole number not above x.",
     derivative="0, also where it jumps",
     example="floor(-1.5) == -2",
@@ -255,6 +321,7 @@ ceil: Function = elementary(
     lambda x: float(math.ceil(x)),
     "",
     flat,
+    kinks=(JUMPS,),
     doc="The smallest whole number not below x.",
     derivative="0, also where it jumps",
     example="ceil(-1.5) == -1",
@@ -265,6 +332,7 @@ trunc: Function = elementary(
     lambda x: float(math.trunc(x)),
     "",
     flat,
+    kinks=(JUMPS,),
     doc="x without its digits behind the point.",
     derivative="0, also where it jumps",
     example="trunc(-1.5) == -1",
@@ -284,6 +352,8 @@ rounded: Function = row(
     rules={"x": ("", flat)},
     prepare=_decimals,
     samples=((1.3,), ([-1.3, 2.6],), (123.4, {"digits": -1})),
+    kinks=(JUMPS,),
+    lower=lambda x, digits: None if digits else x.intrinsic("rint"),  # Python rounds the decimal text
     doc="x to so many digits behind the point; halves go to the even number.",
     derivative="0, also where it jumps",
     example="round([0.5, 1.5, 2.7]) == [0, 2, 3]",
@@ -300,6 +370,12 @@ fmod: Function = row(
         "y": ("x y", lambda g, out, x, y: -g * trunc(x / y)),
     },
     samples=((7.3, 2.0), ([7.3, -5.2], 2.0)),
+    kinks=(
+        Kink(
+            "fmod(x, y), also where it jumps", "", "by x 1; by y -trunc(x/y)", ("grad(fmod, (0, 1))(-7, 3) == (1, 2)",)
+        ),
+    ),
+    domain=DIVISOR,
     doc="The remainder of x / y with the sign of x (x % y has the sign of y).",
     derivative="by x: 1; by y: -trunc(x/y)",
     example="fmod(-7, 3) == -1",

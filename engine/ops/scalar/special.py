@@ -6,13 +6,19 @@ import math
 from functools import cache
 from typing import Any
 
+from agrad.engine.core.facts import Domain, Kink
 from agrad.engine.core.op import Function, row
 from agrad.engine.errors import AgradError
 from agrad.engine.ops.scalar.comparison import equal, less_equal, where
 from agrad.engine.ops.scalar.elementary import elementary, exp, inverse_of_positive, log, log1p
+from agrad.engine.ops.scalar.trigonometry import POLES_AT_ONES
 from agrad.engine.values import np
 
 FAMILY = "special"
+
+NOT_A_POLE = Domain("all but 0, -1, -2, …", "gamma(-0.5)", "gamma(0)")
+
+BOTH_POSITIVE = Domain("x > 0 and y > 0", "beta(0.1, 3)", "beta(0, 3)")
 
 
 @cache
@@ -75,6 +81,7 @@ erf: Function = elementary(
     lambda g, out, x: (_TWO_BY_ROOT_PI * g) * exp(-x * x),
     array=from_math("erf", math.erf, math.erf),
     family=FAMILY,
+    lower=lambda x: x.call("erf"),
     doc="The error function.",
     derivative="2/sqrt(pi)*exp(-x**2)",
     example="erf(0) == 0",
@@ -87,6 +94,7 @@ erfc: Function = elementary(
     lambda g, out, x: (-_TWO_BY_ROOT_PI * g) * exp(-x * x),
     array=from_math("erfc", math.erfc, math.erfc),
     family=FAMILY,
+    lower=lambda x: x.call("erfc"),
     doc="1 - erf(x), exact also where that is small.",
     derivative="-2/sqrt(pi)*exp(-x**2)",
     example="erfc(0) == 1",
@@ -97,6 +105,8 @@ erfinv: Function = special(
     "out",
     lambda g, out, x: g * (exp(out * out) / _TWO_BY_ROOT_PI),
     samples=((0.5,), ([-0.3, 0.8],)),
+    kinks=(POLES_AT_ONES,),
+    domain=Domain("between -1 and 1", "erfinv(0.999)", "erfinv(1.001)"),
     doc="The number whose erf is x; ±inf at ±1.",
     derivative="sqrt(pi)/2*exp(erfinv(x)**2); inf at -1 and 1",
     example="erfinv(erf(0.5)) ~= 0.5",
@@ -115,6 +125,12 @@ normal_density: Function = elementary(
     derivative="-x times itself",
 )
 
+
+def lower_ndtr(x: Any) -> Any:
+    """`ndtr` in machine code, where x is a symbol."""
+    return 0.5 * (-x * _ROOT_HALF).call("erfc")
+
+
 ndtr: Function = elementary(
     "ndtr",
     lambda x: 0.5 * math.erfc(-x * _ROOT_HALF),
@@ -122,6 +138,7 @@ ndtr: Function = elementary(
     lambda g, out, x: g * normal_density(x),
     array=lambda x: 0.5 * erfc(-x * _ROOT_HALF),
     family=FAMILY,
+    lower=lower_ndtr,
     doc="The probability that a standard normal number is below x.",
     derivative="exp(-x**2/2)/sqrt(2*pi)",
     example="ndtr(0) == 0.5",
@@ -147,6 +164,7 @@ gamma: Function = elementary(
     array=_gamma_array,
     family=FAMILY,
     samples=((2.5,), ([0.7, 3.2, -1.5],)),
+    domain=NOT_A_POLE,
     doc="The gamma function: (n - 1)! for a whole n.",
     derivative="gamma(x)*digamma(x)",
     example="gamma(5) == 24",
@@ -160,6 +178,7 @@ lgamma: Function = elementary(
     array=from_math("gammaln", math.lgamma, lambda x: math.inf),
     family=FAMILY,
     samples=((2.5,), ([0.7, 3.2, -1.5],)),
+    domain=NOT_A_POLE,
     doc="The logarithm of the absolute value of the gamma function.",
     derivative="digamma(x)",
     example="lgamma(1) == 0",
@@ -170,6 +189,7 @@ digamma: Function = special(
     "x",
     lambda g, out, x: g * polygamma(x, 1),
     samples=((2.5,), ([0.7, 3.2, -1.5],)),
+    domain=NOT_A_POLE,
     doc="The derivative of lgamma.",
     derivative="the trigamma function",
     example="digamma(1) ~= -0.5772156649015329",
@@ -205,6 +225,7 @@ beta: Function = row(
         "y": ("x y out", lambda g, out, x, y: g * (out * (digamma(y) - digamma(x + y)))),
     },
     samples=_BETA,
+    domain=BOTH_POSITIVE,
     doc="The beta function gamma(x)*gamma(y)/gamma(x + y).",
     derivative="by x: beta(x, y)*(digamma(x) - digamma(x + y)); by y likewise",
     example="beta(1, 2) == 0.5",
@@ -221,6 +242,7 @@ lbeta: Function = row(
         "y": ("x y", lambda g, out, x, y: g * (digamma(y) - digamma(x + y))),
     },
     samples=_BETA,
+    domain=BOTH_POSITIVE,
     doc="The logarithm of the beta function.",
     derivative="by x: digamma(x) - digamma(x + y); by y likewise",
     example="lbeta(1, 1) == 0",
@@ -313,6 +335,12 @@ xlogy: Function = row(
         "y": ("x y", lambda g, out, x, y: where(_vanishes(x, y), 0.0, g * (x * inverse_of_positive(y)))),
     },
     samples=((1.5, 2.0), ([1.0, -2.0], 3.0), ([[1.0], [2.0]], [3.0, 0.5])),
+    kinks=(
+        Kink(
+            "xlogy at (0, 0)", "0", "by x -inf; by y 0", ("xlogy(0, 0) == 0", "grad(xlogy, (0, 1))(0, 0) == (-inf, 0)")
+        ),
+    ),
+    domain=Domain("y > 0; y = 0 where x = 0", "xlogy(0, 0)", "xlogy(1, -1)"),
     doc="x*log(y), and 0 where x is 0.",
     derivative="by x: log(y); by y: x/y, 0 at (0, 0)",
     example="xlogy(0, 0) == 0",

@@ -5,9 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from agrad.engine.core.facts import Domain, Kink
 from agrad.engine.core.op import Function, row
 from agrad.engine.ops.scalar.elementary import (
     FAMILY,
+    NORM_AT_ZERO,
+    OUTSIDE,
     elementary,
     hypot,
     inverse_of_positive,
@@ -16,6 +19,22 @@ from agrad.engine.ops.scalar.elementary import (
     sqrt,
 )
 from agrad.engine.values import np
+
+ARC_ENDS = Kink("asin at -1, 1; acosh at 1", "", "inf", ("grad(asin)(-1) == inf", "grad(acosh)(1) == inf"))
+
+POLES_AT_ONES = Kink(
+    "atanh, erfinv at -1, 1", "-inf, inf", "inf", ("atanh(-1) == -inf", "atanh(1) == inf", "grad(atanh)(-1) == inf")
+)
+
+FLAT_ENDS = Kink(
+    "tanh, sigmoid far out",
+    "",
+    "to full relative accuracy",
+    ("grad(tanh)(20) ~= 4*exp(-40)", "grad(sigmoid)(-30) ~= exp(-30)/(1 + exp(-30))**2"),
+)
+
+WITHIN_ONES = Domain("from -1 to 1", "asin(-1) + acos(1)", "asin(1.001)")
+
 
 sin: Function = elementary(
     "sin",
@@ -54,6 +73,8 @@ asin: Function = elementary(
     lambda g, out, x: g / sqrt((1.0 - x) * (1.0 + x)),
     array="arcsin",
     samples=((0.5,), ([-0.3, 0.8],)),
+    kinks=(ARC_ENDS, OUTSIDE),
+    domain=WITHIN_ONES,
     doc="The angle in radians whose sine is x; nan outside -1 to 1.",
     derivative="1/sqrt(1 - x**2); inf at -1 and 1",
     example="asin(1) == pi/2",
@@ -66,6 +87,11 @@ acos: Function = elementary(
     lambda g, out, x: -g / sqrt((1.0 - x) * (1.0 + x)),
     array="arccos",
     samples=((0.5,), ([-0.3, 0.8],)),
+    kinks=(
+        Kink("acos at -1, 1", "", "-inf", ("grad(acos)(1) == -inf", "grad(acos)(-1) == -inf")),
+        OUTSIDE,
+    ),
+    domain=WITHIN_ONES,
     doc="The angle in radians whose cosine is x; nan outside -1 to 1.",
     derivative="-1/sqrt(1 - x**2); -inf at -1 and 1",
     example="acos(1) == 0",
@@ -102,6 +128,7 @@ atan2: Function = row(
     array=numpy_function("arctan2"),
     rules={"y": ("x y", _atan2_rule(True)), "x": ("x y", _atan2_rule(False))},
     samples=((1.5, -2.0), ([1.0, 2.0], 3.0), ([[1.0], [-2.0]], [3.0, -4.0])),
+    kinks=(NORM_AT_ZERO,),
     doc="The angle in radians of the point (x, y), from -pi to pi.",
     derivative="by y: x/(x**2 + y**2); by x: -y/(x**2 + y**2); 0 at (0, 0)",
     example="atan2(1, -1) == 3*pi/4",
@@ -132,6 +159,7 @@ tanh: Function = elementary(
     math.tanh,
     "x",
     lambda g, out, x: g * sech_squared(x),
+    kinks=(FLAT_ENDS,),
     doc="The hyperbolic tangent.",
     derivative="1 - tanh(x)**2, computed without cancellation",
     example="tanh(0) == 0",
@@ -173,6 +201,8 @@ acosh: Function = elementary(
     lambda g, out, x: g / (sqrt(x - 1.0) * sqrt(x + 1.0)),
     array="arccosh",
     samples=((1.5,), ([1.2, 3.0],)),
+    kinks=(ARC_ENDS, OUTSIDE),
+    domain=Domain("x >= 1", "acosh(1)", "acosh(0.999)"),
     doc="The number not below 0 whose hyperbolic cosine is x; nan below 1.",
     derivative="1/sqrt(x**2 - 1); inf at 1",
     example="acosh(1) == 0",
@@ -185,6 +215,8 @@ atanh: Function = elementary(
     lambda g, out, x: g * inverse_of_positive((1.0 - x) * (1.0 + x)),
     array="arctanh",
     samples=((0.5,), ([-0.3, 0.8],)),
+    kinks=(POLES_AT_ONES, OUTSIDE),
+    domain=Domain("between -1 and 1", "atanh(0.999)", "atanh(1.001)"),
     doc="The number whose hyperbolic tangent is x; nan outside -1 to 1.",
     derivative="1/(1 - x**2); inf at -1 and 1, nan outside",
     example="atanh(0) == 0",
@@ -256,6 +288,14 @@ sinc: Function = elementary(
     lambda g, out, x: g * sinc_derivative(x, 1),
     array=lambda x: _sinc_array(x, 0),
     samples=((0.5,), ([-1.3, 2.1],), ([0.0, 0.1],)),
+    kinks=(
+        Kink(
+            "sinc at 0",
+            "1",
+            "0; the second -pi**2/3",
+            ("sinc(0) == 1", "grad(sinc)(0) == 0", "grad(grad(sinc))(0) ~= -pi**2/3"),
+        ),
+    ),
     doc="sin(pi*x)/(pi*x), and 1 at 0.",
     derivative="(cos(pi*x) - sinc(x))/x; 0 at 0",
     example="sinc(0) == 1",

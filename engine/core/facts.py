@@ -1,0 +1,69 @@
+"""The facts that a row states about an operation for others to use: passes, listings, backends, help."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypedDict
+
+
+class Operator(NamedTuple):
+    """How an operation is written as an operator. A higher precedence binds more tightly; comparisons have 0."""
+
+    sign: str
+    precedence: int
+    method: str  # Python's method for it, without the underscores: "add"
+    is_right: bool = False  # whether x ** y ** z is x ** (y ** z)
+
+
+class Identity(NamedTuple):
+    """What an operation of two operands is, bit for bit, where one of them is a known number."""
+
+    operand: str
+    number: float
+    becomes: str = ""  # the operation of the other operand that it is then; the other operand itself if empty
+
+
+class Kink(NamedTuple):
+    """A place where a function is not smooth, not finite or not defined: its value and derivative there.
+
+    The claims are statements of the language that hold if this is true; `needs` has the definitions that they use.
+    """
+
+    at: str
+    value: str
+    derivative: str
+    claims: tuple[str, ...]
+    needs: str = ""
+
+
+class Domain(NamedTuple):
+    """Where a function is defined, in words; an expression inside, and one outside."""
+
+    told: str
+    inside: str
+    outside: str
+
+
+class EntryFacts(TypedDict, total=False):
+    """What `help` says about a function beside its description."""
+
+    kinks: tuple[Kink, ...]
+    domain: Domain | None
+
+
+class OpFacts(EntryFacts, total=False):
+    """What passes, listings and backends know about an operation. See `Op`, which has the same fields."""
+
+    operator: Operator | None
+    commutes: bool
+    identities: tuple[Identity, ...]
+    is_involution: bool
+    keeps_numbers: bool
+    is_copy: bool
+    is_view: bool
+    tied_by: str
+    moves_entries: bool
+    python: str
+    python_raises: bool
+    python_arrays: Callable[..., str | None] | None
+    lower: Callable[..., Any] | None
