@@ -12,6 +12,7 @@ from agrad.engine.compile.llvm import target
 from agrad.engine.core.facts import Domain, Identity, Kink, Operator
 from agrad.engine.core.op import FUNCTIONS, OPS, row
 from agrad.engine.program.passes import optimised
+from agrad.engine.program.printer import listing
 from agrad.engine.program.trace import trace
 from agrad.grammar.commands import COMMANDS
 from agrad.grammar.help.completion import completions
@@ -77,7 +78,7 @@ def test_passes_know_it(joint, cancelled):
 
 def test_listings_write_it(joint):
     program = trace(lambda x, y: joint(joint(x, y), x * y) * joint(x, joint(x, y)), (2.0, 3.0), ("x", "y"))
-    assert "# (x <+> y <+> x*y)*(x <+> (x <+> y))" in str(program)
+    assert "# (x <+> y <+> x*y)*(x <+> (x <+> y))" in listing(program)
 
 
 @pytest.mark.parametrize("backend", ["python", "llvm"])

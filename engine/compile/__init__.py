@@ -1,4 +1,4 @@
-"""Functions compiled: traced once, and computed from then on without a graph.
+"""Compiled functions: a function is traced once, and its value and derivatives are computed without a graph.
 
     f = compile(lambda x, y: x*sin(y), 2.0, 3.0)
     f.value(2.0, 3.0)               # bit for bit what the function itself gives, in a tenth of the time
@@ -6,7 +6,10 @@
     f.hessian(2.0, 3.0)
     f.map(xs, ys)                   # of each row of some columns
 
-This file stays small: whoever imports the engine reads it.
+`function` has the compiled function, `specializations` its programs, `vmap`, `hessian` and `scalarise` make further
+programs, `python_backend` and the folder `llvm` run them. From outside import `compile`; replays and hot loops run
+their programs by `python_backend.Compiled`, and `llvm.target` says whether machine code is there.
+This file imports nothing: it is read whenever the engine is.
 """
 
 from __future__ import annotations
@@ -29,13 +32,13 @@ def compile(  # noqa: A001 - PyTorch's name
     """A function of numbers and arrays, compiled for the shapes of `examples`.
 
     `wrt` says by which arguments to differentiate, by place or by name: by all if None. The backends are `python`,
-    whose results are bit for bit those of the function, but for the sign of a gradient that is 0; `llvm` (extra `jit`),
-    machine code for what is made of numbers, within 4 ulp for each function of the C library; and `auto`, which begins
-    with the first and changes to the second when that pays. Where the function chooses by a value, each way that its
-    choices go is traced when it is first met, and of very many ways the latest are kept. Plain data that it takes out
-    of a value, as by `float(x)`, `x.item()` or `x.numpy()`, are such a choice: it is traced anew for each other number,
-    and far slower than with agrad's functions. It must be a function of its arguments alone: what it prints or draws
-    at random is done when it is traced.
+    whose results are bit for bit those of the function, but for the sign of a gradient that is 0; `llvm` (extra
+    `jit`), machine code for functions of numbers, within 4 ulp for each function of the C library; and `auto`, which
+    begins with the first and changes to the second when that pays. Where the function branches on a value, each set
+    of outcomes is traced when it first occurs, and of very many the latest are kept. Reading plain data from a value,
+    as by `float(x)`, `x.item()` or `x.numpy()`, is such a branch: the function is traced anew for each other number,
+    which is far slower than agrad's own functions. It must be a function of its arguments alone: what it prints or
+    draws at random happens when it is traced. Threads may share a compiled function.
 
     Raises what the function raises at the examples, and AgradError of kind `guard` for what cannot be traced.
     """

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from types import MethodType
 from typing import Any
 
 from agrad.engine.compile import python_backend
 from agrad.engine.compile.hessian import Hessian
-from agrad.engine.compile.specializations import Branch, Branches, is_of_data
-from agrad.engine.compile.vmap import Columns
+from agrad.engine.compile.specializations import TRACING, Specialization, Specializations, is_of_data
+from agrad.engine.compile.vmap import Vmap
 from agrad.engine.errors import AgradError
 from agrad.engine.program.passes import optimised
 from agrad.engine.program.trace import Diverged, Program, data_of, gradient_of, plain, trace, traced
@@ -40,9 +39,10 @@ class Compiled:
         self._shapes = [shape_of(x) for x in self._examples]
         self._of_numbers = not any(self._shapes)
         self._places, self._single = self._chosen(wrt)
-        self._value = Branches(lambda values: self._branch(values, ()))
-        self._gradient = Branches(lambda values: self._branch(values, self._places))
-        self._columns: Columns | None = None
+        self._value = Specializations(lambda values: self._specialized(values, ()))
+        self._gradient = Specializations(lambda values: self._specialized(values, self._places))
+        self._quick: Callable[..., Any] | None = None  # value and gradients by machine code
+        self._vmap: Vmap | None = None
         self._hessian: Hessian | None = None
         self._is_verified = False
         self._trace = trace(f, self._examples, self.names, self._places)
@@ -61,14 +61,8 @@ class Compiled:
 
         Raises AgradError of kind `shape` where the value is not one number.
         """
-        values = self._entered(args)
-        self._verify(values)
-        value: Any
-        value, *gradients = self._gradient.call(values)
-        native = self._gradient.known[0].native
-        if native is not None and not self._gradient.known[0].checks:
-            self._shorten(native)
-        return value, gradients[0] if self._single else tuple(gradients)
+        found: tuple[float, Any] = (self._quick or self._value_and_grad)(*args)
+        return found
 
     def hessian(self, *args: object) -> Any:
         """The second derivatives, as `hessian` gives them: a matrix by numbers, or by one array in its shape twice.
@@ -100,28 +94,29 @@ class Compiled:
         given = self._columns_of(columns)
         rows = len(given[0])
         values, gradients = _results(out, rows, len(self._places))
-        if self._columns is None:
-            self._columns = Columns(self._gradient, self.backend)
+        if self._vmap is None:
+            self._vmap = Vmap(self._gradient, self.backend)
         outs = [values, *gradients]
         if out is not None:
             given = [x.copy() if any(np.may_share_memory(x, one) for one in outs) else x for x in given]
         if rows:
             self._verify(tuple([float(x[0]) for x in given]))
-        self._columns.fill(given, outs, threads)
+        self._vmap.fill(given, outs, threads)
         return values, gradients
 
     def source(self, backend: str | None = None) -> str:
-        """The code of value and gradients (of the value, where that is no number), as of the branch met last."""
+        """The code of value and gradients (of the value alone, if it is an array), as of the latest specialisation."""
         family = self._value if self._program.shape(self._program.outputs[0]) else self._gradient
-        branch = family.known[0] if family.known else family.at(self._examples)
+        known = family.known
+        latest = known[0] if known else family.at(self._examples)
         if backend not in (None, *BACKENDS):
             raise AgradError("type", f"there is no backend {backend!r}", fixes=[f'backend="{x}"' for x in BACKENDS])
-        wanted = backend or ("python" if branch.native is None and self.backend != "llvm" else "llvm")
-        if wanted == "llvm" and branch.promote():
-            text: str = branch.native.source()
+        wanted = backend or ("python" if latest.native is None and self.backend != "llvm" else "llvm")
+        if wanted == "llvm" and latest.promote():
+            text: str = latest.native.source()
             return text
-        note = f"# no machine code: {branch.reason}\n" if wanted == "llvm" else ""
-        return note + python_backend.source(branch.exact)
+        note = f"# no machine code: {latest.reason}\n" if wanted == "llvm" else ""
+        return note + python_backend.source(latest.exact)
 
     def __repr__(self) -> str:
         given = ", ".join(
@@ -137,13 +132,15 @@ class Compiled:
 
     # How
 
-    def _branch(self, values: tuple[Value, ...], wrt: Sequence[int]) -> Branch:
-        """A way of the value, or with `wrt` of value and gradients."""
+    def _specialized(self, values: tuple[Value, ...], wrt: Sequence[int]) -> Specialization:
+        """A specialisation of the value, or with `wrt` of value and gradients."""
         values = tuple(map(_copied, values))
         traced = self._trace_at(values)
         if not wrt:
             program = optimised(traced)
-            return Branch(lambda: program, lambda: program, len(program.steps), self.backend, is_of_data(traced))
+            return Specialization(
+                lambda: program, lambda: program, len(program.steps), self.backend, is_of_data(traced)
+            )
 
         def exact() -> Program:
             return optimised(gradient_of(traced, values, wrt))
@@ -152,19 +149,19 @@ class Compiled:
             short = self._program if traced is self._trace else optimised(traced, again=True)
             return optimised(gradient_of(short, values, wrt))
 
-        return Branch(exact, shared, 3 * len(self._program.steps), self.backend, is_of_data(traced))
+        return Specialization(exact, shared, 3 * len(self._program.steps), self.backend, is_of_data(traced))
 
-    def _shorten(self, native: Any) -> None:
-        """Call the machine code of value and gradients at once; what it does not know comes back to the method.
-
-        Before another function of Python, it would take 0.3 µs more for 64 arguments.
-        """
-        ask = MethodType(Compiled.value_and_grad, self)
-        known: Any = None if self._is_verified else self._examples
-        setattr(self, "value_and_grad", native.easy(ask, known, self._single))  # noqa: B010 - mypy knows a method
+    def _value_and_grad(self, *args: object) -> tuple[float, Any]:
+        values = self._entered(args)
+        self._verify(values)
+        used, (value, *gradients) = self._gradient.found(values)
+        if used.native is not None and not used.checks:
+            known: Any = None if self._is_verified else self._examples
+            self._quick = used.native.shortcut(self._value_and_grad, known, self._single)
+        return value, gradients[0] if self._single else tuple(gradients)  # type: ignore[return-value]
 
     def _trace_at(self, values: tuple[Value, ...]) -> Program:
-        """The program of the value as it was traced, at values where a choice may go another way than at first."""
+        """The program of the value as it was traced, at values where a guard may have another outcome than at first."""
         try:
             self._program.run(*values)
         except Diverged:
@@ -182,7 +179,7 @@ class Compiled:
             (found,) = self._program.run(*values)
         except Diverged:
             return
-        with traced(self.function, values, self._places, self.names) as (y, _):
+        with TRACING, traced(self.function, values, self._places, self.names) as (y, _):
             expected = y.value
         if not _same(found, expected):
             raise AgradError(

@@ -11,12 +11,12 @@ from typing import Any
 
 from agrad.engine.autodiff.reverse import walk
 from agrad.engine.autodiff.transforms import hessian
-from agrad.engine.compile.scalarise import by_entries
-from agrad.engine.compile.specializations import Branch, Branches, is_of_data
+from agrad.engine.compile.scalarise import scalarised
+from agrad.engine.compile.specializations import Specialization, Specializations, is_of_data
 from agrad.engine.core.graph import Node, collect, leading_to
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.program.passes import optimised
-from agrad.engine.program.trace import checked, extract, gradient_of, played, trace
+from agrad.engine.program.trace import as_graph, checked, extract, gradient_of, trace
 from agrad.engine.values import Array, Shape, Value, np, size_of
 
 
@@ -31,29 +31,28 @@ class Hessian:
         self.shapes = shapes
         self.wrt = wrt
         self.backend = backend
-        self.branches = Branches(self._way)
+        self.specializations = Specializations(self._specialized)
         self.is_dense = False  # no program of numbers: then each call builds a graph
 
     def call(self, values: tuple[Value, ...], single: bool) -> Any:
         """The matrix by numbers, or by a single array in its shape twice; by several arrays rows of blocks."""
         if not self.is_dense:
             try:
-                found = self._found(_flat(values))
+                used, found = self._found(_flat(values))
             except _Dense:
                 self.is_dense = True
             else:
-                way = self.branches.known[0]
-                assert isinstance(way, _Way)
-                return self._shaped(way.matrix(found), single)
+                return self._shaped(used.matrix(found), single)
         return _plain(hessian(self.function, self.wrt[0] if single else tuple(self.wrt))(*values))
 
-    def _found(self, flat: tuple[Value, ...]) -> Array:
-        """The second derivatives that vary; the way that they belong to is the first known then."""
-        way = self.branches.known[0] if self.branches.known else None
-        if way is not None and way.native is not None and not way.checks:
-            return np.frombuffer(way.native.packed(*flat))
-        found = self.branches.call(flat)
-        return np.fromiter(found, np.float64, len(found))
+    def _found(self, flat: tuple[Value, ...]) -> tuple[_Specialization, Array]:
+        """The specialisation that holds, and the second derivatives that vary."""
+        used = next(iter(self.specializations.known), None)
+        if isinstance(used, _Specialization) and used.native is not None and not used.checks:
+            return used, np.frombuffer(used.native.packed(*flat))
+        used, found = self.specializations.found(flat)
+        assert isinstance(used, _Specialization)
+        return used, np.fromiter(found, np.float64, len(found))
 
     def _shaped(self, matrix: Array, single: bool) -> Any:
         """The matrix by all entries, as it is given back."""
@@ -66,7 +65,7 @@ class Hessian:
         parts = [(slice(*ends[place : place + 2]), shape) for place, shape in enumerate(shapes)]
         return tuple([tuple([_block(matrix[i, j], a + b) for j, b in parts]) for i, a in parts])
 
-    def _way(self, flat: tuple[Value, ...]) -> Branch:
+    def _specialized(self, flat: tuple[Value, ...]) -> Specialization:
         """The program of the second derivatives that vary, and their pattern."""
         values, taken = [], 0
         for shape in self.shapes:
@@ -75,7 +74,7 @@ class Hessian:
             taken += count
         program = optimised(trace(self.function, values, self.names, self.wrt), again=True)
         gradient_of(program, values, ())  # says what is wrong with a result that is no number
-        numbers = program if program.is_scalar else by_entries(program)
+        numbers = program if program.is_scalar else scalarised(program)
         if numbers is None:
             raise _Dense
         starts = [sum(map(size_of, self.shapes[:place])) for place in self.wrt]
@@ -85,20 +84,20 @@ class Hessian:
             for entry in range(size_of(self.shapes[place]))
         ]
         gradient = optimised(gradient_of(numbers, flat, places), again=True)
-        with played(gradient, flat, places) as (results, xs):
+        with as_graph(gradient, flat, places) as (results, xs):
             count = 1 + len(places)
-            way = _Way(results[1:count], [xs[place].node for place in places], self.backend)
-            found = extract([*way.varying, *results[count:]], xs, [given.name for given in numbers.inputs])
-        way.settle(optimised(checked(found, gradient.checks)))
-        return way
+            new = _Specialization(results[1:count], [xs[place].node for place in places], self.backend)
+            found = extract([*new.varying, *results[count:]], xs, [given.name for given in numbers.inputs])
+        new.settle(optimised(checked(found, gradient.checks)))
+        return new
 
 
 class _Dense(Exception):
     """There is no program of numbers for a function of arrays."""
 
 
-class _Way(Branch):
-    """A way of the function, and where its second derivatives stand in the matrix."""
+class _Specialization(Specialization):
+    """A specialisation, and where its second derivatives stand in the matrix."""
 
     def __init__(self, gradient: Sequence[Tensor], xs: Sequence[Node], backend: str) -> None:
         self.constant = np.zeros((len(xs), len(xs)))

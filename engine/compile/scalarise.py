@@ -15,7 +15,7 @@ from agrad.engine.values import np
 _MANY = 200_000  # instructions
 
 
-class _Entry:
+class _Scalar:
     """A number of the new program. Arithmetic with it is an instruction."""
 
     __slots__ = ("new", "reference")
@@ -24,53 +24,53 @@ class _Entry:
         self.new = new
         self.reference = reference
 
-    def __add__(self, other: Any) -> _Entry:
+    def __add__(self, other: Any) -> _Scalar:
         return self._with("add", self, other)
 
-    def __radd__(self, other: Any) -> _Entry:
+    def __radd__(self, other: Any) -> _Scalar:
         return self._with("add", other, self)
 
-    def __sub__(self, other: Any) -> _Entry:
+    def __sub__(self, other: Any) -> _Scalar:
         return self._with("sub", self, other)
 
-    def __rsub__(self, other: Any) -> _Entry:
+    def __rsub__(self, other: Any) -> _Scalar:
         return self._with("sub", other, self)
 
-    def __mul__(self, other: Any) -> _Entry:
+    def __mul__(self, other: Any) -> _Scalar:
         return self._with("mul", self, other)
 
-    def __rmul__(self, other: Any) -> _Entry:
+    def __rmul__(self, other: Any) -> _Scalar:
         return self._with("mul", other, self)
 
-    def __truediv__(self, other: Any) -> _Entry:
+    def __truediv__(self, other: Any) -> _Scalar:
         return self._with("div", self, other)
 
-    def _with(self, name: str, left: Any, right: Any) -> _Entry:
+    def _with(self, name: str, left: Any, right: Any) -> _Scalar:
         operands = tuple([reference_of(self.new, x) for x in (left, right)])
-        return _Entry(self.new, self.new.step(Step(OPS[name], (), {}, ()), operands))
+        return _Scalar(self.new, self.new.step(Step(OPS[name], (), {}, ()), operands))
 
 
 def reference_of(new: Rewriting, x: Any) -> int:
     """The reference of an entry, or of a number among entries."""
-    return x.reference if isinstance(x, _Entry) else new.constant(float(x))
+    return x.reference if isinstance(x, _Scalar) else new.constant(float(x))
 
 
-def by_entries(program: Program) -> Program | None:
+def scalarised(program: Program) -> Program | None:
     """The program with a number for each entry of the inputs and outputs, in order; None where there is none."""
     if any(check.slot >= 0 and program.shape(check.slot) for check in program.checks):
         return None
     names = [(given, index) for given in program.inputs for index in np.ndindex(*given.shape)]
     new = Rewriting(program)
-    new.inputs = tuple([Input(_entry_name(given, index), ()) for given, index in names])
+    new.inputs = tuple([Input(_scalar_name(given, index), ()) for given, index in names])
     slots: list[Any] = []
     taken = 0
     for given in program.inputs:
         count = int(np.prod(given.shape, dtype=int))
-        slots.append(_boxed([_Entry(new, taken + place) for place in range(count)], given.shape))
+        slots.append(_boxed([_Scalar(new, taken + place) for place in range(count)], given.shape))
         taken += count
     for constant in program.constants:
         numbers = np.ravel(constant).tolist()
-        slots.append(_boxed([_Entry(new, new.constant(x)) for x in numbers], np.shape(constant)))
+        slots.append(_boxed([_Scalar(new, new.constant(x)) for x in numbers], np.shape(constant)))
     for step in program.steps:
         found = _expanded(new, step, [slots[x] for x in step.operands])
         if found is None or len(new.steps) > _MANY:
@@ -87,7 +87,7 @@ def _expanded(new: Rewriting, step: Step, operands: list[Any]) -> Any:
     if op.reach == "pointwise" and op.scalar is not None and "axis" not in step.attrs:
         spread = [np.broadcast_to(x, step.shape).ravel() for x in operands]
         made = [
-            _Entry(new, new.step(Step(op, (), step.attrs, ()), tuple([reference_of(new, x) for x in xs])))
+            _Scalar(new, new.step(Step(op, (), step.attrs, ()), tuple([reference_of(new, x) for x in xs])))
             for xs in zip(*spread, strict=True)
         ]
         return _boxed(made, step.shape)
@@ -104,5 +104,5 @@ def _boxed(entries: list[Any], shape: tuple[int, ...]) -> Any:
     return box.reshape(shape)
 
 
-def _entry_name(given: Input, index: tuple[int, ...]) -> str:
+def _scalar_name(given: Input, index: tuple[int, ...]) -> str:
     return f"{given.name}[{', '.join(map(str, index))}]" if index else given.name

@@ -1,14 +1,15 @@
-"""The ways that the choices of a function go: a program for each, and which code computes it.
+"""Specialisations of a function: a program for each set of outcomes of its guards, and the code that computes it.
 
-A program that diverges at other values is left alone, and the function traced again there; of very many ways the
-latest are kept.
+A program whose guards do not hold at other values is kept, and the function is traced again there; of very many
+specialisations the latest are kept. Threads may share a compiled function: the specialisations known are an immutable
+tuple that readers take without a lock, and only tracing and compiling hold `TRACING`.
 """
 
 from __future__ import annotations
 
-from _thread import allocate_lock
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from threading import RLock
 from typing import Any
 
 from agrad.engine.compile import python_backend
@@ -17,26 +18,25 @@ from agrad.engine.program.ir import Diverged, Program, unchecked
 from agrad.engine.program.passes import key
 from agrad.engine.values import Value
 
-WAYS = 64
+MOST = 64  # specialisations of one function
+TRACING = RLock()  # one for all functions: a function that is traced may call another that is compiled
 _KEPT = 500_000  # steps, in programs that are kept compiled
 _LARGE = 5_000  # steps: where Python's own compiler is slow, and its code too, machine code comes at once
 _BY_DATA = "a number was taken out, as by float(x): each other one is traced anew"
 _CALLS, _STEPS = 1_000, 100_000  # what Python computes before machine code, about what it takes to compile that
 
 _compiled: OrderedDict[object, tuple[Any, int]] = OrderedDict()
-_changing = allocate_lock()  # held while `_compiled` is
 
 
 def kept(backend: str, program: Program, make: Callable[[Program], Any]) -> Any:
     """What was made of a program, or of one of the same structure before."""
     name = backend, key(program)
-    with _changing:
+    with TRACING:
         if name in _compiled:
             _compiled.move_to_end(name)
-            return _compiled[name][0]
-    made = make(program)  # two threads may do so at once: one of the results is kept
-    with _changing:
-        found, _ = _compiled.setdefault(name, (made, 1 + len(program.steps)))
+        else:
+            _compiled[name] = make(program), 1 + len(program.steps)
+        found, _ = _compiled[name]
         while sum(steps for _, steps in _compiled.values()) > _KEPT:
             _compiled.popitem(last=False)
     return found
@@ -47,8 +47,11 @@ def is_of_data(program: Program) -> bool:
     return any(check.read is bits for check in program.checks)
 
 
-class Branch:
-    """One way: the program that is bit for bit the function's own, and one for machine code, each when asked for."""
+class Specialization:
+    """One set of outcomes: the program that is bit for bit the function's own, and one for machine code.
+
+    Each is made when it is first needed.
+    """
 
     def __init__(
         self,
@@ -74,7 +77,8 @@ class Branch:
     def exact(self) -> Program:
         """The program that is the function's own."""
         if self._exact is None:
-            self._exact = self._make_exact()
+            with TRACING:
+                self._exact = self._exact or self._make_exact()
         return self._exact
 
     @property
@@ -85,7 +89,7 @@ class Branch:
         return self._python
 
     def begin(self) -> None:
-        """Make the program that the first call takes: whatever fails in it fails here.
+        """Make the program that the first call takes: an error in it is raised here.
 
         The one for machine code may be a hundredth of the function's own, which is not made then.
         """
@@ -94,7 +98,7 @@ class Branch:
         _ = self.exact
 
     def call(self, values: tuple[Value, ...]) -> tuple[Value, ...]:
-        """The outputs. Raises Diverged where a choice goes another way."""
+        """The outputs. Raises Diverged where a guard has another outcome."""
         if self.native is None and not self.reason:
             self.calls += 1
             if self.calls > _CALLS + _STEPS // (self.size or 1):
@@ -113,43 +117,71 @@ class Branch:
     def promote(self) -> bool:
         """Change to machine code, if there is any; whether there is."""
         if self.native is None and not self.reason:
-            from agrad.engine.compile.llvm import backend  # an extra, and only a long computation pays for it
-
-            shared = self._make_shared()
-            self.reason = backend.supports(unchecked(shared)) or ""
-            if not self.reason:
-                self.native = kept("llvm", unchecked(shared), backend.Native)
-                self.checks = shared.checks
+            with TRACING:
+                self._promote()
         return self.native is not None
 
+    def _promote(self) -> None:
+        if self.native is not None or self.reason:  # by another thread
+            return
+        from agrad.engine.compile.llvm import backend  # an extra, and only a long computation pays for it
 
-class Branches:
-    """All ways met so far, the last one met first. `trace` makes one more, at some values."""
+        shared = self._make_shared()
+        self.reason = backend.supports(unchecked(shared)) or ""
+        if not self.reason:
+            native = kept("llvm", unchecked(shared), backend.Native)
+            self.checks = shared.checks
+            self.native = native  # last: from here on other threads call it, and read the checks
 
-    def __init__(self, trace: Callable[[tuple[Value, ...]], Branch]) -> None:
+
+class Specializations:
+    """All specialisations so far, the one used last first. `trace` makes another, at some values."""
+
+    def __init__(self, trace: Callable[[tuple[Value, ...]], Specialization]) -> None:
         self.trace = trace
-        self.known: list[Branch] = []
+        self.known: tuple[Specialization, ...] = ()
 
     def call(self, values: tuple[Value, ...]) -> tuple[Value, ...]:
         """The outputs at some values."""
-        for number, branch in enumerate(self.known):
+        return self.found(values)[1]
+
+    def found(self, values: tuple[Value, ...]) -> tuple[Specialization, tuple[Value, ...]]:
+        """The specialisation that holds at some values, and its outputs."""
+        known = self.known
+        found = self._among(known, values)
+        if found is not None:
+            return found
+        with TRACING:
+            new = [one for one in self.known if one not in known]  # traced by another thread meanwhile
+            return self._among(new, values) or self._traced(values)
+
+    def _among(
+        self, known: Sequence[Specialization], values: tuple[Value, ...]
+    ) -> tuple[Specialization, tuple[Value, ...]] | None:
+        for number, one in enumerate(known):
             try:
-                found = branch.call(values)
+                outputs = one.call(values)
             except Diverged:
                 continue
-            if number:
-                self.known.insert(0, self.known.pop(number))
-            return found
-        branch = self.at(values)
-        try:
-            return branch.call(values)
-        except Diverged:  # machine code may round otherwise: then the choice is Python's
-            return branch.python.call(*values)
+            if number and TRACING.acquire(blocking=False):  # the order only matters to speed
+                try:
+                    self.known = (one, *[other for other in self.known if other is not one])[:MOST]
+                finally:
+                    TRACING.release()
+            return one, outputs
+        return None
 
-    def at(self, values: tuple[Value, ...]) -> Branch:
-        """One more way."""
-        branch = self.trace(values)
-        branch.begin()  # what fails here is no way
-        self.known.insert(0, branch)
-        del self.known[WAYS:]
-        return branch
+    def _traced(self, values: tuple[Value, ...]) -> tuple[Specialization, tuple[Value, ...]]:
+        new = self.at(values)
+        try:
+            return new, new.call(values)
+        except Diverged:  # machine code may round otherwise: then Python decides
+            return new, new.python.call(*values)
+
+    def at(self, values: tuple[Value, ...]) -> Specialization:
+        """A new specialisation, traced at some values."""
+        with TRACING:
+            new = self.trace(values)
+            new.begin()  # what fails here is not kept
+            self.known = (new, *self.known)[:MOST]
+        return new

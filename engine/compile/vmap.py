@@ -1,7 +1,7 @@
-"""A program of numbers over the rows of columns: its operations on whole pieces of columns, or row by row.
+"""A function of numbers over the rows of columns: its operations on whole pieces of columns, or row by row.
 
-What is computed of a row is what the operations compute of arrays. Rows for which a choice goes another way are
-computed by the program of that way.
+What is computed of a row is what the operations compute of arrays. Rows at which a guard has another outcome are
+computed by the specialisation for that outcome.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from dataclasses import replace
 from typing import Any
 
 from agrad.engine.compile import python_backend
-from agrad.engine.compile.specializations import WAYS, Branch, Branches
+from agrad.engine.compile.specializations import MOST, Specialization, Specializations
 from agrad.engine.core.guards import truth
 from agrad.engine.core.numpy_warnings import quiet
-from agrad.engine.program.ir import Check, Diverged, Input, Program, unchecked
+from agrad.engine.program.ir import Diverged, GuardCheck, Input, Program, unchecked
 from agrad.engine.values import Array, np
 
 PIECE = 8192  # rows: what a program needs for so many stays in a core's cache
@@ -23,14 +23,14 @@ _WORK = 10_000_000  # numbers that numpy computes in about the time that it take
 _SPLIT = 4_000_000  # numbers that machine code computes in half a ms: what another thread spares of that, it takes
 
 
-class Columns:
-    """The ways of a function of numbers, over columns."""
+class Vmap:
+    """The specialisations of a function of numbers, over columns."""
 
-    def __init__(self, branches: Branches, backend: str) -> None:
-        self.branches = branches
+    def __init__(self, specializations: Specializations, backend: str) -> None:
+        self.specializations = specializations
         self.backend = backend
         self.done = 0  # rows
-        self.by_length: dict[tuple[Branch, int], python_backend.Compiled] = {}
+        self.by_length: dict[tuple[Specialization, int], python_backend.Compiled] = {}
 
     def fill(self, columns: Sequence[Array], outs: Sequence[Array], threads: int | None) -> None:
         """Write the outputs of each row into `outs`."""
@@ -48,22 +48,22 @@ class Columns:
                 here = slice(start, start + PIECE)
                 self._fill([x[here] for x in columns], [out[here] for out in outs], threads)
 
-    def _pays(self, branch: Branch) -> bool:
+    def _pays(self, used: Specialization) -> bool:
         """Whether machine code is asked for, or saves more than it takes to compile."""
-        return branch.native is not None or self.backend == "llvm" or self.done * branch.size > _WORK
+        return used.native is not None or self.backend == "llvm" or self.done * used.size > _WORK
 
-    def _first(self, columns: Sequence[Array]) -> Branch:
-        known = self.branches.known
-        return known[0] if known else self.branches.at(_row(columns, 0))
+    def _first(self, columns: Sequence[Array]) -> Specialization:
+        known = self.specializations.known
+        return known[0] if known else self.specializations.at(_row(columns, 0))
 
     def _fill(self, columns: list[Array], outs: list[Array], threads: int | None) -> None:
-        """One piece: by the ways known, then by those that its rows need."""
-        ways = [way for way in self.branches.known if not way.is_of_data]
+        """One piece: by the specialisations known, then by those that its rows need."""
+        known = [one for one in self.specializations.known if not one.is_of_data]
         places: Any = None  # of the rows that are still to be done; None for all
         while True:
-            fresh = not ways
-            branch = self.branches.at(_row(columns, 0)) if fresh else ways.pop(0)
-            good, found = self._by(branch, columns, len(outs), threads)
+            is_new = not known
+            used = self.specializations.at(_row(columns, 0)) if is_new else known.pop(0)
+            good, found = self._by(used, columns, len(outs), threads)
             if places is None and good is None:
                 for out, result in zip(outs, found, strict=True):
                     out[:] = result
@@ -72,29 +72,29 @@ class Columns:
             good = np.ones(len(places), dtype=bool) if good is None else good
             for out, result in zip(outs, found, strict=True):
                 out[places[good]] = result[good] if np.shape(result) else result
-            if fresh and not good[0]:  # other code may round otherwise than what was traced; or it is for this row
-                for out, result in zip(outs, branch.python.call(*_row(columns, 0)), strict=True):
+            if is_new and not good[0]:  # other code may round otherwise than what was traced; or it is for this row
+                for out, result in zip(outs, used.python.call(*_row(columns, 0)), strict=True):
                     out[places[0]] = result
                 good[0] = True
             places, columns = places[~good], [x[~good] for x in columns]
             if not len(places):
                 return
 
-    def _by(self, branch: Branch, columns: list[Array], count: int, threads: int | None) -> tuple[Any, list[Any]]:
-        """The outputs of some rows by one way, and which of the rows go that way; None for all."""
+    def _by(self, used: Specialization, columns: list[Array], count: int, threads: int | None) -> tuple[Any, list[Any]]:
+        """The outputs of some rows by one specialisation, and for which of the rows it holds; None for all."""
         rows = len(columns[0])
-        if branch.is_of_data:  # no other row has to be tried: the first is computed by itself
+        if used.is_of_data:  # no other row has to be tried: the first is computed by itself
             return np.zeros(rows, dtype=bool), [np.empty(rows) for _ in range(count)]
-        checks: Sequence[Check]
-        if self._pays(branch) and branch.promote():
-            checks = branch.checks
+        checks: Sequence[GuardCheck]
+        if self._pays(used) and used.promote():
+            checks = used.checks
             found: list[Any] = [np.empty(rows) for _ in range(count + len(checks))]
-            branch.native.map(columns, found, threads)
-        elif by_columns(branch.exact):
-            checks = branch.exact.checks
-            found = self._over_arrays(branch, columns, rows)
+            used.native.map(columns, found, threads)
+        elif is_batchable(used.exact):
+            checks = used.exact.checks
+            found = self._over_arrays(used, columns, rows)
         else:
-            return self._by_rows(branch, columns, count)
+            return self._by_rows(used, columns, count)
         if not checks:
             return None, found
         good = np.ones(rows, dtype=bool)
@@ -102,37 +102,37 @@ class Columns:
             good &= _holding(check, np.broadcast_to(column, (rows,)))
         return None if good.all() else good, found[:count]
 
-    def _over_arrays(self, branch: Branch, columns: list[Array], rows: int) -> list[Any]:
+    def _over_arrays(self, used: Specialization, columns: list[Array], rows: int) -> list[Any]:
         length = PIECE if rows > PIECE // 2 else max(_SHORT, 1 << (rows - 1).bit_length())
-        code = self.by_length.get((branch, length))
+        code = self.by_length.get((used, length))
         if code is None:
-            if len(self.by_length) > WAYS:
+            if len(self.by_length) > MOST:
                 self.by_length.clear()
-            self.by_length[branch, length] = code = python_backend.Compiled(over_rows(unchecked(branch.exact), length))
+            self.by_length[used, length] = code = python_backend.Compiled(batched(unchecked(used.exact), length))
         found = code.call(*[_filled_up(x, length) for x in columns])
         return [x if isinstance(x, float) else x[:rows] for x in found]
 
-    def _by_rows(self, branch: Branch, columns: list[Array], count: int) -> tuple[Any, list[Any]]:
+    def _by_rows(self, used: Specialization, columns: list[Array], count: int) -> tuple[Any, list[Any]]:
         rows = len(columns[0])
         found: list[Any] = [np.empty(rows) for _ in range(count)]
         good = np.ones(rows, dtype=bool)
         for row, values in enumerate(zip(*[x.tolist() for x in columns], strict=True)):
             try:
-                for out, result in zip(found, branch.call(values), strict=True):
+                for out, result in zip(found, used.call(values), strict=True):
                     out[row] = result
             except Diverged:
                 good[row] = False
         return None if good.all() else good, found
 
 
-def by_columns(program: Program) -> bool:
+def is_batchable(program: Program) -> bool:
     """Whether its operations on columns do to each row what they do to a number."""
     return program.is_scalar and all(
         step.op.reach == "pointwise" and "axis" not in step.attrs for step in program.steps
     )
 
 
-def over_rows(program: Program, rows: int) -> Program:
+def batched(program: Program, rows: int) -> Program:
     """The program with columns of so many rows for numbers."""
     shapes = [(rows,)] * len(program.inputs) + [()] * len(program.constants)
     for step in program.steps:
@@ -155,8 +155,8 @@ def _filled_up(column: Array, length: int) -> Array:
     return full
 
 
-def _holding(check: Check, column: Array) -> Any:
-    """Which rows a choice comes out for as it did."""
+def _holding(check: GuardCheck, column: Array) -> Any:
+    """The rows at which a guard holds."""
     if check.read is truth:
         return (column != 0.0) if check.outcome else (column == 0.0)
     return np.fromiter((check.holds(x) for x in column.tolist()), dtype=bool, count=len(column))

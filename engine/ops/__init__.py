@@ -1,4 +1,9 @@
-"""The rows, a file per family. Importing this package fills the table and gives Tensors operators and methods."""
+"""The operations, a row for each, in a file for each family.
+
+A row says all that is known about its operation: what it computes, its derivative, how it is written, what backends
+and passes may do with it, and what `help` says. Importing this package fills the tables `OPS` and `FUNCTIONS` of
+`engine.core.op`, by which everything else finds operations, and gives Tensors their operators and methods.
+"""
 
 from __future__ import annotations
 

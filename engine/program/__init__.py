@@ -1,1 +1,6 @@
-"""Programs: straight-line code read off a graph, the passes over it, its listing; and replay of a graph."""
+"""Programs: straight-line code traced from a function or read from a graph, and replays of a graph.
+
+`ir` defines `Program`; `trace` and `extract` make programs, `passes` make them shorter, `printer` lists them. `replay`
+computes a graph again in place, and `cached_replay` remembers how. From outside import `trace`, `ir`, `passes`,
+`printer.listing` and `replay.forward`. Nothing here knows operations by name: their rows say what passes may do.
+"""

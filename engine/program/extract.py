@@ -1,4 +1,4 @@
-"""A program read off the nodes of a graph."""
+"""A program extracted from the nodes of a graph."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from agrad.engine.core.op import OPS
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.core.versions import rewritten, roots_of, sharers
 from agrad.engine.errors import AgradError, Label
-from agrad.engine.program.ir import Check, Input, Program, Step
+from agrad.engine.program.ir import GuardCheck, Input, Program, Step
 from agrad.engine.values import Shape, Value
 
 
 def extract(
     outputs: Sequence[Tensor], inputs: Sequence[Tensor], names: Sequence[str] = (), chosen: Guard | None = None
 ) -> Program:
-    """The program that computes some values from others. What is not behind `inputs` is constant.
+    """The program that computes some values from others. A value that does not depend on `inputs` is a constant.
 
-    Its checks are the choices that these were computed under, and those up to `chosen`.
+    Its checks are the guards under which the values were computed, and those up to `chosen`.
 
     Raises AgradError of kind `freed` where a part of the graph is gone, and of kind `guard` where something was
     computed from an input without a record.
@@ -30,7 +30,7 @@ def extract(
 
 
 class _Extraction:
-    """What is known on the way from nodes to slots."""
+    """The state of one extraction, from nodes to slots."""
 
     def __init__(self, outputs: list[Node], inputs: list[Node], names: Sequence[str], chosen: Guard | None) -> None:
         self.outputs, self.inputs = outputs, inputs
@@ -42,13 +42,13 @@ class _Extraction:
         self.guards: set[Guard] = set()
         self._add_guards(chosen)
         self._need(outputs)
-        self.choices: list[Guard] = []
-        while self.guards.difference(self.choices):  # a choice may have been made under others
-            self.choices = [*self.guards]
+        self.found_guards: list[Guard] = []
+        while self.guards.difference(self.found_guards):  # a guard may depend on others
+            self.found_guards = [*self.guards]
             self._need([guard.node for guard in self._of_inputs() if guard.node is not None])
 
     def _need(self, roots: Iterable[Node]) -> None:
-        """Find all that has to be computed for some nodes, and the choices that it was computed under."""
+        """Find all that has to be computed for some nodes, and the guards under which it was computed."""
         stack = list(roots)
         while stack:
             node = self._resolve(stack.pop())
@@ -66,9 +66,9 @@ class _Extraction:
             guard = guard.parent
 
     def _of_inputs(self) -> list[Guard]:
-        """The choices that depend on the leaves that the inputs do."""
-        look_behind(self.choices)
-        return [guard for guard in self.choices if any(root() in self.leaves for root in guard.roots)]
+        """The guards that depend on the same leaves as the inputs."""
+        look_behind(self.found_guards)
+        return [guard for guard in self.found_guards if any(root() in self.leaves for root in guard.roots)]
 
     def _resolve(self, node: Node) -> Node | Value:
         """What stands for a node: an input, an operation, or a constant."""
@@ -121,7 +121,7 @@ class _Extraction:
             tuple(constants),
             tuple([_step(node, [slots[x] for x in xs]) for node, xs in zip(ordered, operands, strict=True)]),
             tuple([slots[x] for x in outputs]),
-            tuple([Check(slots[self._resolve(g.node)], g.read, g.outcome, g.text) for g in guards]),  # type: ignore[arg-type]
+            tuple([GuardCheck(slots[self._resolve(g.node)], g.read, g.outcome, g.text) for g in guards]),  # type: ignore[arg-type]
         )
 
     def _place(self, x: Any, slots: dict[Any, int], constants: list[Value]) -> Any:
@@ -135,7 +135,7 @@ class _Extraction:
         return key
 
     def _about_inputs(self, ordered: list[Node]) -> list[Guard]:
-        """The choices that depend on an input, the oldest first."""
+        """The guards that depend on an input, the oldest first."""
         guards = self._of_inputs()
         moving = set(self.given)
         for node in ordered if guards else ():

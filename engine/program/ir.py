@@ -1,4 +1,4 @@
-"""`Program`: instructions in a straight line, what they are computed on, and what must hold on the way."""
+"""`Program`: instructions in a straight line, their inputs and constants, and the guards that must hold."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from agrad.engine.values import Shape, Value, shape_of
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """What the program is computed on."""
+    """An input of a program."""
 
     name: str
     shape: Shape
@@ -31,8 +31,8 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
-    """A choice: the slot that it read, what it read of the value, what must come out, and the choice in words."""
+class GuardCheck:
+    """A guard in a program: the slot that it reads, what it reads of the value, the expected outcome, and a text."""
 
     slot: int
     read: Callable[[Value], object]
@@ -40,7 +40,7 @@ class Check:
     text: str
 
     def holds(self, value: Value) -> bool:
-        """Whether the choice comes out as it did; not where there is nothing to read (`int(nan)`)."""
+        """Whether the guard has its expected outcome; not where there is nothing to read (`int(nan)`)."""
         try:
             found = self.read(value)
         except (ValueError, OverflowError):
@@ -49,7 +49,7 @@ class Check:
 
 
 class Diverged(Exception):
-    """A choice came out otherwise than where the program was made: the number of the check."""
+    """A guard has another outcome than where the program was traced; holds the number of the check."""
 
 
 @dataclass(slots=True, eq=False)
@@ -60,7 +60,7 @@ class Program:
     constants: tuple[Value, ...]
     steps: tuple[Step, ...]
     outputs: tuple[int, ...]
-    checks: tuple[Check, ...]
+    checks: tuple[GuardCheck, ...]
 
     @property
     def first(self) -> int:
@@ -69,12 +69,12 @@ class Program:
 
     @property
     def is_scalar(self) -> bool:
-        """Whether there is nothing but numbers in it."""
+        """Whether all of its values are numbers, and none an array."""
         shapes = [*map(shape_of, self.constants), *[x.shape for x in self.inputs], *[x.shape for x in self.steps]]
         return not any(shapes)
 
     def shape(self, slot: int) -> Shape:
-        """The shape of what is in a slot."""
+        """The shape of the value in a slot."""
         if slot >= self.first:
             return self.steps[slot - self.first].shape
         inputs = len(self.inputs)
@@ -94,11 +94,6 @@ class Program:
                         raise Diverged(number)
         return tuple([own(slots[slot]) for slot in self.outputs])
 
-    def __str__(self) -> str:
-        from agrad.engine.program.printer import listing  # a calculation should not wait for drawings
-
-        return listing(self)
-
 
 def computed(op: Op, values: tuple[Value, ...], attrs: dict[str, Any]) -> Value:
     """The result of an operation: there are no views.
@@ -110,7 +105,7 @@ def computed(op: Op, values: tuple[Value, ...], attrs: dict[str, Any]) -> Value:
 
 
 def own(value: Value) -> Value:
-    """A value that is nobody else's."""
+    """The value, copied if it is a view of another array."""
     if type(value) is float or value.base is None:  # type: ignore[union-attr]
         return value
     return value.copy()  # type: ignore[union-attr]
@@ -125,5 +120,5 @@ def checks_of(program: Program) -> dict[int, list[int]]:
 
 
 def unchecked(program: Program) -> Program:
-    """The program with what its checks read as further outputs: whoever calls it looks at them."""
+    """The program with the slots that its checks read as further outputs: the caller evaluates the checks."""
     return replace(program, outputs=(*program.outputs, *[check.slot for check in program.checks]), checks=())

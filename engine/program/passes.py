@@ -19,7 +19,7 @@ from typing import Any, TypeAlias
 from agrad.engine.core.numpy_warnings import quiet
 from agrad.engine.core.op import OPS
 from agrad.engine.errors import AgradError
-from agrad.engine.program.ir import Check, Program, Step, computed
+from agrad.engine.program.ir import GuardCheck, Program, Step, computed
 from agrad.engine.values import Value, shape_of
 
 Visit: TypeAlias = "Callable[[Rewriting, Step, tuple[int, ...]], int | None]"
@@ -72,7 +72,7 @@ class Rewriting:
         made = self.made_by(reference)
         return made[0].shape if made is not None else self.inputs[reference].shape
 
-    def program(self, outputs: list[int], checks: dict[tuple[int, Any, Any], Check]) -> Program:
+    def program(self, outputs: list[int], checks: dict[tuple[int, Any, Any], GuardCheck]) -> Program:
         """The result."""
         inputs, constants = len(self.inputs), len(self.constants)
 
@@ -86,7 +86,7 @@ class Rewriting:
             tuple(self.constants),
             tuple([Step(s.op, tuple(map(slot, operands)), s.attrs, s.shape) for s, operands in self.steps]),
             tuple(map(slot, outputs)),
-            tuple([Check(slot(reference), c.read, c.outcome, c.text) for (reference, *_), c in checks.items()]),
+            tuple([GuardCheck(slot(reference), c.read, c.outcome, c.text) for (reference, *_), c in checks.items()]),
         )
 
 
@@ -225,7 +225,7 @@ def _of_slots(program: Program, kept: list[int]) -> Program:
         tuple([program.constants[slot - inputs] for slot in kept if inputs <= slot < first]),
         tuple([Step(s.op, tuple([place[x] for x in s.operands]), s.attrs, s.shape) for s in steps]),
         tuple([place[slot] for slot in program.outputs]),
-        tuple([Check(place[c.slot], c.read, c.outcome, c.text) for c in program.checks]),
+        tuple([GuardCheck(place[c.slot], c.read, c.outcome, c.text) for c in program.checks]),
     )
 
 

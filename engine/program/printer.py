@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from agrad.engine.inspect.dump.labels import one_line
+from agrad.engine.program.ir import Input, Program, Step
 from agrad.engine.text import truncate
 from agrad.engine.values import format_shape, format_value
-
-if TYPE_CHECKING:
-    from agrad.engine.program.ir import Input, Program, Step
 
 _SPACED = 1  # operators up to this precedence are written with spaces around them
 _TIGHT = 5  # the precedence of what needs no brackets

@@ -1,6 +1,6 @@
 """Programs of functions: a graph as a straight line of instructions, to be computed on other data, by other means.
 
-    print(trace(lambda x, y: x*ag.sin(y) + 1, (2.0, 3.0), ("x", "y")))
+    print(listing(trace(lambda x, y: x*ag.sin(y) + 1, (2.0, 3.0), ("x", "y"))))
 
     inputs     x, y
     t3 = sin(y)
@@ -8,9 +8,9 @@
     t5 = add(t4, 1)  # x*sin(y) + 1
     outputs    t5
 
-A value that records is the symbol: a program is read off the nodes of a graph, and that of a gradient off the graph
-that the rules record when they are run on such values, so that no rule is written twice. What a choice looked at is a
-`Check`: where it comes out otherwise, the program is not that of the function.
+The nodes of a graph are the symbols: a program is read from the graph of a function's result, and that of a gradient
+from the graph that the rules record when they run on such nodes, so that no rule is written twice. A guard of the graph
+becomes a `GuardCheck`: where it has another outcome, the program is not that of the function.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from agrad.engine.core.numpy_warnings import quiet
 from agrad.engine.core.tensor import Tensor, bare, handle, tensor
 from agrad.engine.errors import AgradError
 from agrad.engine.program.extract import check_unwritten, extract
-from agrad.engine.program.ir import Check, Diverged, Input, Program, Step, checks_of, computed, own
+from agrad.engine.program.ir import Diverged, GuardCheck, Input, Program, Step, checks_of, computed, own
 from agrad.engine.values import Value, coerce, describe, format_shape, np, shape_of
 
 __all__ = [
-    "Check",
     "Diverged",
+    "GuardCheck",
     "Input",
     "Program",
     "Step",
@@ -76,7 +76,7 @@ def gradient_of(program: Program, values: Sequence[Value], wrt: Sequence[int]) -
     What the program computes once, its gradient computes once: of one that was made shorter before, the gradient is
     much shorter, and its sums are in another order.
     """
-    with played(program, values, wrt) as (results, xs):
+    with as_graph(program, values, wrt) as (results, xs):
         y, *read = results
         names = [given.name for given in program.inputs]
         found = extract([y, *gradients(y, [xs[place] for place in wrt]), *read], xs, names, current().guard)
@@ -101,7 +101,7 @@ def gradients(y: Tensor, xs: Sequence[Tensor]) -> list[Tensor]:
 def traced(
     f: Callable[..., Any], examples: Sequence[object], wrt: Sequence[int] | None = None, names: Sequence[str] = ()
 ) -> Iterator[tuple[Tensor, list[Tensor]]]:
-    """What a function makes of some values: its result and these, to be looked at before other choices are made."""
+    """The result of a function on placeholders for some values, and these placeholders, within the recording."""
     tracing = current().tracing
     # The program of this function may hold any argument of a function that is being traced around it.
     for x in tracing.inputs if tracing is not None else ():
@@ -118,7 +118,7 @@ def traced(
 
 
 def _called(f: Callable[..., Any], given: Sequence[Tensor], xs: Sequence[Tensor], names: Sequence[str]) -> Any:
-    """What a function gives; the plain data that it takes out of its arguments are choices."""
+    """The result of a function; plain data that it reads from its arguments makes guards."""
     with scope(tracing=Tracing(xs, names)):
         return f(*given)
 
@@ -136,7 +136,7 @@ def _entered(example: object, requires_grad: bool) -> Tensor:
 
 
 def data_of(x: object) -> object:
-    """The value of a Tensor, without its graph; where that is an argument of a function being traced, a choice."""
+    """The value of a Tensor without its graph; in a function being traced, reading it makes a guard."""
     if not isinstance(x, Tensor):
         return x
     if current().tracing is not None:
@@ -151,10 +151,10 @@ def plain(x: object) -> Value:
 
 
 @contextmanager
-def played(
+def as_graph(
     program: Program, values: Sequence[Value], wrt: Sequence[int]
 ) -> Iterator[tuple[list[Tensor], list[Tensor]]]:
-    """The graph that a program stands for: the values of its outputs and of what its checks read, and its inputs."""
+    """A program as a graph: the values of its outputs and of the slots that its checks read, and its inputs."""
     with _recording(), quiet():
         xs = [_entered(value, place in wrt) for place, value in enumerate(values)]
         slots: list[Any] = [x.node for x in xs] + list(program.constants)
@@ -179,8 +179,8 @@ def _handle(x: Any) -> Tensor:
     return handle(new_node(None, (), None, x, shape_of(x), False))
 
 
-def checked(program: Program, checks: Sequence[Check]) -> Program:
-    """The program with its last outputs as what checks read."""
+def checked(program: Program, checks: Sequence[GuardCheck]) -> Program:
+    """The program with its last outputs turned into the slots that the checks read."""
     count = len(program.outputs) - len(checks)
     outputs, slots = program.outputs[:count], program.outputs[count:]
     moved = tuple([replace(check, slot=slot) for check, slot in zip(checks, slots, strict=True)])

@@ -1,1 +1,6 @@
-"""The backend that makes machine code: lowering, kernels, what the machine has, and threads over rows."""
+"""The backend that makes machine code, for programs of numbers; it needs llvmlite, an extra.
+
+`backend` compiles a program and calls it. `ir_builder` has the symbols that write LLVM's code, `lowering` and `ufuncs`
+write the operations with them, `kernels` the functions around that code, `target` and `threads` know the machine.
+From outside import `backend.Native`, `backend.supports` and, to ask whether llvmlite is there, `target`.
+"""

@@ -11,14 +11,14 @@ program are left to the caller, who asks for the slots that they read as outputs
 from __future__ import annotations
 
 import ctypes
+import math
 import struct
 from collections.abc import Callable, Iterable, Sequence
-from functools import cache, cached_property
+from functools import cached_property
 from typing import Any
 
-from agrad.engine.compile.llvm.calls import BYTES, PAIR, TUPLE, as_function, call_frame
 from agrad.engine.compile.llvm.ir_builder import Code, Symbol, UnwrittenError
-from agrad.engine.compile.llvm.kernels import compute_frame, rows_frame
+from agrad.engine.compile.llvm.kernels import compute_kernel, rows_kernel
 from agrad.engine.compile.llvm.lowering import lower
 from agrad.engine.compile.llvm.target import NEEDED, binding, definitions, llvmlite, machine, missing
 from agrad.engine.compile.llvm.threads import in_pieces
@@ -92,26 +92,80 @@ class Native:
         self._loops: dict[bool, tuple[Any, Any]] = {}
 
     @cached_property
-    def call(self) -> Any:
+    def call(self) -> Callable[..., tuple[float, ...]]:
         """The function of Python that computes the program: from as many numbers as it has inputs to a tuple."""
-        return self._function(TUPLE)
+        pack, compute, read = self._pack, self._compute, self._numbers
+        inputs = len(self.program.inputs)
+
+        def call(*values: float) -> tuple[float, ...]:
+            try:
+                given = pack(*values)
+            except struct.error:
+                if len(values) != inputs:
+                    raise TypeError(f"the program takes {inputs} numbers") from None
+                given = pack(*[math.copysign(x, x) for x in values])  # which says what is no number
+            found: tuple[float, ...] = compute(given, read)
+            return found
+
+        return call
+
+    def packed(self, *values: float) -> bytes:
+        """The same, to the bytes of an array: of many outputs sooner than a tuple."""
+        found: bytes = self._compute(self._pack(*values), bytes)
+        return found
+
+    def shortcut(self, ask: Callable[..., Any], known: Sequence[float] | None, is_single: bool) -> Callable[..., Any]:
+        """The same, to the first output and a tuple of the rest, or with `is_single` to a tuple of all.
+
+        Where its arguments are not numbers, or not those `known` (any numbers if None), it calls `ask` with them.
+        """
+        pack, compute, read = self._pack, self._compute, self._numbers
+        expected = None if known is None else pack(*known)
+
+        def call(*values: Any) -> Any:
+            try:
+                given = pack(*values)
+            except Exception:  # `ask` says what is wrong
+                return ask(*values)
+            if expected is not None and given != expected:
+                return ask(*values)
+            found = compute(given, read)
+            return found if is_single else (found[0], found[1:])
+
+        return call
 
     @cached_property
-    def packed(self) -> Any:
-        """The same, to the bytes of an array: of many outputs sooner than a tuple."""
-        return self._function(BYTES)
+    def _pack(self) -> Callable[..., bytes]:
+        """Numbers to the bytes that the code reads."""
+        return struct.Struct(f"{len(self.program.inputs)}d").pack
 
-    def easy(self, ask: Callable[..., Any], known: Sequence[float] | None, is_flat: bool) -> Any:
-        """The same, to the first output beside a tuple of the rest, or with `is_flat` to a tuple of all.
+    @cached_property
+    def _numbers(self) -> Callable[[Any], tuple[float, ...]]:
+        """A buffer of results to numbers."""
+        return struct.Struct(f"{len(self.program.outputs)}d").unpack_from
 
-        Where its arguments are not `known`, for which None says any numbers, it asks.
+    @cached_property
+    def _compute(self) -> Callable[[bytes, Callable[[Any], Any]], Any]:
+        """Run the code on packed inputs, and read the buffer of its results.
+
+        Each call has a buffer to itself as long as it runs, so that threads may call side by side.
         """
-        return self._function(TUPLE if is_flat else PAIR, ask, known)
+        size, engine = 8 * len(self.program.outputs), self._engine
+        run = ctypes.PYFUNCTYPE(None, ctypes.c_char_p, ctypes.c_void_p)(engine.get_function_address("compute"))
+        pool: list[tuple[Any, int]] = []
 
-    def _function(self, kind: int, ask: Any = None, known: Any = None) -> Any:
-        code = self._engine.get_function_address("compute")
-        program = len(self.program.inputs), len(self.program.outputs), code
-        return as_function(_caller().get_function_address("call"), program, kind, self._engine, ask, known)
+        def compute(given: bytes, read: Callable[[Any], Any], engine: object = engine) -> Any:
+            try:
+                buffer, address = pool.pop()
+            except IndexError:
+                buffer = ctypes.create_string_buffer(size or 1)
+                address = ctypes.addressof(buffer)
+            run(given, address)
+            found = read(buffer)
+            pool.append((buffer, address))
+            return found
+
+        return compute
 
     @cached_property
     def _engine(self) -> Any:
@@ -159,9 +213,9 @@ class Native:
         outputs = [symbol.text for symbol in _written(self.program, code)]
         inputs = len(self.program.inputs)
         if lanes == 1:
-            frame = compute_frame(code.lines, inputs, outputs)
+            frame = compute_kernel(code.lines, inputs, outputs)
         else:
-            frame = rows_frame(code.lines, inputs, outputs, lanes)
+            frame = rows_kernel(code.lines, inputs, outputs, lanes)
         return "\n\n".join((*definitions(code.called, lanes), *code.declared(), frame))
 
 
@@ -198,12 +252,6 @@ def _compiled(text: str, fast: bool) -> Any:
     engine = llvmlite().create_mcjit_compiler(_inlined(text, fast), _target(fast))
     engine.finalize_object()
     return engine
-
-
-@cache
-def _caller() -> Any:
-    """The engine in which the function stands that Python calls."""
-    return _compiled(call_frame(), True)
 
 
 def _packed(numbers: Iterable[int]) -> bytes:

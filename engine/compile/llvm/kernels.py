@@ -74,7 +74,7 @@ done:
 """
 
 
-def compute_frame(lines: Sequence[str], inputs: int, outputs: Sequence[str]) -> str:
+def compute_kernel(lines: Sequence[str], inputs: int, outputs: Sequence[str]) -> str:
     """The function `compute`, from an array of inputs to one of outputs; the inputs are called %x0, %x1, …"""
     # By a frame pointer, what is on the stack is reached in a byte less than by the stack pointer; a long program takes
     # about as long as its bytes take to be fetched.
@@ -88,7 +88,7 @@ def compute_frame(lines: Sequence[str], inputs: int, outputs: Sequence[str]) -> 
     return "\n".join((*head, *lines, *tail, "  ret void\n}"))
 
 
-def rows_frame(lines: Sequence[str], inputs: int, outputs: Sequence[str], lanes: int) -> str:
+def rows_kernel(lines: Sequence[str], inputs: int, outputs: Sequence[str], lanes: int) -> str:
     """The function `rows`, which computes rows of columns; the inputs are called %x0, %x1, …"""
     number = f"<{lanes} x double>"
     opening, before, after = [], [], []

@@ -12,7 +12,7 @@ from replays import same_bits
 import agrad.engine as ag
 from agrad.engine.compile import specializations
 from agrad.engine.compile.llvm import backend, target
-from agrad.engine.compile.scalarise import by_entries
+from agrad.engine.compile.scalarise import scalarised
 from agrad.engine.program.passes import optimised
 from agrad.engine.program.trace import trace
 
@@ -112,9 +112,9 @@ def test_a_way_is_traced_once():
 
 def test_of_very_many_ways_the_latest_are_kept():
     f = ag.compile(lambda x, n: x ** int(n), 1.0, 1.0, wrt=0, backend="python")
-    for n in [*range(2 * specializations.WAYS), 0, 1]:
+    for n in [*range(2 * specializations.MOST), 0, 1]:
         assert f.value_and_grad(2.0, n) == (2.0**n, n * 2.0 ** (n - 1))
-    assert len(f._gradient.known) == specializations.WAYS
+    assert len(f._gradient.known) == specializations.MOST
 
 
 def test_what_has_one_structure_is_compiled_once():
@@ -334,7 +334,7 @@ def test_rows_go_their_own_ways(backend):
 @pytest.mark.long
 @everywhere
 def test_more_ways_than_are_kept(backend):
-    n = np.arange(3.0 * specializations.WAYS)
+    n = np.arange(3.0 * specializations.MOST)
     f = ag.compile(lambda x, n: x * int(n), 1.0, 1.0, wrt=0, backend=backend)
     values, (by_x,) = f.map(np.full(len(n), 2.0), n)
     assert values.tolist() == (2 * n).tolist()
@@ -413,7 +413,7 @@ def test_the_hessian_of_a_chain_is_that_of_the_graph_and_costs_a_chain(backend):
     np.testing.assert_allclose(by_array.hessian(x), expected, rtol=1e-12)
     np.testing.assert_allclose(by_numbers.hessian(*x), expected, rtol=1e-12)
     for compiled in (by_array, by_numbers):
-        way = compiled._hessian.branches.known[0]
+        way = compiled._hessian.specializations.known[0]
         assert len(way.exact.outputs) <= 2 * 30
         assert len(way.exact.steps) <= 16 * 30
 
@@ -473,9 +473,9 @@ def test_a_program_of_entries_computes_what_that_of_arrays_does():
 
     program = optimised(trace(f, (np.ones(3), np.ones(3))))
     x, w = np.random.default_rng(2).normal(size=(2, 3))
-    np.testing.assert_allclose(by_entries(program).run(*x, *w), program.run(x, w), rtol=1e-13)
+    np.testing.assert_allclose(scalarised(program).run(*x, *w), program.run(x, w), rtol=1e-13)
 
 
 def test_what_is_not_made_of_entries_has_no_such_program():
-    assert by_entries(optimised(trace(ag.det, (np.eye(2),)))) is None
-    assert by_entries(optimised(trace(lambda x: x[x > 0][0], (np.ones(2),)))) is None
+    assert scalarised(optimised(trace(ag.det, (np.eye(2),)))) is None
+    assert scalarised(optimised(trace(lambda x: x[x > 0][0], (np.ones(2),)))) is None

@@ -252,7 +252,7 @@ def test_a_call_refuses_what_is_no_number(args, error, words):
 def test_a_function_keeps_its_code_alive_and_no_longer():
     native = Native(trace(lambda x: x * x + 1, (0.3,)))
     call, program = native.call, weakref.ref(native)
-    engine = weakref.ref(call.__self__[-1])
+    engine = weakref.ref(native._engine)
     del native
     gc.collect()
     assert program() is None

@@ -1,15 +1,16 @@
-"""Calls of machine code: what is taken of arguments, what is asked of Python, and floats that are lent to results."""
+"""Calls of machine code: what is taken of arguments, what is asked of Python, and that results belong to the caller."""
 
 import gc
 import random
 import sys
 import weakref
+from threading import Thread
 
 import numpy as np
 import pytest
 
 import agrad.engine as ag
-from agrad.engine.compile.llvm import calls, target
+from agrad.engine.compile.llvm import target
 
 pytestmark = pytest.mark.skipif(target.binding() is None, reason="llvmlite is not here")
 
@@ -22,15 +23,13 @@ def expected(x, y):
     return x * y + x, (y + 1.0, x)
 
 
-@pytest.fixture(params=["lent", "made"])
-def short(request, monkeypatch):
-    """A function that was called once, so that the next call is one of machine code."""
-    if request.param == "made":
-        monkeypatch.setattr(calls, "_COUNTED", 0)
+@pytest.fixture
+def short():
+    """A function that was called before, so that the next call is one of machine code."""
     compiled = ag.compile(f, 2.0, 3.0, backend="llvm")
     for x in ((2.0, 3.0), (0.5, 0.25)):
         assert compiled.value_and_grad(*x) == expected(*x)
-    assert "value_and_grad" in vars(compiled)
+    assert compiled._quick is not None
     return compiled
 
 
@@ -53,7 +52,6 @@ def test_what_cannot_be_computed_is_said_as_at_the_first_call(short):
     for compiled in (fresh, short):
         with pytest.raises(TypeError, match=r"Compiled\.value_and_grad\(\) .*keyword argument"):
             compiled.value_and_grad(1.0, y=2.0)
-    assert repr(short.value_and_grad).startswith("<built-in method value_and_grad of Compiled object at ")
 
 
 def test_results_that_are_held_stay_as_they_were(short):
@@ -144,7 +142,29 @@ def test_what_is_raised_where_it_asks_is_raised(short):
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    call = short._gradient.known[0].native.easy(interrupted, (2.0, 3.0), False)
+    call = short._gradient.known[0].native.shortcut(interrupted, (2.0, 3.0), False)
     assert call(2.0, 3.0) == expected(2.0, 3.0)
     with pytest.raises(KeyboardInterrupt):
         call(2.5, 3.0)
+
+
+def test_threads_that_call_the_same_code_do_not_see_the_results_of_each_other(short):
+    wrong = []
+
+    def work(first):
+        for i in range(5000):
+            x = float(first + i), float(first - i)
+            if short.value_and_grad(*x) != expected(*x):
+                wrong.append(x)
+
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        threads = [Thread(target=work, args=(10_000 * number,)) for number in range(6)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(before)
+    assert wrong == []
