@@ -158,7 +158,7 @@ class Native:
             try:
                 buffer, address = pool.pop()
             except IndexError:
-                buffer = ctypes.create_string_buffer(size or 1)
+                buffer = (ctypes.c_char * size)()
                 address = ctypes.addressof(buffer)
             run(given, address)
             found = read(buffer)

@@ -168,3 +168,10 @@ def test_threads_that_call_the_same_code_do_not_see_the_results_of_each_other(sh
     finally:
         sys.setswitchinterval(before)
     assert wrong == []
+
+
+def test_a_hessian_that_is_constant_has_no_results_of_machine_code():
+    for linear, second in ((lambda x, y: 3 * x - y, [[0, 0], [0, 0]]), (lambda x, y: x * y, [[0, 1], [1, 0]])):
+        compiled = ag.compile(linear, 2.0, 3.0, backend="llvm")
+        for _ in range(3):
+            assert compiled.hessian(2.0, 3.0).tolist() == second
