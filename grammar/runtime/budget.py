@@ -68,6 +68,8 @@ class Watch:
         self._until = math.inf
         self._next: float = 0  # when a signal may stop the statement again
         self._before: Any = None  # the handler that the signal had
+        self._timer = 0.0, 0.0  # the timer of a statement around this one: seconds left, and between two signals
+        self._begun = 0.0  # when this one replaced it
         self._outer: Limits | None = None  # while a statement runs: the limit of memory outside of this session
         self._since = 0
         self._count_at: float = 0
@@ -111,7 +113,8 @@ class Watch:
         self.due = self._next = 0
         try:
             self._before = signal.signal(signal.SIGALRM, self._ring)
-            signal.setitimer(signal.ITIMER_REAL, min(max(self._until - now, 1e-6), _LONGEST), _AGAIN)
+            seconds = min(max(self._until - now, 1e-6), _LONGEST)
+            self._begun, self._timer = now, signal.setitimer(signal.ITIMER_REAL, seconds, _AGAIN)
         except (AttributeError, ValueError):  # no such signal, or not in the main thread
             self._before = None
 
@@ -125,6 +128,9 @@ class Watch:
             signal.setitimer(signal.ITIMER_REAL, 0)
             signal.signal(signal.SIGALRM, self._before)
             self._before = None
+            left, again = self._timer
+            if left:
+                signal.setitimer(signal.ITIMER_REAL, max(left - (monotonic() - self._begun), 1e-6), again)
 
     def _ring(self, number: int, frame: object) -> None:
         now = monotonic()

@@ -1,6 +1,7 @@
 """Several sessions in one process: in threads, in tasks, and one inside a callback of another."""
 
 import asyncio
+import signal
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
@@ -155,3 +156,13 @@ def test_nothing_of_a_statement_is_left_in_the_context_around_it():
     heard(session, "var x = 2\nno_grad: y = x*x\nif x > 1: z = x\nrand(3)\n[1, 2] + [1, 2, 3]")
     assert current() is around
     assert (around.recording, around.undo_log, around.statement, around.guard) == (True, None, None, around.guard)
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="there are no timers")
+def test_the_time_of_a_statement_is_up_also_after_another_session_had_its_own_limit():
+    outer, inner = Session(), Session()
+    outer.watch.time, inner.watch.time = 0.3, 60.0
+    with pytest.raises(AgradError, match=r"longer than 0\.3 s"):
+        outer.run("if 1:\n    1\n    while 1: x = 2", lambda result: inner.run("y = 3"))
+    assert inner.names == {"y": 3.0} and outer.names == {}
+    assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
