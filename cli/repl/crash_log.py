@@ -27,7 +27,7 @@ from agrad.cli.terminal.progress import watching
 from agrad.engine.errors import AgradError
 from agrad.grammar.commands.history import called
 from agrad.grammar.diagnostics import Source, Span
-from agrad.grammar.session.log import Entry, Record, restore
+from agrad.grammar.session.log import Entry, SessionLog, restore
 from agrad.grammar.session.session import Session
 from agrad.grammar.session.undo import DEPTH
 
@@ -38,7 +38,7 @@ _MOST = 20  # crash logs; older ones are removed
 class CrashLog:
     """Writes the accepted statements of a session to a file, which is created with the first one after `start`."""
 
-    def __init__(self, record: Record, file: int | None = None, path: Path | None = None) -> None:
+    def __init__(self, record: SessionLog, file: int | None = None, path: Path | None = None) -> None:
         self.record = record
         self._file = file
         self._path = path

@@ -1,7 +1,9 @@
-"""The commands: a word, how it is typed, one line of help, an example, and what it does.
+"""The commands of the language, a file for each group of them.
 
-`help`, completion and the tests of the documentation read this table. A command hands its results to the session; only
-the terminal prints.
+`registry` has the decorator `command`, the table COMMANDS and what a command is called with; `operands` the kinds of
+operands; `host` what a command sees of its session. Help, completion, syntax errors, lint, the session log and `save`
+read the table. From outside, import from here or from `registry`; importing this package fills the table. A command
+hands its results to the session, and prints nothing.
 """
 
 # isort: off

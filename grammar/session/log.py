@@ -1,6 +1,6 @@
-"""The record of a session: the statements that stand.
+"""The log of a session: the statements that were accepted and not undone.
 
-`history` shows it, `save` makes a script of it, and a session that is brought back runs it again.
+`history` shows it, `save` makes a script of it, and a session that is restored runs it again.
 """
 
 from __future__ import annotations
@@ -58,8 +58,8 @@ class Entry:
         self.files = files
 
 
-class Record:
-    """The statements of a session that stand: accepted, and not undone. Kept while it is `on`."""
+class SessionLog:
+    """The statements of a session that were accepted and not undone. Kept while it is `on`."""
 
     def __init__(self, context: Context) -> None:
         self.context = context  # of the session
@@ -114,10 +114,10 @@ class Record:
         self.entries.clear()
 
 
-class Held:
-    """Holds back what a statement says at its end until it is written down: what a person has seen is kept.
+class OutputBuffer:
+    """Holds the results of a statement until it is in the crash log, so that a result that was seen is never lost.
 
-    What a function or a script inside it says is handed on at once; and everything, without the `machine` that runs it.
+    Results of a function, or of a script that is loaded, are passed on at once; without a `machine`, all of them are.
     """
 
     def __init__(self, emit: Callable[[Result], None], machine: Machine | None) -> None:

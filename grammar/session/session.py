@@ -31,7 +31,7 @@ from agrad.grammar.runtime.compiler import compile_expression, compile_statement
 from agrad.grammar.runtime.control_dependence import after, context
 from agrad.grammar.runtime.errors.graph_fixes import explain
 from agrad.grammar.runtime.vm import MISSING, Machine
-from agrad.grammar.session.log import Held, Record, asks, is_block
+from agrad.grammar.session.log import OutputBuffer, SessionLog, asks, is_block
 from agrad.grammar.session.undo import DEPTH, Steps
 from agrad.grammar.syntax import ast
 from agrad.grammar.syntax.parser import parse, parse_expression
@@ -58,7 +58,7 @@ class Session:
         self.machine = Machine(self)
         self.watch = Watch(self.context.limits)
         self.steps = Steps()  # what `undo` can take back
-        self.record = Record(self.context)  # the statements that stand
+        self.record = SessionLog(self.context)  # the statements that stand
         self.emit: Callable[[Result], None] = _ignore
         self.line = 1  # the line that the next text of the session begins at
         self.compiles = True  # whether loops with many iterations are compiled
@@ -280,7 +280,7 @@ class Session:
         silence = running.silence
         answer, precision, chosen = self.answer, self.settings.precision, self.chosen
         written = self.record.keeper is not None and statement is not None and not is_block(statement)
-        held = Held(emit, self.machine if written else None)
+        held = OutputBuffer(emit, self.machine if written else None)
         running.listener = self._hear(held)
         outer, outer_log, watch = self.emit, self._log, self.watch
         watch.start(span, limits)

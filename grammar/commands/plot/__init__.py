@@ -1,1 +1,5 @@
-"""The `plot` command: how it is read, how curves are sampled, and plots as files."""
+"""The `plot` command: `command` reads it, `sampling` computes its curves, `files` writes them.
+
+`sampling` and `files` are imported only when a plot needs them. From outside, import nothing from here: a plot is a
+`results.Plot`, which the terminal draws.
+"""

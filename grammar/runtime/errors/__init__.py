@@ -1,1 +1,5 @@
-"""Errors while a statement runs: unknown names, and fixes for the errors of the graph."""
+"""Errors while a statement runs, in the words of the language.
+
+`name_errors` makes the errors of names without a value and of calls; `graph_fixes` replaces the fixes of the engine's
+errors by text that can be typed, from their facts and the graph; `source_lines` names the lines concerned.
+"""
