@@ -10,6 +10,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Protocol
 
+from agrad.engine.struct import Struct
+
 Kind = Literal[
     "syntax",
     "name",
@@ -58,13 +60,12 @@ class Note:
     notes: Sequence[str] = ()
 
 
-class Facts:
+class Facts(Struct):
     """What an error is about, in typed fields, from which callers make fixes. Each case is a dataclass of its own."""
 
     portable: ClassVar[bool] = True  # whether the fields make sense in another process: nodes do not
 
 
-@dataclass(frozen=True, slots=True)
 class UnknownName(Facts):
     """A name without a value; `close`: whether the error says what may have been meant."""
 
@@ -72,31 +73,26 @@ class UnknownName(Facts):
     close: bool = False
 
 
-@dataclass(frozen=True, slots=True)
 class NotCalled(Facts):
     """A function in the place of a number."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
 class NotOneNumber(Facts):
     """Several numbers, or none, where a derivative is that of one number."""
 
 
-@dataclass(frozen=True, slots=True)
 class TimeLimit(Facts):
     """The time that was allowed is up."""
 
 
-@dataclass(frozen=True, slots=True)
 class SyntaxMistake(Facts):
     """A text that cannot be read; `name`: which of the mistakes that the parser knows."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
 class BadEntry(Facts):
     """An entry of a file that is no number; `copied`: whether it would be written into another file."""
 
@@ -105,7 +101,6 @@ class BadEntry(Facts):
     copied: bool = False
 
 
-@dataclass(frozen=True, slots=True)
 class UnknownColumn(Facts):
     """A column that a table has not; `columns`: those that it has, `nameless` if they are only numbered."""
 
@@ -114,7 +109,6 @@ class UnknownColumn(Facts):
     nameless: bool
 
 
-@dataclass(frozen=True, slots=True)
 class NamedColumns(Facts):
     """Names given to columns that have some."""
 
@@ -174,8 +168,7 @@ class AgradError(RuntimeError):
         return "\n".join(lines)
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct):
     """An origin that is nothing but its texts."""
 
     text: str

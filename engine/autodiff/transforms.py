@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from agrad.engine.autodiff.backward import grad as gradients
@@ -230,12 +229,10 @@ def _hessian_products(y: Tensor, xs: Sequence[Tensor], directions: Sequence[Any]
 # As functions
 
 
-@dataclass(frozen=True, slots=True)
 class SeveralResults(Facts):
     """A gradient, or a Hessian, of a function that has several results."""
 
 
-@dataclass(frozen=True, slots=True)
 class WrongPlace(Facts):
     """A value, or a number that is too large, where the number of an argument is read."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from agrad.engine.errors import AgradError, Facts, Label
@@ -22,26 +21,22 @@ class GraphFacts(Facts):
     portable: ClassVar[bool] = False
 
 
-@dataclass(frozen=True, slots=True)
 class MissingSeed(GraphFacts):
     """A backward of an array without a seed."""
 
     node: Node
 
 
-@dataclass(frozen=True, slots=True)
 class MissingLeaf(GraphFacts):
     """No leaf that requires grad behind a value."""
 
 
-@dataclass(frozen=True, slots=True)
 class WrittenLeaf(GraphFacts):
     """A leaf that requires grad, written to in place while recording."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
 class Freed(GraphFacts):
     """A graph of which an earlier backward freed a node; `by`: the statement that did."""
 
@@ -50,14 +45,12 @@ class Freed(GraphFacts):
     by: object
 
 
-@dataclass(frozen=True, slots=True)
 class Stale(GraphFacts):
     """A value that is older than what it was computed from."""
 
     root: Node
 
 
-@dataclass(frozen=True, slots=True)
 class Overwritten(GraphFacts):
     """A value that the rule of a node reads, and that was written to; `by`: the statement that did."""
 
@@ -67,7 +60,6 @@ class Overwritten(GraphFacts):
     by: object
 
 
-@dataclass(frozen=True, slots=True)
 class Diverged(GraphFacts):
     """A graph that cannot be run again: a guard has another outcome, or a constant was computed without a record."""
 

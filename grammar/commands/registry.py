@@ -7,11 +7,13 @@ reads this table: help, completion, syntax errors, lint, the session log, `save`
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Label
+from agrad.engine.struct import Struct
 from agrad.grammar.diagnostics import Span
 from agrad.grammar.runtime.bytecode import Staging
 from agrad.grammar.runtime.operations import describe_value
@@ -47,8 +49,7 @@ class Call:
         return dict(self.node.options).get(name)
 
 
-@dataclass(frozen=True, slots=True)
-class Operands:
+class Operands(Struct):
     """What stands behind the word of a command, or behind an option: what completion offers there."""
 
     wanted: Callable[[Any], bool] | None = None  # whether the value of a name is likely there; None: no names
@@ -58,8 +59,10 @@ class Operands:
     given: str = ""  # how a name is given a value there, such as `=…`
 
 
-@dataclass(frozen=True, slots=True)
-class Option:
+NOTHING = Operands()
+
+
+class Option(Struct):
     """A word behind the operands of a command: its meaning in a line, and what stands behind it."""
 
     meaning: str
@@ -68,8 +71,7 @@ class Option:
     writes: bool = False  # whether its value is a file that the command writes
 
 
-@dataclass(frozen=True, slots=True)
-class Keyword:
+class Keyword(Struct):
     """An option of the form `name=value`: an example of it, and its meaning."""
 
     example: str
@@ -80,8 +82,7 @@ Handler = Callable[["Session", Call], None]
 Check = Callable[[Call], None]
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
+class Command(Struct):
     """One command. Without a handler it is a statement that the interpreter runs."""
 
     word: str
@@ -90,10 +91,10 @@ class Command:
     example: str
     changes: Changes
     handler: Handler | None = None
-    operands: Operands = field(default_factory=Operands)
+    operands: Operands = NOTHING
     choices: Choices | None = None  # the words that may stand first behind it
-    options: Mapping[str, Option] = field(default_factory=dict)
-    keywords: Mapping[str, Keyword] = field(default_factory=dict)
+    options: Mapping[str, Option] = MappingProxyType({})
+    keywords: Mapping[str, Keyword] = MappingProxyType({})
     check: Check | None = None
     staging: Staging = Staging.NEVER
     logged: bool = True

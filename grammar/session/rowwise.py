@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
 
@@ -29,7 +28,6 @@ from agrad.grammar.syntax.parser import parse_expression
 _T = TypeVar("_T")
 
 
-@dataclass(frozen=True, slots=True)
 class NoNumber(Facts):
     """An expression whose value is no number, in any row."""
 
