@@ -9,14 +9,15 @@ from __future__ import annotations
 
 from agrad.engine.ops import creation, data_files, graph
 from agrad.engine.ops.arrays import cumulative, indexing, joining, order, reduction, shaping
-from agrad.engine.ops.linalg import decomposition, determinant, einsum, matrices, norms
+from agrad.engine.ops.linalg import decomposition, determinant, einsum, functions, matrices, norms
 from agrad.engine.ops.nn import activations, losses
-from agrad.engine.ops.scalar import arithmetic, comparison, elementary, special, trigonometry
+from agrad.engine.ops.scalar import arithmetic, bessel, comparison, elementary, probability, special, trigonometry
 from agrad.engine.ops.tensor_methods import install
 
 __all__ = [
     "activations",
     "arithmetic",
+    "bessel",
     "comparison",
     "creation",
     "cumulative",
@@ -25,6 +26,7 @@ __all__ = [
     "determinant",
     "einsum",
     "elementary",
+    "functions",
     "graph",
     "indexing",
     "joining",
@@ -32,6 +34,7 @@ __all__ = [
     "matrices",
     "norms",
     "order",
+    "probability",
     "reduction",
     "shaping",
     "special",

@@ -9,10 +9,16 @@ import agrad.engine as ag
 from agrad.engine.core.op import OPS
 
 DEPTH = 4
-NEEDED = {"polygamma": 1, "bessel_j": 2, "bessel_i": 0, "sinc_derivative": 1}  # an attribute without a default
-SPECIAL = (
-    () if find_spec("scipy") else ("erfinv", "gamma", "lgamma", "digamma", "beta", "lbeta", "j0", "j1", "i0", "i1")
-)
+NEEDED = {
+    "digamma_derivative": {"n": 1}, "bessel_j": {"n": 2}, "bessel_i": {"n": 0}, "sinc_derivative": {"n": 1},
+    "bessel_jv": {"v": 0.5}, "bessel_iv": {"v": 1.5}, "bessel_kv": {"v": 2.0}, "bessel_yv": {"v": 1.0},
+}  # fmt: skip  # attributes without a default
+NEED_SCIPY = """
+    erfinv gamma lgamma digamma beta lbeta j0 j1 i0 i1 ndtri erfcinv log_ndtr normal_hazard logit entr gammainc gammaincc
+    betainc gamma_moment beta_moment
+""".split()
+SLOW = ("gamma_moment", "beta_moment", "gammainc", "gammaincc", "betainc")  # by quadrature: their own tests are enough
+SPECIAL = SLOW if find_spec("scipy") else NEED_SCIPY
 
 
 def on_numbers():
@@ -22,9 +28,11 @@ def on_numbers():
             continue
         if not find_spec("scipy") and name in NEEDED and name != "sinc_derivative":
             continue
-        given = [{}] if not op.signature.attributes or name not in NEEDED else [{"n": NEEDED[name]}]
+        given = [NEEDED.get(name, {})]
         given += [
-            s[-1] for s in op.samples if isinstance(s[-1], dict) and not isinstance(s[0], list) and "n" not in s[-1]
+            s[-1]
+            for s in op.samples
+            if isinstance(s[-1], dict) and not isinstance(s[0], list) and s[-1].keys() != NEEDED.get(name, {}).keys()
         ]
         required = [attribute for attribute in op.signature.attributes if attribute in ("axis", "mean")]
         if required and name in ("centre", "lower_middle", "upper_middle", "squared_error"):

@@ -6,8 +6,9 @@ import math
 from functools import cache
 from typing import Any
 
+from agrad.engine.core.arguments import small
 from agrad.engine.core.facts import Domain, Kink
-from agrad.engine.core.op import Function, row
+from agrad.engine.core.op import Function, composed, row
 from agrad.engine.errors import AgradError
 from agrad.engine.ops.scalar.comparison import equal, less_equal, where
 from agrad.engine.ops.scalar.elementary import elementary, exp, inverse_of_positive, log, log1p
@@ -187,7 +188,7 @@ lgamma: Function = elementary(
 digamma: Function = special(
     "digamma",
     "x",
-    lambda g, out, x: g * polygamma(x, 1),
+    lambda g, out, x: g * digamma_derivative(x, 1),
     samples=((2.5,), ([0.7, 3.2, -1.5],)),
     domain=NOT_A_POLE,
     doc="The derivative of lgamma.",
@@ -196,21 +197,38 @@ digamma: Function = special(
 )
 
 
-def _polygamma(x: Any, n: int) -> Any:
+def _digamma_derivative(x: Any, n: int) -> Any:
     return from_scipy("digamma", "polygamma")(n, x)
 
 
-polygamma: Function = row(
-    "polygamma",
+digamma_derivative: Function = row(
+    "digamma_derivative",
     "x; n",
     family="internal",
-    scalar=lambda x, n: float(_polygamma(x, n)),
-    array=_polygamma,
-    rules={"x": ("x", lambda g, out, x, n: g * polygamma(x, n + 1))},
+    scalar=lambda x, n: float(_digamma_derivative(x, n)),
+    array=_digamma_derivative,
+    rules={"x": ("x", lambda g, out, x, n: g * digamma_derivative(x, n + 1))},
     samples=((2.5, {"n": 1}), ([0.7, 3.2], {"n": 2})),
     doc="The n-th derivative of digamma.",
     derivative="the next one",
 )
+
+
+@composed(
+    "polygamma",
+    "n, x",
+    family=FAMILY,
+    doc="The n-th derivative of digamma, for a whole n not below 0.",
+    derivative="by x: polygamma(n + 1, x)",
+    example="polygamma(1, 1) ~= pi**2/6",
+)
+def polygamma(n: Any, x: Any) -> Any:
+    """See the entry."""
+    order = small("polygamma", "n", n)
+    if order < 0:
+        raise AgradError("domain", f"polygamma: n must not be negative, and is {order}")
+    return digamma_derivative(x, n=order) if order else digamma(x)
+
 
 _BETA = ((1.5, 2.0), ([1.0, 2.0], 3.5), ([[1.0], [2.0]], [3.0, 0.5]))
 
@@ -349,7 +367,7 @@ xlogy: Function = row(
 xlog1py: Function = row(
     "xlog1py",
     "x, y",
-    family="internal",
+    family=FAMILY,
     scalar=lambda x, y: y if y != y else 0.0 if x == 0.0 else x * math.log1p(y),
     array=lambda x, y: np.where((x == 0.0) & ~np.isnan(y), 0.0, x * np.log1p(y)),
     rules={
@@ -359,4 +377,5 @@ xlog1py: Function = row(
     samples=((1.5, 2.0), ([1.0, -2.0], 3.0)),
     doc="x*log1p(y), and 0 where x is 0.",
     derivative="by x: log1p(y); by y: x/(1 + y), 0 at (0, -1)",
+    example="xlog1py(0, -1) == 0",
 )

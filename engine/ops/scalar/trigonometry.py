@@ -66,11 +66,23 @@ tan: Function = elementary(
     example="tan(pi/4) ~= 1",
 )
 
+# 1 - x**2 without cancellation near 1, and with a derivative, -2*x, that has none near 0.
+one_less_square: Function = elementary(
+    "one_less_square",
+    lambda x: (1.0 - x) * (1.0 + x),
+    "x",
+    lambda g, out, x: g * (-2.0 * x),
+    array=lambda x: (1.0 - x) * (1.0 + x),
+    family="internal",
+    doc="1 - x**2.",
+    derivative="-2*x",
+)
+
 asin: Function = elementary(
     "asin",
     math.asin,
     "x",
-    lambda g, out, x: g / sqrt((1.0 - x) * (1.0 + x)),
+    lambda g, out, x: g / sqrt(one_less_square(x)),
     array="arcsin",
     samples=((0.5,), ([-0.3, 0.8],)),
     kinks=(ARC_ENDS, OUTSIDE),
@@ -84,7 +96,7 @@ acos: Function = elementary(
     "acos",
     math.acos,
     "x",
-    lambda g, out, x: -g / sqrt((1.0 - x) * (1.0 + x)),
+    lambda g, out, x: -g / sqrt(one_less_square(x)),
     array="arccos",
     samples=((0.5,), ([-0.3, 0.8],)),
     kinks=(
@@ -212,7 +224,7 @@ atanh: Function = elementary(
     "atanh",
     math.atanh,
     "x",
-    lambda g, out, x: g * inverse_of_positive((1.0 - x) * (1.0 + x)),
+    lambda g, out, x: g * inverse_of_positive(one_less_square(x)),
     array="arctanh",
     samples=((0.5,), ([-0.3, 0.8],)),
     kinks=(POLES_AT_ONES, OUTSIDE),

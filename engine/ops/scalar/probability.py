@@ -1,0 +1,349 @@
+"""Functions of probability: incomplete gamma and beta functions, inverses of the normal distribution, entropies.
+
+The derivatives of the incomplete functions by their parameters are integrals over the logarithm of the variable. With
+p(t; a) the gamma density, and N_k = ∫ (log t - digamma(a))**k p dt up to x,
+
+    dN_k/da = N_(k+1) - k*trigamma(a)*N_(k-1),        N_0 = gammainc(a, x)
+
+because dp/da = (log t - digamma(a)) p. So all orders follow from one operation; likewise for the beta density, with
+an exponent for log t and one for log(1 - t). The integrals are computed by SciPy's adaptive quadrature, from the side
+on which they are small; the rest follows from the moments of the whole distribution, whose cumulants are polygammas.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+from agrad.engine.core.op import Function, row
+from agrad.engine.ops.scalar.elementary import elementary, exp, log, log1p
+from agrad.engine.ops.scalar.special import (
+    FAMILY,
+    digamma,
+    digamma_derivative,
+    from_scipy,
+    lbeta,
+    lgamma,
+    scipy_special,
+    special,
+    xlog1py,
+    xlogy,
+)
+from agrad.engine.values import np
+
+_ROOT_TWO_PI = math.sqrt(2.0 * math.pi)
+
+# Of the normal distribution
+
+ndtri: Function = special(
+    "ndtri",
+    "out",
+    lambda g, out, x: g * (_ROOT_TWO_PI * exp(0.5 * (out * out))),
+    samples=((0.5,), ([0.3, 0.8],)),
+    doc="The number that a standard normal number is below with probability x: the inverse of ndtr.",
+    derivative="sqrt(2*pi)*exp(ndtri(x)**2/2); inf at 0 and 1",
+    example="ndtri(ndtr(0.5)) ~= 0.5",
+)
+
+erfcinv: Function = special(
+    "erfcinv",
+    "out",
+    lambda g, out, x: g * (-0.5 * math.sqrt(math.pi) * exp(out * out)),
+    samples=((0.5,), ([0.3, 1.8],)),
+    doc="The number whose erfc is x; inf at 0, -inf at 2.",
+    derivative="-sqrt(pi)/2*exp(erfcinv(x)**2)",
+    example="erfcinv(erfc(0.5)) ~= 0.5",
+)
+
+
+def _hazard(x: Any) -> Any:
+    return math.sqrt(2.0 / math.pi) / from_scipy("log_ndtr", "erfcx")(x * -math.sqrt(0.5))
+
+
+normal_hazard: Function = elementary(
+    "normal_hazard",
+    lambda x: float(_hazard(x)),
+    "out x",
+    lambda g, out, x: -g * (out * (x + out)),
+    array=_hazard,
+    family="internal",
+    doc="The density of the standard normal distribution divided by ndtr, without cancellation.",
+    derivative="-h*(x + h), with h itself",
+)
+
+log_ndtr: Function = special(
+    "log_ndtr",
+    "x",
+    lambda g, out, x: g * normal_hazard(x),
+    doc="The logarithm of ndtr, exact also where that is small.",
+    derivative="the density of the standard normal distribution, divided by ndtr(x)",
+    example="log_ndtr(0) ~= log(0.5)",
+)
+
+# Odds and entropies
+
+logit: Function = special(
+    "logit",
+    "x",
+    lambda g, out, x: g / (x * (1.0 - x)),
+    samples=((0.5,), ([0.3, 0.8],)),
+    doc="log(x/(1 - x)): the inverse of sigmoid; nan outside 0 to 1.",
+    derivative="1/(x*(1 - x))",
+    example="logit(0.5) == 0",
+)
+
+entr: Function = special(
+    "entr",
+    "x",
+    lambda g, out, x: -g * (1.0 + log(x)),
+    samples=((0.5,), ([0.3, 2.0],)),
+    doc="-x*log(x): 0 at 0, -inf below.",
+    derivative="-1 - log(x); inf at 0",
+    example="entr(1) == 0",
+)
+
+# Integrals of the logarithm's powers
+
+
+@cache
+def _quadrature() -> Callable[..., Any]:
+    from scipy.integrate import quad
+
+    return quad  # type: ignore[no-any-return]
+
+
+def _integral(function: Callable[[float], float], peak: float, width: float, end: float) -> float:
+    """The integral from -inf to `end` of what has its peak at `peak`, where it is about `width` wide."""
+    marks = [peak - 8.0 * width, peak - 2.0 * width, peak, peak + 2.0 * width, peak + 8.0 * width]
+    edges = [-math.inf, *(mark for mark in marks if mark < end), end]
+    if len(edges) == 2:
+        edges.insert(1, end - width)
+    quad = _quadrature()
+    pieces = zip(edges, edges[1:], strict=False)
+    # With full_output it tells of doubts in its result, and does not warn.
+    return math.fsum(quad(function, a, b, epsabs=0.0, epsrel=1e-13, limit=200, full_output=1)[0] for a, b in pieces)
+
+
+def _entry_by_entry(function: Callable[..., float]) -> Function:
+    """On arrays; SciPy is asked for first, so that its absence is told as elsewhere."""
+
+    def array(*operands: Any, **attrs: Any) -> Any:
+        if scipy_special() is None:
+            from_scipy("the derivative by a parameter", "gammainc")(*operands)
+        return np.vectorize(lambda *xs: function(*xs, **attrs), otypes=[float])(*operands)
+
+    return array
+
+
+def _polygamma(order: int, x: float) -> float:
+    scipy = scipy_special()
+    return float(scipy.digamma(x) if order == 0 else scipy.polygamma(order, x))
+
+
+# The gamma distribution
+
+
+def _gamma_total(a: float, k: int) -> float:
+    """The k-th central moment of the logarithm, from its cumulants."""
+    moments = [1.0]
+    for n in range(1, k + 1):
+        terms = (math.comb(n - 1, j - 1) * _polygamma(j - 1, a) * moments[n - j] for j in range(2, n + 1))
+        moments.append(math.fsum(terms))
+    return moments[k]
+
+
+def _gamma_moment(a: float, x: float, k: int) -> float:
+    if not (0.0 < a < math.inf) or math.isnan(x) or x < 0.0:
+        return math.nan
+    if x == 0.0:
+        return 0.0
+    if x == math.inf:
+        return _gamma_total(a, k)
+    centre, scale, peak = _polygamma(0, a), math.lgamma(a), math.log(a)
+
+    def density(s: float) -> float:
+        if s > 700.0:
+            return 0.0
+        return float((s - centre) ** k * math.exp(a * s - math.exp(s) - scale))
+
+    width, end = max(1.0 / math.sqrt(a), 1e-3), math.log(x)
+    if x <= a:
+        return _integral(density, peak, width, end)
+    return _gamma_total(a, k) - _integral(lambda s: density(-s), -peak, width, -end)
+
+
+def _gamma_density(a: Any, x: Any) -> Any:
+    return exp(xlogy(a - 1.0, x) - x - lgamma(a))
+
+
+def _gamma_by_a(g: Any, out: Any, a: Any, x: Any, k: int) -> Any:
+    before = gammainc(a, x) if k == 1 else gamma_moment(a, x, k=k - 1)
+    return g * (gamma_moment(a, x, k=k + 1) - k * (digamma_derivative(a, 1) * before))
+
+
+gamma_moment: Function = row(
+    "gamma_moment",
+    "a, x; k",
+    family="internal",
+    scalar=lambda a, x, k: float(_entry_by_entry(_gamma_moment)(a, x, k=k)),
+    array=_entry_by_entry(_gamma_moment),
+    rules={
+        "a": ("a x", _gamma_by_a),
+        "x": ("a x", lambda g, out, a, x, k: g * ((log(x) - digamma(a)) ** k * _gamma_density(a, x))),
+    },
+    samples=((1.5, 2.0, {"k": 1}), ([0.7, 3.2], [2.0, 2.5], {"k": 2})),
+    doc="The integral up to x of (log t - digamma(a))**k times the density of the gamma distribution.",
+    derivative="by a: the next one, less k*trigamma(a) times the one before; by x: what is integrated",
+)
+
+_GAMMA = ((1.5, 2.0), ([1.0, 2.0], 3.5), ([[0.5], [2.0]], [3.0, 0.5]))
+
+gammainc: Function = row(
+    "gammainc",
+    "a, x",
+    family=FAMILY,
+    scalar=lambda a, x: float(from_scipy("gammainc", "gammainc")(a, x)),
+    array=from_scipy("gammainc", "gammainc"),
+    rules={
+        "a": ("a x", lambda g, out, a, x: g * gamma_moment(a, x, k=1)),
+        "x": ("a x", lambda g, out, a, x: g * _gamma_density(a, x)),
+    },
+    samples=_GAMMA,
+    doc="The regularised lower incomplete gamma function: the probability that a gamma number of shape a is below x.",
+    derivative="by x: x**(a - 1)*exp(-x)/gamma(a); by a: an integral, computed by quadrature",
+    example="gammainc(1, 2) ~= 1 - exp(-2)",
+)
+
+gammaincc: Function = row(
+    "gammaincc",
+    "a, x",
+    family=FAMILY,
+    scalar=lambda a, x: float(from_scipy("gammaincc", "gammaincc")(a, x)),
+    array=from_scipy("gammaincc", "gammaincc"),
+    rules={
+        "a": ("a x", lambda g, out, a, x: -g * gamma_moment(a, x, k=1)),
+        "x": ("a x", lambda g, out, a, x: -g * _gamma_density(a, x)),
+    },
+    samples=_GAMMA,
+    doc="1 - gammainc(a, x), exact also where that is small.",
+    derivative="those of gammainc with the other sign",
+    example="gammaincc(1, 2) ~= exp(-2)",
+)
+
+# The beta distribution
+
+
+def _beta_total(a: float, b: float, j: int, k: int) -> float:
+    """The central moment of log t and log(1 - t), from their joint cumulants."""
+
+    def cumulant(m: int, n: int) -> float:
+        if m + n < 2:
+            return 0.0
+        own = _polygamma(m - 1, a) if n == 0 else _polygamma(n - 1, b) if m == 0 else 0.0
+        return own - _polygamma(m + n - 1, a + b)
+
+    moments = {(0, 0): 1.0}
+    for m in range(j + 1):
+        for n in range(k + 1):
+            if m:
+                terms = [
+                    math.comb(m - 1, i) * math.comb(n, h) * cumulant(m - i, n - h) * moments[i, h]
+                    for i in range(m)
+                    for h in range(n + 1)
+                ]
+            else:
+                terms = [math.comb(n - 1, h) * cumulant(0, n - h) * moments[0, h] for h in range(n)]
+            if m or n:
+                moments[m, n] = math.fsum(terms)
+    return moments[j, k]
+
+
+def _beta_moment(a: float, b: float, x: float, j: int, k: int) -> float:
+    if not (0.0 < a < math.inf and 0.0 < b < math.inf and 0.0 <= x <= 1.0):
+        return math.nan
+    if x == 0.0:
+        return 0.0
+    if x == 1.0:
+        return _beta_total(a, b, j, k)
+    of_both = _polygamma(0, a + b)
+    centre, other = _polygamma(0, a) - of_both, _polygamma(0, b) - of_both
+    scale = math.lgamma(a) + math.lgamma(b) - math.lgamma(a + b)
+
+    def density(u: float) -> float:
+        """What is integrated over u = log(t/(1 - t))."""
+        small = math.log1p(math.exp(-abs(u)))
+        log_t, log_rest = (-small, -u - small) if u > 0.0 else (u - small, -small)
+        return float((log_t - centre) ** j * (log_rest - other) ** k * math.exp(a * log_t + b * log_rest - scale))
+
+    peak, width, end = math.log(a / b), math.sqrt(1.0 / a + 1.0 / b), math.log(x) - math.log1p(-x)
+    if x <= a / (a + b):
+        return _integral(density, peak, width, end)
+    return _beta_total(a, b, j, k) - _integral(lambda u: density(-u), -peak, width, -end)
+
+
+def _beta_density(a: Any, b: Any, x: Any) -> Any:
+    return exp(xlogy(a - 1.0, x) + xlog1py(b - 1.0, -x) - lbeta(a, b))
+
+
+def _beta_at(a: Any, b: Any, x: Any, j: int, k: int) -> Any:
+    return betainc(a, b, x) if j == k == 0 else beta_moment(a, b, x, j=j, k=k)
+
+
+def _beta_by_a(g: Any, out: Any, a: Any, b: Any, x: Any, j: int, k: int) -> Any:
+    slope = beta_moment(a, b, x, j=j + 1, k=k)
+    if j:
+        slope = slope - j * ((digamma_derivative(a, 1) - digamma_derivative(a + b, 1)) * _beta_at(a, b, x, j - 1, k))
+    if k:
+        slope = slope + k * (digamma_derivative(a + b, 1) * _beta_at(a, b, x, j, k - 1))
+    return g * slope
+
+
+def _beta_by_b(g: Any, out: Any, a: Any, b: Any, x: Any, j: int, k: int) -> Any:
+    slope = beta_moment(a, b, x, j=j, k=k + 1)
+    if k:
+        slope = slope - k * ((digamma_derivative(b, 1) - digamma_derivative(a + b, 1)) * _beta_at(a, b, x, j, k - 1))
+    if j:
+        slope = slope + j * (digamma_derivative(a + b, 1) * _beta_at(a, b, x, j - 1, k))
+    return g * slope
+
+
+def _beta_by_x(g: Any, out: Any, a: Any, b: Any, x: Any, j: int, k: int) -> Any:
+    factor: Any = 1.0
+    of_both = digamma(a + b)
+    if j:
+        factor = (log(x) - digamma(a) + of_both) ** j
+    if k:
+        factor = factor * (log1p(-x) - digamma(b) + of_both) ** k
+    return g * (factor * _beta_density(a, b, x))
+
+
+beta_moment: Function = row(
+    "beta_moment",
+    "a, b, x; j, k",
+    family="internal",
+    scalar=lambda a, b, x, j, k: float(_entry_by_entry(_beta_moment)(a, b, x, j=j, k=k)),
+    array=_entry_by_entry(_beta_moment),
+    rules={"a": ("a b x", _beta_by_a), "b": ("a b x", _beta_by_b), "x": ("a b x", _beta_by_x)},
+    samples=((1.5, 2.0, 0.4, {"j": 1, "k": 0}), ([0.7, 3.2], 2.0, [0.2, 0.8], {"j": 1, "k": 1})),
+    doc="The integral up to x of powers of log t and log(1 - t), less their means, times the beta density.",
+    derivative="by a and b: those with the next powers, less what their means change by; by x: what is integrated",
+)
+
+betainc: Function = row(
+    "betainc",
+    "a, b, x",
+    family=FAMILY,
+    scalar=lambda a, b, x: float(from_scipy("betainc", "betainc")(a, b, x)),
+    array=from_scipy("betainc", "betainc"),
+    rules={
+        "a": ("a b x", lambda g, out, a, b, x: g * beta_moment(a, b, x, j=1, k=0)),
+        "b": ("a b x", lambda g, out, a, b, x: g * beta_moment(a, b, x, j=0, k=1)),
+        "x": ("a b x", lambda g, out, a, b, x: g * _beta_density(a, b, x)),
+    },
+    samples=((1.5, 2.0, 0.4), ([1.0, 2.0], 3.5, 0.3), ([[0.5], [2.0]], [3.0, 0.5], 0.7)),
+    doc="The regularised incomplete beta function: the probability that a beta number of shapes a and b is below x.",
+    derivative="by x: the beta density; by a and b: integrals, computed by quadrature",
+    example="betainc(1, 2, 0.5) ~= 0.75",
+)
