@@ -15,8 +15,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import cache
+from itertools import pairwise
 from typing import Any
 
+from agrad.engine.core.facts import Domain
 from agrad.engine.core.op import Function, row
 from agrad.engine.ops.scalar.elementary import elementary, exp, log, log1p
 from agrad.engine.ops.scalar.special import (
@@ -42,6 +44,7 @@ ndtri: Function = special(
     "out",
     lambda g, out, x: g * (_ROOT_TWO_PI * exp(0.5 * (out * out))),
     samples=((0.5,), ([0.3, 0.8],)),
+    domain=Domain("between 0 and 1", "ndtri(0.001)", "ndtri(1.001)"),
     doc="The number that a standard normal number is below with probability x: the inverse of ndtr.",
     derivative="sqrt(2*pi)*exp(ndtri(x)**2/2); inf at 0 and 1",
     example="ndtri(ndtr(0.5)) ~= 0.5",
@@ -52,6 +55,7 @@ erfcinv: Function = special(
     "out",
     lambda g, out, x: g * (-0.5 * math.sqrt(math.pi) * exp(out * out)),
     samples=((0.5,), ([0.3, 1.8],)),
+    domain=Domain("between 0 and 2", "erfcinv(0.001)", "erfcinv(2.001)"),
     doc="The number whose erfc is x; inf at 0, -inf at 2.",
     derivative="-sqrt(pi)/2*exp(erfcinv(x)**2)",
     example="erfcinv(erfc(0.5)) ~= 0.5",
@@ -89,6 +93,7 @@ logit: Function = special(
     "x",
     lambda g, out, x: g / (x * (1.0 - x)),
     samples=((0.5,), ([0.3, 0.8],)),
+    domain=Domain("between 0 and 1", "logit(0.001)", "logit(1.001)"),
     doc="log(x/(1 - x)): the inverse of sigmoid; nan outside 0 to 1.",
     derivative="1/(x*(1 - x))",
     example="logit(0.5) == 0",
@@ -121,7 +126,7 @@ def _integral(function: Callable[[float], float], peak: float, width: float, end
     if len(edges) == 2:
         edges.insert(1, end - width)
     quad = _quadrature()
-    pieces = zip(edges, edges[1:], strict=False)
+    pieces = pairwise(edges)
     # With full_output it tells of doubts in its result, and does not warn.
     return math.fsum(quad(function, a, b, epsabs=0.0, epsrel=1e-13, limit=200, full_output=1)[0] for a, b in pieces)
 
@@ -211,6 +216,7 @@ gammainc: Function = row(
         "x": ("a x", lambda g, out, a, x: g * _gamma_density(a, x)),
     },
     samples=_GAMMA,
+    domain=Domain("a > 0 and x >= 0", "gammainc(1, 0)", "gammainc(1, -1)"),
     doc="The regularised lower incomplete gamma function: the probability that a gamma number of shape a is below x.",
     derivative="by x: x**(a - 1)*exp(-x)/gamma(a); by a: an integral, computed by quadrature",
     example="gammainc(1, 2) ~= 1 - exp(-2)",
@@ -227,6 +233,7 @@ gammaincc: Function = row(
         "x": ("a x", lambda g, out, a, x: -g * _gamma_density(a, x)),
     },
     samples=_GAMMA,
+    domain=Domain("a > 0 and x >= 0", "gammaincc(1, 0)", "gammaincc(1, -1)"),
     doc="1 - gammainc(a, x), exact also where that is small.",
     derivative="those of gammainc with the other sign",
     example="gammaincc(1, 2) ~= exp(-2)",
@@ -343,6 +350,7 @@ betainc: Function = row(
         "x": ("a b x", lambda g, out, a, b, x: g * _beta_density(a, b, x)),
     },
     samples=((1.5, 2.0, 0.4), ([1.0, 2.0], 3.5, 0.3), ([[0.5], [2.0]], [3.0, 0.5], 0.7)),
+    domain=Domain("a > 0, b > 0 and x between 0 and 1", "betainc(1, 2, 0.001)", "betainc(1, 2, 1.001)"),
     doc="The regularised incomplete beta function: the probability that a beta number of shapes a and b is below x.",
     derivative="by x: the beta density; by a and b: integrals, computed by quadrature",
     example="betainc(1, 2, 0.5) ~= 0.75",

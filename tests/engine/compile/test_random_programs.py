@@ -7,7 +7,6 @@ C library.
 
 import random
 from dataclasses import replace
-
 from importlib.util import find_spec
 
 import numpy as np
