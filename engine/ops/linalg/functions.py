@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 from agrad.engine.core.arguments import truth_of
@@ -20,9 +21,7 @@ def _exponential(x: Any) -> Any:
     """SciPy's, by scaling and squaring with Padé approximants (Al-Mohy and Higham, 2009)."""
     if scipy_special() is None:
         raise AgradError("limit", "expm needs SciPy, which is not here", fixes=['pip install "agrad[science]"'])
-    from scipy.linalg import expm
-
-    return expm(x)
+    return import_module("scipy.linalg").expm(x)
 
 
 def _exponential_rule(g: Any, out: Any, x: Any) -> Any:

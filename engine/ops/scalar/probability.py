@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import cache
+from importlib import import_module
 from itertools import pairwise
 from typing import Any
 
@@ -114,9 +115,7 @@ entr: Function = special(
 
 @cache
 def _quadrature() -> Callable[..., Any]:
-    from scipy.integrate import quad
-
-    return quad  # type: ignore[no-any-return]
+    return import_module("scipy.integrate").quad  # type: ignore[no-any-return]
 
 
 def _integral(function: Callable[[float], float], peak: float, width: float, end: float) -> float:
