@@ -10,8 +10,8 @@ from agrad.engine.core.op import Function, composed, row
 from agrad.engine.errors import AgradError
 from agrad.engine.ops.arrays.indexing import getitem
 from agrad.engine.ops.arrays.joining import concat, tril, triu
-from agrad.engine.ops.arrays.shaping import shape_of_any
-from agrad.engine.ops.linalg.matrices import FAMILY, check_matrix, matrices, solve, swap
+from agrad.engine.ops.arrays.shaping import shape_of_any, swap
+from agrad.engine.ops.linalg.matrices import FAMILY, check_matrix, matrices, solve
 from agrad.engine.ops.scalar.arithmetic import add, mul
 from agrad.engine.ops.scalar.special import scipy_special
 from agrad.engine.values import np
