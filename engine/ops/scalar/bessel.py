@@ -62,7 +62,7 @@ def jv(v: Any, x: Any) -> Any:
     family=FAMILY,
     doc="The Bessel function of the second kind, of order v; -inf at 0. No derivative is taken by v.",
     derivative="(yv(v - 1, x) - yv(v + 1, x))/2",
-    example="yv(0.5, pi/2) ~= 0",
+    example="yv(0.5, pi) ~= sqrt(2)/pi",
 )
 def yv(v: Any, x: Any) -> Any:
     """See the entry."""

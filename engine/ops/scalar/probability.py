@@ -67,9 +67,14 @@ def _hazard(x: Any) -> Any:
     return math.sqrt(2.0 / math.pi) / from_scipy("log_ndtr", "erfcx")(x * -math.sqrt(0.5))
 
 
+def _hazard_of_number(x: float) -> float:
+    reciprocal = float(from_scipy("log_ndtr", "erfcx")(x * -math.sqrt(0.5)))
+    return math.sqrt(2.0 / math.pi) / reciprocal  # raises far left, where the array function gives inf
+
+
 normal_hazard: Function = elementary(
     "normal_hazard",
-    lambda x: float(_hazard(x)),
+    _hazard_of_number,
     "out x",
     lambda g, out, x: -g * (out * (x + out)),
     array=_hazard,
