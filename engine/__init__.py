@@ -19,7 +19,7 @@ from agrad.engine.compile import compile  # noqa: A004 - PyTorch's name
 from agrad.engine.core.op import FUNCTIONS, Function
 from agrad.engine.core.tensor import Tensor, no_grad, tensor
 from agrad.engine.errors import AgradError
-from agrad.engine.interop import numpy_protocol
+from agrad.engine.interop import numpy_protocol, python_numbers
 from agrad.engine.program.replay import forward
 
 __all__ = [
@@ -42,6 +42,7 @@ __all__ = [
 for _method in (backward, forward):  # the handle lies below the walk and the replay
     setattr(Tensor, _method.__name__, _method)
 numpy_protocol.install()
+python_numbers.install()
 
 
 def __getattr__(name: str) -> Function:

@@ -71,8 +71,7 @@ def coerce(value: object, copy: bool = True) -> Value:
         return value  # type: ignore[return-value]
     try:
         found = np.asarray(value)
-        if found.dtype.kind == "c":  # numpy would drop the imaginary parts
-            raise AgradError("type", "real numbers are needed here, and these are complex")
+        check_real(value, found)
         fresh = kind is list or kind is tuple
         array = np.array(found, dtype=np.float64) if copy and not fresh else np.asarray(found, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -84,6 +83,38 @@ def coerce(value: object, copy: bool = True) -> Value:
         numbers = [whole_as_float(entry) if isinstance(entry, int) else entry for entry in found.flat]
         array = np.array(numbers, dtype=np.float64).reshape(found.shape)
     return array if array.ndim else float(array)
+
+
+_REAL = "biuf"  # the kinds of dtypes whose numbers numpy makes floats of without losing anything
+_UNREAL = {
+    "c": "real numbers are needed here, and these are complex",
+    "M": "numbers are needed here, and these are dates: a difference of two, divided by a unit, is a number",
+    "m": "numbers are needed here, and these are spans of time: divide them by a unit, as np.timedelta64(1, 's')",
+    "S": "numbers are needed here, and these are texts",
+    "U": "numbers are needed here, and these are texts",
+    "V": "numbers are needed here, and these are records of several fields",
+}
+
+
+def check_real(value: object, found: Any) -> None:
+    """Raise AgradError of kind `type` for an array whose conversion to floats would lose something.
+
+    `found` is what numpy makes of `value`.
+    """
+    kind = found.dtype.kind
+    if "numpy.ma" in sys.modules and isinstance(value, np.ma.MaskedArray) and np.ma.getmaskarray(value).any():
+        fixes = ["a.filled(…) for numbers in the place of those that are masked", "a.compressed() for the others alone"]
+        raise AgradError("type", "numbers are needed here, and some of these are masked", fixes=fixes)
+    if kind in _REAL:
+        return
+    if kind in _UNREAL:
+        raise AgradError("type", _UNREAL[kind])
+    for entry in found.flat:
+        if getattr(entry, "requires_grad", False):
+            message = "an entry of this array requires grad: as a plain number it would lose its graph"
+            raise AgradError("type", message, fixes=["ag.stack([…])", "x.detach() for the value alone"])
+        if entry is None or isinstance(entry, str | bytes | complex):
+            raise AgradError("type", f"numbers are needed here, and one of these is {describe(entry)}")
 
 
 @cache

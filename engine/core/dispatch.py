@@ -123,6 +123,8 @@ def choose_all(given: Iterable[Any]) -> None:
             stack.extend(one)
         elif isinstance(one, slice):
             stack.extend((one.start, one.stop, one.step))
+        elif _is_of_objects(one):
+            stack.extend(one.tolist())
 
 
 def _unary(op: Op) -> Function:
@@ -257,9 +259,15 @@ def _pair(op: Op, nx: Node | float, ny: Node | float, a: Any, b: Any) -> Tensor:
     return made
 
 
+def _value_of(x: Tensor) -> Any:
+    """`x.value`, which asks who reads it, in less time."""
+    value = x.node.value
+    return x.array if value is None else value
+
+
 def _single(op: Op, x: Tensor, attrs: dict[str, Any]) -> Tensor:
     """The result for one handle."""
-    source, a = x.node, x.value
+    source, a = x.node, _value_of(x)
     if op.prepare is not None:
         attrs = op.prepare(a, **attrs)
     out: Any
@@ -295,7 +303,7 @@ def _general(op: Op) -> Function:
         operands, attrs = op.signature.bind(args, attrs)
         if attrs:
             choose_all(attrs.values())
-        if any(type(x) is list or type(x) is tuple for x in operands):
+        if any(type(x) is list or type(x) is tuple or _is_of_objects(x) for x in operands):
             operands = tuple(operand(x) for x in operands)
         if any(isinstance(x, Tensor) for x in operands):
             return record(op, operands, attrs)
@@ -311,12 +319,19 @@ def _general(op: Op) -> Function:
 
 
 def operand(x: Any) -> Any:
-    """Something given as an operand: a Tensor as it is, else a plain value. A list with Tensors in it is stacked."""
+    """Something given as an operand: a Tensor as it is, else a plain value. Tensors in a list or array are stacked."""
     if isinstance(x, Tensor) or type(x) is float:
         return x
+    if _is_of_objects(x):
+        x = x.tolist()
     if (type(x) is list or type(x) is tuple) and _holds_tensor(x):
         return OPS["stack"].call([operand(entry) for entry in x])
     return coerce(x, copy=False)
+
+
+def _is_of_objects(x: Any) -> bool:
+    """Whether this is an array of Python objects, which may be Tensors."""
+    return type(x) is not float and getattr(getattr(x, "dtype", None), "hasobject", False) and bool(x.shape)
 
 
 def _holds_tensor(x: Any) -> bool:
@@ -344,7 +359,7 @@ def record(op: Op, operands: tuple[Any, ...], attrs: dict[str, Any]) -> Tensor:
     nodes = [x.node if isinstance(x, Tensor) else None for x in operands]
     recorded = current().recording and any(node is not None and node.recorded for node in nodes)
     constant = _kept if recorded else _lent
-    values: Any = tuple([x.value if isinstance(x, Tensor) else constant(x) for x in operands])
+    values: Any = tuple([_value_of(x) if isinstance(x, Tensor) else constant(x) for x in operands])
     if op.prepare is not None:
         attrs = op.prepare(*values, **attrs)
     out: Any = compute(op, values, attrs)

@@ -114,6 +114,8 @@ def _done(by: object, words: str, here: str) -> list[Label]:
 
 def diverged_error(guard: Guard, value: Value | None, root: Node) -> AgradError | None:
     """A replay in which a choice comes out otherwise; None where it comes out the same."""
+    if guard.is_plain:
+        return _plain_error(guard, root)
     now, outcome = "", None
     if value is not None:
         with suppress(AgradError, ValueError, OverflowError):
@@ -137,6 +139,17 @@ def diverged_error(guard: Guard, value: Value | None, root: Node) -> AgradError 
     notes = [f"the value that decided is gone, and {changed[0]} has changed"] if value is None and changed else []
     facts = Diverged(root, guard=guard)
     return AgradError("guard", message, labels=labels, notes=notes, fixes=["compute it again"], facts=facts)
+
+
+def _plain_error(guard: Guard, root: Node) -> AgradError:
+    """A replay of what was built after a value had been read as a plain number, from data that have changed since."""
+    names = [leaf.spell() for leaf in (leaf() for leaf in guard.roots) if leaf and leaf.stamp > guard.stamp]
+    behind = next((name for name in names if not name.startswith("a ")), "a leaf behind it")
+    where = f" at {guard.origin.where}" if guard.origin is not None else ""
+    message = f"{root.spell()} cannot be run again: before it was built, a value was read as a plain number{where}"
+    changed = f"{behind} has changed since, and what was built may depend on the number"
+    notes = [changed, "what is read after the graph is built does not matter, nor does printing the Tensor itself"]
+    return AgradError("guard", message, notes=notes, fixes=["compute it again"], root=root, guard=guard)
 
 
 def cut_off_error(constant: Node, leaf: Node, root: Node) -> AgradError:

@@ -3,9 +3,12 @@
 An `if`, a `while`, the number of turns of a loop, an index: where a value decides what is computed next, the graph
 does not show it. The place where a Tensor becomes a truth or a whole number makes a guard, and every node made from
 then on points at the last one. So does what a `while` looked at when it ended. When a leaf is written, the choices
-made by what was computed from it are forgotten: what is built from then on is built on the new data. What is taken
-out as a number, with `x.item()` or `float(x)`, is a constant; but while a function is traced it is a choice, by every
-bit: nobody can know what is made of it.
+made by what was computed from it are forgotten: what is built from then on is built on the new data.
+
+Nobody can know what is made of a value that is taken out as plain data, with `x.item()`, `float(x)` or `x.numpy()`.
+While a function is traced, that is a choice by every bit of it. Otherwise it is a choice that comes out otherwise as
+soon as a leaf behind the value has changed: such a guard holds no graph in memory. Code of agrad that reads a value,
+to print it or to compute with it, says itself what it chooses by.
 
 Without a language above, nothing says where a choice ends to matter: a replay may refuse more than it has to.
 """
@@ -31,10 +34,11 @@ MANY = 64  # from this length on, a chain of guards is looked through each time 
 class Guard:
     """One choice: the node that made it, what it read there, what came out, and the choice before it.
 
-    Of a value that is not recorded, or whose graph was freed, only the leaves behind it are known.
+    Of a value that is not recorded, or whose graph was freed, only the leaves behind it are known: `stamp` is that of
+    the value, and a leaf with a later one has changed. `seq` is when the choice was made.
     """
 
-    __slots__ = ("length", "line", "node", "origin", "outcome", "parent", "place", "read", "roots", "stamp")
+    __slots__ = ("length", "line", "node", "origin", "outcome", "parent", "place", "read", "roots", "seq", "stamp")
 
     def __init__(
         self,
@@ -46,6 +50,7 @@ class Guard:
         origin: Origin | None,
         stamp: int,
         place: object = None,
+        seq: int = 0,
     ) -> None:
         self.parent = parent
         self.node = node
@@ -56,9 +61,10 @@ class Guard:
         self.stamp = stamp
         self.place = place
         self.length: int = parent.length + 1 if parent else 1
-        # Guards that followed each other share a line, which knows the stamp of the last: then one leads to the other.
-        self.line: list[int] = parent.line if parent and parent.line[0] == parent.stamp else [0]
-        self.line[0] = stamp
+        self.seq = seq or next_stamp()
+        # Guards that followed each other share a line, which knows the last: then one leads to the other.
+        self.line: list[int] = parent.line if parent and parent.line[0] == parent.seq else [0]
+        self.line[0] = self.seq
 
     @property
     def name(self) -> str:
@@ -68,8 +74,15 @@ class Guard:
     @property
     def text(self) -> str:
         """The choice in words: `x > 0 is true, line 3`."""
+        if self.is_plain:
+            return f"plain data read at {self.origin.where if self.origin else '?'}"
         place = f", {self.origin.where}" if self.origin else ""
         return f"{self.name} is {self.said(self.outcome)}{place}"
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether a value was taken out as plain data: nobody knows what for."""
+        return self.outcome is PLAIN
 
     @staticmethod
     def said(outcome: object) -> str:
@@ -98,7 +111,8 @@ class Guard:
         """The same choice behind another one."""
         if parent is self.parent:
             return self
-        return Guard(parent, self.node, self.read, self.outcome, self.roots, self.origin, self.stamp, self.place)
+        about = self.node, self.read, self.outcome, self.roots, self.origin, self.stamp, self.place, self.seq
+        return Guard(parent, *about)
 
 
 def truth(value: Value) -> object:
@@ -126,6 +140,27 @@ def bits(value: Value) -> object:
     return value.hex() if isinstance(value, float) else value.tobytes()
 
 
+class Place:
+    """A line of a Python program, as an origin."""
+
+    __slots__ = ("file", "line")
+
+    def __init__(self, frame: FrameType) -> None:
+        self.file, self.line = frame.f_code.co_filename, frame.f_lineno
+
+    @property
+    def text(self) -> str:
+        """The line, as far as its file can be read."""
+        import linecache  # an error is rare
+
+        return linecache.getline(self.file, self.line).strip()
+
+    @property
+    def where(self) -> str:
+        """As Python says it in a traceback."""
+        return f"{self.file}:{self.line}"
+
+
 def take(node: Node, value: Value) -> None:
     """Say that what the function being traced does next depends on every bit of a value; nothing for a constant.
 
@@ -138,15 +173,43 @@ def take(node: Node, value: Value) -> None:
 
 
 def take_out(node: Node, value: Value) -> None:
-    """The same, if whoever asks for plain data goes on without agrad, which says itself what it chooses by."""
+    """A choice, if whoever asks for plain data goes on without agrad, which says itself what it chooses by."""
+    if node.extra is None and node.op is None and not node.requires_grad:
+        return  # a constant
     caller: FrameType | None = sys._getframe(1)
     while caller is not None and caller.f_globals.get("__name__") in _DOORS:
         caller = caller.f_back
-    if caller is None or not is_ours(caller) or caller.f_globals["__name__"] == _CALLER:
+    traced = current().tracing is not None
+    if caller is not None and is_ours(caller) and not (traced and caller.f_globals["__name__"] == _CALLER):
+        return
+    if traced:
         take(node, value)
+    else:
+        _take_at(node, caller)
 
 
-_DOORS = ("agrad.engine.core.tensor", "agrad.engine.interop.numpy_protocol")  # through which others ask
+def _take_at(node: Node, caller: FrameType | None) -> None:
+    """Say that what is built from now on depends on the leaves behind a value."""
+    roots = roots_of(node)
+    if not roots:
+        return
+    context = current()
+    last = context.guard
+    if node.guard is not None and node.guard is not last:
+        last = context.guard = joined(last, node.guard)
+    stamp = max([leaf.stamp for root in roots if (leaf := root()) is not None], default=0)
+    if last is not None and last.node is None and last.stamp >= stamp and last.roots == roots:
+        return  # it was read before
+    origin = Place(caller) if caller is not None else None
+    _push(Guard(last, None, bits, PLAIN, roots, origin, next_stamp()))
+
+
+PLAIN = object()  # the outcome where a value was taken out as plain data
+_DOORS = (  # through which others ask
+    "agrad.engine.core.tensor",
+    "agrad.engine.interop.numpy_protocol",
+    "agrad.engine.interop.python_numbers",
+)
 _CALLER = "agrad.engine.program.trace"  # of the function, which may be `float` itself
 
 
@@ -238,9 +301,9 @@ def joined(one: Guard | None, other: Guard | None) -> Guard | None:
     if one is None or other is None or one is other:
         return one or other
     if one.line is other.line:
-        return one if one.stamp > other.stamp else other
-    both = {guard.stamp: guard for guard in (*chain(other), *chain(one))}
-    guards = [both[stamp] for stamp in sorted(both)]
+        return one if one.seq > other.seq else other
+    both = {guard.seq: guard for guard in (*chain(other), *chain(one))}
+    guards = [both[seq] for seq in sorted(both)]
     return linked(guards) if len(guards) < 2 * MANY else _thinned(guards)
 
 
@@ -264,7 +327,8 @@ def _thinned(guards: list[Guard]) -> Guard | None:
     for guard in guards:
         one = guard
         if guard.node in gone:
-            one = Guard(None, None, guard.read, guard.outcome, guard.roots, guard.origin, guard.stamp)
+            left = guard.read, guard.outcome, guard.roots, guard.origin, guard.stamp, guard.place, guard.seq
+            one = Guard(None, None, *left)
         said = last is not None and last.node is None is one.node and last.roots == one.roots
         if guard.is_open and not said:
             last = one.after(last)

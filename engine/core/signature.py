@@ -74,7 +74,7 @@ class Signature:
     def _attributes(self, rest: tuple[Any, ...], keywords: dict[str, Any]) -> dict[str, Any]:
         attrs = dict(self.attributes)
         if self.gathers is not None and rest:
-            attrs[self.gathers] = rest[0] if len(rest) == 1 else rest
+            attrs[self.gathers] = _as_one(rest[0]) if len(rest) == 1 else rest
         elif len(rest) > len(attrs):
             extra = len(rest) - len(attrs)
             count = "one argument" if extra == 1 else f"{extra} arguments"
@@ -85,7 +85,7 @@ class Signature:
             name = ALIASES.get(given, given) if given not in attrs else given
             if name not in attrs:
                 raise self._error(f"{self.name} has no argument {given}: {self.usage}")
-            attrs[name] = value
+            attrs[name] = _as_one(value) if name == self.gathers else value
         for name, value in attrs.items():
             if value is REQUIRED:
                 raise self._error(f"{self.name} needs {name}: {self.usage}")
@@ -103,6 +103,11 @@ class Signature:
 
     def _error(self, message: str) -> AgradError:
         return AgradError("arity", message)
+
+
+def _as_one(given: Any) -> Any:
+    """A tuple that was given as one argument, as a list: a tuple holds arguments that were given one by one."""
+    return [*given] if type(given) is tuple and given else given
 
 
 def _split(text: str) -> list[str]:

@@ -96,30 +96,34 @@ class Tensor:
     def value(self) -> Value:
         """The number or the array itself. Not to be written to: see `data`."""
         value = self.node.value
-        if current().tracing is not None and not is_ours(sys._getframe(1)):
+        if not is_ours(sys._getframe(1)):
             self._taken()
         return self.array if value is None else value  # type: ignore[return-value]
 
     def _taken(self) -> Value:
-        """The value for whoever goes on without its graph: while a function is traced, that is a choice by it."""
+        """The value for whoever goes on without its graph, who may choose by it: see `take_out`."""
         value = self.value
-        if current().tracing is not None:
-            take_out(self.node, value)
+        take_out(self.node, value)
         return value
 
     @property
     def data(self) -> Value:
         """The value, read only: a float, or a view of the array that refuses writes."""
-        value = self._taken()
-        if isinstance(value, float):
-            return value
-        buffer: Any = value  # of which a read-only view has no flag that could be set back
-        return np.asarray(memoryview(buffer).toreadonly())
+        self._taken()
+        return self.read_only()
 
     @data.setter
     def data(self, value: object) -> None:
         """The same as `set_`."""
         self.set_(value)
+
+    def read_only(self) -> Value:
+        """The same for code that decides nothing by it, such as to print or to store it."""
+        value = self.value
+        if isinstance(value, float):
+            return value
+        buffer: Any = value  # of which a read-only view has no flag that could be set back
+        return np.asarray(memoryview(buffer).toreadonly())
 
     @property
     def shape(self) -> Shape:
@@ -238,7 +242,7 @@ class Tensor:
 
     def item(self) -> float:
         """The one entry as a float."""
-        value = self.value if current().tracing is None else self._taken()
+        value = self._taken()
         return value if isinstance(value, float) else _entry_of(value)
 
     def _number(self) -> float:
@@ -388,8 +392,9 @@ class Tensor:
         """Become `other`: how a write outside `no_grad` gives a value a new history, for its aliases too."""
         before, node = self.node, other.node
         for alias in supersede(before, node, current().statement or f"an earlier {what}"):
-            alias.value = other.value
-            inherit(alias, (node,))
+            _renew(alias, other.value)
+            if not alias.recorded:
+                inherit(alias, (node,))
         self._become(node, other.array)
         if before.keeps_grad and before.op is not None:
             node.keeps_grad = True
@@ -426,6 +431,14 @@ def _no_index(node: Node) -> NoIndex:
         others = [other for x, other in named.items() if x.requires_grad]
         fixes = [f"int({name})", *[f'wrt="{other}"' for other in others]]
     return NoIndex("type", f"{name} requires grad: as an index it has no derivative", fixes=fixes)
+
+
+def _renew(node: Node, value: Value) -> None:
+    """Give a node whose data were written through an alias the new data, and its handle too; a log takes it back."""
+    made = node.handle() if node.handle is not None else None
+    if made is not None and made.node is node and made.array is not None:
+        made._become(node, value)
+    node.value = value
 
 
 def bare(node: Node, array: Value | None = None) -> Tensor:
@@ -485,7 +498,11 @@ def inherit(node: Node, operands: Iterable[object]) -> None:
         if operand.guard is not node.guard:
             node.guard = joined(node.guard, operand.guard)
     if roots:
-        node.storage = Storage([], roots=roots, cut=cut)
+        old = node.storage
+        if old is None:
+            node.storage = Storage([], roots=roots, cut=cut)
+        else:  # it shares its data already, or was written
+            node.storage = Storage(old.nodes, old.count, old.by, old.stamp, old.successor, roots, cut)
 
 
 def tensor(value: object, requires_grad: bool = False) -> Tensor:
@@ -493,6 +510,9 @@ def tensor(value: object, requires_grad: bool = False) -> Tensor:
     source = value.node if isinstance(value, Tensor) else None
     if isinstance(value, Tensor):
         value = value._taken() if requires_grad else value.value
+    elif type(value) in (list, tuple) or getattr(getattr(value, "dtype", None), "hasobject", False):
+        for one in _tensors_in(value):
+            one._taken()  # of what requires grad, `coerce` says more
     number = coerce(value)
     if type(number) is not float:
         number = np.ascontiguousarray(number)  # a sum rounds by where its entries lie: as in data that are set later
@@ -502,6 +522,15 @@ def tensor(value: object, requires_grad: bool = False) -> Tensor:
     if source is not None:
         inherit(node, (source,))
     return bare(node)
+
+
+def _tensors_in(value: Any) -> Iterator[Tensor]:
+    """The Tensors among the entries of (nested) lists or of an array of objects."""
+    for entry in value.flat if hasattr(value, "flat") else value:
+        if isinstance(entry, Tensor):
+            yield entry
+        elif type(entry) is list or type(entry) is tuple:
+            yield from _tensors_in(entry)
 
 
 class _NoGrad(scope, ContextDecorator):

@@ -58,7 +58,8 @@ def supersede(node: Node, successor: Node, by: object) -> list[Node]:
     node.stamp = next_stamp()
     node.storage = Storage([], old.count, by, node.stamp, successor.seq, old.roots)
     together = [successor, *aliases]
-    storage = Storage([weakref.ref(one) for one in together] if aliases else [], old.count + 1, by)
+    # The data of the aliases are written now; the successor is newer than that.
+    storage = Storage([weakref.ref(one) for one in together] if aliases else [], old.count + 1, by, node.stamp)
     _replaced(together, storage)
     for alias in aliases:
         alias.stamp = node.stamp
@@ -82,13 +83,29 @@ def roots_of(node: Node) -> Roots:
         return node.storage.roots
     if node.op is None:
         return (weakref.ref(node),) if node.recorded else ()
-    graph = collect([node])
-    leaves = tuple(weakref.ref(one) for one in graph if one.op is None)
-    constants = (x for one in graph for x in one.inputs if isinstance(x, Node) and not x.recorded)
-    roots = together(leaves, *(x.storage.roots for x in constants if x.storage is not None))
-    old = node.storage or Storage([])
+    roots = _roots_behind(node)
+    old = node.storage or _UNWRITTEN
     node.storage = Storage(old.nodes, old.count, old.by, old.stamp, old.successor, roots, old.cut)
     return roots
+
+
+def _roots_behind(node: Node) -> Roots:
+    """The leaves that a node was computed from; where it is known of a value on the way, the walk stops."""
+    found: dict[weakref.ref[Node], None] = {}
+    seen, stack = {node}, [node]
+    while stack:
+        for x in stack.pop().inputs:
+            if type(x) is not Node or x in seen:
+                continue
+            seen.add(x)
+            known = x.storage.roots if x.storage is not None else ()
+            if known:
+                found.update(dict.fromkeys(known))
+            if x.op is None and x.recorded:
+                found[weakref.ref(x)] = None
+            elif x.op is not None and not known:
+                stack.append(x)
+    return together(tuple(found))
 
 
 def walkable(root: Node) -> list[Node]:
@@ -99,7 +116,7 @@ def walkable(root: Node) -> list[Node]:
         stamp = node.stamp
         if stamp is not node.seq and stamp > newest:  # it was written, or computed again
             newest = stamp
-        if node.freed is not None or (node.extra is not None and node.op is not None and node.storage is not None):
+        if node.freed is not None or (node.extra is not None and node.op is not None and rewritten(node)):
             suspect = True
         for operand in node.inputs:
             if type(operand) is Node and operand not in found:

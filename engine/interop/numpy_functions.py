@@ -13,13 +13,14 @@ from collections.abc import Mapping
 from functools import cache, reduce
 from typing import Any
 
-from agrad.engine.core.arguments import axis_of
+from agrad.engine.core.arguments import axis_of, number_of
 from agrad.engine.core.dispatch import operand
 from agrad.engine.core.op import FUNCTIONS, Entry, Function
 from agrad.engine.errors import AgradError
 from agrad.engine.interop import numpy_shapes as shapes
 from agrad.engine.interop.numpy_shapes import ag
 from agrad.engine.ops.linalg.decomposition import eigh_values, svd_values
+from agrad.engine.ops.linalg.norms import of_vector
 from agrad.engine.values import broadcast, format_shape, np, shape_of
 
 # NumPy's name -> agrad's. A ufunc goes by the name that it gives itself: np.mod is called remainder.
@@ -40,10 +41,12 @@ RENAMED = {
     "a_min": "lo", "a_max": "hi", "min": "lo", "max": "hi", "newshape": "shape",
 }  # fmt: skip
 
-# What tells something about an array, or stores it, and makes no other: NumPy's own, on the plain entries.
+# What tells something about an array, or stores it, and makes no other: NumPy's own, on the plain entries. What
+# compares entries and gives a truth decides something by them; the others do not.
+DECIDING = "allclose array_equal array_equiv".split()
 DESCRIBING = """
     shape ndim size iscomplexobj isrealobj result_type can_cast common_type min_scalar_type may_share_memory
-    shares_memory allclose array_equal array_equiv array2string array_repr array_str save savetxt savez savez_compressed
+    shares_memory array2string array_repr array_str save savetxt savez savez_compressed
 """.split()
 
 # Entry by entry
@@ -185,11 +188,7 @@ def _matrix_norm(x: Any, keepdims: Any = False, ord: Any = "fro") -> Any:
 
 
 def _vector_norm(x: Any, axis: Any = None, keepdims: Any = False, ord: Any = 2) -> Any:
-    shape = shape_of(x)
-    if axis is not None:
-        return ag.norm(x, ord, axis, keepdims)
-    length = ag.norm(ag.flatten(x), ord)
-    return ag.reshape(length, (1,) * len(shape)) if keepdims else length
+    return of_vector(operand(x), number_of("vector_norm", "ord", ord), axis, keepdims)
 
 
 def _svd(a: Any, full_matrices: Any = True, compute_uv: Any = True) -> Any:
@@ -326,9 +325,10 @@ def counterparts() -> Mapping[Any, Entry | Function]:
 
 
 @cache
-def describing() -> frozenset[Any]:
-    """NumPy's functions that run on the plain entries."""
-    return frozenset(_in_numpy(name) for name in DESCRIBING) - {None}
+def describing() -> Mapping[Any, bool]:
+    """NumPy's functions that run on the plain entries, and whether they decide something by them."""
+    found = {_in_numpy(name): name in DECIDING for name in (*DESCRIBING, *DECIDING)}
+    return {function: decides for function, decides in found.items() if function is not None}
 
 
 def in_scipy(name: str) -> Function | None:

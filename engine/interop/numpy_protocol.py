@@ -165,8 +165,10 @@ def _array_function(self: Tensor, function: Any, types: Any, args: tuple[Any, ..
         return NotImplemented
     from agrad.engine.interop.numpy_functions import describing
 
-    if function in describing():
-        return function(*(_plain(x) for x in args), **{name: _plain(x) for name, x in keywords.items()})
+    decides = describing().get(function)
+    if decides is not None:
+        entries = {name: _plain(x, decides) for name, x in keywords.items()}
+        return function(*(_plain(x, decides) for x in args), **entries)
     counterpart = _counterpart(function)
     if counterpart is None:
         raise _refusal(_name_of(function))
@@ -241,11 +243,11 @@ def _idle(name: str, value: Any, default: Any = None) -> bool:
     return isinstance(value, bool | int | float | str) and type(value) is type(default) and bool(value == default)
 
 
-def _plain(x: Any) -> Any:
+def _plain(x: Any, decides: bool) -> Any:
     """An argument with the entries of its Tensors in their place."""
     if isinstance(x, Tensor):
-        return x.numpy()
-    return type(x)(_plain(one) for one in x) if type(x) in (list, tuple) else x
+        return x.numpy() if decides else np.asarray(x.read_only())
+    return type(x)(_plain(one, decides) for one in x) if type(x) in (list, tuple) else x
 
 
 # Refusals

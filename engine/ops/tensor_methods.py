@@ -9,6 +9,7 @@ from agrad.engine.core.dispatch import choose_all, operand
 from agrad.engine.core.facts import Operator
 from agrad.engine.core.graph_errors import leaf_error
 from agrad.engine.core.op import FUNCTIONS, OPS, Function, Op
+from agrad.engine.core.signature import Signature
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError
 from agrad.engine.values import Value, coerce, format_shape, np, shape_of
@@ -25,6 +26,8 @@ def install() -> None:
     for op in OPS.values():
         if op.operator is not None:
             _install_operator(op, op.operator)
+    for name, form in METHOD_FORMS.items():
+        setattr(Tensor, name, _method(name, form))
     named: dict[str, Any] = {
         "__pos__": lambda x: x,
         "__abs__": OPS["abs"].call,
@@ -43,6 +46,35 @@ def _install_operator(op: Op, operator: Operator) -> None:
     if operator.precedence and len(op.signature.operands) == 2:
         setattr(Tensor, f"__r{operator.method}__", _reflected(op.call))
         setattr(Tensor, f"__i{operator.method}__", _in_place(op.call, f"{operator.sign}="))
+
+
+# Methods that read their arguments otherwise than the function of the same name
+
+METHOD_FORMS = {  # the arguments after the value itself
+    "max": "axis=None, keepdims=False",
+    "min": "axis=None, keepdims=False",
+}
+
+
+def extreme(name: str) -> Function:
+    """`x.max(0)` is along an axis, as in NumPy, where `max(x, 0)` compares; `x.max(y)` of an array compares too."""
+
+    def call(x: Tensor, axis: Any, keepdims: Any) -> Any:
+        if isinstance(axis, Tensor) and axis.shape:
+            return FUNCTIONS[f"{name}imum"].call(x, axis)
+        return FUNCTIONS[name].call(x, axis=axis, keepdims=keepdims)
+
+    return call
+
+
+def _method(name: str, text: str) -> Function:
+    form, run = Signature(f"x.{name}", f"; {text}"), extreme(name)
+
+    def method(self: Tensor, *args: Any, **keywords: Any) -> Any:
+        return run(self, **form.bind(args, keywords)[1])
+
+    method.__name__ = name
+    return method
 
 
 def _reflected(call: Function) -> Function:

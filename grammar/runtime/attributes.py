@@ -15,6 +15,7 @@ from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.core.signature import Signature
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError
+from agrad.engine.ops.tensor_methods import METHOD_FORMS, extreme
 from agrad.engine.program.replay import forward
 from agrad.engine.values import describe
 from agrad.grammar.runtime.builtins import as_tensor
@@ -65,17 +66,6 @@ def _same(x: Tensor, **_: Any) -> Tensor:
     return x
 
 
-def _extreme(name: str) -> Callable[..., Any]:
-    """x.max(0): along an axis, as in NumPy; max(a, b) of two values is the larger."""
-
-    def call(x: Tensor, axis: Any, keepdims: Any) -> Any:
-        if isinstance(axis, Tensor) and axis.shape:
-            return FUNCTIONS[f"{name}imum"].call(x, axis)
-        return FUNCTIONS[name].call(x, axis=axis, keepdims=keepdims)
-
-    return call
-
-
 def _size(x: Tensor, axis: Any) -> Any:
     return x.shape if axis is None else float(x.shape[axis_of("x.size", x.shape, axis)])
 
@@ -111,8 +101,7 @@ class Method:
 # The arguments of each method, written as the attributes of a function are, what it does, and its staging. A method
 # that is called for its effect returns None, so that nothing is printed.
 _METHODS: dict[str, tuple[str, Callable[..., Any], Staging]] = {
-    "max": ("axis=None, keepdims=False", _extreme("max"), _AS_IS),
-    "min": ("axis=None, keepdims=False", _extreme("min"), _AS_IS),
+    **{name: (form, extreme(name), _AS_IS) for name, form in METHOD_FORMS.items()},
     **dict.fromkeys(("float", "double", "cpu", "contiguous"), ("", _same, _AS_IS)),
     "cuda": ("device=None", _same, _NEVER),
     "to": ("*target=None, dtype=None, device=None, non_blocking=False, copy=False", _same, _NEVER),

@@ -9,7 +9,7 @@ import agrad.engine as ag
 
 
 def value(y):
-    return np.asarray(y.data if isinstance(y, ag.Tensor) else y, dtype=float)
+    return np.asarray(y.read_only() if isinstance(y, ag.Tensor) else y, dtype=float)
 
 
 def same_bits(found, expected):
@@ -98,6 +98,6 @@ def state(*tensors):
             stack.extend(node.inputs)
     return (
         nodes,
-        [(id(t.node), value(t).tobytes(), id(t.value)) for t in tensors if t.shape],
+        [(id(t.node), value(t).tobytes(), id(t.array)) for t in tensors if t.shape],
         [value(t).tobytes() for t in tensors],
     )

@@ -159,7 +159,7 @@ def _transposed(x: Any, axes: Any) -> dict[str, Any]:
     order = list(range(len(shape)))
     if not given:
         order.reverse()
-    elif len(given) == 2:
+    elif len(given) == 2 and type(axes) is tuple:
         order[given[0]], order[given[1]] = given[1], given[0]
     else:
         return _permuted(x, given)
@@ -175,10 +175,10 @@ transpose: Function = row(
     rules={"x": ("", lambda g, out, x, axes: permute(g, _back(axes)) if axes else g)},
     prepare=_transposed,
     reach="whole",
-    samples=(([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]],), ([[[1.0, 2.0]]], {"axes": (0, -1)}), (2.0,)),
+    samples=(([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]],), ([[[1.0, 2.0]]], {"axes": (2, 0, 1)}), (2.0,)),
     keeps_numbers=True,
     moves_entries=True,
-    doc="x with its axes in reverse; with two axes named, these exchanged; with all named, in that order.",
+    doc="x with its axes in reverse; with two axes named, these exchanged; with all, or a tuple, in that order.",
     derivative="the gradient transposed back",
     example="transpose([[1, 2], [3, 4]]) == [[1, 3], [2, 4]]",
 )

@@ -1,6 +1,8 @@
 """Guards: a choice that comes out otherwise stops a replay before anything has changed; one that does not lets it by."""
 
 import gc
+import math
+import pickle
 import weakref
 
 import numpy as np
@@ -230,7 +232,7 @@ def test_a_written_leaf_forgets_the_choices_about_its_old_data():
     y = x * 2
     x.set_(5.0)
     y.forward()
-    assert y.item() == 10
+    assert y.read_only() == 10
     w.set_(-3.0)
     assert current().guard is None
     refused(y, x, w)
@@ -282,6 +284,109 @@ def test_a_loop_of_ten_thousand_turns_is_built_and_run_again_in_a_time_that_grow
     for other in (0.5, 3.0):
         x.set_(other)
         refused(y, x)
+
+
+def no_grad_item(x):
+    with ag.no_grad():
+        return (x * 2).item()
+
+
+# Plain data that are taken out, as a number above 0.
+READ = {
+    "float(x)": float,
+    "x.item()": lambda x: x.item(),
+    "x.data": lambda x: x.data,
+    "x.value": lambda x: x.value,
+    "x.numpy()": lambda x: x.numpy(),
+    "x.tolist()": lambda x: x.tolist(),
+    "int(x)": int,
+    "math.floor(x)": math.floor,
+    "math.isclose": lambda x: math.isclose(x, 2.0),
+    "np.allclose": lambda x: np.allclose(x, 2.0),
+    "np.array_equal": lambda x: np.array_equal(x, 2.0),
+    "np.float64(x)": np.float64,
+    "np.asarray(x.detach())": lambda x: np.asarray(x.detach()),
+    "complex(x)": lambda x: complex(x).real,
+    "a copy": lambda x: ag.tensor(x).item(),
+    "a list": lambda x: ag.tensor([x.detach()]).numpy()[0],
+    "computed from it": lambda x: (x * x).item(),
+    "computed under no_grad": no_grad_item,
+    "is_integer": lambda x: x.is_integer(),
+    "pickled": lambda x: pickle.loads(pickle.dumps(x)).item(),
+}
+
+
+@pytest.mark.parametrize("name", READ)
+def test_a_value_read_as_plain_data_is_a_choice_for_what_is_built_later(name):
+    x, w = leaf(2.0), leaf(3.0)
+    before = w * x
+    y = x * w if READ[name](x) > 0 else -x
+    w.set_(5.0)
+    y.forward()
+    assert y.read_only() == 10
+    x.set_(-1.0)
+    before.forward()
+    assert before.read_only() == -5
+    refused(y, x, before)
+    assert same_bits(x * w if READ[name](leaf(2.0)) > 0 else -x, leaf(-5.0))
+
+
+SHOWN = {
+    "repr": repr,
+    "str": str,
+    "a format": lambda x: f"{x:.3f}",
+    "np.array2string": np.array2string,
+    "np.shape": np.shape,
+    "the shape": lambda x: (x.shape, x.size, x.dtype),
+}
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_what_is_shown_of_a_value_is_no_choice(name):
+    x = leaf(2.0)
+    assert SHOWN[name](x) is not None
+    y = x * 2
+    x.set_(5.0)
+    y.forward()
+    assert y.read_only() == 10
+
+
+def test_a_stale_value_that_was_read_stops_only_when_its_leaf_changes_again():
+    x, w = leaf(2.0), leaf(3.0)
+    old = x * 2
+    x.set_(4.0)
+    assert old.item() == 4
+    y = w * x
+    w.set_(1.0)
+    y.forward()
+    assert y.read_only() == 4
+    x.set_(5.0)
+    refused(y, x, w)
+
+
+def test_choices_about_older_values_are_kept_when_two_chains_are_joined():
+    x, w = leaf(2.0), leaf(3.0)
+    with ag.no_grad():
+        old = x * 2
+    by_w = w * 1 if w > 0 else w
+    y = w * (by_w.detach() if old > 0 else 0.0)
+    x.set_(-1.0)
+    refused(y, x, w)
+
+
+def test_values_that_are_read_in_a_long_loop_keep_nothing():
+    gc.disable()
+    try:
+        x, references = leaf(1.0), []
+        for _ in range(300):
+            y = x * x
+            assert y.item() == 1
+            references.append(weakref.ref(y.node))
+        del y
+        assert not any(reference() is not None for reference in references)
+        assert current().guard.length == 1
+    finally:
+        gc.enable()
 
 
 # Memory

@@ -193,12 +193,19 @@ def test_cut_off_but_an_alias_of_what_the_graph_holds():
     assert (y.item(), z.item()) == (27, 9)
 
 
-def test_a_number_taken_out_in_python_is_a_constant():
-    a = leaf(2.0)
-    y = a * a.item()
-    a.set_(3)
+def test_a_number_taken_out_in_python_is_a_choice():
+    a, w = leaf(2.0), leaf(5.0)
+    before = a * 3
+    y = a * w * a.item()
+    w.set_(1)
     y.forward()
-    assert y.item() == 6
+    assert y.read_only() == 4
+    a.set_(3)
+    ag.forward(before)
+    assert before.read_only() == 9
+    said = refusal(y.forward)
+    assert said.startswith("guard: a result of Mul cannot be run again: before it was built, a value was read as a ")
+    assert f"{__file__}:{test_a_number_taken_out_in_python_is_a_choice.__code__.co_firstlineno + 3}" in said
 
 
 # Shapes, random numbers, freed graphs

@@ -1,0 +1,213 @@
+"""What Python expects of a number, and what NumPy's methods and arrays of objects mean, hold for Tensors."""
+
+import copy
+import math
+import pickle
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import agrad.engine as ag
+
+M = np.arange(24.0).reshape(2, 3, 4) % 7
+
+
+def leaf(value):
+    return ag.tensor(value, requires_grad=True)
+
+
+# Methods that NumPy's arrays have too mean the same with the same arguments. Two axes of transpose are exchanged, as
+# in PyTorch.
+CALLS = """
+    max() max(0) max(-1) max((0,1)) max(1,keepdims=True) min() min(0) min((1,2)) sum(0) sum((0,2)) mean(1) prod(2)
+    var(0) any(0) all(1) argmax(0) argmin(1) cumsum(0) cumprod(1) clip(2,3) round(1) repeat(2) repeat(2,1)
+    reshape(3,8) reshape((4,6)) transpose() transpose((0,1,2)) transpose((2,0,1)) transpose(2,0,1) transpose([1,0,2])
+    swapaxes(0,1) squeeze() ravel() flatten() argsort() argsort(0) take([0,2]) take([0,2],1) diagonal() copy()
+    dot(np.ones(4))
+""".split()
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_a_method_means_what_it_means_for_an_array(call):
+    expected = eval(f"x.{call}", {"x": M, "np": np})
+    found = eval(f"x.{call}", {"x": ag.tensor(M), "np": np})
+    assert found.shape == np.shape(expected)
+    np.testing.assert_allclose(found.numpy(), expected, rtol=1e-15)
+
+
+def test_a_matrix_transposed_by_a_tuple_and_by_two_axes():
+    x = ag.tensor([[1.0, 2.0], [3.0, 4.0]])
+    assert x.transpose((0, 1)).tolist() == x.tolist()
+    assert ag.transpose(x, axes=(0, 1)).tolist() == x.tolist()
+    assert x.transpose(0, 1).tolist() == x.transpose((1, 0)).tolist() == [[1, 3], [2, 4]]
+
+
+def test_max_of_another_array_compares():
+    x = ag.tensor([[1.0, 5.0], [7.0, 2.0]])
+    assert x.max(ag.tensor([[3.0, 3.0], [3.0, 3.0]])).tolist() == [[3, 5], [7, 3]]
+    assert ag.max(x, 3).tolist() == [[3, 5], [7, 3]]
+
+
+@pytest.mark.parametrize("axis", [None, 0, -1, (0, 1), (0, 2), (0, 1, 2)])
+@pytest.mark.parametrize("order", [2, 1, np.inf, -np.inf, 3, 0])
+@pytest.mark.parametrize("keepdims", [False, True])
+def test_a_vector_norm_is_that_of_all_entries_along_its_axes(axis, order, keepdims):
+    x = M - 2.5
+    expected = np.linalg.vector_norm(x, axis=axis, ord=order, keepdims=keepdims)
+    found = np.linalg.vector_norm(leaf(x), axis=axis, ord=order, keepdims=keepdims)
+    assert found.requires_grad is (order != 0)
+    np.testing.assert_allclose(found.numpy(), expected, rtol=1e-14, strict=False)
+    assert found.shape == np.shape(expected)
+
+
+# Arrays of objects keep the graphs of their Tensors, or are refused
+
+
+def objects(s):
+    made = np.empty(2, object)
+    made[0], made[1] = s, 2 * s
+    return made
+
+
+KEPT = {
+    "x*o": (lambda x, o: x * o, 5.0),
+    "x@o": (lambda x, o: x @ o, 5.0),
+    "o**1": (lambda x, o: ag.pow(o, 1.0), 3.0),
+    "sin": (lambda x, o: ag.sin(o), math.cos(3) + 2 * math.cos(6)),
+    "where": (lambda x, o: ag.where(x > 1, o, x), 2.0),
+    "sum": (lambda x, o: ag.sum(o), 3.0),
+    "np.sum of a product": (lambda x, o: np.sum(x * o), 5.0),
+    "+=": (lambda x, o: (x * 1).__iadd__(o), 3.0),
+    "concat": (lambda x, o: ag.concat([o, x]), 3.0),
+    "stack": (lambda x, o: ag.stack(o), 3.0),
+    "einsum": (lambda x, o: ag.einsum("i,i->", x, o), 5.0),
+    "reshape": (lambda x, o: ag.reshape(o, (2, 1)), 3.0),
+    "maximum": (lambda x, o: ag.max(x, o), 3.0),
+}
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_an_array_of_tensors_is_stacked(name):
+    function, expected = KEPT[name]
+    s, x = leaf(3.0), leaf([1.0, 2.0])
+    ag.sum(function(x, objects(s))).backward()
+    assert s.grad.item() == pytest.approx(expected, rel=1e-14)
+
+
+REFUSED = {
+    "tensor": lambda x, o: ag.tensor(o),
+    "set_": lambda x, o: x.set_(o),
+    "o*x": lambda x, o: o * x,
+    "np.multiply": lambda x, o: np.multiply(x, o),
+    "np.dot": lambda x, o: np.dot(x, o),
+    "a seed": lambda x, o: (x * 1).backward(o),
+    "copy_": lambda x, o: (x * 1).detach().copy_(o),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_an_array_of_tensors_is_refused_where_it_would_lose_its_graph(name):
+    with pytest.raises(ag.AgradError):
+        REFUSED[name](leaf([1.0, 2.0]), objects(leaf(3.0)))
+
+
+NO_NUMBERS = {
+    "masked": np.ma.array([1.0, 2.0], mask=[False, True]),
+    "dates": np.array(["2020-01-01", "2020-01-02"], "M8[D]"),
+    "spans of time": np.array([1, 2], "m8[D]"),
+    "a span of time": np.timedelta64(3, "D"),
+    "texts": np.array(["1", "2"]),
+    "a list of texts": ["1", "2"],
+    "bytes": np.array([b"1", b"2"]),
+    "complex": np.array([1 + 2j, 1]),
+    "complex objects": np.array([1 + 2j, 1], object),
+    "none": [None, 1.0],
+    "an array with none": np.array([None, 1.0], object),
+    "records": np.array([(1, 2.0)], dtype=[("a", "i4"), ("b", "f8")]),
+}
+
+
+@pytest.mark.parametrize("name", NO_NUMBERS)
+@pytest.mark.parametrize("use", [lambda x, v: x * v, lambda x, v: ag.tensor(v), lambda x, v: ag.sin(v)])
+def test_what_is_no_number_is_refused(name, use):
+    with pytest.raises(ag.AgradError) as caught:
+        use(leaf([1.0, 2.0]), NO_NUMBERS[name])
+    assert caught.value.kind == "type"
+
+
+def test_exact_numbers_are_numbers():
+    for value in (Fraction(1, 2), Decimal("0.5"), np.float32(0.5), np.array([Fraction(1, 2), 0.5], object)):
+        assert (leaf([2.0, 4.0]) * value).tolist() == [1, 2]
+
+
+# Numbers of Python
+
+
+def test_comparison_with_what_is_no_number_is_that_of_identity():
+    x, v = leaf(2.0), leaf([1.0, 2.0])
+    for other in (None, "a", object(), 1j):
+        assert (x == other) is False
+        assert (x != other) is True
+        assert (v == other) is False
+    assert x in ["a", None, x]
+    assert ["a", x].index(x) == 1
+    assert (x == 2).item() == 1
+    assert (v == [1, 3]).tolist() == [1, 0]
+    with pytest.raises(ag.AgradError, match="do not fit"):
+        _ = v == [1, 2, 3]
+
+
+def test_round_and_divmod_are_operations():
+    x = leaf(7.625)
+    assert (round(x).item(), round(x, 1).item(), round(x, -1).item()) == (8, round(7.625, 1), 10)
+    whole, rest = divmod(x, 2)
+    assert (whole.item(), rest.item()) == divmod(7.625, 2)
+    rest.backward()
+    assert x.grad.item() == 1
+    assert [y.item() for y in divmod(20, leaf(7.0))] == [2, 6]
+    assert math.trunc(x) == 7
+
+
+def test_formats():
+    x = leaf(2.71828)
+    assert (f"{x:.3f}", f"{x:>8.2e}", f"{x}", f"{x * 2:.1f}") == ("2.718", "2.72e+00", str(x), "5.4")
+    with pytest.raises(ag.AgradError, match="no format"):
+        f"{leaf([1.0, 2.0]):.3f}"
+
+
+def test_parts_of_a_number():
+    x = leaf([1.0, 2.0])
+    assert x.dtype == np.dtype(float)
+    assert x.real is x
+    assert x.conjugate() is x
+    assert x.imag.tolist() == [0, 0]
+    assert leaf(2.0).is_integer()
+
+
+@pytest.mark.parametrize("data", [2.5, [1.0, -0.0], [[]]])
+@pytest.mark.parametrize("requires_grad", [False, True])
+def test_a_leaf_is_pickled_and_copied(data, requires_grad):
+    x = ag.tensor(data, requires_grad)
+    x.name = "x"
+    for made in (pickle.loads(pickle.dumps(x)), copy.copy(x), copy.deepcopy(x), copy.deepcopy({"x": [x]})["x"][0]):
+        assert repr(made) == repr(x)
+        assert (made.requires_grad, made.is_leaf, made.name) == (requires_grad, True, "x")
+        with ag.no_grad():
+            made += 1
+        assert x.tolist() == data
+
+
+def test_a_copy_has_the_gradient():
+    x = leaf(3.0)
+    (x * x).backward()
+    made = copy.deepcopy(x)
+    x.clear_grad()
+    assert made.grad.item() == 6
+
+
+@pytest.mark.parametrize("make", [pickle.dumps, copy.copy, copy.deepcopy])
+def test_what_was_computed_is_neither_pickled_nor_copied(make):
+    with pytest.raises(ag.AgradError, match="was computed"):
+        make(leaf(2.0) * 2)
