@@ -149,7 +149,8 @@ def _plain_error(guard: Guard, root: Node) -> AgradError:
     message = f"{root.spell()} cannot be run again: before it was built, a value was read as a plain number{where}"
     changed = f"{behind} has changed since, and what was built may depend on the number"
     notes = [changed, "what is read after the graph is built does not matter, nor does printing the Tensor itself"]
-    return AgradError("guard", message, notes=notes, fixes=["compute it again"], root=root, guard=guard)
+    facts = Diverged(root, guard=guard)
+    return AgradError("guard", message, notes=notes, fixes=["compute it again"], facts=facts)
 
 
 def cut_off_error(constant: Node, leaf: Node, root: Node) -> AgradError:
