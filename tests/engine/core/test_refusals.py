@@ -134,7 +134,7 @@ def test_files_of_numbers(tmp_path):
     assert ag.load_csv(str(tmp_path / "a.csv")).tolist() == [[1, 2], [3, 4.5]]
     (tmp_path / "b.csv").write_text("1,2\n3\n")
     (tmp_path / "c.csv").write_text("1,2\n3,x\n")
-    for name, message in (("b", "line 2 has 1 entry, not 2"), ("c", 'line 2, column 2: "x" is no number')):
+    for name, message in (("b", "line 2: 1 entry, not 2"), ("c", 'line 2, column 2: "x" is no number')):
         with pytest.raises(ag.AgradError, match=message):
             ag.load_csv(str(tmp_path / f"{name}.csv"))
     np.save(tmp_path / "a.npy", [[1.0, 2.0]])
@@ -158,7 +158,7 @@ def test_files_that_cannot_be_read(tmp_path):
     with pytest.raises(ag.AgradError, match="complex"):
         ag.load_npy(str(tmp_path / "complex.npy"))
     (tmp_path / "latin.csv").write_bytes("1,2\n3,é".encode("latin-1"))
-    with pytest.raises(ag.AgradError, match="is not text in UTF-8"):
+    with pytest.raises(ag.AgradError, match="is not UTF-8 text"):
         ag.load_csv(str(tmp_path / "latin.csv"))
     with pytest.raises(ag.AgradError, match="there is no file"):
         ag.load_csv("a" * 5000)
