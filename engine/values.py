@@ -253,19 +253,23 @@ def whole(value: object, what: str) -> int:
 
 # Text
 
+_WHOLE = 2**53  # up to here each whole number is a float
+
 
 def format_number(number: float, precision: int | None = 10) -> str:
     """At most `precision` significant digits; None for the shortest text that reads back to the same float.
 
-    Whole numbers have no point, and are written in full below 10**15.
+    Whole numbers have no point, and are written in full up to 2**53, from where on a float is no longer sure to be the
+    number that was meant. A zero has a sign only where the text is to read back to the same float.
     """
     if number != number or number in (float("inf"), float("-inf")):
         return str(number)
-    if number.is_integer() and abs(number) < 1e15:
-        return "-0" if number == 0 and str(number)[0] == "-" else str(int(number))
+    if number.is_integer() and abs(number) <= _WHOLE:
+        return "-0" if precision is None and str(number) == "-0.0" else str(int(number))
     text = repr(number) if precision is None else format(number, f".{precision}g")
     mantissa, e, exponent = text.partition("e")
-    return f"{mantissa.removesuffix('.0')}e{int(exponent)}" if e else mantissa
+    mantissa = mantissa.removesuffix(".0")
+    return f"{mantissa}e{int(exponent)}" if e else mantissa
 
 
 def format_bytes(count: float) -> str:

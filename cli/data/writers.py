@@ -113,7 +113,7 @@ class CsvWriter(Writer):
 
     def _text(self, entry: Any) -> str:
         if isinstance(entry, float):
-            return format_number(entry, self.precision).removesuffix(".0")  # which numbers from 10**15 on have
+            return format_number(entry, self.precision)
         return "" if entry is None else str(entry)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby, product
 
@@ -20,6 +21,8 @@ _SIGNS = "*.o+x#"  # of each curve, in ASCII
 _COLOURS = ("cyan", "red", "green", "magenta")  # of each curve; all can be read on light and on dark
 _SAMPLES = {"line": "⠒⠒⠒", "dots": "⠂⠐⠂", "dashes": "⠒⠂⠒", "points": "⠶ ⠶"}
 _PATTERNS = {"line": (1, 1), "dots": (1, 3), "dashes": (5, 8)}  # how many dots of how many
+_TINY = 1e-200  # a range within this distance of 0 is measured in units of it
+_FAR = 1e9  # times the length of an axis
 _ZERO = 1000  # the number of the line at 0, which is below all curves
 
 Place = tuple[float, float]  # columns and rows of dots from the top left
@@ -94,17 +97,22 @@ class Scale:
 
     def __init__(self, ends: tuple[float, float], most: int, least: float = 0.0) -> None:
         self.low, self.high = ends
-        self.half = self.high / 2 - self.low / 2
-        self.step = max(_round_step(self.half / max(most, 1) * 2), least)
+        size = max(abs(self.low), abs(self.high))
+        # What numbers are multiplied with before they are subtracted: the largest must not overflow, and the smallest
+        # must not lose their digits.
+        self.factor = 0.5 if size > _TINY else 1 / _TINY
+        self.length = self.high * self.factor - self.low * self.factor
+        self.step = max(_round_step(self.length / max(most, 2) / self.factor), least)
         first = math.floor(self.low / self.step)
         near = (number * self.step for number in range(first, first + 2 * most + 3))
         self.ticks = [tick for tick in near if -1e-9 < self.place(tick) < 1 + 1e-9]
-        reach = max(abs(self.low), abs(self.high)) / self.step
+        reach = size / self.step
         self.digits = min(max(math.ceil(math.log10(reach)) + 1 if reach > 1 else 0, 4), 17)
 
     def place(self, number: float) -> float:
-        """Where a number is, from 0 at the low end to 1 at the high end."""
-        return (number / 2 - self.low / 2) / self.half
+        """Where a number is, from 0 at the low end to 1 at the high end; what is far away is less far, but finite."""
+        place = (number * self.factor - self.low * self.factor) / self.length
+        return min(max(place, -_FAR), _FAR)
 
     def label(self, tick: float) -> str:
         """A tick, with as many digits as tell it from the next."""
@@ -113,8 +121,10 @@ class Scale:
 
 def _round_step(rough: float) -> float:
     """1, 2 or 5 times a power of ten: the least that is no smaller."""
+    rough = max(rough, math.ulp(0.0))
     power = float(f"1e{math.floor(math.log10(rough))}") or rough
-    return next((factor * power for factor in (1.0, 2.0, 5.0) if factor * power >= rough * 0.999), 10.0 * power)
+    steps = (factor * power for factor in (1.0, 2.0, 5.0, 10.0))
+    return next((step for step in steps if rough * 0.999 <= step < math.inf), rough)
 
 
 def _ends(numbers: Iterable[float]) -> tuple[float, float]:
@@ -124,7 +134,7 @@ def _ends(numbers: Iterable[float]) -> tuple[float, float]:
     if high / 2 - low / 2 > max(abs(low), abs(high)) * 1e-15:
         return low, high
     room = max(abs(low) / 2, 1e-300) if abs(low) >= 1e15 or 0 < abs(low) < 1e-3 else 1.0
-    return low - room, high + room
+    return max(low - room, -sys.float_info.max), min(high + room, sys.float_info.max)
 
 
 def draw(plot: Plot, width: int, height: int, plain: bool = False, colour: bool = False) -> str:

@@ -80,15 +80,24 @@ class UndoLog:
             self.undos = {key: undo, **self.undos}
 
     def roll_back(self) -> None:
-        """Restore everything. A Ctrl-C that arrives meanwhile is raised when that is done."""
-        try:
-            while self.undos:
-                next(reversed(self.undos.values()))()  # the last first: what was logged later may hold less
-                self.undos.popitem()  # only now: an undo that was interrupted is run again
-            self.held.clear()
-        except KeyboardInterrupt:
-            self.roll_back()
-            raise
+        """Restore everything. A Ctrl-C that arrives meanwhile is raised when that is done.
+
+        One that arrives before the first line here is the caller's concern: calling this again is always right.
+        """
+        stopped = None
+        while self.undos or self.held:
+            try:
+                self._restore()
+            except KeyboardInterrupt as error:
+                stopped = error
+        if stopped is not None:
+            raise stopped
+
+    def _restore(self) -> None:
+        while self.undos:
+            next(reversed(self.undos.values()))()  # the last first: what was logged later may hold less
+            self.undos.popitem()  # only now: an undo that was interrupted is run again
+        self.held.clear()
 
 
 class Clock:
@@ -345,6 +354,8 @@ class taken_back(scope):  # noqa: N801 - used like a function
             if log is not None:
                 log.roll_back()
         finally:
+            if log is not None:
+                log.roll_back()  # does nothing, unless a Ctrl-C came before the first could begin
             super().__exit__()
 
 

@@ -81,7 +81,10 @@ class CachedReplay:
                 _put(nodes, found, [stamp] * len(nodes))
                 self.stamp = stamp
             except BaseException:
-                log.roll_back()
+                try:
+                    log.roll_back()
+                finally:
+                    log.roll_back()  # does nothing, unless a Ctrl-C came before the first could begin
                 raise
             return
         log.remember((id(self), self), before, nodes)

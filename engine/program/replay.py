@@ -194,7 +194,10 @@ class _Replay:
         try:
             _put(nodes, handles)
         except BaseException:
-            log.roll_back()
+            try:
+                log.roll_back()
+            finally:
+                log.roll_back()  # does nothing, unless a Ctrl-C came before the first could begin
             raise
         return stamp
 

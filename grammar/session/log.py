@@ -103,9 +103,9 @@ class SessionLog:
     def cut(self, count: int) -> None:
         """Forget all but the first so many."""
         if len(self.entries) > count:
-            del self.entries[count:]
             if self.keeper is not None:
-                self.keeper.cut(count)
+                self.keeper.cut(count)  # first: if it is interrupted, this is called again
+            del self.entries[count:]
 
     def turn_off(self) -> None:
         """Keep nothing any more."""

@@ -167,13 +167,19 @@ class Session:
         if count > len(self.steps):
             raise self.steps.too_few(count)
         for _ in range(count):
-            step = self.steps.last
-            self.answer, self.chosen = step.answer, step.chosen
-            try:
-                self.steps.take_back()
-            finally:
-                self.record.cut(step.place)
+            step, stopped = self.steps.last, None
+            while True:
+                try:
+                    self.answer, self.chosen = step.answer, step.chosen
+                    step.log.roll_back()
+                    self.steps.drop(step.log)
+                    self.record.cut(step.place)
+                    break
+                except KeyboardInterrupt as error:  # at any moment: all of this can be done again
+                    stopped = error
             emit(Printed(f"took back: {step.text}"))
+            if stopped is not None:
+                raise stopped
 
     def forget(self) -> None:
         """Be as a new session is, as a part of the statement under way: without names, as to numbers and limits."""
@@ -278,11 +284,11 @@ class Session:
     ) -> _T:
         running, log, place = current(), UndoLog(self._log), len(self.record)
         silence = running.silence
-        answer, precision, chosen = self.answer, self.settings.precision, self.chosen
+        before = self.answer, self.settings.precision, self.chosen
         written = self.record.keeper is not None and statement is not None and not is_block(statement)
         held = OutputBuffer(emit, self.machine if written else None)
         running.listener = self._hear(held)
-        outer, outer_log, watch = self.emit, self._log, self.watch
+        around, watch = (self.emit, self._log, silence), self.watch
         watch.start(span, limits)
         # From here to `try` nothing is called, so that no Ctrl-C can come in between.
         self.emit, self._log, running.undo_log = held, log, log
@@ -290,31 +296,49 @@ class Session:
         try:
             silence.begin()
             result = action()
-            self.steps.keep(span, log, answer, chosen, place)
+            self.steps.keep(span, log, before[0], before[2], place)
             if statement is not None:
                 self.record.add(statement)
             held.release()
-            return result
+            self._end(*around)
+            return result  # nothing is called after `_end`: a Ctrl-C before this line takes the statement back
         except BaseException as error:
             watch.running = False  # what is stopped may take its time to tidy up
-            try:
-                self.steps.drop(log)
-                self.record.cut(place)
-                if isinstance(error, AgradError):
-                    explain(error, self.steps)
-            finally:
-                self.answer, self.settings.precision, self.chosen = answer, precision, chosen
-                log.roll_back()
+            stopped = None
+            while True:
+                try:
+                    self._take_back(error, log, before, place)
+                    self._end(*around)
+                    break
+                except KeyboardInterrupt as pressed:  # at any moment: all of this can be done again
+                    stopped = pressed
+            if stopped is not None:
+                raise stopped from None
             if isinstance(error, Exception):
                 held.release()
             if isinstance(error, RecursionError | MemoryError | TimeUp):
                 raise self._stopped(error, span) from None
             raise
+
+    def _take_back(
+        self, error: BaseException, log: UndoLog, before: tuple[Any, int | None, dict[str, Guard]], place: int
+    ) -> None:
+        """Restore what was there before the statement that failed with an error, and explain the error."""
+        try:
+            self.steps.drop(log)
+            self.record.cut(place)
+            if isinstance(error, AgradError):
+                explain(error, self.steps)
         finally:
-            watch.running = False
-            self.emit, self._log = outer, outer_log
-            silence.end()
-            watch.stop()
+            self.answer, self.settings.precision, self.chosen = before
+            log.roll_back()
+
+    def _end(self, emit: Callable[[Result], None], log: UndoLog | None, silence: Silence) -> None:
+        """Return to what was around a statement that has ended. May be called again if it was interrupted."""
+        self.watch.running = False
+        self.emit, self._log = emit, log
+        silence.end()
+        self.watch.stop()
 
     def _stopped(self, error: BaseException, span: Span | None) -> AgradError:
         """What to say of a statement, or a text, that was too much."""

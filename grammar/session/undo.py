@@ -46,7 +46,10 @@ class Steps:
         self.depth = 0
         self._kept: deque[Step] = deque()
         self._seen: set[Node] = set()  # nodes that are counted already
-        self._bytes = 0
+
+    @property
+    def _bytes(self) -> int:
+        return sum(step.bytes for step in self._kept)
 
     def __len__(self) -> int:
         return len(self._kept)
@@ -58,18 +61,15 @@ class Steps:
         text = span.text if span is not None else "the last step"
         step = Step(truncate(text, _LONGEST), span, log, answer, chosen, place)
         self._weigh(step)
-        self._bytes += step.bytes
-        while self._kept and (len(self._kept) >= self.depth or self._bytes > current().limits.memory / SHARE):
+        self._kept.append(step)
+        while len(self._kept) > self.depth or self._bytes > current().limits.memory / SHARE:
             self._forget(self._kept.popleft())
-        if self._bytes <= current().limits.memory / SHARE:
-            self._kept.append(step)
-        else:
-            self._forget(step)
 
     def drop(self, log: UndoLog) -> None:
         """Forget a statement that failed after all."""
         if self._kept and self._kept[-1].log is log:
-            self._forget(self._kept.pop())
+            self._forget(self._kept[-1])
+            self._kept.pop()
 
     @property
     def last(self) -> Step:
@@ -102,17 +102,9 @@ class Steps:
         """Forget all."""
         self._kept.clear()
         self._seen.clear()
-        self._bytes = 0
-
-    def take_back(self) -> None:
-        """Put everything back as it was before the last statement. A Ctrl-C is heard when that is done."""
-        try:
-            self.last.log.roll_back()
-        finally:
-            self._forget(self._kept.pop())
 
     def _forget(self, step: Step) -> None:
-        self._bytes -= step.bytes
+        """Count the nodes of a step no longer. May be called again if it was interrupted."""
         self._seen.difference_update(step.nodes)
 
     def _weigh(self, step: Step) -> None:

@@ -16,7 +16,7 @@ class Same:
         self.thing = thing
 
     def __eq__(self, other):
-        return self.thing is other.thing
+        return type(other) is Same and self.thing is other.thing
 
     def __repr__(self):
         return repr(self.thing)

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from io import BytesIO
 from os.path import splitext
 from typing import TYPE_CHECKING, Any
 
 from agrad.engine.errors import AgradError, Label
 from agrad.engine.ops.data_files import require_files
+from agrad.engine.values import format_number
 from agrad.grammar.diagnostics import Span, suggest
 from agrad.grammar.files import replacing
 
 if TYPE_CHECKING:
-    from agrad.grammar.results import Curve, Plot
+    from collections.abc import Iterable
+
+    from agrad.grammar.results import Plot
 
 # What the endings of files stand for, and what would tell when a file was made: the same plot is the same file.
 FORMS: dict[str, dict[str, None]] = {".svg": {"Date": None}, ".png": {}, ".pdf": {"CreationDate": None}}
@@ -44,11 +48,16 @@ def save(plot: Plot, path: str) -> None:
     file = BytesIO()
     with _matplotlib("").rc_context(_SETTINGS):
         axes = figure.subplots()
+        across = _exponent(x for curve in plot.curves for x in curve.x)
+        up = _exponent(plot.window or (y for curve in plot.curves for y in curve.y))
         for curve in plot.curves:
-            _add(axes, curve)
+            axes.plot(_shifted(curve.x, across), _shifted(curve.y, up), **_STYLES[curve.style])
         axes.set_xlabel(plot.axis)
         if plot.window is not None:
-            _show(axes, *plot.window)
+            _show(axes, *_shifted(plot.window, up))
+        for axis, exponent in ((axes.xaxis, across), (axes.yaxis, up)):
+            if exponent:
+                axis.set_major_formatter(_ticks(exponent))
         axes.grid(alpha=0.3)
         axes.legend(axes.lines, [_visible(curve.name) for curve in plot.curves])
         figure.savefig(file, format=form[1:], metadata=FORMS[form])
@@ -56,8 +65,29 @@ def save(plot: Plot, path: str) -> None:
         target.write(file.getvalue())
 
 
-def _add(axes: Any, curve: Curve) -> None:
-    axes.plot(curve.x, curve.y, **_STYLES[curve.style])
+def _exponent(numbers: Iterable[float]) -> int:
+    """The power of ten that an axis is drawn in: 0 unless matplotlib could not tell the ends of the axis apart."""
+    most = max((abs(number) for number in numbers if math.isfinite(number)), default=0.0)
+    return 0 if most == 0 or 1e-100 < most < 1e100 else math.floor(math.log10(most))
+
+
+def _shifted(numbers: Iterable[float], exponent: int) -> list[float]:
+    """The numbers in units of a power of ten; what is too far out to be drawn beside them is nan."""
+    if not exponent:
+        return [*numbers]
+    first = -exponent // 2
+    shifted = (number * 10.0**first * 10.0 ** (-exponent - first) for number in numbers)
+    return [number if abs(number) < 1e100 else math.nan for number in shifted]
+
+
+def _ticks(exponent: int) -> Any:
+    """What writes the ticks of an axis in units of a power of ten."""
+
+    def label(tick: float, place: int | None = None) -> str:
+        mantissa, _, power = f"{tick:.4e}".partition("e")
+        return f"{format_number(float(mantissa))}e{int(power) + exponent}" if tick else "0"
+
+    return _matplotlib("ticker").FuncFormatter(label)
 
 
 def _show(axes: Any, low: float, high: float) -> None:

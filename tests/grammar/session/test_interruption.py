@@ -9,6 +9,7 @@ import signal
 import sys
 import time
 from contextlib import contextmanager, suppress
+from functools import partial
 
 import numpy as np
 import pytest
@@ -17,7 +18,9 @@ from session_state import assert_same, picture, plain
 from agrad.cli.terminal.interrupt import stop_once
 from agrad.engine.core.context import UndoLog, current
 from agrad.engine.errors import AgradError
+from agrad.grammar.session.log import Record
 from agrad.grammar.session.session import Session
+from agrad.grammar.session.undo import Steps
 
 pytestmark = [
     pytest.mark.signals,
@@ -114,6 +117,77 @@ def at_call(moment):
     sys.settrace(trace)
     try:
         yield interrupted
+    finally:
+        sys.settrace(outer)
+
+
+FAILING = {
+    "a write": "no_grad:\n    x = 5\n    nosuch",
+    "everything": "no_grad:\n    x = 5\n    a += 1\n    backward sum(e)\n    set b = zeros(4)\n    del k\n    nosuch",
+    "what is expected to fail": "fails name:\n    x = 5\n    nosuch\n1/nosuch",
+}
+
+
+@pytest.mark.parametrize("name", FAILING)
+def test_a_failed_statement_is_taken_back_from_each_bytecode_of_its_roll_back(name):
+    before = "manual_seed(1)\nvar a = rand(3)\nvar b = rand(4)\nvar x = 1\nk = 2\ne = tanh(a*x) + a\n"
+    for session, interrupted in at_each_bytecode(before, (Session._take_back, Session._end)):
+        start = picture(session)
+        with pytest.raises((KeyboardInterrupt, AgradError)) as stop, interrupted():
+            session.run(FAILING[name])
+        assert_same(start, picture(session))
+        assert (session._log, session.emit("nothing"), len(session.record)) == (None, None, 0), stop
+
+
+def test_an_undo_that_has_begun_goes_on_to_its_end_from_each_bytecode():
+    for session, interrupted in at_each_bytecode("var x = 1\ny = x*2\n", (UndoLog.roll_back, Steps.drop, Record.cut)):
+        session.steps.depth, session.record.on = 10, True
+        session.run("4")
+        start = picture(session)
+        session.run("no_grad:\n    x += 1\n    z = [1, 2]\n    y = 3")
+        with suppress(KeyboardInterrupt), interrupted():
+            session.run("undo")
+        assert_same(start, picture(session))
+        assert (len(session.steps), len(session.record)) == (0, 1)
+        assert not session.steps._seen
+
+
+def at_each_bytecode(before, functions):
+    """Fresh sessions, each with a Ctrl-C at the next bytecode of some functions, or of what these call."""
+    codes, moment, came = {function.__code__ for function in functions}, 0, True
+    while came:
+        moment, came = moment + 1, []
+        yield fresh(before), partial(at_bytecode, codes, moment, came)
+    assert moment > 50
+
+
+@contextmanager
+def at_bytecode(codes, moment, came):
+    count = inside = 0
+
+    def trace(frame, event, arg):
+        nonlocal count, inside
+        if came or not (inside or frame.f_code in codes):
+            return None
+        outermost = not inside
+        inside, frame.f_trace_opcodes, frame.f_trace_lines = 1, True, False
+
+        def each(frame, event, arg):
+            nonlocal count, inside
+            if event == "return" and outermost:
+                inside = 0
+            count += event == "opcode"
+            if event == "opcode" and count == moment and not came:
+                came.append(moment)
+                raise KeyboardInterrupt
+            return each
+
+        return each
+
+    outer = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        yield
     finally:
         sys.settrace(outer)
 
