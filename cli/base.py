@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,6 +13,9 @@ from agrad.cli.settings.definitions import digits
 from agrad.cli.settings.settings import configuration, find
 from agrad.cli.terminal.interrupt import told
 from agrad.cli.terminal.terminal import display_options, only_ascii, option
+
+if TYPE_CHECKING:
+    from agrad.engine.errors import AgradError
 
 FAILED = 1
 WRONG_SYNTAX = 2
@@ -99,6 +102,19 @@ def complain(problem: Any, as_json: bool = False) -> int:
     if isinstance(problem.facts, TimeLimit):
         return TIMED_OUT
     return WRONG_SYNTAX if problem.kind == "syntax" else FAILED
+
+
+def internal(error: Exception) -> AgradError:
+    """What to say of an exception that should not have come so far: what it is, and where to look."""
+    from traceback import extract_tb  # here, since it is hardly ever needed
+
+    from agrad.engine.errors import AgradError
+
+    places = [f"{frame.filename}, line {frame.lineno}, in {frame.name}" for frame in extract_tb(error.__traceback__)]
+    where = [f"raised in {places[-1]}"] + [f"called from {place}" for place in places[-2:-5:-1]]
+    text = str(error).partition("\n")[0]
+    message = f"a mistake in agrad: {type(error).__name__}" + (f": {text}" if text else "")
+    return AgradError("internal", message, notes=[*where, "the statement is taken back, and the session goes on"])
 
 
 def options(command: click.Command, context: click.Context) -> list[str]:

@@ -27,6 +27,7 @@ Kind = Literal[
     "limit",
     "file",
     "assert",
+    "internal",
 ]
 
 

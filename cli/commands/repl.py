@@ -12,7 +12,16 @@ from typing import TYPE_CHECKING
 import click
 
 from agrad.cli.arguments.limits import end_if_late, limit_memory, limit_statements, memory_option, timeout_option
-from agrad.cli.base import Command, complain, file_completions, files_option, precision_option, read_text, shown_name
+from agrad.cli.base import (
+    Command,
+    complain,
+    file_completions,
+    files_option,
+    internal,
+    precision_option,
+    read_text,
+    shown_name,
+)
 from agrad.cli.output.text import Printer, note
 from agrad.cli.repl.printer import PromptPrinter
 from agrad.cli.settings.settings import find, initial_script
@@ -183,4 +192,9 @@ def loop(session: Session, statements: Iterator[str], interactive: bool = False)
             click.echo("interrupted: everything is as before this statement", err=True)
         except Quit:
             break
+        except OSError:  # the output cannot be written: there is nobody to go on for
+            raise
+        except Exception as error:  # the last resort: a mistake of agrad's own ends no session
+            failure = complain(internal(error))
+            code = code or failure
     return 0 if interactive else code

@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, get_args
+from typing import Any
 
 from agrad.engine.core.graph import Node
 from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.core.signature import REQUIRED, Signature
 from agrad.engine.core.tensor import Tensor
-from agrad.engine.errors import Kind
 from agrad.engine.values import format_shape
 from agrad.grammar.commands.registry import COMMANDS, Command, Option
 from agrad.grammar.help import descriptions
@@ -22,6 +21,7 @@ from agrad.grammar.runtime.attributes import ATTRIBUTES, METHODS, NODE_ATTRIBUTE
 from agrad.grammar.runtime.builtins import CONSTANTS, Closure
 from agrad.grammar.runtime.pytorch_names import PREFIXES
 from agrad.grammar.session.session import Session
+from agrad.grammar.syntax.ast_builder import KINDS
 from agrad.grammar.syntax.keywords import COMMANDS as COMMAND_WORDS
 from agrad.grammar.syntax.keywords import OPTIONS, PYTHON, SOFT
 from agrad.grammar.syntax.lexer import Token
@@ -107,7 +107,7 @@ class _Place:
         elif self.previous == "_DOT":
             yield from self.members()
         elif self.statement == ["fails"]:
-            yield from (Candidate(f"{kind}:", kind, "a kind of error") for kind in get_args(Kind))
+            yield from (Candidate(f"{kind}:", kind, "a kind of error") for kind in KINDS)
         else:
             yield from self.options()
             if not self.statement:

@@ -78,6 +78,7 @@ _KINDS = {
     "limit": "too much memory, time, too many nodes, too deep",
     "file": "a file cannot be read or written",
     "assert": "an assertion does not hold",
+    "internal": "agrad itself is wrong; the statement is taken back",
 }
 
 _PYTORCH = """\

@@ -127,10 +127,10 @@ class Watch:
         if self._before is not None:
             signal.setitimer(signal.ITIMER_REAL, 0)
             signal.signal(signal.SIGALRM, self._before)
-            self._before = None
             left, again = self._timer
             if left:
                 signal.setitimer(signal.ITIMER_REAL, max(left - (monotonic() - self._begun), 1e-6), again)
+            self._before = None  # last: if this is interrupted, it is called again
 
     def _ring(self, number: int, frame: object) -> None:
         now = monotonic()

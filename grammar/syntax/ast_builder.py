@@ -17,7 +17,7 @@ from agrad.grammar.syntax.lexer import Token
 
 # Modules whose import is accepted and does nothing, so that a snippet of PyTorch can be pasted.
 MODULES = frozenset({"torch", "numpy", "math"})
-KINDS: tuple[str, ...] = get_args(Kind)  # of errors, which `fails` names
+KINDS = tuple(kind for kind in get_args(Kind) if kind != "internal")  # of errors, which `fails` names
 
 
 class Builder(Expressions):

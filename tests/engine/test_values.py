@@ -1,8 +1,12 @@
 """Numbers and values as text."""
 
-import pytest
+import re
 
-from agrad.engine.values import format_bytes
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agrad.engine.values import format_bytes, format_number
 
 
 @pytest.mark.parametrize(
@@ -18,3 +22,19 @@ from agrad.engine.values import format_bytes
 )
 def test_bytes_in_words(count, text):
     assert format_bytes(count) == text
+
+
+@given(st.integers(-(2**53), 2**53), st.sampled_from([1, 3, 10, None]))
+def test_a_whole_number_is_printed_whole(number, precision):
+    assert format_number(float(number), precision) == str(number)
+
+
+@given(st.floats(allow_nan=False), st.integers(1, 17))
+def test_a_number_in_full_reads_back_and_no_text_has_an_empty_fraction(number, precision):
+    full = format_number(number, None)
+    assert float(full).hex() == number.hex()
+    assert not re.search(r"\.0(e|$)", full + " " + format_number(number, precision))
+
+
+def test_zero_has_a_sign_only_in_full():
+    assert [format_number(-0.0, precision) for precision in (1, 10, 17, None)] == ["0", "0", "0", "-0"]

@@ -86,10 +86,41 @@ def test_an_index_has_whole_ticks_only():
 
 
 @pytest.mark.parametrize(
-    "values", ["[2]", "[2, 2]", "[1e300, -1e300]", "[nan, nan]", "[5e-324, 0]", "[1e17, 1e17 + 16]"]
+    "values",
+    [
+        "[2]",
+        "[2, 2]",
+        "[1e300, -1e300]",
+        "[nan, nan]",
+        "[5e-324, 0]",
+        "[1e17, 1e17 + 16]",
+        "[1.3e308]",
+        "[-1.7e308, 1.7e308]",
+    ],
 )
 def test_any_values_can_be_drawn(values):
     assert len(picture(f"plot {values}")) == 10
+
+
+ENDS = [0, 5e-324, 1e-320, 2.2e-308, 1e-160, 1, 1e17, 1e160, 1.3e308, 1.79e308, math.inf, math.nan]
+
+
+@given(st.data(), st.integers(12, 100), st.integers(4, 40), st.booleans())
+@settings(max_examples=300, deadline=None)
+def test_the_ends_of_the_numbers_can_be_drawn(data, width, height, plain):
+    ends = st.sampled_from([*ENDS, *(-end for end in ENDS)])
+    points = data.draw(st.lists(st.tuples(ends, ends), min_size=1, max_size=6))
+    window = data.draw(st.none() | st.tuples(ends, ends).filter(lambda pair: -math.inf < pair[0] < pair[1] < math.inf))
+    curve = Curve(
+        "f(x)", [x for x, _ in points], [y for _, y in points], data.draw(st.sampled_from(["line", "points"]))
+    )
+    assert draw(Plot((curve,), "x", window), width, height, plain)
+
+
+def test_a_tiny_range_is_drawn_as_any_other():
+    drawn, small = picture("plot [0, 1, 2, 3]"), picture("plot [0, 1e-310, 2e-310, 3e-310]")
+    assert small[0].startswith("3e-310 ┤") and small[0][-1] == drawn[0][-1]
+    assert small[-4].startswith("     0 ┤⣀⠤")
 
 
 number = st.floats(allow_nan=True, allow_infinity=True)

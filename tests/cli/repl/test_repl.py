@@ -43,6 +43,20 @@ def test_the_exit_code_is_that_of_the_first_failure(agrad, lines, code):
     assert agrad("repl", given=lines)[2] == code
 
 
+def test_what_escapes_is_told_and_the_statement_is_taken_back(capsys, monkeypatch):
+    def broken(plot):
+        raise ZeroDivisionError("no such luck\nsecond line")
+
+    monkeypatch.setattr("agrad.cli.output.text.show", broken)
+    session = Session()
+    assert loop(session, iter(["x = 1\n", "if 1:\n    x = 2\n    plot [1, 2]\n", "x\n"])) == 1
+    out, err = capsys.readouterr()
+    assert out == "1\n"
+    assert err.startswith("error[internal]: a mistake in agrad: ZeroDivisionError: no such luck\n  note: raised in ")
+    assert f"{Path(__file__).name}, line " in err and err.endswith("taken back, and the session goes on\n")
+    assert loop(session, iter(["plot [1]\n"]), interactive=True) == 0
+
+
 def test_a_script_that_is_run_first_has_no_arguments(agrad, tmp_path):
     (tmp_path / "s.ag").write_text("print args, len(args)\n")
     assert agrad("repl", "s.ag", given="history\n") == ("() 0\n1  args = ()\n2  print args, len(args)\n", "", 0)

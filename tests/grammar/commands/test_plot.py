@@ -10,6 +10,7 @@ import pytest
 
 from agrad.engine.core.context import current
 from agrad.engine.errors import AgradError
+from agrad.grammar.commands.plot.files import _ticks
 from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.lint.lint import problems
 from agrad.grammar.results import Curve, Noted, Plot, Printed, Result
@@ -404,6 +405,31 @@ def test_a_file_takes_the_form_of_its_ending_and_is_the_same_each_time(
     assert first.startswith(start)
     assert first == second
     assert sorted(tmp_path.iterdir()) == files
+
+
+@pytest.mark.parametrize(
+    "drawn",
+    [
+        "[1.3e308]",
+        "[-1.7e308, 1.7e308]",
+        "[5e-324, 1e-320]",
+        "[1, 1e300, inf], [0, 1e-300, nan]",
+        "sqrt(x) for x in 0..1e-320",
+        "x for x in -8e307..8e307",
+        "x**3 for x in 0..1e103",
+        "1/x for x in -1e-300..1e-300",
+    ],
+)
+def test_any_values_can_be_drawn_into_a_file(session: Session, tmp_path: Path, drawn: str) -> None:
+    pytest.importorskip("matplotlib")
+    session.run(f'plot {drawn} to "{tmp_path}/f.svg"')
+    assert (tmp_path / "f.svg").read_text().startswith("<?xml")
+
+
+def test_the_ticks_of_huge_values_say_how_large_these_are() -> None:
+    pytest.importorskip("matplotlib")
+    label = _ticks(308)
+    assert [label(tick) for tick in (0, 0.5, -1.25, 10)] == ["0", "5e307", "-1.25e308", "1e309"]
 
 
 @pytest.mark.parametrize("name", ["f.jpg", "f", "", "svg"])
