@@ -118,9 +118,9 @@ def test_the_ends_of_the_numbers_can_be_drawn(data, width, height, plain):
 
 
 def test_a_tiny_range_is_drawn_as_any_other():
-    drawn, small = picture("plot [0, 1, 2, 3]"), picture("plot [0, 1e-310, 2e-310, 3e-310]")
-    assert small[0].startswith("3e-310 ┤") and small[0][-1] == drawn[0][-1]
-    assert small[-4].startswith("     0 ┤⣀⠤")
+    lines = picture("plot [0, 1e-310, 2e-310, 3e-310]")
+    assert lines[0].startswith("3e-310 ┤") and lines[6].startswith("     0 ┤")
+    assert all(max(line) > "⠀" for line in lines[:7])
 
 
 number = st.floats(allow_nan=True, allow_infinity=True)
