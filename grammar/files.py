@@ -30,7 +30,13 @@ def read_text(path: str) -> str:
 
 
 def beside(path: str, place: Origin | None) -> str:
-    """A path as seen from the folder of the script that a place is in; elsewhere from where agrad was started."""
+    """A path as seen from the folder of the script that a place is in; elsewhere from where agrad was started.
+
+    Raises AgradError of kind `file` for a path in someone's home folder while files are switched off: where that is
+    stands in a file.
+    """
+    if path.startswith("~"):
+        require_files(f"cannot find {path}")
     source = place.source if isinstance(place, Span) else None
     folder = os.path.dirname(source.name) if source is not None and source.is_file else ""
     return os.path.normpath(os.path.join(folder, os.path.expanduser(path)))

@@ -45,7 +45,12 @@ class Script(Command):
 @click.argument("extra", nargs=-1, metavar="[ARGS...]")
 @click.option("-D", "given", multiple=True, metavar="NAME=VALUE", help="Define a name before the script starts.")
 @click.option("--check", "checking", is_flag=True, help="Do not run the script; report unknown names and wrong calls.")
-@click.option("-k", "--keep-going", is_flag=True, help="After an error, continue with the next statement.")
+@click.option(
+    "-k",
+    "--keep-going",
+    is_flag=True,
+    help="After an error, continue; after a syntax error, report the others.",
+)
 @click.option("-q", "--quiet", is_flag=True, help="Print no notes, and no progress of loops.")
 @json_option
 @precision_option
@@ -71,8 +76,10 @@ def command(
     """Run the statements in FILE, or in standard input if FILE is -.
 
     Results are printed as they are computed. The first error stops the script and is reported as file:line:column; the
-    exit code is 1, or 2 for a syntax error. With --keep-going the script continues after an error, and the exit code is
-    that of the first one.
+    exit code is 1. With --keep-going the script continues after an error, and the exit code is that of the first one.
+
+    Nothing of a script with a syntax error is run; the exit code is 2. With --keep-going all of its syntax errors are
+    reported.
 
     The script finds the ARGS in `args`, a tuple of strings; float(args[0]) makes a number of one. Write -- before
     arguments that begin with a minus sign. Names of data files are relative to the current folder; beside("x.csv") is a

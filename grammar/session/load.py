@@ -30,10 +30,14 @@ def load(session: Session, call: Call) -> None:
         current().statement = statement
 
 
+DEPTH = 50  # scripts under way at once, besides the first
+
+
 def script(path: str, span: Span, loading: list[str]) -> Source:
     """The script that is loaded at `span` while those in `loading` are under way, each by the one before it.
 
-    Raises AgradError of kind `file` for what cannot be read, and for a script that would load itself.
+    Raises AgradError of kind `file` for what cannot be read, and for a script that would load itself; of kind `limit`
+    for one that is loaded too deep.
     """
     try:
         require_files("load")
@@ -41,6 +45,8 @@ def script(path: str, span: Span, loading: list[str]) -> Source:
             raise AgradError("file", "load: that names no file")
         found = beside(path, span)
         _refuse_cycle(found, loading)
+        if len(loading) > DEPTH:
+            raise AgradError("limit", f"scripts load each other at most {DEPTH} deep, and this one would be deeper")
         if os.path.exists(found) and not os.path.isfile(found):
             what = "it is a folder" if os.path.isdir(found) else "it is no ordinary file"
             raise AgradError("file", f"cannot read {found}: {what}")

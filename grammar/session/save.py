@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from agrad.engine.errors import AgradError, Label
+from agrad.engine.ops.data_files import require_files
 from agrad.grammar.commands.registry import COMMANDS, Call, of
 from agrad.grammar.diagnostics import Span
 from agrad.grammar.files import beside, read_text, write_text
@@ -32,6 +33,7 @@ def save(session: Session, call: Call) -> None:
     path = call.values[0]
     labels = [Label(call.operand(0).span)]
     try:
+        require_files(f"cannot write {path}")  # first: what is there is nobody's business then
         _refuse_strangers(path)
         text, count = script(session.record.entries, os.path.dirname(os.path.abspath(os.path.expanduser(path))))
         if not count:

@@ -85,6 +85,14 @@ def test_going_on_after_an_error(agrad, script):
     ]
 
 
+def test_of_a_script_with_a_syntax_error_nothing_runs_and_all_of_them_are_told(agrad, script):
+    out, err, code = agrad("run", "-k", script("1\nx = = 1\n2\ny = )\n"))
+    assert (out, code) == ("", 2)
+    assert [line.split(":")[1] for line in first_lines(err)[:2]] == ["2", "4"]
+    told = " ".join(agrad("run", "--help")[0].split())
+    assert "Nothing of a script with a syntax error is run" in told and "all of its syntax errors are reported" in told
+
+
 def test_one_error_is_counted_too(agrad, script):
     assert first_lines(agrad("run", "-k", script("q\n"))[1])[-1] == "1 error"
     assert agrad("run", "-k", script("1\nquit\nq\n")) == ("1\n", "", 0)

@@ -1,9 +1,14 @@
 """`load`: another script as a part of the statement that says so, with its own lines in messages; and `beside`."""
 
+import builtins
+import os
+import pwd
+
 import pytest
 
 from agrad.engine.errors import AgradError
-from agrad.grammar.diagnostics import render
+from agrad.grammar.diagnostics import Source, render
+from agrad.grammar.lint.lint import problems
 from agrad.grammar.session.session import Session
 
 
@@ -179,6 +184,43 @@ def test_files_can_be_switched_off(folder, tmp_path):
     assert error.message == "cannot write x.dot: files are switched off"
     assert not (tmp_path / "x.dot").exists()
     assert said('load_csv("a.csv")') == ["[[1, 2]]"]  # another session has its files
+
+
+TOUCHING = [
+    *('save "/etc/passwd"', 'save "~daemon/x"', 'load "/etc/passwd"', 'load "~daemon/x"', 'beside("~daemon/x")'),
+    *('load_csv("~daemon/x")', 'load_npy("/etc/passwd")', 'chunks("~daemon/x", 1)', 'load_csv(beside("~daemon/x"))'),
+    *('graph y to "/etc/x.svg"', 'plot [1, 2] to "~daemon/x.svg"'),
+]
+
+
+@pytest.mark.parametrize("text", TOUCHING)
+def test_where_files_are_switched_off_the_system_is_not_even_asked_for_them(text, monkeypatch):
+    session = Session()
+    said("var x = 1\ny = 2*x", session)
+    session.files, touched = False, []
+
+    def watch(module, name):
+        before = getattr(module, name)
+        monkeypatch.setattr(module, name, lambda path, *a, **k: (touched.append(str(path)), before(path, *a, **k))[1])
+
+    for module, names in ((os, "open stat lstat listdir scandir readlink"), (builtins, "open"), (pwd, "getpwnam")):
+        for name in names.split():
+            watch(module, name)
+    error = refused(text, session)
+    monkeypatch.undo()
+    assert (error.kind, error.message.partition(": ")[2]) == ("file", "files are switched off")
+    assert not [path for path in touched if "passwd" in path or "daemon" in path or path.startswith("/etc")]
+
+
+def test_scripts_that_load_each_other_too_deep_are_refused_also_by_the_check(folder):
+    chain = {f"s{n}": f'load "s{n + 1}.ag"\n' for n in range(100)}
+    folder(**chain, s100="x = 1")
+    running = refused('load "s0.ag"')
+    assert running.kind == "limit" and "50 deep" in running.message
+    (checked,) = problems(Source("s0.ag", chain["s0"], 1, True))
+    assert (checked.kind, checked.message) == (running.kind, running.message)
+    assert problems(Source("s50.ag", chain["s50"], 1, True)) == []
+    assert said('load "s51.ag"; x') == ["1"]
 
 
 def test_pieces_that_were_opened_before_files_were_switched_off_are_closed(folder, tmp_path):
