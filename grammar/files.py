@@ -26,7 +26,7 @@ def read_text(path: str) -> str:
     except OSError as problem:
         raise AgradError("file", f"cannot read {path}: {problem.strerror}") from None
     except ValueError:  # no name at all
-        raise AgradError("file", f"cannot read {path}: that names no file") from None
+        raise AgradError("file", f"cannot read {path}: that is not the name of a file") from None
 
 
 def beside(path: str, place: Origin | None) -> str:
@@ -77,7 +77,7 @@ def replacing(path: str) -> Iterator[BinaryIO]:
     except OSError as problem:
         raise AgradError("file", f"cannot write {path}: {_reason(problem, target)}") from None
     except ValueError:  # no name, or one with characters that no file system takes
-        why = f"{path}: that names no file" if path else "to a file without a name"
+        why = f"{path}: that is not the name of a file" if path else "to a file without a name"
         raise AgradError("file", f"cannot write {why}") from None
     try:
         with _beside(target, mode) as file:
@@ -103,7 +103,7 @@ def _beside(target: str, mode: int | None) -> Iterator[BinaryIO]:
 
 
 def _mode(target: str) -> int | None:
-    """The permissions of a file; None if there is none. Raises OSError for what is no ordinary file."""
+    """The permissions of a file; None if there is none. Raises OSError for what is not a regular file."""
     try:
         found = os.stat(target).st_mode
     except FileNotFoundError:
@@ -111,7 +111,7 @@ def _mode(target: str) -> int | None:
     if stat.S_ISDIR(found):
         raise IsADirectoryError
     if not stat.S_ISREG(found):
-        raise OSError(0, "it is no ordinary file")
+        raise OSError(0, "it is not a regular file")
     return stat.S_IMODE(found)
 
 
@@ -121,8 +121,8 @@ def _reason(problem: OSError, target: str) -> str:
     if isinstance(problem, FileNotFoundError):
         return f"there is no folder {folder}"
     if isinstance(problem, NotADirectoryError):
-        return f"{folder} is no folder"
+        return f"{folder} is not a folder"
     if isinstance(problem, IsADirectoryError):
         return "it is a folder"
-    text = problem.strerror or "the system refuses"
+    text = problem.strerror or "the operating system refuses"
     return text[0].lower() + text[1:]

@@ -84,7 +84,7 @@ def test_listings_write_it(joint):
 @pytest.mark.parametrize("backend", ["python", "llvm"])
 def test_backends_write_it(joint, backend):
     if backend == "llvm" and target.binding() is None:
-        pytest.skip("llvmlite is not here")
+        pytest.skip("llvmlite is not installed")
     compiled = ag.compile(lambda x, y: joint(x, y) * x, 2.0, 3.0, backend=backend)
     assert compiled.value_and_grad(2.0, 3.0) == (22.0, (19.0, 6.0))
     assert ("no machine code" in compiled.source()) is False
@@ -93,7 +93,7 @@ def test_backends_write_it(joint, backend):
 
 def test_without_lower_there_is_no_machine_code(joint):
     if target.binding() is None:
-        pytest.skip("llvmlite is not here")
+        pytest.skip("llvmlite is not installed")
     OPS["joint"].lower = None
     compiled = ag.compile(joint, 2.0, 3.0, backend="llvm")
     assert "no machine code: joint has no machine code" in compiled.source()

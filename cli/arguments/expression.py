@@ -273,7 +273,7 @@ def _names(context: click.Context) -> list[str]:
 
 def _from_file(session: Session, word: str) -> Tensor:
     if not session.files:
-        raise AgradError("file", f"@{word}: files are switched off")
+        raise AgradError("file", f"@{word}: file access is switched off")
     from agrad.cli.data.at_file import from_file  # here, since few values come from files
 
     return from_file(word)

@@ -51,7 +51,7 @@ def command(
     if form is None:
         form = "text" if file is None else form_of_file(file)
     elif file is not None and (told := told_otherwise(form, file)):
-        raise click.UsageError(f"{file} is to hold {told} by its ending, and {form} by --as")
+        raise click.UsageError(f"{file} means {told} by its extension, and {form} by --as")
     session = Session()
     with wanted.advised():
         text = wanted.text()
@@ -79,10 +79,10 @@ def form_of_file(path: str) -> str:
     ending = splitext(path)[1].lower()
     if ending in ENDINGS:
         return ENDINGS[ending]
-    advice = f"the endings that do are {' '.join(ENDINGS)}"
+    advice = f"these do: {' '.join(ENDINGS)}"
     if ending[1:] in PICTURES:
         advice = f"write a .dot file, and then: dot -T{ending[1:]} …"
-    raise click.UsageError(f"the ending of {path} tells no form of a graph; {advice}")
+    raise click.UsageError(f"the extension of {path} does not give the form of a graph; {advice}")
 
 
 def _graphed(value: Any, text: str) -> Tensor:

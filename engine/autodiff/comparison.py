@@ -126,7 +126,7 @@ def compare(
         if leaves is None:
             leaves = [bare(node, node.value) for node in older if node.op is None and node.requires_grad]
         if not leaves:
-            raise AgradError("grad", "there is no leaf that requires grad behind this", facts=MissingLeaf())
+            raise AgradError("grad", "this does not depend on a leaf that requires grad", facts=MissingLeaf())
         point = _Point(f, [node for node in older if node.op is not None], float(y), exact)
         point.hold()
         claims = claims or [None] * len(leaves)
@@ -236,7 +236,7 @@ class _Point:
                 "domain",
                 f"check needs the same value at the same point; this gave {values}",
                 notes=[why] if why else [],
-                fixes=[] if why else ["manual_seed(1), before random numbers are drawn for the first time"],
+                fixes=[] if why else ["manual_seed(1) before the first random number is drawn"],
             )
 
     def findings(self, leaf: Tensor, claim: Value | None) -> Iterator[Finding]:
@@ -267,7 +267,7 @@ class _Point:
             remark = "" if claim is None else " and ".join(wrong)
             return Finding(entry, exact, found.value, found.doubt, claim, "mismatch", remark)
         result = Finding(entry, exact, found.value, found.doubt, claim, "ok")
-        unsure = f"the difference is sure to {format_number(found.doubt, 2)} only"
+        unsure = f"the difference is accurate to {format_number(found.doubt, 2)} only"
         return replace(result, remark=unsure) if result.relative > AGREE else result
 
     def at(self, leaf: Tensor, index: tuple[int, ...], moved: float) -> float:

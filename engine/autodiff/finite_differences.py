@@ -24,7 +24,7 @@ SMALLEST = 2.0**-1074  # numbers below it are 0
 AGREE = 1e-7  # relative: as near as a difference that is trusted must come
 SETTLED = 1e-4  # relative: as near as the differences of one window must come to each other to be trusted at all
 
-SINGULAR = "a value or a slope on the way is not finite"
+SINGULAR = "an intermediate value or derivative is not finite"
 
 # Of the rounding error of one value divided by the width: what may arrive in a window's results. The weights of the
 # extrapolations, of which that of the gap are the largest, add up to 40.
@@ -146,7 +146,7 @@ def _best(windows: Sequence[Window]) -> Slope:
     One that contradicts a narrower one looks beyond the point: there, and wider still, the function is another.
     """
     if not windows:
-        return Slope(math.nan, math.inf, "the value is not finite beside it")
+        return Slope(math.nan, math.inf, "the value nearby is not finite")
     best = 0
     for place, window in enumerate(windows):
         if window.contradicts(windows[best]):
@@ -159,7 +159,7 @@ def _best(windows: Sequence[Window]) -> Slope:
     narrower = windows[max(best - 1, 0)]
     change = abs(narrower.gap - found.gap) + abs(narrower.value - found.value)
     if change > SETTLED * found.size + narrower.rounding:
-        return Slope(math.nan, math.inf, "the differences have no limit")
+        return Slope(math.nan, math.inf, "the differences do not converge")
     sides = f"slope {_rounded(found, -1)} on the left, {_rounded(found, 1)} on the right"
     return Slope(found.value, found.doubt, sides)
 

@@ -89,15 +89,15 @@ def remember(node: Node, kept: Kept) -> None:
 
 def _check_rate(method: str, name: str, rate: float) -> None:
     if name.startswith("beta") and not 0 <= rate < 1:
-        raise AgradError("domain", f"step {method}: {name} is a number from 0 to below 1")
+        raise AgradError("domain", f"step {method}: {name} must be at least 0 and below 1")
     if name == "eps" and not rate > 0:
-        raise AgradError("domain", f"step {method}: eps is a number above 0")
+        raise AgradError("domain", f"step {method}: eps must be above 0")
 
 
 def _check(leaf: Tensor) -> None:
     """A step needs a leaf with a gradient."""
     name = leaf.node.spell()
     if not (leaf.is_leaf and leaf.requires_grad):
-        raise AgradError("leaf", f"a step updates leaves that require grad, and {name} is none")
+        raise AgradError("leaf", f"step updates leaves that require grad, and {name} is not one")
     if leaf.grad is None:
-        raise AgradError("grad", f"{name} has no gradient to step along", fixes=["run backward first"])
+        raise AgradError("grad", f"{name} has no gradient", fixes=["run backward first"])

@@ -103,19 +103,21 @@ def _inputs(name: str, y: Tensor, x: Any) -> tuple[list[Tensor], bool]:
     """
     if x is None:
         what = y.node.spell()
-        raise AgradError("arity", f"{name} of {what} needs what to differentiate it by", fixes=[f"{name}({what}, x)"])
+        raise AgradError(
+            "arity", f"{name} of {what} needs a value to differentiate with respect to", fixes=[f"{name}({what}, x)"]
+        )
     if not isinstance(x, Tensor):
         if not isinstance(x, Sequence) or isinstance(x, str) or not all(isinstance(one, Tensor) for one in x):
-            raise AgradError("type", f"a derivative is taken by a value with a graph, not by {describe(x)}")
+            raise AgradError("type", f"a derivative is taken with respect to a value with a graph, not {describe(x)}")
         if not x:
-            raise AgradError("arity", f"{name} by no value at all: () is empty")
+            raise AgradError("arity", f"{name} needs a value to differentiate with respect to: () is empty")
         return list(x), False
     op = x.node.op
     if op is not OPS["stack"] or x.node in reachable(y.node):
         return [x], True
     for part in x.node.inputs:
         if not isinstance(part, Node):
-            raise AgradError("grad", f"{describe(part)} is a constant: there is no derivative by it")
+            raise AgradError("grad", f"{describe(part)} is a constant: no derivative is taken with respect to it")
     return [bare(part, part.value) for part in x.node.inputs if isinstance(part, Node)], False
 
 
@@ -194,7 +196,7 @@ def _directions(v: Any, single: bool) -> list[Any]:
     if single:
         return [v]
     if not isinstance(v, Sequence) or isinstance(v, str):
-        raise AgradError("arity", f"several values need a direction each, not {describe(v)}")
+        raise AgradError("arity", f"each value needs a direction; this is {describe(v)}")
     return list(v)
 
 
@@ -249,16 +251,16 @@ def _transform(
 ) -> Function:
     """The function that gives a derivative of another, by the arguments at `places`."""
     if not callable(function):
-        message = f"{name} of a value needs what to differentiate by: {describe(function)} has no graph"
+        message = f"{name} needs a function, or a value with a graph: {describe(function)} has no graph"
         raise AgradError("type", message, facts=MissingLeaf())
     places = 0 if places is None else places
     single = not isinstance(places, tuple | list)
     if not single and not places:
-        raise AgradError("arity", f"{name} by no argument at all: () is empty")
+        raise AgradError("arity", f"{name} needs an argument to differentiate with respect to: () is empty")
     listed = [places] if single else list(places)
     if any(isinstance(place, Tensor) and (place.requires_grad or place.shape) for place in listed):
-        raise _misplaced(name, function, "behind a function stands the number of an argument, and this is a value")
-    chosen = [whole(place, f"{name}: the place of an argument") for place in listed]
+        raise _misplaced(name, function, "after a function comes the number of an argument, and this is a value")
+    chosen = [whole(place, f"{name}: the number of an argument") for place in listed]
     if max(chosen) >= getattr(function, "places", math.inf):  # a function of the language knows how many it has
         raise _misplaced(name, function, _beyond(function, max(chosen)))
 
@@ -383,8 +385,8 @@ _FAMILY = "derivatives"
     "y; x=None",
     pure=True,
     family=_FAMILY,
-    doc="dy/dx as a value; of a function, its gradient function by its first argument, or its x-th.",
-    derivative="the next one: results can be differentiated again",
+    doc="dy/dx as a value; of a function, its gradient function with respect to its first argument, or to number x.",
+    derivative="of the next order: results can be differentiated again",
     example="grad(sin)(0) == 1",
     data=("x",),
 )
@@ -397,8 +399,8 @@ def _grad(y: Any, x: Any) -> Any:
     "y; x=None",
     pure=True,
     family=_FAMILY,
-    doc="All derivatives of the entries of y, or of a function by its first argument, or its x-th.",
-    derivative="the next one: results can be differentiated again",
+    doc="The derivatives of all entries of y, or of a function with respect to its first argument, or to number x.",
+    derivative="of the next order: results can be differentiated again",
     example="jacobian(exp)([0, 0]) == [[1, 0], [0, 1]]",
     data=("x",),
 )
@@ -411,8 +413,8 @@ def _jacobian(y: Any, x: Any) -> Any:
     "y; x=None",
     pure=True,
     family=_FAMILY,
-    doc="The second derivatives of a number, or of a function by its first argument, or its x-th.",
-    derivative="the next one: results can be differentiated again",
+    doc="The second derivatives of a number, or of a function with respect to its first argument, or to number x.",
+    derivative="of the next order: results can be differentiated again",
     example="hessian(prod)([2, 3]) == [[0, 1], [1, 0]]",
     data=("x",),
 )
@@ -426,7 +428,7 @@ def _hessian(y: Any, x: Any) -> Any:
     pure=True,
     family=_FAMILY,
     doc="The derivative of a value, or of a function at x, in the direction v of x.",
-    derivative="the next one: results can be differentiated again",
+    derivative="of the next order: results can be differentiated again",
     example="jvp(square, [1, 2], [1, 1]) == [2, 4]",
     data=("x", "v"),
 )
@@ -440,7 +442,7 @@ def _jvp(y: Any, x: Any, v: Any) -> Any:
     pure=True,
     family=_FAMILY,
     doc="u times the derivatives of a value, or of a function at x.",
-    derivative="the next one: results can be differentiated again",
+    derivative="of the next order: results can be differentiated again",
     example="vjp(square, [1, 2], [1, 1]) == [2, 4]",
     data=("x", "u"),
 )
@@ -454,7 +456,7 @@ def _vjp(y: Any, x: Any, u: Any) -> Any:
     pure=True,
     family=_FAMILY,
     doc="The second derivatives of a number, or of a function at x, times v.",
-    derivative="the next one: results can be differentiated again",
+    derivative="of the next order: results can be differentiated again",
     example="hvp(prod, [2, 3], [1, 0]) == [0, 1]",
     data=("x", "v"),
 )

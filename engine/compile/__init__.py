@@ -37,7 +37,7 @@ def compile(  # noqa: A001 - PyTorch's name
     begins with the first and changes to the second when that pays. Where the function branches on a value, each set
     of outcomes is traced when it first occurs, and of very many the latest are kept. Reading plain data from a value,
     as by `float(x)`, `x.item()` or `x.numpy()`, is such a branch: the function is traced anew for each other number,
-    which is far slower than agrad's own functions. It must be a function of its arguments alone: what it prints or
+    which is far slower than agrad's own functions. It must be a function of its arguments only: what it prints or
     draws at random happens when it is traced. Threads may share a compiled function.
 
     Raises what the function raises at the examples, and AgradError of kind `guard` for what cannot be traced.

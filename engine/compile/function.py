@@ -74,7 +74,7 @@ class Compiled:
             if self._places.count(place) > 1:
                 name = self.names[place]
                 fixes = ["wrt with each argument once"]
-                raise AgradError("arity", f"hessian: wrt has {name} twice, and the matrix a row for each", fixes=fixes)
+                raise AgradError("arity", f"hessian: wrt has {name} twice", fixes=fixes)
         if self._hessian is None:
             self._hessian = Hessian(self.function, self.names, self._shapes, self._places, self.backend)
         values = self._entered(args)
@@ -184,9 +184,9 @@ class Compiled:
         if not _same(found, expected):
             raise AgradError(
                 "guard",
-                "the function cannot be compiled: its result depends on more than its graph says",
-                notes=["what it draws at random, counts, or reads elsewhere is a constant for the program"],
-                fixes=["a function of its arguments alone"],
+                "the function cannot be compiled: its result depends on more than its arguments",
+                notes=["random numbers, counters and outside values would become constants"],
+                fixes=["compile a function of its arguments only"],
             )
 
     def _chosen(self, wrt: Any) -> tuple[tuple[int, ...], bool]:
@@ -202,9 +202,9 @@ class Compiled:
                     raise AgradError("name", f"there is no argument {one}", fixes=[f'wrt="{x}"' for x in self.names])
                 place = self.names.index(one)
             else:
-                place = whole(one, "compile: the place of an argument")
+                place = whole(one, "compile: the number of an argument")
             if not -count <= place < count:
-                raise AgradError("arity", f"compile by argument {place} of a function that was given {count}")
+                raise AgradError("arity", f"compile: wrt has argument {place}, and the function takes {count}")
             places.append(place % count)
         return tuple(places), single
 
@@ -257,7 +257,7 @@ def _several(threads: object) -> int | None:
         return None
     count = whole(threads, "map: the number of threads")
     if count < 1:
-        raise AgradError("domain", f"map with {count} threads: at least 1 does the work", fixes=["threads=1"])
+        raise AgradError("domain", f"map needs at least 1 thread, not {count}", fixes=["threads=1"])
     return count
 
 

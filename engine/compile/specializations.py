@@ -22,7 +22,7 @@ MOST = 64  # specialisations of one function
 TRACING = RLock()  # one for all functions: a function that is traced may call another that is compiled
 _KEPT = 500_000  # steps, in programs that are kept compiled
 _LARGE = 5_000  # steps: where Python's own compiler is slow, and its code too, machine code comes at once
-_BY_DATA = "a number was taken out, as by float(x): each other one is traced anew"
+_BY_DATA = "a number was read, as by float(x): each other number is traced again"
 _CALLS, _STEPS = 1_000, 100_000  # what Python computes before machine code, about what it takes to compile that
 
 _compiled: OrderedDict[object, tuple[Any, int]] = OrderedDict()

@@ -69,7 +69,7 @@ def small(name: str, what: str, value: Any) -> int:
 def number_of(name: str, what: str, value: Any) -> float:
     """A plain number; AgradError of kind `type` for what is none, or has a graph that would be lost."""
     if getattr(value, "requires_grad", False):
-        raise AgradError("type", f"{name}: {what} must be a plain number, no derivative is taken by it; use .detach()")
+        raise AgradError("type", f"{name}: {what} must be a plain number without a derivative; use .detach()")
     value = getattr(value, "value", value)
     if isinstance(value, bool | int | float):
         return float(value)

@@ -59,7 +59,7 @@ class Storage:
         self.by = by  # the statement that wrote last, or a phrase
         self.stamp = stamp  # of that write
         self.successor = successor  # the `seq` of the node that took over
-        self.roots = roots  # the leaves that it was computed from without a record
+        self.roots = roots  # the leaves that it was computed from without recording
         self.cut = cut  # where the record ended
 
 

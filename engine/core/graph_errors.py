@@ -61,39 +61,39 @@ class Overwritten(GraphFacts):
 
 
 class Diverged(GraphFacts):
-    """A graph that cannot be run again: a guard has another outcome, or a constant was computed without a record."""
+    """A graph that cannot be replayed: a guard has another outcome, or a constant was computed without recording."""
 
     root: Node
     guard: Guard | None = None
     constant: Node | None = None
 
 
-def freed_error(node: Node, root: Node, verb: str = "walked backward") -> AgradError:
+def freed_error(node: Node, root: Node, verb: str = "differentiated") -> AgradError:
     """A walk, or a replay, of a graph that an earlier walk used up."""
     by = node.freed
     what = f"{node.title}Backward ({node.spell()}) lost its saved values"
     labels = [Label(node.origin, what if node.origin is None else f"{node.title}Backward lost its saved values")]
     labels += _done(by, "freed by ", "… here")
     fix = "keep the graph with retain_graph=True at that backward, or compute the value again"
-    message = f"{root.spell()} cannot be {verb}: part of its graph is gone"
+    message = f"{root.spell()} cannot be {verb}: part of its graph is freed"
     return AgradError("freed", message, labels=labels, fixes=[fix], facts=Freed(node, root, by))
 
 
 def stale_error(node: Node, operand: Node, root: Node) -> AgradError:
     """A walk over values that were computed before their operand was written, or computed again."""
     changed = f"{operand.spell()} was changed after {node.spell()} was computed from it"
-    labels = [Label(node.origin, f"computed from the {operand.spell()} of before")] if node.origin is not None else []
+    labels = [Label(node.origin, f"computed from the old {operand.spell()}")] if node.origin is not None else []
     storage = operand.storage
     if storage is not None and storage.stamp == operand.stamp:
         labels += _done(storage.by, "changed by ", "… changed here")
-    fixes = [f"{f'{root.name}.forward()' if root.name else 'its forward()'}, to run its graph again on the new data"]
+    fixes = [f"{f'{root.name}.forward()' if root.name else 'its forward()'}, to replay its graph on the new data"]
     return AgradError("stale", f"{root.spell()} is stale: {changed}", labels=labels, fixes=fixes, facts=Stale(root))
 
 
 def changed_error(node: Node, changed: Node, root: Node) -> AgradError:
     """A walk by a rule that reads a value which was written to since the node saved it."""
     name = changed.spell()
-    message = f"{root.spell()} cannot be walked backward: {name} was written to, and {_reader(node, changed)} reads it"
+    message = f"{root.spell()} cannot be differentiated: {name} was written to, and {_reader(node, changed)} reads it"
     labels = [Label(node.origin, f"{node.title}Backward saved {name}")] if node.origin is not None else []
     by = changed.storage.by if changed.storage is not None else None
     labels += _done(by, "written by ", "… written here")
@@ -125,18 +125,18 @@ def diverged_error(guard: Guard, value: Value | None, root: Node) -> AgradError 
         now = f"; now it is {guard.said(outcome)}" if outcome is not None else ""
     name, was = guard.name, guard.said(guard.outcome)
     if not isinstance(guard.outcome, bool):  # the place is that of a call or an index, and what it read has another
-        taken = f"the number in {name}" if guard.origin is not None else "a number taken out"
+        taken = f"the number in {name}" if guard.origin is not None else "a number that was read"
         name = guard.node.spell() if guard.node is not None else taken
     built = f"it was built where {name} was {was}{now}"
     if isinstance(guard.outcome, bytes):
         entries = f"the entries of {guard.name}" if guard.origin is not None else "entries"
-        built, was = f"{entries} were chosen by {name}, which has changed", "other entries"
-    message = f"{root.spell()} cannot be run again: {built}"
+        built, was = f"{entries} were selected by {name}, which has changed", "other entries"
+    message = f"{root.spell()} cannot be replayed: {built}"
     labels = [Label(guard.origin, f"… {was} then")] if guard.origin is not None else []
     changed = [
         leaf.spell() for leaf in (root() for root in guard.roots) if leaf is not None and leaf.stamp > guard.stamp
     ]
-    notes = [f"the value that decided is gone, and {changed[0]} has changed"] if value is None and changed else []
+    notes = [f"the value of the guard is gone, and {changed[0]} has changed"] if value is None and changed else []
     facts = Diverged(root, guard=guard)
     return AgradError("guard", message, labels=labels, notes=notes, fixes=["compute it again"], facts=facts)
 
@@ -146,7 +146,7 @@ def _plain_error(guard: Guard, root: Node) -> AgradError:
     names = [leaf.spell() for leaf in (leaf() for leaf in guard.roots) if leaf and leaf.stamp > guard.stamp]
     behind = next((name for name in names if not name.startswith("a ")), "a leaf behind it")
     where = f" at {guard.origin.where}" if guard.origin is not None else ""
-    message = f"{root.spell()} cannot be run again: before it was built, a value was read as a plain number{where}"
+    message = f"{root.spell()} cannot be replayed: before it was built, a value was read as a plain number{where}"
     changed = f"{behind} has changed since, and what was built may depend on the number"
     notes = [changed, "what is read after the graph is built does not matter, nor does printing the Tensor itself"]
     facts = Diverged(root, guard=guard)
@@ -154,9 +154,9 @@ def _plain_error(guard: Guard, root: Node) -> AgradError:
 
 
 def cut_off_error(constant: Node, leaf: Node, root: Node) -> AgradError:
-    """A replay over a value that was computed from a leaf without a record, and that is out of date."""
+    """A replay over a value that was computed from a leaf without recording, and that is out of date."""
     name, behind = constant.spell(), leaf.spell()
-    message = f"{root.spell()} cannot be run again: it uses {name}, computed from {behind} without a record"
+    message = f"{root.spell()} cannot be replayed: it uses {name}, computed from {behind} without recording"
     labels = [Label(constant.origin, f"{behind} has changed since")] if constant.origin is not None else []
     facts = Diverged(root, constant=constant)
     return AgradError("guard", message, labels=labels, fixes=["compute it again"], facts=facts)
@@ -174,7 +174,7 @@ def no_grad_error(root: Tensor) -> AgradError:
         return _apart_error(f"{_called(node, apart[1])} does not require grad", *apart, node)
     return AgradError(
         "grad",
-        f"{name} does not require grad: no leaf that does leads to it",
+        f"{name} does not require grad: it depends on no leaf that does",
         labels=[Label(node.origin, "computed here")] if node.op and node.origin else [],
         fixes=["make a leaf with requires_grad=True and compute the value from it, outside no_grad"],
         facts=MissingLeaf(),
@@ -185,28 +185,28 @@ def unused_error(y: Tensor, x: Tensor) -> AgradError:
     """A derivative by something that the value does not depend on."""
     a, b = y.node.spell(), x.node.spell()
     if not x.requires_grad:
-        return AgradError("grad", f"{b} does not require grad, so that there is no derivative by it")
+        return AgradError("grad", f"{b} does not require grad, so no derivative is taken with respect to it")
     cut = cut_behind(y.node, x.node)
     if cut is not None:
-        return _cut_error(f"{a} has no derivative by {b}", cut, y.node)
+        return _cut_error(f"{a} has no derivative with respect to {b}", cut, y.node)
     apart = unrecorded_behind(y.node, x.node)
     if apart is not None:
         return _apart_error(f"{a} does not depend on {b}", *apart, y.node)
     fix = f"compute {a} from {b}, without detach and outside no_grad"
-    message = f"{a} does not depend on {b}: no path of the graph leads there"
+    message = f"{a} does not depend on {b}: no path of the graph connects them"
     return AgradError("grad", message, fixes=[fix])
 
 
 def _apart_error(what: str, path: list[Node], leaf: Node | None, root: Node) -> AgradError:
-    """A path that ends at a value which was computed from a leaf, but without a record."""
-    end, behind = path[-1], "a leaf, gone by now," if leaf is None else leaf.spell()
+    """A path that ends at a value which was computed from a leaf, but without recording."""
+    end, behind = path[-1], "a leaf that no longer exists" if leaf is None else leaf.spell()
     name = _called(end, leaf)
     fix = f"compute {root.spell()} from {'a leaf' if leaf is None else behind}, without detach and outside no_grad"
     if leaf is not None and leaf.storage is end.storage:
         why = f"it {'is' if end is root else f'uses {name}, which is'} {behind} detached from its graph"
         fix = f"use {behind} itself, without detach"
     else:
-        why = f"{'it' if end is root else name} was computed from {behind} without a record"
+        why = f"{'it' if end is root else name} was computed from {behind} without recording"
     place = end.storage.cut if end.storage is not None and end.storage.cut is not None else end.origin
     labels = [Label(place, "cut off here")] if place is not None else []
     notes = _chain([node.spell() for node in path[:-1]] + [name])

@@ -220,7 +220,7 @@ def is_ours(frame: FrameType) -> bool:
 
 
 def take_behind(node: Node) -> None:
-    """The same of every bit of the arguments behind a value: for what is made of them without a record."""
+    """The same of every bit of the arguments behind a value: for what is made of them without recording."""
     tracing = current().tracing
     leaves = {root() for root in roots_of(node)}
     for x in tracing.inputs if tracing is not None else ():

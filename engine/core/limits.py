@@ -55,7 +55,7 @@ def exhausted(name: str, error: MemoryError) -> AgradError:
     need = size_of(shape) * _NUMBER if shape is not None else None
     memory = current().limits.memory
     there, room = format_bytes(memory), f" for the {format_bytes(need)} of" if need else " for"
-    message = f"there is not enough memory{room} {_subject(name)}; the limit is {there} in all"
+    message = f"there is not enough memory{room} {_subject(name)}; the limit is {there}"
     return AgradError("limit", message, fixes=_advice(memory + (need or memory)))
 
 

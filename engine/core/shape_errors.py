@@ -45,7 +45,7 @@ def to_fill(total: int, sizes: Shape) -> list[str]:
     would = f"; {format_shape(likely)} would fit" if likely is not None else ""
     if -1 not in sizes:
         return [f"{format_shape(sizes)} holds {known}{would}"]
-    return [f"{total} is no multiple of {known}{would}"] if known else []
+    return [f"{total} is not a multiple of {known}{would}"] if known else []
 
 
 def _other(total: int, sizes: Shape, axis: int) -> Shape | None:
@@ -70,7 +70,7 @@ def to_expand(have: Shape) -> list[str]:
 def to_join(first: Shape, axis: int) -> list[str]:
     """The shapes that are joined to a first one along an axis."""
     wanted = listed("n" if one == axis else length for one, length in enumerate(first))
-    return [f"with {format_shape(first)} go shapes {wanted}, of any length n"]
+    return [f"with {format_shape(first)} fit shapes {wanted}, for any n"]
 
 
 def to_stack(first: Shape, other: Shape) -> list[str]:

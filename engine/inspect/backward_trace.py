@@ -90,7 +90,7 @@ class BackwardTrace:
     def text(self, precision: int | None = 10) -> str:
         """The table, youngest node first, and what was added to which gradient: 200 lines at most."""
         if self.root is None:
-            return "nothing to walk: the value is a leaf, and the seed is its gradient"
+            return "there is no operation: the value is a leaf, and the seed is its gradient"
         kept = [node for node in reversed(collect([self.root])) if node.keeps_grad]
         leaves = kept[: max(LIMIT // 2, LIMIT - len(self.rows))]
         rows = self.rows[: LIMIT - len(leaves)]

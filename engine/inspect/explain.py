@@ -89,7 +89,7 @@ class Derivative:
         lines = [f"{heading} at {self.by} = {short(self.at, precision)}"]
         lines += align([_cells(path, precision) for path in self.paths]) if self.paths else []
         if not self.count:
-            lines.append("no path leads there: the derivative vanishes everywhere")
+            lines.append("no path connects them: the derivative is 0 everywhere")
         elif self.others:
             lines.append(self._left_out(precision))
         elif len(self.paths) > 1:

@@ -67,7 +67,7 @@ def make_tensor(data: Any, requires_grad: Any, dtype: Any, device: Any) -> Tenso
     "Variable",
     "data; requires_grad=False",
     family=FAMILY,
-    doc="The same as tensor, as older programs spell it.",
+    doc="An older name of tensor.",
     derivative=NONE,
     example="Variable(2) == 2",
 )
@@ -163,7 +163,7 @@ def eye(n: Any, m: Any) -> Tensor:
     "; start, stop=None, step=1",
     pure=True,
     total=True,
-    doc="The numbers from start (0 if only one is given) up to stop, without it, in steps.",
+    doc="The numbers from start (0 if only one is given) up to but not including stop, in steps.",
     example="arange(3) == [0, 1, 2]",
 )
 def arange(start: Any, stop: Any, step: Any) -> Tensor:
@@ -182,7 +182,7 @@ def arange(start: Any, stop: Any, step: Any) -> Tensor:
     "; start, stop, num=50",
     pure=True,
     total=True,
-    doc="So many numbers at equal distances, from start to stop, both included.",
+    doc="num evenly spaced numbers from start to stop, both included.",
     example="linspace(0, 1, 3) == [0, 0.5, 1]",
 )
 def linspace(start: Any, stop: Any, num: Any) -> Tensor:
@@ -222,7 +222,7 @@ def _draw(name: str, shape: Any, method: str) -> Tensor:
 @maker(
     "rand",
     "; *shape=()",
-    doc="Random numbers, evenly spread from 0 to 1.",
+    doc="Random numbers, uniformly distributed from 0 to 1.",
     example="rand(3) < 1",
 )
 def rand(shape: Any) -> Tensor:
@@ -233,7 +233,7 @@ def rand(shape: Any) -> Tensor:
 @maker(
     "randn",
     "; *shape=()",
-    doc="Random numbers of the standard normal distribution.",
+    doc="Random numbers from the standard normal distribution.",
     example="all(isfinite(randn(3)))",
 )
 def randn(shape: Any) -> Tensor:
@@ -245,7 +245,7 @@ def randn(shape: Any) -> Tensor:
     "manual_seed",
     "; seed",
     family=FAMILY,
-    doc="Make rand and randn give the same numbers each time from here on.",
+    doc="Make rand and randn give the same numbers each time from now on.",
     derivative="none: it returns nothing",
     example="manual_seed(1) is None",
 )

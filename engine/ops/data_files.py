@@ -26,7 +26,7 @@ _BYTES_OF_ROW = 16  # about as many as a short row has
 def require_files(what: str) -> None:
     """Refuse `what` where files are switched off. Raises AgradError of kind `file`."""
     if not current().files.on:
-        raise AgradError("file", f"{what}: files are switched off")
+        raise AgradError("file", f"{what}: file access is switched off")
 
 
 def note_read(path: str) -> None:
@@ -64,7 +64,7 @@ def _existing(name: str, path: Any) -> Path:
     if not isinstance(path, str | Path):
         raise AgradError("type", f"{name} needs the name of a file, not {describe(path)}")
     if not str(path).strip():
-        raise AgradError("file", f"{name}: that names no file")
+        raise AgradError("file", f"{name}: that is not the name of a file")
     try:
         there = Path(path).expanduser()
         if there.is_file():
@@ -74,7 +74,7 @@ def _existing(name: str, path: Any) -> Path:
     except (OSError, ValueError, RuntimeError):  # no system has such a name, or such a home
         found = is_folder = False
     if found:
-        what = "a folder" if is_folder else "no ordinary file"
+        what = "a folder" if is_folder else "not a regular file"
         raise AgradError("file", f"{name}: {path} cannot be read: it is {what}")
     raise AgradError("file", f"{name}: there is no file {path}")
 
@@ -159,7 +159,7 @@ def _is_npy(path: Path) -> bool:
     "load_csv",
     "path",
     family=FAMILY,
-    doc="The numbers of a file, separated by commas, a row a line. A first line of names is passed over.",
+    doc="The numbers of a CSV file, one row per line. A header line is skipped.",
     derivative=NONE,
     example="",
 )
@@ -186,8 +186,8 @@ def load_npy(path: Any) -> Tensor:
     "chunks",
     "path; rows",
     family=FAMILY,
-    doc="The rows of a file that load_csv or load_npy could read, so many at a time: for a loop over what is larger "
-    "than memory. The last array may have fewer rows.",
+    doc="The rows of a file for load_csv or load_npy, a fixed number at a time, for loops over more data than fits in "
+    "memory. The last array may have fewer rows.",
     derivative="none: the arrays are leaves",
     example="",
 )
@@ -195,5 +195,5 @@ def chunks(path: Any, rows: Any) -> Chunks:
     """See the entry."""
     file, count = _existing("chunks", path), whole(rows, "chunks: the number of rows")
     if count < 1:
-        raise AgradError("domain", "chunks: there must be at least one row in a piece")
+        raise AgradError("domain", "chunks: a chunk must have at least one row")
     return Chunks(file, count)

@@ -19,7 +19,7 @@ clone: Function = row(
     rules={"x": ("", onward)},
     samples=((1.5,), ([1.0, -2.0],)),
     is_copy=True,
-    doc="A copy, which the gradient passes through.",
+    doc="A copy; the gradient passes through it.",
     derivative="1",
     example="clone(3) == 3",
 )

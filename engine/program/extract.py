@@ -24,7 +24,7 @@ def extract(
     Its checks are the guards under which the values were computed, and those up to `chosen`.
 
     Raises AgradError of kind `freed` where a part of the graph is gone, and of kind `guard` where something was
-    computed from an input without a record.
+    computed from an input without recording.
     """
     return _Extraction([y.node for y in outputs], [x.node for x in inputs], names, chosen).program()
 
@@ -166,7 +166,7 @@ def _cut_off(name: str, behind: Node | None, origin: Any) -> AgradError:
     leaf = behind.spell() if behind is not None else "an input"
     return AgradError(
         "guard",
-        f"this cannot be compiled: {name} was computed from {leaf} without a record",
+        f"this cannot be compiled: {name} was computed from {leaf} without recording",
         labels=[Label(origin, "cut off here")] if origin is not None else [],
         fixes=["compute it without detach and outside no_grad"],
     )
@@ -177,7 +177,7 @@ def check_unwritten(node: Node) -> None:
     if rewritten(node) and node.storage is not None and not node.storage.successor:
         raise AgradError(
             "guard",
-            f"this cannot be compiled: {node.spell()} was written to without a record",
+            f"this cannot be compiled: {node.spell()} was written to without recording",
             labels=[Label(node.origin, "computed here")] if node.origin is not None else [],
             fixes=["write to it outside no_grad, or make a new value"],
         )

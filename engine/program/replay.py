@@ -52,7 +52,7 @@ def forward(*roots: Tensor) -> None:
 def _no_graph(node: Node) -> AgradError:
     name = node.spell()
     what = f"{name} is a leaf" if node.recorded else f"{name} has no graph"
-    return AgradError("grad", f"{what}: there is nothing to run again")
+    return AgradError("grad", f"{what}: there is nothing to replay")
 
 
 class _Replay:
@@ -82,7 +82,7 @@ class _Replay:
         """The constants of the graph; AgradError where a part of it was freed."""
         for node in self.graph:
             if node.freed is not None:
-                raise freed_error(node, self.root, "run again")
+                raise freed_error(node, self.root, "replayed")
         return [x for node in self.graph for x in node.inputs if type(x) is Node and not x.recorded]
 
     def _new_sources(self) -> dict[Node, Node]:

@@ -61,9 +61,9 @@ def leaf_to_check(value: object, operand: ast.Expr) -> Tensor:
     if isinstance(value, Tensor) and value.node.op is None and value.requires_grad:
         return value
     computed = isinstance(value, Tensor) and value.node.op is not None
-    what = "was computed" if computed else f"is {describe_value(value)}, which requires no grad"
+    what = "was computed" if computed else f"is {describe_value(value)}, which does not require grad"
     fixes = ["name the leaves it was computed from, or none"] if computed else [f"var {name} = …   makes a leaf"]
-    message = f"check moves leaves that require grad, and {name} {what}"
+    message = f"check varies leaves that require grad, and {name} {what}"
     raise AgradError("leaf", message, labels=[Label(operand.span)], fixes=fixes)
 
 
@@ -71,14 +71,15 @@ def _disagreement(report: Report, expression: ast.Expr) -> AgradError:
     """The error that a mismatch ends in."""
     wrong = report.mismatches
     names = ", ".join(finding.entry for finding in wrong[:5]) + (", …" if len(wrong) > 5 else "")
-    which, verb = ("the derivative", "is") if len(wrong) == 1 else (f"{len(wrong)} derivatives", "are")
+    one = len(wrong) == 1
+    which, verb = ("the derivative", "does") if one else (f"{len(wrong)} derivatives", "do")
     claims_only = all(finding.remark == "the claim" for finding in wrong)
-    other = "what is claimed" if claims_only else "what the differences say"
+    other = "the differences" if not claims_only else "the claim" if one else "the claims"
     return AgradError(
         "assert",
-        f"{which} by {names} {verb} not {other}",
+        f"{which} with respect to {names} {verb} not match {other}",
         labels=[Label(expression.span)],
-        notes=[] if claims_only else ["what detach or no_grad cuts off still moves the differences"],
+        notes=[] if claims_only else ["detach and no_grad do not affect the differences"],
     )
 
 

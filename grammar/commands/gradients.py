@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 @command(
     "backward",
     "backward d [retain] [create_graph] [fresh] [trace] [seed [1, 2]]",
-    "Adds the derivative of d to the gradient of every leaf behind it; frees the graph unless `retain`. "
-    "`trace` shows the walk.",
+    "Adds the derivative of d to the gradient of every leaf it depends on, and frees the graph unless `retain` is "
+    "given. `trace` shows every step.",
     "var a = 3; d = a**2; backward d; grad a",
     staging=Staging.BY_RULE,
     changes="graph",
@@ -34,10 +34,10 @@ if TYPE_CHECKING:
     operands=EXPRESSION,
     options={
         "retain": Option("keeps the graph for another backward"),
-        "create_graph": Option("lets the gradients be differentiated in turn"),
+        "create_graph": Option("makes the gradients differentiable"),
         "fresh": Option("overwrites gradients instead of adding to them"),
-        "trace": Option("shows the walk, node by node"),
-        "seed": Option("the gradient of d itself, where d is no number", Operands(expression=True)),
+        "trace": Option("shows the steps, node by node"),
+        "seed": Option("the gradient of d itself, for a d that is not one number", Operands(expression=True)),
     },
 )
 def _backward(session: Session, call: Call) -> None:
@@ -63,7 +63,7 @@ def _backward(session: Session, call: Call) -> None:
 @command(
     "retain",
     "retain b …",
-    "Keeps the gradient of a value that is not a leaf, at the backwards to come.",
+    "Keeps the gradient of a value that is not a leaf, in later backward passes.",
     "var a = 3; b = a**2; c = 2*b; retain b; backward c; grad b",
     changes="graph",
     forms="retain b",
@@ -85,7 +85,7 @@ def _retain(session: Session, call: Call) -> None:
 @command(
     "grad",
     "grad a …",
-    "Shows gradients, how they came about, or why there is none.",
+    "Shows gradients, what they are the sum of, or why there is none.",
     "var a = 3; backward a**2; grad a",
     changes="nothing",
     forms="grad a b",
@@ -165,8 +165,8 @@ def _check_step(call: Call) -> None:
 @command(
     "step",
     "step sgd w b lr=0.1 [momentum=0.9]   step adam w b lr=0.01 [beta1=0.9] [beta2=0.999] [eps=1e-8]",
-    "One optimiser update of the leaves named, by the gradients they have. The means that adam and momentum keep of a "
-    "leaf stay with it from step to step.",
+    "One optimiser update of the given leaves, from their gradients. The running means of adam and momentum are kept "
+    "with each leaf.",
     "var w = 3; backward w**2; step sgd w lr=0.1; w",
     staging=Staging.BY_RULE,
     changes="graph",
@@ -192,7 +192,7 @@ def _no_option(call: Call, method: str, name: str, known: list[str]) -> AgradErr
     text, start = value.span.source.text, value.span.start
     place = Span(value.span.source, text.rindex(name, 0, start), value.span.end)
     fixes = [f"{option}={value.span.text}" for option in near(name, known)]
-    message = f"step {method} has no option {name}, but {', '.join(known)}"
+    message = f"step {method} has no option {name}; its options are {', '.join(known)}"
     return AgradError("arity", message, labels=[Label(place)], fixes=fixes)
 
 
@@ -204,7 +204,7 @@ def _no_option(call: Call, method: str, name: str, known: list[str]) -> AgradErr
     changes="nothing",
     forms="check f(x), or check f(x, y) wrt x",
     operands=CALLED,
-    options={"wrt": Option("only by these leaves", LEAVES)},
+    options={"wrt": Option("only for these leaves", LEAVES)},
 )
 def _check(session: Session, call: Call) -> None:
     from agrad.grammar.commands.check import check, leaf_to_check  # here, since few sessions check anything
@@ -217,7 +217,7 @@ def _check(session: Session, call: Call) -> None:
 @command(
     "explain",
     "explain d [wrt a b]",
-    "The chain rule with the numbers in it: what each path from a leaf to d contributes, the largest first.",
+    "The chain rule with numbers: what each path from a leaf to d contributes, the largest first.",
     "var a = 3; d = a**2*2; explain d",
     changes="nothing",
     forms="explain d, or explain d wrt a b",

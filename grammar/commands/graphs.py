@@ -58,16 +58,16 @@ def _check_form(call: Call) -> None:
 @command(
     "graph",
     f'graph d [as {"|".join(FORMS)}] [depth 3] [from a b] [to "d.gv"]',
-    "Shows the graph behind d: what was computed from what, what is saved, held or freed. `depth`: so many operations "
-    "back; `from`: only what lies between these and d; `to`: into a file, in the form that its ending names.",
+    "Shows the graph of d: its operations, and what is saved or freed. `depth`: at most so many operations back; "
+    "`from`: only what lies between these values and d; `to`: into a file, whose extension gives the form.",
     "var a = 3; d = a**2*2; graph d",
     changes="nothing",
     operands=COMPUTED,
     options={
         "as": Option("another form: tree, boxes, dot, …", choices=lambda: FORMS),
-        "depth": Option("so many operations back", Operands(expression=True)),
+        "depth": Option("at most so many operations back", Operands(expression=True)),
         "from": Option("only what lies between these and d", ANY),
-        "to": Option("into a file, in the form its ending names", FILE, writes=True),
+        "to": Option("into a file, whose extension gives the form", FILE, writes=True),
     },
     check=_check_form,
 )
@@ -109,13 +109,13 @@ def _form(call: Call, forms: list[str]) -> str:
     listed = f"as {', '.join(forms[:-1])} or {forms[-1]}"
     if form is not None:
         raise AgradError(
-            "name", f"a graph is not shown as {form}, but {listed}", labels=_labels(call, "as"), fixes=fixes
+            "name", f"a graph is not shown as {form}; the forms are {listed}", labels=_labels(call, "as"), fixes=fixes
         )
     raise AgradError(
         "file",
-        f"the ending of {path} tells no form of a graph; those that do are {' '.join(ENDINGS)}",
+        f"the extension of {path} does not give the form of a graph; these do: {' '.join(ENDINGS)}",
         labels=_labels(call, "to"),
-        notes=[f"without one of them say {listed}"],
+        notes=[f"without one of these, say {listed}"],
         fixes=fixes,
     )
 
@@ -153,7 +153,7 @@ def _contradiction(call: Call, told: str) -> AgradError:
         :1
     ]
     return AgradError(
-        "file", f"{path} is to hold {told} by its ending, and {form} by `as`", labels=_labels(call, "to"), fixes=fixes
+        "file", f"{path} means {told} by its extension, and {form} by `as`", labels=_labels(call, "to"), fixes=fixes
     )
 
 
@@ -174,7 +174,7 @@ def _since(call: Call) -> list[Tensor]:
 @command(
     "info",
     "info x …",
-    "All about a value: what it is, its shape, gradient and graph, what holds it, how often it was written.",
+    "Describes a value: what it is, its shape, gradient and graph, what refers to it, how often it was written.",
     "var x = 2; y = x**2; info x y",
     changes="nothing",
     forms="info x",
@@ -203,9 +203,8 @@ def _set(session: Session, call: Call) -> None:
 @command(
     "forward",
     "forward d … [with x=3, y=4]",
-    "Computes d again, on the leaves as they are now or as given: the graph, with all that backward needs, is as new. "
-    "A backward before must have kept it: backward d retain. Leaves, also those made of other values, keep what they "
-    "were given.",
+    "Computes d again from the current values of the leaves, or from the values given, which the leaves keep. The "
+    "graph is then ready for another backward. An earlier backward must have kept it: backward d retain.",
     "var x = 2; y = x**2; forward y with x=5; y",
     changes="graph",
     forms="forward d, or forward d with x=3, y=4",

@@ -18,7 +18,7 @@ _MANY = 8  # names in a line
 @command(
     "reset",
     "reset",
-    "Begins anew: forgets all names with their graphs and gradients, the last answer, the seed of random numbers and "
+    "Starts over: forgets all names with their graphs and gradients, the last answer, the seed of random numbers and "
     "the limits. `undo` brings them back.",
     "x = 2; reset; x = 3",
     changes="session",
@@ -27,7 +27,7 @@ _MANY = 8  # names in a line
 def _reset(session: Session, call: Call) -> None:
     forgotten = called(list(session.names))
     session.forget()
-    session.emit(Printed(f"forgot {forgotten}" if forgotten else "there is no name to forget"))
+    session.emit(Printed(f"forgot {forgotten}" if forgotten else "there are no names to forget"))
 
 
 def called(names: list[str]) -> str:
@@ -39,8 +39,8 @@ def called(names: list[str]) -> str:
 @command(
     "history",
     "history [9]",
-    "Lists the statements that stand, or the last so many: those that failed, were undone, or only asked for something "
-    "are not among them.",
+    "Lists the statements in effect, or the last of them. Those that failed, were undone or changed nothing are left "
+    "out.",
     "x = 2; y = x**2; history",
     changes="nothing",
     forms="history, or history 9",
@@ -56,14 +56,14 @@ def _history(session: Session, call: Call) -> None:
         span = entry.span
         typed = span.source.text[span.start : span.end]
         lines.append(f"{number:>{width}}  {typed}".replace("\n", "\n" + " " * (width + 2)))
-    session.emit(Table("\n".join(lines)) if lines else Printed("no statement stands yet"))
+    session.emit(Table("\n".join(lines)) if lines else Printed("no statement is in effect yet"))
 
 
 @command(
     "save",
     'save "session.ag"',
-    "Writes the statements that stand as a script, which gives the same names, values, gradients and random numbers. A "
-    "file that save did not write, or that was changed since, stays as it is.",
+    "Writes the statements in effect as a script that gives the same names, values, gradients and random numbers. A "
+    "file that save did not write, or that has changed since, is not overwritten.",
     'fails file: save "nowhere/session.ag"',
     changes="nothing",
     operands=FILE,
@@ -82,7 +82,7 @@ def _entries(session: Session, call: Call) -> list[Any]:
     """The log of a session. Raises AgradError of kind `name` where none is kept."""
     if not session.record.on:
         word = call.node.word
-        message = f"{word}: what has run is on record only where the script that is run says {word} itself"
+        message = f"{word}: a script keeps a log of its statements only if it contains {word} itself"
         raise AgradError("name", message, labels=[Label(call.span)])
     entries: list[Any] = session.record.entries
     return entries

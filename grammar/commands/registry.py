@@ -118,7 +118,7 @@ class Command(Struct):
     def run(self, session: Session, call: Call) -> None:
         """Do what was typed, as a part of the statement that is running. Raises AgradError."""
         if self.alone:
-            message = f"{self.word} stands by itself, outside of any block"
+            message = f"{self.word} cannot be inside a block"
             fixes = [f"{self.word}   on a line of its own"]
             raise AgradError("syntax", message, labels=[Label(call.span)], fixes=fixes)
         self.run_alone(session, call)

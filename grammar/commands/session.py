@@ -26,7 +26,7 @@ add(  # without a handler: it is a block, which the interpreter runs
     Command(
         "time",
         "time: STATEMENT",
-        "How long a statement, or an indented block, takes: to build the graph, to compute, to walk it backward.",
+        "Measures how long a statement, or an indented block, takes: to compute, to build its graph, to run backward.",
         "time: y = sum(arange(1000)**2)",
         "session",
     ),
@@ -37,7 +37,7 @@ add(  # without a handler: it is a block, which the interpreter runs
 @command(
     "vars",
     "vars",
-    "Lists the names there are, with shape and what they are.",
+    "Lists all names, with their shapes and kinds.",
     "var a = 3; k = 2; vars",
     changes="nothing",
     logged=False,
@@ -47,9 +47,9 @@ def _vars(session: Session, call: Call) -> None:
 
 
 _LIMITS = {
-    "memory": Keyword('memory="4 GB"', "at most so many bytes in a result"),
-    "time": Keyword("time=10", "at most so many seconds"),
-    "nodes": Keyword("nodes=1e6", "at most so many nodes kept"),
+    "memory": Keyword('memory="4 GB"', "the most bytes in one result"),
+    "time": Keyword("time=10", "the most seconds for a statement"),
+    "nodes": Keyword("nodes=1e6", "the most nodes that a statement keeps"),
 }
 
 
@@ -57,11 +57,11 @@ def _check_limits(call: Call) -> None:
     """Refuse a limit that there is not."""
     for name in call.options:
         if name not in _LIMITS:
-            message = f"there is no limit {name}, but of {', '.join(_LIMITS)}"
+            message = f"there is no limit {name}; the limits are {', '.join(_LIMITS)}"
             likely = [_fix(known) for known in suggest(name, _LIMITS)]
             written = call.option(name)
             labels = [Label(written.span)] if written is not None else []
-            raise AgradError("name", message, labels=labels, fixes=likely or ["limit   shows what they are"])
+            raise AgradError("name", message, labels=labels, fixes=likely or ["limit   shows the limits"])
 
 
 def _fix(name: str) -> str:
@@ -71,8 +71,8 @@ def _fix(name: str) -> str:
 @command(
     "limit",
     'limit [memory="4 GB"] [time=10] [nodes=1e6]',
-    "What a statement may take: bytes for one result, seconds, nodes that it keeps. When the time is up, the operation "
-    "under way still comes to its end. None lifts a limit; alone it shows them.",
+    "Limits what a statement may use: bytes for one result, seconds, nodes that it keeps. When the time is up, the "
+    "current operation still finishes. None removes a limit; `limit` alone shows them.",
     'limit memory="100 MB" time=10; limit',
     changes="session",
     forms='limit, or limit memory="4 GB" time=10 nodes=1e6',
@@ -104,9 +104,9 @@ def _amount(name: str, value: Any, labels: list[Label]) -> float:
         amount = bytes_of(amount)
     if isinstance(amount, float) and amount > 0:
         return amount
-    message = f"a limit of {name} is a number above 0"
+    message = f"a limit of {name} must be a number above 0"
     if name == "memory":
-        message = 'a limit of memory is a size: a number of bytes, or a text such as "4 GB" or "500 MB"'
+        message = 'a limit of memory must be a size: a number of bytes, or a text such as "4 GB" or "500 MB"'
     raise AgradError("type", message, labels=labels, fixes=[_fix(name)])
 
 
@@ -123,9 +123,9 @@ def _limits(session: Session) -> str:
 @command(
     "undo",
     "undo [3]",
-    "Takes back the last statement that changed something, or so many: names, values, gradients, freed graphs, random "
-    "numbers, limits. A session keeps the last 100, fewer where what they replaced would take more than a quarter of "
-    "the memory; a script keeps them if it says undo.",
+    "Takes back the last statement that changed something, or several: names, values, gradients, freed graphs, random "
+    "numbers, limits. A session can take back the last 100, fewer if the old values need more than a quarter of the "
+    "memory; a script only if it contains undo.",
     "var x = 2; x = 3; undo; assert x == 2",
     changes="session",
     forms="undo, or undo 3",
@@ -140,8 +140,8 @@ def _undo(session: Session, call: Call) -> None:
 @command(
     "load",
     'load "model.ag"',
-    "Runs another script among the names that there are: all of it, or nothing if it fails. Its path starts in the "
-    "folder of the script that says so.",
+    "Runs another script with the current names; if it fails, nothing changes. The path is relative to the folder of "
+    "the script that contains the load.",
     'fails file: load "nowhere.ag"',
     changes="session",
     operands=FILE,
@@ -156,7 +156,7 @@ def _load(session: Session, call: Call) -> None:
 @command(
     "help",
     "help [word]",
-    "Explains a command or a function; alone, lists what there is.",
+    "Explains a command or a function; alone, lists all of them.",
     "help backward",
     changes="nothing",
     forms="help, or help sin",

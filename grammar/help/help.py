@@ -33,15 +33,15 @@ STATEMENTS = """\
 
 # What `help` says of a statement that is no command.
 _STATEMENTS = {
-    "var": "var x = 2\n  A leaf that requires grad: x = tensor(2, requires_grad=True) in short.",
+    "var": "var x = 2\n  A leaf that requires grad: x = tensor(2, requires_grad=True), for short.",
     "def": "def f(x, y=2) = x**y\n  A function on one line; a block, indented, ends with `return x`.\n"
     "  Defaults, keyword arguments, recursion and functions inside functions work as in Python.",
     "for": "for i in range(3): print i\n  Also over a vector, the rows of a matrix, a tuple; `break`, `continue`.",
     "while": "while x > 1: x = x/2\n  As long as the condition holds; `break` and `continue` inside.",
-    "if": "if x > 0: y = x\n  `elif` and `else` stand on lines of their own.",
-    "print": 'print "loss", loss\n  Values with blanks between; print(f"{loss:.4f}") works too.',
+    "if": "if x > 0: y = x\n  `elif` and `else` go on lines of their own.",
+    "print": 'print "loss", loss\n  Values separated by spaces; print(f"{loss:.4f}") works too.',
     "assert": 'assert y ~= 12 +- 1e-9, "too far"\n'
-    "  All entries must agree; ~= is equal to 1e-9 relative, or to the absolute tolerance behind +-.",
+    "  All entries must agree; ~= is equal to 1e-9 relative, or to the absolute tolerance after +-.",
     "fails": "fails freed: backward e\n  Holds if the rest of the line fails with an error of that kind.",
     "no_grad": "no_grad: w -= 0.1*w.grad\n  Nothing is recorded inside, and leaves may be written in place.",
     "del": "del x\n  Forgets a name; its graph goes with it.",
@@ -64,17 +64,17 @@ _OPERATORS = (
 
 # What an error of each kind is about.
 _KINDS = {
-    "syntax": "what is written is not agrad's language; nothing of the text has run",
-    "name": "a name, or a word behind a point, stands for nothing",
-    "arity": "too many or too few arguments, or names for values",
-    "type": "a text, a tuple or a function where a number is needed, and the like",
-    "shape": "shapes do not go together; an index or an axis is out of range",
-    "domain": "there is no result, as of the inverse of a singular matrix",
-    "freed": "an earlier backward used the graph up",
+    "syntax": "the text is not valid; none of it has run",
+    "name": "a name or an attribute does not exist",
+    "arity": "too many or too few arguments, or values for names",
+    "type": "a text, a tuple or a function where a number is needed,   and the like",
+    "shape": "shapes do not fit together; an index or an axis is out of range",
+    "domain": "there is no result, as for the inverse of a singular matrix",
+    "freed": "an earlier backward freed the graph",
     "stale": "what a value was computed from has changed since",
     "leaf": "a leaf that requires grad is written to while recording",
     "grad": "there is no gradient: no path leads to a leaf that requires grad",
-    "guard": "in a replay a choice, as of an `if`, comes out differently",
+    "guard": "in a replay a guard, such as the condition of an `if`, has another outcome",
     "limit": "too much memory, time, too many nodes, too deep",
     "file": "a file cannot be read or written",
     "assert": "an assertion does not hold",
@@ -82,11 +82,11 @@ _KINDS = {
 }
 
 _PYTORCH = """\
-  Pasted code runs: imports are read, and these prefixes left out:
+  Pasted code runs: imports are accepted, and these prefixes ignored:
   {prefixes}
   x = torch.tensor([1., 2.], requires_grad=True), y.backward(retain_graph=True),
   x.grad.zero_(), with torch.no_grad():, dim= and keepdim= mean what they do there.
-  All is float64, on one machine. A backward frees every node that it walked.
+  All is float64, on one machine. A backward frees every node that it visits.
   There are no views. std and var divide by n.
   {own} mean what they do there
   only with torch. before them."""
@@ -174,7 +174,7 @@ def overview(commands: Mapping[str, Command]) -> str:
     for family, entries in families():
         lines += _wrapped(family, [entry.name for entry in entries])
     lines += _wrapped("constants", list(CONSTANTS))
-    more = ["help WORD tells more: help backward, help sin, help for", f"and help on {_and(list(TOPICS))}"]
+    more = ["help WORD explains more: help backward, help sin, help for", f"and help on {_and(list(TOPICS))}"]
     return "\n".join([*lines, "", *more])
 
 
@@ -225,7 +225,7 @@ def functions() -> str:
     lines = []
     for family, _ in families():
         lines += [*_of_family(family), ""]
-    return "\n".join([*lines, "help WORD tells more: help sin"])
+    return "\n".join([*lines, "help WORD explains more: help sin"])
 
 
 def kinks() -> str:

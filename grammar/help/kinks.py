@@ -7,9 +7,9 @@ from agrad.engine.core.op import FUNCTIONS
 
 HEADING = "What a function and its derivative are where it has a kink, an end or a pole"
 FOOTING = """\
-Elsewhere derivatives are exact, in all orders. What a choice did not select contributes exactly 0; with a 0
-that was computed, IEEE arithmetic goes on: 0*inf is nan. A backward that meets an inf or a nan says so, once,
-and where it began."""
+Elsewhere derivatives are exact, in all orders. What a condition did not select contributes exactly 0; with a 0
+that was computed, IEEE arithmetic goes on: 0*inf is nan. A backward that meets an inf or a nan notes once
+where it began."""
 
 
 def all_kinks() -> list[Kink]:

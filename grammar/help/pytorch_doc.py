@@ -68,13 +68,13 @@ DIFFERENT = (
         "x = zeros(2); y = x[0]; y += 1; x == [0, 0]",
     ),
     (
-        "`where` lets the nan of a branch that was not chosen through",
+        "`where` lets the nan of a branch that was not selected through",
         "exactly 0 comes from there",
         "def f(x) = where(x > 0, log(x), 0); grad(f)(0) == 0",
     ),
     (
         "a backward frees what saved something",
-        "it frees every operation that it walked, unless `retain_graph=True`",
+        "it frees every operation that it visits, unless `retain_graph=True`",
         "var x = 2; y = x + 1; y.backward(); fails freed: y.backward()",
     ),
 )

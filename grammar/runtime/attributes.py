@@ -162,7 +162,7 @@ def method(value: Any, name: str) -> Callable[..., Any]:
     if name in FUNCTIONS or name in RENAMED:
         return FUNCTIONS[RENAMED.get(name, name)].call
     if name in ATTRIBUTES:
-        raise AgradError("type", f"{name} is no function: leave out the brackets", fixes=[f".{name}"])
+        raise AgradError("type", f"{name} is not a function: leave out the brackets", fixes=[f".{name}"])
     raise _unknown(value, name, {**ATTRIBUTES, **METHODS, **FUNCTIONS})
 
 
@@ -201,4 +201,4 @@ def _unknown(value: Any, name: str, known: dict[str, Any]) -> AgradError:
         return AgradError("name", message, fixes=[f"x[...] = x.{name[:-1]}(…)   writes it into x"])
     close = suggest(name, sorted(known))
     fixes = [f".{word}" for word in close]
-    return AgradError("name", f"nothing is called .{name} here", fixes=fixes)
+    return AgradError("name", f"there is no attribute .{name}", fixes=fixes)

@@ -153,7 +153,7 @@ class Watch:
     def too_long(self, labels: list[Label]) -> AgradError:
         """The error for a statement that took too long."""
         if monotonic() >= self._deadline:
-            message = f"this is not done within {format_number(self._whole)} s, the limit"
+            message = f"this took longer than {format_number(self._whole)} s, the limit"
             return AgradError("limit", message, labels=labels, facts=TimeLimit())
         seconds = format_number(self.time)
         fixes = [f"limit time={format_number(10 * self.time)}"]
@@ -162,8 +162,8 @@ class Watch:
 
     def _too_many(self) -> AgradError:
         count = format_number(self.nodes)
-        fixes = ["no_grad: …   where no derivative is wanted", f"limit nodes={format_number(2 * self.nodes)}"]
-        return AgradError("limit", f"this holds on to more than {count} nodes, the limit", fixes=fixes)
+        fixes = ["no_grad: …   where no derivative is needed", f"limit nodes={format_number(2 * self.nodes)}"]
+        return AgradError("limit", f"this keeps more than {count} nodes, the limit", fixes=fixes)
 
 
 def _kept(frames: Iterable[Frame], since: int, most: float) -> int:

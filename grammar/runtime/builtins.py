@@ -133,7 +133,7 @@ def _counted(value: Any, what: str) -> int:
     if isinstance(value, Tensor):
         taken(value, what, number)
     if abs(count) > 2**53:
-        raise AgradError("limit", f"{what} is at most 2**53: from there on a number does not know its neighbours")
+        raise AgradError("limit", f"{what} is at most 2**53: larger whole numbers are not exact")
     return count
 
 
@@ -156,7 +156,7 @@ def _len(x: Any) -> float:
     "float",
     "x",
     family="graph",
-    doc="A value of one entry, or the number that a text such as args[0] spells, as a plain number.",
+    doc="A value of one entry, or the number in a text such as args[0], as a plain number.",
     example="float([2]) == 2",
 )
 def _float(x: Any) -> float:
@@ -167,7 +167,7 @@ def _float(x: Any) -> float:
     "int",
     "x",
     family="graph",
-    doc="A number without its fraction; of a text, the whole number that it spells.",
+    doc="A number without its fraction; of a text, the whole number in it.",
     example="int(-2.5) == -2",
 )
 def _int(x: Any) -> float:
@@ -184,8 +184,8 @@ def _int(x: Any) -> float:
     "beside",
     "path",
     family="files",
-    doc='The path of a file in the folder of the script that says so: load_csv(beside("data.csv")). Any other path '
-    "starts in the folder that agrad was started in.",
+    doc='The path of a file in the folder of the script that calls this: load_csv(beside("data.csv")). Any other path '
+    "is relative to the current folder.",
     derivative="none: it is a text",
     example='beside("data.csv") == "data.csv"',
 )
@@ -203,7 +203,7 @@ def _spelt(text: str, name: str, read: Callable[[str], float]) -> float:
         number = read(text)
     except ValueError:
         what = "whole number" if name == "int" else "number"
-        raise AgradError("type", f"{name}: {describe(text)} spells no {what}") from None
+        raise AgradError("type", f"{name}: {describe(text)} is not a {what}") from None
     return whole_as_float(number) if isinstance(number, int) else number
 
 

@@ -174,7 +174,7 @@ class _Compiler:
     def _leave_loop(self, span: Span, word: str, which: int) -> None:
         if not self.loops:
             self._refuse_to_leave(span, word)
-            raise AgradError("syntax", f"{word} stands outside of any loop", labels=[Remark(span)])
+            raise AgradError("syntax", f"`{word}` is outside a loop", labels=[Remark(span)])
         *targets, outside = self.loops[-1]
         self.emit((Do.END_NO_GRAD, None, span) for _ in range(self.no_grad - outside))
         self.instructions.append((Do.JUMP, targets[which], span))
@@ -208,7 +208,7 @@ class _Compiler:
     def _return(self, node: ast.Return) -> None:
         self._refuse_to_leave(node.span, "return")
         if not self.in_function:
-            raise AgradError("syntax", "return stands outside of any function", labels=[Remark(node.span)])
+            raise AgradError("syntax", "`return` is outside a function", labels=[Remark(node.span)])
         value = node.value or (Do.CONSTANT, None, node.span)
         leave = [(Do.END_NO_GRAD, None, node.span)] * self.no_grad
         self.emit([value, *leave, (Do.RETURN, None, node.span)])
@@ -317,7 +317,7 @@ def refuse_lost_write(base: ast.Expr, written: str) -> None:
         return
     name = base.span.text
     fixes = [f"{written}   in one step, as in A[0, 1] = 5"] if isinstance(base, ast.Index) else []
-    message = f"{name} is a value of its own, not a view: what is written into it would be lost"
+    message = f"{name} is a copy, not a view: what is written into it would be lost"
     raise AgradError("type", message, labels=[Remark(base.span)], fixes=fixes or [f"name it first: b = {name}"])
 
 

@@ -86,9 +86,9 @@ def _note(name: str, node: Node, span: Span) -> Note:
     number = _without_history(name, node, statement)
     fixes = [f"{number}   to add the value alone"] if number else []
     return Note(
-        f"the history behind {name} has grown for {ROUNDS} rounds: {size}, and nothing frees it",
+        f"the graph of {name} has grown for {ROUNDS} iterations: {size}, and nothing frees it",
         labels=[Label(statement)],
-        fixes=[*fixes, f"{name} = {name}.detach()   to drop its history so far"],
+        fixes=[*fixes, f"{name} = {name}.detach()   to drop its graph so far"],
     )
 
 

@@ -88,7 +88,7 @@ def iterate(value: Any) -> Iterator[Any]:
         return iter(value)
     if isinstance(value, Tensor) and value.shape:
         return iter(value)
-    raise AgradError("type", f"{describe_value(value)} cannot be walked through", fixes=["range(n) for whole numbers"])
+    raise AgradError("type", f"{describe_value(value)} cannot be iterated over", fixes=["range(n) for whole numbers"])
 
 
 def adapted(value: Any) -> Any:
@@ -142,7 +142,7 @@ def is_near(left: Any, right: Any, tolerance: float | None) -> bool:
     Raises AgradError of kind `domain` for a tolerance that is none.
     """
     if tolerance is not None and not tolerance >= 0:
-        raise AgradError("domain", f"a tolerance is a number from 0 on, and this is {format_number(tolerance)}")
+        raise AgradError("domain", f"a tolerance must be 0 or more, and this is {format_number(tolerance)}")
     a, b = (as_tensor(as_array(side), "~=") for side in (left, right))
     _check_shapes(a.shape, b.shape)
     x, y = a.value, b.value

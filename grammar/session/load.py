@@ -42,13 +42,13 @@ def script(path: str, span: Span, loading: list[str]) -> Source:
     try:
         require_files("load")
         if not path or "\0" in path:
-            raise AgradError("file", "load: that names no file")
+            raise AgradError("file", "load: that is not the name of a file")
         found = beside(path, span)
         _refuse_cycle(found, loading)
         if len(loading) > DEPTH:
             raise AgradError("limit", f"scripts load each other at most {DEPTH} deep, and this one would be deeper")
         if os.path.exists(found) and not os.path.isfile(found):
-            what = "it is a folder" if os.path.isdir(found) else "it is no ordinary file"
+            what = "it is a folder" if os.path.isdir(found) else "it is not a regular file"
             raise AgradError("file", f"cannot read {found}: {what}")
         note_read(found)
         return Source(found, read_text(found), 1, True)

@@ -158,7 +158,7 @@ def statements(entries: Sequence[Entry]) -> Iterator[tuple[Entry, ast.Statement]
             found = {statement.span.start: statement for statement in parse(source)}
         statement = found.get(entry.span.start)
         if statement is None or statement.span.end != entry.span.end:
-            raise AgradError("syntax", "this is read otherwise than it was", labels=[Label(entry.span)])
+            raise AgradError("syntax", "this is no longer read as it was", labels=[Label(entry.span)])
         yield entry, statement
 
 

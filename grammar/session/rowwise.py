@@ -69,7 +69,7 @@ class Rowwise(Session):
             if name not in known and self.text[span.end :].lstrip().startswith("("):
                 problem = unknown(name, span, known)
                 if any(fix.startswith("def ") for fix in problem.fixes):  # there is no place for one here
-                    problem.fixes = ["agrad functions   lists those there are"]
+                    problem.fixes = ["agrad functions   lists the functions"]
                 raise problem
             if name in known or name not in CONSTANTS:
                 yield name, span
@@ -169,7 +169,7 @@ class Evaluation:
         self.constants = {name: session.names[name] for name in wrt if name not in names}
         for name, value in self.constants.items():
             if not isinstance(value, float) and not (isinstance(value, Tensor) and not value.shape):
-                raise AgradError("type", f"rows can be differentiated by a number only, and {name} is none")
+                raise AgradError("type", f"rows are differentiated with respect to numbers only, and {name} is not one")
         self.names = [*names, *self.constants]
         self.wrt = wrt
         self.backend = backend

@@ -37,7 +37,7 @@ def save(session: Session, call: Call) -> None:
         _refuse_strangers(path)
         text, count = script(session.record.entries, os.path.dirname(os.path.abspath(os.path.expanduser(path))))
         if not count:
-            raise AgradError("file", "there is nothing to save: no statement stands", labels=[Label(call.span)])
+            raise AgradError("file", "there is nothing to save: no statement is in effect", labels=[Label(call.span)])
         write_text(path, text)
     except AgradError as problem:
         problem.labels = problem.labels or labels
@@ -170,7 +170,7 @@ def _refuse_strangers(path: str) -> None:
     found = _HEAD.match(text)
     if found is not None and found[1] == _mark(text[found.end() :]):
         return
-    why = "has been changed since it was saved" if found else "is there already, and save did not write it"
+    why = "has been changed since it was saved" if found else "already exists, and save did not write it"
     raise AgradError("file", f"{path} {why}", fixes=[f'save "{_free(path)}"   writes beside it'])
 
 

@@ -84,12 +84,12 @@ def test_why_a_file_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("old")
     assert refused(tmp_path) == f"cannot write {tmp_path}: it is a folder"
     assert refused(tmp_path / "no" / "d") == f"cannot write {tmp_path}/no/d: there is no folder {tmp_path}/no"
-    assert refused(tmp_path / "file" / "d") == f"cannot write {tmp_path}/file/d: {tmp_path}/file is no folder"
-    assert refused(os.devnull) == f"cannot write {os.devnull}: it is no ordinary file"
+    assert refused(tmp_path / "file" / "d") == f"cannot write {tmp_path}/file/d: {tmp_path}/file is not a folder"
+    assert refused(os.devnull) == f"cannot write {os.devnull}: it is not a regular file"
     assert refused(tmp_path / ("a" * 300)).endswith("file name too long")
     assert refused("") == "cannot write to a file without a name"
     for path in (f"{tmp_path}/", f"{tmp_path}/a\0b", f"{tmp_path}/\ud800"):
-        assert refused(path) == f"cannot write {path}: that names no file"
+        assert refused(path) == f"cannot write {path}: that is not the name of a file"
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 

@@ -1,4 +1,4 @@
-"""What the tests of replay compare: a graph that was run again, and one built afresh at the same data, bit for bit."""
+"""What the tests of replay compare: a graph that was replayed, and one built afresh at the same data, bit for bit."""
 
 from itertools import count
 

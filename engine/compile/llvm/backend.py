@@ -37,16 +37,16 @@ _MANY = 1 << 22  # rows from which on that pays for a loop: it takes some ms, an
 def supports(program: Program) -> str | None:
     """Why there is no machine code for a program, in words; None if there is."""
     if binding() is None:
-        return f"{NEEDED} is not here"
+        return f"{NEEDED} is not installed"
     for one in program.inputs:
         if one.shape:
-            return f"{one.name} has shape {format_shape(one.shape)}, and machine code is for numbers"
+            return f"{one.name} has shape {format_shape(one.shape)}, and machine code computes single numbers"
     if any(type(value) is not float for value in program.constants):
-        return "a constant is an array, and machine code is for numbers"
+        return "a constant is an array, and machine code computes single numbers"
     length, lengths = 0, dict[tuple[str, str], int]()
     for step in program.steps:
         if step.shape:
-            return f"{step.op.name} gives shape {format_shape(step.shape)}, and machine code is for numbers"
+            return f"{step.op.name} gives shape {format_shape(step.shape)}, and machine code computes single numbers"
         kind = step.op.name, repr(step.attrs)
         if kind not in lengths:
             try:

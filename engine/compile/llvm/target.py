@@ -44,7 +44,7 @@ def llvmlite() -> Any:
     llvm = binding()
     if llvm is None:
         fixes = ['pip install "agrad[jit]"', 'backend="python"']
-        raise AgradError("limit", f"machine code needs {NEEDED}, which is not here", fixes=fixes)
+        raise AgradError("limit", f"machine code needs {NEEDED}, which is not installed", fixes=fixes)
     return llvm
 
 

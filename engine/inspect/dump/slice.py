@@ -36,7 +36,7 @@ def _between(root: Node, ordered: list[Node], sources: list[Node]) -> set[int]:
     known = {root.seq, *(x.seq for node in ordered for x in operands(node))}
     for source in sources:
         if source.seq not in known:
-            message = f"{root.spell()} was not computed from {source.spell()}: no path of the graph leads there"
+            message = f"{root.spell()} was not computed from {source.spell()}: no path of the graph connects them"
             raise AgradError("grad", message)
     leading = {source.seq for source in sources}
     beside: set[int] = set()

@@ -94,7 +94,7 @@ recurrence: Function = row(
     reach="mixed",
     samples=(([0.5, 2.0, -1.0], [1.0, 3.0, 2.0], {"axis": 0}),),
     doc="y with y[k] = a[k]*y[k-1] + b[k], from 0.",
-    derivative="by b: the recurrence of g from the end; by a: that times y[k-1]",
+    derivative="wrt b: the recurrence of g from the end; wrt a: that times y[k-1]",
 )
 
 
@@ -133,7 +133,7 @@ def _running(call: Function, x: Any, axis: Any) -> Any:
     total=True,
     family=FAMILY,
     samples=(([1.0, 3.0, 2.0],), ([[1.0, 2.0], [4.0, 3.0]], {"axis": 0})),
-    doc="The running sum, of all entries in order or along an axis.",
+    doc="The running sum, of all entries, flattened, or along an axis.",
     derivative="the running sum of g from the end",
     example="cumsum([1, 2, 3]) == [1, 3, 6]",
 )
@@ -150,7 +150,7 @@ def cumsum(x: Any, axis: Any) -> Any:
     family=FAMILY,
     samples=(([1.0, 3.0, 2.0],), ([[1.0, 0.0], [4.0, 3.0]], {"axis": 0})),
     kinks=(WITH_ZEROS,),
-    doc="The running product, of all entries in order or along an axis.",
+    doc="The running product, of all entries, flattened, or along an axis.",
     derivative="for each entry, the sum of g times the products without it; exact with zeros",
     example="cumprod([1, 2, 3]) == [1, 2, 6]",
 )

@@ -249,8 +249,8 @@ index_put: Function = row(
         ([1.0, 2.0, 3.0], [4.0, 5.0, 6.0], {"index": [0, 2, 2]}),
     ),
     moves_entries=True,
-    doc="x with the entries at an index replaced by v: what x[index] = v makes.",
-    derivative="by x: 1 for the entries left, exactly 0 for those replaced; by v: 1",
+    doc="x with the entries at an index replaced wrt v: what x[index] = v makes.",
+    derivative="wrt x: 1 for the entries left, exactly 0 for those replaced; wrt v: 1",
 )
 
 # Taking along an axis, by an operand instead of an attribute: a replay sorts anew.

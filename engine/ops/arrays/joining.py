@@ -102,7 +102,7 @@ _MOST_EMPTY = 1000  # parts of an axis that has no entry
     total=True,
     family=FAMILY,
     samples=(([1.0, 2.0, 3.0, 4.0], {"parts": 2}), ([1.0, 2.0, 3.0], {"parts": [1]})),
-    doc="x cut along an axis: into so many equal parts, or before the places of a list.",
+    doc="x split along an axis: into a number of equal parts, or at the indices in a list.",
     derivative="1 for each entry",
     example="split([1, 2, 3, 4], 2)[1] == [3, 4]",
 )
@@ -286,7 +286,7 @@ def triu(x: Any, k: Any) -> Any:
     family=FAMILY,
     samples=(([1.0, 2.0], [3.0, 4.0, 5.0]),),
     doc="The matrix of the products of each entry of x with each of y.",
-    derivative="by x: the sum of g*y over each row; by y: of g*x over each column",
+    derivative="wrt x: the sum of g*y over each row; wrt y: of g*x over each column",
     example="outer([1, 2], [3, 4]) == [[3, 4], [6, 8]]",
 )
 def outer(x: Any, y: Any) -> Any:

@@ -46,7 +46,7 @@ def _place_of(name: str, size: str) -> Function:
         array=lambda x, axis, keepdims: getattr(np, name)(np.asarray(x), axis=axis, keepdims=keepdims),
         prepare=_one_axis(name),
         samples=(([1.0, 3.0, 2.0],), ([[1.0, 2.0], [4.0, 3.0]], {"axis": 1})),
-        doc=f"The place of the {size} entry, the first of them; of all entries in order, or along an axis.",
+        doc=f"The index of the {size} entry, the first of several; of all entries, flattened, or along an axis.",
         derivative=NONE,
         example="argmax([1, 5, 3]) == 1" if name == "argmax" else "argmin([1, 5, 3]) == 0",
     )
@@ -73,7 +73,7 @@ argsort: Function = row(
     array=lambda x, axis, descending: _order(x, axis, descending),
     prepare=_sorting,
     samples=(([1.0, 3.0, 2.0],), ([[1.0, 2.0], [4.0, 3.0]], {"axis": 0, "descending": True})),
-    doc="The places of the entries in ascending order; equal entries stay in their order.",
+    doc="The indices that sort the entries in ascending order; equal entries keep their order.",
     derivative=NONE,
     example="argsort([3, 1, 2]) == [1, 2, 0]",
 )
@@ -87,7 +87,7 @@ argsort: Function = row(
     family=FAMILY,
     samples=(([1.0, 3.0, 2.0],), ([[1.0, 2.0], [4.0, 3.0]], {"axis": 0, "descending": True})),
     kinks=(SORTED_TIES,),
-    doc="The entries in ascending order; equal entries stay in their order.",
+    doc="The entries in ascending order; equal entries keep their order.",
     derivative="1 for each entry, in its new place",
     example="sort([3, 1, 2]) == [1, 2, 3]",
 )
@@ -116,7 +116,7 @@ topk_places: Function = row(
     array=_places,
     prepare=_topmost,
     samples=(([1.0, 3.0, 2.0], {"k": 2, "axis": 0, "largest": True}),),
-    doc="The places of the k largest (or smallest) entries.",
+    doc="The indices of the k largest (or smallest) entries.",
     derivative=NONE,
 )
 
@@ -129,7 +129,7 @@ topk_places: Function = row(
     family=FAMILY,
     samples=(([1.0, 3.0, 2.0], {"k": 2}), ([[1.0, 2.0], [4.0, 3.0]], {"k": 1, "axis": 0, "largest": False})),
     kinks=(SORTED_TIES,),
-    doc="The k largest (or smallest) entries, and their places: values, places = topk(x, 2).",
+    doc="The k largest (or smallest) entries, and their indices: values, places = topk(x, 2).",
     derivative="1 for each entry taken, exactly 0 for the others",
     example="topk([1, 5, 3], 2)[0] == [5, 3]",
 )
@@ -192,7 +192,7 @@ median: Function = row(
     samples=(([1.0, 3.0, 2.0],), ([4.0, 1.0, 3.0, 2.0],), ([[1.0, 2.0], [4.0, 3.0]], {"axis": 1}), (2.0,)),
     kinks=(TIES,),
     keeps_numbers=True,
-    doc="The entry in the middle, or the mean of the two there; of all entries or along an axis.",
+    doc="The middle entry in sorted order, or the mean of the middle two; of all entries or along an axis.",
     derivative="1 for the entry in the middle, 1/2 each for two, exactly 0 for the others; ties share equally",
     example="median([1, 9, 2, 3]) == 2.5",
 )

@@ -23,7 +23,7 @@ def _expanded(x: Any, shape: Any) -> dict[str, Any]:
     target = tuple(have[axis - offset] if size == -1 and axis >= offset else size for axis, size in enumerate(sizes))
     fits = offset >= 0 and all(size in (1, length) for size, length in zip(have, target[offset:], strict=True))
     if min(target, default=0) < 0 or not fits:
-        message = f"expand: shape {format_shape(have)} cannot be spread to {format_shape(sizes)}"
+        message = f"expand: shape {format_shape(have)} cannot be broadcast to {format_shape(sizes)}"
         raise AgradError("shape", message, notes=to_expand(have))
     return {"shape": target, "old": have}
 
@@ -40,7 +40,7 @@ expand: Function = row(
     samples=(([1.0, 2.0], {"shape": (3, 2)}), (2.0, {"shape": (2, 2)}), ([[1.0], [2.0]], {"shape": (-1, 3)})),
     keeps_numbers=True,
     moves_entries=True,
-    doc="x spread to a larger shape, as broadcasting does; -1 keeps a length.",
+    doc="x broadcast to a larger shape; -1 keeps a length.",
     derivative="the sum over the copies of each entry",
     example="expand([1, 2], 2, 2) == [[1, 2], [1, 2]]",
 )
@@ -178,7 +178,7 @@ transpose: Function = row(
     samples=(([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]],), ([[[1.0, 2.0]]], {"axes": (2, 0, 1)}), (2.0,)),
     keeps_numbers=True,
     moves_entries=True,
-    doc="x with its axes in reverse; with two axes named, these exchanged; with all, or a tuple, in that order.",
+    doc="x with its axes reversed; with two axes given, these exchanged; with all given, or a tuple, in that order.",
     derivative="the gradient transposed back",
     example="transpose([[1, 2], [3, 4]]) == [[1, 3], [2, 4]]",
 )
@@ -196,7 +196,7 @@ def shape_of_any(x: Any) -> Shape:
     total=True,
     family=FAMILY,
     samples=(([[1.0, 2.0], [3.0, 4.0]],), (2.0,)),
-    doc="All entries in one row.",
+    doc="All entries as a vector.",
     derivative="the gradient in the old shape",
     example="flatten([[1, 2], [3, 4]]) == [1, 2, 3, 4]",
 )
@@ -295,7 +295,7 @@ roll: Function = row(
     reach="whole",
     samples=(([1.0, 2.0, 3.0], {"shift": 1}), ([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], {"shift": -1, "axis": 1})),
     moves_entries=True,
-    doc="The entries moved on by so many places; those pushed out at the end come in at the front.",
-    derivative="the gradient moved back",
+    doc="The entries shifted along an axis; those shifted past the end come back at the front.",
+    derivative="the gradient shifted back",
     example="roll([1, 2, 3], 1) == [3, 1, 2]",
 )

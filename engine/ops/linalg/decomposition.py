@@ -61,7 +61,7 @@ cholesky: Function = row(
     samples=(([[4.0, 1.0], [1.0, 3.0]],), ([[4.0, 1.0, 0.5], [1.0, 3.0, 0.2], [0.5, 0.2, 2.0]],)),
     domain=Domain("symmetric positive definite matrices", "cholesky([[4]])[0, 0]", "cholesky([[1, 2], [2, 1]])"),
     doc="The lower triangular L with L @ L.T = x, for a symmetric positive definite x.",
-    derivative="by x: the symmetric part of inv(L).T @ P @ inv(L), P the lower half of L.T @ g",
+    derivative="wrt x: the symmetric part of inv(L).T @ P @ inv(L), P the lower half of L.T @ g",
     example="cholesky([[4, 0], [0, 9]]) == [[2, 0], [0, 3]]",
 )
 
@@ -386,6 +386,6 @@ lstsq: Function = row(
         ([[2.0, 1.0, 0.3], [0.5, 3.0, -1.0]], [1.0, 2.0]),
     ),
     doc="The s with the smallest norm(x @ s - y); of several, the shortest.",
-    derivative="by y: pinv(x).T @ g; by x: that of constant rank",
+    derivative="wrt y: pinv(x).T @ g; wrt x: that of constant rank",
     example="lstsq([[1, 0], [0, 1], [0, 0]], [1, 2, 5]) ~= [1, 2]",
 )

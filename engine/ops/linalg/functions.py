@@ -20,7 +20,7 @@ from agrad.engine.values import np
 def _exponential(x: Any) -> Any:
     """SciPy's, by scaling and squaring with Padé approximants (Al-Mohy and Higham, 2009)."""
     if scipy_special() is None:
-        raise AgradError("limit", "expm needs SciPy, which is not here", fixes=['pip install "agrad[science]"'])
+        raise AgradError("limit", "expm needs SciPy, which is not installed", fixes=['pip install "agrad[science]"'])
     return import_module("scipy.linalg").expm(x)
 
 

@@ -68,7 +68,9 @@ def _check_inner(name: str, a: Shape, b: Shape) -> None:
 def _fitting(x: Any, y: Any) -> dict[str, Any]:
     a, b = shape_of(x), shape_of(y)
     if not a or not b:
-        raise AgradError("shape", f"@ of shapes {format_shape(a)} and {format_shape(b)}: a scalar is no matrix; use *")
+        raise AgradError(
+            "shape", f"@ of shapes {format_shape(a)} and {format_shape(b)}: a scalar is not a matrix; use *"
+        )
     _check_inner("@", a, b)
     afford("@", broadcast(a[:-2], b[:-2]) + a[-2:-1] + b[1:][-1:])
     return {"shapes": (a, b)}
@@ -120,7 +122,7 @@ matmul: Function = row(
     operator=Operator("@", 2, "matmul"),
     moves_entries=True,
     doc="The matrix product x @ y; of two vectors, their inner product.",
-    derivative="by x: g @ y.T; by y: x.T @ g",
+    derivative="wrt x: g @ y.T; wrt y: x.T @ g",
     example="[[1, 2], [3, 4]] @ [1, 1] == [3, 7]",
 )
 
@@ -133,7 +135,7 @@ matmul: Function = row(
     family=FAMILY,
     samples=((2.0, 3.0), ([1.0, 2.0], [0.5, -1.0]), ([[1.0, 2.0]], [[[1.0], [2.0]], [[0.5], [1.5]]])),
     doc="The inner product of two vectors; the product of matrices and scalars.",
-    derivative="by x: g*y; by y: g*x",
+    derivative="wrt x: g*y; wrt y: g*x",
     example="dot([1, 2], [3, 4]) == 11",
 )
 def dot(x: Any, y: Any) -> Any:
@@ -173,7 +175,7 @@ def trace(x: Any) -> Any:
     family=FAMILY,
     samples=(([[1.0, 2.0], [3.0, 4.0]], [[0.5, 1.5]]), ([1.0, 2.0], [3.0, 4.0])),
     doc="The Kronecker product: each entry of x times the whole of y, side by side.",
-    derivative="by x: the sum of g*y over each block; by y: of g*x over the blocks",
+    derivative="wrt x: the sum of g*y over each block; wrt y: of g*x over the blocks",
     example="kron([1, 2], [1, 10]) == [1, 10, 2, 20]",
 )
 def kron(x: Any, y: Any) -> Any:
@@ -264,7 +266,7 @@ solve: Function = row(
     kinks=(SINGULAR,),
     domain=REGULAR,
     doc="The solution of x @ s = y, for a vector or the columns of a matrix. A singular x is an error.",
-    derivative="by y: u = solve(x.T, g); by x: -u @ solve(x, y).T",
+    derivative="wrt y: u = solve(x.T, g); wrt x: -u @ solve(x, y).T",
     example="solve([[2, 0], [0, 4]], [2, 2]) == [1, 0.5]",
 )
 

@@ -111,7 +111,7 @@ hardtanh: Function = row(
     samples=((0.5,), ([-1.3, 0.3, 2.1],), ([-1.3, 2.1], {"lo": -2.0, "hi": 2.0})),
     kinks=(Kink("hardtanh at its ends", "the end", "0", ("grad(hardtanh)(1) == 0", "grad(hardtanh)(-1) == 0")),),
     lower=lambda x, lo, hi: (x < lo).choose(lo, (x > hi).choose(hi, x)),
-    doc="x kept between lo and hi.",
+    doc="x limited to between lo and hi.",
     derivative="1 between lo and hi, exactly 0 outside and at both",
     example="hardtanh([-3, 0.5, 3]) == [-1, 0.5, 1]",
 )
@@ -215,7 +215,7 @@ logaddexp: Function = row(
     kinks=(FAR_OUT,),
     lower=_lower_logaddexp,
     doc="log(exp(x) + exp(y)), without overflow.",
-    derivative="by x: sigmoid(x - y); by y: sigmoid(y - x)",
+    derivative="wrt x: sigmoid(x - y); wrt y: sigmoid(y - x)",
     example="logaddexp(1000, -1000) == 1000",
 )
 

@@ -71,7 +71,7 @@ squared_error: Function = row(
     samples=((1.5, -0.5, {"mean": True}), ([1.0, 2.0], 0.5, {"mean": False}), ([1.0, 2.0], [0.5, 4.0], {"mean": True})),
     moves_entries=True,
     doc="The sum, or the mean, of (x - y)**2.",
-    derivative="by x: 2*(x - y), divided by the number of entries for the mean; by y: the negative of it",
+    derivative="wrt x: 2*(x - y), divided by the number of entries for the mean; wrt y: the negative of it",
 )
 
 _PAIRS = ((1.5, -0.5), ([1.0, 2.0], [0.5, 4.0]), ([1.0, 2.0], [0.5, 4.0], {"reduction": "sum"}))
@@ -85,7 +85,7 @@ _PAIRS = ((1.5, -0.5), ([1.0, 2.0], [0.5, 4.0]), ([1.0, 2.0], [0.5, 4.0], {"redu
     family=FAMILY,
     samples=_PAIRS,
     doc="The mean squared error, mean((x - y)**2).",
-    derivative="by x: 2*(x - y)/n; by y: -2*(x - y)/n",
+    derivative="wrt x: 2*(x - y)/n; wrt y: -2*(x - y)/n",
     example="mse_loss([1, 2], [1, 4]) == 2",
 )
 def mse_loss(x: Any, y: Any, reduction: Any) -> Any:
@@ -105,7 +105,7 @@ def mse_loss(x: Any, y: Any, reduction: Any) -> Any:
     samples=_PAIRS,
     kinks=(Kink("l1_loss where x == y", "0", "0", ("grad(l1_loss)(2, 2) == 0",)),),
     doc="The mean absolute error, mean(abs(x - y)).",
-    derivative="by x: sign(x - y)/n, 0 where they are equal; by y: the negative of it",
+    derivative="wrt x: sign(x - y)/n, 0 where they are equal; wrt y: the negative of it",
     example="l1_loss([1, 2], [1, 4]) == 1",
 )
 def l1_loss(x: Any, y: Any, reduction: Any) -> Any:
@@ -125,7 +125,7 @@ def l1_loss(x: Any, y: Any, reduction: Any) -> Any:
         Kink("huber_loss at delta", "", "delta", ("grad(huber_loss)(1, 0) == 1", "grad(huber_loss)(3, 0, 3) == 3")),
     ),
     doc="Half the squared error up to delta, from there on delta times (the absolute error - delta/2); the mean of it.",
-    derivative="by x: (x - y)/n, at most delta/n in size; by y: the negative of it",
+    derivative="wrt x: (x - y)/n, at most delta/n in size; wrt y: the negative of it",
     example="huber_loss([0, 3], [0, 0]) == 1.25",
 )
 def huber_loss(x: Any, y: Any, delta: Any, reduction: Any) -> Any:
@@ -154,7 +154,7 @@ def huber_loss(x: Any, y: Any, delta: Any, reduction: Any) -> Any:
     ),
     domain=Domain("x from 0 to 1", "binary_cross_entropy(0.1, 1)", "binary_cross_entropy(-0.1, 1)"),
     doc="The mean of -(y*log(x) + (1 - y)*log(1 - x)), for probabilities x of the targets y.",
-    derivative="by x: (x - y)/(x*(1 - x))/n",
+    derivative="wrt x: (x - y)/(x*(1 - x))/n",
     example="binary_cross_entropy(0.5, 1) ~= log(2)",
 )
 def binary_cross_entropy(x: Any, y: Any, reduction: Any) -> Any:
@@ -171,7 +171,7 @@ def binary_cross_entropy(x: Any, y: Any, reduction: Any) -> Any:
     family=FAMILY,
     samples=(([[1.0, 2.0, 0.5], [0.3, 1.0, 2.0]], [[0.2, 0.5, 0.3], [1.0, 0.0, 0.0]]),),
     doc="The mean of -log_softmax(x) at the target: the number of a class for each row of x, or probabilities.",
-    derivative="by x: (softmax(x) - the target as probabilities)/n",
+    derivative="wrt x: (softmax(x) - the target as probabilities)/n",
     example="cross_entropy([[0, 0]], [1]) ~= log(2)",
 )
 def cross_entropy(x: Any, target: Any, reduction: Any) -> Any:

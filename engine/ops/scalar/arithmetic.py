@@ -39,7 +39,7 @@ add: Function = row(
     identities=(Identity("x", -0.0), Identity("y", -0.0)),  # 0 + -0 is 0, and -0 + 0 is not -0
     python="{0} + {1}",
     doc="The sum x + y.",
-    derivative="by x: 1; by y: 1",
+    derivative="wrt x: 1; wrt y: 1",
     example="add(2, 3) == 5",
 )
 
@@ -55,7 +55,7 @@ sub: Function = row(
     identities=(Identity("y", 0.0),),
     python="{0} - {1}",
     doc="The difference x - y.",
-    derivative="by x: 1; by y: -1",
+    derivative="wrt x: 1; wrt y: -1",
     example="sub(2, 3) == -1",
 )
 
@@ -72,7 +72,7 @@ mul: Function = row(
     identities=(Identity("x", 1.0), Identity("y", 1.0), Identity("x", -1.0, "neg"), Identity("y", -1.0, "neg")),
     python="{0}*{1}",
     doc="The product x * y, entry by entry.",
-    derivative="by x: y; by y: x",
+    derivative="wrt x: y; wrt y: x",
     example="mul(2, 3) == 6",
 )
 
@@ -91,7 +91,7 @@ div: Function = row(
     python="{0}/{1}",
     python_raises=True,
     doc="The quotient x / y.",
-    derivative="by x: 1/y; by y: -x/y**2",
+    derivative="wrt x: 1/y; wrt y: -x/y**2",
     example="div(3, 2) == 1.5",
 )
 
@@ -173,7 +173,10 @@ remainder: Function = row(
     samples=((7.3, 2.0), ([7.3, -5.2], 2.0)),
     kinks=(
         Kink(
-            "x % y, also where it jumps", "", "by x 1; by y -floor(x/y)", ("grad(remainder, (0, 1))(6, 3) == (1, -2)",)
+            "x % y, also where it jumps",
+            "",
+            "wrt x 1; wrt y -floor(x/y)",
+            ("grad(remainder, (0, 1))(6, 3) == (1, -2)",),
         ),
     ),
     domain=DIVISOR,
@@ -182,7 +185,7 @@ remainder: Function = row(
     python_raises=True,
     lower=_lower_remainder,
     doc="The remainder x % y, with the sign of y.",
-    derivative="by x: 1; by y: -floor(x/y)",
+    derivative="wrt x: 1; wrt y: -floor(x/y)",
     example="7 % 3 == 1",
 )
 
@@ -221,17 +224,15 @@ power: Function = row(
         Kink(
             "x**0 for any x",
             "1",
-            "by x 0; by y log(x), 0 at 0**0",
+            "wrt x 0; wrt y log(x), 0 at 0**0",
             ("0**0 == 1", "nan**0 == 1", "grad(pow, (0, 1))(0, 0) == (0, 0)", "grad(pow, (0, 1))(2, 0) == (0, log(2))"),
         ),
-        Kink("0**y for y > 0", "0", "by y 0", ("0**2 == 0", "grad(pow, 1)(0, 2) == 0")),
-        Kink(
-            "0**y for y < 0", "inf", "by x and by y -inf", ("0**-1 == inf", "grad(pow, (0, 1))(0, -1) == (-inf, -inf)")
-        ),
+        Kink("0**y for y > 0", "0", "wrt y 0", ("0**2 == 0", "grad(pow, 1)(0, 2) == 0")),
+        Kink("0**y for y < 0", "inf", "wrt x and y -inf", ("0**-1 == inf", "grad(pow, (0, 1))(0, -1) == (-inf, -inf)")),
         Kink(
             "x**y for x < 0 and a whole y",
             "",
-            "by x exact; by y nan",
+            "wrt x exact; wrt y nan",
             ("(-2)**3 == -8", "grad(pow)(-2, 3) == 12", "isnan(grad(pow, 1)(-2, 3))"),
         ),
     ),
@@ -239,6 +240,6 @@ power: Function = row(
     operator=Operator("**", 4, "pow", is_right=True),
     identities=(Identity("y", 1.0),),
     doc="The power x**y; nan for a negative x and a y that is not whole.",
-    derivative="by x: y*x**(y-1), 0 where y is 0; by y: x**y*log(x), 0 where x is 0 and y >= 0",
+    derivative="wrt x: y*x**(y-1), 0 where y is 0; wrt y: x**y*log(x), 0 where x is 0 and y >= 0",
     example="2**10 == 1024",
 )

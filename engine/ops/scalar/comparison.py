@@ -83,7 +83,7 @@ where: Function = row(
     python="{1} if {0} else {2}",
     lower=lambda c, x, y: (c != 0.0).choose(x, y),
     doc="x where c is true (not 0), else y.",
-    derivative="by x: 1 where c is true, else exactly 0; by y: the other way round",
+    derivative="wrt x: 1 where c is true, else exactly 0; wrt y: the other way round",
     example="where(2 > 1, 10, 20) == 10",
 )
 
@@ -144,8 +144,8 @@ limit: Function = row(
     },
     samples=((0.5, 0.0, 1.0), ([-1.0, 0.5, 2.0], 0.0, 1.0), (3.0, [0.5, 4.0], [1.0, 5.0])),
     lower=lambda x, lo, hi: ((x > hi) | (lo > hi)).choose(hi, (x < lo).choose(lo, x)),
-    doc="x kept between lo and hi.",
-    derivative="by x: 1 from lo to hi, both included, else exactly 0; by a bound: 1 where it holds x back",
+    doc="x limited to between lo and hi.",
+    derivative="wrt x: 1 from lo to hi, both included, else exactly 0; wrt a bound: 1 where it limits x",
 )
 
 
@@ -164,8 +164,8 @@ limit: Function = row(
             ("clip(0, 0, 1) == 0", "grad(clip)(0, 0, 1) == 1", "grad(clip)(1, 0, 1) == 1"),
         ),
     ),
-    doc="x kept between lo and hi; hi wins where lo is above it. Either may be left out.",
-    derivative="by x: 1 from lo to hi, both included, else exactly 0; by a bound: 1 where it holds x back",
+    doc="x limited to between lo and hi; hi wins where lo is above it. Either may be left out.",
+    derivative="wrt x: 1 from lo to hi, both included, else exactly 0; wrt a bound: 1 where it limits x",
     data=("lo", "hi"),
     example="clip([-1, 0.5, 2], 0, 1) == [0, 0.5, 1]",
 )

@@ -30,7 +30,7 @@ LOG_AT_ZERO = Kink(
 )
 
 OUTSIDE = Kink(
-    "log(-1), sqrt(-1), atanh(2) and the like",
+    "log(-1), sqrt(-1), atanh(2)  and the like",
     "nan",
     "nan",
     ("isnan(log(-1))", "isnan(grad(log)(-1))", "isnan(grad(sqrt)(-1))", "isnan(grad(atanh)(2))"),
@@ -255,7 +255,7 @@ ratio: Function = row(
     python="0.0 if {0} == 0.0 == {1} else {0}/{1}",
     python_raises=True,
     doc="x / y, and 0 at 0/0.",
-    derivative="by x: 1/y; by y: -x/y**2",
+    derivative="wrt x: 1/y; wrt y: -x/y**2",
 )
 
 hypot: Function = row(
@@ -271,7 +271,7 @@ hypot: Function = row(
     samples=((3.0, 4.0), ([1.0, -2.0], 3.0), ([[1.0], [2.0]], [3.0, -4.0])),
     kinks=(NORM_AT_ZERO,),
     doc="The distance sqrt(x**2 + y**2), without overflow on the way.",
-    derivative="by x: x/hypot(x, y); by y: y/hypot(x, y); 0 at (0, 0)",
+    derivative="wrt x: x/hypot(x, y); wrt y: y/hypot(x, y); 0 at (0, 0)",
     example="hypot(3, 4) == 5",
 )
 
@@ -333,7 +333,7 @@ trunc: Function = elementary(
     "",
     flat,
     kinks=(JUMPS,),
-    doc="x without its digits behind the point.",
+    doc="x without its fractional part.",
     derivative="0, also where it jumps",
     example="trunc(-1.5) == -1",
 )
@@ -354,7 +354,7 @@ rounded: Function = row(
     samples=((1.3,), ([-1.3, 2.6],), (123.4, {"digits": -1})),
     kinks=(JUMPS,),
     lower=lambda x, digits: None if digits else x.intrinsic("rint"),  # Python rounds the decimal text
-    doc="x to so many digits behind the point; halves go to the even number.",
+    doc="x rounded to so many decimal places; halves go to the even number.",
     derivative="0, also where it jumps",
     example="round([0.5, 1.5, 2.7]) == [0, 2, 3]",
 )
@@ -372,11 +372,14 @@ fmod: Function = row(
     samples=((7.3, 2.0), ([7.3, -5.2], 2.0)),
     kinks=(
         Kink(
-            "fmod(x, y), also where it jumps", "", "by x 1; by y -trunc(x/y)", ("grad(fmod, (0, 1))(-7, 3) == (1, 2)",)
+            "fmod(x, y), also where it jumps",
+            "",
+            "wrt x 1; wrt y -trunc(x/y)",
+            ("grad(fmod, (0, 1))(-7, 3) == (1, 2)",),
         ),
     ),
     domain=DIVISOR,
     doc="The remainder of x / y with the sign of x (x % y has the sign of y).",
-    derivative="by x: 1; by y: -trunc(x/y)",
+    derivative="wrt x: 1; wrt y: -trunc(x/y)",
     example="fmod(-7, 3) == -1",
 )

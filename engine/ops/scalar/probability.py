@@ -204,7 +204,7 @@ gamma_moment: Function = row(
     },
     samples=((1.5, 2.0, {"k": 1}), ([0.7, 3.2], [2.0, 2.5], {"k": 2})),
     doc="The integral up to x of (log t - digamma(a))**k times the density of the gamma distribution.",
-    derivative="by a: the next one, less k*trigamma(a) times the one before; by x: what is integrated",
+    derivative="wrt a: the next one, less k*trigamma(a) times the one before; wrt x: what is integrated",
 )
 
 _GAMMA = ((1.5, 2.0), ([1.0, 2.0], 3.5), ([[0.5], [2.0]], [3.0, 0.5]))
@@ -222,7 +222,7 @@ gammainc: Function = row(
     samples=_GAMMA,
     domain=Domain("a > 0 and x >= 0", "gammainc(1, 0)", "gammainc(1, -1)"),
     doc="The regularised lower incomplete gamma function: the probability that a gamma number of shape a is below x.",
-    derivative="by x: x**(a - 1)*exp(-x)/gamma(a); by a: an integral, computed by quadrature",
+    derivative="wrt x: x**(a - 1)*exp(-x)/gamma(a); wrt a: an integral, computed by quadrature",
     example="gammainc(1, 2) ~= 1 - exp(-2)",
 )
 
@@ -339,7 +339,7 @@ beta_moment: Function = row(
     rules={"a": ("a b x", _beta_by_a), "b": ("a b x", _beta_by_b), "x": ("a b x", _beta_by_x)},
     samples=((1.5, 2.0, 0.4, {"j": 1, "k": 0}), ([0.7, 3.2], 2.0, [0.2, 0.8], {"j": 1, "k": 1})),
     doc="The integral up to x of powers of log t and log(1 - t), less their means, times the beta density.",
-    derivative="by a and b: those with the next powers, less what their means change by; by x: what is integrated",
+    derivative="wrt a and b: those with the next powers, less what their means change by; wrt x: what is integrated",
 )
 
 betainc: Function = row(
@@ -356,6 +356,6 @@ betainc: Function = row(
     samples=((1.5, 2.0, 0.4), ([1.0, 2.0], 3.5, 0.3), ([[0.5], [2.0]], [3.0, 0.5], 0.7)),
     domain=Domain("a > 0, b > 0 and x between 0 and 1", "betainc(1, 2, 0.001)", "betainc(1, 2, 1.001)"),
     doc="The regularised incomplete beta function: the probability that a beta number of shapes a and b is below x.",
-    derivative="by x: the beta density; by a and b: integrals, computed by quadrature",
+    derivative="wrt x: the beta density; wrt a and b: integrals, computed by quadrature",
     example="betainc(1, 2, 0.5) ~= 0.75",
 )

@@ -39,7 +39,9 @@ def from_scipy(name: str, function: str) -> Function:
     def call(*operands: Any) -> Any:
         special = scipy_special()
         if special is None:
-            raise AgradError("limit", f"{name} needs SciPy, which is not here", fixes=['pip install "agrad[science]"'])
+            raise AgradError(
+                "limit", f"{name} needs SciPy, which is not installed", fixes=['pip install "agrad[science]"']
+            )
         return getattr(special, function)(*operands)
 
     return call
@@ -219,7 +221,7 @@ digamma_derivative: Function = row(
     "n, x",
     family=FAMILY,
     doc="The n-th derivative of digamma, for a whole n not below 0.",
-    derivative="by x: polygamma(n + 1, x)",
+    derivative="wrt x: polygamma(n + 1, x)",
     example="polygamma(1, 1) ~= pi**2/6",
 )
 def polygamma(n: Any, x: Any) -> Any:
@@ -245,7 +247,7 @@ beta: Function = row(
     samples=_BETA,
     domain=BOTH_POSITIVE,
     doc="The beta function gamma(x)*gamma(y)/gamma(x + y).",
-    derivative="by x: beta(x, y)*(digamma(x) - digamma(x + y)); by y likewise",
+    derivative="wrt x: beta(x, y)*(digamma(x) - digamma(x + y)); wrt y likewise",
     example="beta(1, 2) == 0.5",
 )
 
@@ -262,7 +264,7 @@ lbeta: Function = row(
     samples=_BETA,
     domain=BOTH_POSITIVE,
     doc="The logarithm of the beta function.",
-    derivative="by x: digamma(x) - digamma(x + y); by y likewise",
+    derivative="wrt x: digamma(x) - digamma(x + y); wrt y likewise",
     example="lbeta(1, 1) == 0",
 )
 
@@ -355,12 +357,15 @@ xlogy: Function = row(
     samples=((1.5, 2.0), ([1.0, -2.0], 3.0), ([[1.0], [2.0]], [3.0, 0.5])),
     kinks=(
         Kink(
-            "xlogy at (0, 0)", "0", "by x -inf; by y 0", ("xlogy(0, 0) == 0", "grad(xlogy, (0, 1))(0, 0) == (-inf, 0)")
+            "xlogy at (0, 0)",
+            "0",
+            "wrt x -inf; wrt y 0",
+            ("xlogy(0, 0) == 0", "grad(xlogy, (0, 1))(0, 0) == (-inf, 0)"),
         ),
     ),
     domain=Domain("y > 0; y = 0 where x = 0", "xlogy(0, 0)", "xlogy(1, -1)"),
     doc="x*log(y), and 0 where x is 0.",
-    derivative="by x: log(y); by y: x/y, 0 at (0, 0)",
+    derivative="wrt x: log(y); wrt y: x/y, 0 at (0, 0)",
     example="xlogy(0, 0) == 0",
 )
 
@@ -376,6 +381,6 @@ xlog1py: Function = row(
     },
     samples=((1.5, 2.0), ([1.0, -2.0], 3.0)),
     doc="x*log1p(y), and 0 where x is 0.",
-    derivative="by x: log1p(y); by y: x/(1 + y), 0 at (0, -1)",
+    derivative="wrt x: log1p(y); wrt y: x/(1 + y), 0 at (0, -1)",
     example="xlog1py(0, -1) == 0",
 )

@@ -142,7 +142,7 @@ atan2: Function = row(
     samples=((1.5, -2.0), ([1.0, 2.0], 3.0), ([[1.0], [-2.0]], [3.0, -4.0])),
     kinks=(NORM_AT_ZERO,),
     doc="The angle in radians of the point (x, y), from -pi to pi.",
-    derivative="by y: x/(x**2 + y**2); by x: -y/(x**2 + y**2); 0 at (0, 0)",
+    derivative="wrt y: x/(x**2 + y**2); wrt x: -y/(x**2 + y**2); 0 at (0, 0)",
     example="atan2(1, -1) == 3*pi/4",
 )
 

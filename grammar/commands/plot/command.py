@@ -42,7 +42,7 @@ def _plot(session: Session, call: Call) -> None:
         form_of(path, place.span if place else call.span)
     plot = _functions(session, call) if "low" in call.options else _data(call)
     if not any(map(_has_point, plot.curves)):
-        why = "no value is finite" if len(call.values) == 1 else "nowhere are both coordinates finite"
+        why = "no value is finite" if len(call.values) == 1 else "no point has two finite coordinates"
         session.emit(Noted(Note(f"there is no point to draw: {why}", labels=[Label(call.span)])))
     if path is None:
         session.emit(plot)
@@ -67,7 +67,7 @@ def _functions(session: Session, call: Call) -> Plot:
         raise AgradError("domain", f"the range {start}..{end} has no finite length", labels=labels)
     if not low < high:
         fixes = [f"{end}..{start}"] if high < low else [f"{start}..{format_number(low + 1)}"]
-        raise AgradError("domain", f"a range runs upward, and {start}..{end} does not", labels=labels, fixes=fixes)
+        raise AgradError("domain", f"a range must increase, and {start}..{end} does not", labels=labels, fixes=fixes)
     scopes = session.machine.frames[-1].scopes
     closures = [Closure(definition, (), session.machine, scopes) for definition in call.values]
     (name,) = call.values[0].parameters
@@ -86,7 +86,7 @@ def _end(call: Call, option: str) -> float:
     if isinstance(value, float):
         return value
     labels = [Label(place.span)] if place else []
-    raise AgradError("type", f"a range ends at numbers, and this is {describe_value(value)}", labels=labels)
+    raise AgradError("type", f"the ends of a range must be numbers, and this is {describe_value(value)}", labels=labels)
 
 
 def _data(call: Call) -> Plot:

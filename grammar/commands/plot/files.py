@@ -109,5 +109,5 @@ def _matplotlib(part: str) -> Any:
     try:
         return import_module(f"matplotlib.{part}" if part else "matplotlib")
     except ImportError:
-        message = "a plot in a file needs matplotlib, which is not here"
+        message = "a plot in a file needs matplotlib, which is not installed"
         raise AgradError("limit", message, fixes=['pip install "agrad[plot]"']) from None

@@ -150,7 +150,7 @@ class _Track:
             fixes = [f"sum({self.name}), or an entry of it: ({self.name})[0]"]
         elif callable(value):
             what, fixes = "a function", [f"{self.name}({', '.join(self.closure.definition.parameters)})"]
-        message = f"{self.name} is {what}: a curve has one number at each place"
+        message = f"{self.name} is {what}: a curve has one number at each point"
         raise AgradError("shape", message, labels=self.labels, fixes=fixes)
 
     def _nowhere(self, low: float, high: float) -> AgradError:

@@ -106,7 +106,7 @@ def _freed(root: Node, by: object) -> list[str]:
     carried = _carried_over(root)
     if carried is not None:
         name, node = carried
-        return [f"{name} = {name}.detach()   before {_place(node)}, to differentiate this round alone"]
+        return [f"{name} = {name}.detach()   before {_place(node)}, to differentiate this iteration alone"]
     kept, redo = _retaining(by.text) if isinstance(by, Span) else None, _again(root)
     return [f"{kept}   at {at(by)}, or {redo}"] if kept and isinstance(by, Span) else [redo]
 
@@ -231,7 +231,7 @@ def _from(steps: list[Any]) -> str:
         if node.name is not None and isinstance(node.origin, Span) and not statement_of(node.origin)[1]:
             first.setdefault(node.name, node.origin)
     names = [name for name, origin in first.items() if re.search(rf"\b{name}\b", origin.text)]
-    return f", from the {listed(names)} of before" if names else ""
+    return f", from the old {listed(names)}" if names else ""
 
 
 def _place(node: Node) -> str:

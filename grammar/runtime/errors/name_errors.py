@@ -35,7 +35,7 @@ def unknown(name: str, span: Span, known: Iterable[str]) -> AgradError:
     elif name in SHAPES and not called:
         close = [SHAPES[name]]
     elif called and not close:
-        close = [f"def {name}(x) = …   defines it", "help   lists the functions there are"]
+        close = [f"def {name}(x) = …   defines it", "help   lists the functions"]
     fixes = close or [f"give it one: {name} = {_compared(span) or 1}"]
     message = f"there is no function {name}" if called else f"{name} has no value"
     return AgradError("name", message, labels=[Label(span)], fixes=fixes, facts=UnknownName(name, bool(close)))
@@ -54,10 +54,10 @@ def _compared(span: Span) -> str:
 
 def _no_value(name: str, span: Span) -> AgradError:
     """What has a meaning of its own in the language, but none where a value should be."""
-    message = f"{name} is no value: it stands before a function, as in {name}.sin(x)"
+    message = f"{name} is not a value: it is a prefix of functions, as in {name}.sin(x)"
     fixes = []
     if name == "print":
-        message = "print is a statement: it takes values alone, with no sep= and no end=, and gives none"
+        message = "print is a statement: it takes values only, without sep= or end=, and returns nothing"
         fixes = ['print a, b   or print f"{a}, {b}"']
     return AgradError("name", message, labels=[Label(span)], fixes=fixes, facts=UnknownName(name, True))
 
@@ -75,7 +75,7 @@ def alone(span: Span) -> bool:
 def unknown_in(module: str, name: str, span: Span) -> AgradError:
     """The same for a name with the prefix of a module: torch.sni."""
     close = suggest(name, [*FUNCTIONS, *CONSTANTS])
-    fixes = [f"did you mean {' or '.join(close)}?"] if close else ["help   lists what there is"]
+    fixes = [f"did you mean {' or '.join(close)}?"] if close else ["help   lists all names"]
     if name in KNOWN_ELSEWHERE:
         fixes = [KNOWN_ELSEWHERE[name]]
     elif "optim" in module:

@@ -103,10 +103,10 @@ class Names(Core):
     def _delete(self, frame: Frame, name: str, span: Span) -> None:
         if name not in frame.scopes[0]:
             if name in CONSTANTS or name in FUNCTIONS:
-                raise AgradError("name", f"{name} is agrad's own, and stays", labels=[Label(span)])
+                raise AgradError("name", f"{name} is built into agrad, and cannot be deleted", labels=[Label(span)])
             problem = self.unknown(name, span)
             likely = [f"del {one}" for one in suggest(name, frame.scopes[0])]
-            problem.fixes = likely or ["vars   lists the names there are"]
+            problem.fixes = likely or ["vars   lists the names"]
             raise problem
         self.session.remember_name(frame.scopes[0], name)
         log = current().undo_log

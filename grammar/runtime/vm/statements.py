@@ -49,7 +49,7 @@ class Statements(Core):
                 name = value.node.spell()
                 held = value.node.op is not None and all(node.freed is None for node in collect([value.node]))
                 fixes = [f"forward {value.node.name}"] if value.node.name and held else []
-                message = f"{name} has its old value: {changed.spell()} was changed since"
+                message = f"{name} still has its old value: {changed.spell()} has changed since"
                 listener = current().listener
                 if listener is not None:
                     listener(Note(message, labels=[Label(span)], fixes=fixes))

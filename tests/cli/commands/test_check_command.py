@@ -78,12 +78,18 @@ def test_what_is_right_or_a_kink_exits_with_0(agrad, arguments):
 @pytest.mark.parametrize(
     ("arguments", "error"),
     [
-        (["x**2", "x=2", "--claim", "x=3*x"], "the derivative by x is not what is claimed"),
-        (["x*y", "x=2", "y=3", "--claim", "x=1", "--claim", "y=1"], "2 derivatives by x, y are not what is claimed"),
-        (["x*y", "x=2", "y=3", "--wrt", "x", "--claim", "y=1"], "the derivative by y is not what is claimed"),
-        (["x*detach(x)", "x=2"], "the derivative by x is not what the differences say"),
-        (["x**2", "x=2", "--claim", "x=nan"], "the derivative by x is not what is claimed"),
-        (["x**2", "x=1e5", "--claim", "x=200020"], "the derivative by x is not what is claimed"),
+        (["x**2", "x=2", "--claim", "x=3*x"], "the derivative with respect to x does not match the claim"),
+        (
+            ["x*y", "x=2", "y=3", "--claim", "x=1", "--claim", "y=1"],
+            "2 derivatives with respect to x, y do not match the claims",
+        ),
+        (
+            ["x*y", "x=2", "y=3", "--wrt", "x", "--claim", "y=1"],
+            "the derivative with respect to y does not match the claim",
+        ),
+        (["x*detach(x)", "x=2"], "the derivative with respect to x does not match the differences"),
+        (["x**2", "x=2", "--claim", "x=nan"], "the derivative with respect to x does not match the claim"),
+        (["x**2", "x=1e5", "--claim", "x=200020"], "the derivative with respect to x does not match the claim"),
     ],
 )
 def test_what_disagrees_exits_with_1(agrad, arguments, error):
@@ -171,5 +177,7 @@ def test_a_script_stops_where_a_check_fails(agrad, tmp_path):
     script.write_text("var x = 2\ncheck x**2*4\ncheck x*detach(x)\nprint 1\n")
     out, err, code = agrad("run", str(script))
     assert code == 1
-    assert err.startswith(f"{script}:3:7: error[assert]: the derivative by x is not what the differences say\n")
+    assert err.startswith(
+        f"{script}:3:7: error[assert]: the derivative with respect to x does not match the differences\n"
+    )
     assert [line.split()[-1] for line in out.splitlines()] == ["verdict", "ok", "verdict", "mismatch"]

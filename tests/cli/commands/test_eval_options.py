@@ -116,10 +116,10 @@ def test_an_error_in_a_direction_says_which(inside):
         (["-e", "1"], "with -e, only NAME=VALUE can follow, and x is none"),
         (["-e", "1", "-f", "f"], "-e and -f are two ways to say what to compute: take one of them"),
         (["--graph", "g.dot", "--no-files"], "--graph writes a file, and --no-files is against it"),
-        (["--graph", "g"], "the ending of g tells no form of a graph; the endings that do are"),
+        (["--graph", "g"], "the extension of g does not give the form of a graph; these do:"),
         (
             ["--graph", "g.png"],
-            "the ending of g.png tells no form of a graph; write a .dot file, and then: dot -Tpng …",
+            "the extension of g.png does not give the form of a graph; write a .dot file, and then: dot -Tpng …",
         ),
     ],
 )
@@ -269,7 +269,7 @@ def test_an_entry_of_a_column_that_is_no_number_has_its_place(inside, data):
 
 
 def test_no_files_are_none_for_values_either(inside, data):
-    expected = "error[file]: @d.csv:speed: files are switched off\n  note: in x=@d.csv:speed\n"
+    expected = "error[file]: @d.csv:speed: file access is switched off\n  note: in x=@d.csv:speed\n"
     assert inside("eval", "x", "x=@d.csv:speed", "--no-files") == ("", expected, 1)
 
 

@@ -58,12 +58,15 @@ def test_a_number_has_no_graph(inside):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["-o", "g.png"], "the ending of g.png tells no form of a graph; write a .dot file, and then: dot -Tpng …"),
+        (
+            ["-o", "g.png"],
+            "the extension of g.png does not give the form of a graph; write a .dot file, and then: dot -Tpng …",
+        ),
         (
             ["-o", "g"],
-            "the ending of g tells no form of a graph; the endings that do are .txt .dot .gv .mmd .mermaid .json",
+            "the extension of g does not give the form of a graph; these do: .txt .dot .gv .mmd .mermaid .json",
         ),
-        (["--as", "dot", "-o", "g.json"], "g.json is to hold json by its ending, and dot by --as"),
+        (["--as", "dot", "-o", "g.json"], "g.json means json by its extension, and dot by --as"),
         (["--depth", "-1"], "Invalid value for '--depth': -1 is not in the range x>=0."),
         (["--of", "x"], "no such option --of: did you mean --as?"),
     ],

@@ -69,7 +69,7 @@ def test_an_interruption_removes_what_was_half_written_and_says_so(endless, tmp_
 def test_timeout_ends_it_and_leaves_nothing(endless, tmp_path):
     process = endless("--timeout", "1")
     _, err = process.communicate(timeout=30)
-    assert (err.partition("\n")[0], process.returncode) == ("error[limit]: this is not done within 1 s, the limit", 124)
+    assert (err.partition("\n")[0], process.returncode) == ("error[limit]: this took longer than 1 s, the limit", 124)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -84,7 +84,7 @@ def test_timeout_ends_it_where_nothing_comes_to_be_read(environment, tmp_path, s
     assert process.wait(timeout=30) == 124
     err = process.stderr.read()
     process.communicate()
-    assert err == "error[limit]: this is not done within 1 s, the limit\n  1 | x\n    | ^\n"
+    assert err == "error[limit]: this took longer than 1 s, the limit\n  1 | x\n    | ^\n"
     assert list(tmp_path.iterdir()) == []
 
 

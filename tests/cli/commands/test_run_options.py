@@ -184,7 +184,7 @@ def test_a_check_reads_what_is_loaded(agrad, script):
     script("q\n", "lib/a.ag")
     assert first_lines(agrad("run", "--check", script("load 'lib/a.ag'\n"))[1])[0].startswith("lib/a.ag:1:1: ")
     _, err, code = agrad("run", "--check", "--no-files", script("load 'lib/a.ag'\n"))
-    assert first_lines(err)[0] == "script.ag:1:6: error[file]: load: files are switched off"
+    assert first_lines(err)[0] == "script.ag:1:6: error[file]: load: file access is switched off"
     assert code == 1
 
 
@@ -197,7 +197,7 @@ def test_a_check_of_standard_input(agrad):
 
 def test_no_files_for_every_command(agrad, script):
     script("1,2\n", "a.csv")
-    message = "error[file]: load_csv: files are switched off"
+    message = "error[file]: load_csv: file access is switched off"
     assert message in agrad("run", "--no-files", script('load_csv("a.csv")'))[1]
     assert message in agrad("eval", "--no-files", 'load_csv("a.csv")')[1]
     assert message in agrad("repl", "--no-files", given='load_csv("a.csv")\n')[1]

@@ -75,7 +75,7 @@ def shown():
         "  %4  d = mean(b*2)  Mean  ()   = 15",
         "agrad> backward d",
         "agrad> backward d",
-        "error[freed]: d cannot be walked backward: part of its graph is gone",
+        "error[freed]: d cannot be differentiated: part of its graph is freed",
         "  session line 3 | d = mean(b*2)",
         "                 |     ^^^^^^^^^ MeanBackward lost its saved values",
         "  session line 6 | backward d",

@@ -100,21 +100,21 @@ KINKS = [
     ("sqrt(x**2)", lambda x: ag.sqrt(x**2), 0, "slope -1 on the left, 1 on the right"),
     ("a slight kink", lambda x: x**2 + 1e-6 * ag.abs(x), 0, "slope -1e-6 on the left, 1e-6 on the right"),
     ("a kink on a slope", lambda x: ag.exp(100 * x) + ag.abs(x), 0, "slope 99 on the left, 101 on the right"),
-    ("floor", ag.floor, 2, "the differences have no limit"),
-    ("round", ag.round, 0.5, "the differences have no limit"),
-    ("sign", ag.sign, 0, "the differences have no limit"),
-    ("a step of where", step, 0, "the differences have no limit"),
-    ("cbrt", ag.cbrt, 0, "the differences have no limit"),
-    ("sqrt", ag.sqrt, 0, "the value is not finite beside it"),
-    ("asin", ag.asin, 1, "the value is not finite beside it"),
-    ("x**1.5", lambda x: x**1.5, 0, "the value is not finite beside it"),
+    ("floor", ag.floor, 2, "the differences do not converge"),
+    ("round", ag.round, 0.5, "the differences do not converge"),
+    ("sign", ag.sign, 0, "the differences do not converge"),
+    ("a step of where", step, 0, "the differences do not converge"),
+    ("cbrt", ag.cbrt, 0, "the differences do not converge"),
+    ("sqrt", ag.sqrt, 0, "the value nearby is not finite"),
+    ("asin", ag.asin, 1, "the value nearby is not finite"),
+    ("x**1.5", lambda x: x**1.5, 0, "the value nearby is not finite"),
     (
         "a value that overflows inside",
         lambda x: ag.atan(ag.exp(1000 + x)),
         0,
-        "a value or a slope on the way is not finite",
+        "an intermediate value or derivative is not finite",
     ),
-    ("a slope that does", lambda x: ag.acosh(ag.exp(x * x)), 0, "a value or a slope on the way is not finite"),
+    ("a slope that does", lambda x: ag.acosh(ag.exp(x * x)), 0, "an intermediate value or derivative is not finite"),
     ("log", ag.log, 0, "the value is not finite"),
     ("log of -1", ag.log, -1, "the value is not finite"),
     ("1/x", lambda x: 1 / x, 0, "the value is not finite"),
@@ -220,7 +220,7 @@ def test_every_row_passes(entry, sample):
     except ag.AgradError as problem:
         if problem.fixes != ['pip install "agrad[science]"']:
             raise
-        pytest.skip("SciPy is not here")
+        pytest.skip("SciPy is not installed")
     assert report.ok, str(report)
 
 

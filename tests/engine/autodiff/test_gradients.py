@@ -20,7 +20,7 @@ def test_rule(entry, sample, order):
     except ag.AgradError as problem:
         if problem.fixes != ['pip install "agrad[science]"']:
             raise
-        pytest.skip("SciPy is not here")
+        pytest.skip("SciPy is not installed")
     if entry in ROWS:
         assert (error is not None) == entry.differentiable
     assert error is None or error < TOLERANCE[order]

@@ -17,7 +17,7 @@ from agrad.engine.core.dispatch import compute
 from agrad.engine.core.op import OPS
 from agrad.engine.program.trace import Input, Program, Step, gradient_program, trace
 
-pytestmark = pytest.mark.skipif(target.binding() is None, reason="llvmlite is not here")
+pytestmark = pytest.mark.skipif(target.binding() is None, reason="llvmlite is not installed")
 Native, supports = backend.Native, backend.supports
 MACHINES = ["as it is", "4 lanes", "2 lanes", "no libmvec"]
 
@@ -300,10 +300,10 @@ def without_llvmlite(request, monkeypatch):
 @pytest.mark.usefixtures("without_llvmlite")
 def test_without_llvmlite_it_is_said_what_to_install():
     program = trace(lambda x: x * x, (0.3,))
-    assert supports(program) == "llvmlite 0.45 or later is not here"
-    with pytest.raises(ag.AgradError, match=r"llvmlite 0\.45 or later is not here"):
+    assert supports(program) == "llvmlite 0.45 or later is not installed"
+    with pytest.raises(ag.AgradError, match=r"llvmlite 0\.45 or later is not installed"):
         Native(program)
-    with pytest.raises(ag.AgradError, match=r"needs llvmlite 0\.45 or later, which is not here") as error:
+    with pytest.raises(ag.AgradError, match=r"needs llvmlite 0\.45 or later, which is not installed") as error:
         target.llvmlite()
     assert error.value.kind == "limit" and error.value.fixes == ['pip install "agrad[jit]"', 'backend="python"']
 

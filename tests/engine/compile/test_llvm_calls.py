@@ -12,7 +12,7 @@ import pytest
 import agrad.engine as ag
 from agrad.engine.compile.llvm import target
 
-pytestmark = pytest.mark.skipif(target.binding() is None, reason="llvmlite is not here")
+pytestmark = pytest.mark.skipif(target.binding() is None, reason="llvmlite is not installed")
 
 
 def f(x, y):
@@ -113,7 +113,7 @@ def test_the_first_other_arguments_are_still_held_against_the_function():
     for _ in range(5):
         assert compiled.value_and_grad(2.0, 3.0) == (8.0, (3.0, 2.0))
     added[0] = 2.5
-    with pytest.raises(ag.AgradError, match="cannot be compiled: its result depends on more than its graph says"):
+    with pytest.raises(ag.AgradError, match="cannot be compiled: its result depends on more than its arguments"):
         compiled.value_and_grad(2.5, 3.0)
 
 

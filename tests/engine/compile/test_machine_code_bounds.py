@@ -16,7 +16,7 @@ from agrad.engine.compile.llvm import target, threads
 from agrad.engine.compile.llvm.backend import Native
 from agrad.engine.program.trace import trace
 
-pytestmark = pytest.mark.skipif(target.binding() is None, reason="llvmlite is not here")
+pytestmark = pytest.mark.skipif(target.binding() is None, reason="llvmlite is not installed")
 
 
 @pytest.mark.skipif(os.name != "posix", reason="pages are protected otherwise there")

@@ -60,7 +60,7 @@ def test_in_python_values_and_gradients_are_bit_for_bit_those_of_eager(group):
             assert np.array_equal(found, [*map(number, slopes)], equal_nan=True), (str(f), point)
 
 
-@pytest.mark.skipif(target.binding() is None, reason="llvmlite is not here")
+@pytest.mark.skipif(target.binding() is None, reason="llvmlite is not installed")
 @pytest.mark.parametrize("group", GROUPS)
 def test_in_machine_code_each_step_of_value_and_gradients_is_that_of_eager(group):
     grown_trees, rng = grown(group, NATIVE)

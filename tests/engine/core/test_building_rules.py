@@ -87,7 +87,7 @@ def test_a_cut_is_shown_with_the_chain():
     y = named("y", w * named("c", x > 1))
     loss = named("L", y.sum())
     assert refusal(lambda: ag.grad(loss, x)) == lines(
-        "grad: L has no derivative by x: greater has none", "note: L <- y <- c"
+        "grad: L has no derivative with respect to x: greater has none", "note: L <- y <- c"
     )
 
 
@@ -154,7 +154,7 @@ def test_no_grad_records_nothing():
     assert y.grad_fn is None
     assert (w * 3).requires_grad
     assert refusal(lambda: y.backward([1, 1])) == lines(
-        "grad: y does not require grad: it was computed from w without a record",
+        "grad: y does not require grad: it was computed from w without recording",
         "fix: compute y from w, without detach and outside no_grad",
     )
 

@@ -27,7 +27,7 @@ def test_freed_names_both_places(says):
     d, e = named("d", c.sum()), named("e", c.mean())
     says("line 5", "backward d", d.backward)
     assert refusal(e.backward) == lines(
-        "freed: e cannot be walked backward: part of its graph is gone",
+        "freed: e cannot be differentiated: part of its graph is freed",
         "line 3, b*2: MulBackward lost its saved values",
         "line 5, backward d: … here",
         "fix: keep the graph with retain_graph=True at that backward, or compute the value again",
@@ -40,9 +40,9 @@ def test_stale_names_both_places(says):
     says("line 3", "set a = 5", lambda: a.set_(5))
     assert refusal(y.backward) == lines(
         "stale: y is stale: a was changed after y was computed from it",
-        "line 2, a**2: computed from the a of before",
+        "line 2, a**2: computed from the old a",
         "line 3, set a = 5: … changed here",
-        "fix: y.forward(), to run its graph again on the new data",
+        "fix: y.forward(), to replay its graph on the new data",
     )
 
 
@@ -52,7 +52,7 @@ def test_what_was_written_names_both_places(says):
     y = named("y", says("line 3", "b*b", lambda: b * b))
     says("line 4", "b += 1", lambda: b.__iadd__(1))
     assert refusal(y.backward) == lines(
-        "stale: y cannot be walked backward: b was written to, and the derivative of y reads it",
+        "stale: y cannot be differentiated: b was written to, and the derivative of y reads it",
         "line 3, b*b: MulBackward saved b",
         "line 4, b += 1: … written here",
         "fix: write to a value of its own: b2 = …",
@@ -67,13 +67,13 @@ def test_a_guard_names_the_place_of_the_choice(says):
     z = named("z", says("line 4", "v[m]", lambda: v[m]))
     x.set_(-1)
     assert refusal(y.forward) == lines(
-        "guard: y cannot be run again: it was built where x > 0 was true; now it is false",
+        "guard: y cannot be replayed: it was built where x > 0 was true; now it is false",
         "line 3, x > 0: … true then",
         "fix: compute it again",
     )
     x.set_(1)
     assert refusal(z.forward) == lines(
-        "guard: z cannot be run again: the entries of v[m] were chosen by m, which has changed",
+        "guard: z cannot be replayed: the entries of v[m] were selected by m, which has changed",
         "line 4, v[m]: … other entries then",
         "fix: compute it again",
     )
@@ -84,7 +84,7 @@ def test_a_cut_names_its_place(says):
     h = named("h", says("line 2", "detach(x*1)", lambda: (x * 1).detach()))
     y = named("y", says("line 3", "w*h", lambda: w * h))
     assert refusal(lambda: ag.grad(y, x)) == lines(
-        "grad: y does not depend on x: h was computed from x without a record",
+        "grad: y does not depend on x: h was computed from x without recording",
         "line 2, detach(x*1): cut off here",
         "fix: compute y from x, without detach and outside no_grad",
     )

@@ -138,7 +138,7 @@ def test_a_choice_that_comes_out_otherwise_stops_and_the_same_lets_by(name):
     y.forward()
     assert same_bits(y, function(leaf(same)))
     x.set_(other)
-    assert "cannot be run again" in refused(y, x).message
+    assert "cannot be replayed" in refused(y, x).message
     x.set_(first)
     y.forward()
     assert same_bits(y, function(leaf(first)))
@@ -148,7 +148,7 @@ def test_a_choice_that_comes_out_otherwise_stops_and_the_same_lets_by(name):
     assert same_bits(x.grad, fresh.grad)
 
 
-# What is known of a value without a record is only which leaves it came from: any change of these stops.
+# What is known of a value without recording is only which leaves it came from: any change of these stops.
 UNRECORDED = {
     "under no_grad": under_no_grad,
     "of no_grad": of_no_grad,
@@ -175,11 +175,11 @@ def test_the_message_says_what_was_read_and_what_it_is_now():
     y = x * 2 if x else x
     y.name = "y"
     x.set_(0.0)
-    assert refused(y, x).message == "y cannot be run again: it was built where x was true; now it is false"
+    assert refused(y, x).message == "y cannot be replayed: it was built where x was true; now it is false"
     y = x[int(x)] if x.shape else x * int(x)
     y.name = "y"
     x.set_(4.0)
-    assert refused(y, x).message == "y cannot be run again: it was built where x was 0; now it is 4"
+    assert refused(y, x).message == "y cannot be replayed: it was built where x was 0; now it is 4"
 
 
 def test_a_guard_that_was_run_again_by_itself_still_stops():

@@ -21,8 +21,8 @@ NOTES = [
     ("expand", ((2,),), {"shape": (3, 3)}, "a shape that ends in (2) would fit"),
     ("expand", ((2, 1),), {"shape": (3, 3)}, "a shape that ends in (2, n) would fit"),
     ("solve", ((2, 2), (3,)), {}, "a right side of shape (2) would fit, or (2, k) with a vector in each column"),
-    ("reshape", ((6,),), {"shape": (4, -1)}, "6 is no multiple of 4; (3, -1) would fit"),
-    ("reshape", ((12,),), {"shape": (2, 5, -1)}, "12 is no multiple of 10; (2, 6, -1) would fit"),
+    ("reshape", ((6,),), {"shape": (4, -1)}, "6 is not a multiple of 4; (3, -1) would fit"),
+    ("reshape", ((12,),), {"shape": (2, 5, -1)}, "12 is not a multiple of 10; (2, 6, -1) would fit"),
     ("reshape", ((6,),), {"shape": (4, 2)}, "(4, 2) holds 8; (3, 2) would fit"),
     ("reshape", ((6,),), {"shape": (2, 4)}, "(2, 4) holds 8; (2, 3) would fit"),
     ("reshape", ((7,),), {"shape": (2, 3)}, "(2, 3) holds 6"),
@@ -42,7 +42,7 @@ def test_the_note_says_what_would_fit(name, shapes, attrs, note):
 @pytest.mark.parametrize(
     ("name", "shapes", "note"),
     [
-        ("concat", [(1, 2), (1,)], "with (1, 2) go shapes (n, 2), of any length n"),
+        ("concat", [(1, 2), (1,)], "with (1, 2) fit shapes (n, 2), for any n"),
         ("stack", [(2,), (1,)], "concat joins them along axis 0"),
         ("stack", [(2,), ()], "all need the shape of the first, (2)"),
     ],
@@ -68,4 +68,4 @@ def test_dot_speaks_of_itself(shapes, why):
 def test_a_reshape_that_nothing_near_divides_says_no_more():
     with pytest.raises(ag.AgradError) as caught:
         FUNCTIONS["reshape"].call(ones(1_000_003), (500_000, -1))
-    assert caught.value.notes == ["1000003 is no multiple of 500000"]
+    assert caught.value.notes == ["1000003 is not a multiple of 500000"]

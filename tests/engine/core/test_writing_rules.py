@@ -132,7 +132,7 @@ def test_history_of_a_value_times_itself_is_refused():
     b = named("b", a * 2)
     b *= b
     assert refusal(b.backward) == lines(
-        "stale: b cannot be walked backward: b was written to, and the derivative of b reads it",
+        "stale: b cannot be differentiated: b was written to, and the derivative of b reads it",
         "written by an earlier *=",
         "fix: write to a value of its own: b2 = …",
     )
@@ -151,7 +151,7 @@ def test_saved_value_that_changed_is_refused_before_anything_changes():
     y.node.inputs[0].name = "r"
     b += 1
     assert refusal(y.backward) == lines(
-        "stale: y cannot be walked backward: b was written to, and the derivative of r reads it",
+        "stale: y cannot be differentiated: b was written to, and the derivative of r reads it",
         "written by an earlier +=",
         "fix: write to a value of its own: b2 = …",
     )
@@ -165,7 +165,7 @@ def test_saved_result_that_changed():
         b[0] = 1
     y = named("y", b.sum())
     assert refusal(y.backward) == lines(
-        "stale: y cannot be walked backward: b was written to, and its own derivative reads it",
+        "stale: y cannot be differentiated: b was written to, and its own derivative reads it",
         "written by an earlier x[…] =",
         "fix: write to a value of its own: b2 = …",
     )
@@ -193,7 +193,7 @@ def test_saved_per_operand_what_a_rule_reads_may_not():
     y = named("y", k * x)
     k[0] = 9
     assert refusal(lambda: y.backward([1, 1])) == lines(
-        "stale: y cannot be walked backward: k was written to, and the derivative of y reads it",
+        "stale: y cannot be differentiated: k was written to, and the derivative of y reads it",
         "written by an earlier x[…] =",
         "fix: write to a value of its own: k2 = …",
     )
@@ -225,7 +225,7 @@ def test_data_is_set():
     assert refusal(lambda: y.backward([1, 1])) == lines(
         "stale: y is stale: a was changed after y was computed from it",
         "changed by an earlier set",
-        "fix: y.forward(), to run its graph again on the new data",
+        "fix: y.forward(), to replay its graph on the new data",
     )
     assert refusal(lambda: setattr(a, "data", 3)) == "shape: set: a has shape (2), not ()"
 
@@ -269,7 +269,7 @@ def test_stale_says_who_changed_it(write, by):
     assert refusal(y.backward) == lines(
         "stale: y is stale: a was changed after y was computed from it",
         f"changed by an earlier {by}",
-        "fix: y.forward(), to run its graph again on the new data",
+        "fix: y.forward(), to replay its graph on the new data",
     )
 
 
@@ -277,7 +277,7 @@ def test_stale_without_a_name():
     a = leaf(2.0, "a")
     y = a**2
     a.set_(3)
-    assert refusal(y.backward).endswith("fix: its forward(), to run its graph again on the new data")
+    assert refusal(y.backward).endswith("fix: its forward(), to replay its graph on the new data")
 
 
 def test_only_a_leaf_can_be_set():

@@ -125,4 +125,4 @@ def test_fresh_gradients_replace():
 
 
 def test_a_leaf_has_nothing_to_walk():
-    assert traced(leaf(3)).text() == "nothing to walk: the value is a leaf, and the seed is its gradient"
+    assert traced(leaf(3)).text() == "there is no operation: the value is a leaf, and the seed is its gradient"

@@ -97,7 +97,7 @@ def test_what_is_too_large_or_too_wide_is_shown_as_text_that_says_so():
     made.width = 9
     assert (
         made.boxes()
-        == f"{made.text()}\n  as boxes it would be 10 columns wide, and here are 9: this is the graph as text"
+        == f"{made.text()}\n  as boxes it would be 10 columns wide; the limit is 9: this is the graph as text"
     )
     made.width = 10
     assert "┌" in made.boxes()

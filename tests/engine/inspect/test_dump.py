@@ -349,7 +349,7 @@ def test_since_keeps_the_paths_and_what_stands_beside_them():
 def test_parts_that_are_none_are_refused():
     a, _, d = shared()
     d.name = "d"
-    with pytest.raises(AgradError, match="d was not computed from z: no path of the graph leads there") as refused:
+    with pytest.raises(AgradError, match="d was not computed from z: no path of the graph connects them") as refused:
         dump(d, since=[a, leaf(1, "z")])
     assert refused.value.kind == "grad"
     with pytest.raises(AgradError, match="it cannot be -1"):

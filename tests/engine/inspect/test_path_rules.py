@@ -13,11 +13,13 @@ def test_unused_is_an_error():
     x, z = leaf(2, "x"), leaf(1, "z")
     y = named("y", x**2)
     assert refusal(lambda: ag.grad(y, z)) == lines(
-        "grad: y does not depend on z: no path of the graph leads there",
+        "grad: y does not depend on z: no path of the graph connects them",
         "fix: compute y from z, without detach and outside no_grad",
     )
     k = named("k", ag.tensor(3))
-    assert refusal(lambda: ag.grad(y, k)) == "grad: k does not require grad, so that there is no derivative by it"
+    assert (
+        refusal(lambda: ag.grad(y, k)) == "grad: k does not require grad, so no derivative is taken with respect to it"
+    )
 
 
 def test_unused_shows_the_cut():
@@ -26,7 +28,7 @@ def test_unused_shows_the_cut():
         h = named("h", x * 2)
     loss = named("L", named("y", w * h) + 1)
     assert refusal(lambda: ag.grad(loss, x)) == lines(
-        "grad: L does not depend on x: h was computed from x without a record",
+        "grad: L does not depend on x: h was computed from x without recording",
         "note: L <- y <- h",
         "fix: compute L from x, without detach and outside no_grad",
     )
@@ -51,7 +53,7 @@ def test_a_vanishing_derivative_is_zero():
 def test_no_grad_at_all():
     k = named("k", ag.tensor(3))
     assert refusal(k.backward) == lines(
-        "grad: k does not require grad: no leaf that does leads to it",
+        "grad: k does not require grad: it depends on no leaf that does",
         "fix: make a leaf with requires_grad=True and compute the value from it, outside no_grad",
     )
 
@@ -62,7 +64,7 @@ def test_no_grad_at_all_when_the_leaf_is_gone():
         h = named("h", x * 2)
     del x
     assert refusal(h.backward) == lines(
-        "grad: h does not require grad: it was computed from a leaf, gone by now, without a record",
+        "grad: h does not require grad: it was computed from a leaf that no longer exists without recording",
         "fix: compute h from a leaf, without detach and outside no_grad",
     )
 

@@ -130,7 +130,7 @@ def test_a_folder_is_no_file_of_numbers(tmp_path, name):
         getattr(ag, name)(str(tmp_path), *more)
     assert caught.value.message == f"{name}: {tmp_path} cannot be read: it is a folder"
     if os.path.exists(os.devnull):
-        with pytest.raises(ag.AgradError, match="cannot be read: it is no ordinary file"):
+        with pytest.raises(ag.AgradError, match="cannot be read: it is not a regular file"):
             getattr(ag, name)(os.devnull, *more)
 
 
@@ -138,4 +138,4 @@ def test_a_folder_is_no_file_of_numbers(tmp_path, name):
 def test_a_name_without_a_letter_is_no_file(path):
     with pytest.raises(ag.AgradError) as caught:
         ag.chunks(path, rows=2)
-    assert caught.value.message == "chunks: that names no file"
+    assert caught.value.message == "chunks: that is not the name of a file"

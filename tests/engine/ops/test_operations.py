@@ -93,7 +93,7 @@ def test_every_example_holds(entry):
     except ag.AgradError as error:
         if error.fixes != ['pip install "agrad[science]"']:
             raise
-        pytest.skip("SciPy is not here")
+        pytest.skip("SciPy is not installed")
 
 
 @pytest.mark.parametrize("name", sorted(name for names in LANGUAGE.values() for name in names.split()))
@@ -114,7 +114,7 @@ def test_tensors_and_plain_values_agree_and_nothing_is_shared(op):
             two = op.call(leaves, **attrs) if op.variadic else op.call(*leaves, **attrs)
         except ag.AgradError as error:
             assert error.fixes == ['pip install "agrad[science]"']
-            pytest.skip("SciPy is not here")
+            pytest.skip("SciPy is not installed")
         np.testing.assert_array_equal(one, two.value)
         assert type(one) is float or one.dtype == np.float64
         assert isinstance(two, ag.Tensor)

@@ -147,7 +147,7 @@ def test_there_is_no_machine_code_for_one_number():
         assert compiled.value_and_grad(float(x)) == (x * x, x)
     assert all(way.native is None for way in compiled._gradient.known)
     if BACKENDS[-1] == "llvm":
-        assert compiled.source().startswith("# no machine code: a number was taken out")
+        assert compiled.source().startswith("# no machine code: a number was read")
 
 
 def test_a_whole_number_is_still_a_choice_by_that_alone():

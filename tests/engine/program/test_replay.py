@@ -40,7 +40,7 @@ def test_every_operation_and_its_gradient_graph(entry, sample, order):
     except ag.AgradError as problem:
         if problem.fixes != ['pip install "agrad[science]"']:
             raise
-        pytest.skip("SciPy is not here")
+        pytest.skip("SciPy is not installed")
     for data in points(xs):
         check(built, function, data, order, data)
 

@@ -116,7 +116,7 @@ def test_guards_stop_what_would_come_out_otherwise(name):
     y = named("y", function(x))
     before = y.item()
     x.set_(other)
-    expected = lines(f"guard: y cannot be run again: it was built where {said}", AGAIN)
+    expected = lines(f"guard: y cannot be replayed: it was built where {said}", AGAIN)
     assert refusal(y.forward) == expected
     assert refusal(y.forward) == expected
     assert y.item() == before
@@ -131,7 +131,7 @@ def test_guards_of_an_index():
     j = named("j", ag.argmax(v))
     y = named("y", v.sum() * ag.tensor([10.0, 20.0, 30.0])[j])
     v.set_([1, 5, 2])
-    assert refusal(y.forward) == lines("guard: y cannot be run again: it was built where j was 0; now it is 1", AGAIN)
+    assert refusal(y.forward) == lines("guard: y cannot be replayed: it was built where j was 0; now it is 1", AGAIN)
     v.set_([9, 5, 2])
     y.forward()
     assert y.item() == 160
@@ -143,7 +143,7 @@ def test_guards_of_a_mask():
     y = named("y", v[m].sum())
     v.set_([1, 5, 2])
     assert refusal(y.forward) == lines(
-        "guard: y cannot be run again: entries were chosen by m, which has changed", AGAIN
+        "guard: y cannot be replayed: entries were selected by m, which has changed", AGAIN
     )
     v.set_([4, 0, 7])
     y.forward()
@@ -155,8 +155,8 @@ def test_guards_of_what_has_no_graph():
     y = named("y", ag.ones(n.detach()).sum() * n)
     n.set_(3)
     assert refusal(y.forward) == lines(
-        "guard: y cannot be run again: it was built where a number taken out was 2",
-        "note: the value that decided is gone, and n has changed",
+        "guard: y cannot be replayed: it was built where a number that was read was 2",
+        "note: the value of the guard is gone, and n has changed",
         AGAIN,
     )
 
@@ -178,9 +178,9 @@ def test_cut_off_and_out_of_date():
     y, z = named("y", a * k), named("z", a * (a * 3).detach())
     a.set_(3)
     assert refusal(y.forward) == lines(
-        "guard: y cannot be run again: it uses k, computed from a without a record", AGAIN
+        "guard: y cannot be replayed: it uses k, computed from a without recording", AGAIN
     )
-    with pytest.raises(ag.AgradError, match=r"z cannot be run again: it uses .*, computed from a without a record"):
+    with pytest.raises(ag.AgradError, match=r"z cannot be replayed: it uses .*, computed from a without recording"):
         z.forward()
 
 
@@ -204,7 +204,7 @@ def test_a_number_taken_out_in_python_is_a_choice():
     ag.forward(before)
     assert before.read_only() == 9
     said = refusal(y.forward)
-    assert said.startswith("guard: a result of Mul cannot be run again: before it was built, a value was read as a ")
+    assert said.startswith("guard: a result of Mul cannot be replayed: before it was built, a value was read as a ")
     assert f"{__file__}:{test_a_number_taken_out_in_python_is_a_choice.__code__.co_firstlineno + 3}" in said
 
 
@@ -233,7 +233,7 @@ def test_freed_cannot_be_replayed():
     y = named("y", a**2)
     y.backward()
     assert refusal(y.forward) == lines(
-        "freed: y cannot be run again: part of its graph is gone",
+        "freed: y cannot be replayed: part of its graph is freed",
         "PowBackward (y) lost its saved values",
         "freed by an earlier backward of y",
         "fix: keep the graph with retain_graph=True at that backward, or compute the value again",
@@ -242,5 +242,5 @@ def test_freed_cannot_be_replayed():
 
 def test_nothing_to_replay():
     a, k = leaf(3.0, "a"), named("k", ag.tensor(2.0))
-    assert refusal(a.forward) == "grad: a is a leaf: there is nothing to run again"
-    assert refusal(k.forward) == "grad: k has no graph: there is nothing to run again"
+    assert refusal(a.forward) == "grad: a is a leaf: there is nothing to replay"
+    assert refusal(k.forward) == "grad: k has no graph: there is nothing to replay"

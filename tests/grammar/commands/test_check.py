@@ -78,13 +78,13 @@ def test_a_mismatch_is_shown_and_fails():
         session.run("check x*detach(x)", results.append)
     assert results[0].text(session.settings).splitlines()[1].split() == ["x", "3", "6", "3", "0.5", "mismatch"]
     assert caught.value.kind == "assert"
-    assert caught.value.message == "the derivative by x is not what the differences say"
-    assert caught.value.notes == ["what detach or no_grad cuts off still moves the differences"]
+    assert caught.value.message == "the derivative with respect to x does not match the differences"
+    assert caught.value.notes == ["detach and no_grad do not affect the differences"]
     session.run("fails assert: check x*detach(x)")
 
 
 def test_several_mismatches_are_named():
-    message = "4 derivatives by A[0, 0], A[0, 1], A[1, 0], A[1, 1] are not what the differences say"
+    message = "4 derivatives with respect to A[0, 0], A[0, 1], A[1, 0], A[1, 1] do not match the differences"
     assert error("check sum(A*detach(A)) + x").message == message
 
 
@@ -96,26 +96,26 @@ def test_several_mismatches_are_named():
         (
             "check x wrt k",
             "leaf",
-            "check moves leaves that require grad, and k is the number 2, which requires no grad",
+            "check varies leaves that require grad, and k is the number 2, which does not require grad",
             "var k = …   makes a leaf",
         ),
         (
             "check x wrt y",
             "leaf",
-            "check moves leaves that require grad, and y was computed",
+            "check varies leaves that require grad, and y was computed",
             "name the leaves it was computed from, or none",
         ),
-        ("check k", "grad", "there is no leaf that requires grad behind this", None),
-        ("check 3", "grad", "there is no leaf that requires grad behind this", None),
+        ("check k", "grad", "this does not depend on a leaf that requires grad", None),
+        ("check 3", "grad", "this does not depend on a leaf that requires grad", None),
         (
             "check sum(tensor([1, 2], requires_grad=True))",
             "grad",
-            "there is no leaf that requires grad behind this",
+            "this does not depend on a leaf that requires grad",
             None,
         ),
         ("check x*nothing", "name", "nothing has no value", None),
         ("check x wrt nothing", "name", "nothing has no value", None),
-        ("backward z; check z", "freed", "z cannot be walked backward: part of its graph is gone", None),
+        ("backward z; check z", "freed", "z cannot be differentiated: part of its graph is freed", None),
         ("set x = 4; check z", "stale", None, None),
         ("check check", "name", "check has no value", None),
     ],

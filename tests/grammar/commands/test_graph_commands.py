@@ -269,9 +269,9 @@ def test_a_file_of_text_takes_any_form(drawn: Session, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("form", "path", "message", "fixes"),
     [
-        ("dot", "d.json", "d.json is to hold json by its ending, and dot by `as`", ['to "d.json"', 'to "d.dot"']),
-        ("json", "d.MMD", "d.MMD is to hold mermaid by its ending, and json by `as`", ['to "d.MMD"', 'to "d.json"']),
-        ("tree", "d.svg", "d.svg is to hold svg by its ending, and tree by `as`", ['to "d.svg"']),
+        ("dot", "d.json", "d.json means json by its extension, and dot by `as`", ['to "d.json"', 'to "d.dot"']),
+        ("json", "d.MMD", "d.MMD means mermaid by its extension, and json by `as`", ['to "d.MMD"', 'to "d.json"']),
+        ("tree", "d.svg", "d.svg means svg by its extension, and tree by `as`", ['to "d.svg"']),
     ],
 )
 def test_a_file_does_not_hold_another_form_than_its_ending_says(
@@ -296,7 +296,7 @@ def test_an_unknown_form(drawn: Session, form: str, fixes: list[str]) -> None:
     problem = error(f"graph d as {form}", drawn)
     assert (
         problem.message
-        == f"a graph is not shown as {form}, but as text, tree, boxes, dot, mermaid, program, svg or json"
+        == f"a graph is not shown as {form}; the forms are as text, tree, boxes, dot, mermaid, program, svg or json"
     )
     assert (problem.kind, problem.fixes, labelled(problem)) == ("name", fixes, [form])
 
@@ -307,9 +307,9 @@ def test_an_unknown_ending(drawn: Session, tmp_path: Path, monkeypatch: pytest.M
     problem = error(f'graph d to "{name}"', drawn)
     assert (problem.kind, labelled(problem)) == ("file", [f'"{name}"'])
     assert problem.message.endswith(
-        "tells no form of a graph; those that do are .txt .dot .gv .mmd .mermaid .json .svg"
+        "does not give the form of a graph; these do: .txt .dot .gv .mmd .mermaid .json .svg"
     )
-    assert problem.notes == ["without one of them say as text, tree, boxes, dot, mermaid, program, svg or json"]
+    assert problem.notes == ["without one of these, say as text, tree, boxes, dot, mermaid, program, svg or json"]
     assert not list(tmp_path.iterdir())
 
 

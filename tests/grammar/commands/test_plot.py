@@ -292,11 +292,17 @@ def test_the_name_that_runs_hides_others_and_others_are_seen(session: Session) -
 @pytest.mark.parametrize(
     ("text", "kind", "message", "place", "fixes"),
     [
-        ("plot t for t in 2..-2", "domain", "a range runs upward, and 2..-2 does not", "2..-2", ["-2..2"]),
-        ("plot t for t in 2..w", "domain", "a range runs upward, and 2..2 does not", "2..w", ["2..3"]),
+        ("plot t for t in 2..-2", "domain", "a range must increase, and 2..-2 does not", "2..-2", ["-2..2"]),
+        ("plot t for t in 2..w", "domain", "a range must increase, and 2..2 does not", "2..w", ["2..3"]),
         ("plot t for t in 0..inf", "domain", "the range 0..inf has no finite length", "0..inf", []),
         ("plot t for t in nan..1", "domain", "the range nan..1 has no finite length", "nan..1", []),
-        ("plot t for t in 0..x", "type", "a range ends at numbers, and this is an array of shape (3)", "x", []),
+        (
+            "plot t for t in 0..x",
+            "type",
+            "the ends of a range must be numbers, and this is an array of shape (3)",
+            "x",
+            [],
+        ),
         (
             "plot log(t) for t in -2..-1",
             "domain",
@@ -307,11 +313,11 @@ def test_the_name_that_runs_hides_others_and_others_are_seen(session: Session) -
         (
             "plot t*x for t in 0..1",
             "shape",
-            "t*x is an array of shape (3): a curve has one number at each place",
+            "t*x is an array of shape (3): a curve has one number at each point",
             "t*x",
             ["sum(t*x), or an entry of it: (t*x)[0]"],
         ),
-        ("plot f for t in 0..1", "shape", "f is a function: a curve has one number at each place", "f", ["f(t)"]),
+        ("plot f for t in 0..1", "shape", "f is a function: a curve has one number at each point", "f", ["f(t)"]),
         ("plot t, g(t) for t in 0..1", "name", "there is no function g", "g", ["f"]),
         ("plot half(t) for t in -2..-1", "assert", "the assertion does not hold", "x >= 0", []),
         ("plot f", "type", "f is a function: a plot shows vectors, or functions over a range", "f", None),
@@ -376,7 +382,7 @@ def test_few_values_or_none_are_no_error(session: Session, values: str) -> None:
     [
         ("plot [nan, inf]", "no value is finite"),
         ("plot zeros((0, 2))", "no value is finite"),
-        ("plot [nan, 1], [1, nan]", "nowhere are both coordinates finite"),
+        ("plot [nan, 1], [1, nan]", "no point has two finite coordinates"),
         ("plot [nan, 1], [1, nan], [1, 2]", ""),
         ("plot [nan, 1]", ""),
     ],
@@ -443,7 +449,7 @@ def test_a_file_that_cannot_be_written_and_files_that_are_switched_off(session: 
     problem = error(f'plot x to "{tmp_path}/no/f.svg"', session)
     assert problem.message.endswith(f"there is no folder {tmp_path}/no")
     session.files = False
-    assert error(f'plot x to "{tmp_path}/f.svg"', session).message.endswith("files are switched off")
+    assert error(f'plot x to "{tmp_path}/f.svg"', session).message.endswith("file access is switched off")
     assert not list(tmp_path.iterdir())
 
 

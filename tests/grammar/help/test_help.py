@@ -71,7 +71,7 @@ def test_help_on_other_words(word, first):
         ("x.grad", ["x.grad", "  The gradient, or None."]),
         ("item", ["x.item()", "  The number, without its graph."]),
         ("x.size", ["x.size(axis=None)", "  The shape, or the length of one axis."]),
-        ("freed", ["error[freed]", "  An earlier backward used the graph up."]),
+        ("freed", ["error[freed]", "  An earlier backward freed the graph."]),
         ("variable", ["x.variable", "  The leaf that it stands for."]),
     ],
 )

@@ -154,7 +154,7 @@ DYNAMIC = {
     "a history that grows": "total = 0\nfor i in range(120): total = total + w**2",
     "prints": "for i in range(120): print i",
     "an entry": "t = zeros(200)\nfor i in range(150): t[i] = i**2",
-    "a number taken out": "s = 0\nfor i in range(150):\n    s = s + float(w**2)\n    no_grad: w *= 0.99",
+    "a number that was read": "s = 0\nfor i in range(150):\n    s = s + float(w**2)\n    no_grad: w *= 0.99",
     "leaves that are made": "for i in range(150): var u = i; v = u**2",
     "assertions": "for i in range(150): assert i >= 0",
     "a text": 'for i in range(150): t = f"{w}"',

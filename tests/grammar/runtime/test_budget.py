@@ -223,7 +223,7 @@ def test_a_deadline_is_for_everything():
     session = Session()
     session.watch.end_in(0.4)
     problem = error(session, "while 1: pass")
-    assert problem.message == "this is not done within 0.4 s, the limit"
+    assert problem.message == "this took longer than 0.4 s, the limit"
     assert error(session, "x = 1; y = 2").facts == TimeLimit()
     assert error(session, "while 1: pass").facts == TimeLimit()
 
@@ -249,7 +249,7 @@ def test_a_graph_that_grows_without_end_is_stopped():
     session = Session()
     problem = error(session, "var x = 1\ny = x\nlimit nodes=1000\nwhile 1: y = y + x")
     assert problem.kind == "limit"
-    assert problem.message == "this holds on to more than 1000 nodes, the limit"
+    assert problem.message == "this keeps more than 1000 nodes, the limit"
     assert problem.fixes[-1] == "limit nodes=2000"
     assert said(session, "y") == ["1"]
 
@@ -263,7 +263,7 @@ def test_a_graph_that_grows_without_end_is_stopped():
         "for i in range(3000): y = (y + x).detach()",
         "for i in range(900): y = y + x",
         pytest.param(f"y = {'+'.join(['x'] * 900)}", id="a sum"),
-        pytest.param(f"no_grad: y = {'+'.join(['x'] * 3000)}", id="a sum without a record"),
+        pytest.param(f"no_grad: y = {'+'.join(['x'] * 3000)}", id="a sum without recording"),
         pytest.param(f"y = [{', '.join(['(x + 1).item()'] * 3000)}]", id="a list of numbers"),
         pytest.param("if 1:\n" + "    y = x + 1\n" * 3000, id="a long block"),
     ],
@@ -326,14 +326,14 @@ def test_limit_is_still_a_name():
 @pytest.mark.parametrize(
     ("text", "kind", "message"),
     [
-        ("limit speed=3", "name", "there is no limit speed, but of memory, time, nodes"),
-        ("limit time=0", "type", "a limit of time is a number above 0"),
-        ("limit time=-1", "type", "a limit of time is a number above 0"),
-        ("limit time=nan", "type", "a limit of time is a number above 0"),
-        ('limit time="2"', "type", "a limit of time is a number above 0"),
-        ('limit memory="much"', "type", "a limit of memory is a size: a number of bytes, or a text such as"),
-        ("limit memory=[1, 2]", "type", "a limit of memory is a size: a number of bytes, or a text such as"),
-        ("limit nodes=sin", "type", "a limit of nodes is a number above 0"),
+        ("limit speed=3", "name", "there is no limit speed; the limits are memory, time, nodes"),
+        ("limit time=0", "type", "a limit of time must be a number above 0"),
+        ("limit time=-1", "type", "a limit of time must be a number above 0"),
+        ("limit time=nan", "type", "a limit of time must be a number above 0"),
+        ('limit time="2"', "type", "a limit of time must be a number above 0"),
+        ('limit memory="much"', "type", "a limit of memory must be a size: a number of bytes, or a text such as"),
+        ("limit memory=[1, 2]", "type", "a limit of memory must be a size: a number of bytes, or a text such as"),
+        ("limit nodes=sin", "type", "a limit of nodes must be a number above 0"),
         ("limit time=1 time=2", "syntax", "`time` is given twice"),
         ("limit memory", "syntax", ""),
         ("limit 3", "syntax", ""),

@@ -100,7 +100,7 @@ DERIVATIVES = {
     "def f(x):\n    while x < 100: x = x*x\n    return x\ngrad(f)(3)": "17496",
     "def f(v) = v[0]*v[1]\njacobian(grad(f))([2, 3])": "[[0, 1], [1, 0]]",
     "def f(x, y) = x*y\nhessian(f, (0, 1))(2, 3)": "[[0, 1], [1, 0]]",
-    "x = 3\ngrad(x**2, x)": "error[type]: grad of a value needs what to differentiate by: the number 9 has no graph",
+    "x = 3\ngrad(x**2, x)": "error[type]: grad needs a function, or a value with a graph: the number 9 has no graph",
 }
 
 TEXTS = {
@@ -237,9 +237,9 @@ OUTPUT = {
 }
 
 REFUSED = {
-    "x = 3\nx.backward()": "error[grad]: x.backward() does not require grad: no leaf that does leads to it",
+    "x = 3\nx.backward()": "error[grad]: x.backward() does not require grad: it depends on no leaf that does",
     "var x = [1, 2]\nbackward x": "error[shape]: x has shape (2): backward starts from one number, or needs a seed",
-    "x = [1,2]\nx.nothing": "error[name]: nothing is called .nothing here",
+    "x = [1,2]\nx.nothing": "error[name]: there is no attribute .nothing",
     "sin(1, 2)": "error[arity]: sin got one argument too many: sin(x)",
     "sin()": "error[arity]: sin needs x: sin(x)",
     "def f(x=1, y) = x": "error[syntax]: `y` needs a default, because a parameter before it has one",

@@ -31,11 +31,11 @@ def test_it_says_what_has_grown_and_what_to_type():
     assert (
         render(note)
         == """\
-note: the history behind total has grown for 10 rounds: 41 nodes, 80 bytes, and nothing frees it
+note: the graph of total has grown for 10 iterations: 41 nodes, 80 bytes, and nothing frees it
   session line 7 |   total = total + loss
                  |   ^^^^^^^^^^^^^^^^^^^^
   fix: total = total + loss.item()   to add the value alone
-  fix: total = total.detach()   to drop its history so far"""
+  fix: total = total.detach()   to drop its graph so far"""
     )
 
 
@@ -71,7 +71,7 @@ def test_the_fix_is_the_statement_itself_without_the_history(add, fix):
 @pytest.mark.parametrize("add", ["total = total*0.5 + loss", "total = total + loss + 1", "total = (loss + 1) + total"])
 def test_where_no_statement_fits_it_offers_detach(add):
     (note,) = grown(training(add))
-    assert note.fixes == ["total = total.detach()   to drop its history so far"]
+    assert note.fixes == ["total = total.detach()   to drop its graph so far"]
 
 
 def test_it_comes_for_statements_typed_one_by_one():

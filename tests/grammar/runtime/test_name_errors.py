@@ -7,7 +7,7 @@ from agrad.grammar.diagnostics import render
 from agrad.grammar.session.session import Session
 
 PRINT = """\
-error[name]: print is a statement: it takes values alone, with no sep= and no end=, and gives none
+error[name]: print is a statement: it takes values only, without sep= or end=, and returns nothing
   session line 1 | {line}
                  | {margin}^^^^^
   fix: print a, b   or print f"{{a}}, {{b}}\""""
@@ -16,7 +16,7 @@ WHOLE = {
     'print(1, end="")': PRINT.format(line='print(1, end="")', margin=""),
     "x = print(3)": PRINT.format(line="x = print(3)", margin="    "),
     "torch": """\
-error[name]: torch is no value: it stands before a function, as in torch.sin(x)
+error[name]: torch is not a value: it is a prefix of functions, as in torch.sin(x)
   session line 1 | torch
                  | ^^^^^""",
     "backwrd(3)": """\
@@ -30,12 +30,12 @@ error[name]: forwrd has no value
                  | ^^^^^^
   fix: did you mean forward?""",
     "var w = 3; step sgd w rl=0.1": """\
-error[arity]: step sgd has no option rl, but lr, momentum
+error[arity]: step sgd has no option rl; its options are lr, momentum
   session line 1 | var w = 3; step sgd w rl=0.1
                  |                       ^^^^^^
   fix: lr=0.1""",
     "var w = 3; step adam w lr=1 bta1 = 0.2": """\
-error[arity]: step adam has no option bta1, but lr, beta1, beta2, eps
+error[arity]: step adam has no option bta1; its options are lr, beta1, beta2, eps
   session line 1 | var w = 3; step adam w lr=1 bta1 = 0.2
                  |                             ^^^^^^^^^^
   fix: beta1=0.2""",
@@ -115,7 +115,7 @@ def test_the_fixes_of_a_loaded_script_are_of_its_statement(tmp_path, written, ne
 def test_what_is_not_there_is_not_given_a_value_to_be_deleted():
     with pytest.raises(AgradError) as caught:
         Session().run("del zork")
-    assert (caught.value.message, caught.value.fixes) == ("zork has no value", ["vars   lists the names there are"])
+    assert (caught.value.message, caught.value.fixes) == ("zork has no value", ["vars   lists the names"])
     with pytest.raises(AgradError) as caught:
         Session().run("loss = 1; del los")
     assert caught.value.fixes == ["del loss"]

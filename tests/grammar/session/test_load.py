@@ -119,7 +119,7 @@ def test_an_error_is_shown_with_the_lines_of_its_script_and_where_that_was_loade
 def test_an_error_in_a_function_of_a_script_tells_the_call(folder):
     folder(a="def f(x):\n    return x.foo\n")
     shown = render(script('load "a.ag"\nf(1)\n')).split("\n")
-    assert shown[0] == "a.ag:2:12: error[name]: nothing is called .foo here"
+    assert shown[0] == "a.ag:2:12: error[name]: there is no attribute .foo"
     assert shown[3] == "  main.ag line 2 | f(1)"
 
 
@@ -158,9 +158,9 @@ def test_the_message_of_a_cycle_is_the_chain(folder):
     [
         ("nope.ag", "there is no file nope.ag"),
         ("lib", "cannot read lib: it is a folder"),
-        ("/dev/zero", "cannot read /dev/zero: it is no ordinary file"),
-        ("", "load: that names no file"),
-        ("a\0b", "load: that names no file"),
+        ("/dev/zero", "cannot read /dev/zero: it is not a regular file"),
+        ("", "load: that is not the name of a file"),
+        ("a\0b", "load: that is not the name of a file"),
         ("latin.ag", "cannot read latin.ag: line 2 is not UTF-8 text"),
     ],
 )
@@ -179,9 +179,9 @@ def test_files_can_be_switched_off(folder, tmp_path):
     session.files = False
     for text in ('load "a.ag"', 'load_csv("a.csv")', 'load_npy("a.npy")', 'chunks("a.csv", 1)'):
         error = refused(text, session)
-        assert (error.kind, error.message) == ("file", f"{text.split('(')[0].split()[0]}: files are switched off")
+        assert (error.kind, error.message) == ("file", f"{text.split('(')[0].split()[0]}: file access is switched off")
     error = refused('var x = 1; graph x to "x.dot"', session)
-    assert error.message == "cannot write x.dot: files are switched off"
+    assert error.message == "cannot write x.dot: file access is switched off"
     assert not (tmp_path / "x.dot").exists()
     assert said('load_csv("a.csv")') == ["[[1, 2]]"]  # another session has its files
 
@@ -228,7 +228,7 @@ def test_pieces_that_were_opened_before_files_were_switched_off_are_closed(folde
     session = Session()
     said('p = chunks("a.csv", 1)', session)
     session.files = False
-    assert refused("for x in p: x", session).message == "chunks: files are switched off"
+    assert refused("for x in p: x", session).message == "chunks: file access is switched off"
 
 
 def test_beside_finds_what_lies_in_the_folder_of_the_script(folder, tmp_path):
@@ -272,9 +272,9 @@ def test_a_text_that_spells_a_number(text, answer):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('float("2,5")', 'float: the text "2,5" spells no number'),
-        ('int("2.5")', 'int: the text "2.5" spells no whole number'),
-        ('float("")', 'float: the text "" spells no number'),
+        ('float("2,5")', 'float: the text "2,5" is not a number'),
+        ('int("2.5")', 'int: the text "2.5" is not a whole number'),
+        ('float("")', 'float: the text "" is not a number'),
         (f'int("{"9" * 5000}")', None),
     ],
 )

@@ -186,7 +186,7 @@ def test_history_lists_what_stands():
 
 
 def test_history_of_a_new_session():
-    assert said(opened(), "history") == "no statement stands yet"
+    assert said(opened(), "history") == "no statement is in effect yet"
 
 
 def test_undo_takes_back_what_was_shown_after_it_too():
@@ -212,10 +212,7 @@ def test_only_the_script_that_is_run_can_ask(folder):
     made = Session()
     with pytest.raises(AgradError) as caught:
         made.run('x = 2\nload "inner.ag"\n')
-    assert (
-        caught.value.message
-        == "history: what has run is on record only where the script that is run says history itself"
-    )
+    assert caught.value.message == "history: a script keeps a log of its statements only if it contains history itself"
 
 
 # reset
@@ -233,7 +230,7 @@ def test_reset_forgets_and_undo_brings_back():
 
 
 def test_reset_of_nothing():
-    assert said(opened(), "reset") == "there is no name to forget"
+    assert said(opened(), "reset") == "there are no names to forget"
 
 
 def test_reset_names_the_first_of_many():
@@ -295,7 +292,7 @@ def test_save_writes_over_nothing_else(folder):
     (folder / "s-2.ag").write_text("precious\n")
     made = opened("x = 2")
     assert said(made, 'save "s.ag"').split("\n") == [
-        "error[file]: s.ag is there already, and save did not write it",
+        "error[file]: s.ag already exists, and save did not write it",
         '  session line 2 | save "s.ag"',
         "                 |      ^^^^^^",
         '  fix: save "s-3.ag"   writes beside it',
@@ -314,7 +311,7 @@ def test_save_does_not_write_over_what_was_changed_by_hand(folder):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('save "s.ag"', "there is nothing to save: no statement stands"),
+        ('save "s.ag"', "there is nothing to save: no statement is in effect"),
         ('x = 2\nsave ""', "cannot write to a file without a name"),
         ('x = 2\nsave "nowhere/s.ag"', "there is no folder"),
         ('x = 2\nsave "."', "it is a folder"),
@@ -327,7 +324,7 @@ def test_what_cannot_be_saved(text, message):
 def test_without_files_nothing_is_saved(folder):
     made = opened("x = 2")
     made.files = False
-    assert "files are switched off" in said(made, 'save "s.ag"')
+    assert "file access is switched off" in said(made, 'save "s.ag"')
     assert os.listdir(folder) == []
 
 

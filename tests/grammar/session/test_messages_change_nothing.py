@@ -25,12 +25,12 @@ error[arity]: 1 value for 2 names
   session line 1 | a, b = 1
                  | ^^^^""",
     "x = 2; grad(x*2, x)": """\
-error[type]: grad of a value needs what to differentiate by: the number 4 has no graph
+error[type]: grad needs a function, or a value with a graph: the number 4 has no graph
   session line 1 | x = 2; grad(x*2, x)
                  |        ^^^^^^^^^^^^
   fix: var x = …   and compute the value from x, outside no_grad and without detach""",
     "limit tiem=3": """\
-error[name]: there is no limit tiem, but of memory, time, nodes
+error[name]: there is no limit tiem; the limits are memory, time, nodes
   session line 1 | limit tiem=3
                  |            ^
   fix: limit time=10""",
@@ -40,7 +40,7 @@ error[name]: info has no value
                  | ^^^^
   fix: info x""",
     'limit memory="lots"': """\
-error[type]: a limit of memory is a size: a number of bytes, or a text such as "4 GB" or "500 MB"
+error[type]: a limit of memory must be a size: a number of bytes, or a text such as "4 GB" or "500 MB"
   session line 1 | limit memory="lots"
                  |              ^^^^^^
   fix: limit memory="4 GB\"""",
@@ -49,7 +49,7 @@ error[file]: there is no file nowhere.ag
   session line 1 | load "nowhere.ag"
                  |      ^^^^^^^^^^^^""",
     "def cube(x) = x**3\nvar a = 2\nhessian(cube, a)": """\
-error[arity]: hessian: behind a function stands the number of an argument, and this is a value
+error[arity]: hessian: after a function comes the number of an argument, and this is a value
   session line 3 | hessian(cube, a)
                  | ^^^^^^^^^^^^^^^^
   fix: hessian(cube)(a)   at the point a
@@ -67,7 +67,7 @@ error[arity]: grad: sin has no argument 1, counted from 0
   fix: grad(sin)(x)   at the point x
   fix: grad(sin(x), x)   of a value, by the leaf x""",
     "var x = 1\ny = x*x\nbackward y\nz = 1\nbackward y": """\
-error[freed]: y cannot be walked backward: part of its graph is gone
+error[freed]: y cannot be differentiated: part of its graph is freed
   session line 2 | y = x*x
                  |     ^^^ MulBackward lost its saved values
   session line 3 | backward y

@@ -72,5 +72,5 @@ def test_errors_that_are_tolerated_leave_their_rows_empty(rowwise):
 
 
 def test_only_numbers_can_be_differentiated_by(rowwise):
-    with pytest.raises(AgradError, match="rows can be differentiated by a number only, and k is none"):
+    with pytest.raises(AgradError, match="rows are differentiated with respect to numbers only, and k is not one"):
         rowwise("x*sum(k)", {"x": [1]}, ("k",), {"k": "[1, 2]"})

@@ -146,7 +146,7 @@ def test_limits_and_files_belong_to_a_session():
     strict.run('limit memory="1 MB"')
     assert heard(strict, "zeros(1e6);")[0].endswith("the limit is 1 MB")
     assert heard(other, "x = zeros(1e6)") == []
-    assert heard(strict, 'load_csv("nothing.csv")') == ["load_csv: files are switched off"]
+    assert heard(strict, 'load_csv("nothing.csv")') == ["load_csv: file access is switched off"]
     assert heard(other, 'load_csv("nothing.csv")') == ["load_csv: there is no file nothing.csv"]
 
 

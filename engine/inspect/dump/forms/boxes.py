@@ -35,7 +35,7 @@ def render(graph: GraphRows, precision: int | None) -> str:
         return f"{text.render(graph, precision)}\n  {many}: this is the graph as text"
     drawing = _Drawing(graph.shown, precision)
     if drawing.width + 2 > graph.width:
-        wide = f"{drawing.width + 2} columns wide, and here are {graph.width}"
+        wide = f"{drawing.width + 2} columns wide; the limit is {graph.width}"
         return f"{text.render(graph, precision)}\n  as boxes it would be {wide}: this is the graph as text"
     below = [*guard_lines(graph.guards), *graph.left_out(len(graph.wanted))]
     return "\n".join([graph.heading, *(f"  {row}".rstrip() for row in [*drawing.rows(), *below])])

@@ -98,7 +98,7 @@ def _library() -> Any:
     try:
         return import_module("fast_sugiyama")
     except ImportError:
-        message = "a graph as svg needs fast-sugiyama, which is not here"
+        message = "a graph as svg needs fast-sugiyama, which is not installed"
         raise AgradError("limit", message, fixes=['pip install "agrad[plot]"']) from None
 
 
