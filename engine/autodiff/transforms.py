@@ -26,7 +26,8 @@ from agrad.engine.core.graph_errors import MissingLeaf, no_grad_error
 from agrad.engine.core.limits import afford
 from agrad.engine.core.op import OPS, Function, composed
 from agrad.engine.core.tensor import Tensor, bare, tensor
-from agrad.engine.errors import AgradError, Facts
+from agrad.engine.core.versions import roots_of
+from agrad.engine.errors import AgradError, Facts, Origin
 from agrad.engine.values import describe, format_shape, np, spread, whole
 
 # As values
@@ -272,12 +273,12 @@ def _transform(
         xs = [_entered(args[place]) for place in chosen]
         for place, x in zip(chosen, xs, strict=True):
             moved[place] = _handle(x)
-        y = _result(name, function(*moved, **keywords))
+        y = _called(name, function, moved, xs, keywords)
         if name in _OF_A_NUMBER and y.size != 1:
             raise _not_one_number(name, function, y)
         results = _derived(y, xs, derive)
         shaped = shape_result(results, single) if shape_result else (results[0] if single else tuple(results))
-        return _released(shaped, xs)
+        return _closed(shaped, xs)
 
     derived.__name__ = f"{name}({getattr(function, '__name__', 'f')})"
     return derived
@@ -327,7 +328,7 @@ def _at(name: str, function: Any, x: Any, derive: Callable[[Tensor, list[Tensor]
         raise AgradError("type", f"{name} needs a function, or a value with a graph, not {describe(function)}")
     single = not isinstance(x, tuple)
     xs = [_entered(one) for one in ((x,) if single else x)]
-    results = [_released(result, xs) for result in derive(_result(name, function(*map(_handle, xs))), xs)]
+    results = _closed(tuple(derive(_called(name, function, [*map(_handle, xs)], xs), xs)), xs)
     return results[0] if single or name == "jvp" else tuple(results)
 
 
@@ -344,6 +345,32 @@ def _handle(x: Tensor) -> Tensor:
     """What a function is given: a value of its own, that it may write to, while x stays what to differentiate by."""
     copy: Tensor = OPS["clone"].call(x)
     return copy
+
+
+def _called(
+    name: str, function: Any, given: list[Any], xs: list[Tensor], keywords: dict[str, Any] | None = None
+) -> Tensor:
+    """The result of a function.
+
+    AgradError of kind `grad` where it has lost its graph: it does not depend on an argument, of which the function has
+    read a number. Its derivative would be 0, whatever was computed with the number.
+    """
+    reads: list[tuple[Node, Origin | None]] = []
+    with scope(reads=reads):
+        y = _result(name, function(*given, **(keywords or {})))
+    behind = reachable(y.node) if reads and y.requires_grad else set()
+    for place, x in enumerate(xs if reads else ()):
+        leaves = {root() for root in roots_of(x.node)}
+        read = [at for node, at in reads if any(root() in leaves for root in roots_of(node))]
+        if x.node not in behind and read:
+            where = f" at {read[0].where}" if read[0] is not None else ""
+            f = getattr(function, "__name__", "f")
+            message = (
+                f"{name} of {f}: its result has no graph, since argument {place} was read as a plain number{where}"
+            )
+            fixes = ["ag.sin(x) instead of math.sin(x)", "if x > 0 instead of if x.item() > 0"]
+            raise AgradError("grad", message, notes=["its derivative would be 0, as of a constant"], fixes=fixes)
+    return y
 
 
 def _result(name: str, y: Any) -> Tensor:
@@ -373,6 +400,15 @@ def _released(result: Any, xs: list[Tensor]) -> Any:
     ):
         return result
     return result.detach()
+
+
+def _closed(result: Any, xs: list[Tensor]) -> Any:
+    """The same, when all is done: nobody can ask for a derivative by the arguments any more."""
+    result = _released(result, xs)
+    for x in xs:
+        if x.node.op is None:
+            x.node.requires_grad = False
+    return result
 
 
 # In the language, where every result can be differentiated again

@@ -98,9 +98,9 @@ def _expanded(new: Rewriting, step: Step, operands: list[Any]) -> Any:
 
 
 def _boxed(entries: list[Any], shape: tuple[int, ...]) -> Any:
-    """Entries as an array of objects."""
+    """Entries as an array of objects. numpy keeps an array of no axes that was written to one as the entry itself."""
     box = np.empty(len(entries), dtype=object)
-    box[:] = entries
+    box[:] = [entry.item() if isinstance(entry, np.ndarray) else entry for entry in entries]
     return box.reshape(shape)
 
 

@@ -216,6 +216,7 @@ class Context:
         "outer",
         "quietly",
         "random",
+        "reads",
         "recording",
         "scope",
         "silence",
@@ -231,6 +232,7 @@ class Context:
         self.statement: Origin | None = None  # of the statement it is a part of
         self.undo_log: UndoLog | None = None
         self.tracing: Tracing | None = None
+        self.reads: list[tuple[Node, Origin | None]] | None = None  # values taken out as plain data, while asked for
         self.clock: Clock | None = None
         self.listener: Callable[[Note], None] | None = None  # is told of notes on results
         self.silence: Any = None  # while numpy's warnings are off: see `numpy_warnings`
@@ -247,7 +249,7 @@ class Context:
         made = Context.__new__(Context)
         made.recording, made.guard = self.recording, self.guard
         made.origin, made.statement = self.origin, self.statement
-        made.undo_log, made.tracing = self.undo_log, self.tracing
+        made.undo_log, made.tracing, made.reads = self.undo_log, self.tracing, self.reads
         made.clock, made.listener = self.clock, self.listener
         made.limits, made.random, made.files = self.limits, self.random, self.files
         made.silence, made.quietly = self.silence, self.quietly

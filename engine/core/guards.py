@@ -179,16 +179,20 @@ def take_out(node: Node, value: Value) -> None:
     caller: FrameType | None = sys._getframe(1)
     while caller is not None and caller.f_globals.get("__name__") in _DOORS:
         caller = caller.f_back
-    traced = current().tracing is not None
-    if caller is not None and is_ours(caller) and not (traced and caller.f_globals["__name__"] == _CALLER):
+    context = current()
+    traced = context.tracing is not None
+    if caller is not None and is_ours(caller) and not _is_function_itself(caller):
         return
+    place = Place(caller) if caller is not None and not is_ours(caller) else None
+    if context.reads is not None:
+        context.reads.append((node, place))
     if traced:
         take(node, value)
     else:
-        _take_at(node, caller)
+        _take_at(node, place)
 
 
-def _take_at(node: Node, caller: FrameType | None) -> None:
+def _take_at(node: Node, place: Place | None) -> None:
     """Say that what is built from now on depends on the leaves behind a value."""
     roots = roots_of(node)
     if not roots:
@@ -200,8 +204,7 @@ def _take_at(node: Node, caller: FrameType | None) -> None:
     stamp = max([leaf.stamp for root in roots if (leaf := root()) is not None], default=0)
     if last is not None and last.node is None and last.stamp >= stamp and last.roots == roots:
         return  # it was read before
-    origin = Place(caller) if caller is not None else None
-    _push(Guard(last, None, bits, PLAIN, roots, origin, next_stamp()))
+    _push(Guard(last, None, bits, PLAIN, roots, place, next_stamp()))
 
 
 PLAIN = object()  # the outcome where a value was taken out as plain data
@@ -210,7 +213,12 @@ _DOORS = (  # through which others ask
     "agrad.engine.interop.numpy_protocol",
     "agrad.engine.interop.python_numbers",
 )
-_CALLER = "agrad.engine.program.trace"  # of the function, which may be `float` itself
+_CALLERS = ("agrad.engine.program.trace", "agrad.engine.autodiff.transforms")
+
+
+def _is_function_itself(frame: FrameType) -> bool:
+    """Whether agrad calls a function of a user's there, which may be `float` or `math.sin` itself."""
+    return frame.f_code.co_name == "_called" and frame.f_globals["__name__"] in _CALLERS
 
 
 def is_ours(frame: FrameType) -> bool:

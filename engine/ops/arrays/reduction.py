@@ -330,14 +330,14 @@ def _std_rule(g: Any, out: Any, x: Any, axis: Shape, keepdims: bool, wide: Shape
     return where(equal(root, 0.0), 0.0, widened(g, wide) * (centre(x, axis) / (root * n)))
 
 
-def _moment(name: str, array: Function, rule: Function, **words: Any) -> Function:
+def _moment(name: str, array: Function, reads: str, rule: Function, **words: Any) -> Function:
     return row(
         name,
         "x; axis=None, keepdims=False, ddof=0",
         family=FAMILY,
         scalar=lambda x, n, **_: x - x if n > 0.0 else math.nan,
         array=array,
-        rules={"x": ("out x", rule)},
+        rules={"x": (reads, rule)},
         prepare=_varying(name),
         reach="mixed",
         samples=(([1.0, 3.0, 2.5],), ([[1.0, 2.0], [4.0, 2.5]], {"axis": 1}), ([1.0, 3.0, 2.5], {"ddof": 1})),
@@ -348,6 +348,7 @@ def _moment(name: str, array: Function, rule: Function, **words: Any) -> Functio
 var: Function = _moment(
     "var",
     _var,
+    "x",
     _var_rule,
     kinks=(EQUAL_ENTRIES,),
     doc="The variance: the mean of the squared distances from the mean (divided by n - ddof).",
@@ -357,6 +358,7 @@ var: Function = _moment(
 std: Function = _moment(
     "std",
     _std,
+    "out x",
     _std_rule,
     kinks=(EQUAL_ENTRIES,),
     doc="The standard deviation, the root of the variance.",

@@ -92,7 +92,7 @@ def _fitted(c: Any, shape: Shape) -> Any:
     have = shape_of(c)
     if have == shape:
         return c
-    least = tuple(min(a, b) for a, b in zip(have, shape, strict=True))
+    least = tuple(1 if length == 1 else other for other, length in zip(have, shape, strict=True))
     return expand(collapse(c, least), shape)
 
 

@@ -82,7 +82,8 @@ div: Function = row(
     family=FAMILY,
     scalar=operator.truediv,
     array=operator.truediv,
-    rules={"x": ("y", lambda g, out, x, y: g / y), "y": ("out y", lambda g, out, x, y: -g * (out / y))},
+    # By y it reads x, not the quotient, which may be written to.
+    rules={"x": ("y", lambda g, out, x, y: g / y), "y": ("x y", lambda g, out, x, y: -g * (x / y / y))},
     samples=((1.5, -2.0), ([1.0, 2.0], 3.0), (3.0, [0.5, 2.0])),
     kinks=(QUOTIENT_BY_ZERO,),
     domain=DIVISOR,

@@ -1,0 +1,145 @@
+"""A derivative of a function says so where the function has lost its graph; and it leaves none where none is needed."""
+
+import math
+
+import numpy as np
+import pytest
+
+import agrad.engine as ag
+
+LOST = {
+    "math.sin": math.sin,
+    "x.item()": lambda x: 2 * x.item(),
+    "a tensor of it": lambda x: ag.tensor(2 * x.item()),
+    "x.numpy()": lambda x: np.sum(x.numpy() ** 2),
+    "x.data": lambda x: 3 * x.data,
+    "float(x)": lambda x: float(x) ** 2,
+    "math.floor": math.floor,
+    "np.float64": lambda x: np.float64(x) * 2,
+    "one that decides": lambda x: 1.0 if x.item() > 0 else 2.0,
+}
+WAYS = {
+    "grad": lambda f: ag.grad(f)(0.5),
+    "jacobian": lambda f: ag.jacobian(f)(0.5),
+    "hessian": lambda f: ag.hessian(f)(0.5),
+    "grad of a leaf": lambda f: ag.grad(f)(ag.tensor(0.5, requires_grad=True)),
+    "jvp": lambda f: ag.jvp(f, 0.5, 1.0),
+    "vjp": lambda f: ag.vjp(f, 0.5, 1.0),
+    "hvp": lambda f: ag.hvp(f, 0.5, 1.0),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("name", LOST)
+def test_a_function_that_loses_its_graph_has_no_derivative(way, name):
+    with pytest.raises(ag.AgradError, match="its result has no graph") as caught:
+        WAYS[way](LOST[name])
+    assert caught.value.kind == "grad"
+    direct = name in ("math.sin", "math.floor")
+    assert (f"{__file__}:" in caught.value.message) is not direct
+
+
+def test_the_argument_that_was_read_is_named():
+    def f(x, y):
+        return x * y.item()
+
+    assert ag.grad(f)(2.0, ag.tensor(3.0)).item() == 3
+    with pytest.raises(ag.AgradError, match="argument 1 was read") as caught:
+        ag.grad(f, (0, 1))(2.0, 3.0)
+    assert f"{__file__}:{f.__code__.co_firstlineno + 1}" in caught.value.message
+
+
+CONSTANT = {
+    "a number": lambda x: 5.0,
+    "detached": lambda x: x.detach() * 2,
+    "a choice": lambda x: 1.0 if x > 0 else 2.0,
+    "shown": lambda x: len(f"{x:.3f}{x}"),
+    "of another": lambda x: np.float64(3.0),
+}
+
+
+@pytest.mark.parametrize("name", CONSTANT)
+def test_the_derivative_of_a_constant_is_0(name):
+    assert ag.grad(CONSTANT[name])(0.5).item() == 0
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda a: a * ag.grad(lambda b: a * b)(2.0),
+        lambda a: ag.grad(lambda b: a * b * b)(2.0) * ag.sin(a),
+        lambda a: ag.jvp(lambda b: a * b * b, 2.0, 1.0),
+        lambda a: ag.vjp(lambda b: a * b * b, 2.0, 1.0),
+        lambda a: ag.hessian(lambda b: a * b**3)(2.0),
+        lambda a: ag.hvp(lambda b: a * b**3, 2.0, 1.0),
+        lambda a: ag.sum(ag.jacobian(lambda b: a * b * b)(np.ones(2))),
+    ],
+)
+def test_a_derivative_inside_a_derivative_leaves_no_graph(function):
+    first, second = ag.grad(function)(1.5), ag.grad(ag.grad(function))(1.5)
+    assert (first.requires_grad, second.requires_grad) == (False, False)
+    h = 1e-5
+    values = [function(ag.tensor(1.5 + k * h)).item() for k in (-1, 1)]
+    assert first.item() == pytest.approx((values[1] - values[0]) / (2 * h), rel=1e-8)
+    w = ag.tensor(3.0, requires_grad=True)
+    outer = ag.grad(lambda a: w * function(a))(1.5)
+    outer.backward()
+    assert w.grad.item() == pytest.approx(first.item(), rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    "change", [lambda b: b.__setitem__(0, 5.0), lambda b: b.__iadd__(1.0), lambda b: b.__imul__(2)]
+)
+@pytest.mark.parametrize("make", [lambda a, c: a / c, lambda a, c: ag.stack([ag.var(a), ag.var(c)]) * a])
+def test_a_result_that_no_rule_reads_may_be_written(make, change):
+    a, c = (ag.tensor(x, requires_grad=True) for x in ([1.0, 2.0], [3.0, 5.0]))
+    b = make(a, c)
+    change(b)
+    b.sum().backward()
+    assert np.isfinite(a.grad.numpy()).all()
+
+
+def test_a_variance_may_be_written():
+    a = ag.tensor([1.0, 4.0], requires_grad=True)
+    b = ag.var(a)
+    b *= 2
+    b.backward()
+    assert a.grad.tolist() == [-3, 3]
+
+
+@pytest.mark.parametrize("subscripts", ["i->", "ij->", "ij->i", "ij->j", "i,i->", "ij,jk->ik", "i,j->ij"])
+@pytest.mark.parametrize("shape", [(0,), (0, 2), (2, 0), (0, 0)])
+def test_a_sum_over_nothing_has_a_gradient(subscripts, shape):
+    terms = subscripts.split("->")[0].split(",")
+    if len(terms[0]) != len(shape):
+        return
+    others = [np.ones([*reversed(shape)][: len(term)]) for term in terms[1:]]
+    gradient = ag.grad(lambda x: ag.sum(ag.einsum(subscripts, x, *others)))(np.zeros(shape))
+    assert gradient.shape == shape
+
+
+def written(v):
+    b = v * 1.0
+    b[0] = v[0] ** 2
+    return ag.sum(b * b)
+
+
+def written_twice(v):
+    b = v * 3.0
+    b[0] = v[1] * b[1]
+    b[-1] = b[0] * v[0]
+    return ag.sum(b * v)
+
+
+def written_matrix(v):
+    b = ag.outer(v, v)
+    b[0, 1] = ag.sum(v)
+    b[1] = v * 2
+    return ag.sum(b * b)
+
+
+@pytest.mark.parametrize("function", [written, written_twice, written_matrix])
+def test_the_compiled_hessian_of_a_function_that_writes_entries(function):
+    x = np.array([1.5, 2.0])
+    expected = ag.hessian(function)(x)
+    np.testing.assert_allclose(ag.compile(function, x).hessian(x), expected.numpy(), rtol=1e-12)
