@@ -14,8 +14,15 @@ ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
 FLOORS = ("cli", "grammar", "engine")
 EXAMPLES = {part.split("\n")[0]: part for part in re.split(r"^### ", PAGE, flags=re.MULTILINE)[1:]}
-BLOCK = re.compile(r"^```(console|agrad)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(r"^```(console|agrad|pycon)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 REPLAY = "import sys; from transcript import replayed; sys.stdout.write(replayed(sys.stdin.read()))"
+DOCTEST = """
+import doctest, sys
+lines = doctest.DocTestParser().get_doctest(sys.stdin.read(), {}, "docs/architecture.md", None, 0)
+runner = doctest.DocTestRunner()
+runner.run(lines)
+assert runner.tries
+"""
 COMPLETE = """
 import sys
 from agrad.grammar.help.completion import completions
@@ -44,9 +51,12 @@ def changed(tmp_path, request):
 
 
 def answers(kind, lines, place):
-    """What comes out of a block: of commands of a shell, or of a session."""
+    """What comes out of a block: of commands of a shell, of a session, or of Python, whose answers doctest compares."""
     if kind == "agrad":
         return subprocess.run([sys.executable, "-c", REPLAY], input=lines, **place).stdout
+    if kind == "pycon":
+        done = subprocess.run([sys.executable, "-c", DOCTEST], input=lines, **place)
+        return done.stdout + done.stderr or lines
     written = []
     for command in re.findall(r"^\$ (.*)$", lines, re.MULTILINE):
         done = subprocess.run(["sh", "-c", f"{command} 2>&1"], **place)
@@ -80,6 +90,7 @@ def test_completion_knows_the_new_word(changed, typed, word):
         ("An operation", "engine/autodiff/test_gradients.py", "haversin"),
         ("A syntax message", "grammar/syntax/test_syntax_errors.py", "three-way"),
         ("A command", "grammar/commands/test_registry.py", "leaves"),
+        ("A backend", "engine/compile/test_compile_functions.py", "interpret"),
     ],
     indirect=["changed"],
 )

@@ -16,11 +16,13 @@ FLOORS = {
     "grammar": {"lark", "agrad.engine", "agrad.grammar"},
     "cli": {"click", "prompt_toolkit", "agrad.engine", "agrad.grammar", "agrad.cli"},
 }
-# What cli may take from the engine: errors, types that it shows, numbers as text, and the files that it reads.
+# What cli may take from the engine: errors, types that it shows, numbers as text, the files that it reads, and the
+# backends that are there.
 FROM_ENGINE = {
     "agrad.engine.errors": {"AgradError", "Label", "Note", *(one.__name__ for one in errors.Facts.__subclasses__())},
     "agrad.engine.values": {"Array", "Value", "format_bytes", "format_number", "format_shape", "format_value", "np"},
     "agrad.engine.json_values": {"plain"},
+    "agrad.engine.compile.registry": {"AUTO", "CHOICES", "described"},
     "agrad.engine.core.tensor": {"Tensor"},
     "agrad.engine.autodiff.comparison": {"Finding"},
     "agrad.engine.text": {"align", "fit", "truncate"},

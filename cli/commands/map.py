@@ -19,6 +19,7 @@ from agrad.cli.arguments.limits import limit_memory, memory_option, timeout_opti
 from agrad.cli.base import file_completions, json_option, precision_option, shown_name
 from agrad.cli.output.text import note
 from agrad.cli.terminal.progress import AFTER, Loop, Progress, duration, on_terminal
+from agrad.engine.compile.registry import AUTO, CHOICES, NATIVE, described
 from agrad.engine.errors import AgradError
 from agrad.grammar.results import derivative_name
 
@@ -69,10 +70,10 @@ class MapCommand(FormulaCommand):
 )
 @click.option(
     "--backend",
-    type=click.Choice(("auto", "python", "llvm")),
-    default="auto",
+    type=click.Choice(CHOICES),
+    default=AUTO,
     show_default=True,
-    help="python: NumPy; llvm: machine code (with the extra jit).",
+    help=described("; ") + ".",
 )
 @click.option(
     "--threads",
@@ -211,8 +212,8 @@ class Job:
 
         self.wanted.texts = form in ("csv", "json") or (form == "parquet" and self.table.typed)
         output = WRITERS[form](stream, [*self.kept, *self.results], precision)
-        if backend == "llvm":
-            self._require_machine_code()
+        if backend != AUTO:
+            self._require(backend)
         evaluation = Evaluation(
             self.session, self.used, self.wrt, lambda: self._backend(backend), self.threads, self.tolerant
         )
@@ -220,7 +221,7 @@ class Job:
         parts = self.table.parts(self.wanted)
         pieces = ahead(lambda part: self.table.piece(part, self.wanted), parts, self.threads)
         try:
-            computed = self._computed(pieces, evaluation, line, backend == "llvm")
+            computed = self._computed(pieces, evaluation, line, backend == NATIVE)
             encoded = map(output.encode, computed) if output.quick else ahead(output.encode, computed, self.threads)
             first = next(encoded, None)  # before anything is written, so that an error in it stands alone
             output.begin()
@@ -233,22 +234,22 @@ class Job:
                 line.clear()
 
     @staticmethod
-    def _require_machine_code() -> None:
-        """Raise AgradError of kind `limit` where there is none."""
-        from agrad.grammar.session.rowwise import machine_code_missing
+    def _require(backend: str) -> None:
+        """Raise AgradError of kind `limit` where a backend cannot be used."""
+        from agrad.grammar.session.rowwise import backend_missing
 
-        problem = machine_code_missing()
+        problem = backend_missing(backend)
         if problem is not None:
-            problem.fixes = ['pip install "agrad[jit]"', "--backend python"]
+            problem.fixes = [*[fix for fix in problem.fixes if not fix.startswith("backend=")], "--backend python"]
             raise problem
 
     def _backend(self, asked: str) -> str:
         """What computes: of a large file all rows by machine code, where `auto` would change to that on the way."""
-        if asked != "auto" or self.table.size < _LARGE:
+        if asked != AUTO or self.table.size < _LARGE:
             return asked
-        from agrad.grammar.session.rowwise import machine_code_missing
+        from agrad.grammar.session.rowwise import backend_missing
 
-        return "llvm" if machine_code_missing() is None else asked
+        return NATIVE if backend_missing(NATIVE) is None else asked
 
     def _computed(self, pieces: Iterable[Any], evaluation: Any, line: Reading | None, fast: bool) -> Iterator[Any]:
         """The rows to write, one piece after the other."""

@@ -7,8 +7,9 @@
     f.map(xs, ys)                   # of each row of some columns
 
 `function` has the compiled function, `specializations` its programs, `vmap`, `hessian` and `scalarise` make further
-programs, `python_backend` and the folder `llvm` run them. From outside import `compile`; replays and hot loops run
-their programs by `python_backend.Compiled`, and `llvm.target` says whether machine code is there.
+programs. `registry` lists the backends, which run them: `python_backend` and the folder `llvm`; `backend` says what a
+backend has to do. From outside import `compile`; replays and hot loops run their programs by `python_backend.Compiled`,
+and `llvm.target` says whether machine code is there.
 This file imports nothing: it is read whenever the engine is.
 """
 
@@ -31,14 +32,18 @@ def compile(  # noqa: A001 - PyTorch's name
 ) -> Compiled:
     """A function of numbers and arrays, compiled for the shapes of `examples`.
 
-    `wrt` says by which arguments to differentiate, by place or by name: by all if None. The backends are `python`,
-    whose results are bit for bit those of the function, but for the sign of a gradient that is 0; `llvm` (extra
-    `jit`), machine code for functions of numbers, within 4 ulp for each function of the C library; and `auto`, which
-    begins with the first and changes to the second when that pays. Where the function branches on a value, each set
-    of outcomes is traced when it first occurs, and of very many the latest are kept. Reading plain data from a value,
-    as by `float(x)`, `x.item()` or `x.numpy()`, is such a branch: the function is traced anew for each other number,
-    which is far slower than agrad's own functions. It must be a function of its arguments only: what it prints or
-    draws at random happens when it is traced. Threads may share a compiled function.
+    `wrt` says by which arguments to differentiate, by place or by name: by all if None.
+
+    `backend` is the name of a row in `agrad.engine.compile.registry`, such as `python`, whose results are bit for bit
+    those of the function, but for the sign of a gradient that is 0, and `llvm` (extra `jit`), machine code for
+    functions of numbers, within 4 ulp for each function of the C library. The default, `auto`, begins with the first
+    and changes to the second when that pays. What a backend does not support is computed by `python`.
+
+    Where the function branches on a value, each set of outcomes is traced when it first occurs, and of very many the
+    latest are kept. Reading plain data from a value, as by `float(x)`, `x.item()` or `x.numpy()`, is such a branch: the
+    function is traced anew for each other number, which is far slower than agrad's own functions. It must be a function
+    of its arguments only: what it prints or draws at random happens when it is traced. Threads may share a compiled
+    function.
 
     Raises what the function raises at the examples, and AgradError of kind `guard` for what cannot be traced.
     """

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from agrad.engine.compile import python_backend
 from agrad.engine.compile.hessian import Hessian
+from agrad.engine.compile.registry import AUTO, load, require_choice
 from agrad.engine.compile.specializations import TRACING, Specialization, Specializations, is_of_data
 from agrad.engine.compile.vmap import Vmap
 from agrad.engine.errors import AgradError
@@ -15,7 +15,6 @@ from agrad.engine.program.trace import Diverged, Program, data_of, gradient_of, 
 from agrad.engine.values import Array, Value, coerce, describe, format_shape, np, shape_of, whole
 
 _FEW = 10_000  # entries, whose bytes are compared sooner than they are
-BACKENDS = ("auto", "python", "llvm")
 
 
 class Compiled:
@@ -24,14 +23,11 @@ class Compiled:
     def __init__(self, f: Callable[..., Any], examples: Sequence[object], wrt: Any, backend: str) -> None:
         if not callable(f):
             raise AgradError("type", f"compile needs a function, not {describe(f)}")
-        if backend not in BACKENDS:
-            raise AgradError("type", f"there is no backend {backend!r}", fixes=[f'backend="{x}"' for x in BACKENDS])
+        require_choice(backend)
         if not examples:
             raise AgradError("arity", "compile needs an example of each argument", fixes=["compile(f, 2.0)"])
-        if backend == "llvm":
-            from agrad.engine.compile.llvm.target import llvmlite  # an extra
-
-            llvmlite()
+        if backend != AUTO:
+            load(backend).require()
         self.function = f
         self.backend = backend
         self.names = names_of(f, len(examples))
@@ -95,7 +91,7 @@ class Compiled:
         rows = len(given[0])
         values, gradients = _results(out, rows, len(self._places))
         if self._vmap is None:
-            self._vmap = Vmap(self._gradient, self.backend)
+            self._vmap = Vmap(self._gradient)
         outs = [values, *gradients]
         if out is not None:
             given = [x.copy() if any(np.may_share_memory(x, one) for one in outs) else x for x in given]
@@ -106,17 +102,12 @@ class Compiled:
 
     def source(self, backend: str | None = None) -> str:
         """The code of value and gradients (of the value alone, if it is an array), as of the latest specialisation."""
+        if backend is not None:
+            require_choice(backend)
         family = self._value if self._program.shape(self._program.outputs[0]) else self._gradient
         known = family.known
         latest = known[0] if known else family.at(self._examples)
-        if backend not in (None, *BACKENDS):
-            raise AgradError("type", f"there is no backend {backend!r}", fixes=[f'backend="{x}"' for x in BACKENDS])
-        wanted = backend or ("python" if latest.native is None and self.backend != "llvm" else "llvm")
-        if wanted == "llvm" and latest.promote():
-            text: str = latest.native.source()
-            return text
-        note = f"# no machine code: {latest.reason}\n" if wanted == "llvm" else ""
-        return note + python_backend.source(latest.exact)
+        return latest.source(backend)
 
     def __repr__(self) -> str:
         given = ", ".join(

@@ -45,7 +45,7 @@ class Hessian:
                 return self._shaped(used.matrix(found), single)
         return _plain(hessian(self.function, self.wrt[0] if single else tuple(self.wrt))(*values))
 
-    def _found(self, flat: tuple[Value, ...]) -> tuple[_Specialization, Array]:
+    def _found(self, flat: tuple[float, ...]) -> tuple[_Specialization, Array]:
         """The specialisation that holds, and the second derivatives that vary."""
         used = next(iter(self.specializations.known), None)
         if isinstance(used, _Specialization) and used.native is not None and not used.checks:

@@ -18,6 +18,7 @@ from functools import cache
 from keyword import iskeyword
 from typing import Any, TypeAlias
 
+from agrad.engine.compile.backend import Backend
 from agrad.engine.core.dispatch import ieee
 from agrad.engine.core.guards import truth
 from agrad.engine.core.numpy_warnings import quiet
@@ -84,10 +85,25 @@ class Compiled:
         with quiet():
             return self._careful(*values)
 
+    def source(self) -> str:
+        """The source of `call`."""
+        return source(self.program)
+
 
 def source(program: Program) -> str:
-    """The source for a program."""
+    """The source for a program, as it is once arrays have buffers."""
     return _Writer(program, layouts=dict.fromkeys(_writable(program), ())).source
+
+
+class PythonBackend(Backend):
+    """Python code; it supports every program."""
+
+    def compile(self, program: Program) -> Compiled:
+        """A function of Python; it is generated at once."""
+        return Compiled(program)
+
+
+BACKEND = PythonBackend()
 
 
 class _Writer:

@@ -12,9 +12,10 @@ from collections.abc import Callable, Sequence
 from threading import RLock
 from typing import Any
 
-from agrad.engine.compile import python_backend
+from agrad.engine.compile.backend import Code, NativeBackend, NativeCode
+from agrad.engine.compile.registry import AUTO, NATIVE, REFERENCE, load
 from agrad.engine.core.guards import bits
-from agrad.engine.program.ir import Diverged, Program, unchecked
+from agrad.engine.program.ir import Diverged, GuardCheck, Program, unchecked
 from agrad.engine.program.passes import key
 from agrad.engine.values import Value
 
@@ -22,6 +23,7 @@ MOST = 64  # specialisations of one function
 TRACING = RLock()  # one for all functions: a function that is traced may call another that is compiled
 _KEPT = 500_000  # steps, in programs that are kept compiled
 _LARGE = 5_000  # steps: where Python's own compiler is slow, and its code too, machine code comes at once
+_OTHER = "the backend is {}"
 _BY_DATA = "a number was read, as by float(x): each other number is traced again"
 _CALLS, _STEPS = 1_000, 100_000  # what Python computes before machine code, about what it takes to compile that
 
@@ -40,6 +42,19 @@ def kept(backend: str, program: Program, make: Callable[[Program], Any]) -> Any:
         while sum(steps for _, steps in _compiled.values()) > _KEPT:
             _compiled.popitem(last=False)
     return found
+
+
+def names_of(backend: str) -> tuple[str, str | None]:
+    """The backend of a function's own program, and that of machine code, where there may be some, by their names."""
+    if backend == AUTO:
+        return REFERENCE, NATIVE
+    return (REFERENCE, backend) if isinstance(load(backend), NativeBackend) else (backend, None)
+
+
+def supporting(backend: str, program: Program) -> tuple[str, str]:
+    """The backend, or REFERENCE and a reason where it does not support the program."""
+    reason = load(backend).supports(program)
+    return (backend, "") if reason is None else (REFERENCE, reason)
 
 
 def is_of_data(program: Program) -> bool:
@@ -64,14 +79,16 @@ class Specialization:
         self._make_exact, self._make_shared = exact, shared
         self.is_of_data = is_of_data  # and so for these values alone: to make machine code would take far too long
         self._exact: Program | None = None
-        self._python: python_backend.Compiled | None = None
+        self._code: Code | None = None
         self.backend = backend
+        self.exact_backend, self.native_backend = names_of(backend)
+        self.is_native_first = backend == self.native_backend  # machine code was asked for, and need not pay
         self.size = size
         self.calls = 0
-        self.native: Any = None
+        self.native: NativeCode | None = None
         # Why there is no machine code.
-        self.reason = "asked for Python" if backend == "python" else _BY_DATA if is_of_data else ""
-        self.checks: Any = ()  # of the machine code: their slots are its last outputs
+        self.reason = _OTHER.format(backend) if self.native_backend is None else _BY_DATA if is_of_data else ""
+        self.checks: Sequence[GuardCheck] = ()  # of the machine code: their slots are its last outputs
 
     @property
     def exact(self) -> Program:
@@ -82,18 +99,35 @@ class Specialization:
         return self._exact
 
     @property
-    def python(self) -> python_backend.Compiled:
+    def code(self) -> Code:
         """Its code."""
-        if self._python is None:
-            self._python = kept("python", self.exact, python_backend.Compiled)
-        return self._python
+        if self._code is None:
+            name, _ = supporting(self.exact_backend, self.exact)
+            self._code = kept(name, self.exact, load(name).compile)
+        return self._code
+
+    def source(self, backend: str | None) -> str:
+        """The code by a backend as text; by the one that computes if it is None or AUTO."""
+        asked = None if backend == AUTO else backend
+        exact, native = names_of(asked or self.backend)
+        if native is None or not (asked or self.is_native_first or self.native is not None):
+            return self._exact_source(exact)
+        code = self.promote() if native == self.native_backend else None
+        if code is not None:
+            return code.source()
+        return f"# no machine code: {self.reason or _OTHER.format(self.backend)}\n{self._exact_source(exact)}"
+
+    def _exact_source(self, backend: str) -> str:
+        name, reason = supporting(backend, self.exact)
+        code = self.code if backend == self.exact_backend else load(name).compile(self.exact)
+        return (f"# not by {backend}: {reason}\n" if reason else "") + code.source()
 
     def begin(self) -> None:
         """Make the program that the first call takes: an error in it is raised here.
 
         The one for machine code may be a hundredth of the function's own, which is not made then.
         """
-        if (self.backend == "llvm" or self.size > _LARGE) and self.promote():
+        if (self.is_native_first or self.size > _LARGE) and self.promote() is not None:
             return
         _ = self.exact
 
@@ -104,8 +138,8 @@ class Specialization:
             if self.calls > _CALLS + _STEPS // (self.size or 1):
                 self.promote()
         if self.native is None:
-            return self.python.call(*values)
-        found: tuple[Value, ...] = self.native.call(*values)
+            return self.code.call(*values)
+        found = self.native.call(*values)
         if not self.checks:
             return found
         count = len(found) - len(self.checks)
@@ -114,22 +148,23 @@ class Specialization:
                 raise Diverged(number)
         return found[:count]
 
-    def promote(self) -> bool:
-        """Change to machine code, if there is any; whether there is."""
+    def promote(self) -> NativeCode | None:
+        """Change to machine code, if there is any, and return it."""
         if self.native is None and not self.reason:
             with TRACING:
                 self._promote()
-        return self.native is not None
+        return self.native
 
     def _promote(self) -> None:
         if self.native is not None or self.reason:  # by another thread
             return
-        from agrad.engine.compile.llvm import backend  # an extra, and only a long computation pays for it
-
+        name = self.native_backend
+        assert name is not None  # or there was a reason
+        backend = load(name)  # needs an extra, and only a long computation pays for it
         shared = self._make_shared()
         self.reason = backend.supports(unchecked(shared)) or ""
         if not self.reason:
-            native = kept("llvm", unchecked(shared), backend.Native)
+            native = kept(name, unchecked(shared), backend.compile)
             self.checks = shared.checks
             self.native = native  # last: from here on other threads call it, and read the checks
 
@@ -175,8 +210,8 @@ class Specializations:
         new = self.at(values)
         try:
             return new, new.call(values)
-        except Diverged:  # machine code may round otherwise: then Python decides
-            return new, new.python.call(*values)
+        except Diverged:  # machine code may round otherwise: then the exact program decides
+            return new, new.code.call(*values)
 
     def at(self, values: tuple[Value, ...]) -> Specialization:
         """A new specialisation, traced at some values."""

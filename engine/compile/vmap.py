@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from agrad.engine.compile import python_backend
-from agrad.engine.compile.specializations import MOST, Specialization, Specializations
+from agrad.engine.compile.backend import Code
+from agrad.engine.compile.registry import load
+from agrad.engine.compile.specializations import MOST, Specialization, Specializations, supporting
 from agrad.engine.core.guards import truth
 from agrad.engine.core.numpy_warnings import quiet
 from agrad.engine.program.ir import Diverged, GuardCheck, Input, Program, unchecked
@@ -26,11 +27,10 @@ _SPLIT = 4_000_000  # numbers that machine code computes in half a ms: what anot
 class Vmap:
     """The specialisations of a function of numbers, over columns."""
 
-    def __init__(self, specializations: Specializations, backend: str) -> None:
+    def __init__(self, specializations: Specializations) -> None:
         self.specializations = specializations
-        self.backend = backend
         self.done = 0  # rows
-        self.by_length: dict[tuple[Specialization, int], python_backend.Compiled] = {}
+        self.by_length: dict[tuple[Specialization, int], Code] = {}
 
     def fill(self, columns: Sequence[Array], outs: Sequence[Array], threads: int | None) -> None:
         """Write the outputs of each row into `outs`."""
@@ -40,8 +40,9 @@ class Vmap:
         self.done += rows
         first = self._first(columns)
         threads = threads if rows * first.size > _SPLIT else 1
-        if self._pays(first) and first.promote() and not first.checks:
-            first.native.map(columns, outs, threads)
+        native = first.promote() if self._pays(first) else None
+        if native is not None and not first.checks:
+            native.map(columns, outs, threads)
             return
         with quiet():
             for start in range(0, rows, PIECE):
@@ -50,7 +51,7 @@ class Vmap:
 
     def _pays(self, used: Specialization) -> bool:
         """Whether machine code is asked for, or saves more than it takes to compile."""
-        return used.native is not None or self.backend == "llvm" or self.done * used.size > _WORK
+        return used.native is not None or used.is_native_first or self.done * used.size > _WORK
 
     def _first(self, columns: Sequence[Array]) -> Specialization:
         known = self.specializations.known
@@ -73,7 +74,7 @@ class Vmap:
             for out, result in zip(outs, found, strict=True):
                 out[places[good]] = result[good] if np.shape(result) else result
             if is_new and not good[0]:  # other code may round otherwise than what was traced; or it is for this row
-                for out, result in zip(outs, used.python.call(*_row(columns, 0)), strict=True):
+                for out, result in zip(outs, used.code.call(*_row(columns, 0)), strict=True):
                     out[places[0]] = result
                 good[0] = True
             places, columns = places[~good], [x[~good] for x in columns]
@@ -86,10 +87,11 @@ class Vmap:
         if used.is_of_data:  # no other row has to be tried: the first is computed by itself
             return np.zeros(rows, dtype=bool), [np.empty(rows) for _ in range(count)]
         checks: Sequence[GuardCheck]
-        if self._pays(used) and used.promote():
+        native = used.promote() if self._pays(used) else None
+        if native is not None:
             checks = used.checks
             found: list[Any] = [np.empty(rows) for _ in range(count + len(checks))]
-            used.native.map(columns, found, threads)
+            native.map(columns, found, threads)
         elif is_batchable(used.exact):
             checks = used.exact.checks
             found = self._over_arrays(used, columns, rows)
@@ -108,7 +110,9 @@ class Vmap:
         if code is None:
             if len(self.by_length) > MOST:
                 self.by_length.clear()
-            self.by_length[used, length] = code = python_backend.Compiled(batched(unchecked(used.exact), length))
+            program = batched(unchecked(used.exact), length)
+            name, _ = supporting(used.exact_backend, program)
+            self.by_length[used, length] = code = load(name).compile(program)
         found = code.call(*[_filled_up(x, length) for x in columns])
         return [x if isinstance(x, float) else x[:rows] for x in found]
 

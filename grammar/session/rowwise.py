@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
+from agrad.engine.compile.registry import NATIVE, load
 from agrad.engine.core.context import current
 from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError, Facts, Label
@@ -137,12 +138,10 @@ def _ignore(result: Result) -> None:
     """Drops a note: what is worth one in one row would be one in many."""
 
 
-def machine_code_missing() -> AgradError | None:
-    """The error that says what to install for machine code; None where it is there."""
-    from agrad.engine.compile.llvm.target import llvmlite  # here, since loading it takes a while
-
+def backend_missing(name: str) -> AgradError | None:
+    """The error that says what to install for a backend; None where it can be used."""
     try:
-        llvmlite()
+        load(name).require()
     except AgradError as problem:
         return problem
     return None
@@ -223,7 +222,7 @@ class Evaluation:
         """Why the last rows were computed without machine code; empty if they were not."""
         if not self.compiles:
             return self.why
-        source = self.compiled.source("llvm").partition("\n")[0] if self.compiled is not None else ""
+        source = self.compiled.source(NATIVE).partition("\n")[0] if self.compiled is not None else ""
         return source.removeprefix(_NONE) if source.startswith(_NONE) else ""
 
     def _compiled(self, columns: list[Array]) -> list[Any] | None:

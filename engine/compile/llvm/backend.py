@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from typing import Any
 
+from agrad.engine.compile.backend import NativeBackend
 from agrad.engine.compile.llvm.ir_builder import Code, Symbol, UnwrittenError
 from agrad.engine.compile.llvm.kernels import compute_kernel, rows_kernel
 from agrad.engine.compile.llvm.lowering import lower
@@ -217,6 +218,25 @@ class Native:
         else:
             frame = rows_kernel(code.lines, inputs, outputs, lanes)
         return "\n\n".join((*definitions(code.called, lanes), *code.declared(), frame))
+
+
+class LLVMBackend(NativeBackend):
+    """Machine code by LLVM."""
+
+    def require(self) -> None:
+        """Raise AgradError of kind `limit` without llvmlite."""
+        llvmlite()
+
+    def supports(self, program: Program) -> str | None:
+        """Why there is no machine code for a program, in words; None if there is."""
+        return supports(program)
+
+    def compile(self, program: Program) -> Native:
+        """The code; it is compiled when it is first called."""
+        return Native(program)
+
+
+BACKEND = LLVMBackend()
 
 
 def _written(program: Program, code: Code) -> list[Symbol]:

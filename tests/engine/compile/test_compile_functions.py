@@ -7,6 +7,7 @@ from itertools import count, pairwise
 
 import numpy as np
 import pytest
+from backends import USABLE
 from replays import same_bits
 
 import agrad.engine as ag
@@ -16,9 +17,8 @@ from agrad.engine.compile.scalarise import scalarised
 from agrad.engine.program.passes import optimised
 from agrad.engine.program.trace import trace
 
-BACKENDS = ["python", "auto"] + (["llvm"] if target.binding() else [])
 SAME = np.empty(1)
-everywhere = pytest.mark.parametrize("backend", BACKENDS)
+everywhere = pytest.mark.parametrize("backend", USABLE)
 
 
 def seed(x, y):

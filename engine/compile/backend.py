@@ -1,0 +1,67 @@
+"""What a backend has to do. `registry` lists the backends; the module of each defines its `BACKEND`."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+from agrad.engine.program.ir import Program
+from agrad.engine.values import Array, Value
+
+
+class Code(Protocol):
+    """A compiled program. Several threads may call it at once."""
+
+    @property
+    def call(self) -> Callable[..., tuple[Value, ...]]:
+        """The function from values, floats and contiguous arrays of the shapes of the inputs, to the outputs.
+
+        It raises Diverged where a check of the program does not hold, and what an operation raises.
+        """
+
+    def source(self) -> str:
+        """The code as text, for people to read."""
+
+
+class NativeCode(Code, Protocol):
+    """A compiled program of numbers without checks."""
+
+    def packed(self, *values: float) -> bytes:
+        """The outputs of `call` as the bytes of an array."""
+
+    def shortcut(self, ask: Callable[..., Any], known: Sequence[float] | None, is_single: bool) -> Callable[..., Any]:
+        """A function from numbers to the first output and a tuple of the rest, or with `is_single` a tuple of all.
+
+        Where its arguments are not numbers, or not those `known` (any numbers if None), it calls `ask` with them.
+        """
+
+    def map(self, columns: Sequence[Array], outs: Sequence[Array], threads: int | None = None) -> None:
+        """Write the outputs of each row of the columns into the arrays `outs`, on `threads` threads or all cores."""
+
+
+class Backend(ABC):
+    """A way to compute programs. Its results are bit for bit those of `Program.run`."""
+
+    def require(self) -> None:  # noqa: B027 - most need nothing
+        """Raise AgradError of kind `limit` if the backend cannot be used here, as where a package is missing."""
+
+    def supports(self, program: Program) -> str | None:
+        """Why the backend cannot compile a program, in words; None if it can. `python` computes what others cannot."""
+        return None
+
+    @abstractmethod
+    def compile(self, program: Program) -> Code:
+        """Compile a program that is supported."""
+
+
+class NativeBackend(Backend):
+    """A backend for programs of numbers that may round differently.
+
+    Its programs are simplified, and have no checks: the values that these read are further outputs, and the caller
+    evaluates the checks.
+    """
+
+    @abstractmethod
+    def compile(self, program: Program) -> NativeCode:
+        """Compile a program that is supported."""
