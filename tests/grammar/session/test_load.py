@@ -208,7 +208,7 @@ def test_where_files_are_switched_off_the_system_is_not_even_asked_for_them(text
             watch(module, name)
     error = refused(text, session)
     monkeypatch.undo()
-    assert (error.kind, error.message.partition(": ")[2]) == ("file", "files are switched off")
+    assert (error.kind, error.message.partition(": ")[2]) == ("file", "file access is switched off")
     assert not [path for path in touched if "passwd" in path or "daemon" in path or path.startswith("/etc")]
 
 
