@@ -44,7 +44,7 @@ else:
     np = _Numpy()
     Array = Any
 
-__all__ = ["Array", "np"]  # handed on to the other rooms
+__all__ = ["Array", "np"]  # also imported from here by the other modules
 
 Shape: TypeAlias = "tuple[int, ...]"
 Value: TypeAlias = "float | Array"

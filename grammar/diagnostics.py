@@ -19,7 +19,7 @@ _LONG_WORD = re.compile(r"(\w{60})\w{40,}")
 
 
 def suggest(word: str, candidates: Iterable[str]) -> list[str]:
-    """The candidates that `word` may be a slip of, best first, in an order that never varies.
+    """The candidates that `word` may be a misspelling of, best first, in an order that never varies.
 
     A word under three letters is only ever corrected in case: too many names are one letter away from it.
     """
@@ -41,7 +41,7 @@ def _distance(a: str, b: str) -> int:
     """How many letters to insert, delete, replace or swap with their neighbour to turn `a` into `b`.
 
     The optimal string alignment distance (Boytsov 2011, section 2.2). difflib's ratio would not do: it takes
-    `foo` for `floor`, and does not see a swap as one slip.
+    `foo` for `floor`, and does not see a swap as one error.
     """
     before: list[int] = []
     above = list(range(len(b) + 1))

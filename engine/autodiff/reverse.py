@@ -347,7 +347,7 @@ def _sum_to(c: Any, shape: Shape) -> Any:
 
 
 def _whole(g: Any, node: Node, flight: Flight) -> Any:
-    """A cotangent as the gradient of a value: of its shape, and nobody else's array."""
+    """A cotangent as the gradient of a value: of its shape, in an array of its own."""
     full = spread_to(g, node.shape)
     if type(full) is Tensor:
         return OPS["clone"].call(full)

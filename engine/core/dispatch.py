@@ -349,7 +349,7 @@ def _lent(x: Any) -> Value:
 
 
 def _kept(x: Any) -> Value:
-    """A constant that a node keeps: nobody else's, row by row. A replay must see what the first computation saw."""
+    """A constant that a node keeps: its own copy, row by row. A replay must see what the first computation saw."""
     value = coerce(x, copy=False)
     return value if isinstance(value, float) else value.copy()
 

@@ -75,7 +75,7 @@ def freed_error(node: Node, root: Node, verb: str = "differentiated") -> AgradEr
     labels = [Label(node.origin, what if node.origin is None else f"{node.title}Backward lost its saved values")]
     labels += _done(by, "freed by ", "… here")
     fix = "keep the graph with retain_graph=True at that backward, or compute the value again"
-    message = f"{root.spell()} cannot be {verb}: part of its graph is freed"
+    message = f"{root.spell()} cannot be {verb}: part of its graph was freed"
     return AgradError("freed", message, labels=labels, fixes=[fix], facts=Freed(node, root, by))
 
 

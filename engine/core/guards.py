@@ -1,6 +1,6 @@
 """Guards: the choices that a graph was built under, and that a replay must find unchanged.
 
-An `if`, a `while`, the number of turns of a loop, an index: where a value decides what is computed next, the graph
+An `if`, a `while`, the number of iterations of a loop, an index: where a value decides what is computed next, the graph
 does not show it. The place where a Tensor becomes a truth or a whole number makes a guard, and every node made from
 then on points at the last one. So does what a `while` looked at when it ended. When a leaf is written, the choices
 made by what was computed from it are forgotten: what is built from then on is built on the new data.
@@ -257,7 +257,7 @@ def choose(node: Node, value: Value, read: Callable[[Value], object], place: obj
 
 
 def _end_loop(guard: Guard, node: Node) -> None:
-    """Where the same choice was made before, and led to the value that it is about, it closes a turn of a loop."""
+    """Where the same guard was met before, and led to the value that it is about, it closes an iteration of a loop."""
     for operand in node.inputs:
         if type(operand) is not Node:
             continue

@@ -48,7 +48,7 @@ def afford_spread(op: Op, values: Sequence[Value]) -> None:
 
 
 def exhausted(name: str, error: MemoryError) -> AgradError:
-    """What to say of a MemoryError while `name` was computed. numpy's tells the shape that it had no room for."""
+    """What to say of a MemoryError while `name` was computed. numpy's tells the shape that did not fit."""
     shape = getattr(error, "shape", None)
     if shape is not None and size_of(shape) > current().limits.entries:
         return _refusal(name, shape, size_of(shape))

@@ -37,7 +37,7 @@ def sharers(node: Node) -> list[Node]:
 
 
 def mark_written(nodes: list[Node], by: object, roots: Roots = ()) -> None:
-    """Count a write to nodes that share their data: a new version of each. Whoever was computed from them is older."""
+    """Count a write to nodes that share their data: a new version of each. What was computed from them is older."""
     old = nodes[0].storage or _UNWRITTEN
     stamp = next_stamp()
     roots = together(old.roots, roots) if old.roots or roots else ()

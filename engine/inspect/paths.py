@@ -25,7 +25,7 @@ _ENTRIES = 1000  # of an array, that cost as much as a step
 
 _HEAD, _TAIL = 4, 2  # edges of a long path that are kept
 
-# Logarithms for derivatives that have none. A path of a million steps has room to add them up.
+# Logarithms for derivatives that have none. A path of a million steps leaves room to add them up.
 _VANISHES = -1e200
 _NOT_FINITE = 1e250
 

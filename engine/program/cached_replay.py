@@ -162,13 +162,13 @@ def seen(root: Node, order: list[Node], late: set[Node], stamp: int, seconds: fl
 
 
 def _is_plain(node: Node) -> bool:
-    """Whether a computed value is there, shared with nobody, and was never written to."""
+    """Whether a computed value is there, not shared, and was never written to."""
     storage = node.storage
     return node.freed is None and (storage is None or not (storage.nodes or storage.count or storage.successor))
 
 
 def _compiled(outputs: list[Node], inputs: list[Node]) -> Run | None:
-    """A program for the values of some nodes; None where there is none without a choice."""
+    """A program for the values of some nodes; None where there is none without a guard."""
     from agrad.engine.compile.python_backend import Compiled  # here, since few graphs are run again
     from agrad.engine.program.extract import extract
     from agrad.engine.program.passes import optimised

@@ -108,13 +108,13 @@ class _Replay:
             self._check(guards.pop())
 
     def _let_go(self, node: Node, last: dict[Node, Node]) -> None:
-        """Forget those operands that nobody asks for after this node, and that nobody held before."""
+        """Drop the operands that are not needed after this node, and that were not referenced before."""
         for x in node.inputs:
             if type(x) is Node and last.get(x) is node and x not in self.read and not _is_kept(x):
                 self.found.pop(x, None)
 
     def _needed(self) -> list[Node]:
-        """What has to be computed, the oldest first: what is late, and values behind it that nobody holds any more."""
+        """What has to be computed, oldest first: what is late, and values behind it that are no longer referenced."""
         needed = self.late
         if any(node.shape for node in self.order):  # a number is never lost
             read = (guard.node for guard in self.guards if guard.node is not None and _is_renewed(guard.node, guard))

@@ -139,14 +139,14 @@ def drawn(
 
 
 def told_otherwise(form: str, path: str) -> str:
-    """The form that the ending of a file stands for, if it is another; text may hold anything."""
+    """The form that the extension of a file stands for, if it is another; text may hold anything."""
     ending = splitext(path)[1].lower()
     told = ENDINGS.get(ending) or (ending[1:] if ending[1:] in PICTURES else form)
     return told if told not in (form, "text") else ""
 
 
 def _contradiction(call: Call, told: str) -> AgradError:
-    """A file whose ending misleads whatever opens it: one of the two must be a slip."""
+    """A file whose extension contradicts its form: one of the two must be a mistake."""
     name, form, path = call.operand(0).span.text, call.options["as"], call.options["to"]
     fixes = [f'graph {name} to "{path}"']
     fixes += [f'graph {name} to "{splitext(path)[0]}{ending}"' for ending, known in ENDINGS.items() if known == form][

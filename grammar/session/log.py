@@ -163,7 +163,7 @@ def statements(entries: Sequence[Entry]) -> Iterator[tuple[Entry, ast.Statement]
 
 
 def _unheard(path: str) -> None:
-    """Where names of files go that nobody wants to hear of."""
+    """The sink for names of files that are not reported."""
 
 
 def restore(session: Session, entries: Sequence[Entry], changed: Callable[[str], None] = _unheard) -> None:

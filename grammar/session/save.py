@@ -33,7 +33,7 @@ def save(session: Session, call: Call) -> None:
     path = call.values[0]
     labels = [Label(call.operand(0).span)]
     try:
-        require_files(f"cannot write {path}")  # first: what is there is nobody's business then
+        require_files(f"cannot write {path}")  # first: whether it exists must not be shown then
         _refuse_strangers(path)
         text, count = script(session.record.entries, os.path.dirname(os.path.abspath(os.path.expanduser(path))))
         if not count:

@@ -42,7 +42,7 @@ _T = TypeVar("_T")
 
 
 def _ignore(result: Result) -> None:
-    """Where results go while nobody listens."""
+    """Where results go without a listener."""
 
 
 class Session:

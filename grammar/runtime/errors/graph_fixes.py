@@ -197,7 +197,7 @@ def _all_derivatives(at: Origin | None, fixes: list[str]) -> list[str]:
 def _carried_over(root: Any) -> tuple[str, Node] | None:
     """A value of an earlier round that this round was computed from: its name, and the first node that uses it.
 
-    The backward that freed it is the one that fails now: a loop, in which a name goes from turn to turn.
+    The backward that freed it is the one that fails now: a loop that carries a name into the next iteration.
     """
     for node in reversed(collect([root])):
         if node.op is None or node.freed is not None:

@@ -75,7 +75,7 @@ def shown():
         "  %4  d = mean(b*2)  Mean  ()   = 15",
         "agrad> backward d",
         "agrad> backward d",
-        "error[freed]: d cannot be differentiated: part of its graph is freed",
+        "error[freed]: d cannot be differentiated: part of its graph was freed",
         "  session line 3 | d = mean(b*2)",
         "                 |     ^^^^^^^^^ MeanBackward lost its saved values",
         "  session line 6 | backward d",

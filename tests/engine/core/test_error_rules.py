@@ -27,7 +27,7 @@ def test_freed_names_both_places(says):
     d, e = named("d", c.sum()), named("e", c.mean())
     says("line 5", "backward d", d.backward)
     assert refusal(e.backward) == lines(
-        "freed: e cannot be differentiated: part of its graph is freed",
+        "freed: e cannot be differentiated: part of its graph was freed",
         "line 3, b*2: MulBackward lost its saved values",
         "line 5, backward d: … here",
         "fix: keep the graph with retain_graph=True at that backward, or compute the value again",
@@ -59,7 +59,7 @@ def test_what_was_written_names_both_places(says):
     )
 
 
-def test_a_guard_names_the_place_of_the_choice(says):
+def test_a_guard_names_the_place_of_the_condition(says):
     x = leaf(2, "x")
     y = named("y", x**2 if says("line 3", "x > 0", lambda: bool(x > 0)) else x)
     v = x * [1, 2]

@@ -129,7 +129,7 @@ CASES = {**NUMBERS, **{f"{name} of a vector": case for name, case in VECTORS.ite
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_a_choice_that_comes_out_otherwise_stops_and_the_same_lets_by(name):
+def test_a_guard_with_another_outcome_stops_a_replay(name):
     function, first, same, other = CASES[name]
     x = leaf(first)
     y = function(x)
@@ -159,7 +159,7 @@ UNRECORDED = {
 
 
 @pytest.mark.parametrize("name", UNRECORDED)
-def test_a_choice_about_a_value_without_a_record_holds_until_its_leaf_changes(name):
+def test_a_guard_on_a_value_without_recording_holds_until_its_leaf_changes(name):
     x, other = leaf(2.0), leaf(1.0)
     y = UNRECORDED[name](x) * other
     other.set_(3.0)
@@ -192,7 +192,7 @@ def test_a_guard_that_was_run_again_by_itself_still_stops():
     refused(y, x, positive)
 
 
-def test_a_mask_that_nobody_holds_is_computed_again_for_its_guard():
+def test_a_mask_that_is_not_referenced_is_computed_again_for_its_guard():
     x = leaf([1.0, -2.0, 3.0])
     mask = x > 0
     chosen = ag.sum(mask)
@@ -206,7 +206,7 @@ def test_a_mask_that_nobody_holds_is_computed_again_for_its_guard():
     refused(y, x)
 
 
-def test_a_choice_counts_for_what_is_built_after_it_only():
+def test_a_guard_counts_for_what_is_built_after_it_only():
     x = leaf(2.0)
     before = x * 10
     after = x * 2 if x > 0 else x * 3
@@ -216,14 +216,14 @@ def test_a_choice_counts_for_what_is_built_after_it_only():
     refused(after, x, before)
 
 
-def test_a_choice_counts_for_all_that_is_built_after_it_also_on_other_leaves():
+def test_a_guard_counts_for_all_that_is_built_after_it_also_on_other_leaves():
     x, w = leaf(2.0), leaf(3.0)
     y = w * 2 if x > 0 else w * 3
     x.set_(-1.0)
     refused(y, x, w)
 
 
-def test_a_written_leaf_forgets_the_choices_about_its_old_data():
+def test_a_written_leaf_forgets_the_guards_on_its_old_data():
     x, w = leaf(2.0), leaf(3.0)
     if x > 0 and w > 0:
         pass
@@ -248,7 +248,7 @@ def test_an_alias_can_write_what_its_leaf_decided_after_the_leaf_has_no_name_any
     refused(y, alias)
 
 
-def test_a_choice_about_a_value_that_was_written_is_about_what_it_would_be():
+def test_a_guard_on_a_value_that_was_written_is_about_what_it_would_be():
     a = leaf(1.0)
     b = a * 2
     with ag.no_grad():
@@ -272,7 +272,7 @@ def test_a_guard_whose_graph_was_freed_stops_when_its_leaf_has_changed():
     assert "gone" in error.notes[0]
 
 
-def test_a_loop_of_ten_thousand_turns_is_built_and_run_again_in_a_time_that_grows_with_it():
+def test_a_loop_of_ten_thousand_iterations_is_built_and_replayed_in_a_time_that_grows_with_it():
     x = leaf(1.0)
     y, turns = x * 1, 0
     while y < 1e4:
@@ -317,7 +317,7 @@ READ = {
 
 
 @pytest.mark.parametrize("name", READ)
-def test_a_value_read_as_plain_data_is_a_choice_for_what_is_built_later(name):
+def test_a_value_read_as_plain_data_is_a_guard_for_what_is_built_later(name):
     x, w = leaf(2.0), leaf(3.0)
     before = w * x
     y = x * w if READ[name](x) > 0 else -x
@@ -342,7 +342,7 @@ SHOWN = {
 
 
 @pytest.mark.parametrize("name", SHOWN)
-def test_what_is_shown_of_a_value_is_no_choice(name):
+def test_what_is_shown_of_a_value_is_no_guard(name):
     x = leaf(2.0)
     assert SHOWN[name](x) is not None
     y = x * 2

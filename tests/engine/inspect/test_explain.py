@@ -156,7 +156,7 @@ def test_a_path_among_arrays_contributes_the_cotangent_sent_down_it():
     ]
 
 
-def test_paths_among_arrays_add_up_and_those_behind_a_choice_give_0():
+def test_paths_among_arrays_add_up_and_those_behind_a_condition_give_0():
     x, w = leaf([-1.0, 0.0, 2.0], "x"), leaf([[1.0, 2.0, 3.0]] * 2, "w")
     y = (w @ ag.where(x.data > 0, ag.log(x) * x, ag.relu(-x))).sum() + ag.where(x.data > 9, x, 0.0).sum()
     for by in (x, w):

@@ -231,7 +231,7 @@ def test_a_long_loop_holds_constant_memory(turns, uncollected):
 
 
 @pytest.mark.parametrize("turns", [turns_in_python, turns_in_the_language])
-def test_a_long_loop_over_large_arrays_holds_that_of_one_turn(turns, uncollected):
+def test_a_long_loop_over_large_arrays_holds_that_of_one_iteration(turns, uncollected):
     entries = np.ones(100_000)
     turns(2, entries)
     with traced() as grown:

@@ -66,7 +66,7 @@ def test_the_pieces_of_a_file_are_its_rows_in_order(file, tmp_path, rows):
         assert [row for piece in found for row in piece] == numbers.tolist()
 
 
-def test_a_file_can_be_walked_twice_and_left_in_the_middle(file):
+def test_a_file_can_be_read_twice_and_left_in_the_middle(file):
     pieces = ag.chunks(file("1\n2\n3\n"), 1)
     assert next(iter(pieces)).tolist() == [[1]]
     assert [piece.tolist() for piece in pieces] == [[[1]], [[2]], [[3]]]

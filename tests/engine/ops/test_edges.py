@@ -246,7 +246,7 @@ def test_a_part_that_is_reached_elsewhere_keeps_its_infinity():
     assert derivatives(lambda x: ag.where(x > 0, ag.log(x), 0) + ag.log(x), 0.0) == [inf]
 
 
-def test_what_a_choice_leaves_out_is_left_out_of_a_program_too():
+def test_what_a_condition_leaves_out_is_left_out_of_a_program_too():
     """Behind a row that mixes all entries, at an inf, where the choice was made otherwise when it was traced."""
 
     def f(x):

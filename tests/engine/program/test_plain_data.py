@@ -72,7 +72,7 @@ def check_rows(compiled, f, xs):
 
 @pytest.mark.parametrize("taken", WAYS.values(), ids=WAYS)
 @everywhere
-def test_a_choice_by_a_number_that_was_taken_out_is_one_for_each_number(backend, taken):
+def test_a_guard_on_a_number_that_was_taken_out_is_one_for_each_number(backend, taken):
     def f(x):
         return x if taken(x) > 0.25 else -x
 
@@ -149,7 +149,7 @@ def test_there_is_no_machine_code_for_one_number():
         assert compiled.source().startswith("# no machine code: a number was read")
 
 
-def test_a_whole_number_is_still_a_choice_by_that_alone():
+def test_a_whole_number_is_still_a_guard_on_that_alone():
     calls = []
 
     def f(x, n):
@@ -163,7 +163,7 @@ def test_a_whole_number_is_still_a_choice_by_that_alone():
     assert len(calls) == before
 
 
-def test_what_is_printed_of_a_value_is_no_choice():
+def test_what_is_printed_of_a_value_is_no_guard():
     program = trace(lambda x: x * 2 if repr(x) and str(x) else x, (1.0,))
     assert program.checks == ()
 

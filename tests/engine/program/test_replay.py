@@ -54,7 +54,7 @@ DATA_BY_NAME = {
 
 
 @pytest.mark.parametrize("name", DATA_BY_NAME)
-def test_operands_that_stand_behind_others_are_data_and_no_choice(name):
+def test_operands_that_stand_behind_others_are_data_and_no_guard(name):
     function, xs = DATA_BY_NAME[name]
     for order in (1, 2):
         built = Built(function, xs, order)

@@ -129,7 +129,7 @@ def test_what_is_computed_from_an_alias_of_a_result_is_replayed_through_it():
     np.testing.assert_array_equal(value(y), [10, 12])
 
 
-def test_an_alias_of_an_array_that_nobody_holds_any_more_serves_as_its_value():
+def test_an_alias_of_an_array_that_is_no_longer_referenced_serves_as_its_value():
     x = leaf([1.0, 2.0])
     y = x * 2
     alias, total = y.detach(), ag.sum(y)

@@ -193,7 +193,7 @@ def test_cut_off_but_an_alias_of_what_the_graph_holds():
     assert (y.item(), z.item()) == (27, 9)
 
 
-def test_a_number_taken_out_in_python_is_a_choice():
+def test_a_number_read_in_python_is_a_guard():
     a, w = leaf(2.0), leaf(5.0)
     before = a * 3
     y = a * w * a.item()
@@ -205,7 +205,7 @@ def test_a_number_taken_out_in_python_is_a_choice():
     assert before.read_only() == 9
     said = refusal(y.forward)
     assert said.startswith("guard: a result of Mul cannot be replayed: before it was built, a value was read as a ")
-    assert f"{__file__}:{test_a_number_taken_out_in_python_is_a_choice.__code__.co_firstlineno + 3}" in said
+    assert f"{__file__}:{test_a_number_read_in_python_is_a_guard.__code__.co_firstlineno + 3}" in said
 
 
 # Shapes, random numbers, freed graphs
@@ -233,7 +233,7 @@ def test_freed_cannot_be_replayed():
     y = named("y", a**2)
     y.backward()
     assert refusal(y.forward) == lines(
-        "freed: y cannot be replayed: part of its graph is freed",
+        "freed: y cannot be replayed: part of its graph was freed",
         "PowBackward (y) lost its saved values",
         "freed by an earlier backward of y",
         "fix: keep the graph with retain_graph=True at that backward, or compute the value again",

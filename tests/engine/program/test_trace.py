@@ -34,7 +34,7 @@ def test_a_program_is_written_in_readable_lines():
     ]
 
 
-def test_arrays_constants_and_choices_are_written_too():
+def test_arrays_constants_and_guards_are_written_too():
     def f(x):
         return ag.sum(x[1:] * np.array([2.0, 3.0])) if ag.sum(x) > 0 else x[0]
 
@@ -84,21 +84,21 @@ def test_a_program_is_read_off_a_graph_that_is_there():
     assert program.run(np.array([3.0, 5.0])) == (34.0,)
 
 
-def test_a_choice_is_a_check():
+def test_a_condition_is_a_guard():
     program = trace(lambda x: x * 2 if x > 0 else x * 3, (1.0,))
     assert program.run(4.0) == (8.0,)
     with pytest.raises(Diverged):
         program.run(-4.0)
 
 
-def test_a_choice_that_led_to_no_operation_is_a_check_all_the_same():
+def test_a_condition_that_led_to_no_operation_is_a_guard_all_the_same():
     program = trace(lambda x: 1.0 if x > 0 else 2.0, (1.0,))
     assert program.run(4.0) == (1.0,)
     with pytest.raises(Diverged):
         program.run(-4.0)
 
 
-def test_choices_before_and_beside_a_function_are_none_of_its_own():
+def test_guards_before_and_beside_a_function_are_none_of_its_own():
     z = ag.tensor(1.0, requires_grad=True)
     assert z > 0
     assert not trace(lambda x: x * 2, (1.0,)).checks
@@ -142,7 +142,7 @@ def test_a_freed_graph_is_refused():
     a = ag.tensor(2.0, requires_grad=True)
     d = a**2
     d.backward()
-    with pytest.raises(ag.AgradError, match="cannot be compiled: part of its graph is freed"):
+    with pytest.raises(ag.AgradError, match="cannot be compiled: part of its graph was freed"):
         extract([d], [a])
 
 
@@ -203,7 +203,7 @@ def test_one_operation_with_two_attributes_is_computed_twice():
     assert names(program).count("getitem") == 2
 
 
-def test_what_nobody_asks_for_is_dropped_but_not_what_a_check_reads():
+def test_what_is_not_used_is_dropped_but_not_what_a_guard_reads():
     def f(x):
         ag.exp(x) + 5
         return x if ag.sin(x) > 0 else -x

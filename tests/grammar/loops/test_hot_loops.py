@@ -228,24 +228,24 @@ def everything(text, compiles):
 
 
 @pytest.mark.parametrize("name", sorted(STATIC))
-def test_a_loop_whose_turns_do_the_same(stretches, name):
+def test_a_loop_whose_iterations_do_the_same(stretches, name):
     assert everything(STATIC[name], True) == everything(STATIC[name], False)
     assert sum(stretches) > 90
 
 
 @pytest.mark.parametrize("name", sorted(DYNAMIC))
-def test_a_loop_whose_turns_differ_runs_as_it_stands(stretches, name):
+def test_a_loop_whose_iterations_differ_is_interpreted(stretches, name):
     assert everything(DYNAMIC[name], True) == everything(DYNAMIC[name], False)
     assert sum(stretches) == 0
 
 
-def test_a_gradient_that_is_not_finite_is_told_by_the_turn_that_meets_it(stretches):
+def test_a_gradient_that_is_not_finite_is_reported_in_its_iteration(stretches):
     text = "for i in range(300):\n    zero_grad; backward sqrt(w); no_grad: w -= 0.002*w.grad"
     text = "var w = 0.5\n" + text
     assert everything(text, True) == everything(text, False)
 
 
-def test_a_turn_that_fails_says_so_and_takes_all_of_it_back():
+def test_an_iteration_that_fails_takes_the_whole_loop_back():
     text = "for i in range(300):\n    zero_grad; backward (w - 1)**2; step sgd w lr=0.01\n    if i == 250: nowhere"
     assert everything(text, True) == everything(text, False)
 
@@ -259,7 +259,7 @@ def test_a_turn_that_fails_says_so_and_takes_all_of_it_back():
         "zero_grad; backward sum(M)*p; z = grad(sqrt(p - M[1, 1] + M[0, 0]), p)",
     ],
 )
-def test_what_is_refused_or_has_a_note_at_some_values_is_so_also_where_nobody_uses_it(stretches, step):
+def test_what_is_refused_or_has_a_note_at_some_values_is_so_also_where_it_is_not_used(stretches, step):
     text = f"M = eye(2); s = 0; var p = 1\nfor i in range(200):\n    M -= [[1/128, 0], [0, 0]]\n    {step}"
     assert everything(text, True) == everything(text, False)
     assert sum(stretches) > 90

@@ -228,7 +228,7 @@ def test_a_deadline_is_for_everything():
     assert error(session, "while 1: pass").facts == TimeLimit()
 
 
-def test_in_a_thread_the_turns_of_loops_look_at_the_clock():
+def test_in_a_thread_the_iterations_of_loops_look_at_the_clock():
     problems = []
     texts = ("while 1: pass", "def f(n) = f(n-1) + f(n-1) if n > 0 else 1\nf(60)")
 

@@ -13,7 +13,7 @@ from agrad.grammar.syntax.parser import parse
 PROMPT, MORE = "agrad> ", "  ...> "
 TRANSCRIPTS = sorted((Path(__file__).parents[2] / "transcripts").glob("semantics_*.txt"))
 FREED = """\
-error[freed]: d cannot be differentiated: part of its graph is freed
+error[freed]: d cannot be differentiated: part of its graph was freed
   session line 3 | d = b*2
                  |     ^^^ MulBackward lost its saved values
   session line 5 | backward d
@@ -37,7 +37,7 @@ def test_places_in_an_earlier_text_of_the_session():
 def test_places_in_one_file():
     text = "var a = 3\nd = a**2\nbackward d\nbackward d\n"
     assert refusal(Session(), text, source="one.ag", is_file=True) == (
-        "one.ag:4:1: error[freed]: d cannot be differentiated: part of its graph is freed\n"
+        "one.ag:4:1: error[freed]: d cannot be differentiated: part of its graph was freed\n"
         "  2 | d = a**2\n"
         "    |     ^^^^ PowBackward lost its saved values\n"
         "  3 | backward d\n"
@@ -51,7 +51,7 @@ def test_places_in_several_files():
     session.run("var a = 3\nb = a**2\n", source="one.ag", is_file=True)
     session.run("d = b*2\nbackward d\n", source="two.ag", is_file=True)
     assert refusal(session, "backward d") == (
-        "error[freed]: d cannot be differentiated: part of its graph is freed\n"
+        "error[freed]: d cannot be differentiated: part of its graph was freed\n"
         "  two.ag line 1 | d = b*2\n"
         "                |     ^^^ MulBackward lost its saved values\n"
         "  two.ag line 2 | backward d\n"

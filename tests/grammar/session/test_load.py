@@ -99,7 +99,7 @@ def test_what_is_loaded_under_no_grad_records_nothing(folder):
     assert said('var x = 3\nno_grad: load "a.ag"\ny.requires_grad') == ["0"]
 
 
-def test_what_is_loaded_under_a_choice_depends_on_it(folder):
+def test_what_is_loaded_under_a_condition_depends_on_it(folder):
     folder(a="y = x**2")
     assert refused('var x = 3\nif x > 0: load "a.ag"\nset x = -1\nforward y').kind == "guard"
 
@@ -239,7 +239,7 @@ def test_beside_finds_what_lies_in_the_folder_of_the_script(folder, tmp_path):
     assert refused("beside(3)").message == "beside needs the name of a file, not the number 3"
 
 
-def test_a_file_is_walked_in_pieces(folder, tmp_path):
+def test_a_file_is_read_in_chunks(folder, tmp_path):
     (tmp_path / "a.csv").write_text("x,y\n1,2\n3,4\n5,6\n")
     assert said('for p in chunks("a.csv", 2): print p.shape, sum(p)') == ["(2, 2) 10", "(1, 2) 11"]
     assert said('p = chunks("a.csv", rows=2)\np') == ['chunks("a.csv", 2)']

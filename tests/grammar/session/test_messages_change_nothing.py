@@ -67,7 +67,7 @@ error[arity]: grad: sin has no argument 1, counted from 0
   fix: grad(sin)(x)   at the point x
   fix: grad(sin(x), x)   of a value, by the leaf x""",
     "var x = 1\ny = x*x\nbackward y\nz = 1\nbackward y": """\
-error[freed]: y cannot be differentiated: part of its graph is freed
+error[freed]: y cannot be differentiated: part of its graph was freed
   session line 2 | y = x*x
                  |     ^^^ MulBackward lost its saved values
   session line 3 | backward y
