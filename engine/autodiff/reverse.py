@@ -318,9 +318,10 @@ def _scatter(op: Op, node: Node, operand: Node, g: Any, mask: Any, flight: Fligh
     assert op.scatter is not None
     attrs = node.attrs or {}
     written = flight.writable_mask(operand) if operand.op is not None else None
-    op.scatter(flight.buffer(operand), g, **attrs)
+    fresh = operand not in flight.cotangents
+    op.scatter(flight.buffer(operand), g, fresh, **attrs)
     if written is not None:
-        op.scatter(written, 1.0 if mask is None else mask, **attrs)
+        op.scatter(written, 1.0 if mask is None else mask, True, **attrs)
 
 
 def _unless_all(mask: Any) -> Any:

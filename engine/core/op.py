@@ -71,7 +71,7 @@ class Op(Entry):
     selects: tuple[Function | None, ...] | None  # (out, x, …) -> 1 where the operand was selected, else 0
     reach: Reach
     prepare: Function | None  # operands and attributes as given -> attributes as forward and rules want them
-    scatter: Function | None  # (buffer, g, **attributes): adds a gradient into a buffer, in place
+    scatter: Function | None  # (buffer, g, fresh, **attributes): adds a gradient into a buffer, in place
     operator: Operator | None = None
     commutes: bool = False  # whether x and y may be exchanged, also in the sign of zero
     identities: tuple[Identity, ...] = ()

@@ -149,16 +149,27 @@ def _taken(shape: Shape, index: tuple[Any, ...]) -> Shape:
     return (*together, *beside, *shape[axis:])
 
 
-def _add_into(buffer: Any, g: Any, index: tuple[Any, ...], shape: Shape) -> None:
-    if _advanced(index):
-        np.add.at(buffer, index, g)
-    else:
+def _add_into(buffer: Any, g: Any, fresh: bool, index: tuple[Any, ...], shape: Shape) -> None:
+    """Add a gradient at an index; what comes to one place twice is summed first, as `scatter` does it.
+
+    In a fresh buffer there is nothing yet.
+    """
+    if not _advanced(index):
         buffer[index] += g
+    elif fresh:
+        np.add.at(buffer, index, g)
+    elif len(shape) == len(index) == 1:
+        places, which = np.unique(index[0] % shape[0], return_inverse=True)
+        sums = np.zeros(len(places))
+        np.add.at(sums, which.reshape(index[0].shape), g)
+        buffer[places] += sums
+    else:
+        buffer += _scattered(g, index, shape)
 
 
 def _scattered(g: Any, index: tuple[Any, ...], shape: Shape) -> Any:
     buffer = np.zeros(shape)
-    _add_into(buffer, g, index, shape)
+    _add_into(buffer, g, True, index, shape)
     return buffer
 
 
