@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+from contextlib import suppress
 from importlib import import_module
 from os.path import isfile
 from typing import NoReturn
@@ -88,11 +89,22 @@ def _show(problem: click.ClickException) -> None:
     """Show wrong usage on stderr, or as JSON on stdout where the words ask for that, however wrong the others are."""
     words = " ".join(sys.argv[1:]).partition(" -- ")[0]
     if not re.search(r"(^| )--(json|(format|as)[ =]json)( |$)", words):
-        problem.show()
+        _visible(problem).show()
         return
     from agrad.cli.output.structured import usage_line  # here, since few programs are wrong about it
 
     click.echo(usage_line(problem))
+
+
+def _visible(problem: click.ClickException) -> click.ClickException:
+    """The same with nothing in its message that a terminal would obey."""
+    from agrad.engine.text import printable  # here, as above
+
+    text = problem.format_message()
+    if printable(text) == text:
+        return problem
+    context = problem.ctx if isinstance(problem, click.UsageError) else None
+    return click.UsageError(printable(text), context)
 
 
 def main() -> NoReturn:
@@ -100,13 +112,21 @@ def main() -> NoReturn:
     sys.stdin = sys.stdin or open(os.devnull, encoding="utf-8")  # noqa: SIM115 - it was closed: there is nothing to read
     sys.stdout = sys.stdout or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - nor anyone to read
     try:
-        code = root.main(prog_name="agrad", standalone_mode=False)
-    except click.Abort:
-        code = INTERRUPTED
-    except click.ClickException as problem:
-        _show(problem)
-        code = problem.exit_code
+        code = _run()
     except OSError as problem:  # files have been asked for their errors where they were read
-        click.echo(f"error[file]: cannot write the results: {problem.strerror}", err=True)
+        with suppress(OSError):  # stderr may be as full as stdout
+            click.echo(f"error[file]: cannot write the results: {problem.strerror}", err=True)
         code = FAILED
     sys.exit(code)
+
+
+def _run() -> int:
+    """Run the command line; its exit code. Raises OSError for what cannot be written."""
+    try:
+        code: int = root.main(prog_name="agrad", standalone_mode=False)
+        return code
+    except click.Abort:
+        return INTERRUPTED
+    except click.ClickException as problem:
+        _show(problem)
+        return problem.exit_code

@@ -6,6 +6,19 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import Literal
 
 
+def printable(text: str) -> str:
+    """A text without what a terminal would obey: escape codes, other control characters, changes of direction.
+
+    Each is replaced by the sign for what is no character. Line ends, tabs and all kinds of blanks stay.
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(sign if sign.isprintable() or sign in _BLANKS else "\N{REPLACEMENT CHARACTER}" for sign in text)
+
+
+_BLANKS = "\n\t\N{NO-BREAK SPACE}\N{NARROW NO-BREAK SPACE}"
+
+
 def truncate(text: str, width: int, where: Literal["end", "middle"] = "end", mark: str = "…") -> str:
     """A text of at most `width` characters; `mark` stands where the rest is left out."""
     if len(text) <= width:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from agrad.engine.errors import AgradError, Label, Note, Origin
 from agrad.engine.source import Source as Source  # `as`: the language has its places from here
 from agrad.engine.source import Span as Span
-from agrad.engine.text import character_width
+from agrad.engine.text import character_width, printable
 
 # Wider source lines are cut to a window around the caret.
 _WINDOW = 100
@@ -76,7 +76,7 @@ def render(problem: AgradError | Note, severity: str | None = None, width: int |
     lines += [f"  note: {note}" for note in problem.notes]
     lines += [f"  fix: {fix}" for fix in problem.fixes]
     text = "\n".join(line if len(line) < _LONG else _LONG_WORD.sub(r"\1…", line) for line in lines)
-    return "".join(sign if sign.isprintable() or sign == "\n" else "\N{REPLACEMENT CHARACTER}" for sign in text)
+    return printable(text)
 
 
 def _main(problem: AgradError | Note) -> Span | None:

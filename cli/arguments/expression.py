@@ -27,6 +27,7 @@ class FormulaCommand(Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Move expressions that begin with a minus behind a `--`, where click takes no word for an option."""
+        args = list(map(_as_typed, args))
         names = {name: parameter for parameter in self.get_params(ctx) for name in parameter.opts}
         end = args.index("--") if "--" in args else len(args)
         formulas: list[str] = []
@@ -40,6 +41,19 @@ class FormulaCommand(Command):
             formulas = [] if not ctx.resilient_parsing else [*others[:-1], "--", *formulas]
             return super().parse_args(ctx, formulas or others)
         return super().parse_args(ctx, [*others, "--", *formulas, *args[end + 1 :]])
+
+
+def _as_typed(word: str) -> str:
+    """A word as it was typed: where the locale is ASCII, Python keeps each byte beyond that as a surrogate.
+
+    The name of a file stays as it is, for that is how Python opens it.
+    """
+    if word.isascii() or "@" in word:
+        return word
+    try:
+        return word.encode("utf-8", "surrogateescape").decode()
+    except UnicodeError:  # it was no text
+        return word
 
 
 class Formula:

@@ -12,6 +12,7 @@ import click
 
 from agrad.cli.arguments.expression import FormulaCommand, formula, named_completions
 from agrad.cli.base import file_completions, precision_option
+from agrad.cli.terminal.terminal import shown
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError
 from agrad.grammar.commands.graphs import ENDINGS, PICTURES, drawn, forms, told_otherwise
@@ -59,7 +60,7 @@ def command(
         width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
         drawing = drawn(_graphed(session.evaluate(text), text), text, form, Settings(precision, width), depth)
     if file is None:
-        click.echo(drawing)
+        click.echo(shown(drawing))
     else:
         write_text(file, f"{drawing}\n")
 

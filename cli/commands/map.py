@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import signal
@@ -19,6 +20,7 @@ from agrad.cli.arguments.limits import limit_memory, memory_option, timeout_opti
 from agrad.cli.base import file_completions, json_option, precision_option, shown_name
 from agrad.cli.output.text import note
 from agrad.cli.terminal.progress import AFTER, Loop, Progress, duration, on_terminal
+from agrad.cli.terminal.terminal import shown
 from agrad.engine.compile.registry import AUTO, CHOICES, NATIVE, described
 from agrad.engine.errors import AgradError
 from agrad.grammar.results import derivative_name
@@ -374,7 +376,8 @@ def _writing(out: str | None, form: str) -> Iterator[BinaryIO]:
     from agrad.grammar.files import replacing
 
     if out is None:
-        yield sys.stdout.buffer
+        screen: Any = _Screen(sys.stdout.buffer)
+        yield screen if sys.stdout.isatty() else sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
     try:
@@ -383,6 +386,22 @@ def _writing(out: str | None, form: str) -> Iterator[BinaryIO]:
     except (KeyboardInterrupt, SystemExit):
         note(f"stopped: {out} is {'as it was' if os.path.exists(out) else 'not written'}")
         raise
+
+
+class _Screen(io.RawIOBase):
+    """A terminal that a table is written to: what is in its names and texts must not be obeyed."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self.stream = stream
+
+    def write(self, data: Any) -> int:
+        """Write whole lines of text."""
+        text = shown(bytes(data).decode("utf-8", "replace"))
+        return self.stream.write(text.encode("utf-8", "replace"))
+
+    def flush(self) -> None:
+        """Write what is held back."""
+        self.stream.flush()
 
 
 @contextmanager

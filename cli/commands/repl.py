@@ -24,7 +24,7 @@ from agrad.cli.base import (
 )
 from agrad.cli.output.text import Printer, note
 from agrad.cli.repl.printer import PromptPrinter
-from agrad.cli.settings.settings import find, initial_script
+from agrad.cli.settings.settings import find, initial_script, require_ordinary
 from agrad.cli.terminal.interrupt import stop_once
 from agrad.cli.terminal.progress import watching
 from agrad.engine.errors import AgradError
@@ -152,7 +152,11 @@ def _initialise(session: Session) -> None:
     if path is None:
         return
     try:
+        if not os.path.isdir(path):  # of which reading it says more
+            require_ordinary(path)
         _begin(session, path)
+    except OSError as problem:
+        note(f"cannot read {path}: {problem.strerror}")
     except Quit:
         pass
     except KeyboardInterrupt:

@@ -120,7 +120,7 @@ def _lines(parts: list[dict[str, Any]]) -> bytes:
 
 def _created(path: Path) -> int:
     """A new file, open and locked. Raises OSError."""
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    settings.make_folder(path.parent)
     _tidy()
     file = os.open(path, _MODE | os.O_CREAT | os.O_EXCL, 0o600)
     _lock(file)
@@ -253,6 +253,7 @@ def _paths() -> list[Path]:
 def _opened(path: Path) -> CrashedSession | None:
     """The crash log of a session that no longer runs, open and locked; None for that of another."""
     try:
+        settings.require_ordinary(path)
         file = os.open(path, _MODE)
     except OSError:
         return None

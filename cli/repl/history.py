@@ -9,7 +9,7 @@ from pathlib import Path
 from prompt_toolkit.history import FileHistory, History, InMemoryHistory
 
 from agrad.cli.output.text import note
-from agrad.cli.settings.settings import folder
+from agrad.cli.settings.settings import folder, make_folder, require_ordinary
 
 
 class KeptHistory(FileHistory):
@@ -44,16 +44,19 @@ def history() -> History:
     """The user's history file; if it cannot be written, a note is printed, and its content is still used."""
     path = Path(folder(), "history")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(path.parent)
         os.close(_opened(path))
     except OSError as problem:
         _warn(str(path), problem)
-        return KeptHistory(path, writable=False) if os.access(path, os.R_OK) else InMemoryHistory()
+        readable = path.is_file() and os.access(path, os.R_OK)
+        return KeptHistory(path, writable=False) if readable else InMemoryHistory()
     return KeptHistory(path)
 
 
 def _opened(path: Path) -> int:
     """The file, open for appending; a new one is readable by its owner alone. Raises OSError."""
+    if path.exists() and not path.is_dir():
+        require_ordinary(path)  # a pipe would wait for somebody who reads it
     return os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
 
 

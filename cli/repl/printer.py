@@ -9,7 +9,7 @@ import click
 
 from agrad.cli.output.text import Printer
 from agrad.cli.terminal.pager import PAGER
-from agrad.cli.terminal.terminal import coloured
+from agrad.cli.terminal.terminal import coloured, shown
 from agrad.engine.core.tensor import Tensor
 from agrad.grammar.results import Checked, Gradient, Result, Shown, Table
 
@@ -24,7 +24,7 @@ class PromptPrinter(Printer):
         if isinstance(result, Shown):
             self._show(result)
         elif isinstance(result, Gradient):
-            click.echo(folded(result.text(self.settings), self.settings.width))
+            click.echo(shown(folded(result.text(self.settings), self.settings.width)))
         elif isinstance(result, Table | Checked):
             PAGER.show(result.text(self.settings))
         else:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import tomllib
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from agrad.cli.settings.definitions import SETTINGS, Configuration
+from agrad.cli.settings.settings import require_ordinary
 from agrad.engine.errors import AgradError, Label, Note
 from agrad.grammar.diagnostics import Source, Span, suggest
 from agrad.grammar.files import read_text
@@ -15,7 +17,12 @@ from agrad.grammar.files import read_text
 def read(path: str) -> Configuration:
     """What a file says, and notes on what it should not say."""
     try:
+        if not os.path.isdir(path):  # of which reading it says more
+            require_ordinary(path)
         text = read_text(path)
+    except OSError as problem:
+        why = f"cannot read {path}: {problem.strerror}"
+        return Configuration({}, [Note(f"{why}; all settings are as if there were no such file")])
     except AgradError as problem:
         return Configuration({}, [Note(f"{problem.message}; all settings are as if there were no such file")])
     source = Source(path, text, 1, True)

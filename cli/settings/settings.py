@@ -6,6 +6,7 @@ Every start asks for some, so this file imports little; what reads config.toml i
 from __future__ import annotations
 
 import os
+import stat
 from typing import Any
 
 import click
@@ -35,6 +36,27 @@ def folder() -> str:
     path = click.get_app_dir("agrad")
     # An XDG_CONFIG_HOME that is empty, or relative, is to be ignored: nobody means an init.ag in the current folder.
     return path if os.path.isabs(path) else os.path.expanduser("~/.config/agrad")
+
+
+def make_folder(path: os.PathLike[str]) -> None:
+    """Make a folder, and those that it is in, for its owner alone. Raises OSError."""
+    missing = []
+    place = os.fspath(path)
+    while not os.path.isdir(place) and os.path.dirname(place) != place:
+        missing.append(place)
+        place = os.path.dirname(place)
+    for place in reversed(missing):
+        try:
+            os.mkdir(place, 0o700)
+        except FileExistsError:  # another session was quicker, unless it is a file
+            if not os.path.isdir(place):
+                raise
+
+
+def require_ordinary(path: str | os.PathLike[str]) -> None:
+    """Refuse what is no file, nor a link to one: reading a pipe waits, and a device may never end. Raises OSError."""
+    if not stat.S_ISREG(os.stat(path).st_mode):
+        raise OSError(0, "it is no ordinary file")
 
 
 def initial_script() -> str | None:

@@ -12,6 +12,7 @@ from time import perf_counter
 import click
 
 from agrad.cli.settings.settings import find
+from agrad.cli.terminal.terminal import shown
 
 
 class Pager:
@@ -22,6 +23,7 @@ class Pager:
 
     def show(self, text: str) -> None:
         """Print a text, through the pager if it is longer than the screen and there is someone to read it."""
+        text = shown(text)
         if not (_readable() and _longer(text)):
             click.echo(text)
             return

@@ -41,6 +41,18 @@ def drawable(stream: TextIO) -> bool:
     return True
 
 
+def shown(text: str) -> str:
+    """A text that may hold what others have written, as stdout may have it: on a terminal without control characters.
+
+    What a program prints with `print` does not pass here: it may want to colour it.
+    """
+    if not sys.stdout.isatty():
+        return text
+    from agrad.engine.text import printable  # here, so that the command line starts without the engine
+
+    return printable(text)
+
+
 def stand_ins(streams: Iterable[Any]) -> None:
     """Let streams write a replacement for each character that their encoding does not have."""
     for stream in streams:

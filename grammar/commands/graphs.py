@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Label, UnknownName
-from agrad.engine.text import fit
+from agrad.engine.text import fit, printable
 from agrad.grammar.commands.info import describe
 from agrad.grammar.commands.operands import ANY, COMPUTED, FILE, LEAVES, has_graph, is_leaf
 from agrad.grammar.commands.registry import Call, Operands, Option, command, graphed, with_graph
@@ -87,7 +87,7 @@ def _graph(session: Session, call: Call) -> None:
     from agrad.grammar.files import write_text
 
     write_text(path, f"{text}\n")
-    session.emit(Printed(f"wrote {path}"))
+    session.emit(Printed(f"wrote {printable(path)}"))
 
 
 def _form(call: Call, forms: list[str]) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from agrad.engine.errors import AgradError, Label
 from agrad.engine.ops.data_files import require_files
+from agrad.engine.text import printable
 from agrad.grammar.commands.registry import COMMANDS, Call, of
 from agrad.grammar.diagnostics import Span
 from agrad.grammar.files import beside, read_text, write_text
@@ -42,7 +43,7 @@ def save(session: Session, call: Call) -> None:
     except AgradError as problem:
         problem.labels = problem.labels or labels
         raise
-    session.emit(Printed(f"wrote {path}: {_statements(count)}"))
+    session.emit(Printed(f"wrote {printable(path)}: {_statements(count)}"))
 
 
 def script(entries: Iterable[Entry], folder: str) -> tuple[str, int]:

@@ -19,6 +19,7 @@ from agrad.engine.core.numpy_warnings import Silence
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Label, Note
 from agrad.engine.ops.creation import remember_random
+from agrad.engine.text import printable
 from agrad.engine.values import Value
 from agrad.grammar.commands import COMMANDS, gradient_of
 from agrad.grammar.commands.registry import Call, Command, of
@@ -177,7 +178,7 @@ class Session:
                     break
                 except KeyboardInterrupt as error:  # at any moment: all of this can be done again
                     stopped = error
-            emit(Printed(f"took back: {step.text}"))
+            emit(Printed(f"took back: {printable(step.text)}"))
             if stopped is not None:
                 raise stopped
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Label, Note
+from agrad.engine.text import printable
 from agrad.engine.values import format_number, format_shape
 from agrad.grammar.commands.operands import FILE
 from agrad.grammar.commands.registry import Call, Operands, Option, command
@@ -50,7 +51,7 @@ def _plot(session: Session, call: Call) -> None:
     from agrad.grammar.commands.plot.files import save
 
     save(plot, path)
-    session.emit(Printed(f"wrote {path}"))
+    session.emit(Printed(f"wrote {printable(path)}"))
 
 
 def _functions(session: Session, call: Call) -> Plot:
