@@ -48,7 +48,7 @@ def _as_typed(word: str) -> str:
 
     The name of a file stays as it is, for that is how Python opens it.
     """
-    if word.isascii() or "@" in word:
+    if word.isascii() or "@" in word or os.path.exists(word):
         return word
     try:
         return word.encode("utf-8", "surrogateescape").decode()

@@ -38,7 +38,9 @@ def test_a_session_opens_whatever_stands_in_its_folder(environment, tmp_path, na
     put(tmp_path / "agrad" / name, kind)
     with Terminal(environment, folder=tmp_path) as terminal:
         terminal.see("agrad>")
-        assert "Traceback" not in "\n".join(terminal.enter("1+1", "\n2\n"))
+        terminal.type("1+1\r")
+        terminal.wait("agrad> 1+1\n", "\n2\nagrad>")
+        assert "Traceback" not in "\n".join(terminal.lines())
 
 
 @pytest.mark.parametrize("name", ["history", "sessions"])
