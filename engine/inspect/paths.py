@@ -61,11 +61,36 @@ class LargestPaths:
 
 def search(order: list[Node], root: Node, targets: Sequence[Node], limit: int) -> dict[Node, LargestPaths]:
     """The `limit` largest paths from the root to each target. `order`: the nodes between them, youngest first."""
+    among, of_numbers = _among_numbers(order, targets)
+    found: dict[Node, LargestPaths] = {}
+    if of_numbers:
+        numbers = _Numbers(among, of_numbers)
+        found = {target: numbers.search(target, limit) for target in of_numbers}
+    if rest := [target for target in targets if target not in found]:
+        counts = _counts(order, root, rest)
+        found |= {target: _follow(order, root, target, counts[target], limit) for target in rest}
+    return found
+
+
+def _among_numbers(order: list[Node], targets: Sequence[Node]) -> tuple[list[Node], list[Node]]:
+    """The targets that all paths to lead through numbers alone, and the nodes of those paths, youngest first.
+
+    An array that is behind another target changes nothing for them.
+    """
     if all(not node.shape for node in order):
-        numbers = _Numbers(order, targets)
-        return {target: numbers.search(target, limit) for target in targets}
-    counts = _counts(order, root, targets)
-    return {target: _follow(order, root, target, counts[target], limit) for target in targets}
+        return order, list(targets)
+    kept: set[Node] = set()
+    found = []
+    for target in targets:
+        behind = {target}
+        for node in reversed(order):
+            if any(type(operand) is Node and operand in behind for operand in node.inputs):
+                behind.add(node)
+        behind.intersection_update(order)
+        if target in behind and not any(node.shape for node in behind):
+            found.append(target)
+            kept |= behind
+    return [node for node in order if node in kept], found
 
 
 def _size(contribution: Value) -> float:

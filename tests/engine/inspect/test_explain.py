@@ -233,3 +233,16 @@ def test_it_refuses_what_grad_refuses():
         with pytest.raises(ag.AgradError) as caught:
             explain(root)
         assert caught.value.kind == kind
+
+
+def test_an_array_behind_another_leaf_takes_no_factors_from_a_path():
+    x, y, w = (ag.tensor(start, requires_grad=True) for start in (2.0, 3.0, [1.0, 2.0]))
+    z = x**3 * y + (w * ag.tensor([3.0, 4.0])).sum() + (w * y).mean()
+    found = explain(z).derivatives
+    for leaf, derivative in zip((x, y, w), found, strict=True):
+        assert [path.head for path in derivative.paths] == [
+            path.head for path in explain(z, [leaf]).derivatives[0].paths
+        ]
+    ((by_x,), by_y, _) = (derivative.paths for derivative in found)
+    assert by_x.contribution == 36 and math.prod(step.local for step in by_x.head) == 36
+    assert all(step.local is None for path in by_y for step in path.head)  # one of its paths leads through an array
