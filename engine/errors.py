@@ -7,7 +7,6 @@ through the engine as an `Origin`, and comes back in the labels of an error.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Protocol
 
 from agrad.engine.struct import Struct
@@ -43,16 +42,14 @@ class Origin(Protocol):
         """The place in words, such as `line 5`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Label:
+class Label(Struct):
     """A remark on a place. Without an origin (made from Python) the text must stand by itself."""
 
     origin: Origin | None
     text: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Note:
+class Note(Struct):
     """Something worth saying about a result that stands."""
 
     message: str
@@ -62,7 +59,7 @@ class Note:
 
 
 class Facts(Struct):
-    """What an error is about, in typed fields, from which callers make fixes. Each case is a dataclass of its own."""
+    """What an error is about, in typed fields, from which callers make fixes. Each case is a class of its own."""
 
     portable: ClassVar[bool] = True  # whether the fields make sense in another process: nodes do not
 

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from agrad.engine.core.graph import Node
 from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import Note
+from agrad.engine.struct import Struct
 from agrad.engine.values import Value, coerce, format_number, format_value
 
 if TYPE_CHECKING:
     from agrad.engine.autodiff.comparison import Report
 
 
-@dataclass(slots=True)
 class Settings:
     """What a user may set, and what the terminal is like.
 
@@ -24,12 +23,14 @@ class Settings:
     where there is none.
     """
 
-    precision: int | None = 10
-    width: int | None = None
+    __slots__ = ("precision", "width")
+
+    def __init__(self, precision: int | None = 10, width: int | None = None) -> None:
+        self.precision = precision
+        self.width = width
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
+class Shown(Struct):
     """The value of a bare expression."""
 
     value: Any
@@ -39,8 +40,7 @@ class Shown:
         return text_of(self.value, settings)
 
 
-@dataclass(frozen=True, slots=True)
-class Printed:
+class Printed(Struct):
     """A line from `print`."""
 
     line: str
@@ -50,8 +50,7 @@ class Printed:
         return self.line
 
 
-@dataclass(frozen=True, slots=True)
-class Gradient:
+class Gradient(Struct):
     """The gradient of one name: its value, or why there is none; and where it came from."""
 
     name: str
@@ -66,8 +65,7 @@ class Gradient:
         return f"{self.name}.grad = {shown}" + (f"   ({self.remark})" if self.remark else "")
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
+class Table(Struct):
     """Several lines that a command made: a dump, a list of names, help."""
 
     lines: str
@@ -77,8 +75,7 @@ class Table:
         return self.lines
 
 
-@dataclass(frozen=True, slots=True)
-class Checked:
+class Checked(Struct):
     """Exact derivatives beside differences, from `check`."""
 
     report: Report
@@ -88,8 +85,7 @@ class Checked:
         return self.report.text(settings.precision)
 
 
-@dataclass(frozen=True, slots=True)
-class Curve:
+class Curve(Struct):
     """Points that belong together; where one is not finite there is a gap."""
 
     name: str
@@ -102,8 +98,7 @@ class Curve:
 LINES: tuple[Literal["line", "dots", "dashes"], ...] = ("line", "dots", "dashes")
 
 
-@dataclass(frozen=True, slots=True)
-class Plot:
+class Plot(Struct):
     """Curves over one axis. `window`: the values worth showing, where a pole would flatten all others."""
 
     curves: tuple[Curve, ...]
@@ -116,8 +111,7 @@ class Plot:
         return f"plot of {curves}"
 
 
-@dataclass(frozen=True, slots=True)
-class Noted:
+class Noted(Struct):
     """Something worth saying about a result that stands."""
 
     note: Note

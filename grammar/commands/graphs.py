@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Label, UnknownName
 from agrad.engine.text import fit, printable
-from agrad.grammar.commands.info import describe
 from agrad.grammar.commands.operands import ANY, COMPUTED, FILE, LEAVES, has_graph, is_leaf
 from agrad.grammar.commands.registry import Call, Operands, Option, command, graphed, with_graph
 from agrad.grammar.diagnostics import Span, suggest
@@ -182,6 +181,8 @@ def _since(call: Call) -> list[Tensor]:
     logged=False,
 )
 def _info(session: Session, call: Call) -> None:
+    from agrad.grammar.commands.info import describe  # here and in `vars`, since few sessions ask
+
     for position, value in enumerate(call.values):
         session.emit(Table(describe(call.operand(position).span.text, value, session)))
 

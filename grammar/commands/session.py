@@ -11,7 +11,6 @@ from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Label
 from agrad.engine.text import fit
 from agrad.engine.values import format_bytes, format_number
-from agrad.grammar.commands.info import list_names
 from agrad.grammar.commands.operands import FILE
 from agrad.grammar.commands.registry import COMMANDS, Call, Command, Keyword, add, command
 from agrad.grammar.diagnostics import suggest
@@ -43,6 +42,8 @@ add(  # without a handler: it is a block, which the interpreter runs
     logged=False,
 )
 def _vars(session: Session, call: Call) -> None:
+    from agrad.grammar.commands.info import list_names  # here: see `info`
+
     session.emit(Table(list_names(session)))
 
 

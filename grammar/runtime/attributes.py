@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from agrad.engine.autodiff.backward import backward
@@ -17,6 +16,7 @@ from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError
 from agrad.engine.ops.tensor_methods import METHOD_FORMS, extreme
 from agrad.engine.program.replay import forward
+from agrad.engine.struct import Struct
 from agrad.engine.values import describe
 from agrad.grammar.runtime.builtins import as_tensor
 from agrad.grammar.runtime.bytecode import Staging
@@ -25,8 +25,7 @@ from agrad.grammar.runtime.pytorch_names import NO_METHODS, RENAMED
 _LONGEST = 60  # characters of a text in a fix
 
 
-@dataclass(frozen=True, slots=True)
-class Attribute:
+class Attribute(Struct):
     """An attribute: what reads it, and whether a loop body that does may be compiled."""
 
     read: Callable[[Tensor], Any]
@@ -84,8 +83,7 @@ def _zero(x: Tensor) -> None:
     x.zero_()
 
 
-@dataclass(frozen=True, slots=True)
-class Method:
+class Method(Struct):
     """A method: its arguments, what runs it with every argument by name, and whether it may be staged in a loop."""
 
     form: Signature  # of the arguments after the value itself

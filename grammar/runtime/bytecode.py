@@ -6,7 +6,6 @@ expression uses Python's stack.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from enum import Enum, IntEnum
 from typing import Any, TypeAlias
 
@@ -88,18 +87,22 @@ class Do(IntEnum):
 Instruction: TypeAlias = "tuple[Do, Any, Span]"
 
 
-@dataclass(slots=True, eq=False)
 class Label:
     """A place in the code to jump to."""
 
-    position: int = -1
+    __slots__ = ("position",)
+
+    def __init__(self) -> None:
+        self.position = -1
 
 
-@dataclass(slots=True, eq=False)
 class Code:
     """The instructions of a statement or of a function's body."""
 
-    instructions: list[Instruction] = field(default_factory=list)
+    __slots__ = ("instructions",)
+
+    def __init__(self, instructions: list[Instruction] | None = None) -> None:
+        self.instructions = [] if instructions is None else instructions
 
 
 class Frame:
@@ -115,22 +118,26 @@ class Frame:
         self.switches: list[bool] = []  # whether recording was on outside each no_grad that is entered
 
 
-@dataclass(slots=True, eq=False)
 class Definition:
     """A function as written: its code and parameters; the values of defaults come when `def` runs."""
 
-    name: str
-    parameters: tuple[str, ...]
-    defaults: int  # how many of the last parameters have one
-    code: Code
-    span: Span
+    __slots__ = ("code", "defaults", "name", "parameters", "span")
+
+    def __init__(self, name: str, parameters: tuple[str, ...], defaults: int, code: Code, span: Span) -> None:
+        self.name = name
+        self.parameters = parameters
+        self.defaults = defaults  # how many of the last parameters have one
+        self.code = code
+        self.span = span
 
 
-@dataclass(slots=True, eq=False)
 class Loop:
     """A `for` with one counter, as written, and its compiled iteration once there is one."""
 
-    counter: str
-    body: Any
-    compiled: Any = None
-    refused: bool = False  # whether its body cannot be staged
+    __slots__ = ("body", "compiled", "counter", "refused")
+
+    def __init__(self, counter: str, body: Any) -> None:
+        self.counter = counter
+        self.body = body
+        self.compiled: Any = None
+        self.refused = False  # whether its body cannot be staged
