@@ -27,6 +27,7 @@ ALLOWED = {
     "engine.compile": "autodiff core errors program values",
     "engine.core": "errors text values",
     "engine.data": "errors source text values",
+    "engine.errors": "struct",
     "engine.inspect": "autodiff core errors json_values program text values",
     "engine.interop": "core errors ops values",
     "engine.json_values": "errors",
