@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -11,6 +12,9 @@ from typing import BinaryIO
 from agrad.engine.errors import AgradError, Origin
 from agrad.engine.ops.data_files import require_files
 from agrad.grammar.diagnostics import Span
+
+_LONGEST = 200  # bytes of a name at the beginning of another, which may have 255
+_LEFT = re.compile(r"[0-9a-f]{12}\.tmp")  # what follows on that
 
 
 def read_text(path: str) -> str:
@@ -88,18 +92,72 @@ def replacing(path: str) -> Iterator[BinaryIO]:
 
 @contextmanager
 def _beside(target: str, mode: int | None) -> Iterator[BinaryIO]:
-    """A file that is moved in one step at the end. In the same folder, because no step leads to another disk."""
-    temporary = os.path.join(os.path.dirname(target), f".{os.urandom(6).hex()}.tmp")
+    """A file that is moved in one step at the end. In the same folder, because no step leads to another disk.
+
+    Its name begins with that of the target, and it is locked: one without a lock was left by a process that was
+    killed, and is removed by the next that writes to the target.
+    """
+    folder, name = os.path.split(target)
+    start = os.path.join(folder, f".{os.fsdecode(os.fsencode(name)[:_LONGEST])}.agrad-")
+    _remove_left(start)
+    with _new(start) as temporary:
+        try:
+            with open(temporary, "rb+") as file:
+                if mode is not None:
+                    os.chmod(temporary, mode)
+                yield file
+            os.replace(temporary, target)
+        except BaseException:
+            with suppress(OSError):
+                os.unlink(temporary)
+            raise
+
+
+@contextmanager
+def _new(start: str) -> Iterator[str]:
+    """The path of a new, empty file, which is locked inside, where the system has such locks."""
+    while True:
+        path = f"{start}{os.urandom(6).hex()}.tmp"
+        with open(path, "xb+"):
+            pass
+        lock = _lock(path)
+        if os.path.exists(path):  # no other process took it for one that was left
+            break
+        if lock is not None:
+            os.close(lock)
     try:
-        with open(temporary, "xb+") as file:
-            if mode is not None:
-                os.chmod(temporary, mode)
-            yield file
-        os.replace(temporary, target)
-    except BaseException:
-        with suppress(OSError):
-            os.unlink(temporary)
-        raise
+        yield path
+    finally:
+        if lock is not None:
+            os.close(lock)
+
+
+def _remove_left(start: str) -> None:
+    """Remove the files that killed processes have left, of those whose paths begin so."""
+    folder, name = os.path.split(start)
+    with suppress(OSError):
+        for left in os.listdir(folder):
+            if left.startswith(name) and _LEFT.fullmatch(left, len(name)):
+                path = os.path.join(folder, left)
+                lock = _lock(path)
+                if lock is not None:
+                    os.unlink(path)
+                    os.close(lock)
+
+
+def _lock(path: str) -> int | None:
+    """Lock a file; a descriptor that keeps the lock until it is closed, or None where there is no lock to be had."""
+    with suppress(ImportError, OSError):  # a system, or a file system, without locks; or a file that is locked
+        from fcntl import LOCK_EX, LOCK_NB, flock
+
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW)
+        try:
+            flock(descriptor, LOCK_EX | LOCK_NB)
+        except OSError:
+            os.close(descriptor)
+            raise
+        return descriptor
+    return None
 
 
 def _mode(target: str) -> int | None:

@@ -183,8 +183,7 @@ class Job:
         self.table = table
         self.used = self._used()
         self.kept = self.table.names if kept == ["all"] else list(kept)
-        for name in self.kept:
-            self.table.require(name)
+        self.table.require_each(self.kept)
         slopes = [derivative_name("grad", (name,)) for name in wrt]
         self.results = [title, *slopes]
         for name in self.results:
@@ -230,6 +229,9 @@ class Job:
             for data in chain([] if first is None else [first], encoded):
                 output.write(data)
             output.end()
+            if output.rows != self.rows:
+                message = f"{output.rows} rows were written of the {self.rows} in {self.table.path}: this is a fault"
+                raise AgradError("file", f"{message} in agrad, and the output is not to be trusted")
         finally:
             output.close()
             if line is not None:

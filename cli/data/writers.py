@@ -14,7 +14,7 @@ from typing import Any, BinaryIO, TypeAlias
 
 import click
 
-from agrad.engine.data.arrow import pyarrow, require_pyarrow
+from agrad.engine.data.arrow import as_text, pyarrow, require_pyarrow
 from agrad.engine.data.tables import Column
 from agrad.engine.errors import AgradError
 from agrad.engine.values import format_number, np
@@ -66,9 +66,13 @@ def _known() -> str:
 
 
 class Writer:
-    """Writes a table to a stream: `begin`, then `encode` and `write` for each piece, then `end`; at last `close`."""
+    """Writes a table to a stream: `begin`, then `encode` and `write` for each piece, then `end`; at last `close`.
+
+    `rows` counts the rows in what was written, not in what was given to `encode`: who reads compares the two.
+    """
 
     quick = False  # whether `encode` takes less time than handing it to a thread
+    rows = 0
 
     def __init__(self, stream: BinaryIO, names: Sequence[str], precision: int | None) -> None:
         self.stream = stream
@@ -85,6 +89,7 @@ class Writer:
     def write(self, data: Any) -> None:
         """Append what `encode` returned."""
         self.stream.write(data)
+        self.rows += data.count(b"\n")
 
     def end(self) -> None:
         """Write what comes after the last row."""
@@ -103,18 +108,35 @@ class CsvWriter(Writer):
 
     def encode(self, rows: Rows) -> Any:
         """See Writer."""
+        rows = _as_texts(rows, "CSV")
         # An empty entry alone would be an empty line, which is no row: pyarrow writes it, the csv module quotes it.
         if self.precision is None and (rows.bad is None or len(rows.columns) > 1):
-            try:
+            # Neither is there without pyarrow, nor does it take bytes that are not UTF-8, which are copied as they are.
+            with suppress(ImportError, UnicodeEncodeError):
                 return _fast_lines(rows)
-            except ImportError:
-                pass
         return _lines(zip(*(map(self._text, column) for column in _listed(rows).values()), strict=True))
+
+    def write(self, data: bytes) -> None:
+        """See Writer."""
+        self.stream.write(data)
+        outside = data.split(b'"')[::2] if b'"' in data else [data]  # of quotes, between which lines may end
+        self.rows += sum(part.count(b"\n") for part in outside)
 
     def _text(self, entry: Any) -> str:
         if isinstance(entry, float):
             return format_number(entry, self.precision)
+        if isinstance(entry, bool):
+            return "true" if entry else "false"  # as pyarrow writes them
         return "" if entry is None else str(entry)
+
+
+def _as_texts(rows: Rows, form: str) -> Rows:
+    """The rows, with texts in place of copied entries that CSV and JSON have no form for. Raises AgradError."""
+    copied = {
+        name: column if isinstance(column, list | np.ndarray) else as_text(name, column, form)
+        for name, column in rows.copied.items()
+    }
+    return Rows(copied, rows.results, rows.bad)
 
 
 def _listed(rows: Rows) -> dict[str, list[Any]]:
@@ -143,13 +165,12 @@ def _fast_lines(rows: Rows) -> bytes:
     """Rows as pyarrow writes them. Raises ImportError where it is not installed."""
     fast = pyarrow("csv")
     table = _arrow_table(rows)
-    for quoting in ("none", "needed"):  # pyarrow quotes all texts or none
+    data = io.BytesIO()
+    try:
+        fast.write_csv(table, data, fast.WriteOptions(include_header=False, quoting_style="none"))
+    except pyarrow().ArrowInvalid:  # a text needs quotes; pyarrow quotes all texts or none
         data = io.BytesIO()
-        try:
-            fast.write_csv(table, data, fast.WriteOptions(include_header=False, quoting_style=quoting))
-            break
-        except pyarrow().ArrowInvalid:
-            continue
+        fast.write_csv(table, data, fast.WriteOptions(include_header=False, quoting_style="needed"))
     return data.getvalue()
 
 
@@ -173,6 +194,7 @@ class JsonWriter(Writer):
         from agrad.cli.output.structured import SCHEMA
 
         value, *slopes = rows.results
+        rows = _as_texts(rows, "JSON")
         columns = _listed(rows)
         lines = []
         for row in range(len(columns[value])):
@@ -217,7 +239,6 @@ class NpyWriter(Writer):
 
     def begin(self) -> None:
         """Leave room for the header, which tells how many rows there are."""
-        self.rows = 0
         self._header()
 
     def _header(self) -> None:
@@ -241,6 +262,13 @@ class NpyWriter(Writer):
         self.stream.flush()
 
 
+def _leads_away(name: str) -> bool:
+    """Whether an entry of an archive, of that name, could be extracted into a folder that is not chosen for it."""
+    parts = name.replace("\\", "/").split("/")
+    absolute = (len(parts) > 1 and not parts[0]) or parts[0][1:2] == ":"
+    return absolute or ".." in parts or not name.isprintable()
+
+
 class NpzWriter(Writer):
     """A `.npz` file: an array for each column. Until the end each is in a file that has no name."""
 
@@ -248,6 +276,10 @@ class NpzWriter(Writer):
 
     def __init__(self, stream: BinaryIO, names: Sequence[str], precision: int | None) -> None:
         super().__init__(stream, names, precision)
+        for name in names:
+            if _leads_away(name):
+                message = f"a .npz file has no column {name!r}: extracted, it would be outside of its folder"
+                raise AgradError("file", message, fixes=["write .npy, .csv or .parquet"])
         self.columns: list[Any] = []
 
     def begin(self) -> None:
@@ -255,7 +287,6 @@ class NpzWriter(Writer):
         from tempfile import TemporaryFile  # here, since it is needed for this kind alone
 
         folder = os.path.dirname(self.stream.name)
-        self.rows = 0
         for _ in self.names:
             self.columns.append(TemporaryFile(dir=folder))  # noqa: SIM115 - `close` closes them
 
@@ -303,6 +334,7 @@ class ParquetWriter(Writer):
         if self.writer is None:
             self.writer = pyarrow("parquet").ParquetWriter(self.stream, data.schema)
         self.writer.write_table(data)
+        self.rows += data.num_rows
 
     def end(self) -> None:
         """See Writer."""

@@ -21,3 +21,46 @@ def require_pyarrow(what: str) -> Any:
     except ImportError:
         fixes = ['pip install "agrad[data]"']
         raise AgradError("limit", f"{what} needs pyarrow, which is not here", fixes=fixes) from None
+
+
+def as_text(name: str, column: Any, form: str) -> Any:
+    """A column of pyarrow's as CSV and JSON can hold it: numbers and truth values as they are, texts for the rest.
+
+    Raises AgradError of kind `file` where the entries have no text, as lists have none, or it is not UTF-8.
+    """
+    pa = pyarrow()
+    kind = column.type
+    if isinstance(kind, pa.BaseExtensionType):
+        return _text_of_extension(name, column, form)
+    if pa.types.is_dictionary(kind):
+        return as_text(name, column.cast(kind.value_type), form)
+    if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind) or pa.types.is_null(kind):
+        return column
+    try:
+        return column.cast(pa.string())
+    except pa.ArrowInvalid:
+        if pa.types.is_timestamp(kind):
+            return _text_of_utc(column)
+    except (pa.ArrowNotImplementedError, pa.ArrowTypeError):
+        pass
+    is_binary = any(word in str(kind) for word in ("binary", "string"))
+    why = "bytes that are not UTF-8 text" if is_binary and not pa.types.is_nested(kind) else str(kind)
+    fixes = [f"leave {name} out of --keep"]
+    raise AgradError("file", f"the column {name} holds {why}, which {form} cannot hold", fixes=fixes)
+
+
+def _text_of_utc(column: Any) -> Any:
+    """Times in a zone that this system does not know: as in UTC, in which they are kept."""
+    pa, compute = pyarrow(), pyarrow("compute")
+    texts = column.view(pa.int64()).view(pa.timestamp(column.type.unit)).cast(pa.string())
+    return compute.binary_join_element_wise(texts, "Z", "")
+
+
+def _text_of_extension(name: str, column: Any, form: str) -> Any:
+    """The texts of a type that was added to pyarrow: of what it is kept as, but for UUIDs."""
+    if column.type.extension_name != "arrow.uuid":
+        return as_text(name, column.storage, form)
+    from uuid import UUID  # here, since few columns hold one
+
+    entries = [None if entry is None else str(UUID(bytes=entry)) for entry in column.storage.to_pylist()]
+    return pyarrow().array(entries, pyarrow().string())

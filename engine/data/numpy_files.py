@@ -48,6 +48,7 @@ class NpyTable(Table):
         width = len(fields) or (1 if len(array.shape) == 1 else int(array.shape[1]))
         self.names = fields or column_names(path, width, given)
         self.nameless = not fields and not given
+        self.places = {name: place for place, name in enumerate(self.names)}
         self.total = int(array.shape[0])
 
     def parts(self, wanted: Wanted) -> Iterator[tuple[int, int]]:
@@ -76,7 +77,7 @@ class NpyTable(Table):
         return Piece(columns, rows, stop, lambda row: self.at_row(start + row + 1))
 
     def _numbers(self, name: str, start: int, rows: int) -> Numbers:
-        place, width, size = self.names.index(name), self._width, self.dtype.itemsize
+        place, width, size = self.places[name], self._width, self.dtype.itemsize
         if self.by_column:
             offset, shape = self.offset + (place * len(self) + start) * size, (rows,)
         else:
@@ -96,12 +97,14 @@ class NpzTable(Table):
     """A `.npz` file: an array for each column, read in a stream, so that none need fit into memory."""
 
     def __init__(self, path: str) -> None:
-        from zipfile import BadZipFile, ZipFile  # here, since few tables are archives
+        from zipfile import ZipFile  # here, since few tables are archives
 
         super().__init__(path)
         try:
             self.zip = ZipFile(path)
-        except (BadZipFile, OSError):
+        except (MemoryError, AgradError):
+            raise
+        except Exception:  # zipfile, zlib, bz2 and lzma each raise errors of their own, and more for damaged files
             raise AgradError("file", f"{path} is no archive that numpy saved") from None
         self.names = [name.removesuffix(".npy") for name in self.zip.namelist() if name.endswith(".npy")]
 
@@ -111,9 +114,6 @@ class NpzTable(Table):
 
     def parts(self, wanted: Wanted) -> Iterator[Any]:
         """The bytes of each column in a piece."""
-        from zipfile import BadZipFile
-        from zlib import error as Damaged  # noqa: N812 - zlib has no better name for it
-
         columns = {name: self._column(name) for name in wanted.names or self.names[:1]}
         lengths = {name: rows for name, (_, _, rows) in columns.items()}
         if len(set(lengths.values())) > 1:
@@ -126,7 +126,9 @@ class NpzTable(Table):
             for name, (stream, kind, _) in columns.items():
                 try:
                     found = stream.read((stop - start) * kind.itemsize)
-                except (OSError, ValueError, EOFError, BadZipFile, Damaged):
+                except (MemoryError, AgradError):
+                    raise
+                except Exception:  # as above
                     found = b""
                 if len(found) != (stop - start) * kind.itemsize:
                     raise AgradError("file", f"{self.path} is damaged: {name} ends before its {rows} rows")
@@ -135,14 +137,20 @@ class NpzTable(Table):
 
     def _column(self, name: str) -> tuple[Any, np.dtype[Any], int]:
         """The bytes of a column, the type of its entries, and how many there are."""
-        from zipfile import BadZipFile
-
+        entry = self.zip.getinfo(f"{name}.npy")
+        if entry.flag_bits & 1:
+            raise AgradError("file", f"{self.path}: {name} is encrypted, and agrad reads no encrypted archives")
         try:
-            stream = self.zip.open(f"{name}.npy")
+            stream = self.zip.open(entry)
             version = np.lib.format.read_magic(stream)
             read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
             shape, _, kind = read(stream)
-        except (BadZipFile, ValueError, OSError, KeyError):
+        except NotImplementedError:
+            message = f"{self.path}: {name} is compressed in a way that Python does not know"
+            raise AgradError("file", message, fixes=["save it with numpy.savez or numpy.savez_compressed"]) from None
+        except (MemoryError, AgradError):
+            raise
+        except Exception:  # as above, and what numpy raises for a damaged header
             raise AgradError("file", f"{self.path}: {name} is no array that numpy saved") from None
         if len(shape) != 1:
             raise AgradError("file", f"{self.path}: {name} has the shape {format_shape(shape)}, and is no column")

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from agrad.engine.errors import AgradError, Label, NamedColumns, Origin, UnknownColumn
@@ -42,6 +43,7 @@ class Wanted:
     copied: Sequence[str] = ()
     texts: bool = False
     tolerant: bool = False
+    _computed: frozenset[str] = field(init=False)
 
     @property
     def names(self) -> list[str]:
@@ -50,7 +52,10 @@ class Wanted:
 
     def is_text(self, name: str) -> bool:
         """Whether a column is copied as it stands."""
-        return self.texts and name not in self.numbers
+        return self.texts and name not in self._computed
+
+    def __post_init__(self) -> None:
+        self._computed = frozenset(self.numbers)
 
 
 class Table:
@@ -84,6 +89,13 @@ class Table:
         message = f"{self.path} has no column {name}"
         facts = UnknownColumn(name, tuple(self.names), self.nameless)
         raise AgradError("name", message, labels=labels, notes=[self.listing()], facts=facts)
+
+    def require_each(self, names: Sequence[str]) -> None:
+        """The same for many names, in one pass over the columns. Raises AgradError of kind `name`."""
+        counts = Counter(self.names)
+        for name in names:
+            if counts[name] != 1:
+                self.require(name)
 
     def listing(self) -> str:
         """The columns in words."""

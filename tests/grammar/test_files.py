@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from agrad.engine.errors import AgradError
 from agrad.grammar import files
-from agrad.grammar.files import write_text
+from agrad.grammar.files import replacing, write_text
 
 
 def refused(path: object, text: str = "new") -> str:
@@ -22,6 +24,35 @@ def refused(path: object, text: str = "new") -> str:
 def test_a_file_has_the_text_and_nothing_else_is_left(tmp_path: Path) -> None:
     write_text(str(tmp_path / "π.txt"), "a\nβ\n")
     assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("π.txt", "a\nβ\n".encode())]
+
+
+def test_what_a_killed_process_left_is_removed_by_the_next_that_writes_the_same_file(tmp_path: Path) -> None:
+    code = "import os; from agrad.grammar.files import replacing\n"
+    code += f"with replacing({str(tmp_path / 'a.csv')!r}) as file: file.write(b'half'); file.flush(); os._exit(9)"
+    for _ in range(3):
+        assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 9
+        assert len(list(tmp_path.iterdir())) == 1
+    (tmp_path / ".a.csv.agrad-mine.tmp").write_text("not ours")
+    (tmp_path / ".b.csv.agrad-0123456789ab.tmp").write_text("of another file")
+    write_text(str(tmp_path / "a.csv"), "whole")
+    left = {path.name for path in tmp_path.iterdir()}
+    assert left == {"a.csv", ".a.csv.agrad-mine.tmp", ".b.csv.agrad-0123456789ab.tmp"}
+
+
+def test_a_file_that_another_process_is_writing_is_left_alone(tmp_path: Path) -> None:
+    path = str(tmp_path / "a.csv")
+    with replacing(path) as outer:
+        outer.write(b"outer")
+        write_text(path, "inner")
+        assert (tmp_path / "a.csv").read_text() == "inner"
+    assert (tmp_path / "a.csv").read_text() == "outer"
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+@pytest.mark.parametrize("name", ["x" * 255, "é" * 120])
+def test_a_name_may_be_as_long_as_the_system_allows(tmp_path: Path, name: str) -> None:
+    write_text(str(tmp_path / name), "text")
+    assert [path.name for path in tmp_path.iterdir()] == [name]
 
 
 def test_a_file_that_was_there_is_replaced_and_keeps_its_permissions(tmp_path: Path) -> None:
