@@ -67,9 +67,19 @@ class Command(click.Command):
         try:
             return super().invoke(ctx) or 0
         except AgradError as problem:
-            return complain(problem, as_json=bool(ctx.params.get("as_json")) or ctx.params.get("form") == "json")
+            return complain(problem, _wants_json(ctx))
+        except MemoryError as problem:
+            from agrad.engine.core.limits import exhausted  # here, as above
+
+            problem.__traceback__ = None  # lets go of what its frames hold, so that there is room to tell of it
+            return complain(exhausted("this", problem), _wants_json(ctx))
         except KeyboardInterrupt:
             return told()
+
+
+def _wants_json(ctx: click.Context) -> bool:
+    """Whether errors are to be JSON."""
+    return bool(ctx.params.get("as_json")) or ctx.params.get("form") == "json"
 
 
 def _configure(tells_all: bool) -> None:

@@ -13,6 +13,7 @@ from agrad.engine.errors import AgradError, Origin
 from agrad.engine.ops.data_files import require_files
 from agrad.grammar.diagnostics import Span
 
+_UNDER_WAY: set[str] = set()  # the temporary files
 _LONGEST = 200  # bytes of a name at the beginning of another, which may have 255
 _LEFT = re.compile(r"[0-9a-f]{12}\.tmp")  # what follows on that
 
@@ -101,6 +102,7 @@ def _beside(target: str, mode: int | None) -> Iterator[BinaryIO]:
     start = os.path.join(folder, f".{os.fsdecode(os.fsencode(name)[:_LONGEST])}.agrad-")
     _remove_left(start)
     with _new(start) as temporary:
+        _UNDER_WAY.add(temporary)
         try:
             with open(temporary, "rb+") as file:
                 if mode is not None:
@@ -111,6 +113,15 @@ def _beside(target: str, mode: int | None) -> Iterator[BinaryIO]:
             with suppress(OSError):
                 os.unlink(temporary)
             raise
+        finally:
+            _UNDER_WAY.discard(temporary)
+
+
+def discard() -> None:
+    """Remove the files that are being written: the process is about to end in the middle of something."""
+    for temporary in tuple(_UNDER_WAY):
+        with suppress(OSError):
+            os.unlink(temporary)
 
 
 @contextmanager

@@ -19,8 +19,8 @@ TIMED_OUT = 124  # the exit code
 _SPARE = 2**28  # bytes of addresses, for libraries that are loaded later
 _FOREVER = 1e9  # seconds; more than that the clocks of some systems do not count
 _AMPLE = 2**31  # bytes of addresses that numpy can be loaded into, on any machine
-_LOOK = 0.2  # seconds between two looks at the clock
-_PATIENCE = 1.0  # seconds that a computation inside numpy may go on after its time, before the process ends
+_LOOK = 0.1  # seconds between two looks at the clock
+_PATIENCE = 0.7  # seconds that a computation inside numpy may go on after its time, before the process ends
 _LATE = "the time is up, in the middle of a computation"
 
 
@@ -52,7 +52,8 @@ memory_option = click.option(
     "memory",
     metavar="SIZE",
     callback=_size,
-    help="The memory that a computation may use, such as 2GB; the default is half of the machine's memory.",
+    help="The memory that results may take, alone and together, beside the program itself, such as 2GB; the default is "
+    "half of the machine's memory.",
 )
 
 
@@ -110,24 +111,30 @@ def end_in(session: Any, seconds: float | None, as_json: bool = False) -> None:
     Without seconds, each statement has the limit in config.toml. `as_json`: whether to print the error as JSON.
     """
     limit_statements(session)
+    session.watch.advice = "--timeout {}"
     if seconds is None:
+        if session.watch.time < math.inf:
+            end_if_late(session, as_json)
         return
     from threading import Timer  # here, since few are in a hurry
 
+    session.watch.time = math.inf  # what is typed takes the place of what config.toml says
     session.watch.end_in(seconds)
     last = Timer(seconds + _PATIENCE, _leave, [_record() if as_json else ""])
     last.daemon = True
     last.start()
 
 
-def end_if_late(session: Any) -> None:
+def end_if_late(session: Any, as_json: bool = False) -> None:
     """End the process if a statement runs on after its time, which happens inside numpy."""
     from threading import Thread  # here, as above
+
+    record = _record() if as_json else ""
 
     def look() -> None:
         while session.watch.late < _PATIENCE:
             sleep(_LOOK)
-        _leave()
+        _leave(record)
 
     Thread(target=look, daemon=True).start()
 
@@ -142,6 +149,9 @@ def _record() -> str:
 
 def _leave(record: str = "") -> None:
     """End the process in the middle of a computation, after printing the record, or else an error."""
+    from agrad.grammar.files import discard
+
+    discard()
     with suppress(OSError):
         click.echo(record or f"error[limit]: {_LATE}", err=not record)
         sys.stdout.flush()

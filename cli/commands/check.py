@@ -13,6 +13,7 @@ from agrad.cli.arguments.expression import (
     texts_by_name,
     wrt_option,
 )
+from agrad.cli.arguments.limits import end_in, limit_memory, memory_option, timeout_option
 from agrad.cli.base import json_option, precision_option
 from agrad.cli.output.printers import printer
 from agrad.cli.output.text import note
@@ -37,8 +38,16 @@ _WRONG = "--claim {0} does not say by what: write NAME=EXPR, as in --claim x={0}
 )
 @json_option
 @precision_option
+@timeout_option("a computation")
+@memory_option
 def command(
-    words: tuple[str, ...], wrt: tuple[str, ...], claims: tuple[str, ...], as_json: bool, precision: int | None
+    words: tuple[str, ...],
+    wrt: tuple[str, ...],
+    claims: tuple[str, ...],
+    as_json: bool,
+    precision: int | None,
+    timeout: float | None,
+    memory: float | None,
 ) -> None:
     """Compare exact derivatives with finite differences.
 
@@ -59,7 +68,9 @@ def command(
     wanted = formula("check", words, options)
     if not wanted.given:
         raise click.UsageError("a NAME=VALUE to differentiate by is missing")
+    limit_memory(memory, statements=False)
     session = Session()
+    end_in(session, timeout, as_json)
     session.settings.precision = precision
     with wanted.advised():
         text = wanted.text()

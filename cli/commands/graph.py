@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from agrad.cli.arguments.expression import FormulaCommand, formula, named_completions
+from agrad.cli.arguments.limits import end_in, limit_memory, memory_option, timeout_option
 from agrad.cli.base import file_completions, precision_option
 from agrad.cli.terminal.terminal import shown
 from agrad.engine.core.tensor import Tensor
@@ -35,8 +36,16 @@ from agrad.grammar.session.session import Session
 )
 @click.option("--depth", type=click.IntRange(min=0), metavar="N", help="Show only the last N operations on each path.")
 @precision_option
+@timeout_option("a computation")
+@memory_option
 def command(
-    words: tuple[str, ...], form: str | None, file: str | None, depth: int | None, precision: int | None
+    words: tuple[str, ...],
+    form: str | None,
+    file: str | None,
+    depth: int | None,
+    precision: int | None,
+    timeout: float | None,
+    memory: float | None,
 ) -> None:
     """Show the graph of EXPR: its operations, and what they save for the backward pass.
 
@@ -53,12 +62,15 @@ def command(
         form = "text" if file is None else form_of_file(file)
     elif file is not None and (told := told_otherwise(form, file)):
         raise click.UsageError(f"{file} means {told} by its extension, and {form} by --as")
+    limit_memory(memory, statements=False)
     session = Session()
+    end_in(session, timeout)
     with wanted.advised():
         text = wanted.text()
         wanted.bind(session, None)
         width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-        drawing = drawn(_graphed(session.evaluate(text), text), text, form, Settings(precision, width), depth)
+        value = _graphed(session.evaluate(text), text)
+        drawing = session.all_at_once(lambda: drawn(value, text, form, Settings(precision, width), depth))
     if file is None:
         click.echo(shown(drawing))
     else:

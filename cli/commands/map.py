@@ -16,7 +16,7 @@ from typing import Any, BinaryIO, NoReturn, TypeVar
 import click
 
 from agrad.cli.arguments.expression import Formula, FormulaCommand, binding, listed, noted, texts_by_name, wrt_option
-from agrad.cli.arguments.limits import limit_memory, memory_option, timeout_option
+from agrad.cli.arguments.limits import end_in, limit_memory, memory_option, timeout_option
 from agrad.cli.base import file_completions, json_option, precision_option, shown_name
 from agrad.cli.output.text import note
 from agrad.cli.terminal.progress import AFTER, Loop, Progress, duration, on_terminal
@@ -114,8 +114,8 @@ def command(
 
     The results, columns value, d/dx, ..., go to standard output as CSV, or to OUT, in the format of its extension:
     .csv, .jsonl, .npy (a matrix), .npz or .parquet. OUT is written only when everything has succeeded; otherwise an
-    existing file is kept. DATA may be larger than memory. EXPR is evaluated for one row at a time, so sum(x) is x;
-    random numbers are drawn once, not for every row.
+    existing file is kept. DATA may be larger than memory. EXPR is evaluated for one row at a time, so
+    mean(x) is an error; random numbers are drawn once, not for every row.
 
     \b
     agrad map "x**2 + y**3 - sin(x*y)" examples/points.csv --wrt x,y
@@ -141,22 +141,21 @@ def command(
         raise click.UsageError(f"--precision is about text, and {out} holds numbers in full")
     _require_other(data, out)
     session = Rowwise()
-    if timeout is not None:
-        session.watch.end_in(timeout)  # and no more: a piece takes no time, and a half-written file must not stay
+    end_in(session, timeout, as_json)
     session.read(expression)
     for name, text in constants.items():
         with noted(f"-D {name}={text}"):
             session.give(name, text)
     stream = sys.stdin.buffer if data == "-" else None
     with ExitStack() as stack:
-        stack.enter_context(advised(context.meta[_TYPED], _typed))
+        stack.enter_context(advised(context.meta[_TYPED], data, _typed))
         # A statement of its own: it reads, and may wait for what it reads.
-        table = session.all_at_once(lambda: open_table(shown_name(data), _split(columns), stream))
+        table = session.all_at_once(lambda: open_table(shown_name(data), _split(columns), stream), session.span)
         stack.enter_context(closing(table))
         job = Job(session, table, by, kept, title, on_error == "null", threads or os.cpu_count() or 1)
         visible = out is not None or not sys.stdout.isatty()
         with _writing(out, form) as output:
-            session.all_at_once(lambda: job.run(output, form, precision, backend, visible))
+            session.all_at_once(lambda: job.run(output, form, precision, backend, visible), session.span)
     job.tell()
 
 

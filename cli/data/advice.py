@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
+from agrad.cli.arguments.expression import Formula
 from agrad.engine.errors import AgradError, BadEntry, NamedColumns, UnknownColumn
 from agrad.grammar.diagnostics import suggest
+from agrad.grammar.session.bindings import open_names
+from agrad.grammar.session.row_machine import AlongRows
 
 
 @contextmanager
-def advised(typed: Sequence[str], command_line: Callable[[Sequence[str]], str]) -> Iterator[None]:
-    """Add fixes to an error inside: options for `map`, behind whose name the words in `typed` stand."""
+def advised(typed: Sequence[str], data: str, command_line: Callable[[Sequence[str]], str]) -> Iterator[None]:
+    """Add fixes to an error inside: options for `map`, behind whose name the words in `typed` stand.
+
+    `data`: the file with the rows, or - for standard input.
+    """
     try:
         yield
     except AgradError as problem:
@@ -23,9 +30,20 @@ def advised(typed: Sequence[str], command_line: Callable[[Sequence[str]], str]) 
             problem.fixes = ["write .csv or .jsonl, which take texts too"]
         elif isinstance(facts, NamedColumns):
             problem.fixes = ["leave --columns out"]
+        elif isinstance(facts, AlongRows):
+            problem.fixes = _whole_column(facts.text, data)
         elif isinstance(facts, UnknownColumn):
             problem.fixes = _other_columns(facts, bool(problem.labels))
         raise
+
+
+def _whole_column(text: str, data: str) -> list[str]:
+    """How to have what a function makes of a column in each row: computed before, and given as a constant."""
+    names = open_names(text)
+    if len(names) != 1 or os.path.splitext(data)[1] in (".npy", ".npz", ".parquet", ".pq") or data == "-":
+        return ["-D m=…   for a number that is the same in every row"]
+    column = Formula("eval", [], {}, []).typed([text, f"{names[0]}=@{data}:{names[0]}"])
+    return [f"{column}   for the whole column, then -D m=… with its value, and m in the expression"]
 
 
 def _other_columns(facts: UnknownColumn, in_expression: bool) -> list[str]:

@@ -20,9 +20,7 @@ def from_file(word: str) -> Tensor:
 
     Raises AgradError of kind `file`.
     """
-    path, colon, column = word.rpartition(":")
-    if not colon or os.path.exists(word) or "/" in column or os.sep in column:
-        path, column = word, ""
+    path, column = _parted(word)
     if column and not path.endswith(".npy"):
         return _column(path, column)
     load = "load_npy" if path.endswith(".npy") else "load_csv"
@@ -41,6 +39,19 @@ def from_file(word: str) -> Tensor:
     if not (column.isdecimal() and int(column) < count):
         raise AgradError("file", f"{path} has no column {column}: there are {count}, counted from 0")
     return _array(np.ascontiguousarray(array.value[:, int(column)]))  # type: ignore[index]
+
+
+def _parted(word: str) -> tuple[str, str]:
+    """The path of a file, and the column behind a colon, if there is one; the name of either may have colons."""
+    if os.path.exists(os.path.expanduser(word)):
+        return word, ""
+    colons = [place for place, letter in enumerate(word) if letter == ":"]
+    for place in reversed(colons):
+        if os.path.isfile(os.path.expanduser(word[:place])):
+            return word[:place], word[place + 1 :]
+    path, colon, column = word.rpartition(":")
+    is_path = not colon or "/" in column or os.sep in column  # as in C:\data, where that file is missing
+    return (word, "") if is_path else (path, column)
 
 
 def _array(numbers: Array) -> Tensor:

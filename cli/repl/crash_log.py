@@ -275,16 +275,17 @@ def _read(crashed: CrashedSession) -> bool:
         crashed.size += len(line)
         try:
             part = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             continue
         match part:
             case {"agrad": _, "folder": str(place)}:
                 crashed.folder = place
             case {"text": str(text), "name": str(name), "line": int(number), "file": bool(is_file)}:
                 source = Source(name, text, number, is_file)
-            case {"ran": [int(start), int(end)]} if source is not None:
-                crashed.entries.append(Entry(Span(source, start, end), part.get("seed"), _files(part.get("read"))))
-            case {"cut": int(count)}:
+            case {"ran": [int(start), int(end)]} if source is not None and _is_seed(part.get("seed")):
+                if 0 <= start <= end <= len(source.text):
+                    crashed.entries.append(Entry(Span(source, start, end), part.get("seed"), _files(part.get("read"))))
+            case {"cut": int(count)} if count >= 0:
                 del crashed.entries[count:]
             case {"read": dict(files)}:
                 for entry in crashed.entries:
@@ -295,6 +296,11 @@ def _read(crashed: CrashedSession) -> bool:
 def _files(part: object) -> dict[str, list[int]] | None:
     """The files that a statement has read, as `Entry` has them."""
     return part if isinstance(part, dict) else None
+
+
+def _is_seed(part: object) -> bool:
+    """Whether a statement can have begun with that: none, or a whole number, in a log that is not damaged."""
+    return part is None or (isinstance(part, int) and part >= 0)
 
 
 def _tidy() -> None:

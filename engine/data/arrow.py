@@ -5,22 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 from agrad.engine.errors import AgradError
+from agrad.engine.extras import extra
 
 
 def pyarrow(part: str = "") -> Any:
-    """A module of the library, for which mypy has no types. Raises ImportError."""
-    from importlib import import_module
-
-    return import_module(f"pyarrow.{part}" if part else "pyarrow")
-
-
-def require_pyarrow(what: str) -> Any:
-    """The library, for what cannot do without it. Raises AgradError of kind `limit` where it is not installed."""
+    """A module of the library, for which mypy has no types. Raises ImportError, also where it is broken."""
     try:
-        return pyarrow()
-    except ImportError:
-        fixes = ['pip install "agrad[data]"']
-        raise AgradError("limit", f"{what} needs pyarrow, which is not here", fixes=fixes) from None
+        return require_pyarrow("reading or writing it", part)
+    except AgradError as problem:
+        raise ImportError(problem.message) from None
+
+
+def require_pyarrow(what: str, part: str = "") -> Any:
+    """The same for `what` cannot do without it. Raises AgradError of kind `limit`."""
+    return extra(f"pyarrow.{part}" if part else "pyarrow", what, "pyarrow", "data")
 
 
 def as_text(name: str, column: Any, form: str) -> Any:

@@ -179,7 +179,9 @@ def load_csv(path: Any) -> Tensor:
 @composed("load_npy", "path", family=FAMILY, doc="The array in a file that numpy saved.", derivative=NONE, example="")
 def load_npy(path: Any) -> Tensor:
     """See the entry."""
-    return tensor(_array("load_npy", _existing("load_npy", path)))
+    array = _array("load_npy", _existing("load_npy", path))
+    afford("load_npy", array.shape)
+    return tensor(array)
 
 
 @composed(

@@ -61,6 +61,7 @@ class Watch:
         if limits.advice == PYTHON_ADVICE:
             limits.advice = _ADVICE
         self.time = math.inf  # seconds for a statement
+        self.advice = "limit time={}"  # how to allow more
         self.nodes = NODES  # that a statement may record and keep
         self.running = False  # whether a signal stops anything
         self.due: float = 0  # the stamp from which on a loop should call `look`
@@ -156,7 +157,7 @@ class Watch:
             message = f"this took longer than {format_number(self._whole)} s, the limit"
             return AgradError("limit", message, labels=labels, facts=TimeLimit())
         seconds = format_number(self.time)
-        fixes = [f"limit time={format_number(10 * self.time)}"]
+        fixes = [self.advice.format(format_number(10 * self.time))]
         message = f"this took longer than {seconds} s, the limit"
         return AgradError("limit", message, labels=labels, fixes=fixes, facts=TimeLimit())
 

@@ -229,6 +229,7 @@ def _bound(name: str, form: str, function: Callable[..., Any]) -> Callable[..., 
         operands, attributes = signature.bind(args, keywords)
         return function(*operands, **attributes)
 
+    call.form = signature  # type: ignore[attr-defined]  # as a method has it
     return call
 
 

@@ -9,27 +9,25 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 from agrad.engine.compile.registry import NATIVE, load
 from agrad.engine.core.context import current
 from agrad.engine.core.tensor import Tensor, tensor
-from agrad.engine.errors import AgradError, Facts, Label
+from agrad.engine.errors import AgradError, Label
 from agrad.engine.values import Array, describe, format_number, format_shape, np
 from agrad.grammar.diagnostics import Source, Span
-from agrad.grammar.results import Result
 from agrad.grammar.runtime.builtins import CONSTANTS, FUNCTIONS
 from agrad.grammar.runtime.bytecode import Code, Do
 from agrad.grammar.runtime.compiler import compile_expression
 from agrad.grammar.runtime.errors.name_errors import unknown
 from agrad.grammar.session.bindings import require_free
+from agrad.grammar.session.row_machine import EveryRow, RowMachine
 from agrad.grammar.session.session import Session
 from agrad.grammar.syntax.parser import parse_expression
 
-_T = TypeVar("_T")
 
-
-class NoNumber(Facts):
+class NoNumber(EveryRow):
     """An expression whose value is no number, in any row."""
 
 
@@ -42,6 +40,12 @@ _NONE = "# no machine code: "  # the first words of compiled code that is no mac
 
 class Rowwise(Session):
     """A session with one expression. Names are columns of a table, or constants."""
+
+    machine: RowMachine
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.machine = RowMachine(self)
 
     def read(self, text: str) -> None:
         """Take the expression. Raises AgradError."""
@@ -78,17 +82,16 @@ class Rowwise(Session):
             if name not in self.names:
                 yield name, None
 
-    def all_at_once(self, action: Callable[[], _T]) -> _T:
-        """Run an action as one statement: as a whole, within the time limit."""
-        found: _T = self._guarded(action, self.span, _ignore)
-        return found
-
     def row(self, names: Sequence[str], values: Sequence[Any]) -> Any:
         """The value for one row. Raises AgradError."""
         self.names.update(zip(names, values, strict=True))
         if self.draws:
             self._draw_again()
-        value = self.machine.run(self.code)
+        self.machine.in_row = True
+        try:
+            value = self.machine.run(self.code)
+        finally:
+            self.machine.in_row = False
         if not isinstance(value, float | Tensor):
             raise self._no_number(describe(value))
         if isinstance(value, Tensor) and value.shape:
@@ -132,10 +135,6 @@ class Rowwise(Session):
     def _no_number(self, what: str, fixes: Sequence[str] = ()) -> AgradError:
         message = f"a row must have one number as its value, and this is {what}"
         return AgradError("type", message, labels=[Label(self.span)], fixes=fixes, facts=NoNumber())
-
-
-def _ignore(result: Result) -> None:
-    """Drops a note: what is worth one in one row would be one in many."""
 
 
 def backend_missing(name: str) -> AgradError | None:
@@ -270,7 +269,7 @@ class Evaluation:
 
     def _refuse(self, problem: AgradError, values: Sequence[float], place: Callable[[], Mapping[str, Any]]) -> None:
         """Raise an error, unless it is tolerated; one of this row alone says which row it is."""
-        if problem.kind in _OF_ALL or isinstance(problem.facts, NoNumber):
+        if problem.kind in _OF_ALL or isinstance(problem.facts, EveryRow):
             raise problem
         self.failed += 1
         if self.first is not None:

@@ -144,6 +144,10 @@ class Session:
         expression = self._read(parse_expression, Source(source, text))
         return self._guarded(lambda: self.machine.run(compile_expression(expression)), expression.span, _ignore)
 
+    def all_at_once(self, action: Callable[[], _T], span: Span | None = None) -> _T:
+        """Run an action as one statement: as a whole, within the limits. `span`: the place for its errors."""
+        return self._guarded(action, span, _ignore)
+
     def check(
         self,
         text: str,

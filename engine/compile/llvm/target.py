@@ -10,10 +10,10 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
-from importlib import import_module
 from typing import Any
 
 from agrad.engine.errors import AgradError
+from agrad.engine.extras import extra
 
 NEEDED = "llvmlite 0.45 or later"
 _OLDEST = 20  # the LLVM in it
@@ -26,10 +26,8 @@ _PURE = "nounwind willreturn memory(none)"
 def binding() -> Any:
     """llvmlite's binding, ready to compile; None without it."""
     try:
-        llvm = import_module("llvmlite.binding")  # 0.03 s, and an extra
-    except (ImportError, OSError):
-        return None
-    if llvm.llvm_version_info[0] < _OLDEST:
+        llvm = _loaded()
+    except AgradError:
         return None
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
@@ -41,10 +39,16 @@ def binding() -> Any:
 
 def llvmlite() -> Any:
     """The same; AgradError, which says what to install, without it."""
-    llvm = binding()
-    if llvm is None:
-        fixes = ['pip install "agrad[jit]"', 'backend="python"']
-        raise AgradError("limit", f"machine code needs {NEEDED}, which is not installed", fixes=fixes)
+    return binding() or _loaded()  # which says why not
+
+
+def _loaded() -> Any:
+    """The module. Raises AgradError of kind `limit`."""
+    llvm = extra("llvmlite.binding", "machine code", NEEDED, "jit", ['backend="python"'])  # 0.03 s
+    found = llvm.llvm_version_info[0]
+    if found < _OLDEST:
+        message = f"machine code needs {NEEDED}, which is not installed: this one has LLVM {found}, not {_OLDEST}"
+        raise AgradError("limit", message, fixes=['pip install "agrad[jit]"', 'backend="python"'])
     return llvm
 
 

@@ -10,6 +10,7 @@ from agrad.engine.core.arguments import small
 from agrad.engine.core.facts import Domain, Kink
 from agrad.engine.core.op import Function, composed, row
 from agrad.engine.errors import AgradError
+from agrad.engine.extras import extra
 from agrad.engine.ops.scalar.comparison import equal, less_equal, where
 from agrad.engine.ops.scalar.elementary import elementary, exp, inverse_of_positive, log, log1p
 from agrad.engine.ops.scalar.trigonometry import POLES_AT_ONES
@@ -25,11 +26,9 @@ BOTH_POSITIVE = Domain("x > 0 and y > 0", "beta(0.1, 3)", "beta(0, 3)")
 @cache
 def scipy_special() -> Any:
     """scipy.special, or None."""
-    from importlib import import_module
-
     try:
-        return import_module("scipy.special")
-    except ImportError:
+        return extra("scipy.special", "this", "SciPy", "science")
+    except AgradError:
         return None
 
 
@@ -37,11 +36,7 @@ def from_scipy(name: str, function: str) -> Function:
     """SciPy's function of that name; AgradError, which says what to install, without SciPy."""
 
     def call(*operands: Any) -> Any:
-        special = scipy_special()
-        if special is None:
-            raise AgradError(
-                "limit", f"{name} needs SciPy, which is not installed", fixes=['pip install "agrad[science]"']
-            )
+        special = scipy_special() or extra("scipy.special", name, "SciPy", "science")  # which says why not
         return getattr(special, function)(*operands)
 
     return call

@@ -104,10 +104,6 @@ def _visible(name: str) -> str:
 
 def _matplotlib(part: str) -> Any:
     """A part of matplotlib. Raises AgradError of kind `limit`, which says what to install, without it."""
-    from importlib import import_module
+    from agrad.engine.extras import extra  # here, since few plots go to files
 
-    try:
-        return import_module(f"matplotlib.{part}" if part else "matplotlib")
-    except ImportError:
-        message = "a plot in a file needs matplotlib, which is not installed"
-        raise AgradError("limit", message, fixes=['pip install "agrad[plot]"']) from None
+    return extra(f"matplotlib.{part}" if part else "matplotlib", "a plot in a file", "matplotlib", "plot")

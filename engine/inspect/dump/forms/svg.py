@@ -7,7 +7,6 @@ from html import escape
 from itertools import pairwise
 from typing import Any
 
-from agrad.engine.errors import AgradError
 from agrad.engine.inspect.dump.forms.layers import Joint, Layout, middles
 from agrad.engine.inspect.dump.graph_rows import GraphRows
 from agrad.engine.inspect.dump.labels import box_lines, edges, guard_lines, one_line
@@ -93,13 +92,9 @@ def _layout(widths: Mapping[int, int], wanted: Sequence[tuple[int, int]]) -> Lay
 
 def _library() -> Any:
     """fast_sugiyama. Raises AgradError of kind `limit`, which says what to install, without it."""
-    from importlib import import_module
+    from agrad.engine.extras import extra  # here, since few graphs are pictures
 
-    try:
-        return import_module("fast_sugiyama")
-    except ImportError:
-        message = "a graph as svg needs fast-sugiyama, which is not installed"
-        raise AgradError("limit", message, fixes=['pip install "agrad[plot]"']) from None
+    return extra("fast_sugiyama", "a graph as svg", "fast-sugiyama", "plot")
 
 
 class _Page:

@@ -1,0 +1,113 @@
+"""Extras that are missing, broken or too old: named, with what to install, and no traceback."""
+
+import importlib.abc
+import sys
+
+import pytest
+
+import agrad.engine as ag
+from agrad.engine.compile.llvm import target
+from agrad.engine.data.csv_reader import CsvTable
+from agrad.engine.data.tables import Wanted
+from agrad.engine.extras import extra
+from agrad.engine.ops.scalar import special
+from agrad.grammar.session.session import Session
+
+FAULTS = {
+    "missing": ModuleNotFoundError,
+    "broken": RuntimeError,
+    "of another numpy": ImportError,
+    "half removed": AttributeError,
+    "without its library": OSError,
+}
+USES = {
+    "pyarrow": ("data", lambda: ag_parquet()),
+    "scipy": ("science", lambda: special.from_scipy("erfinv", "erfinv")(0.5)),
+    "llvmlite": ("jit", lambda: ag.compile(lambda x: x * x, 2.0, backend="llvm")),
+    "matplotlib": ("plot", lambda: Session().run('plot sin(x) for x in 0..1 to "p.svg"')),
+    "fast_sugiyama": ("plot", lambda: Session().run('var x = 2; y = x*x; graph y to "g.svg"')),
+}
+
+
+def ag_parquet():
+    """Read a Parquet file."""
+    from agrad.engine.data.formats import open_table
+
+    with open("t.parquet", "wb"):
+        pass
+    return open_table("t.parquet")
+
+
+@pytest.fixture
+def without(monkeypatch, tmp_path):
+    """Let a library fail when it is imported."""
+    monkeypatch.chdir(tmp_path)
+
+    def fail(library, problem):
+        class Finder(importlib.abc.MetaPathFinder):
+            def find_spec(self, name, path=None, target=None):
+                if name.partition(".")[0] != library:
+                    return None
+                if problem is ModuleNotFoundError:
+                    raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+                raise problem("it was built for something else\nand more")
+
+        for name in [name for name in sys.modules if name.partition(".")[0] == library]:
+            monkeypatch.delitem(sys.modules, name)
+        monkeypatch.setattr(sys, "meta_path", [Finder(), *sys.meta_path])
+        target.binding.cache_clear()
+        special.scipy_special.cache_clear()
+
+    yield fail
+    monkeypatch.undo()
+    target.binding.cache_clear()
+    special.scipy_special.cache_clear()
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("library", USES)
+def test_an_extra_that_does_not_load_is_named_with_what_to_install(without, library, fault):
+    group, use = USES[library]
+    without(library, FAULTS[fault])
+    with pytest.raises(ag.AgradError) as caught:
+        use()
+    problem = caught.value
+    assert problem.kind == "limit"
+    assert f'"agrad[{group}]"' in problem.fixes[0]
+    if fault == "missing":
+        assert problem.message.endswith("which is not installed")
+    else:
+        assert problem.message.endswith("which is installed but does not load")
+        assert problem.notes == [f"{FAULTS[fault].__name__}: it was built for something else"]
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_what_does_without_them_goes_on(without, tmp_path, fault):
+    for library in USES:
+        without(library, FAULTS[fault])
+    (tmp_path / "t.csv").write_text("x\n1\n2\n")
+    table = CsvTable("t.csv")
+    wanted = Wanted(["x"])
+    found = [table.piece(part, wanted).columns["x"].tolist() for part in table.parts(wanted)]
+    table.close()
+    assert found == [[1.0, 2.0]]
+    f = ag.compile(lambda x: x * x, 2.0)
+    assert f.map([1.0, 3.0])[0].tolist() == [1.0, 9.0]
+    assert ag.erf(ag.tensor([0.0])).tolist() == [0.0]
+
+
+def test_an_old_llvmlite_is_told_by_the_llvm_in_it(monkeypatch):
+    binding = pytest.importorskip("llvmlite.binding")
+    monkeypatch.setattr(binding, "llvm_version_info", (15, 0, 7))
+    target.binding.cache_clear()
+    try:
+        with pytest.raises(ag.AgradError, match="this one has LLVM 15, not 20"):
+            target.llvmlite()
+    finally:
+        target.binding.cache_clear()
+
+
+def test_running_out_of_memory_is_not_taken_for_a_broken_library(without):
+    without("scipy", MemoryError)
+    with pytest.raises(MemoryError):
+        extra("scipy.special", "this", "SciPy", "science")
