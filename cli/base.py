@@ -69,10 +69,10 @@ class Command(click.Command):
         except AgradError as problem:
             return complain(problem, _wants_json(ctx))
         except MemoryError as problem:
-            from agrad.engine.core.limits import exhausted  # here, as above
+            from agrad.grammar.runtime.budget import out_of_memory  # here, as above
 
             problem.__traceback__ = None  # lets go of what its frames hold, so that there is room to tell of it
-            return complain(exhausted("this", problem), _wants_json(ctx))
+            return complain(out_of_memory(problem), _wants_json(ctx))
         except KeyboardInterrupt:
             return told()
 

@@ -282,9 +282,11 @@ def _read(crashed: CrashedSession) -> bool:
                 crashed.folder = place
             case {"text": str(text), "name": str(name), "line": int(number), "file": bool(is_file)}:
                 source = Source(name, text, number, is_file)
-            case {"ran": [int(start), int(end)]} if source is not None and _is_seed(part.get("seed")):
-                if 0 <= start <= end <= len(source.text):
-                    crashed.entries.append(Entry(Span(source, start, end), part.get("seed"), _files(part.get("read"))))
+            case {"ran": [int(start), int(end)]} if source is not None:
+                if not _is_seed(part.get("seed")):  # it is damaged, and what follows may rest on this statement
+                    crashed.size -= len(line)
+                    break
+                crashed.entries.append(Entry(Span(source, start, end), part.get("seed"), _files(part.get("read"))))
             case {"cut": int(count)} if count >= 0:
                 del crashed.entries[count:]
             case {"read": dict(files)}:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from agrad.engine.core.context import PYTHON_ADVICE, Limits, current, next_stamp
 from agrad.engine.core.graph import Node
+from agrad.engine.core.limits import exhausted
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Label, TimeLimit
 from agrad.engine.values import format_number
@@ -43,6 +44,11 @@ def limit_memory(memory: float, advice: str = "", ceiling: Callable[[float], Non
     limits.advice = advice or limits.advice
     limits.ceiling = ceiling or limits.ceiling
     limits.allow(memory)
+
+
+def out_of_memory(error: MemoryError) -> AgradError:
+    """The error for a text, or an answer, that there was no memory for."""
+    return exhausted("this", error)
 
 
 class TimeUp(KeyboardInterrupt):

@@ -47,7 +47,7 @@ def without(monkeypatch, tmp_path):
         class Finder(importlib.abc.MetaPathFinder):
             def find_spec(self, name, path=None, target=None):
                 if name.partition(".")[0] != library:
-                    return None
+                    return
                 if problem is ModuleNotFoundError:
                     raise ModuleNotFoundError(f"No module named {name!r}", name=name)
                 raise problem("it was built for something else\nand more")

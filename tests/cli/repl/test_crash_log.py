@@ -351,6 +351,21 @@ def test_a_crash_log_without_a_statement_is_none(content, tmp_path, agrad):
     assert resumed(agrad, "1\n") == ("1\n", "there is no session to bring back\n", 0)
 
 
+@pytest.mark.parametrize("damage", ["[]", '"1"', "-1", "1.5", "{}"])
+def test_a_crash_log_is_read_up_to_a_statement_whose_seed_is_damaged(tmp_path, agrad, damage):
+    folder = tmp_path / "agrad" / "sessions"
+    folder.mkdir(parents=True)
+    lines = [
+        '{"text": "x = 1; y = rand(); z = 2", "name": "session", "line": 1, "file": false}',
+        '{"ran": [0, 5]}',
+        f'{{"ran": [7, 17], "seed": {damage}}}',
+        '{"ran": [19, 24]}',
+        "[" * 100_000,
+    ]
+    (folder / "1.jsonl").write_text("\n".join(lines) + "\n")
+    assert resumed(agrad, "x\n") == ("1\n", "restored 1 statement from 14:03: x\n", 0)
+
+
 @pytest.mark.parametrize("place", ["[0, 4]", "[1, 5]", "[-3, 99]"])
 def test_a_crash_log_that_does_not_fit_is_an_error(place, tmp_path, agrad):
     folder = tmp_path / "agrad" / "sessions"
