@@ -22,7 +22,7 @@ from agrad.cli.output.text import note
 from agrad.cli.terminal.progress import AFTER, Loop, Progress, duration, on_terminal
 from agrad.cli.terminal.terminal import shown
 from agrad.engine.compile.registry import AUTO, CHOICES, NATIVE, described
-from agrad.engine.errors import AgradError
+from agrad.engine.errors import AgradError, Note
 from agrad.grammar.results import derivative_name
 
 _S = TypeVar("_S")
@@ -195,6 +195,8 @@ class Job:
         self.wanted = Wanted(self.used, self.kept, tolerant=tolerant)
         self.rows = self.failed = 0
         self.first: AgradError | None = None
+        self.undefined = 0  # rows whose value is nan, though none of their numbers is
+        self.first_undefined: Note | None = None
         self.slow = ""  # why there is no machine code, where it was asked for
 
     def _used(self) -> list[str]:
@@ -272,14 +274,20 @@ class Job:
             if line is not None:
                 line.at(self.table.path, piece.done, self.table.total, self.rows)
         evaluation.require_some()
+        self.undefined, self.first_undefined = evaluation.undefined, evaluation.first_undefined
 
     def tell(self) -> None:
         """Say how many rows have no results, and whether machine code was asked for in vain."""
         if self.slow:
             note(f"computed without machine code: {self.slow}")
+        if self.first_undefined is not None:
+            from agrad.cli.output.text import tell
+
+            rows = f"{self.undefined} of {self.rows} rows {'has' if self.undefined == 1 else 'have'} the value nan"
+            message = f"{rows}, computed from numbers that are not; the first:"
+            tell(Note(message, self.first_undefined.labels, notes=self.first_undefined.notes))
         if self.failed and self.first is not None:
             from agrad.cli.output.text import tell
-            from agrad.engine.errors import Note
 
             rows = f"{self.failed} of {self.rows} rows {'has' if self.failed == 1 else 'have'} no results"
             tell(Note(f"{rows}; the first: {self.first.message}", self.first.labels, notes=self.first.notes))

@@ -6,6 +6,7 @@ here.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
@@ -13,8 +14,9 @@ from typing import Any
 
 from agrad.engine.compile.registry import NATIVE, load
 from agrad.engine.core.context import current
+from agrad.engine.core.graph import reachable
 from agrad.engine.core.tensor import Tensor, tensor
-from agrad.engine.errors import AgradError, Label
+from agrad.engine.errors import AgradError, Label, Note
 from agrad.engine.values import Array, describe, format_number, format_shape, np
 from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.runtime.builtins import CONSTANTS, FUNCTIONS
@@ -123,6 +125,20 @@ class Rowwise(Session):
         graph = value if isinstance(value, Tensor) else tensor(value)
         return [float(x.value) for x in (graph, *gradients(graph, [xs[name] for name in wrt]))]
 
+    def undefined_in(self, names: Sequence[str], values: Sequence[float]) -> Span | None:
+        """The part of the expression in which nan begins for these values, if it is found in the graph."""
+        xs = {name: tensor(value, requires_grad=True) for name, value in zip(names, values, strict=True)}
+        current().guard = None
+        try:
+            value = self.row(list(xs), list(xs.values()))
+        except AgradError:  # such as of a derivative inside, by a name that is a leaf here
+            return None
+        finally:
+            self.names.update(self.numbers)
+        nodes = reachable(value.node) if isinstance(value, Tensor) else ()
+        first = min((node for node in nodes if _has_nan(node.value)), key=lambda node: node.seq, default=None)
+        return first.origin if first is not None and isinstance(first.origin, Span) else None
+
     def _draw_again(self) -> None:
         """Let a row draw the same random numbers as the first row."""
         source = self.context.random
@@ -135,6 +151,10 @@ class Rowwise(Session):
     def _no_number(self, what: str, fixes: Sequence[str] = ()) -> AgradError:
         message = f"a row must have one number as its value, and this is {what}"
         return AgradError("type", message, labels=[Label(self.span)], fixes=fixes, facts=NoNumber())
+
+
+def _has_nan(value: Any) -> bool:
+    return value is not None and bool(np.isnan(value).any())
 
 
 def backend_missing(name: str) -> AgradError | None:
@@ -178,6 +198,8 @@ class Evaluation:
         self.why = ""  # the message of the last error while it was compiled, or run
         self.done = self.failed = 0  # rows with results, and rows whose value is an error
         self.first: AgradError | None = None  # of those
+        self.undefined = 0  # rows whose value is nan, though none of their numbers is
+        self.first_undefined: Note | None = None
 
     def __call__(
         self, given: Mapping[str, Any], count: int, unread: Any, place: Callable[[int], Mapping[str, Any]]
@@ -210,7 +232,32 @@ class Evaluation:
             for result, part in zip(results, found, strict=True):
                 result[some] = part
         self.done += count - int(bad.sum())
+        self._count_undefined(columns, results[0], bad, place)
         return results, bad if bad.any() else None
+
+    def _count_undefined(
+        self, columns: list[Array], values: Array, bad: Any, place: Callable[[int], Mapping[str, Any]]
+    ) -> None:
+        """Count the rows whose value is nan, though none of their numbers is, and keep where the first is."""
+        found = np.isnan(values) & ~bad
+        if not found.any() or any(math.isnan(value) for value in self.session.numbers.values()):
+            return
+        for column in columns:
+            found &= ~np.isnan(column)
+        self.undefined += int(found.sum())
+        if self.first_undefined is None and found.any():
+            row = int(np.argmax(found))
+            given = [float(column[row]) for column in columns]
+            where = self._told(given)
+            notes = [*place(row).get("notes", ()), *([f"where {where}"] if where else [])]
+            span = self.session.undefined_in(self.names, given)
+            labels = [Label(span)] if span is not None else []
+            labels += [Label(label.origin, "in this row") for label in place(row).get("labels", ())]
+            self.first_undefined = Note("a value is nan", labels, notes=notes)
+
+    def _told(self, values: Sequence[float]) -> str:
+        """The numbers of a row, with their names."""
+        return ", ".join(f"{name} = {format_number(value)}" for name, value in zip(self.names, values, strict=True))
 
     def require_some(self) -> None:
         """Raise the first error if there were many rows, and the expression had a value in none of them."""
@@ -276,7 +323,7 @@ class Evaluation:
             return  # finding the place of a row takes time
         where = place()
         problem.labels += [Label(label.origin, "with this row") for label in where.get("labels", ())]
-        told = ", ".join(f"{name} = {format_number(value)}" for name, value in zip(self.names, values, strict=True))
+        told = self._told(values)
         problem.notes += [*where.get("notes", ()), *([f"where {told}"] if told else [])]
         problem.row = True
         if not self.tolerant:

@@ -82,9 +82,8 @@ def test_max_memory_refuses_what_is_larger(agrad, words):
 def test_a_text_without_an_end_is_out_of_memory_and_no_traceback(agrad, words):
     out, err, code = agrad(*words, "--max-memory", "100MB")
     assert (out, code) == ("", 1)
-    assert err == (
-        "error[limit]: there is not enough memory for this; the limit is 100 MB in all\n  fix: --max-memory 1GB\n"
-    )
+    assert err.startswith("error[limit]: there is not enough memory for this; the limit is 100 MB")
+    assert "  fix: --max-memory 1GB\n" in err
 
 
 @pytest.mark.skipif(sys.platform == "darwin", reason="the system does not keep this limit")

@@ -73,6 +73,30 @@ def test_of_several_numbers_they_are_computed(mapped, text, values):
     assert (out.split(), err, code) == (["value", *map(str, values)], "", 0)
 
 
+@pytest.mark.parametrize(
+    ("text", "count", "begins"),
+    [
+        ("sqrt(22 - temp)", "1 of 2 rows has", "sqrt(22 - temp)"),
+        ("1 + 2*log(y - temp)", "2 of 2 rows have", "log(y - temp)"),
+        ("sum([temp, acos(temp)])", "2 of 2 rows have", "acos(temp)"),
+    ],
+)
+def test_rows_that_become_nan_are_counted_and_the_first_is_shown(mapped, text, count, begins):
+    out, err, code = mapped(text, "t.csv")
+    assert (out.count("nan"), code) == (int(count[0]), 0)
+    note, _, carets, *_ = err.splitlines()
+    assert note == f"note: {count} the value nan, computed from numbers that are not; the first:"
+    assert carets.count("^") == len(begins)
+    assert "in this row" in err
+
+
+@pytest.mark.parametrize("text", ["2*temp", "temp*k", "0*temp + bad"])
+def test_nan_that_was_given_is_not_noted(mapped, tmp_path, text):
+    (tmp_path / "n.csv").write_text("temp,bad\n20,nan\n25,1\n")
+    out, err, code = mapped(text, "n.csv", "-D", "k=nan")
+    assert ("nan" in out, err, code) == (text != "2*temp", "", 0)
+
+
 # Columns by their names, on the command line
 
 
