@@ -18,7 +18,7 @@ from session_state import assert_same, picture, plain
 from agrad.cli.terminal.interrupt import stop_once
 from agrad.engine.core.context import UndoLog, current
 from agrad.engine.errors import AgradError
-from agrad.grammar.session.log import Record
+from agrad.grammar.session.log import SessionLog
 from agrad.grammar.session.session import Session
 from agrad.grammar.session.undo import Steps
 
@@ -140,7 +140,9 @@ def test_a_failed_statement_is_taken_back_from_each_bytecode_of_its_roll_back(na
 
 
 def test_an_undo_that_has_begun_goes_on_to_its_end_from_each_bytecode():
-    for session, interrupted in at_each_bytecode("var x = 1\ny = x*2\n", (UndoLog.roll_back, Steps.drop, Record.cut)):
+    for session, interrupted in at_each_bytecode(
+        "var x = 1\ny = x*2\n", (UndoLog.roll_back, Steps.drop, SessionLog.cut)
+    ):
         session.steps.depth, session.record.on = 10, True
         session.run("4")
         start = picture(session)
