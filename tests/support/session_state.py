@@ -4,7 +4,7 @@ import weakref
 
 import numpy as np
 
-from agrad.engine.core.context import Context, current
+from agrad.engine.core.context import Context, current, scope
 from agrad.engine.core.graph import Gradient, Node, Storage
 from agrad.engine.core.tensor import Tensor
 
@@ -24,6 +24,12 @@ class Same:
 
 def picture(session):
     """All that a session holds, by identity and value, and the switches; the nodes in it stay alive with it."""
+    switches = {slot: getattr(current(), slot) for slot in Context.__slots__}
+    with scope(guard=current().guard):  # reading a value as plain data leaves a guard
+        return {"switches": switches} | contents(session)
+
+
+def contents(session):
     nodes, handles = {}, {}
     names = {name: seen(value, nodes, handles) for name, value in session.names.items()}
     answer = seen(session.answer, nodes, handles)
@@ -45,7 +51,6 @@ def picture(session):
         "precision": session.settings.precision,
         "chosen": dict(session.chosen),
         "random": generator.bit_generator.state if generator else None,
-        "switches": {slot: getattr(current(), slot) for slot in Context.__slots__},
         "machine": (list(session.machine.frames), session.machine.expecting, session.emit),
         "numpy": np.geterr(),
     }
