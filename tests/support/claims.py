@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, get_args
 
-from agrad.engine.core.context import Context, current
+from agrad.engine.core.context import Context, current, scope
 from agrad.engine.core.graph import Node
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Kind
@@ -95,6 +95,12 @@ def facts_of(node: Node) -> tuple[Any, ...]:
 
 def state_of(session: Session) -> dict[str, Any]:
     """All that a failing statement must leave alone, in a form that can be compared."""
+    switches = {name: getattr(current(), name) for name in Context.__slots__}
+    with scope(guard=None):  # what is read here as plain data is no guard of the caller's
+        return {**_contents(session), "switches": switches}
+
+
+def _contents(session: Session) -> dict[str, Any]:
     values = [*(value for _, value in sorted(session.names.items())), session.answer]
     generator = session.context.random.generator
     return {
@@ -105,7 +111,6 @@ def state_of(session: Session) -> dict[str, Any]:
         "random": None if generator is None else repr(generator.bit_generator.state),
         "settings": repr(session.settings),
         "choices": {name: id(guard) for name, guard in session.chosen.items()},
-        "switches": {name: getattr(current(), name) for name in Context.__slots__},
     }
 
 

@@ -210,7 +210,8 @@ def test_a_thread_is_traced_by_itself():
         found = pool.submit(other)
         assert inside.wait(10)
         x = ag.tensor(2.0, requires_grad=True)
-        assert current().tracing is None and float(x * x) == 4.0 and current().guard is None
+        with scope(guard=None) as context:
+            assert context.tracing is None and float(x * x) == 4.0
         seen.set()
         assert found.result(10) == 9.0
 
