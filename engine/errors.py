@@ -6,7 +6,7 @@ through the engine as an `Origin`, and comes back in the labels of an error.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar, Literal, Protocol
 
 from agrad.engine.struct import Struct
@@ -42,6 +42,17 @@ class Origin(Protocol):
         """The place in words, such as `line 5`."""
 
 
+class Hint(str):
+    """A fix in words. One that is a plain string can be typed as it stands, up to a comment behind three spaces."""
+
+    __slots__ = ()
+
+
+def typed(fixes: Iterable[str]) -> list[str]:
+    """What is to be typed, of those fixes that are text to type, without their comments."""
+    return [fix.partition("   ")[0] for fix in fixes if not isinstance(fix, Hint)]
+
+
 class Label(Struct):
     """A remark on a place. Without an origin (made from Python) the text must stand by itself."""
 
@@ -75,6 +86,13 @@ class NotCalled(Facts):
     """A function in the place of a number."""
 
     name: str
+
+
+class WrongAttribute(Facts):
+    """A `.name` that a value has not; `instead`: what may stand in its place, brackets included."""
+
+    name: str
+    instead: tuple[str, ...]
 
 
 class NotOneNumber(Facts):
@@ -114,9 +132,10 @@ class NamedColumns(Facts):
 class AgradError(RuntimeError):
     """What went wrong, where, and what to type next.
 
-    `kind` sorts errors for `fails KIND:` and for programs; `fixes` can be typed as they stand; `facts` say in typed
-    fields what the error is about. `at` and `statement` are the places that were running, if the language knows them;
-    `unfinished`: whether the text may go on, so that this is no error yet; `row`: whether it is that of one data row.
+    `kind` sorts errors for `fails KIND:` and for programs; `fixes` can be typed as they stand, but for those of type
+    `Hint`; `facts` say in typed fields what the error is about. `at` and `statement` are the places that were running,
+    if the language knows them; `unfinished`: whether the text may go on, so that this is no error yet; `row`: whether
+    it is that of one data row.
 
     An error can be pickled. Facts about nodes stay behind, since graphs are not sent to other processes.
     """

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from agrad.engine.errors import AgradError, NotCalled
+from agrad.engine.errors import AgradError, Hint, NotCalled
 
 WHEN_NUMPY_LOADS: list[Callable[[], None]] = []  # called when numpy is there
 
@@ -103,7 +103,10 @@ def check_real(value: object, found: Any) -> None:
     """
     kind = found.dtype.kind
     if "numpy.ma" in sys.modules and isinstance(value, np.ma.MaskedArray) and np.ma.getmaskarray(value).any():
-        fixes = ["a.filled(…) for numbers in the place of those that are masked", "a.compressed() for the others alone"]
+        fixes = [
+            Hint("a.filled(…) for numbers in the place of those that are masked"),
+            Hint("a.compressed() for the others alone"),
+        ]
         raise AgradError("type", "numbers are needed here, and some of these are masked", fixes=fixes)
     if kind in _REAL:
         return
@@ -112,7 +115,7 @@ def check_real(value: object, found: Any) -> None:
     for entry in found.flat:
         if getattr(entry, "requires_grad", False):
             message = "an entry of this array requires grad: as a plain number it would lose its graph"
-            raise AgradError("type", message, fixes=["ag.stack([…])", "x.detach() for the value alone"])
+            raise AgradError("type", message, fixes=[Hint("ag.stack([…])"), Hint("x.detach() for the value alone")])
         if entry is None or isinstance(entry, str | bytes | complex):
             raise AgradError("type", f"numbers are needed here, and one of these is {describe(entry)}")
 

@@ -19,7 +19,13 @@ FLOORS = {
 # What cli may take from the engine: errors, types that it shows, numbers as text, the files that it reads, and the
 # backends that are there.
 FROM_ENGINE = {
-    "agrad.engine.errors": {"AgradError", "Label", "Note", *(one.__name__ for one in errors.Facts.__subclasses__())},
+    "agrad.engine.errors": {
+        "AgradError",
+        "Hint",
+        "Label",
+        "Note",
+        *(one.__name__ for one in errors.Facts.__subclasses__()),
+    },
     "agrad.engine.values": {"Array", "Value", "format_bytes", "format_number", "format_shape", "format_value", "np"},
     "agrad.engine.json_values": {"plain"},
     "agrad.engine.compile.registry": {"AUTO", "CHOICES", "NATIVE", "described"},

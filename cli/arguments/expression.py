@@ -12,7 +12,7 @@ import click
 
 from agrad.cli.base import Command, read_text
 from agrad.engine.core.tensor import Tensor
-from agrad.engine.errors import AgradError, NotOneNumber, SyntaxMistake, UnknownName
+from agrad.engine.errors import AgradError, Hint, NotOneNumber, SyntaxMistake, UnknownName
 from agrad.grammar.session.bindings import bind, open_names, require_free
 from agrad.grammar.session.session import Session
 
@@ -138,21 +138,21 @@ class Formula:
             if isinstance(facts, UnknownName) and not facts.close:
                 name = facts.name
                 if name in self.given:
-                    problem.fixes = [f"put {name}={self.given[name]} before what needs it"]
+                    problem.fixes = [Hint(f"put {name}={self.given[name]} before what needs it")]
                     raise
                 words = [*self.words, *self._values(), f"{name}=1", *self.options]
-                problem.fixes = [f"give it one: {self.typed(words)}"]
+                problem.fixes = [Hint(f"give it one: {self.typed(words)}")]
             elif facts == SyntaxMistake("not an expression") and self.command == "eval":
                 again = self.typed(["-e", self.words[-1]])
                 problem.fixes = [f"{again}   for statements; the last must be an expression"]
             elif isinstance(facts, NotOneNumber):
                 *before, last = self.words
-                problem.fixes = [f"add its entries up: {self.typed([*before, f'sum({last})'])} …"]
+                problem.fixes = [Hint(f"add its entries up: {self.typed([*before, f'sum({last})'])} …")]
                 if "-f" in before:
-                    problem.fixes = ["add its entries up: sum(…)"]
+                    problem.fixes = [Hint("add its entries up: sum(…)")]
                 if self.command == "eval" and self.options[::2] == ["--wrt"]:
                     words = [*self.words, *self._values(), *self.options, "--jacobian"]
-                    problem.fixes.append(f"or take the derivatives of each: {self.typed(words)}")
+                    problem.fixes.append(Hint(f"or take the derivatives of each: {self.typed(words)}"))
             raise
 
     def typed(self, words: Iterable[str]) -> str:

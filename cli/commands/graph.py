@@ -15,7 +15,7 @@ from agrad.cli.arguments.limits import end_in, limit_memory, memory_option, time
 from agrad.cli.base import file_completions, precision_option
 from agrad.cli.terminal.terminal import shown
 from agrad.engine.core.tensor import Tensor
-from agrad.engine.errors import AgradError
+from agrad.engine.errors import AgradError, Hint
 from agrad.grammar.commands.graphs import ENDINGS, PICTURES, drawn, forms, told_otherwise
 from agrad.grammar.files import write_text
 from agrad.grammar.results import Settings
@@ -101,5 +101,5 @@ def form_of_file(path: str) -> str:
 def _graphed(value: Any, text: str) -> Tensor:
     if isinstance(value, Tensor):
         return value
-    fixes = ["give a name in it a value: x=2"] if isinstance(value, float) else []
+    fixes = [Hint("give a name in it a value: x=2")] if isinstance(value, float) else []
     raise AgradError("grad", f"{text} is {describe_value(value)}, with no graph", fixes=fixes)

@@ -22,7 +22,7 @@ from agrad.cli.output.text import note
 from agrad.cli.terminal.progress import AFTER, Loop, Progress, duration, on_terminal
 from agrad.cli.terminal.terminal import shown
 from agrad.engine.compile.registry import AUTO, CHOICES, NATIVE, described
-from agrad.engine.errors import AgradError, Note
+from agrad.engine.errors import AgradError, Hint, Note
 from agrad.grammar.results import derivative_name
 
 _S = TypeVar("_S")
@@ -187,11 +187,11 @@ class Job:
         self.results = [title, *slopes]
         for name in self.results:
             if name in self.kept:
-                fixes = ["--value result"] if name == title else []
+                fixes = [Hint("--value result")] if name == title else []
                 raise AgradError("name", f"{self.table.path} has a column {name} already", fixes=fixes)
         if title in slopes:
             message = f"--value {title}: a derivative has that name already"
-            raise AgradError("name", message, fixes=["--value result"])
+            raise AgradError("name", message, fixes=[Hint("--value result")])
         self.wanted = Wanted(self.used, self.kept, tolerant=tolerant)
         self.rows = self.failed = 0
         self.first: AgradError | None = None
@@ -245,7 +245,10 @@ class Job:
 
         problem = backend_missing(backend)
         if problem is not None:
-            problem.fixes = [*[fix for fix in problem.fixes if not fix.startswith("backend=")], "--backend python"]
+            problem.fixes = [
+                *[fix for fix in problem.fixes if not fix.startswith("backend=")],
+                Hint("--backend python"),
+            ]
             raise problem
 
     def _backend(self, asked: str) -> str:

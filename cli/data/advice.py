@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from agrad.cli.arguments.expression import Formula
-from agrad.engine.errors import AgradError, BadEntry, NamedColumns, UnknownColumn
+from agrad.engine.errors import AgradError, BadEntry, Hint, NamedColumns, UnknownColumn
 from agrad.grammar.diagnostics import suggest
 from agrad.grammar.session.bindings import open_names
 from agrad.grammar.session.row_machine import AlongRows
@@ -25,9 +25,9 @@ def advised(typed: Sequence[str], data: str, command_line: Callable[[Sequence[st
         facts = problem.facts
         if problem.row and "--on-error" not in typed:
             again = command_line([*typed, "--on-error", "null"])
-            problem.fixes = [*problem.fixes, f"go on without such rows: {again}"]
+            problem.fixes = [*problem.fixes, Hint(f"go on without such rows: {again}")]
         elif isinstance(facts, BadEntry) and facts.copied:
-            problem.fixes = ["write .csv or .jsonl, which take texts too"]
+            problem.fixes = [Hint("write .csv or .jsonl, which take texts too")]
         elif isinstance(facts, NamedColumns):
             problem.fixes = ["leave --columns out"]
         elif isinstance(facts, AlongRows):
@@ -51,7 +51,7 @@ def _other_columns(facts: UnknownColumn, in_expression: bool) -> list[str]:
     name, columns = facts.name, facts.columns
     if close := suggest(name, columns):
         return [f"did you mean {' or '.join(close)}?"]
-    fixes = [f"name the columns: --columns {','.join([name, *columns[1:]])}"] if facts.nameless else []
+    fixes: list[str] = [Hint(f"name the columns: --columns {','.join([name, *columns[1:]])}")] if facts.nameless else []
     if in_expression:
-        fixes.append(f"give it one value for all rows: -D {name}=1")
+        fixes.append(Hint(f"give it one value for all rows: -D {name}=1"))
     return fixes

@@ -8,7 +8,7 @@ from contextlib import closing
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.data.csv_reader import CsvTable
 from agrad.engine.data.tables import Wanted
-from agrad.engine.errors import AgradError
+from agrad.engine.errors import AgradError, Hint
 from agrad.engine.values import Array, format_shape, np
 from agrad.grammar.diagnostics import suggest
 from agrad.grammar.runtime.builtins import FUNCTIONS
@@ -28,13 +28,15 @@ def from_file(word: str) -> Tensor:
         array: Tensor = FUNCTIONS[load].call(path)
     except AgradError as problem:
         if problem.row:
-            problem.fixes.append(f"@{path}:0   for one column of it, by its name or number")
+            problem.fixes.append(Hint(f"@{path}:0   for one column of it, by its name or number"))
         raise
     if not column:
         return array
     if len(array.shape) != 2:
         what = {0: "one number", 1: "a vector"}.get(len(array.shape), f"an array of shape {format_shape(array.shape)}")
-        raise AgradError("file", f"{path} is {what}, which has no column {column}", fixes=[f"@{path}   for all of it"])
+        raise AgradError(
+            "file", f"{path} is {what}, which has no column {column}", fixes=[Hint(f"@{path}   for all of it")]
+        )
     count = array.shape[1]
     if not (column.isdecimal() and int(column) < count):
         raise AgradError("file", f"{path} has no column {column}: there are {count}, counted from 0")
@@ -66,7 +68,7 @@ def _column(path: str, column: str) -> Tensor:
             table.use_places()
             column = table.names[int(column)] if int(column) < table.width else column
         if column not in table.names:
-            fixes = [f"@{path}:{name}" for name in suggest(column, table.names)]
+            fixes = [Hint(f"@{path}:{name}") for name in suggest(column, table.names)]
             raise AgradError("file", f"{path} has no column {column}; {table.listing()}", fixes=fixes)
         table.require(column)
         wanted = Wanted([column])

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from agrad.cli.output.text import Printer
-from agrad.engine.errors import AgradError, Label
+from agrad.engine.errors import AgradError, Hint, Label
 from agrad.engine.json_values import plain
 from agrad.engine.values import format_number
 from agrad.grammar.diagnostics import Span
@@ -92,7 +92,9 @@ def usage_line(problem: click.ClickException) -> str:
 
 
 def _error(kind: str, message: str, labels: list[dict[str, Any]], notes: list[str], fixes: list[str]) -> str:
-    return _line({"error": {"kind": kind, "message": message, "labels": labels, "notes": notes, "fixes": fixes}})
+    said = {"kind": kind, "message": message, "labels": labels, "notes": notes}
+    hints = [fix for fix in fixes if isinstance(fix, Hint)]
+    return _line({"error": {**said, "fixes": [fix for fix in fixes if fix not in hints], "hints": hints}})
 
 
 def _label(label: Label) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from agrad.cli.settings.definitions import SETTINGS, Configuration
 from agrad.cli.settings.settings import require_ordinary
-from agrad.engine.errors import AgradError, Label, Note
+from agrad.engine.errors import AgradError, Hint, Label, Note
 from agrad.grammar.diagnostics import Source, Span, suggest
 from agrad.grammar.files import read_text
 
@@ -93,7 +93,7 @@ def _unknown(name: str, value: Any, place: Span) -> Note:
     inner = [full for full in SETTINGS if suggest(last, [full.rpartition(".")[2]])]
     fixes = [_line(full, table, value) for full in same or suggest(name, SETTINGS) or inner]
     message = f"there is no setting {name}; what it says is not heeded"
-    return Note(message, [Label(place)], fixes or [f"the settings are {', '.join(SETTINGS)}"])
+    return Note(message, [Label(place)], fixes or [Hint(f"the settings are {', '.join(SETTINGS)}")])
 
 
 def _wrong(name: str, place: Span) -> Note:
@@ -110,7 +110,7 @@ def _broken(source: Source, told: str) -> Note:
         at = sum(len(line) + 1 for line in source.text.split("\n")[: numbers[0] - 1]) + numbers[1] - 1
     reason = reason if at_place else told
     message = f"this is not TOML: {reason[0].lower()}{reason[1:]}; nothing that the file says is heeded"
-    fixes = ["agrad config   shows how it is written"]
+    fixes = [Hint("agrad config   shows how it is written")]
     return Note(message, [Label(Span(source, at, min(at + 1, len(source.text))))], fixes)
 
 

@@ -18,7 +18,7 @@ from agrad.engine.core.guards import take_behind
 from agrad.engine.core.op import OPS
 from agrad.engine.core.tensor import CLEARED, Tensor, bare, handle
 from agrad.engine.core.versions import check_walkable, walkable
-from agrad.engine.errors import AgradError
+from agrad.engine.errors import AgradError, Hint
 from agrad.engine.values import Shape, Value, coerce, format_shape, np, shape_of, spread
 
 
@@ -113,7 +113,7 @@ def _seed(root: Tensor, gradient: object, create_graph: bool) -> Any:
             raise AgradError(
                 "shape",
                 f"{name} has shape {format_shape(root.shape)}: backward starts from one number, or needs a seed",
-                fixes=[f"{root.name or 'y'}{form}" for form in (".sum().backward()", ".backward(seed)")],
+                fixes=[Hint(f"{root.name or 'y'}{form}") for form in (".sum().backward()", ".backward(seed)")],
                 facts=MissingSeed(root.node),
             )
         return spread(1.0, root.shape)

@@ -22,7 +22,7 @@ from agrad.engine.core.graph_errors import MissingLeaf
 from agrad.engine.core.numpy_warnings import quiet
 from agrad.engine.core.tensor import Tensor, bare
 from agrad.engine.core.versions import check_walkable
-from agrad.engine.errors import AgradError, NotOneNumber
+from agrad.engine.errors import AgradError, Hint, NotOneNumber
 from agrad.engine.text import align
 from agrad.engine.values import Value, describe, format_number, format_shape, is_finite, np, spread
 
@@ -141,7 +141,10 @@ def _number(y: Any) -> Tensor | float:
             return y
         shape = format_shape(y.shape)
         raise AgradError(
-            "shape", f"check needs one number, not an array of shape {shape}", fixes=["sum(…)"], facts=NotOneNumber()
+            "shape",
+            f"check needs one number, not an array of shape {shape}",
+            fixes=[Hint("sum(…)")],
+            facts=NotOneNumber(),
         )
     if isinstance(y, float | int) or getattr(y, "size", 0) == 1:
         return float(y)

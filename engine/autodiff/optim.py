@@ -15,7 +15,7 @@ from agrad.engine.core.graph import Node
 from agrad.engine.core.numpy_warnings import quiet
 from agrad.engine.core.op import OPS
 from agrad.engine.core.tensor import Tensor, no_grad
-from agrad.engine.errors import AgradError
+from agrad.engine.errors import AgradError, Hint
 
 Kept: TypeAlias = "tuple[Any, ...]"
 Rule: TypeAlias = Callable[..., tuple[Any, Kept]]
@@ -100,4 +100,4 @@ def _check(leaf: Tensor) -> None:
     if not (leaf.is_leaf and leaf.requires_grad):
         raise AgradError("leaf", f"step updates leaves that require grad, and {name} is not one")
     if leaf.grad is None:
-        raise AgradError("grad", f"{name} has no gradient", fixes=["run backward first"])
+        raise AgradError("grad", f"{name} has no gradient", fixes=[Hint("run backward first")])

@@ -27,7 +27,7 @@ from agrad.engine.core.limits import afford
 from agrad.engine.core.op import OPS, Function, composed
 from agrad.engine.core.tensor import Tensor, bare, tensor
 from agrad.engine.core.versions import roots_of
-from agrad.engine.errors import AgradError, Facts, Origin
+from agrad.engine.errors import AgradError, Facts, Hint, Origin
 from agrad.engine.values import describe, format_shape, np, spread, whole
 
 # As values
@@ -287,7 +287,7 @@ def _transform(
 def _not_one_number(name: str, function: Any, y: Tensor) -> AgradError:
     """A gradient is that of one number; several have a Jacobian."""
     f = getattr(function, "__name__", "f")
-    fixes = [f"{'jacobian(' * _OF_A_NUMBER[name]}{f}{')' * _OF_A_NUMBER[name]}(x)"]
+    fixes = [Hint(f"{'jacobian(' * _OF_A_NUMBER[name]}{f}{')' * _OF_A_NUMBER[name]}(x)")]
     message = f"{name} of {f}, whose result has shape {format_shape(y.shape)}, not one number"
     return AgradError("shape", message, fixes=fixes, facts=SeveralResults())
 
@@ -300,7 +300,7 @@ def _misplaced(name: str, function: Any, why: str) -> AgradError:
     """What stands behind a function is the number of an argument, and not what to differentiate at, or by."""
     f = getattr(function, "__name__", "f")
     message = f"{name}: {why}"
-    fixes = [f"{name}({f})(x)   at the point x", f"{name}({f}(x), x)   of a value, by the leaf x"]
+    fixes = [Hint(f"{name}({f})(x)   at the point x"), Hint(f"{name}({f}(x), x)   of a value, by the leaf x")]
     return AgradError("arity", message, fixes=fixes, facts=WrongPlace())
 
 

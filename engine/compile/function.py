@@ -9,7 +9,7 @@ from agrad.engine.compile.hessian import Hessian
 from agrad.engine.compile.registry import AUTO, load, require_choice
 from agrad.engine.compile.specializations import TRACING, Specialization, Specializations, is_of_data
 from agrad.engine.compile.vmap import Vmap
-from agrad.engine.errors import AgradError
+from agrad.engine.errors import AgradError, Hint
 from agrad.engine.program.passes import optimised
 from agrad.engine.program.trace import Diverged, Program, data_of, gradient_of, plain, trace, traced
 from agrad.engine.values import Array, Value, coerce, describe, format_shape, np, shape_of, whole
@@ -25,7 +25,7 @@ class Compiled:
             raise AgradError("type", f"compile needs a function, not {describe(f)}")
         require_choice(backend)
         if not examples:
-            raise AgradError("arity", "compile needs an example of each argument", fixes=["compile(f, 2.0)"])
+            raise AgradError("arity", "compile needs an example of each argument", fixes=[Hint("compile(f, 2.0)")])
         if backend != AUTO:
             load(backend).require()
         self.function = f
@@ -69,7 +69,7 @@ class Compiled:
         for place in self._places:
             if self._places.count(place) > 1:
                 name = self.names[place]
-                fixes = ["wrt with each argument once"]
+                fixes = [Hint("wrt with each argument once")]
                 raise AgradError("arity", f"hessian: wrt has {name} twice", fixes=fixes)
         if self._hessian is None:
             self._hessian = Hessian(self.function, self.names, self._shapes, self._places, self.backend)
@@ -190,7 +190,9 @@ class Compiled:
         for one in (wrt,) if single else wrt:
             if isinstance(one, str):
                 if one not in self.names:
-                    raise AgradError("name", f"there is no argument {one}", fixes=[f'wrt="{x}"' for x in self.names])
+                    raise AgradError(
+                        "name", f"there is no argument {one}", fixes=[Hint(f'wrt="{x}"') for x in self.names]
+                    )
                 place = self.names.index(one)
             else:
                 place = whole(one, "compile: the number of an argument")
@@ -212,7 +214,7 @@ class Compiled:
                 raise AgradError(
                     "shape",
                     f"{name} has shape {have}, and the function was compiled for {was}",
-                    fixes=[f"compile it with an example of shape {have}"],
+                    fixes=[Hint(f"compile it with an example of shape {have}")],
                 )
         return values
 
@@ -248,7 +250,7 @@ def _several(threads: object) -> int | None:
         return None
     count = whole(threads, "map: the number of threads")
     if count < 1:
-        raise AgradError("domain", f"map needs at least 1 thread, not {count}", fixes=["threads=1"])
+        raise AgradError("domain", f"map needs at least 1 thread, not {count}", fixes=[Hint("threads=1")])
     return count
 
 
@@ -271,7 +273,7 @@ def _results(out: Any, rows: int, count: int) -> tuple[Array, list[Array]]:
     """Where results are written."""
     if out is None:
         return np.empty(rows), [np.empty(rows) for _ in range(count)]
-    fixes = ["out=(values, [gradient, …]), each a contiguous array of float64 with an entry for each row"]
+    fixes = [Hint("out=(values, [gradient, …]), each a contiguous array of float64 with an entry for each row")]
     try:
         values, gradients = out
         arrays = [values, *gradients]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from agrad.engine.errors import AgradError
+from agrad.engine.errors import AgradError, Hint
 
 if TYPE_CHECKING:
     from agrad.engine.compile.backend import Backend
@@ -32,7 +32,7 @@ def load(name: str) -> Backend:
 def require_choice(name: str) -> None:
     """Raise AgradError of kind `type` where there is no such backend."""
     if name not in CHOICES:
-        raise AgradError("type", f"there is no backend {name!r}", fixes=[f'backend="{x}"' for x in CHOICES])
+        raise AgradError("type", f"there is no backend {name!r}", fixes=[Hint(f'backend="{x}"') for x in CHOICES])
 
 
 def described(separator: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING, ClassVar
 
-from agrad.engine.errors import AgradError, Facts, Label
+from agrad.engine.errors import AgradError, Facts, Hint, Label
 
 if TYPE_CHECKING:
     from agrad.engine.core.graph import Node
@@ -86,7 +86,7 @@ def stale_error(node: Node, operand: Node, root: Node) -> AgradError:
     storage = operand.storage
     if storage is not None and storage.stamp == operand.stamp:
         labels += _done(storage.by, "changed by ", "… changed here")
-    fixes = [f"{f'{root.name}.forward()' if root.name else 'its forward()'}, to replay its graph on the new data"]
+    fixes = [Hint(f"{f'{root.name}.forward()' if root.name else 'its forward()'}, to replay its graph on the new data")]
     return AgradError("stale", f"{root.spell()} is stale: {changed}", labels=labels, fixes=fixes, facts=Stale(root))
 
 
@@ -97,7 +97,7 @@ def changed_error(node: Node, changed: Node, root: Node) -> AgradError:
     labels = [Label(node.origin, f"{node.title}Backward saved {name}")] if node.origin is not None else []
     by = changed.storage.by if changed.storage is not None else None
     labels += _done(by, "written by ", "… written here")
-    fixes = ["write to a value of its own" + (f": {changed.name}2 = …" if changed.name else "")]
+    fixes = [Hint("write to a value of its own" + (f": {changed.name}2 = …" if changed.name else ""))]
     return AgradError("stale", message, labels=labels, fixes=fixes, facts=Overwritten(root, node, changed, by))
 
 
@@ -138,7 +138,7 @@ def diverged_error(guard: Guard, value: Value | None, root: Node) -> AgradError 
     ]
     notes = [f"the value of the guard is gone, and {changed[0]} has changed"] if value is None and changed else []
     facts = Diverged(root, guard=guard)
-    return AgradError("guard", message, labels=labels, notes=notes, fixes=["compute it again"], facts=facts)
+    return AgradError("guard", message, labels=labels, notes=notes, fixes=[Hint("compute it again")], facts=facts)
 
 
 def _plain_error(guard: Guard, root: Node) -> AgradError:
@@ -150,7 +150,7 @@ def _plain_error(guard: Guard, root: Node) -> AgradError:
     changed = f"{behind} has changed since, and what was built may depend on the number"
     notes = [changed, "what is read after the graph is built does not matter, nor does printing the Tensor itself"]
     facts = Diverged(root, guard=guard)
-    return AgradError("guard", message, notes=notes, fixes=["compute it again"], facts=facts)
+    return AgradError("guard", message, notes=notes, fixes=[Hint("compute it again")], facts=facts)
 
 
 def cut_off_error(constant: Node, leaf: Node, root: Node) -> AgradError:
@@ -159,7 +159,7 @@ def cut_off_error(constant: Node, leaf: Node, root: Node) -> AgradError:
     message = f"{root.spell()} cannot be replayed: it uses {name}, computed from {behind} without recording"
     labels = [Label(constant.origin, f"{behind} has changed since")] if constant.origin is not None else []
     facts = Diverged(root, constant=constant)
-    return AgradError("guard", message, labels=labels, fixes=["compute it again"], facts=facts)
+    return AgradError("guard", message, labels=labels, fixes=[Hint("compute it again")], facts=facts)
 
 
 def no_grad_error(root: Tensor) -> AgradError:
@@ -176,7 +176,7 @@ def no_grad_error(root: Tensor) -> AgradError:
         "grad",
         f"{name} does not require grad: it depends on no leaf that does",
         labels=[Label(node.origin, "computed here")] if node.op and node.origin else [],
-        fixes=["make a leaf with requires_grad=True and compute the value from it, outside no_grad"],
+        fixes=[Hint("make a leaf with requires_grad=True and compute the value from it, outside no_grad")],
         facts=MissingLeaf(),
     )
 
@@ -210,7 +210,7 @@ def _apart_error(what: str, path: list[Node], leaf: Node | None, root: Node) -> 
     place = end.storage.cut if end.storage is not None and end.storage.cut is not None else end.origin
     labels = [Label(place, "cut off here")] if place is not None else []
     notes = _chain([node.spell() for node in path[:-1]] + [name])
-    return AgradError("grad", f"{what}: {why}", labels=labels, notes=notes, fixes=[fix])
+    return AgradError("grad", f"{what}: {why}", labels=labels, notes=notes, fixes=[Hint(fix)])
 
 
 def _called(node: Node, leaf: Node | None) -> str:
@@ -294,6 +294,6 @@ def leaf_error(target: Tensor) -> AgradError:
     return AgradError(
         "leaf",
         f"a leaf that requires grad is being used in an in-place operation: {name}",
-        fixes=["inside no_grad, to update the leaf", f"{name}2 = …, to make a new value"],
+        fixes=[Hint("inside no_grad, to update the leaf"), Hint(f"{name}2 = …, to make a new value")],
         facts=WrittenLeaf(name),
     )

@@ -17,7 +17,7 @@ from agrad.engine.core.graph import Gradient, Node, Roots, Storage, leaf, new_no
 from agrad.engine.core.graph_errors import leaf_error
 from agrad.engine.core.guards import choose, forget, integer, is_ours, joined, number, take_out, truth
 from agrad.engine.core.versions import mark_written, roots_of, share_storage, sharers, supersede, together
-from agrad.engine.errors import AgradError
+from agrad.engine.errors import AgradError, Hint
 from agrad.engine.values import (
     Array,
     Shape,
@@ -215,7 +215,7 @@ class Tensor:
             raise AgradError(
                 "leaf",
                 "only a leaf can be told whether it requires grad; this value was computed",
-                fixes=["use .detach() for the value without its graph"],
+                fixes=[Hint("use .detach() for the value without its graph")],
             )
         if bool(on) != self.node.requires_grad:
             before = self.node
@@ -278,7 +278,7 @@ class Tensor:
             raise AgradError(
                 "type",
                 f"an array of shape {format_shape(self.shape)} is neither true nor false",
-                fixes=["ask any(…) or all(…) of it"],
+                fixes=[Hint("ask any(…) or all(…) of it")],
             )
         caller = sys._getframe(1)
         choose(self.node, value, truth, (caller.f_code, caller.f_lasti))
@@ -339,7 +339,7 @@ class Tensor:
             raise AgradError(
                 "leaf",
                 f"{what} would overwrite {node.spell()}, which was computed and has a graph",
-                fixes=[f"{call}   to write the data alone", f"{name}2 = …   to make a new value"],
+                fixes=[f"{call}   to write the data alone", Hint(f"{name}2 = …   to make a new value")],
             )
 
     def _overwrite(self, value: Value, what: str, spread: bool = False, source: Node | None = None) -> None:
@@ -423,13 +423,14 @@ def _entry_of(array: Array) -> float:
 
 def _no_index(node: Node) -> NoIndex:
     """What is said of an index that requires grad; of an argument of a function being traced, by its name."""
-    name, fixes = node.spell(), ["int(x)"]
+    name = node.spell()
+    fixes: list[str] = [Hint("int(x)")]
     tracing = current().tracing
     named = dict(zip([x.node for x in tracing.inputs], tracing.names, strict=False)) if tracing is not None else {}
     if node in named:
         name = named.pop(node)
         others = [other for x, other in named.items() if x.requires_grad]
-        fixes = [f"int({name})", *[f'wrt="{other}"' for other in others]]
+        fixes = [f"int({name})", *[Hint(f'wrt="{other}"') for other in others]]
     return NoIndex("type", f"{name} requires grad: as an index it has no derivative", fixes=fixes)
 
 

@@ -16,7 +16,7 @@ from typing import Any
 from agrad.engine.core.arguments import axis_of, number_of
 from agrad.engine.core.dispatch import operand
 from agrad.engine.core.op import FUNCTIONS, Entry, Function
-from agrad.engine.errors import AgradError
+from agrad.engine.errors import AgradError, Hint
 from agrad.engine.interop import numpy_shapes as shapes
 from agrad.engine.interop.numpy_shapes import ag
 from agrad.engine.ops.linalg.decomposition import eigh_values, svd_values
@@ -73,7 +73,7 @@ def _of_truths(name: str) -> Function:
     def function(*xs: Any) -> Any:
         for x in xs:
             if not np.isin(getattr(x, "value", x), (0, 1)).all():
-                fixes = [f"np.{name}, which takes whatever is not 0 as true"]
+                fixes = [Hint(f"np.{name}, which takes whatever is not 0 as true")]
                 raise AgradError("type", "& | ^ ~ need entries that are 0 or 1: a Tensor has no bits", fixes=fixes)
         return _LOGIC[name](*xs)
 
@@ -82,7 +82,7 @@ def _of_truths(name: str) -> Function:
 
 def _where(condition: Any, x: Any = None, y: Any = None) -> Any:
     if x is None or y is None:
-        fixes = ["x[condition], for the entries", "np.nonzero(x.detach().numpy()), for the places"]
+        fixes = [Hint("x[condition], for the entries"), Hint("np.nonzero(x.detach().numpy()), for the places")]
         raise AgradError("type", "np.where of a condition alone has no counterpart in agrad", fixes=fixes)
     return ag.where(condition, x, y)
 
@@ -106,7 +106,7 @@ def _nan_to_num(x: Any, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) 
 
 def _astype(x: Any, dtype: Any = float) -> Any:
     if np.dtype(dtype) != np.float64:
-        fixes = [f"x.detach().numpy().astype({np.dtype(dtype)}), for a plain array"]
+        fixes = [Hint(f"x.detach().numpy().astype({np.dtype(dtype)}), for a plain array")]
         raise AgradError("type", f"astype: all values are float64, not {np.dtype(dtype)}", fixes=fixes)
     return ag.clone(x)
 
@@ -177,7 +177,9 @@ def _symmetric(name: str, function: Function) -> Function:
     def call(a: Any) -> Any:
         entries = np.asarray(getattr(a, "value", a))
         if entries.ndim > 1 and not np.allclose(entries, np.swapaxes(entries, -1, -2), rtol=1e-9, equal_nan=True):
-            raise AgradError("domain", f"{name} of a matrix that is not symmetric", fixes=["(x + x.T)/2 instead of x"])
+            raise AgradError(
+                "domain", f"{name} of a matrix that is not symmetric", fixes=[Hint("(x + x.T)/2 instead of x")]
+            )
         return function(a)
 
     return call
@@ -196,7 +198,7 @@ def _svd(a: Any, full_matrices: Any = True, compute_uv: Any = True) -> Any:
         return svd_values(a)
     shape = shape_of(a)
     if full_matrices and shape[-1:] != shape[-2:-1]:
-        fixes = ["np.linalg.svd(x, full_matrices=False)"]
+        fixes = [Hint("np.linalg.svd(x, full_matrices=False)")]
         raise AgradError("type", "np.linalg.svd of a matrix that is not square has its reduced form only", fixes=fixes)
     return _Singular(*ag.svd(a))
 
@@ -204,7 +206,7 @@ def _svd(a: Any, full_matrices: Any = True, compute_uv: Any = True) -> Any:
 def _lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Any, Any, int, Any]:
     """The solution, the sums of squares that are left (where they are unique), the rank and the singular values."""
     if rcond is not None:
-        raise AgradError("type", "np.linalg.lstsq has no counterpart in agrad with rcond=", fixes=["rcond=None"])
+        raise AgradError("type", "np.linalg.lstsq has no counterpart in agrad with rcond=", fixes=[Hint("rcond=None")])
     a, b = operand(a), operand(b)
     solution, (m, n) = ag.lstsq(a, b), shape_of(a)
     rank = int(np.linalg.matrix_rank(getattr(a, "value", a)))

@@ -25,7 +25,7 @@ from typing import Any
 
 from agrad.engine.core.op import FUNCTIONS, Entry, Function
 from agrad.engine.core.tensor import Tensor
-from agrad.engine.errors import AgradError
+from agrad.engine.errors import AgradError, Hint
 from agrad.engine.values import np
 
 # NumPy's arguments that change how a result is computed or stored, not what it is.
@@ -87,7 +87,7 @@ def _array(self: Tensor, dtype: Any = None, copy: bool | None = None) -> Any:
     if self.requires_grad:
         message = f"{self.node.spell()} requires grad: NumPy would make a plain array of it, without the graph"
         together = "ag.stack([…]) to put several together, np.dot(a, x) for a.dot(x)"
-        raise AgradError("type", message, fixes=["x.numpy() or x.detach() for the value alone", together])
+        raise AgradError("type", message, fixes=[Hint("x.numpy() or x.detach() for the value alone"), together])
     view = self.numpy()
     return view.astype(dtype) if dtype is not None and dtype != view.dtype else view.copy() if copy else view
 
@@ -104,7 +104,10 @@ def _number(convert: Function) -> Function:
             caller = sys._getframe(1)
             if caller.f_code.co_code[caller.f_lasti] == opmap["STORE_SUBSCR"]:
                 message = f"{self.node.spell()} requires grad: an entry of an array cannot hold its graph"
-                fixes = ["array[…] = x.item() for the value alone", "array = ag.zeros(…) for entries that can"]
+                fixes = [
+                    Hint("array[…] = x.item() for the value alone"),
+                    Hint("array = ag.zeros(…) for entries that can"),
+                ]
                 raise AgradError("type", message, fixes=fixes)
         return convert(self)
 
@@ -262,7 +265,7 @@ def _name_of(function: Any) -> str:
 
 
 def _refusal(name: str, why: str = "has no counterpart in agrad") -> AgradError:
-    fixes = [f"{_INSTEAD[name]} instead"] if name in _INSTEAD else []
+    fixes = [Hint(f"{_INSTEAD[name]} instead")] if name in _INSTEAD else []
     plain = "x.detach().numpy() for the plain array, without the graph"
     return AgradError("type", f"{name} {why}", fixes=[*fixes, plain])
 
@@ -276,7 +279,10 @@ def _writing(name: str) -> AgradError:
     return AgradError(
         "type",
         f"{name} cannot write a Tensor into an array (out=, or array += x): it would lose its graph",
-        fixes=["array = array + x, for a Tensor with its graph", "array += x.detach().numpy(), for the plain entries"],
+        fixes=[
+            Hint("array = array + x, for a Tensor with its graph"),
+            Hint("array += x.detach().numpy(), for the plain entries"),
+        ],
     )
 
 
@@ -286,5 +292,5 @@ def _check_real(name: str, arguments: Any) -> None:
         if type(x) in (list, tuple):
             _check_real(name, x)
         elif isinstance(x, np.ndarray) and x.dtype.kind not in "biuf":
-            fixes = ["np.stack, for an array of Tensors"] if x.dtype.kind == "O" else []
+            fixes = [Hint("np.stack, for an array of Tensors")] if x.dtype.kind == "O" else []
             raise AgradError("type", f"{name}: an array of {x.dtype} is not made of real numbers", fixes=fixes)

@@ -11,7 +11,7 @@ from typing import Any
 from agrad.engine.core.graph import Gradient
 from agrad.engine.core.op import FUNCTIONS, OPS, Function
 from agrad.engine.core.tensor import Tensor, tensor
-from agrad.engine.errors import AgradError
+from agrad.engine.errors import AgradError, Hint
 from agrad.engine.values import format_shape, np
 
 
@@ -65,7 +65,7 @@ def _formatted(self: Tensor, spec: str) -> str:
         return str(self)
     if self.shape:
         message = f"an array of shape {format_shape(self.shape)} has no format {spec!r}, which is for one number"
-        raise AgradError("type", message, fixes=["np.array2string(x, precision=4)"])
+        raise AgradError("type", message, fixes=[Hint("np.array2string(x, precision=4)")])
     return format(self._number(), spec)
 
 
@@ -79,7 +79,9 @@ def _is_whole(self: Tensor) -> bool:
 def _data_of_leaf(self: Tensor, what: str) -> Any:
     if self.node.op is not None:
         message = f"{self.node.spell()} was computed: {what} has no graph, and a gradient would get lost there"
-        raise AgradError("leaf", message, fixes=["x.detach() for the value alone", "x.clone() for a copy in the graph"])
+        raise AgradError(
+            "leaf", message, fixes=[Hint("x.detach() for the value alone"), Hint("x.clone() for a copy in the graph")]
+        )
     return self.tolist() if not self.shape else self.numpy()
 
 

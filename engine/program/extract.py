@@ -11,7 +11,7 @@ from agrad.engine.core.guards import Guard, look_behind
 from agrad.engine.core.op import OPS
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.core.versions import rewritten, roots_of, sharers
-from agrad.engine.errors import AgradError, Label
+from agrad.engine.errors import AgradError, Hint, Label
 from agrad.engine.program.ir import GuardCheck, Input, Program, Step
 from agrad.engine.values import Shape, Value
 
@@ -168,7 +168,7 @@ def _cut_off(name: str, behind: Node | None, origin: Any) -> AgradError:
         "guard",
         f"this cannot be compiled: {name} was computed from {leaf} without recording",
         labels=[Label(origin, "cut off here")] if origin is not None else [],
-        fixes=["compute it without detach and outside no_grad"],
+        fixes=[Hint("compute it without detach and outside no_grad")],
     )
 
 
@@ -179,7 +179,7 @@ def check_unwritten(node: Node) -> None:
             "guard",
             f"this cannot be compiled: {node.spell()} was written to without recording",
             labels=[Label(node.origin, "computed here")] if node.origin is not None else [],
-            fixes=["write to it outside no_grad, or make a new value"],
+            fixes=[Hint("write to it outside no_grad, or make a new value")],
         )
 
 

@@ -26,7 +26,7 @@ from agrad.engine.core.graph import Node, leaf, new_node, reachable
 from agrad.engine.core.guards import take
 from agrad.engine.core.numpy_warnings import quiet
 from agrad.engine.core.tensor import Tensor, bare, handle, tensor
-from agrad.engine.errors import AgradError
+from agrad.engine.errors import AgradError, Hint
 from agrad.engine.program.extract import check_unwritten, extract
 from agrad.engine.program.ir import Diverged, GuardCheck, Input, Program, Step, checks_of, computed, own
 from agrad.engine.values import Value, coerce, describe, format_shape, np, shape_of
@@ -89,7 +89,7 @@ def gradients(y: Tensor, xs: Sequence[Tensor]) -> list[Tensor]:
         raise AgradError(
             "shape",
             f"the result has shape {format_shape(y.shape)}: a gradient is that of one number",
-            fixes=["sum the entries up"],
+            fixes=[Hint("sum the entries up")],
         )
     behind = reachable(y.node) if y.requires_grad else set()
     used = [x for x in xs if x.node in behind]

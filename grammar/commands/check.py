@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from agrad.engine.core.tensor import Tensor
-from agrad.engine.errors import AgradError, Label, NotOneNumber
+from agrad.engine.errors import AgradError, Hint, Label, NotOneNumber
 from agrad.engine.values import Value
 from agrad.grammar.results import Checked, Result
 from agrad.grammar.runtime.compiler import compile_expression
@@ -62,7 +62,11 @@ def leaf_to_check(value: object, operand: ast.Expr) -> Tensor:
         return value
     computed = isinstance(value, Tensor) and value.node.op is not None
     what = "was computed" if computed else f"is {describe_value(value)}, which does not require grad"
-    fixes = ["name the leaves it was computed from, or none"] if computed else [f"var {name} = …   makes a leaf"]
+    fixes = (
+        [Hint("name the leaves it was computed from, or none")]
+        if computed
+        else [Hint(f"var {name} = …   makes a leaf")]
+    )
     message = f"check varies leaves that require grad, and {name} {what}"
     raise AgradError("leaf", message, labels=[Label(operand.span)], fixes=fixes)
 

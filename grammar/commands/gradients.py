@@ -9,7 +9,7 @@ from agrad.engine.autodiff.optim import STEPS, options_of, step
 from agrad.engine.core.arguments import number_of
 from agrad.engine.core.graph_errors import no_grad_error, unrecorded_behind
 from agrad.engine.core.tensor import Tensor
-from agrad.engine.errors import AgradError, Label
+from agrad.engine.errors import AgradError, Hint, Label
 from agrad.engine.text import fit
 from agrad.grammar.commands.operands import CALLED, COMPUTED, EXPRESSION, GRADIENTS, LEAVES, REQUIRING
 from agrad.grammar.commands.registry import Call, Keyword, Operands, Option, command, graphed
@@ -154,7 +154,7 @@ def _check_step(call: Call) -> None:
     options = dict(call.options)
     method = options.pop("method")
     if method not in STEPS:
-        fixes = [f"step {known} …" for known in STEPS]
+        fixes = [Hint(f"step {known} …") for known in STEPS]
         raise AgradError("name", f"there is no optimiser {method}", labels=[Label(call.span)], fixes=fixes)
     known = options_of(method)
     for name in options:
@@ -191,7 +191,7 @@ def _no_option(call: Call, method: str, name: str, known: list[str]) -> AgradErr
     assert value is not None
     text, start = value.span.source.text, value.span.start
     place = Span(value.span.source, text.rindex(name, 0, start), value.span.end)
-    fixes = [f"{option}={value.span.text}" for option in near(name, known)]
+    fixes = [Hint(f"{option}={value.span.text}") for option in near(name, known)]
     message = f"step {method} has no option {name}; its options are {', '.join(known)}"
     return AgradError("arity", message, labels=[Label(place)], fixes=fixes)
 

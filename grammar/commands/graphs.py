@@ -7,7 +7,7 @@ from os.path import splitext
 from typing import TYPE_CHECKING
 
 from agrad.engine.core.tensor import Tensor
-from agrad.engine.errors import AgradError, Label, UnknownName
+from agrad.engine.errors import AgradError, Hint, Label, UnknownName
 from agrad.engine.text import fit, printable
 from agrad.grammar.commands.operands import ANY, COMPUTED, FILE, LEAVES, has_graph, is_leaf
 from agrad.grammar.commands.registry import Call, Operands, Option, command, graphed, with_graph
@@ -234,7 +234,7 @@ def _leaf(session: Session, call: Call, name: str, span: Span) -> Tensor:
     if target is None:
         problem = session.machine.unknown(name, span)
         if isinstance(problem.facts, UnknownName) and not problem.facts.close:
-            problem.fixes = [f"var {name} = …   makes a leaf"]
+            problem.fixes = [Hint(f"var {name} = …   makes a leaf")]
         raise problem
     if isinstance(target, Tensor) and target.node.op is None:
         return target
@@ -243,5 +243,5 @@ def _leaf(session: Session, call: Call, name: str, span: Span) -> Tensor:
         "leaf",
         f"{call.node.word} writes into a leaf, and {name} {what}",
         labels=[Label(span)],
-        fixes=[f"{name} = …   binds a new value"],
+        fixes=[Hint(f"{name} = …   binds a new value")],
     )

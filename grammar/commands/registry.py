@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
 from agrad.engine.core.tensor import Tensor
-from agrad.engine.errors import AgradError, Label
+from agrad.engine.errors import AgradError, Hint, Label
 from agrad.engine.struct import Struct
 from agrad.grammar.diagnostics import Span
 from agrad.grammar.runtime.bytecode import Staging
@@ -195,5 +195,5 @@ def with_graph(value: Any, written: ast.Expr, word: str) -> Tensor:
         "grad",
         f"{word}: {text} is {describe_value(value)}, with no graph and no gradient",
         labels=[Label(written.span)],
-        fixes=[f"var {text} = …   makes a leaf that requires grad"] if named else [],
+        fixes=[Hint(f"var {text} = …   makes a leaf that requires grad")] if named else [],
     )

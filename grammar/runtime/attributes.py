@@ -13,7 +13,7 @@ from agrad.engine.core.guards import choose, number
 from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.core.signature import Signature
 from agrad.engine.core.tensor import Tensor
-from agrad.engine.errors import AgradError
+from agrad.engine.errors import AgradError, Hint, WrongAttribute
 from agrad.engine.ops.tensor_methods import METHOD_FORMS, extreme
 from agrad.engine.program.replay import forward
 from agrad.engine.struct import Struct
@@ -139,7 +139,8 @@ def attribute(value: Any, name: str) -> Any:
     if name in ATTRIBUTES:
         return ATTRIBUTES[name].read(as_tensor(value, f".{name}"))
     if name in METHODS or name in FUNCTIONS:
-        raise AgradError("type", f"{name} is a function: call it, with brackets", fixes=[f".{name}()"])
+        message = f"{name} is a function: call it, with brackets"
+        raise AgradError("type", message, fixes=[Hint(f".{name}()")], facts=WrongAttribute(name, (f".{name}()",)))
     raise _unknown(value, name, {**ATTRIBUTES, **METHODS})
 
 
@@ -149,7 +150,7 @@ def method(value: Any, name: str) -> Callable[..., Any]:
         raise AgradError(
             "grad",
             f"there is no gradient to call .{name}() on: it is none",
-            fixes=["run backward first", "zero_grad  (clears all gradients)"],
+            fixes=[Hint("run backward first"), Hint("zero_grad  (clears all gradients)")],
         )
     if isinstance(value, str):
         raise _no_text_method(value, name)
@@ -160,7 +161,8 @@ def method(value: Any, name: str) -> Callable[..., Any]:
     if name in FUNCTIONS or name in RENAMED:
         return FUNCTIONS[RENAMED.get(name, name)].call
     if name in ATTRIBUTES:
-        raise AgradError("type", f"{name} is not a function: leave out the brackets", fixes=[f".{name}"])
+        message = f"{name} is not a function: leave out the brackets"
+        raise AgradError("type", message, fixes=[Hint(f".{name}")], facts=WrongAttribute(f"{name}()", (f".{name}",)))
     raise _unknown(value, name, {**ATTRIBUTES, **METHODS, **FUNCTIONS})
 
 
@@ -185,18 +187,19 @@ def _no_text_method(text: str, name: str) -> AgradError:
     filled = re.sub(r"(?<!\{)\{\d*(?=[:}])", lambda _: f"{{{next(names, 'x')}", text)
     instead = filled if filled != text and len(text) < _LONGEST else "loss {x:.3f}"
     message = "a text has no .format in agrad: values are put into it by an f-string"
-    return AgradError("name", message, fixes=[f'f"{instead}"'])
+    return AgradError("name", message, fixes=[Hint(f'f"{instead}"')])
 
 
 def _unknown(value: Any, name: str, known: dict[str, Any]) -> AgradError:
     from agrad.grammar.diagnostics import suggest  # an error is rare: difflib is loaded when there is one
 
     if name in NO_METHODS and (name not in ("values", "indices") or isinstance(value, tuple)):
-        why, instead = NO_METHODS[name]
-        return AgradError("name", f"agrad has no .{name}: {why}", fixes=[instead])
+        why, advice = NO_METHODS[name]
+        return AgradError("name", f"agrad has no .{name}: {why}", fixes=[Hint(advice)])
     if name.endswith("_") and (RENAMED.get(name[:-1]) or name[:-1]) in FUNCTIONS:
         message = f"agrad has no .{name}: what .{name[:-1]} gives is assigned"
-        return AgradError("name", message, fixes=[f"x[...] = x.{name[:-1]}(…)   writes it into x"])
+        return AgradError("name", message, fixes=[Hint(f"x[...] = x.{name[:-1]}(…)   writes it into x")])
     close = suggest(name, sorted(known))
-    fixes = [f".{word}" for word in close]
-    return AgradError("name", f"there is no attribute .{name}", fixes=fixes)
+    instead = tuple(f".{word}" for word in close)
+    fixes = [Hint(word) for word in instead]
+    return AgradError("name", f"there is no attribute .{name}", fixes=fixes, facts=WrongAttribute(name, instead))

@@ -13,7 +13,7 @@ from agrad.engine.core.context import PYTHON_ADVICE, Limits, current, next_stamp
 from agrad.engine.core.graph import Node
 from agrad.engine.core.limits import exhausted
 from agrad.engine.core.tensor import Tensor
-from agrad.engine.errors import AgradError, Label, TimeLimit
+from agrad.engine.errors import AgradError, Hint, Label, TimeLimit
 from agrad.engine.values import format_number
 
 if TYPE_CHECKING:
@@ -169,7 +169,7 @@ class Watch:
 
     def _too_many(self) -> AgradError:
         count = format_number(self.nodes)
-        fixes = ["no_grad: …   where no derivative is needed", f"limit nodes={format_number(2 * self.nodes)}"]
+        fixes = [Hint("no_grad: …   where no derivative is needed"), f"limit nodes={format_number(2 * self.nodes)}"]
         return AgradError("limit", f"this keeps more than {count} nodes, the limit", fixes=fixes)
 
 

@@ -10,7 +10,7 @@ from agrad.engine.core.context import current
 from agrad.engine.core.guards import choose, number
 from agrad.engine.core.op import FUNCTIONS, Entry, composed
 from agrad.engine.core.tensor import Tensor, tensor
-from agrad.engine.errors import AgradError
+from agrad.engine.errors import AgradError, Hint
 from agrad.engine.values import Value, describe, format_shape, whole, whole_as_float
 
 __all__ = ["CONSTANTS", "FUNCTIONS", "Closure", "as_tensor"]
@@ -175,7 +175,7 @@ def _int(x: Any) -> float:
         return _spelt(x, "int", int)
     if getattr(x, "size", 1) != 1:
         message = f"int takes one number, not an array of shape {format_shape(x.shape)}: every number is a float64"
-        raise AgradError("shape", message, fixes=["trunc(x)   cuts fractions off; floor(x) and round(x) round"])
+        raise AgradError("shape", message, fixes=[Hint("trunc(x)   cuts fractions off; floor(x) and round(x) round")])
     value = taken(x, "int", integral)
     return float(math.trunc(value)) if math.isfinite(value) else value
 

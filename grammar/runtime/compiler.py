@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 from agrad.engine.core.op import FUNCTIONS, OPS
 from agrad.engine.core.tensor import Tensor
-from agrad.engine.errors import AgradError
+from agrad.engine.errors import AgradError, Hint
 from agrad.engine.errors import Label as Remark
 from agrad.engine.values import shape_of
 from agrad.grammar.diagnostics import Span
@@ -316,9 +316,17 @@ def refuse_lost_write(base: ast.Expr, written: str) -> None:
     if not lost:
         return
     name = base.span.text
-    fixes = [f"{written}   in one step, as in A[0, 1] = 5"] if isinstance(base, ast.Index) else []
+    fixes: list[str] = [Hint(f"{written}   in one step, as in A[0, 1] = 5")] if isinstance(base, ast.Index) else []
     message = f"{name} is a copy, not a view: what is written into it would be lost"
-    raise AgradError("type", message, labels=[Remark(base.span)], fixes=fixes or [f"name it first: b = {name}"])
+    raise AgradError("type", message, labels=[Remark(base.span)], fixes=fixes or [_kept(base)])
+
+
+def _kept(base: ast.Expr) -> str:
+    """Where to write instead: into what a method is called on, which stays, or into a result that gets a name."""
+    called = base.function if isinstance(base, ast.Call) else base
+    if isinstance(called, ast.Attribute):
+        return Hint(f"write into {called.value.span.text} itself, by the places of the entries in it")
+    return f"b = {base.span.text}   names it, for what is written into it next"
 
 
 def _over(node: ast.Over) -> list[Part]:

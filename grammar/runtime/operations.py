@@ -13,7 +13,7 @@ from agrad.engine.core.dispatch import operand
 from agrad.engine.core.graph import Node
 from agrad.engine.core.op import OPS
 from agrad.engine.core.tensor import Tensor, tensor
-from agrad.engine.errors import AgradError, Label
+from agrad.engine.errors import AgradError, Hint, Label
 from agrad.engine.ops.arrays.indexing import tidy_slice
 from agrad.engine.ops.data_files import Chunks
 from agrad.engine.values import describe, format_bytes, format_number, format_shape, format_value, np, whole
@@ -61,7 +61,7 @@ def tuple_of(items: list[Any]) -> tuple[Any, ...]:
         entries += len(part)
         if entries > MAX_NESTED:
             message = f"tuples inside a tuple have {MAX_NESTED} entries at most"
-            raise AgradError("limit", message, fixes=["concat([a, b]) to put vectors together"])
+            raise AgradError("limit", message, fixes=[Hint("concat([a, b]) to put vectors together")])
         waiting += [item for item in part if type(item) is tuple]
     return tuple(items)
 
@@ -88,7 +88,9 @@ def iterate(value: Any) -> Iterator[Any]:
         return iter(value)
     if isinstance(value, Tensor) and value.shape:
         return iter(value)
-    raise AgradError("type", f"{describe_value(value)} cannot be iterated over", fixes=["range(n) for whole numbers"])
+    raise AgradError(
+        "type", f"{describe_value(value)} cannot be iterated over", fixes=[Hint("range(n) for whole numbers")]
+    )
 
 
 def adapted(value: Any) -> Any:

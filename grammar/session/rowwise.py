@@ -16,7 +16,7 @@ from agrad.engine.compile.registry import NATIVE, load
 from agrad.engine.core.context import current
 from agrad.engine.core.graph import reachable
 from agrad.engine.core.tensor import Tensor, tensor
-from agrad.engine.errors import AgradError, Label, Note
+from agrad.engine.errors import AgradError, Hint, Label, Note
 from agrad.engine.values import Array, describe, format_number, format_shape, np
 from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.runtime.builtins import CONSTANTS, FUNCTIONS
@@ -76,7 +76,7 @@ class Rowwise(Session):
             if name not in known and self.text[span.end :].lstrip().startswith("("):
                 problem = unknown(name, span, known)
                 if any(fix.startswith("def ") for fix in problem.fixes):  # there is no place for one here
-                    problem.fixes = ["agrad functions   lists the functions"]
+                    problem.fixes = [Hint("agrad functions   lists the functions")]
                 raise problem
             if name in known or name not in CONSTANTS:
                 yield name, span

@@ -6,12 +6,13 @@ text is nested. What a grammar cannot say (what can be assigned to, where a `ret
 
 from __future__ import annotations
 
+import re
 from typing import get_args
 
 from agrad.engine.errors import AgradError, Kind
 from agrad.grammar.diagnostics import Source, Span, suggest
 from agrad.grammar.syntax import ast as s
-from agrad.grammar.syntax.errors.messages import syntax_error
+from agrad.grammar.syntax.errors.messages import corrected, syntax_error
 from agrad.grammar.syntax.expression_builder import Expressions, Parts
 from agrad.grammar.syntax.lexer import Token
 
@@ -59,6 +60,8 @@ class Builder(Expressions):
             if isinstance(part, s.Tuple):
                 pending += part.items
             elif isinstance(part, s.Call) and isinstance(part.function, s.Name):
+                if part.function.id == "var":
+                    raise self.several_leaves(part)
                 raise syntax_error("call as target", part.span, text=part.span.text)
             elif isinstance(part, s.Compare | s.Binary | s.Logic | s.Unary | s.Number | s.Conditional):
                 raise syntax_error("value as target", part.span, text=part.span.text)
@@ -66,6 +69,21 @@ class Builder(Expressions):
                 raise syntax_error("bad target", part.span, text=part.span.text)
         assert isinstance(node, s.Name | s.Index | s.Attribute | s.Tuple)
         return node
+
+    def several_leaves(self, call: s.Call) -> AgradError:
+        """`var (a, b) = (1, 2)`: a leaf for each name."""
+        names = [part.span.text for part in call.arguments]
+        place = Span(self.source, call.span.start, len(self.source.text))
+        line = place.text.splitlines()[0].partition("#")[0]
+        values = line.partition("=")[2].strip()
+        each = values.strip("([])").split(",") if not re.search(r"[(\[]", values[1:]) else []
+        if len(names) == 1:
+            each = [values]
+        fixes = []
+        if names and len(each) == len(names):
+            fixes = ["; ".join(f"var {name} = {value.strip()}" for name, value in zip(names, each, strict=True))]
+        instead = "" if fixes else "a var for each name, on a line of its own"
+        return syntax_error("several leaves", call.span, fixes=fixes, word="var", instead=instead)
 
     def variable(self, parts: Parts) -> s.Variable:
         return s.Variable(parts[1], parts[2], self.span(parts[0], parts[2]))
@@ -153,8 +171,8 @@ class Builder(Expressions):
         if middle < last:
             name, *ends = parts[middle + 1 : last]
             if len(ends) == 1:
-                instead, place = f"for {name.id} in {_range(ends[0])}", ends[0].span
-                raise syntax_error("range", place, text=place.text, instead=instead)
+                place = ends[0].span
+                raise syntax_error("range", place, fixes=[corrected(place, _range(ends[0]))], text=place.text)
             operands = [s.Over(name, operand, operand.span) for operand in operands]
             options += [("low", ends[0]), ("high", ends[1])]
         if last < len(parts):
@@ -282,10 +300,10 @@ class Builder(Expressions):
     def fails(self, parts: Parts) -> s.Fails:
         keyword, kind, body = parts
         if kind not in KINDS:
-            likely = " or ".join(f"fails {close}: …" for close in suggest(kind, KINDS))
-            raise syntax_error(
-                "kind", self.span(kind, kind), name=str(kind), usage=likely or f"one of {' '.join(KINDS)}"
-            )
+            place, likely = self.span(kind, kind), suggest(kind, KINDS)
+            fixes = [corrected(place, close) for close in likely]
+            usage = "" if likely else f"one of {' '.join(KINDS)}"
+            raise syntax_error("kind", place, fixes=fixes, name=str(kind), usage=usage)
         return s.Fails(str(kind), body, self.span(keyword, body[-1]))
 
     def timed(self, parts: Parts) -> s.Time:

@@ -84,6 +84,18 @@ ABSENT = {
     "await": "",
 }
 
+# Words that begin a definition elsewhere; here a name is given its value alone.
+DECLARATIONS = words("let const final auto int float double real local my dim")
+
+# Commands of other programs, and agrad's.
+COMMANDS_ELSEWHERE = {
+    **dict.fromkeys(("dump", "draw", "tree"), "graph"),
+    **dict.fromkeys(("show", "display", "echo", "disp", "say", "println", "printf"), "print"),
+    **dict.fromkeys(("delete", "remove", "unset"), "del"),
+    **dict.fromkeys(("source", "include", "read"), "load"),
+    "man": "help",
+}
+
 # How each statement with a shape of its own is written; the table of commands adds theirs when it is loaded.
 SHAPES = {
     "var": "var x = 2",

@@ -16,7 +16,7 @@ import lark.lexer
 
 from agrad.engine.errors import AgradError, Label
 from agrad.grammar.diagnostics import Source, Span
-from agrad.grammar.syntax.errors.messages import syntax_error
+from agrad.grammar.syntax.errors.messages import corrected, syntax_error
 from agrad.grammar.syntax.keywords import CLOSERS, HEADERS, LOOK_ALIKES, OPTIONS, PYTHON, RESERVED, SOFT, words
 
 # What an operand may end with: after it a minus is a difference, a further operand is a mistake.
@@ -344,7 +344,12 @@ class _Scanner:
         else:
             name = factor.group()
             instead = f"{number} {name}" if name in PYTHON else f"{number}*{name}"
-            yield self.wrong("number and name", end, end + len(name), number=number, name=name, instead=instead)
+            problem = self.wrong("number and name", end, end + len(name), number=number, name=name)
+            if name in ("i", "j") and name == rest:
+                problem = self.wrong("imaginary", end, end + 1, number=number + name, name=name, instead=instead)
+            else:
+                problem.fixes = [corrected(Span(self.source, start, end + len(name)), instead)]
+            yield problem
         self.position = end + len(rest)
 
     def unreadable(self, kind: str, end: int) -> Iterator[Item]:
@@ -360,6 +365,9 @@ class _Scanner:
         if character == "!" and self.fstrings and re.match(r"![rsa]\b", self.text[start : start + 3]):
             yield self.wrong("conversion", start, end + 1)
             return
+        if character == "?":
+            yield self.asked()
+            return
         if found := re.compile(_DIGITS).match(self.text, start):
             self.position = end = found.end()
         character = self.text[start:end]
@@ -369,6 +377,16 @@ class _Scanner:
             yield self.wrong("look-alike", start, end, character=character, sign=sign, code=code)
         else:
             yield self.wrong("unknown character", start, end, character=character)
+
+    def asked(self) -> AgradError:
+        """`sin(x)?`, as other prompts have it: help on the name that the statement begins with."""
+        from agrad.engine.core.op import FUNCTIONS  # here, since few texts ask
+
+        problem = self.wrong("help", self.position - 1, self.position)
+        before = self.text[self.line_start : self.position - 1].rpartition(";")[2]
+        found = re.fullmatch(r"\s*(\w+)(\(.*\))?\s*", before)
+        problem.fixes = [f"help {found[1]}" if found and found[1] in FUNCTIONS else "help"]
+        return problem
 
     def sign_for(self, text: str) -> str:
         """What to type instead of a character, or of digits of another script; empty if nothing looks like it."""

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-from agrad.engine.errors import AgradError, SyntaxMistake
+from agrad.engine.errors import AgradError, SyntaxMistake, typed
 from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.syntax import ast
 from agrad.grammar.syntax.errors.messages import syntax_error
@@ -26,6 +26,7 @@ __all__ = [
     "COMMAND_WORDS",
     "RESERVED",
     "SOFT",
+    "can_be_read",
     "followers",
     "lexed",
     "needs_more",
@@ -61,6 +62,25 @@ def parse(source: Source) -> tuple[ast.Statement, ...]:
 
     Raises AgradError of kind `syntax`, whose label is the place and which has a fix where one is plain.
     """
+    try:
+        return _read(source)
+    except AgradError as problem:
+        if problem.kind == "syntax":
+            problem.fixes = [fix for fix in problem.fixes if all(map(can_be_read, typed([fix])))]
+        raise
+
+
+def can_be_read(text: str) -> bool:
+    """Whether a fix, once typed, is no syntax error in its turn: there may be a second mistake in the same line."""
+    try:
+        _read(Source("session", text))
+    except AgradError:
+        return False
+    return True
+
+
+def _read(source: Source) -> tuple[ast.Statement, ...]:
+    """The statements of a text. Raises as `parse` does, with fixes that nobody has tried."""
     from lark import UnexpectedToken
 
     machine = _machine()

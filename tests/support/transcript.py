@@ -18,7 +18,7 @@ def replayed(text: str) -> str:
     """The transcript as it comes out now: the typed lines with today's answers."""
     session, lines = Session(), []
     session.steps.depth = DEPTH  # as at the prompt
-    for typed in _statements(text):
+    for typed in statements(text):
         lines += [(MORE if position else PROMPT) + line for position, line in enumerate(typed.split("\n"))]
         lines += answers(session, typed)
     return "\n".join(line.rstrip() for line in lines) + "\n"
@@ -39,7 +39,7 @@ def answers(session: Session, typed: str) -> list[str]:
     return lines
 
 
-def _statements(text: str) -> list[str]:
+def statements(text: str) -> list[str]:
     """What was typed, statement by statement; comments of the transcript (`##`) are left out."""
     typed: list[str] = []
     for line in text.split("\n"):

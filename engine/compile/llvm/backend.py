@@ -23,7 +23,7 @@ from agrad.engine.compile.llvm.kernels import compute_kernel, rows_kernel
 from agrad.engine.compile.llvm.lowering import lower
 from agrad.engine.compile.llvm.target import NEEDED, binding, definitions, llvmlite, machine, missing
 from agrad.engine.compile.llvm.threads import in_pieces
-from agrad.engine.errors import AgradError
+from agrad.engine.errors import AgradError, Hint
 from agrad.engine.program.passes import arranged
 from agrad.engine.program.trace import Program, Step
 from agrad.engine.values import Array, describe, format_shape, np
@@ -85,7 +85,7 @@ class Native:
         reason = supports(program)
         if reason is not None:
             raise AgradError(
-                "limit", f"there is no machine code for this program: {reason}", fixes=['backend="python"']
+                "limit", f"there is no machine code for this program: {reason}", fixes=[Hint('backend="python"')]
             )
         self.program = program
         self.fast = len(program.steps) < _LONG if fast is None else fast

@@ -10,7 +10,7 @@ from typing import Any
 from agrad.engine.core.arguments import axes_of, kept, number_of, truth_of
 from agrad.engine.core.facts import Kink
 from agrad.engine.core.op import Function, composed, row
-from agrad.engine.errors import AgradError
+from agrad.engine.errors import AgradError, Hint
 from agrad.engine.ops.arrays.shaping import reshape
 from agrad.engine.ops.scalar.comparison import EQUAL_VALUES, as_mask, equal, maximum, minimum, not_equal, where
 from agrad.engine.values import Shape, format_shape, np, shape_of
@@ -182,7 +182,7 @@ def _of_several(name: str, both: Function, reduce: Function, x: Any, others: Any
         raise AgradError(
             "arity",
             f"{name} of several values takes no axis",
-            fixes=[f"{name}(x, axis=0) along an axis of one value", f"{name}(a, b) of two values"],
+            fixes=[Hint(f"{name}(x, axis=0) along an axis of one value"), Hint(f"{name}(a, b) of two values")],
         )
     for other in rest:
         x = both(x, other)

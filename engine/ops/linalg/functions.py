@@ -7,7 +7,7 @@ from typing import Any
 
 from agrad.engine.core.arguments import truth_of
 from agrad.engine.core.op import Function, composed, row
-from agrad.engine.errors import AgradError
+from agrad.engine.errors import AgradError, Hint
 from agrad.engine.ops.arrays.indexing import getitem
 from agrad.engine.ops.arrays.joining import concat, tril, triu
 from agrad.engine.ops.arrays.shaping import shape_of_any, swap
@@ -20,7 +20,9 @@ from agrad.engine.values import np
 def _exponential(x: Any) -> Any:
     """SciPy's, by scaling and squaring with Padé approximants (Al-Mohy and Higham, 2009)."""
     if scipy_special() is None:
-        raise AgradError("limit", "expm needs SciPy, which is not installed", fixes=['pip install "agrad[science]"'])
+        raise AgradError(
+            "limit", "expm needs SciPy, which is not installed", fixes=[Hint('pip install "agrad[science]"')]
+        )
     return import_module("scipy.linalg").expm(x)
 
 

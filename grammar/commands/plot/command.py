@@ -7,7 +7,7 @@ from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
 from agrad.engine.core.tensor import Tensor
-from agrad.engine.errors import AgradError, Label, Note
+from agrad.engine.errors import AgradError, Hint, Label, Note
 from agrad.engine.text import printable
 from agrad.engine.values import format_number, format_shape
 from agrad.grammar.commands.operands import FILE
@@ -67,7 +67,7 @@ def _functions(session: Session, call: Call) -> Plot:
     if not math.isfinite(high - low):
         raise AgradError("domain", f"the range {start}..{end} has no finite length", labels=labels)
     if not low < high:
-        fixes = [f"{end}..{start}"] if high < low else [f"{start}..{format_number(low + 1)}"]
+        fixes = [Hint(f"{end}..{start}")] if high < low else [Hint(f"{start}..{format_number(low + 1)}")]
         raise AgradError("domain", f"a range must increase, and {start}..{end} does not", labels=labels, fixes=fixes)
     scopes = session.machine.frames[-1].scopes
     closures = [Closure(definition, (), session.machine, scopes) for definition in call.values]
@@ -146,7 +146,7 @@ def _no_vector(name: str, value: Any, span: Span) -> AgradError:
     elif callable(value):
         fixes, what = [f"plot {name}(x) for x in -2..2"], "a function"
     else:
-        fixes = ["plot f(x) for x in -2..2, or plot losses   where losses is a vector"]
+        fixes = [Hint("plot f(x) for x in -2..2, or plot losses   where losses is a vector")]
         what = "one number" if isinstance(value, float | Tensor) else describe_value(value)
     message = f"{name} is {what}: a plot shows vectors, or functions over a range"
     return AgradError("type", message, labels=[Label(span)], fixes=fixes)

@@ -17,7 +17,7 @@ from agrad.engine.autodiff.backward import grad
 from agrad.engine.core.context import current, next_stamp, taken_back
 from agrad.engine.core.graph import reachable
 from agrad.engine.core.tensor import Tensor, tensor
-from agrad.engine.errors import AgradError, Label
+from agrad.engine.errors import AgradError, Hint, Label
 from agrad.engine.values import format_number
 from agrad.grammar.results import LINES, Curve, Plot, Result
 from agrad.grammar.runtime.builtins import Closure
@@ -145,9 +145,10 @@ class _Track:
             return value
         if isinstance(value, Tensor) and value.size == 1:
             return value.item()
-        what, fixes = describe_value(value), []
+        fixes: list[str] = []
+        what = describe_value(value)
         if isinstance(value, Tensor):
-            fixes = [f"sum({self.name}), or an entry of it: ({self.name})[0]"]
+            fixes = [Hint(f"sum({self.name}), or an entry of it: ({self.name})[0]")]
         elif callable(value):
             what, fixes = "a function", [f"{self.name}({', '.join(self.closure.definition.parameters)})"]
         message = f"{self.name} is {what}: a curve has one number at each point"

@@ -11,9 +11,11 @@ from agrad.engine.core.graph import Node, collect
 from agrad.engine.core.graph_errors import Diverged, Freed, MissingLeaf, MissingSeed, Overwritten, Stale, WrittenLeaf
 from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.core.versions import out_of_date
-from agrad.engine.errors import AgradError, NotCalled, Origin
+from agrad.engine.errors import AgradError, Hint, NotCalled, Origin, WrongAttribute
 from agrad.grammar.diagnostics import Span
 from agrad.grammar.runtime.errors.source_lines import at, evaluate_again, listed, statement_of
+from agrad.grammar.syntax.errors.messages import corrected
+from agrad.grammar.syntax.parser import can_be_read
 
 if TYPE_CHECKING:
     from agrad.engine.core.guards import Guard
@@ -47,7 +49,9 @@ def _fixes(error: AgradError) -> list[str]:
     """The fixes that the facts of an error lead to; those for a type come from how the expression is written."""
     match error.facts:
         case NotCalled(name):
-            return [f"{name}(…)   calls it"] if name.isidentifier() else []
+            return [Hint(f"{name}(…)   calls it")] if name.isidentifier() else []
+        case WrongAttribute(name, instead):
+            return _attribute(name, instead, error.at)
         case WrongPlace():
             return _by_value(error.at)
         case SeveralResults():
@@ -55,7 +59,7 @@ def _fixes(error: AgradError) -> list[str]:
         case MissingSeed(node):
             return _seed(node, _typed(error))
         case MissingLeaf():
-            return ["var x = …   and compute the value from x, outside no_grad and without detach"]
+            return [Hint("var x = …   and compute the value from x, outside no_grad and without detach")]
         case WrittenLeaf(name):
             return _no_grad(name, _typed(error))
         case Freed(_, root, by):
@@ -77,7 +81,7 @@ def _seed(node: Node, typed: str) -> list[str]:
         word, by = asked.groups() if asked else ("grad", by)
         return [f"{word}(sum({name}), {by})", f"jacobian({name}, {by})"]
     entry = [f"backward {_whole(name)}[{', '.join('0' * len(node.shape))}]"] if 0 not in node.shape else []
-    return [f"backward sum({name})", *entry, f"backward {name} seed …", f"jacobian({name}, {by})"]
+    return [f"backward sum({name})", *entry, Hint(f"backward {name} seed …"), f"jacobian({name}, {by})"]
 
 
 def _typed(error: AgradError) -> str:
@@ -99,40 +103,41 @@ def _no_grad(name: str, statement: str) -> list[str]:
     new = _augmented(statement) or (f"zeros_like({name})" if rest == ".zero_()" else "…")
     if rest.startswith("["):
         new = f"{name}.clone(); {name}2{rest}"
-    return [f"no_grad: {statement}   to update the leaf", f"{name}2 = {new}   to make a new value"]
+    made = f"{name}2 = {new}   to make a new value"
+    return [f"no_grad: {statement}   to update the leaf", Hint(made) if new == "…" else made]
 
 
 def _freed(root: Node, by: object) -> list[str]:
     carried = _carried_over(root)
     if carried is not None:
         name, node = carried
-        return [f"{name} = {name}.detach()   before {_place(node)}, to differentiate this iteration alone"]
+        return [Hint(f"{name} = {name}.detach()   before {_place(node)}, to differentiate this iteration alone")]
     kept, redo = _retaining(by.text) if isinstance(by, Span) else None, _again(root)
-    return [f"{kept}   at {at(by)}, or {redo}"] if kept and isinstance(by, Span) else [redo]
+    return [Hint(f"{kept}   at {at(by)}, or {redo}" if kept and isinstance(by, Span) else redo)]
 
 
 def _changed(root: Node, node: Node, changed: Node, by: object) -> list[str]:
     """A write to a computed value, `b += 1`, as a value of its own: `b2 = b + 1`."""
     new = _augmented(by.text) if isinstance(by, Span) else None
     if new is None or not isinstance(by, Span):
-        return [_again(root, node)]
-    return [f"{changed.spell()}2 = {new}   at {at(by)}"]
+        return [Hint(_again(root, node))]
+    return [Hint(f"{changed.spell()}2 = {new}   at {at(by)}")]
 
 
 def _stale(root: Node) -> list[str]:
     redo, late = _again(root), out_of_date(collect([root]))
     if root.name:
-        return [f"forward {root.name}, or {redo}"]
+        return [Hint(f"forward {root.name}, or {redo}")]
     named = [node.name for node in root.inputs if isinstance(node, Node) and node in late and node.name]
     place = evaluate_again([root.origin]) if len(named) == 1 else None
-    return [f"forward {named[0]} and {place}, or {redo}" if place else redo]
+    return [Hint(f"forward {named[0]} and {place}, or {redo}" if place else redo)]
 
 
 def _diverged(root: Node, guard: Guard | None, constant: Node | None) -> list[str]:
     nodes = [node for node in (root, guard and guard.node) if isinstance(node, Node)]
     places = [node.origin for node in reversed(collect(nodes)) if node.op is not None]
     places += [part.origin for part in (constant, guard) if part is not None]
-    return [evaluate_again(places) or f"evaluate {root.spell()} again"]
+    return [Hint(evaluate_again(places) or f"evaluate {root.spell()} again")]
 
 
 def _texts(error: AgradError) -> list[str]:
@@ -159,6 +164,15 @@ def _format(found: re.Match[str]) -> list[str]:
 
     filled = re.sub(_PLACE, place, text).replace("%%", "%")
     return [f'f"{filled}"'] if places else []
+
+
+def _attribute(name: str, instead: tuple[str, ...], at: Origin | None) -> list[str]:
+    """The line with another attribute, if that can be read."""
+    if not isinstance(at, Span) or f".{name}" not in at.text:
+        return []
+    start = at.start + at.text.rindex(f".{name}")
+    place = Span(at.source, start, start + len(name) + 1)
+    return [fix for word in instead if can_be_read(fix := corrected(place, word))]
 
 
 def _by_value(at: Origin | None) -> list[str]:

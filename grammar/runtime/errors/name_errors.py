@@ -8,14 +8,15 @@ from typing import Any
 
 from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.core.tensor import Tensor
-from agrad.engine.errors import AgradError, Label, UnknownName
+from agrad.engine.errors import AgradError, Hint, Label, UnknownName
 from agrad.grammar.diagnostics import Span, suggest
 from agrad.grammar.runtime.builtins import CONSTANTS
 from agrad.grammar.runtime.errors.graph_fixes import apart
 from agrad.grammar.runtime.operations import describe_value
 from agrad.grammar.runtime.pytorch_names import KNOWN_ELSEWHERE, PREFIXES
-from agrad.grammar.syntax.errors.messages import syntax_error
+from agrad.grammar.syntax.errors.messages import corrected, derivative_of, syntax_error
 from agrad.grammar.syntax.keywords import COMMAND_WORDS, SHAPES
+from agrad.grammar.syntax.parser import can_be_read
 
 
 def unknown(name: str, span: Span, known: Iterable[str]) -> AgradError:
@@ -29,16 +30,81 @@ def unknown(name: str, span: Span, known: Iterable[str]) -> AgradError:
     if name == "print" or (name in PREFIXES and not called):
         return _no_value(name, span)
     found = suggest(name, {*known, *CONSTANTS, *FUNCTIONS}) or suggest(name, COMMAND_WORDS)
-    close = [f"did you mean {' or '.join(found)}?"] if found else []
-    if name in KNOWN_ELSEWHERE and (called or name != "d"):  # d is as good a name as any
-        close = [KNOWN_ELSEWHERE[name]]
+    close: list[str] = [Hint(f"did you mean {' or '.join(found)}?")] if found else []
+    if elsewhere := _elsewhere(name, span, called, known):
+        close = elsewhere
     elif name in SHAPES and not called:
-        close = [SHAPES[name]]
+        close = [Hint(SHAPES[name])]
     elif called and not close:
-        close = [f"def {name}(x) = …   defines it", "help   lists the functions"]
-    fixes = close or [f"give it one: {name} = {_compared(span) or 1}"]
+        given = ", ".join("xyzuvw"[: len(arguments(span) or "x")])
+        close = [Hint(f"def {name}({given}) = …   defines it"), "help   lists the functions"]
+    fixes = close or _over_a_range(span, name) or [Hint(f"give it one: {name} = {_compared(span) or 1}")]
     message = f"there is no function {name}" if called else f"{name} has no value"
     return AgradError("name", message, labels=[Label(span)], fixes=fixes, facts=UnknownName(name, bool(close)))
+
+
+def _elsewhere(name: str, span: Span, called: bool, known: Iterable[str]) -> list[str]:
+    """What a name of other languages is in agrad: the line as it would be here, if that can be told."""
+    given = arguments(span)
+    derivative = re.match(r"d/d([^\W\d]\w*)[ \t]*\((.*)\)[ \t]*$", _rest(span)) if name == "d" else None
+    if derivative is not None:
+        by, text = derivative.groups()
+        return [derivative_of(text, by, by if by in known else "1")]
+    if name not in KNOWN_ELSEWHERE or (name == "d" and not called):  # d is as good a name as any
+        return []
+    return rewritten(name, span, given) or [Hint(KNOWN_ELSEWHERE[name])]
+
+
+def rewritten(name: str, span: Span, given: list[str]) -> list[str]:
+    """The line with what agrad has for a function of other libraries; nothing if that cannot be read."""
+    whole = Span(span.source, span.start, span.end + len(_call(span)))
+    replacement = {"exit": "quit", "true": "True", "false": "False", "null": "None", "π": "pi"}.get(name, "")
+    if len(given) == 2 and name in ("diff", "derivative", "derive", "d") and given[1].isidentifier():
+        replacement = f"grad({given[0]}, {given[1]})"
+    elif len(given) == 1 and name == "diff":
+        x = given[0] if re.fullmatch(r"[\w.]+", given[0]) else f"({given[0]})"
+        replacement = f"{x}[1:] - {x}[:-1]"
+    elif given and KNOWN_ELSEWHERE[name].endswith("(…)"):
+        replacement = KNOWN_ELSEWHERE[name].removesuffix("(…)") + _call(span)
+    elif len(given) == 1 and name == "factorial":
+        replacement = f"gamma({given[0]} + 1)"
+    fixed = corrected(whole, replacement)
+    return [fixed] if replacement and can_be_read(fixed) else []
+
+
+def _rest(span: Span) -> str:
+    """The rest of the statement, from a place on."""
+    return re.split(r"[;#\n\r]", span.source.text[span.start :], maxsplit=1)[0]
+
+
+def _call(span: Span) -> str:
+    """The arguments behind a name with their brackets, as typed on one line; empty if there are none."""
+    behind = _rest(Span(span.source, span.end, span.end))
+    depth = 0
+    for place, sign in enumerate(behind if behind.startswith("(") else ""):
+        depth += (sign in "([") - (sign in ")]")
+        if not depth:
+            return behind[: place + 1]
+    return ""
+
+
+def arguments(span: Span) -> list[str]:
+    """The arguments of a call of the name at a place, as typed."""
+    found, depth = [""], 0
+    for sign in _call(span)[1:-1]:
+        depth += (sign in "([") - (sign in ")]")
+        found = [*found, ""] if sign == "," and not depth else [*found[:-1], found[-1] + sign]
+    return [argument.strip() for argument in found if argument.strip()]
+
+
+def _over_a_range(span: Span, name: str) -> list[str]:
+    """`plot sin(x)`, where x has no value: the curve over a range."""
+    line, column = span.source.position(span.start)
+    drawn = re.match(r"(.*;[ \t]*)?plot\b", span.source.line(line)[: column - 1])
+    rest = _rest(span)
+    if drawn is None or re.search(r"\b(for|to)\b", rest) or len(rest) == len(name):
+        return []
+    return [corrected(Span(span.source, span.start, span.start + len(rest)), f"{rest.rstrip()} for {name} in -2..2")]
 
 
 def _compared(span: Span) -> str:
@@ -58,7 +124,7 @@ def _no_value(name: str, span: Span) -> AgradError:
     fixes = []
     if name == "print":
         message = "print is a statement: it takes values only, without sep= or end=, and returns nothing"
-        fixes = ['print a, b   or print f"{a}, {b}"']
+        fixes = [Hint('print a, b   or print f"{a}, {b}"')]
     return AgradError("name", message, labels=[Label(span)], fixes=fixes, facts=UnknownName(name, True))
 
 
@@ -75,11 +141,11 @@ def alone(span: Span) -> bool:
 def unknown_in(module: str, name: str, span: Span) -> AgradError:
     """The same for a name with the prefix of a module: torch.sni."""
     close = suggest(name, [*FUNCTIONS, *CONSTANTS])
-    fixes = [f"did you mean {' or '.join(close)}?"] if close else ["help   lists all names"]
+    fixes = [Hint(f"did you mean {' or '.join(close)}?")] if close else ["help   lists all names"]
     if name in KNOWN_ELSEWHERE:
-        fixes = [KNOWN_ELSEWHERE[name]]
+        fixes = rewritten(name, span, arguments(span)) or [Hint(KNOWN_ELSEWHERE[name])]
     elif "optim" in module:
-        fixes = [KNOWN_ELSEWHERE["optim"]]
+        fixes = [Hint(KNOWN_ELSEWHERE["optim"])]
     return AgradError("name", f"agrad has no {module}.{name}", labels=[Label(span)], fixes=fixes)
 
 
@@ -90,7 +156,7 @@ def not_called(value: Any, args: tuple[Any, ...], span: Span) -> AgradError:
     if name in FUNCTIONS:
         fixes = [f"del {name}   brings the function back"]
     elif len(args) == 1 and all(isinstance(one, Tensor | float) for one in (value, *args)):
-        fixes = [f"{name}*{given}"]
+        fixes = [corrected(span, f"{name}*{given}")]
     elif given == "()":
-        fixes = [name]
+        fixes = [corrected(span, name)]
     return AgradError("type", f"{describe_value(value)} cannot be called", labels=[Label(span)], fixes=fixes)

@@ -9,7 +9,7 @@ from agrad.engine.core.context import current
 from agrad.engine.core.guards import choose, entries
 from agrad.engine.core.op import OPS
 from agrad.engine.core.tensor import Tensor, tensor
-from agrad.engine.errors import AgradError, Label
+from agrad.engine.errors import AgradError, Hint, Label
 from agrad.grammar.diagnostics import Span
 from agrad.grammar.runtime import attributes
 from agrad.grammar.runtime.builtins import as_tensor
@@ -121,5 +121,5 @@ class Expressions(Core):
 
 def no_arithmetic(span: Span) -> NoReturn:
     """Raise the error for arithmetic with a tuple or a range: vectors are for arithmetic."""
-    fixes = ["[1, 2] or arange(3) for a vector; concat([a, b]) to put two together"]
+    fixes = [Hint("[1, 2] or arange(3) for a vector; concat([a, b]) to put two together")]
     raise AgradError("type", "tuples and ranges have no arithmetic", labels=[Label(span)], fixes=fixes)

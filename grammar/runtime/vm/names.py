@@ -9,7 +9,7 @@ from agrad.engine.core.context import current
 from agrad.engine.core.graph import Node, touch
 from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.core.tensor import Tensor, tensor
-from agrad.engine.errors import AgradError, Label, Note
+from agrad.engine.errors import AgradError, Hint, Label, Note
 from agrad.grammar.diagnostics import Span, suggest
 from agrad.grammar.results import Noted
 from agrad.grammar.runtime import attributes, pytorch_names
@@ -92,7 +92,7 @@ class Names(Core):
         note = Note(
             f"{name} is no longer a leaf: the new {name} {now}",
             labels=[Label(span)],
-            fixes=[f"no_grad: {name} -= …   to update the leaf in place", f"set {name} = …   for new data"],
+            fixes=[Hint(f"no_grad: {name} -= …   to update the leaf in place"), Hint(f"set {name} = …   for new data")],
         )
         self.session.emit(Noted(note))
 

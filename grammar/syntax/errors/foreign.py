@@ -12,8 +12,13 @@ from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.errors import AgradError
 from agrad.grammar.diagnostics import Span, suggest
 from agrad.grammar.syntax.errors.context import ErrorContext
-from agrad.grammar.syntax.errors.messages import syntax_error
-from agrad.grammar.syntax.keywords import HEADERS, OPTIONS, SHAPES
+from agrad.grammar.syntax.errors.messages import corrected, derivative_of, syntax_error
+from agrad.grammar.syntax.keywords import DECLARATIONS, HEADERS, OPTIONS, SHAPES, words
+from agrad.grammar.syntax.lexer import OPERAND_ENDS, Token
+
+_NOTHING_MORE = frozenset({"_NEWLINE", "$END", "SEMICOLON"})
+_INFIX = {"mod": "%", "div": "//", "rem": "%"}
+_DERIVATIVES = words("derivative gradient derive diff differentiate differential")
 
 # The words behind the operands of a command, also those that are words of Python: these are options everywhere.
 _OPTIONS = {**OPTIONS, "graph": {*OPTIONS["graph"], "as", "from"}, "forward": {"with"}}
@@ -33,9 +38,8 @@ def _option(context: ErrorContext) -> AgradError | None:
         known = near(token, _OPTIONS[head]) if token.type == "NAME" else []
         if known:
             place = context.span(token)
-            before, behind = context.line_before(place.start), context.rest_of_line(place.end)
-            instead = " or ".join(f"{before}{word}{behind}" for word in known)
-            return syntax_error("option", place, word=str(token), command=head, instead=instead)
+            fixes = [corrected(place, word) for word in known]
+            return syntax_error("option", place, fixes=fixes, word=str(token), command=head)
     return None
 
 
@@ -55,20 +59,93 @@ def _assigned(context: ErrorContext) -> AgradError | None:
     target = context.text_of(head, context.previous)
     word = "def " if context.previous.type == "RPAR" else ""
     instead = f"{word}{target} = {context.rest_of_line(place + 2).strip()}"
-    return syntax_error("becomes", Span(context.source, place, place + 2), instead=instead)
+    return syntax_error("becomes", Span(context.source, place, place + 2), fixes=[instead])
+
+
+def _rows(context: ErrorContext) -> AgradError | None:
+    """`[1, 2; 3, 4]`, as in MATLAB."""
+    if context.bad.type == "SEMICOLON" and context.open and context.open[-1].type == "_LSQB":
+        return syntax_error("rows", context.span(context.bad))
+    return None
 
 
 def _uncalled(context: ErrorContext) -> AgradError | None:
-    """`sin x`, and `[1, 2; 3, 4]`: what other calculators read."""
-    if context.bad.type == "SEMICOLON" and context.open and context.open[-1].type == "_LSQB":
-        return syntax_error("rows", context.span(context.bad))
-    head = context.head
-    if len(context.statement) != 1 or head.type != "NAME" or head not in FUNCTIONS or head in SHAPES:
+    """`sin x`, and `y = 2*sin x + 1`."""
+    function, bad = context.previous, context.bad
+    if function.type != "NAME" or function not in FUNCTIONS or (function in SHAPES and function is context.head):
         return None
-    if context.bad.type not in ("NAME", "NUMBER"):
+    if bad.type not in ("NAME", "NUMBER") or context.breaks_between(function, bad):
         return None
-    right = context.rest_of_line(context.bad.start_pos).partition("#")[0].strip()
-    return syntax_error("brackets", context.span(context.bad), name=str(head), instead=f"{head}({right})")
+    fixes = []
+    if context.next_type not in ("LPAR", "_LSQB", "_DOT"):
+        place = Span(context.source, function.start_pos, bad.end_pos)
+        fixes = [corrected(place, f"{function}({bad})")]
+    whole = context.rest_of_line(bad.start_pos)
+    if not context.open and whole.partition("#")[0].strip() != bad:
+        right = whole.partition("#")[0].rstrip()
+        place = Span(context.source, function.start_pos, bad.start_pos + len(right))
+        fixes.append(corrected(place, f"{function}({right})"))
+    return syntax_error("brackets", context.span(bad), fixes=fixes, name=str(function))
+
+
+def _declared(context: ErrorContext) -> AgradError | None:
+    """`let z = 4`."""
+    head, bad = context.head, context.bad
+    if len(context.statement) != 1 or head not in DECLARATIONS or bad.type != "NAME" or context.next_type != "_EQUAL":
+        return None
+    place = Span(context.source, head.start_pos, bad.start_pos)
+    return syntax_error("declaration", context.span(head), fixes=[corrected(place, "")], word=str(head))
+
+
+def _infix(context: ErrorContext) -> AgradError | None:
+    """`5 mod 3`, `20% of 50`, `3 km to m`, `x**2 at x=3`."""
+    bad, previous = context.bad, context.previous
+    if previous == "%" and context.head is not bad and bad.type in _NOTHING_MORE | {"RPAR"}:
+        return _percent(context, previous, "")
+    if previous == "of" and len(context.before) > 1 and context.before[-2] == "%":
+        return _percent(context, context.before[-2], context.rest_of_line(bad.start_pos))
+    if bad.type != "NAME" or previous.type not in OPERAND_ENDS:
+        return None
+    if sign := _INFIX.get(bad):
+        return syntax_error(
+            "modulo", context.span(bad), fixes=[corrected(context.span(bad), sign)], word=bad, sign=sign
+        )
+    if bad in ("at", "where", "when") and context.next_type == "NAME" and not context.open:
+        given = re.match(r"\w+[ \t]+(\w+[ \t]*=[^=].*)", context.rest_of_line(bad.start_pos).partition("#")[0])
+        if given is not None:
+            fix = f"{given[1].strip()}; {context.text_of(context.head, previous)}"
+            return syntax_error("at", context.span(bad), fixes=[fix], word=str(bad))
+    if previous.type == "NUMBER" and context.next_type in ("NAME", "_IN"):
+        return syntax_error("units", context.span(bad))
+    return None
+
+
+def _percent(context: ErrorContext, sign: Token, behind: str) -> AgradError:
+    """`20% of 50`, and a `%` that nothing follows."""
+    number = context.before[context.before.index(sign) - 1]
+    behind = behind.partition("#")[0].rstrip()
+    start = context.bad.start_pos
+    fixes: list[str] = []
+    if behind and number.type == "NUMBER":
+        place = Span(context.source, number.start_pos, start + len(behind))
+        fixes = [corrected(place, f"{number}/100*{behind}")]
+    instead = "" if fixes else f"{number}/100 for {number} percent"
+    return syntax_error("percent", context.span(sign), fixes=fixes, instead=instead)
+
+
+def _derivative(context: ErrorContext) -> AgradError | None:
+    """`derivative of x**2`."""
+    head, bad = context.head, context.bad
+    if head not in _DERIVATIVES or head is bad or len(context.statement) > 2 or context.open:
+        return None
+    words = context.statement[1:]
+    if (words and words != ["of"]) or (not words and bad.type not in ("NAME", "NUMBER")):
+        return None
+    text = context.rest_of_line(head.end_pos).partition("#")[0].strip()
+    text = re.sub(r"^of\b[ \t]*", "", text)
+    names = [name for name in re.findall(r"[^\W\d]\w*", text) if name not in FUNCTIONS and name not in ("pi", "e")]
+    by = names[0] if names else "x"
+    return syntax_error("derivative of", context.span(head), fixes=[derivative_of(text, by)], word=str(head))
 
 
 def _star(context: ErrorContext) -> AgradError | None:
@@ -104,7 +181,9 @@ def _annotation(context: ErrorContext) -> AgradError | None:
         return None
     target = context.text_of(head, context.previous)
     value = rest[annotated.end() :].partition("#")[0].rstrip()
-    return syntax_error("annotation", context.span(bad), instead=f"{target} {value}" if value else f"{target} = …")
+    if value:
+        return syntax_error("annotation", context.span(bad), fixes=[f"{target} {value}"], instead="")
+    return syntax_error("annotation", context.span(bad), instead=f"{target} = …")
 
 
 RECOGNISERS: tuple[Callable[[ErrorContext], AgradError | None], ...] = (
@@ -112,5 +191,9 @@ RECOGNISERS: tuple[Callable[[ErrorContext], AgradError | None], ...] = (
     _assigned,
     _annotation,
     _star,
+    _rows,
+    _derivative,
+    _declared,
+    _infix,
     _uncalled,
 )

@@ -6,7 +6,6 @@ A new syntax error takes two changes. Here, an entry of MESSAGES:
 
     "triple equals": SyntaxMessage(
         "agrad has one sign for equality",
-        fix="write {left} == {right}",
         examples=("a ==‸= b",),
     ),
 
@@ -15,30 +14,35 @@ And, in recognisers.py, a function that is added to the list at the end of that 
     def _triple_equals(context: ErrorContext) -> AgradError | None:
         if context.joined() != "===":
             return None
-        return syntax_error("triple equals", context.place, left=str(context.head), right=str(context.following))
+        return syntax_error("triple equals", context.place, fixes=[f"{context.head} == {context.following}"])
 
 What the lexer or the builder of the syntax tree finds, they raise themselves. The tests parse every example.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from typing import NamedTuple
 
-from agrad.engine.errors import AgradError, Label, SyntaxMistake
+from agrad.engine.errors import AgradError, Hint, Label, SyntaxMistake
 from agrad.engine.text import truncate
 from agrad.grammar.diagnostics import Span
 
 CARET = "‸"
+# The rest of a line up to its comment, and the comment; a sign in quotes begins none.
+_COMMENT = re.compile(r"""^((?:[^#"']|"[^"]*"|'[^']*')*)#.*$""")
 
 
 class SyntaxMessage(NamedTuple):
     """A message, with words of the text in braces, and texts that it is for.
 
-    `label` stands behind the caret; a `fix` that comes out empty is left out.
+    `label` stands behind the caret. A `hint` says in words how to put it right; it is left out if it comes out empty.
+    Text to type is worked out from the text at hand: it is given to `syntax_error`.
     """
 
     message: str
-    fix: str = ""
+    hint: str = ""
     label: str = ""
     examples: tuple[str, ...] = ()
 
@@ -47,11 +51,11 @@ MESSAGES: dict[str, SyntaxMessage] = {
     # Characters
     "unknown character": SyntaxMessage(
         "`{character}` means nothing in agrad",
-        examples=("2 ‸$ 3", "x = ‸?", "a‸\x00b", "‸\ud800", "‸~x", "1 + ‸\\\n2"),
+        examples=("2 ‸$ 3", "a‸\x00b", "‸\ud800", "‸~x", "1 + ‸\\\n2"),
     ),
     "look-alike": SyntaxMessage(
         "`{character}` is not a sign of agrad",
-        fix="type {sign} instead",
+        hint="type {sign} instead",
         label="{code}",  # where a terminal has no such character
         examples=(
             *("2 ‸× 3", "3 ‸− 1", "6‸÷2", "x‸²", "2‸²", "print ‸“hello”", "a ‸&& b", "‸!x", "x‸\xa0+ 1"),
@@ -60,17 +64,16 @@ MESSAGES: dict[str, SyntaxMessage] = {
     ),
     "bad number": SyntaxMessage(
         "`{number}` is no number",
-        fix="write numbers as 2, 2.5, .5 or 1e-3",
+        hint="write numbers as 2, 2.5, .5 or 1e-3",
         examples=("‸1.2.3", "‸1e", "2 + ‸0x1F", "‸0x", "‸1__0", "x = ‸1..2", "‸5_"),
     ),
     "number and name": SyntaxMessage(
         "an operator is missing between `{number}` and `{name}`",
-        fix="{instead}",
         examples=("2‸x", "3‸sin(x)", "y = 2.5‸pi*r", "1‸if x else 2", "2 * 2‸x**2"),
     ),
     "unterminated string": SyntaxMessage(
         "this string does not end on its line",
-        fix="close it with the quote it begins with",
+        hint="close it with the quote it begins with",
         examples=(
             'print ‸"loss',
             "x = ‸'",
@@ -82,7 +85,7 @@ MESSAGES: dict[str, SyntaxMessage] = {
     ),
     "single brace": SyntaxMessage(
         "a single `}}` inside an f-string closes nothing",
-        fix="for the character itself write }}}}",
+        hint="for the character itself write }}}}",
         examples=('print f"a ‸} b"',),
     ),
     "nested format": SyntaxMessage(
@@ -95,13 +98,13 @@ MESSAGES: dict[str, SyntaxMessage] = {
     ),
     "tolerance": SyntaxMessage(
         "`+-` gives the tolerance of a `~=`, and there is none to its left",
-        fix="a ~= b +- 0.1 to compare, a + -0.1 to compute",
+        hint="a ~= b +- 0.1 to compare, a + -0.1 to compute",
         examples=("5 ‸+- 0.1", "x == 3 ‸+- 1", "(a ~= b) ‸+- 1", "f(a ~= b, 5 ‸+- 1)"),
     ),
     # Brackets
     "unclosed bracket": SyntaxMessage(
         "this `{bracket}` is never closed",
-        fix="add a {closer}",
+        hint="add a {closer}",
         examples=(
             "‸(2+3",
             "f‸(2, 3",
@@ -121,18 +124,18 @@ MESSAGES: dict[str, SyntaxMessage] = {
     ),
     "stray bracket": SyntaxMessage(
         "this `{bracket}` closes nothing",
-        fix="delete it, or open one before it",
+        hint="delete it, or open one before it",
         examples=("2+3‸)", "x = 1‸]", "f(2)‸)", "‸)", "2 + ‸)"),
     ),
     "mismatched bracket": SyntaxMessage(
         "this `{bracket}` does not match the `{opener}` before it",
-        fix="close it with {closer}",
+        hint="close it with {closer}",
         examples=("‸(2 + 3]", "f‸[2)"),
     ),
     # Lines and blocks
     "tabs and spaces": SyntaxMessage(
         "the margins of this line and the one above it mix tabs and spaces differently",
-        fix="indent both with spaces",
+        hint="indent both with spaces",
         examples=("if x:\n\ty = 1\n‸    z = 2", "if x:\n    y = 1\n‸\tz = 2"),
     ),
     "dedent": SyntaxMessage(
@@ -141,7 +144,7 @@ MESSAGES: dict[str, SyntaxMessage] = {
     ),
     "first indent": SyntaxMessage(
         "the first line is indented more than one below it",
-        fix="begin both in the same column",
+        hint="begin both in the same column",
         label="this margin",
         examples=("‸  x = 1\ny = 2", "# a\n\n‸  x = 1\n y = 2", "‸  if x:\n    y\nz", "‸\tx = 1\ny = 2"),
     ),
@@ -151,17 +154,17 @@ MESSAGES: dict[str, SyntaxMessage] = {
     ),
     "no block": SyntaxMessage(
         "after this `:` a block must follow",
-        fix="indent the next line, or write a statement behind the :",
+        hint="indent the next line, or write a statement behind the :",
         examples=("if x‸:\ny = 1", "def f(x)‸:", "if x:\n    while y‸:\nz = 1", "time‸:", "time‸: \nx = 1"),
     ),
     "kind": SyntaxMessage(
         "there is no kind of error called {name}",
-        fix="{usage}",
+        hint="{usage}",
         examples=("fails ‸zork: x", "fails ‸fred: backward e", "def f(x):\n    fails ‸zork:\n        x"),
     ),
     "block in line": SyntaxMessage(
         "`{word}` opens a block of its own, so it cannot stand behind a `{sign}`",
-        fix="put it on the next line, indented",
+        hint="put it on the next line{where}",
         examples=("for i in x: ‸if i: y = 1", "no_grad: ‸for i in x: w -= 1", "time: ‸while x: y", "x = 1; ‸time: y"),
     ),
     "missing colon": SyntaxMessage(
@@ -177,7 +180,7 @@ MESSAGES: dict[str, SyntaxMessage] = {
     ),
     "else without if": SyntaxMessage(
         "this `{word}` belongs to no `if`",
-        fix="put it straight behind the block of an if, indented as that if is",
+        hint="put it straight behind the block of an if, indented as that if is",
         examples=(
             "‸else: x = 1",
             "‸elif x: y",
@@ -187,12 +190,12 @@ MESSAGES: dict[str, SyntaxMessage] = {
     ),
     "else if": SyntaxMessage(
         "`else` and `if` make one word",
-        fix="elif",
+        hint="elif",
         examples=("if x: y\nelse ‸if z: w",),
     ),
     "if without else": SyntaxMessage(
         "an `if` inside an expression needs an `else`",
-        fix="a if c else b",
+        hint="a if c else b",
         examples=("x = 1 if y‸", "print 1 if y‸"),
     ),
     "return outside": SyntaxMessage(
@@ -205,13 +208,13 @@ MESSAGES: dict[str, SyntaxMessage] = {
     ),
     "new statement": SyntaxMessage(
         "`{word}` begins a statement of its own",
-        fix="put it on the next line, or behind a ;",
+        hint="put it on the next line, or behind a ;",
         examples=("x = 3 ‸print x", "x ‸backward y", "f(x) ‸return", "x = 1 ‸y = 2", "x ‸explain d"),
     ),
     # Words
     "reserved": SyntaxMessage(
         "`{word}` is a word of {owner}, so nothing else can be called that",
-        fix="choose another name",
+        hint="choose another name",
         examples=(
             "‸backward = 3",
             "‸plot = 1",
@@ -236,7 +239,7 @@ MESSAGES: dict[str, SyntaxMessage] = {
     ),
     "absent": SyntaxMessage(
         "agrad has no `{word}`",
-        fix="{instead}",
+        hint="{instead}",
         examples=(
             "f = ‸lambda x: x",
             "‸class A: pass",
@@ -248,47 +251,90 @@ MESSAGES: dict[str, SyntaxMessage] = {
     ),
     "comprehension": SyntaxMessage(
         "agrad has no comprehensions",
-        fix="compute with whole vectors, as in arange(3)**2, or write a for loop",
+        hint="compute with whole vectors, as in arange(3)**2, or write a for loop",
         examples=("[x ‸for x in y]", "sum(x**2 ‸for x in y)"),
     ),
     "walrus": SyntaxMessage(
         "agrad has no `:=`",
-        fix="give the name its value on a line before: {name} = ...",
+        hint="give the name its value on a line before: {name} = ...",
         examples=("(x ‸:= 3)", "if x ‸:= 3: y"),
     ),
     "becomes": SyntaxMessage(
         "agrad has no `:=`",
-        fix="{instead}",
         examples=("x ‸:= 3", "f(x) ‸:= x^2", "set x ‸:= 5", "x = 1; w[0] ‸:= 5"),
     ),
     "brackets": SyntaxMessage(
         "what `{name}` is of stands in brackets",
-        fix="{instead}",
-        examples=("sin ‸x", "sqrt ‸4  # two", "exp ‸x + 1"),
+        examples=("sin ‸x", "sqrt ‸4  # two", "exp ‸x + 1", "2 + sin ‸x"),
+    ),
+    "equation": SyntaxMessage(
+        "agrad solves no equations: `solve(A, b)` is of linear systems",
+        hint="Newton's method for f(x) = 0: x = 1, and then for i in range(20): x = x - f(x)/grad(f)(x)",
+        examples=("solve(x**2 - 2 ‸= 0, x)", "y = solve(2*x ‸= 2)"),
+    ),
+    "declaration": SyntaxMessage(
+        "agrad has no `{word}`: a name is given its value alone",
+        examples=("‸let z = 4", "‸const k = 3", "x = 1; ‸int n = 2"),
+    ),
+    "modulo": SyntaxMessage(
+        "agrad has no `{word}`: the sign is `{sign}`",
+        examples=("5 ‸mod 3", "x = (7 ‸mod 4) + 1", "5 ‸div 3"),
+    ),
+    "percent": SyntaxMessage(
+        "agrad has no percent: `%` is the remainder of a division",
+        hint="{instead}",
+        examples=("20‸% of 50", "x = 12.5‸% of 3 + 1", "50 + 20‸%", "20‸%"),
+    ),
+    "units": SyntaxMessage(
+        "agrad has no units of measurement",
+        hint="multiply by the factor between them",
+        examples=("3 ‸km to m", "20 ‸C in F", "3 ‸m s"),
+    ),
+    "imaginary": SyntaxMessage(
+        "agrad has no complex numbers, as `{number}` would be one",
+        hint="{instead}   if {name} is a name of yours",
+        examples=("1+2‸i", "3‸j", "2.5‸i * x"),
+    ),
+    "at": SyntaxMessage(
+        "agrad has no `{word}`: a name gets its value before it is used",
+        examples=("x**2 ‸at x=3", "sin(x) ‸where x = 2"),
+    ),
+    "derivative of": SyntaxMessage(
+        "agrad has no `{word} of`: a derivative is that of a function, at a point",
+        examples=("‸derivative of x**2", "‸gradient of sin(t)*t", "‸derivative x**2", "‸differentiate x**2"),
+    ),
+    "help": SyntaxMessage(
+        "a `?` means nothing behind a value",
+        examples=("sin(x)‸?", "sin‸?", "x = ‸?", "y = 2*x‸?"),
+    ),
+    "several leaves": SyntaxMessage(
+        "`{word}` is followed by one name",
+        hint="{instead}",
+        examples=("‸var (a,b) = (1,2)", "‸var (a) = 1", "‸var (a, b) = f(x)"),
     ),
     "rows": SyntaxMessage(
         "a `;` ends no row",
-        fix="each row in brackets of its own: [[1, 2], [3, 4]]",
+        hint="each row in brackets of its own: [[1, 2], [3, 4]]",
         examples=("x = [1, 2‸; 3, 4]",),
     ),
     "decorator": SyntaxMessage(
         "agrad has no decorators",
-        fix="no_grad: …   around what is to record nothing",
+        hint="no_grad: …   around what is to record nothing",
         examples=("‸@torch.no_grad()\ndef f(x) = x", "x = 1\n‸@f"),
     ),
     "in": SyntaxMessage(
         "`in` belongs to `for i in ...`: agrad cannot ask whether a value is in another",
-        fix="any(x == values)",
+        hint="any(x == values)",
         examples=("x ‸in y", "if x ‸not in y: z", "assert 2 ‸in x"),
     ),
     "is": SyntaxMessage(
         "`is` asks for `None` only",
-        fix="x is None, x is not None, or x == y",
+        hint="x is None, x is not None, or x == y",
         examples=("x is ‸y", "assert x is ‸3", "x is not ‸2"),
     ),
     "chain": SyntaxMessage(
         "`~=` and `is None` compare two values and cannot be part of a chain",
-        fix="a ~= b and b ~= c",
+        hint="a ~= b and b ~= c",
         examples=("a ~= b ‸~= c", "a < b ‸~= c", "a ~= b ‸== c", "x is None ‸== y"),
     ),
     "import": SyntaxMessage(
@@ -297,7 +343,7 @@ MESSAGES: dict[str, SyntaxMessage] = {
     ),
     "alias": SyntaxMessage(
         "an import makes no names in agrad: `{module}` cannot be called `{name}`",
-        fix="{instead}",
+        hint="{instead}",
         examples=(
             "import torch.nn.functional as ‸G",
             "import numpy as ‸xp",
@@ -308,7 +354,7 @@ MESSAGES: dict[str, SyntaxMessage] = {
     ),
     "annotation": SyntaxMessage(
         "agrad has no annotations: every number is a float64",
-        fix="{instead}",
+        hint="{instead}",
         examples=(
             "x‸: float = 3",
             "x‸: int",
@@ -321,22 +367,21 @@ MESSAGES: dict[str, SyntaxMessage] = {
     ),
     "star": SyntaxMessage(
         "agrad takes no values apart with `{sign}`",
-        fix="write them out: f(x[0], x[1])",
+        hint="write them out: f(x[0], x[1])",
         examples=("f(‸*x)", "f(1, ‸**options)", "[‸*x, 1]", "print(‸*x)"),
     ),
     "conversion": SyntaxMessage(
         "an f-string in agrad has no conversions such as `!r`",
-        fix="leave it out",
+        hint="leave it out",
         examples=('print f"{x‸!r}"', 'f"{x‸!s:>9}"'),
     ),
     "string prefix": SyntaxMessage(
         "agrad has no strings that begin with `{name}`",
-        fix='"text", or f"loss {{loss}}"',
+        hint='"text", or f"loss {{loss}}"',
         examples=('print ‸r"a"', 'x = ‸b"a"'),
     ),
     "no command": SyntaxMessage(
         "agrad has no command `{word}`",
-        fix="{instead}",
         examples=(
             "‸forwrd az",
             "‸explian d",
@@ -349,7 +394,6 @@ MESSAGES: dict[str, SyntaxMessage] = {
     ),
     "option": SyntaxMessage(
         "`{word}` is no option of `{command}`",
-        fix="{instead}",
         examples=(
             "backward y ‸retian",
             "backward y retain ‸frsh",
@@ -436,7 +480,6 @@ MESSAGES: dict[str, SyntaxMessage] = {
     # Signs
     "= for ==": SyntaxMessage(
         "`=` gives a value to a name; to compare write `==`",
-        fix="{line}",
         examples=(
             "if x ‸= 3: y",
             "assert x ‸= 3",
@@ -449,12 +492,11 @@ MESSAGES: dict[str, SyntaxMessage] = {
     ),
     "== for =": SyntaxMessage(
         "`==` compares; to give a value write `=`",
-        fix="{line}",
         examples=("var x ‸== 3", "set x ‸== 3", "def f(x) ‸== x**2"),
     ),
     "misspelt sign": SyntaxMessage(
         "`{sign}` is no operator",
-        fix="{instead}",
+        hint="{instead}",
         examples=("x ‸=< 3", "x ‸=> 3", "x ‸<> y", "x‸++", "x ‸<< 2", "x ‸>> 2", "x ‸-> y", "f = (x ‸-> x**2)"),
     ),
     "missing operand": SyntaxMessage(
@@ -488,12 +530,11 @@ MESSAGES: dict[str, SyntaxMessage] = {
     ),
     "missing operator": SyntaxMessage(
         "{what} is missing between `{left}` and `{right}`",
-        fix="{instead}",
         examples=(
             "3 ‸4",
             "x ‸y",
             "2 ‸x",
-            "2 + sin ‸x",
+            "2 + a ‸x",
             "(1 + 2) ‸x",
             "(1) ‸2",
             '"a" ‸"b"',
@@ -518,12 +559,12 @@ MESSAGES: dict[str, SyntaxMessage] = {
     # Targets and arguments
     "call as target": SyntaxMessage(
         "`{text}` is a call, which cannot be given a value",
-        fix="to define the function: def {text} = ...",
+        hint="to define the function: def {text} = ...",
         examples=("‸f(x) = x**2", "a = ‸f(x) = 3"),
     ),
     "value as target": SyntaxMessage(
         "`{text}` is a value, which cannot be given another",
-        fix="name = value to name it, == to compare",
+        hint="name = value to name it, == to compare",
         examples=(
             "‸2 = x",
             "‸x + 1 = 2",
@@ -561,12 +602,11 @@ MESSAGES: dict[str, SyntaxMessage] = {
     ),
     "depth": SyntaxMessage(
         "a depth counts operations, and {text} is no whole number",
-        fix="graph d depth 3",
+        hint="graph d depth 3",
         examples=("graph d depth ‸2.5", "graph d from a depth ‸1e-3"),
     ),
     "range": SyntaxMessage(
         "`{text}` is no range of numbers: a curve runs from one end to the other",
-        fix="{instead}",
         examples=(
             "plot f(x) for x in ‸range(-2, 2)",
             "plot f(x) for x in ‸[0, 2*pi]",
@@ -576,12 +616,12 @@ MESSAGES: dict[str, SyntaxMessage] = {
     ),
     "undo": SyntaxMessage(
         "`undo` takes back so many statements, and {text} is no such number",
-        fix="undo 3",
+        hint="undo 3",
         examples=("undo ‸2.5", "undo ‸0"),
     ),
     "history": SyntaxMessage(
         "`history` shows so many statements, and {text} is no such number",
-        fix="history 9",
+        hint="history 9",
         examples=("history ‸2.5", "history ‸0"),
     ),
     "repeated parameter": SyntaxMessage("the parameter `{name}` appears twice", examples=("def f(x, ‸x) = x",)),
@@ -591,7 +631,7 @@ MESSAGES: dict[str, SyntaxMessage] = {
     ),
     "step without names": SyntaxMessage(
         "`step` needs the leaves it is to change",
-        fix="step sgd w b lr=0.1",
+        hint="step sgd w b lr=0.1",
         examples=("step sgd ‸lr=0.1",),
     ),
     "with": SyntaxMessage(
@@ -605,19 +645,33 @@ MESSAGES: dict[str, SyntaxMessage] = {
 }
 
 
-def syntax_error(message: str, span: Span, **words: str) -> AgradError:
-    """The error with one message of the table, at a place; `words` fill the braces."""
+def syntax_error(message: str, span: Span, *, fixes: Sequence[str] = (), **words: str) -> AgradError:
+    """The error with one message of the table, at a place; `words` fill the braces, `fixes` can be typed."""
     entry = MESSAGES[message]
     # A usage is agrad's own text, which is never too long.
     shown = {key: word if key == "usage" else _shown(word) for key, word in words.items()}
-    fix = entry.fix.format(**shown)
+    hint = entry.hint.format(**shown)
     return AgradError(
         "syntax",
         entry.message.format(**shown),
         labels=[Label(span, entry.label.format(**shown))],
-        fixes=[fix] if fix else [],
+        fixes=[*(fix for fix in fixes if fix == _shown(fix)), *([Hint(hint)] if hint else [])],
         facts=SyntaxMistake(message),
     )
+
+
+def corrected(span: Span, text: str) -> str:
+    """The line of a place, with another text there; without its margin and its comment."""
+    source = span.source
+    line = source.position(span.start)[0]
+    whole, start = source.line(line), source.position(span.start)[1] - 1
+    behind = whole[start + span.end - span.start :]
+    return (whole[:start] + text + _COMMENT.sub(r"\1", behind)).strip()
+
+
+def derivative_of(text: str, by: str, point: str = "1") -> str:
+    """How the derivative of an expression is asked for."""
+    return f"def f({by}) = {text}; grad(f)({point})"
 
 
 def _shown(word: str) -> str:

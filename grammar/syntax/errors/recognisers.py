@@ -13,16 +13,17 @@ from itertools import pairwise
 
 from lark import UnexpectedToken
 
-from agrad.engine.errors import AgradError
+from agrad.engine.errors import AgradError, Hint
 from agrad.grammar.diagnostics import Span, suggest
 from agrad.grammar.syntax.errors import foreign
 from agrad.grammar.syntax.errors.context import CLOSING, LINE_STARTS, OPENERS, ErrorContext
-from agrad.grammar.syntax.errors.messages import syntax_error
+from agrad.grammar.syntax.errors.messages import corrected, syntax_error
 from agrad.grammar.syntax.keywords import (
     ABSENT,
     CLOSERS,
     COMMAND_WORDS,
     COMMANDS,
+    COMMANDS_ELSEWHERE,
     HEADERS,
     PYTHON,
     RESERVED,
@@ -83,7 +84,8 @@ def _indentation(context: ErrorContext) -> AgradError | None:
         return problem
     sign = str(context.previous)
     if sign in (":", ";") and not context.open and bad.type in _BLOCKS - {"ELIF", "ELSE"}:
-        return syntax_error("block in line", context.span(bad), word=str(bad), sign=sign)
+        where = ", indented" if sign == ":" or context.line_head.type in _BLOCKS else ""
+        return syntax_error("block in line", context.span(bad), word=str(bad), sign=sign, where=where)
     return None
 
 
@@ -149,9 +151,11 @@ def _comparison(context: ErrorContext) -> AgradError | None:
         and (compared.type in _CONDITIONS or context.open)
         and context.previous.type in OPERAND_ENDS
     ):
-        return syntax_error("= for ==", context.span(bad), line=_line_with(context, "=="))
+        if "solve" in context.statement[: context.statement.index(context.open[-1])] if context.open else ():
+            return syntax_error("equation", context.span(bad))
+        return syntax_error("= for ==", context.span(bad), fixes=[corrected(context.span(bad), "==")])
     if bad == "==" and head.type in ("VAR", "SET", "DEF"):
-        return syntax_error("== for =", context.span(bad), line=_line_with(context, "="))
+        return syntax_error("== for =", context.span(bad), fixes=[corrected(context.span(bad), "=")])
     near = {"_NEAR", "IS", "COMPARISON"}
     if (
         bad.type in near
@@ -164,11 +168,6 @@ def _comparison(context: ErrorContext) -> AgradError | None:
 
 def _has_colon(context: ErrorContext) -> bool:
     return any(token.type == "_COLON" for token in context.statement)
-
-
-def _line_with(context: ErrorContext, sign: str) -> str:
-    """The statement, or its line, with another sign in the bad token's place."""
-    return context.line_before(context.bad.start_pos) + sign + context.rest_of_line(context.bad.end_pos)
 
 
 def _missing_colon(context: ErrorContext) -> AgradError | None:
@@ -250,12 +249,10 @@ def _command(context: ErrorContext) -> AgradError | None:
     if head is bad or head.type != "NAME" or len(context.statement) > 1 or prefix or not (likely and shaped):
         return None
     near = suggest(word, candidates)
-    behind = context.rest_of_line(head.end_pos)
-    instead = " or ".join(name + behind for name in near)
-    if not instead and bad.type == "NAME":
-        instead = f"{word}*{bad} or {word}({bad})"
-    problem = syntax_error("no command", context.span(head), word=word, instead=instead)
-    if not near:
+    other = COMMANDS_ELSEWHERE.get(word)
+    fixes = [corrected(context.span(head), name) for name in ([other] if other else near)]
+    problem = syntax_error("no command", context.span(head), fixes=fixes, word=word)
+    if not fixes:
         problem.notes.append("the commands are " + ", ".join(sorted(COMMAND_WORDS)))
     return problem
 
@@ -274,19 +271,21 @@ def _missing_operator(context: ErrorContext) -> AgradError | None:
     if previous.type == "NAME" and bad.type in ("STRING", "FSTRING_START") and context.joined():
         return syntax_error("string prefix", Span(context.source, previous.start_pos, bad.end_pos), name=str(previous))
     left, right = str(previous), str(bad)
-    instead = []
+    between = []
     plain = {previous.type, bad.type} <= {"NAME", "NUMBER"}
     listed = bool(context.open) or context.head.type == "PRINT"
     if plain:
-        instead.append(f"{left}*{right}")
+        between.append(f"{left}*{right}")
     if plain and previous.type == "NAME":
-        instead.append(f"{left}({right})")
+        between.append(f"{left}({right})")
     if listed:
-        instead.append(f"{left}, {right}")
+        between.append(f"{left}, {right}")
     what = "an operator or a comma" if listed else "an operator"
-    return syntax_error(
-        "missing operator", context.span(bad), what=what, left=left, right=right, instead=" or ".join(instead)
-    )
+    place = Span(context.source, previous.start_pos, bad.end_pos)
+    fixes = [corrected(place, text) for text in between]
+    if context.breaks_between(previous, bad):
+        fixes = [Hint(" or ".join(between))] if between else []
+    return syntax_error("missing operator", context.span(bad), fixes=fixes, what=what, left=left, right=right)
 
 
 _RECOGNISERS: tuple[Callable[[ErrorContext], AgradError | None], ...] = (

@@ -105,7 +105,7 @@ def test_fixes_are_statements_or_say_what_to_do(file):
     for fix in fixes:
         typed = re.split(r"   | again", fix)[0]
         if re.match(
-            r"evaluate line|call \w+$|compute .* from|use \w+ itself|run backward first|give it one|name it first",
+            r"evaluate line|call \w+$|compute .* from|use \w+ itself|run backward first|give it one|write into",
             typed,
         ):
             continue

@@ -1,0 +1,119 @@
+"""Each fix that is text to type is typed, and helps: it can be read, and does not fail in the same way."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from claims import START
+from fixes import bad_fixes, failure, new_session
+from sentences import ROOT, STORE, mutate
+from transcript import statements
+
+import agrad.grammar.commands  # noqa: F401  # which says how each command is written
+from agrad.engine.errors import Hint, typed
+from agrad.grammar.diagnostics import Source, render
+from agrad.grammar.session.session import Session
+from agrad.grammar.syntax.errors.messages import CARET, MESSAGES
+from agrad.grammar.syntax.parser import parse
+
+# What people type who come from elsewhere, and what they are to be told to type.
+ELSEWHERE = {
+    "let z = 4": "z = 4",
+    "const k = 3": "k = 3",
+    "y = sin x": "y = sin(x)",
+    "y = 2*sin x + 1": "y = 2*sin(x) + 1",
+    "y = sin f(2)": "y = sin(f(2))",
+    "5 mod 3": "5 % 3",
+    "20% of 50": "20/100*50",
+    "x**2 at x=3": "x=3; x**2",
+    "derivative of x**2": "def f(x) = x**2; grad(f)(1)",
+    "d/dx(x**2)": "def f(x) = x**2; grad(f)(x)",
+    "d/dt(t**2)": "def f(t) = t**2; grad(f)(1)",
+    "np.diff(x)": "x[1:] - x[:-1]",
+    "torch.diff(2*x)": "(2*x)[1:] - (2*x)[:-1]",
+    "diff(x**2, x)": "grad(x**2, x)",
+    "y = ln(3) + 1  # of three": "y = log(3) + 1",
+    "var (a,b) = (1,2)": "var a = 1; var b = 2",
+    "sin(x)?": "help sin",
+    "dump u": "graph u",
+    'display "a"': 'print "a"',
+    "plot sin(q)": "plot sin(q) for q in -2..2",
+    "x(3)": "x*(3)",
+    "exit": "quit",
+    "2x + 1": "2*x + 1",
+    "y = 2x + 1": "y = 2*x + 1",
+    "if x[0] = 3: y": "if x[0] == 3: y",
+}
+# These are told what is not there, and how to do without it, in words.
+WITHOUT = {
+    "solve(x**2-2=0, x)": "Newton's method",
+    "1+2i": "2*i   if i is a name of yours",
+    "3 km to m": "multiply by the factor between them",
+    "x = 1; while x < 3: x += 1": "put it on the next line",
+    "if x[0] > 1: x = 1; while x < 3: x += 1": "put it on the next line, indented",
+    "W.view(6)[0] = 9": "write into W itself, by the places of the entries in it",
+    "C2(5, 2)": "def C2(x, y) = …   defines it",
+    "50 + 20%": "20/100 for 20 percent",
+}
+
+
+@pytest.mark.parametrize("text", ELSEWHERE)
+def test_what_is_written_otherwise_elsewhere(text: str) -> None:
+    error = failure(new_session(START), text)
+    assert error is not None
+    assert typed(error.fixes)[0] == ELSEWHERE[text], render(error)
+    assert not list(bad_fixes([START], text))
+
+
+@pytest.mark.parametrize("text", WITHOUT)
+def test_what_has_no_counterpart(text: str) -> None:
+    error = failure(new_session(START), text)
+    assert error is not None
+    assert any(fix.startswith(WITHOUT[text]) and isinstance(fix, Hint) for fix in error.fixes), render(error)
+    assert not list(bad_fixes([START], text))
+
+
+EXAMPLES = [example.replace(CARET, "") for entry in MESSAGES.values() for example in entry.examples]
+
+
+@pytest.mark.parametrize("start", ["", START])
+def test_the_fixes_of_all_syntax_errors(start: str) -> None:
+    assert not [bad for example in EXAMPLES for bad in bad_fixes([start], example)]
+
+
+FILES = sorted((ROOT / "tests" / "transcripts").glob("*.txt"))
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_the_fixes_of_the_transcripts(file) -> None:  # type: ignore[no-untyped-def]
+    found = statements(file.read_text(encoding="utf-8"))
+    session, bad = new_session(), []
+    for position, text in enumerate(found):
+        error = failure(session, text)
+        if error is not None and typed(error.fixes):
+            bad += bad_fixes(found[:position], text)
+    assert not bad
+
+
+def mutated(count: int, seed: int) -> list[str]:
+    """Random texts that are nearly right."""
+    dice = random.Random(seed)
+    return [mutate(dice.choice(STORE), dice) for _ in range(count)]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_fixes_of_random_statements(seed: int) -> None:
+    assert not [bad for text in mutated(60, seed) for bad in bad_fixes([START], text)]
+
+
+def test_a_fix_that_is_shown_is_whole() -> None:
+    long = " + ".join(["2x"] * 40)
+    error = failure(Session(), long)
+    assert error is not None
+    assert not typed(error.fixes)
+
+
+def test_the_right_line_can_be_read() -> None:
+    for fix in ELSEWHERE.values():
+        parse(Source("session", fix))
