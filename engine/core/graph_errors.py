@@ -76,7 +76,7 @@ def freed_error(node: Node, root: Node, verb: str = "differentiated") -> AgradEr
     labels += _done(by, "freed by ", "… here")
     fix = "keep the graph with retain_graph=True at that backward, or compute the value again"
     message = f"{root.spell()} cannot be {verb}: part of its graph was freed"
-    return AgradError("freed", message, labels=labels, fixes=[fix], facts=Freed(node, root, by))
+    return AgradError("freed", message, labels=labels, fixes=[Hint(fix)], facts=Freed(node, root, by))
 
 
 def stale_error(node: Node, operand: Node, root: Node) -> AgradError:
@@ -194,7 +194,7 @@ def unused_error(y: Tensor, x: Tensor) -> AgradError:
         return _apart_error(f"{a} does not depend on {b}", *apart, y.node)
     fix = f"compute {a} from {b}, without detach and outside no_grad"
     message = f"{a} does not depend on {b}: no path of the graph connects them"
-    return AgradError("grad", message, fixes=[fix])
+    return AgradError("grad", message, fixes=[Hint(fix)])
 
 
 def _apart_error(what: str, path: list[Node], leaf: Node | None, root: Node) -> AgradError:
