@@ -46,6 +46,11 @@ class Root(Command, click.Group):
             return super().resolve_command(ctx, args)
         if word == "-" or word.endswith(".ag") or isfile(word):
             return "run", self.get_command(ctx, "run"), [word, "--", *args[1:]]  # what follows a script is for it
+        if word in _DERIVATIVES and len(args) > 1:
+            by = next(iter(re.findall(r"\b[a-z]\b", args[1])), "x")
+            raise unknown(
+                "command", word, (), ctx, f'a derivative is that at a point: agrad eval "{args[1]}" {by}=1 --wrt {by}'
+            )
         raise unknown("command", word, COMMANDS, ctx, f'for an expression: agrad eval "{word}"')
 
     def where_known(self, ctx: click.Context, option: str) -> str:
@@ -55,6 +60,10 @@ class Root(Command, click.Group):
         if not known:
             return ""
         return f"it stands behind a command: agrad {'repl' if 'repl' in known else known[0]} {option}"
+
+
+# What other programs call it.
+_DERIVATIVES = frozenset({"diff", "derivative", "derive", "grad", "gradient", "differentiate"})
 
 
 @click.command(

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
-from agrad.engine.errors import AgradError
+from agrad.engine.errors import AgradError, Hint
 
 
 def extra(module: str, what: str, library: str, group: str, otherwise: Sequence[str] = ()) -> Any:
@@ -21,7 +21,7 @@ def extra(module: str, what: str, library: str, group: str, otherwise: Sequence[
     except Exception as problem:  # a broken library raises anything
         top = module.partition(".")[0]
         is_missing = isinstance(problem, ModuleNotFoundError) and (problem.name or "").partition(".")[0] == top
-        fixes = [f'pip install "agrad[{group}]"', *otherwise]
+        fixes = [Hint(f'pip install "agrad[{group}]"'), *otherwise]
         if is_missing:
             raise AgradError("limit", f"{what} needs {library}, which is not installed", fixes=fixes) from None
         reason = f"{type(problem).__name__}: {next(iter(str(problem).splitlines()), '')}".rstrip(": ")

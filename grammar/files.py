@@ -188,6 +188,8 @@ def _reason(problem: OSError, target: str) -> str:
     """Why a file cannot be written, in words."""
     folder = os.path.dirname(target)
     if isinstance(problem, FileNotFoundError):
+        if os.path.isdir(folder):
+            return f"the system makes no files in {folder}"
         return f"there is no folder {folder}"
     if isinstance(problem, NotADirectoryError):
         return f"{folder} is not a folder"

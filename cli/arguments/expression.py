@@ -167,6 +167,7 @@ def formula(command: str, words: Sequence[str], options: Sequence[str], instead:
     """
     given: dict[str, str] = {}
     expressions: list[str] = []
+    _require_joined(command, words)
     for word in words:
         name, text = binding(word)
         if not name:
@@ -185,6 +186,11 @@ def formula(command: str, words: Sequence[str], options: Sequence[str], instead:
         why = next((f": {name}={text} gives {name} its value" for name, text in given.items()), "")
         raise click.UsageError(f"the expression is missing{why}")
     found = Formula(command, expressions[:1], given, options)
+    if len(expressions) > 1 and (letter := next((one for one in expressions if re.fullmatch("-[a-z]", one)), "")):
+        likely = [f"--{name}" for name in ("wrt", "order", "json", "jvp", "precision") if name.startswith(letter[1])]
+        raise click.UsageError(
+            f"no such option {letter}" + (f": did you mean {' or '.join(likely)}?" if likely else "")
+        )
     if len(expressions) > 1:
         advice = found.typed([" ".join(expressions)])
         raise click.UsageError(f"one expression at a time; if this is one, quote it: {advice}")
@@ -214,6 +220,15 @@ def texts_by_name(
             raise click.UsageError(f"{option} gives {name} twice", context)
         texts[name] = text
     return texts
+
+
+def _require_joined(command: str, words: Sequence[str]) -> None:
+    """Refuse `x = 3` in three words. Raises click.UsageError with the command line as it is to be."""
+    for place in range(1, len(words) - 1):
+        if words[place] == "=" and words[place - 1].isidentifier():
+            joined = [*words[: place - 1], "".join(words[place - 1 : place + 2]), *words[place + 2 :]]
+            typed = " ".join(["agrad", command, *map(_quoted, joined)])
+            raise click.UsageError(f"there are no blanks around the = of a value: {typed}")
 
 
 def _require_no_value(word: str, expressions: Sequence[str]) -> None:

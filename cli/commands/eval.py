@@ -84,7 +84,9 @@ def command(
     """
     form = form_of(form, as_json)
     if bare and form != "text":
-        raise click.UsageError(f"-q is about text, and --format {form} is none")
+        raise click.UsageError(
+            f"-q is about text, and --format {form} is none: leave -q out, there are no labels and notes then"
+        )
     asked = wanted(**derivatives)
     what = formula("eval", words, asked.words(), _instead(expressions, file))
     drawing = _drawing(drawn, files)

@@ -349,6 +349,9 @@ def _two(words: Sequence[str]) -> tuple[str, str]:
     for word in words[1:]:
         if binding(word)[0]:
             raise click.UsageError(f"a name has its value by -D: -D {word}")
+    if "-e" in words and len(words) > 2:
+        words = [word for word in words if word != "-e"]
+        raise click.UsageError(f"the expression stands without -e: {_typed(words)}")
     if len(words) > 2:
         advice = _typed([" ".join(words[:-1]), words[-1]])
         raise click.UsageError(f"one expression and one file; if this is one, quote it: {advice}")

@@ -91,6 +91,11 @@ def command(
     echo "print 6*7" | agrad run -
     """
     names = texts_by_name("-D", given, "-D takes NAME=VALUE, and {} is none", context)
+    for name, text in names.items():
+        if text.startswith("@"):
+            raise click.UsageError(
+                f"-D takes an expression, not a file: -D {name}='load_csv(\"{text[1:].partition(':')[0]}\")'"
+            )
     limit_memory(memory)
     if checking:
         return _check(file, [*names, "args"], files, as_json)

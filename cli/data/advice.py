@@ -29,7 +29,7 @@ def advised(typed: Sequence[str], data: str, command_line: Callable[[Sequence[st
         elif isinstance(facts, BadEntry) and facts.copied:
             problem.fixes = [Hint("write .csv or .jsonl, which take texts too")]
         elif isinstance(facts, NamedColumns):
-            problem.fixes = ["leave --columns out"]
+            problem.fixes = [Hint("leave --columns out")]
         elif isinstance(facts, AlongRows):
             problem.fixes = _whole_column(facts.text, data)
         elif isinstance(facts, UnknownColumn):

@@ -16,7 +16,7 @@ import click
 
 from agrad.engine.data.arrow import as_text, pyarrow, require_pyarrow
 from agrad.engine.data.tables import Column
-from agrad.engine.errors import AgradError
+from agrad.engine.errors import AgradError, Hint
 from agrad.engine.values import format_number, np
 
 FORMS = ("csv", "json", "npy", "npz", "parquet")
@@ -279,7 +279,7 @@ class NpzWriter(Writer):
         for name in names:
             if _leads_away(name):
                 message = f"a .npz file has no column {name!r}: extracted, it would be outside of its folder"
-                raise AgradError("file", message, fixes=["write .npy, .csv or .parquet"])
+                raise AgradError("file", message, fixes=[Hint("write .npy, .csv or .parquet")])
         self.columns: list[Any] = []
 
     def begin(self) -> None:

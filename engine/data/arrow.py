@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from agrad.engine.errors import AgradError
+from agrad.engine.errors import AgradError, Hint
 from agrad.engine.extras import extra
 
 
@@ -43,7 +43,7 @@ def as_text(name: str, column: Any, form: str) -> Any:
         pass
     is_binary = any(word in str(kind) for word in ("binary", "string"))
     why = "bytes that are not UTF-8 text" if is_binary and not pa.types.is_nested(kind) else str(kind)
-    fixes = [f"leave {name} out of --keep"]
+    fixes = [Hint(f"leave {name} out of --keep")]
     raise AgradError("file", f"the column {name} holds {why}, which {form} cannot hold", fixes=fixes)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from agrad.engine.data.tables import BYTES, ROWS, Numbers, Piece, Table, Wanted, column_names, names_given
-from agrad.engine.errors import AgradError
+from agrad.engine.errors import AgradError, Hint
 from agrad.engine.values import format_shape, np
 
 
@@ -147,7 +147,9 @@ class NpzTable(Table):
             shape, _, kind = read(stream)
         except NotImplementedError:
             message = f"{self.path}: {name} is compressed in a way that Python does not know"
-            raise AgradError("file", message, fixes=["save it with numpy.savez or numpy.savez_compressed"]) from None
+            raise AgradError(
+                "file", message, fixes=[Hint("save it with numpy.savez or numpy.savez_compressed")]
+            ) from None
         except (MemoryError, AgradError):
             raise
         except Exception:  # as above, and what numpy raises for a damaged header

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from math import inf
 from typing import Any, TypeAlias
 
 from agrad.grammar.diagnostics import Source, Span
@@ -52,7 +53,13 @@ class Expressions:
         return s.Name(str(parts[0]), self.span(parts[0], parts[0]))
 
     def number(self, parts: Parts) -> s.Number:
-        return s.Number(float(parts[0]), self.span(parts[0], parts[0]))
+        text = parts[0]
+        based = len(text) > 1 and text[1].isalpha() and text[1] not in "eE"  # 0x1F
+        try:
+            value = float(int(text, 0)) if based else float(text)
+        except OverflowError:
+            value = inf
+        return s.Number(value, self.span(text, text))
 
     def true(self, parts: Parts) -> s.Number:
         return s.Number(1.0, self.span(parts[0], parts[0]))
@@ -131,6 +138,11 @@ class Expressions:
     def call(self, parts: Parts) -> s.Call:
         function, _, (arguments, keywords), closer = parts
         return s.Call(function, arguments, keywords, self.span(function, closer))
+
+    def root(self, parts: Parts) -> s.Call:
+        """`√x` is `sqrt(x)`."""
+        sign, under = parts
+        return s.Call(s.Name("sqrt", self.span(sign, sign)), (under,), (), self.span(sign, under))
 
     def arguments(self, parts: Parts) -> tuple[tuple[s.Expr, ...], tuple[tuple[str, s.Expr], ...]]:
         keywords = self.keywords(parts)

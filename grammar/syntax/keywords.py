@@ -46,27 +46,34 @@ OPTIONS = {
 
 CLOSERS = {"(": ")", "[": "]", "{": "}"}
 
-# Characters that come with pasted text, and what they are typed as.
-LOOK_ALIKES = {
-    **dict.fromkeys("×⋅·∗✕", "*"),
-    **dict.fromkeys("−–—‒", "-"),
-    **dict.fromkeys("÷∕⁄", "/"),
-    **{character: f"**{digit}" for digit, character in enumerate("⁰¹²³⁴⁵⁶⁷⁸⁹")},
-    **dict.fromkeys("“”„‟″«»", '"'),
-    **dict.fromkeys("‘’‚‛′`´", "'"),
+# Signs of mathematics, as telephones and papers have them: each is read as the sign of agrad.
+MATHEMATICS = {
+    **dict.fromkeys("×⋅·∗", "*"),
+    "−": "-",
+    **dict.fromkeys("÷∕", "/"),
     "≤": "<=",
     "≥": ">=",
     "≠": "!=",
+    "π": "pi",
+}
+SUPERSCRIPTS = {character: str(digit) for digit, character in enumerate("⁰¹²³⁴⁵⁶⁷⁸⁹")}
+
+# Characters that come with pasted text, and what they are typed as.
+LOOK_ALIKES = {
+    "✕": "*",
+    **dict.fromkeys("–—‒", "-"),
+    "⁄": "/",
+    **dict.fromkeys("“”„‟″«»", '"'),
+    **dict.fromkeys("‘’‚‛′`´", "'"),
     "≈": "~=",
     "…": "...",
-    "√": "sqrt(…)",
     "∞": "inf",
     **dict(zip("，；：（）", ",;:()", strict=True)),
     **dict.fromkeys("\xa0\u2002\u2003\u2007\u2009\u202f\u3000", "an ordinary space"),
     **dict.fromkeys("\u200b\u200c\u200d\u2060\ufeff", "no invisible sign"),
     "&": "and",
     "|": "or, or abs(x) for |x|",
-    "!": "!= to compare, not, or gamma(n + 1) for n!",
+    "!": "!= to compare, or not",
 }
 
 # Words of Python without a use in agrad, and what serves instead.
@@ -94,6 +101,14 @@ COMMANDS_ELSEWHERE = {
     **dict.fromkeys(("delete", "remove", "unset"), "del"),
     **dict.fromkeys(("source", "include", "read"), "load"),
     "man": "help",
+}
+
+# Commands of other programs that agrad has none for, and how it is done.
+NO_COMMANDS = {
+    **dict.fromkeys(
+        ("precision", "digits", "format"),
+        'print f"{x:.5g}"   for one value; agrad repl --precision 5, or precision = 5 in config.toml, for all',
+    ),
 }
 
 # How each statement with a shape of its own is written; the table of commands adds theirs when it is loaded.

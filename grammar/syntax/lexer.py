@@ -17,7 +17,18 @@ import lark.lexer
 from agrad.engine.errors import AgradError, Label
 from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.syntax.errors.messages import corrected, syntax_error
-from agrad.grammar.syntax.keywords import CLOSERS, HEADERS, LOOK_ALIKES, OPTIONS, PYTHON, RESERVED, SOFT, words
+from agrad.grammar.syntax.keywords import (
+    CLOSERS,
+    HEADERS,
+    LOOK_ALIKES,
+    MATHEMATICS,
+    OPTIONS,
+    PYTHON,
+    RESERVED,
+    SOFT,
+    SUPERSCRIPTS,
+    words,
+)
 
 # What an operand may end with: after it a minus is a difference, a further operand is a mistake.
 OPERAND_ENDS = words("NAME NUMBER STRING FSTRING_END RPAR RSQB NONE TRUE FALSE ELLIPSIS RESERVED TOPIC")
@@ -38,6 +49,7 @@ _FOLLOWING_WORD = r"[ \t]+([^\W\d]\w*)"
 # What begins an expression and, with this spacing, does not continue one.
 _FOLLOWING_VALUE = r"""[ \t]+([-+](?![\s=])|[\w.("'\[])"""
 _NOTHING_FOLLOWS = r"[ \t]*(?![^\r\n;#])"
+_NOTHING_BUT_BRACKETS = r"[ \t]*(\([ \t]*\)[ \t]*)?(?![^\r\n;#])"
 _FAILS_KIND = r"[ \t]+(\w+)[ \t]*:"
 _SPACE_COLON = r"[ \t]*:"
 _TOPIC = r"[ \t]*(\([^()\s]*\)|[^\s;#]+)"
@@ -264,6 +276,9 @@ class _Scanner:
         """A name or a keyword."""
         word = self.text[self.position : end]
         if not word.isascii():
+            if word == "π":
+                yield self.read_as(end)
+                return
             yield from self.foreign_word(word, end)
             return
         starting = self.starting
@@ -277,6 +292,10 @@ class _Scanner:
             kind = "NAME" if called else self.words[word]
         elif word in self.options and self.previous in _OPTION_FOLLOWS and not self.brackets:
             kind = self.options[word]
+        if starting and word == "exit" and re.compile(_NOTHING_BUT_BRACKETS).match(self.text, end):
+            start = self.token("QUIT", end).start_pos
+            yield Token("QUIT", "quit", start, end)  # unless something follows, in which case it is a name
+            return
         if kind in _NEAR_ENDS:
             self.near = False
         yield self.token(kind, end)
@@ -323,15 +342,16 @@ class _Scanner:
             return
         good = next(size for size in range(len(word)) if not word[: size + 1].isidentifier())
         if good:
-            yield self.token("NAME", self.position + good)
-        yield from self.unreadable("", self.position + 1)
+            yield from self.word("NAME", self.position + good)
+        else:
+            yield from self.unreadable("", self.position + 1)
 
     def number(self, kind: str, end: int) -> Iterator[Item]:
         """A number; an error if a letter or a dot follows at once."""
         start = self.position
         yield self.token(kind, end)
         follower = self.text[end : end + 1]
-        if not (follower.isalnum() or follower in ("_", ".")) or follower in LOOK_ALIKES:
+        if not (follower.isalnum() or follower in ("_", ".")) or follower in LOOK_ALIKES or follower in SUPERSCRIPTS:
             return
         if self.ranging and re.match(r"\.\.(?!\.)", self.text[end : end + 3]):
             return
@@ -361,9 +381,18 @@ class _Scanner:
             self.position = line.end() if line else end
             yield self.wrong("unterminated string", start, self.position)
             return
+        if character in MATHEMATICS:
+            yield self.read_as(end)
+            return
+        if character in SUPERSCRIPTS:
+            yield from self.superscript()
+            return
         self.position = end
         if character == "!" and self.fstrings and re.match(r"![rsa]\b", self.text[start : start + 3]):
             yield self.wrong("conversion", start, end + 1)
+            return
+        if character == "!" and self.previous in OPERAND_ENDS and self.text[end : end + 1] != "=":
+            yield self.factorial()
             return
         if character == "?":
             yield self.asked()
@@ -377,6 +406,41 @@ class _Scanner:
             yield self.wrong("look-alike", start, end, character=character, sign=sign, code=code)
         else:
             yield self.wrong("unknown character", start, end, character=character)
+
+    def read_as(self, end: int) -> Token:
+        """A sign of mathematics, as the sign of agrad that it means."""
+        sign = MATHEMATICS[self.text[self.position]]
+        found = self.pattern.match(sign)
+        assert found is not None
+        kind = found.lastgroup or ""
+        if kind in _NEAR_ENDS:
+            self.near = False
+        token = self.token(kind, end)
+        return Token(kind, sign, token.start_pos, end)
+
+    def superscript(self) -> Iterator[Item]:
+        """`x²` and `x¹⁰`: a power."""
+        start = end = self.position
+        while self.text[end : end + 1] in SUPERSCRIPTS and end < len(self.text):
+            end += 1
+        digits = "".join(SUPERSCRIPTS[character] for character in self.text[start:end])
+        if self.previous not in OPERAND_ENDS:
+            self.position = end
+            yield self.wrong("missing operand", start, start, place=f"before `{self.text[start:end]}`")
+            return
+        self.previous, self.position = "NUMBER", end
+        yield Token("POWER", "**", start, start)
+        yield Token("NUMBER", digits, start, end)
+
+    def factorial(self) -> AgradError:
+        """`5!`, with what serves instead where it is of a number or a name."""
+        of = re.search(r"(?<![\w.)\]])[\w.]+$", self.text[self.line_start : self.position - 1])
+        instead = "" if of else "gamma(n + 1) for n!"
+        problem = self.wrong("factorial", self.position - 1, self.position, instead=instead)
+        if of:
+            place = Span(self.source, self.position - 1 - len(of[0]), self.position)
+            problem.fixes = [corrected(place, f"gamma({of[0]} + 1)")]
+        return problem
 
     def asked(self) -> AgradError:
         """`sin(x)?`, as other prompts have it: help on the name that the statement begins with."""

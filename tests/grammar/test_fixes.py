@@ -13,6 +13,7 @@ from transcript import statements
 import agrad.grammar.commands  # noqa: F401  # which says how each command is written
 from agrad.engine.errors import Hint, typed
 from agrad.grammar.diagnostics import Source, render
+from agrad.grammar.results import Quit
 from agrad.grammar.session.session import Session
 from agrad.grammar.syntax.errors.messages import CARET, MESSAGES
 from agrad.grammar.syntax.parser import parse
@@ -40,7 +41,12 @@ ELSEWHERE = {
     'display "a"': 'print "a"',
     "plot sin(q)": "plot sin(q) for q in -2..2",
     "x(3)": "x*(3)",
-    "exit": "quit",
+    "5!": "gamma(5 + 1)",
+    "√x²": "sqrt(x**2)",
+    "sum(1/k**2 for k in 1..1000)": "k = arange(1, 1000 + 1); sum(1/k**2)",
+    "y = [i**2 for i in range(4)]": "i = arange(4); y = (i**2)",
+    "mean(1,2,3)": "mean([1, 2, 3])",
+    "log(100, 10)": "log(100)/log(10)",
     "2x + 1": "2*x + 1",
     "y = 2x + 1": "y = 2*x + 1",
     "if x[0] = 3: y": "if x[0] == 3: y",
@@ -54,6 +60,8 @@ WITHOUT = {
     "if x[0] > 1: x = 1; while x < 3: x += 1": "put it on the next line, indented",
     "W.view(6)[0] = 9": "write into W itself, by the places of the entries in it",
     "C2(5, 2)": "def C2(x, y) = …   defines it",
+    "(2 + 3)!": "gamma(n + 1) for n!",
+    "precision 5": 'print f"{x:.5g}"',
     "50 + 20%": "20/100 for 20 percent",
 }
 
@@ -72,6 +80,41 @@ def test_what_has_no_counterpart(text: str) -> None:
     assert error is not None
     assert any(fix.startswith(WITHOUT[text]) and isinstance(fix, Hint) for fix in error.fixes), render(error)
     assert not list(bad_fixes([START], text))
+
+
+READ = {
+    "2×3·4÷6−1": 3,
+    "3²": 9,
+    "2³²": 2**32,
+    "−2²": -4,
+    "√16 + √(2 + 2)*2": 8,
+    "√√16": 2,
+    "cos(π)": -1,
+    "(3 ≤ 3) + (2 ≠ 3) + (2 ≥ 3)": 2,
+    "0x1F + 0b101 + 0o17 + 0xff_ff": 31 + 5 + 15 + 65535,
+    "0x" + "f" * 400: float("inf"),
+}
+
+
+@pytest.mark.parametrize("text", READ)
+def test_signs_of_mathematics_are_read(text: str) -> None:
+    assert new_session().evaluate(text) == READ[text]
+
+
+@pytest.mark.parametrize("text", ["exit", "exit()", "exit  # done", "x = 1; exit"])
+def test_exit_quits(text: str) -> None:
+    with pytest.raises(Quit):
+        new_session().run(text)
+
+
+def test_exit_is_a_name_elsewhere() -> None:
+    new_session().run("exit = 3\nassert exit + 1 == 4\nassert 3 == exit")
+
+
+def test_a_backward_of_a_plain_value_names_the_value() -> None:
+    error = failure(new_session(), "x = 2; y = x**2; y.backward()")
+    assert error is not None
+    assert error.message.startswith("y does not require grad")
 
 
 EXAMPLES = [example.replace(CARET, "") for entry in MESSAGES.values() for example in entry.examples]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from agrad.engine.errors import AgradError
+from agrad.engine.errors import AgradError, Hint
 from agrad.engine.extras import extra
 
 NEEDED = "llvmlite 0.45 or later"
@@ -48,7 +48,7 @@ def _loaded() -> Any:
     found = llvm.llvm_version_info[0]
     if found < _OLDEST:
         message = f"machine code needs {NEEDED}, which is not installed: this one has LLVM {found}, not {_OLDEST}"
-        raise AgradError("limit", message, fixes=['pip install "agrad[jit]"', 'backend="python"'])
+        raise AgradError("limit", message, fixes=[Hint('pip install "agrad[jit]"'), Hint('backend="python"')])
     return llvm
 
 

@@ -59,6 +59,8 @@ def _fixes(error: AgradError) -> list[str]:
         case MissingSeed(node):
             return _seed(node, _typed(error))
         case MissingLeaf():
+            if isinstance(error.at, Span) and (called := re.fullmatch(r"(.+)\.backward\(.*\)", error.at.text)):
+                error.message = error.message.replace(error.at.text, called[1], 1)  # what is called on, not the call
             return [Hint("var x = …   and compute the value from x, outside no_grad and without detach")]
         case WrittenLeaf(name):
             return _no_grad(name, _typed(error))
@@ -70,6 +72,8 @@ def _fixes(error: AgradError) -> list[str]:
             return _stale(root)
         case Diverged(root, guard, constant):
             return _diverged(root, guard, constant)
+    if error.kind in ("arity", "shape") and isinstance(error.at, Span):
+        return _too_many(error.at)
     return _texts(error) if error.kind == "type" and isinstance(error.at, Span) else []
 
 
@@ -164,6 +168,20 @@ def _format(found: re.Match[str]) -> list[str]:
 
     filled = re.sub(_PLACE, place, text).replace("%%", "%")
     return [f'f"{filled}"'] if places else []
+
+
+def _too_many(at: Span) -> list[str]:
+    """`log(100, 10)` and `mean(1, 2, 3)`, as other libraries have them."""
+    name, brackets = apart(at.text)
+    given = [one.strip() for one in brackets[1:-1].split(",")]
+    plain = all(re.fullmatch(r"[-\w.]+", one) for one in given)
+    fix = ""
+    if name in ("log", "np.log", "math.log", "torch.log") and len(given) == 2 and plain:
+        fix = f"log({given[0]})/log({given[1]})"
+    elif name in FUNCTIONS and FUNCTIONS[name].family == "reductions" and len(given) > 1 and plain:
+        numbers = all(re.fullmatch(r"-?[\d.]+", one) for one in given)
+        fix = f"{name}([{', '.join(given)}])" if numbers else ""
+    return [fixed] if fix and can_be_read(fixed := corrected(at, fix)) else []
 
 
 def _attribute(name: str, instead: tuple[str, ...], at: Origin | None) -> list[str]:

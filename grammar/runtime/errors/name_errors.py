@@ -8,7 +8,7 @@ from typing import Any
 
 from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.core.tensor import Tensor
-from agrad.engine.errors import AgradError, Hint, Label, UnknownName
+from agrad.engine.errors import AgradError, Hint, Label, UnknownName, typed
 from agrad.grammar.diagnostics import Span, suggest
 from agrad.grammar.runtime.builtins import CONSTANTS
 from agrad.grammar.runtime.errors.graph_fixes import apart
@@ -155,8 +155,9 @@ def not_called(value: Any, args: tuple[Any, ...], span: Span) -> AgradError:
     fixes = []
     if name in FUNCTIONS:
         fixes = [f"del {name}   brings the function back"]
-    elif len(args) == 1 and all(isinstance(one, Tensor | float) for one in (value, *args)):
+    elif len(args) == 1 and "," not in given and all(isinstance(one, Tensor | float) for one in (value, *args)):
         fixes = [corrected(span, f"{name}*{given}")]
     elif given == "()":
         fixes = [corrected(span, name)]
+    fixes = [fix for fix in fixes if can_be_read(typed([fix])[0])]
     return AgradError("type", f"{describe_value(value)} cannot be called", labels=[Label(span)], fixes=fixes)

@@ -88,6 +88,18 @@ def _uncalled(context: ErrorContext) -> AgradError | None:
     return syntax_error("brackets", context.span(bad), fixes=fixes, name=str(function))
 
 
+def _root(context: ErrorContext) -> AgradError | None:
+    """`√x²`, of which books mean the root of the square, and calculators the square of the root."""
+    bad = context.bad
+    root = next((token for token in reversed(context.statement) if token.type == "ROOT"), None)
+    if root is None or bad.type != "POWER" or not isinstance(context.following, Token):
+        return None
+    place = Span(context.source, root.start_pos, context.following.end_pos)
+    under, power = context.text_of(root, context.previous)[1:].strip(), str(context.following)
+    fixes = [] if power == "-" else [f"sqrt({under}**{power})", f"sqrt({under})**{power}"]
+    return syntax_error("root of a power", context.span(bad), fixes=[corrected(place, fix) for fix in fixes])
+
+
 def _declared(context: ErrorContext) -> AgradError | None:
     """`let z = 4`."""
     head, bad = context.head, context.bad
@@ -148,6 +160,28 @@ def _derivative(context: ErrorContext) -> AgradError | None:
     return syntax_error("derivative of", context.span(head), fixes=[derivative_of(text, by)], word=str(head))
 
 
+_OVER = re.compile(
+    r"for[ \t]+(?P<name>\w+)[ \t]+in[ \t]+"
+    r"((?P<low>[^.,()\[\]]+)\.\.(?P<high>[^.,()\[\]]+)|range\((?P<bounds>[^()]+)\)|(?P<values>[\w.]+))"
+    r"[ \t]*(?P<rest>[)\]].*)"
+)
+
+
+def comprehended(context: ErrorContext) -> list[str]:
+    """`sum(1/k**2 for k in 1..9)` by a vector: `k = arange(1, 9 + 1); sum(1/k**2)`."""
+    found = _OVER.fullmatch(context.rest_of_line(context.bad.start_pos).partition("#")[0].rstrip())
+    opener = context.open[-1]
+    if found is None or context.breaks_between(context.head, context.bad):
+        return []
+    values = (
+        found["values"] or f"arange({found['bounds'] or found['low'].strip() + ', ' + found['high'].strip() + ' + 1'})"
+    )
+    before = context.source.text[context.head.start_pos : opener.start_pos]
+    inside = context.source.text[opener.end_pos : context.bad.start_pos].strip()
+    given = "" if found["name"] == values else f"{found['name']} = {values}; "
+    return [f"{given}{before}({inside}){found['rest'][1:]}"]
+
+
 def _star(context: ErrorContext) -> AgradError | None:
     """`f(*x)` and `[*x]`: an argument, or an entry, that begins with the sign."""
     bad, end = context.bad, context.bad.end_pos
@@ -193,6 +227,7 @@ RECOGNISERS: tuple[Callable[[ErrorContext], AgradError | None], ...] = (
     _star,
     _rows,
     _derivative,
+    _root,
     _declared,
     _infix,
     _uncalled,

@@ -58,14 +58,14 @@ MESSAGES: dict[str, SyntaxMessage] = {
         hint="type {sign} instead",
         label="{code}",  # where a terminal has no such character
         examples=(
-            *("2 ‸× 3", "3 ‸− 1", "6‸÷2", "x‸²", "2‸²", "print ‸“hello”", "a ‸&& b", "‸!x", "x‸\xa0+ 1"),
+            *("2 ‸✕ 3", "3 ‸– 1", "6‸⁄2", "print ‸“hello”", "a ‸&& b", "‸!x", "x‸\xa0+ 1"),
             *("x ‸＝ 1", "1 ‸＋ 2", "x = ‸１２", "x = ‸٣", "2‸＊x", "‸［1, 2］", "n‸！", "‸①"),
         ),
     ),
     "bad number": SyntaxMessage(
         "`{number}` is no number",
         hint="write numbers as 2, 2.5, .5 or 1e-3",
-        examples=("‸1.2.3", "‸1e", "2 + ‸0x1F", "‸0x", "‸1__0", "x = ‸1..2", "‸5_"),
+        examples=("‸1.2.3", "‸1e", "2 + ‸0xG", "‸0x", "‸0b102", "‸0x1.8", "‸1__0", "x = ‸1..2", "‸5_"),
     ),
     "number and name": SyntaxMessage(
         "an operator is missing between `{number}` and `{name}`",
@@ -284,6 +284,15 @@ MESSAGES: dict[str, SyntaxMessage] = {
         "agrad has no percent: `%` is the remainder of a division",
         hint="{instead}",
         examples=("20‸% of 50", "x = 12.5‸% of 3 + 1", "50 + 20‸%", "20‸%"),
+    ),
+    "root of a power": SyntaxMessage(
+        "`√` may end before this power, or behind it",
+        examples=("√x‸²", "y = 2*√x‸**3 + 1", "√√2 ‸^ 2"),
+    ),
+    "factorial": SyntaxMessage(
+        "agrad has no sign for the factorial",
+        hint="{instead}",
+        examples=("5‸!", "x = n‸! + 1", "(2 + 3)‸!"),
     ),
     "units": SyntaxMessage(
         "agrad has no units of measurement",

@@ -17,6 +17,7 @@ from agrad.engine.errors import AgradError, Hint
 from agrad.grammar.diagnostics import Span, suggest
 from agrad.grammar.syntax.errors import foreign
 from agrad.grammar.syntax.errors.context import CLOSING, LINE_STARTS, OPENERS, ErrorContext
+from agrad.grammar.syntax.errors.foreign import comprehended
 from agrad.grammar.syntax.errors.messages import corrected, syntax_error
 from agrad.grammar.syntax.keywords import (
     ABSENT,
@@ -25,6 +26,7 @@ from agrad.grammar.syntax.keywords import (
     COMMANDS,
     COMMANDS_ELSEWHERE,
     HEADERS,
+    NO_COMMANDS,
     PYTHON,
     RESERVED,
     SHAPES,
@@ -33,10 +35,10 @@ from agrad.grammar.syntax.keywords import (
 )
 from agrad.grammar.syntax.lexer import OPERAND_ENDS, Input
 
-_OPERAND_STARTS = OPERAND_ENDS - {"RPAR", "RSQB", "FSTRING_END"} | {"FSTRING_START", "LPAR", "_LSQB"}
+_OPERAND_STARTS = OPERAND_ENDS - {"RPAR", "RSQB", "FSTRING_END"} | {"FSTRING_START", "LPAR", "_LSQB", "ROOT"}
 _OPERATORS = words("SUM PRODUCT POWER COMPARISON _NEAR _TOLERANCE AND OR NOT IS _EQUAL AUGMENT")
 # After these a value must follow.
-_WANTS_VALUE = _OPERATORS | OPENERS | {"_COMMA", "_IN", "_RANGE", "SEED"}
+_WANTS_VALUE = _OPERATORS | OPENERS | {"ROOT", "_COMMA", "_IN", "_RANGE", "SEED"}
 _STATEMENT_WORDS = words("ELIF WHILE WITH RETURN ASSERT DEL DEF") | {word.upper() for word in COMMANDS}
 _NAME_PLACES = words("VAR SET DEF FOR DEL GRAD RETAIN GRAPH STEP FORWARD INFO WRT AS")
 _BLOCKS = words("IF ELIF ELSE WHILE FOR WITH NO_GRAD FAILS TIME DEF")
@@ -127,7 +129,7 @@ def _python(context: ErrorContext) -> AgradError | None:
     if bad.type == "RESERVED" and bad in ABSENT:
         return syntax_error("absent", context.span(bad), word=str(bad), instead=ABSENT[bad])
     if bad.type == "FOR" and context.open:
-        return syntax_error("comprehension", context.span(bad))
+        return syntax_error("comprehension", context.span(bad), fixes=comprehended(context))
     if bad == "@" and bad is context.head:
         return syntax_error("decorator", context.span(bad))
     colon = bad if bad.type == "_COLON" else context.previous if context.previous.type == "_COLON" else None
@@ -252,7 +254,9 @@ def _command(context: ErrorContext) -> AgradError | None:
     other = COMMANDS_ELSEWHERE.get(word)
     fixes = [corrected(context.span(head), name) for name in ([other] if other else near)]
     problem = syntax_error("no command", context.span(head), fixes=fixes, word=word)
-    if not fixes:
+    if word in NO_COMMANDS:
+        problem.fixes = [Hint(NO_COMMANDS[word])]
+    elif not fixes:
         problem.notes.append("the commands are " + ", ".join(sorted(COMMAND_WORDS)))
     return problem
 

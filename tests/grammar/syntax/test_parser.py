@@ -195,7 +195,7 @@ EXPRESSIONS = {
     'f"{a[1:2]} {(lambda_, 1)}"': "f<{a[1:2:]:}| |{<lambda_ 1>:}>",
     "F\"{f'{x}'}\"": "f<{f<{x:}>:}>",
     "print(x) + 1": "(print(x) + 1)",
-    "naïve*π": "(naïve * π)",
+    "naïve*ρ": "(naïve * ρ)",
     "µ": "μ",
 }
 
