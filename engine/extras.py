@@ -25,6 +25,6 @@ def extra(module: str, what: str, library: str, group: str, otherwise: Sequence[
         if is_missing:
             raise AgradError("limit", f"{what} needs {library}, which is not installed", fixes=fixes) from None
         reason = f"{type(problem).__name__}: {next(iter(str(problem).splitlines()), '')}".rstrip(": ")
-        fixes[0] = f'pip install --force-reinstall "agrad[{group}]"'
+        fixes[0] = Hint(f'pip install --force-reinstall "agrad[{group}]"')
         message = f"{what} needs {library}, which is installed but does not load"
         raise AgradError("limit", message, notes=[reason], fixes=fixes) from None

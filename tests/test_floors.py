@@ -27,7 +27,7 @@ FROM_ENGINE = {
         *(one.__name__ for one in errors.Facts.__subclasses__()),
     },
     "agrad.engine.values": {"Array", "Value", "format_bytes", "format_number", "format_shape", "format_value", "np"},
-    "agrad.engine.json_values": {"plain"},
+    "agrad.engine.inspect.json_values": {"plain"},
     "agrad.engine.compile.registry": {"AUTO", "CHOICES", "NATIVE", "described"},
     "agrad.engine.core.tensor": {"Tensor"},
     "agrad.engine.autodiff.comparison": {"Finding"},

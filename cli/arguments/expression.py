@@ -200,7 +200,12 @@ def formula(command: str, words: Sequence[str], options: Sequence[str], instead:
 def binding(word: str) -> tuple[str, str]:
     """The two sides of NAME=TEXT; an empty name for any other word."""
     found = _BINDING.fullmatch(word)
-    return (found[1], found[2]) if found else ("", word)
+    return (_named(found[1]), found[2]) if found else ("", word)
+
+
+def _named(name: str) -> str:
+    """The name as expressions have it: they read π as pi."""
+    return "pi" if name == "π" else name
 
 
 def texts_by_name(
@@ -260,7 +265,7 @@ def require_one(option: str, word: str) -> None:
 
 def listed(options: Sequence[str]) -> list[str]:
     """The names in options such as --wrt x,y, each once. Raises click.UsageError for what is no name."""
-    names = [name for option in options for name in re.split(r"[,\s]+", option) if name]
+    names = [_named(name) for option in options for name in re.split(r"[,\s]+", option) if name]
     if options and not names:
         raise click.UsageError("--wrt takes names, with commas between, and there is none")
     for name in names:

@@ -24,7 +24,8 @@ from agrad.cli.base import (
 )
 from agrad.cli.output.text import Printer, note
 from agrad.cli.repl.printer import PromptPrinter
-from agrad.cli.settings.settings import find, initial_script, require_ordinary
+from agrad.cli.settings.ordinary import require_ordinary
+from agrad.cli.settings.settings import find, initial_script
 from agrad.cli.terminal.interrupt import stop_once
 from agrad.cli.terminal.progress import watching
 from agrad.engine.errors import AgradError

@@ -214,7 +214,7 @@ class JsonWriter(Writer):
 
 def _plain(entries: dict[str, Any], path: str, nonfinite: dict[str, str]) -> dict[str, object]:
     """Entries as JSON can say them, with nan and inf under their paths."""
-    from agrad.engine.json_values import plain
+    from agrad.engine.inspect.json_values import plain
 
     return {
         name: plain(entry, f"{path}.{name}".lstrip("."), nonfinite) if isinstance(entry, float) else entry

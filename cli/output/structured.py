@@ -11,7 +11,7 @@ import click
 
 from agrad.cli.output.text import Printer
 from agrad.engine.errors import AgradError, Hint, Label
-from agrad.engine.json_values import plain
+from agrad.engine.inspect.json_values import plain
 from agrad.engine.values import format_number
 from agrad.grammar.diagnostics import Span
 from agrad.grammar.results import (

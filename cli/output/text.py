@@ -12,7 +12,7 @@ from agrad.cli.terminal.terminal import coloured, drawable, shown
 from agrad.engine.errors import AgradError, Note
 from agrad.engine.values import format_value
 from agrad.grammar.diagnostics import render
-from agrad.grammar.results import Answer, Noted, Plot, Printed, Result, Settings, Shown
+from agrad.grammar.results import Answer, Curve, Noted, Plot, Printed, Result, Settings, Shown
 
 # By the kind of a token, in prompt_toolkit's words: those of the sixteen that can be read on both backgrounds.
 COLOURS = {
@@ -50,7 +50,6 @@ class Printer:
 def show(plot: Plot) -> None:
     """Draw curves on stdout: in the size of the terminal, or 72 by 20 characters where there is none."""
     import shutil  # here, as is what draws, since few runs plot anything
-    from dataclasses import replace
 
     from agrad.cli.output.plot_canvas import HEIGHT, WIDTH, draw
 
@@ -59,8 +58,8 @@ def show(plot: Plot) -> None:
         columns, rows = shutil.get_terminal_size()
         width, height = columns - 1, min(rows - 4, columns * 3 // 10)  # a tall terminal does not make it steep
     hues = coloured(sys.stdout)
-    curves = tuple(replace(curve, name=shown(curve.name)) for curve in plot.curves)
-    drawn = draw(replace(plot, curves=curves), width, height, not drawable(sys.stdout), hues)
+    curves = tuple(Curve(shown(curve.name), curve.x, curve.y, curve.style) for curve in plot.curves)
+    drawn = draw(Plot(curves, plot.axis, plot.window), width, height, not drawable(sys.stdout), hues)
     click.echo(drawn, color=hues or None)
 
 

@@ -22,6 +22,7 @@ from agrad.cli import __version__
 from agrad.cli.base import complain
 from agrad.cli.output.text import note
 from agrad.cli.settings import settings
+from agrad.cli.settings.ordinary import require_ordinary
 from agrad.cli.terminal.interrupt import stop_once
 from agrad.cli.terminal.progress import watching
 from agrad.engine.errors import AgradError
@@ -253,7 +254,7 @@ def _paths() -> list[Path]:
 def _opened(path: Path) -> CrashedSession | None:
     """The crash log of a session that no longer runs, open and locked; None for that of another."""
     try:
-        settings.require_ordinary(path)
+        require_ordinary(path)
         file = os.open(path, _MODE)
     except OSError:
         return None

@@ -9,7 +9,8 @@ from pathlib import Path
 from prompt_toolkit.history import FileHistory, History, InMemoryHistory
 
 from agrad.cli.output.text import note
-from agrad.cli.settings.settings import folder, make_folder, require_ordinary
+from agrad.cli.settings.ordinary import require_ordinary
+from agrad.cli.settings.settings import folder, make_folder
 
 
 class KeptHistory(FileHistory):

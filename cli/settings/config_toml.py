@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from agrad.cli.settings.definitions import SETTINGS, Configuration
-from agrad.cli.settings.settings import require_ordinary
+from agrad.cli.settings.ordinary import require_ordinary
 from agrad.engine.errors import AgradError, Hint, Label, Note
 from agrad.grammar.diagnostics import Source, Span, suggest
 from agrad.grammar.files import read_text

@@ -6,7 +6,6 @@ Every start asks for some, so this file imports little; what reads config.toml i
 from __future__ import annotations
 
 import os
-import stat
 from typing import Any
 
 import click
@@ -51,12 +50,6 @@ def make_folder(path: os.PathLike[str]) -> None:
         except FileExistsError:  # another session was quicker, unless it is a file
             if not os.path.isdir(place):
                 raise
-
-
-def require_ordinary(path: str | os.PathLike[str]) -> None:
-    """Refuse what is no file, nor a link to one: reading a pipe waits, and a device may never end. Raises OSError."""
-    if not stat.S_ISREG(os.stat(path).st_mode):
-        raise OSError(0, "it is no ordinary file")
 
 
 def initial_script() -> str | None:

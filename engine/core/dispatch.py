@@ -331,7 +331,9 @@ def operand(x: Any) -> Any:
 
 def _is_of_objects(x: Any) -> bool:
     """Whether this is an array of Python objects, which may be Tensors."""
-    return type(x) is not float and getattr(getattr(x, "dtype", None), "hasobject", False) and bool(x.shape)
+    if type(x) is float or isinstance(x, Tensor):  # asking a Tensor for its dtype would load numpy
+        return False
+    return getattr(getattr(x, "dtype", None), "hasobject", False) and bool(x.shape)
 
 
 def _holds_tensor(x: Any) -> bool:

@@ -74,7 +74,8 @@ class BackwardTrace:
         if not shown and not operand.keeps_grad:
             return
         if scatters and operand.keeps_grad:
-            op.scatter(self.kept.buffer(operand), g, **(node.attrs or {}))  # type: ignore[misc]
+            fresh = operand not in self.kept.cotangents
+            op.scatter(self.kept.buffer(operand), g, fresh, **(node.attrs or {}))  # type: ignore[misc]
         if scatters and shown:
             c = _applied(op, node, position, g)
         if op.reach == "pointwise":

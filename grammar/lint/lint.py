@@ -23,6 +23,7 @@ from agrad.grammar.runtime.attributes import METHODS, NODE_ATTRIBUTES, attribute
 from agrad.grammar.runtime.builtins import CONSTANTS, Closure, entry_of
 from agrad.grammar.runtime.bytecode import Code, Definition
 from agrad.grammar.runtime.compiler import compile_expression, compile_statement, module_name
+from agrad.grammar.runtime.errors.graph_fixes import explain
 from agrad.grammar.runtime.errors.name_errors import unknown, unknown_in
 from agrad.grammar.session.session import Session
 from agrad.grammar.syntax import ast
@@ -351,6 +352,8 @@ class _Check:
                 return
             if not problem.labels:
                 problem.labels.append(Label(span))
+            problem.at = problem.at or span
+            explain(problem)
             self.problems.append(problem)
 
 

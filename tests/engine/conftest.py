@@ -3,7 +3,15 @@
 import pytest
 from refused import Place
 
-from agrad.engine.core.context import current
+from agrad.engine.core.context import CURRENT, Context, current
+
+
+@pytest.fixture(autouse=True)
+def own_context():
+    """Run each test in a context of its own: a guard left by one would stand in the graphs of the next."""
+    before = CURRENT.set(Context())
+    yield
+    CURRENT.reset(before)
 
 
 @pytest.fixture

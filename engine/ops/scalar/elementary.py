@@ -30,7 +30,7 @@ LOG_AT_ZERO = Kink(
 )
 
 OUTSIDE = Kink(
-    "log(-1), sqrt(-1), atanh(2)  and the like",
+    "log(-1), sqrt(-1), atanh(2) and the like",
     "nan",
     "nan",
     ("isnan(log(-1))", "isnan(grad(log)(-1))", "isnan(grad(sqrt)(-1))", "isnan(grad(atanh)(2))"),

@@ -40,6 +40,8 @@ USAGE = "Usage: agrad eval [OPTIONS] EXPR [NAME=VALUE]...\nTry 'agrad eval --hel
         (["x**2*y", "x=[3, 4]", "y=2", "--jvp", "x=[1, 0]", "--jvp", "y=1"], "[18, 32]\njvp = [21, 16]\n"),
         (["x*y", "x=3", "y=4", "--jvp", "x=y"], "12\njvp = 16\n"),
         (["x**2", "x=[3, 4]", "--wrt", "x", "--vjp", "[1, 1]"], "[9, 16]\nvjp x = [6, 8]\n"),
+        (["π*x", "π=3", "x=2", "--wrt", "π,x"], "6\nd/dpi = 2\nd/dx = 3\n"),  # π is read as pi on both sides
+        (["π**2", "π=3", "--jvp", "π=1"], "9\njvp = 6\n"),
     ],
 )
 def test_derivatives_of_every_kind(inside, arguments, answer):

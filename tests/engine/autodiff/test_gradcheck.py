@@ -285,7 +285,7 @@ def test_one_number_claims_the_derivative_of_every_entry():
         (lambda x: x * 2, ([1.0, 2.0],), None, "shape", r"one number, not an array of shape \(2\)"),
         (lambda x: "a", (1.0,), None, "type", 'one number, not the text "a"'),
         (lambda x: None, (1.0,), None, "type", "one number, not None"),
-        (lambda x: x, (), None, "grad", "no leaf"),
+        (lambda x: x, (), None, "grad", "does not depend on a leaf that requires grad"),
         (lambda x: ag.sum(x), ([1.0, 2.0],), [1.0, 2.0, 3.0], "shape", r"shape \(3\), and x has \(2\)"),
         (lambda x, y: x * y, (1.0, 2.0), 3.0, "arity", "1 derivatives are claimed, for 2 points"),
         (lambda x: x * random.random(), (1.0,), None, "domain", "the same value at the same point"),

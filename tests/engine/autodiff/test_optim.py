@@ -93,5 +93,5 @@ def test_a_step_that_is_taken_back_never_was():
 def test_options_that_a_method_lacks_are_named():
     session = Session()
     session.run("var w = 1; backward w**2")
-    with pytest.raises(AgradError, match="step sgd has no option beta1, but lr, momentum"):
+    with pytest.raises(AgradError, match="step sgd has no option beta1; its options are lr, momentum"):
         session.run("step sgd w beta1=0.5")

@@ -149,7 +149,7 @@ def test_what_is_no_plot(text: str, mistake: str, place: str) -> None:
 def test_the_range_that_was_meant_is_named(written: str, meant: str) -> None:
     with pytest.raises(AgradError) as caught:
         parse(Source("session", f"plot f(t) for t in {written}"))
-    assert caught.value.fixes == [f"for t in {meant}"]
+    assert caught.value.fixes == [f"plot f(t) for t in {meant}"]
 
 
 def test_a_check_before_the_run_knows_the_name_that_runs() -> None:
@@ -457,9 +457,10 @@ def test_without_matplotlib_the_message_says_what_to_install(
     session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def absent(name: str, package: str | None = None) -> None:
-        raise ImportError
+        raise ModuleNotFoundError(name=name)
 
-    monkeypatch.setattr("importlib.import_module", absent)
+    monkeypatch.setattr("agrad.engine.extras.import_module", absent)
     problem = error(f'plot x to "{tmp_path}/f.svg"', session)
+    assert problem.message == "a plot in a file needs matplotlib, which is not installed"
     assert (problem.kind, problem.fixes) == ("limit", ['pip install "agrad[plot]"'])
     assert plotted("plot x", session)

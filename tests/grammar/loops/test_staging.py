@@ -99,7 +99,8 @@ def test_a_new_attribute_with_a_side_effect_is_read_in_every_iteration(monkeypat
 
 def test_a_new_command_runs_in_every_iteration(monkeypatch, runs):
     command = COMMANDS["info"]
-    new = Command(command.word, command.usage, command.help, command.example, lambda session, call: runs.append(1))
+    facts = command.word, command.usage, command.help, command.example, command.changes
+    new = Command(*facts, lambda session, call: runs.append(1))
     monkeypatch.setitem(COMMANDS, "info", new)
     loop("info w")
     assert len(runs) == COUNT

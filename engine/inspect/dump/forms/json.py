@@ -6,7 +6,7 @@ from typing import Any
 
 from agrad.engine.inspect.dump.graph_rows import GraphRows
 from agrad.engine.inspect.dump.node_rows import NodeRow, ValueSummary
-from agrad.engine.json_values import plain
+from agrad.engine.inspect.json_values import plain
 
 
 def render(graph: GraphRows) -> str:
