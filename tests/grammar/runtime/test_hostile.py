@@ -45,7 +45,7 @@ HOSTILE = {
     "a long assignment": ("a" * 1_000_000 + " = 1", None),
     "a long text": ('"' + "a" * 1_000_000 + '"', None),
     "a long comment": ("1 #" + "a" * 3_000_000, None),
-    "a line of statements": (";".join(["1"] * 30_000), None),
+    "a line of statements": (";".join(["1"] * 20_000), None),
     "many lines": ("\n" * 300_000 + "1", None),
     "many arguments": ("max(" + "1," * 20_000 + "1)", None),
     "many parameters": ("def f(" + ",".join(f"a{i}" for i in range(5000)) + ") = a0", None),
