@@ -310,7 +310,7 @@ def format_value(value: Value, precision: int | None = 10) -> str:
 
 
 def _format_array(array: Array, precision: int | None, elide: bool, indent: int | None) -> str:
-    """The entries of an array in brackets; with an indent, each row of a matrix on a line of its own."""
+    """The entries of an array in brackets; with an indent, each row of a matrix on its own line."""
     skip = elide and len(array) > 2 * _EDGE
     entries = [*array[:_EDGE], *array[-_EDGE:]] if skip else list(array)
     if array.ndim == 1:

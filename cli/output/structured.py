@@ -36,7 +36,7 @@ SCHEMA = 1
 
 
 class JsonPrinter(Printer):
-    """Prints each result as one object on a line of its own; notes stay on stderr, for people."""
+    """Prints each result as one object on its own line; notes stay on stderr, for people."""
 
     def __call__(self, result: Result) -> None:
         """Print one result."""

@@ -14,7 +14,7 @@ from agrad.grammar.syntax.parser import RESERVED, tokens
 def require_free(name: str) -> None:
     """Refuse a name that is a word of the language. Raises AgradError of kind `syntax`."""
     if name in RESERVED:
-        raise AgradError("syntax", f"{name} is a word of agrad; choose another name")
+        raise AgradError("syntax", f"{name} is a reserved word of agrad; choose another name")
 
 
 def bind(names: dict[str, Any], name: str, value: Any, wrt: Collection[str] | None) -> str:

@@ -1,6 +1,6 @@
-"""The syntax tree: what a text says, before anyone asks what it means.
+"""The syntax tree: the structure of a text, before its names are looked up.
 
-Every node knows the place it was read from. Trees can be as deep as a text is long, so nothing may walk one
+Every node has the span it was read from. Trees can be as deep as a text is long, so no function may walk one
 by recursion; `repr`, `==` and `hash` of a node do not look at its children.
 """
 
@@ -42,7 +42,7 @@ class Node(metaclass=_NodeType):
         return type(self)(**{name: getattr(self, name) for name in type(self).fields} | named)
 
     def __repr__(self) -> str:
-        """The kind of node and what stands in its place; not its children."""
+        """The kind of node and its source text; not its children."""
         span: Span | None = getattr(self, "span", None)
         return f"{type(self).__name__}({span.text if span else ''!r})"
 
@@ -75,14 +75,14 @@ class Formatted(Node):
 
 
 class FString(Node):
-    """`f"loss {loss:.4f}"`: texts and formatted values in turn."""
+    """`f"loss {loss:.4f}"`: alternating texts and formatted values."""
 
     parts: tuple[str | Formatted, ...]
     span: Span
 
 
 class Name(Node):
-    """A name, wherever it stands: `x`, a parameter, the target of an assignment."""
+    """A name, in any position: `x`, a parameter, the target of an assignment."""
 
     id: str
     span: Span
@@ -140,7 +140,7 @@ class Compare(Node):
 
 
 class Near(Node):
-    """`a ~= b +- t`: equal within an absolute tolerance, or a relative one of the interpreter's choice."""
+    """`a ~= b +- t`: equal within an absolute tolerance, or a relative one that the interpreter sets."""
 
     left: Expr
     right: Expr
@@ -230,7 +230,7 @@ Expr: TypeAlias = (
     | Index
 )
 
-# A tuple as a target holds targets only; the builder has seen to it.
+# A tuple as a target holds targets only; the builder checks that.
 Target: TypeAlias = Name | Index | Attribute | Tuple
 
 
@@ -251,7 +251,7 @@ class Assign(Node):
 
 
 class Augment(Node):
-    """`x += 1`; the operator stands without its `=`."""
+    """`x += 1`; the operator is stored without its `=`."""
 
     target: Target
     op: str
@@ -379,14 +379,14 @@ class Delete(Node):
 
 
 class Import(Node):
-    """`import torch` and its like: read so that a snippet can be pasted, and without effect."""
+    """`import torch` and similar lines: accepted, so that a snippet can be pasted, and without effect."""
 
     text: str
     span: Span
 
 
 class Over(Node):
-    """An expression and the name that runs through it: `f(x)` in `plot f(x) for x in -2..2`."""
+    """An expression and its variable: `f(x)` in `plot f(x) for x in -2..2`."""
 
     name: Name
     value: Expr

@@ -27,7 +27,7 @@ class Builder(Expressions):
     def begin(self, source: Source) -> None:
         """Prepare for a text, into which the span of every node points."""
         self.source = source
-        # `return`, `break` and `continue` that no `def` or loop has claimed yet.
+        # `return`, `break` and `continue` not yet matched to a `def` or a loop.
         self.loose: list[s.Return | s.Break | s.Continue] = []
 
     # Simple statements
@@ -82,7 +82,7 @@ class Builder(Expressions):
         fixes = []
         if names and len(each) == len(names):
             fixes = ["; ".join(f"var {name} = {value.strip()}" for name, value in zip(names, each, strict=True))]
-        instead = "" if fixes else "a var for each name, on a line of its own"
+        instead = "" if fixes else "a var for each name, on its own line"
         return syntax_error("several leaves", call.span, fixes=fixes, word="var", instead=instead)
 
     def variable(self, parts: Parts) -> s.Variable:
@@ -147,7 +147,7 @@ class Builder(Expressions):
         return s.String(str(token), self.span(token, token))
 
     def graph_option(self, parts: Parts) -> s.Parameter:
-        """A word and its value, until the graph that they belong to takes them apart."""
+        """A word and its value, until the node of `graph` is made from them."""
         word, first, last = parts[0], parts[1], parts[-1]
         value: s.Expr = first
         if word == "as":
@@ -161,7 +161,7 @@ class Builder(Expressions):
         return s.Parameter(str(word), value, self.span(word, last))
 
     def plot(self, parts: Parts) -> s.Command:
-        """What is drawn; the name that runs, inside each of these, and its ends; the file."""
+        """What is drawn; the variable, inside each of these, and its ends; the file."""
         words = [part if isinstance(part, Token) else "" for part in parts]
         last = words.index("to") if "to" in words else len(parts)
         middle = words.index("for") if "for" in words else last
@@ -191,14 +191,14 @@ class Builder(Expressions):
         return self.command(parts, names, [("method", self.plain_word(method)), *keywords])
 
     def check(self, parts: Parts) -> s.Command:
-        """The expression, and behind it the names to differentiate by."""
+        """The expression, and after it the names to differentiate by."""
         operands = [part for part in parts if not isinstance(part, Token)]
         return self.command(parts, operands, [])
 
     explain = check
 
     def forward(self, parts: Parts) -> s.Command:
-        """The names, and behind `with` the new values; the span of each takes in the name it is for."""
+        """The names, and after `with` the new values; the span of each takes in the name it is for."""
         given = [part for part in parts if isinstance(part, s.Parameter)]
         values = [value for _, value in self.keywords(given)]
         options = [(part.name, value.changed(span=part.span)) for part, value in zip(given, values, strict=True)]
@@ -240,7 +240,7 @@ class Builder(Expressions):
     # Blocks
 
     def simple_line(self, parts: Parts) -> s.Body:
-        """The statements of a line. A `;` behind an expression silences it."""
+        """The statements of a line. A `;` after an expression suppresses its output."""
         statements: list[s.Statement] = []
         for part in parts:
             if not isinstance(part, Token):
@@ -344,7 +344,7 @@ class Builder(Expressions):
         return statement
 
     def claim(self, keyword: Token, *, loop: bool) -> None:
-        """Take from `loose` the statements that belong to the loop or function that begins at `keyword`."""
+        """Remove from `loose` the statements that belong to the loop or function that begins at `keyword`."""
         start = keyword.start_pos
         inside = [statement for statement in self.loose if statement.span.start >= start]
         del self.loose[len(self.loose) - len(inside) :]

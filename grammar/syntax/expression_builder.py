@@ -19,7 +19,7 @@ _ESCAPES = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v
 
 
 def _unescape(text: str) -> str:
-    r"""The text that a string literal stands for. As in Python, an unknown escape stands for itself."""
+    r"""The value of a string literal. As in Python, an unknown escape stands for itself."""
     return re.sub(_ESCAPE, _character, text) if "\\" in text else text
 
 
@@ -149,11 +149,11 @@ class Expressions:
         return tuple(part for part in parts if not isinstance(part, s.Parameter)), keywords
 
     def keyword(self, parts: Parts) -> s.Parameter:
-        """A keyword argument, until the call that it belongs to takes it apart."""
+        """A keyword argument, until the node of its call is made."""
         return s.Parameter(str(parts[0]), parts[1], self.span(parts[0], parts[1]))
 
     def keywords(self, parts: Parts) -> tuple[tuple[str, s.Expr], ...]:
-        """The keyword arguments among the parts: each once, and behind the others."""
+        """The keyword arguments among the parts: each once, and after the others."""
         seen: dict[str, s.Expr] = {}
         for part in parts:
             if not isinstance(part, s.Parameter):

@@ -18,7 +18,7 @@ def _words_of_grammar() -> frozenset[str]:
         return frozenset(re.findall(r'^_?[A-Z_]+: "([a-z_]+)"$', file.read(), re.MULTILINE))
 
 
-# Python's words, whether agrad has a use for them or not.
+# Python's keywords, whether agrad uses them or not.
 PYTHON = words(
     """if elif else for in while def return break continue pass and or not is None True False del assert
     import from with as lambda class try except finally raise global nonlocal yield async await"""
@@ -46,7 +46,7 @@ OPTIONS = {
 
 CLOSERS = {"(": ")", "[": "]", "{": "}"}
 
-# Signs of mathematics, as telephones and papers have them: each is read as the sign of agrad.
+# Mathematical characters, as in papers and on telephones: each is read as an operator of agrad.
 MATHEMATICS = {
     **dict.fromkeys("×⋅·∗", "*"),
     "−": "-",
@@ -58,7 +58,7 @@ MATHEMATICS = {
 }
 SUPERSCRIPTS = {character: str(digit) for digit, character in enumerate("⁰¹²³⁴⁵⁶⁷⁸⁹")}
 
-# Characters that come with pasted text, and what they are typed as.
+# Characters that come with pasted text, and what to type instead.
 LOOK_ALIKES = {
     "✕": "*",
     **dict.fromkeys("–—‒", "-"),
@@ -70,13 +70,13 @@ LOOK_ALIKES = {
     "∞": "inf",
     **dict(zip("，；：（）", ",;:()", strict=True)),
     **dict.fromkeys("\xa0\u2002\u2003\u2007\u2009\u202f\u3000", "an ordinary space"),
-    **dict.fromkeys("\u200b\u200c\u200d\u2060\ufeff", "no invisible sign"),
+    **dict.fromkeys("\u200b\u200c\u200d\u2060\ufeff", "no invisible character"),
     "&": "and",
     "|": "or, or abs(x) for |x|",
     "!": "!= to compare, or not",
 }
 
-# Words of Python without a use in agrad, and what serves instead.
+# Keywords of Python that agrad does not use, and what to write instead.
 ABSENT = {
     "lambda": "name the function: def f(x) = x**2",
     "class": "",
@@ -91,7 +91,7 @@ ABSENT = {
     "await": "",
 }
 
-# Words that begin a definition elsewhere; here a name is given its value alone.
+# Words that begin a definition in other languages; here a value is assigned to the name alone.
 DECLARATIONS = words("let const final auto int float double real local my dim")
 
 # Commands of other programs, and agrad's.
@@ -103,7 +103,7 @@ COMMANDS_ELSEWHERE = {
     "man": "help",
 }
 
-# Commands of other programs that agrad has none for, and how it is done.
+# Commands of other programs that agrad does not have, and what to write instead.
 NO_COMMANDS = {
     **dict.fromkeys(
         ("precision", "digits", "format"),
@@ -111,7 +111,7 @@ NO_COMMANDS = {
     ),
 }
 
-# How each statement with a shape of its own is written; the table of commands adds theirs when it is loaded.
+# How each statement with a fixed form is written; the table of commands adds theirs when it is loaded.
 SHAPES = {
     "var": "var x = 2",
     "del": "del x, y",

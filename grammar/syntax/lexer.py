@@ -39,12 +39,12 @@ _OPTION_FOLLOWS = OPERAND_ENDS | {"FLAG"}
 _NEAR_ENDS = words("_COMMA _COLON SEMICOLON COMPARISON AND OR IF ELSE _EQUAL")
 # A line of these alone is blank.
 _BLANK = frozenset({"SPACE", "COMMENT", "LINE_BREAK"})
-# Where a statement begins: behind these, or behind the colon of a block.
+# Where a statement begins: after these, or after the colon of a block.
 _STARTS = frozenset({"_NEWLINE", "_INDENT", "_DEDENT", "SEMICOLON"})
 # Words that continue an expression: `grad if c else x` is one, `grad a` a command.
 _CONTINUES = frozenset({"if", "and", "or", "in", "is", "else", "for"})
 
-# Compiled where they are used (`re` keeps what it has compiled), since a start that needs none should pay for none.
+# Compiled where they are used (`re` keeps what it has compiled), so that a start that needs none does not compile them.
 _FOLLOWING_WORD = r"[ \t]+([^\W\d]\w*)"
 # What begins an expression and, with this spacing, does not continue one.
 _FOLLOWING_VALUE = r"""[ \t]+([-+](?![\s=])|[\w.("'\[])"""
@@ -62,7 +62,7 @@ _SPEC = r""":[^{}"'\r\n]*"""
 
 
 class Token(lark.Token):
-    """A terminal of the grammar in a text: its type, its text, which it equals, and where it stands."""
+    """A terminal of the grammar in a text: its type, its text (which it is equal to) and its position."""
 
     __slots__ = ()
     start_pos: int
@@ -117,7 +117,7 @@ class Lexer(lark.lexer.Lexer):
             yield item
 
     def read(self, source: Source, *, comments: bool = False) -> Iterator[Item]:
-        """The tokens of a text, one at a time, and its lexical errors in their places."""
+        """The tokens of a text, one at a time, and its lexical errors where they occur."""
         return _Scanner(self, source, comments).items()
 
 
@@ -140,16 +140,16 @@ class _Scanner:
         self.blank = True
         self.previous = "_NEWLINE"
         self.margins: list[str] = []
-        self.first = (0, 0)  # where the margin of the first line stands
+        self.first = (0, 0)  # the indentation of the first line
         self.options: dict[str, str] = {}
-        # Every open bracket, where it stands, and whether a `~=` before it waits for its `+-`.
+        # Every open bracket, its position, and whether a `~=` before it waits for its `+-`.
         self.brackets: list[tuple[str, int, bool]] = []
         self.near = False
         # Every open f-string: its quote, where it starts, and how many brackets were open then.
         self.fstrings: list[tuple[str, int, int]] = []
 
     def items(self) -> Iterator[Item]:
-        """The loop over the text. A terminal that needs more than its pattern has a method of its own."""
+        """The loop over the text. A terminal that needs more than its pattern has its own method."""
         special = {
             "SPACE": self.space,
             "COMMENT": self.comment,
@@ -196,7 +196,7 @@ class _Scanner:
         return Token(kind, self.text[start:end], start, end)
 
     def virtual(self, kind: str, at: int) -> Token:
-        """A token without a text of its own: the end of a line, a change of indentation."""
+        """A token without text: the end of a line, a change of indentation."""
         self.previous = kind
         return Token(kind, "", at, at)
 
@@ -229,7 +229,7 @@ class _Scanner:
         return self.virtual("_NEWLINE", self.position)
 
     def indentation(self) -> Iterator[Item]:
-        """Compares the margin of a line with those of the open blocks; the first line's is the outermost."""
+        """Compare the indentation of a line with that of the open blocks; the first line's is the outermost."""
         self.blank = False
         margin = self.text[self.line_start : self.position]
         if not self.margins:
@@ -321,7 +321,7 @@ class _Scanner:
         return following is not None and following[1] not in _CONTINUES
 
     def command(self, word: str) -> Iterator[Item]:
-        """Set what the first word of a statement changes for the words behind it."""
+        """Set what the first word of a statement changes for the words after it."""
         self.options = OPTIONS.get(word, {})
         if word == "fails" and (found := re.compile(_FAILS_KIND).match(self.text, self.position)):
             # A kind of error may be a reserved word: `fails assert: ...`.
@@ -334,7 +334,7 @@ class _Scanner:
     def foreign_word(self, word: str, end: int) -> Iterator[Item]:
         r"""A name with other letters than ASCII's. `\w` takes more than a name may have, such as `²`."""
         if word.isidentifier():
-            # Imported here: most names are ASCII. Python, too, takes names that look alike for the same.
+            # Imported here: most names are ASCII. Python, too, treats names that look alike as the same.
             import unicodedata
 
             token = self.token("NAME", end)
@@ -408,7 +408,7 @@ class _Scanner:
             yield self.wrong("unknown character", start, end, character=character)
 
     def read_as(self, end: int) -> Token:
-        """A sign of mathematics, as the sign of agrad that it means."""
+        """A mathematical character, as the operator of agrad that it means."""
         sign = MATHEMATICS[self.text[self.position]]
         found = self.pattern.match(sign)
         assert found is not None
@@ -433,7 +433,7 @@ class _Scanner:
         yield Token("NUMBER", digits, start, end)
 
     def factorial(self) -> AgradError:
-        """`5!`, with what serves instead where it is of a number or a name."""
+        """`5!`, with what to write instead for a number or a name."""
         of = re.search(r"(?<![\w.)\]])[\w.]+$", self.text[self.line_start : self.position - 1])
         instead = "" if of else "gamma(n + 1) for n!"
         problem = self.wrong("factorial", self.position - 1, self.position, instead=instead)
@@ -443,7 +443,7 @@ class _Scanner:
         return problem
 
     def asked(self) -> AgradError:
-        """`sin(x)?`, as other prompts have it: help on the name that the statement begins with."""
+        """`sin(x)?`, as in other consoles: help on the name that the statement begins with."""
         from agrad.engine.core.op import FUNCTIONS  # here, since few texts ask
 
         problem = self.wrong("help", self.position - 1, self.position)
@@ -490,7 +490,7 @@ class _Scanner:
         yield self.token(kind, end)
 
     def tolerance(self, kind: str, end: int) -> Iterator[Item]:
-        """`+-` is one sign behind a `~=`, two signs elsewhere, and an error where it stands between spaces."""
+        """`+-` is one operator after a `~=`, two elsewhere, and an error if it is between spaces."""
         start = self.position
         if self.near:
             self.near = False
@@ -504,11 +504,11 @@ class _Scanner:
 
     @property
     def ranging(self) -> bool:
-        """Whether two dots stand between the ends of a range here: only `plot` has one."""
+        """Whether two dots may separate the ends of a range here: only `plot` has one."""
         return self.options is OPTIONS["plot"] and not self.brackets
 
     def dots(self, kind: str, end: int) -> Iterator[Item]:
-        """`..` is one sign in a range, two dots too many elsewhere."""
+        """`..` is an operator in a range, and an error elsewhere."""
         if self.ranging:
             yield self.token(kind, end)
         else:
@@ -555,7 +555,7 @@ class _Scanner:
         return None
 
     def broken_fstring(self) -> AgradError:
-        """The error of an f-string that its line ends, or its own quote inside braces. Reading goes on behind it."""
+        """The error of an f-string ended by its line, or by its own quote inside braces. Reading goes on after it."""
         quote, start, depth = self.fstrings[-1]
         bracket, place, _ = self.brackets[-1] if len(self.brackets) > depth else ("", start, False)
         line = re.compile(_REST_OF_LINE).match(self.text, self.position)

@@ -1,8 +1,8 @@
 """lark's parser of `agrad.lark`, loaded from `agrad.pickle`, where it was saved beforehand.
 
-Working it out from the grammar takes lark a quarter of a second, loading it a hundredth. After a change of the grammar
+Building it from the grammar takes lark a quarter of a second, loading it a hundredth. After a change of the grammar
 `make table` saves it again. A file that does not belong to the grammar, or to the installed version
-of lark, is not used: then the parser is worked out at each start, which is right, but slow.
+of lark, is not used: then the parser is built at each start, which is correct, but slow.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ def load() -> lark.Lark:
 
 
 def build(grammar: str) -> lark.Lark:
-    """The parser of a grammar, worked out by lark. It makes the syntax tree while it parses."""
+    """The parser of a grammar, built by lark. It makes the syntax tree while it parses."""
     return lark.Lark(
         grammar, parser="lalr", start="program", lexer=Lexer, transformer=Builder(), maybe_placeholders=False
     )
 
 
 def save() -> None:
-    """Work the parser out and save it."""
+    """Build the parser and save it."""
     grammar, file = _grammar(), io.BytesIO()
     build(grammar).save(file)
     content = file.getvalue()

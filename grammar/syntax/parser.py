@@ -1,4 +1,4 @@
-"""Text to syntax tree: lark's parser of `agrad.lark`, with our lexer, and the syntax tree made while it parses."""
+"""Text to syntax tree: lark's parser of `agrad.lark`, with agrad's lexer, and the syntax tree made while it parses."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ _PARSING = threading.Lock()
 def parse(source: Source) -> tuple[ast.Statement, ...]:
     """The statements of a text.
 
-    Raises AgradError of kind `syntax`, whose label is the place and which has a fix where one is plain.
+    Raises AgradError of kind `syntax`, whose label is the place and which has a fix if there is an obvious one.
     """
     try:
         return _read(source)
@@ -71,7 +71,7 @@ def parse(source: Source) -> tuple[ast.Statement, ...]:
 
 
 def can_be_read(text: str) -> bool:
-    """Whether a fix, once typed, is no syntax error in its turn: there may be a second mistake in the same line."""
+    """Whether a fix, once typed, is free of syntax errors: there may be a second mistake in the same line."""
     try:
         _read(Source("session", text))
     except AgradError:
@@ -80,7 +80,7 @@ def can_be_read(text: str) -> bool:
 
 
 def _read(source: Source) -> tuple[ast.Statement, ...]:
-    """The statements of a text. Raises as `parse` does, with fixes that nobody has tried."""
+    """The statements of a text. Raises as `parse` does, with fixes that have not been tried."""
     from lark import UnexpectedToken
 
     machine = _machine()
@@ -88,11 +88,11 @@ def _read(source: Source) -> tuple[ast.Statement, ...]:
     with _PARSING:
         machine.builder.begin(source)
         collecting = gc.isenabled()
-        gc.disable()  # it would search a growing tree again and again, and find nothing
+        gc.disable()  # it would search a growing tree repeatedly, and find nothing
         try:
             statements: tuple[ast.Statement, ...] = machine.lark.parse(text)  # type: ignore[assignment]  # not lark's Tree
         except UnexpectedToken as error:
-            from agrad.grammar.syntax.errors.recognisers import recognise  # here, since most texts are right
+            from agrad.grammar.syntax.errors.recognisers import recognise  # here, since most texts have no error
 
             problem = recognise(text, error)
         else:
@@ -161,7 +161,7 @@ def lexed(text: str) -> list[Token]:
 
 
 def starts(text: str) -> Iterator[int]:
-    """Where the lines of a text that may be wrong begin, but for those that go on inside a bracket; then its end.
+    """Where the lines of a text that may be wrong begin, except for those inside a bracket; then its end.
 
     The end of the text is left out if a bracket is open there.
     """
@@ -176,7 +176,7 @@ def starts(text: str) -> Iterator[int]:
         elif fresh:
             place = item.labels[-1].origin
             assert isinstance(place, Span)
-            if place.text:  # a margin is no beginning
+            if place.text:  # indentation does not begin a line
                 yield place.start
                 fresh = False
     yield len(text)
@@ -201,7 +201,7 @@ def _kind(token: Token) -> str:
 
 
 def tokens(text: str) -> list[tuple[str, int, int]]:
-    """The kind and the span of each piece of a text, for highlighting. It never fails, and leaves out blanks.
+    """The kind and the span of each piece of a text, for highlighting. It never fails, and leaves out white space.
 
     The kinds are number, string, name, command, keyword, operator, comment and error.
     """

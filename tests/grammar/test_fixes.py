@@ -54,7 +54,7 @@ ELSEWHERE = {
 # These are told what is not there, and how to do without it, in words.
 WITHOUT = {
     "solve(x**2-2=0, x)": "Newton's method",
-    "1+2i": "2*i   if i is a name of yours",
+    "1+2i": "2*i   if i is one of your names",
     "3 km to m": "multiply by the factor between them",
     "x = 1; while x < 3: x += 1": "put it on the next line",
     "if x[0] > 1: x = 1; while x < 3: x += 1": "put it on the next line, indented",

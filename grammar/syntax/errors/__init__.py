@@ -2,6 +2,6 @@
 
 messages: the table, and `syntax_error`, which the lexer and the builders raise
 recognisers: a function for each error that the parser meets, in the order in which they are called
-foreign: those for habits from other languages; context: the tokens around the error, which recognisers look at
-aliases: the names that an import makes up
+foreign: recognisers for the syntax of other languages; context: the tokens around the error, which recognisers look at
+aliases: the names that an import defines
 """

@@ -1,4 +1,4 @@
-"""The names that an import makes up, `import numpy as n`: agrad reads the usual prefixes of a module only."""
+"""The names that an import defines, `import numpy as n`: agrad reads only the usual prefixes of a module."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from agrad.grammar.syntax.lexer import Token
 
 
 def refuse_aliases(source: Source, read: list[Token]) -> None:
-    """Refuse the names that an import makes up: a module is known by the prefixes that agrad reads.
+    """Refuse the names that an import defines: a module is known by the prefixes that agrad reads.
 
     Raises AgradError of kind `syntax`.
     """
@@ -37,7 +37,7 @@ def _check_alias(source: Source, statement: list[Token], path: list[Token], alia
         return
     known = {"torch": "torch", "numpy": "np", "math": "math"}.get(name, "F" if name.endswith("functional") else "")
     if function:
-        instead = f"{alias} = {name}   on a line of its own"
+        instead = f"{alias} = {name}   on its own line"
     elif known:
         instead = f"write {known}. where it says {alias}."
     else:

@@ -20,7 +20,7 @@ _NOTHING = Token("")
 
 
 class ErrorContext:
-    """The unexpected token (`bad`), the tokens before it, and those behind it."""
+    """The unexpected token (`bad`), the tokens before it, and those after it."""
 
     def __init__(self, text: Input, error: UnexpectedToken) -> None:
         self.source = text.source
@@ -65,7 +65,7 @@ class ErrorContext:
 
     @property
     def place(self) -> Span:
-        """The span of the bad token; at the end of a line, the place behind the last token."""
+        """The span of the bad token; at the end of a line, the place after the last token."""
         if self.bad.type in ("_NEWLINE", "$END", "_DEDENT"):
             return self.behind(self.previous)
         return self.span(self.bad)
@@ -80,12 +80,12 @@ class ErrorContext:
 
     @cached_property
     def following(self) -> Item:
-        """The token, or the lexical error, behind the bad token."""
+        """The token, or the lexical error, after the bad token."""
         return next(self.ahead, _NOTHING)
 
     @property
     def next_type(self) -> str:
-        """The type of the token behind the bad token."""
+        """The type of the token after the bad token."""
         return self.following.type if isinstance(self.following, Token) else ""
 
     def closes(self) -> bool:
@@ -118,9 +118,9 @@ class ErrorContext:
         return self.source.text[start:position].lstrip()
 
     def breaks_between(self, first: Token, last: Token) -> bool:
-        """Whether two tokens stand on different lines."""
+        """Whether two tokens are on different lines."""
         return any(c in "\r\n" for c in self.text_of(first, last))
 
     def joined(self) -> str:
-        """The token before and the bad one, if nothing stands between them."""
+        """The token before and the bad one, if nothing is between them."""
         return self.previous + self.bad if self.previous.end_pos == self.bad.start_pos else ""

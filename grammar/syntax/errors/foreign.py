@@ -1,6 +1,6 @@
-"""Recognisers of habits from elsewhere: what Python and other calculators read, and a misspelt option of a command.
+"""Recognisers of the syntax of Python and of other calculators, and of a misspelt option of a command.
 
-They are called before all others, to which a word too many is like any other.
+They are called before all others, which cannot tell these from any other superfluous word.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _NOTHING_MORE = frozenset({"_NEWLINE", "$END", "SEMICOLON"})
 _INFIX = {"mod": "%", "div": "//", "rem": "%"}
 _DERIVATIVES = words("derivative gradient derive diff differentiate differential")
 
-# The words behind the operands of a command, also those that are words of Python: these are options everywhere.
+# The words after the operands of a command, also those that are words of Python: these are options everywhere.
 _OPTIONS = {**OPTIONS, "graph": {*OPTIONS["graph"], "as", "from"}, "forward": {"with"}}
 
 
@@ -33,7 +33,7 @@ def _option(context: ErrorContext) -> AgradError | None:
         return syntax_error("shape", context.place, word=head, usage=SHAPES[head])
     if head not in _OPTIONS or context.head.type in ("NAME", "RESERVED"):
         return None
-    _, *written = [*context.statement[1:], context.bad]  # what stands first is the operand
+    _, *written = [*context.statement[1:], context.bad]  # the first one is the operand
     for token in reversed(written):
         known = near(token, _OPTIONS[head]) if token.type == "NAME" else []
         if known:
@@ -44,13 +44,13 @@ def _option(context: ErrorContext) -> AgradError | None:
 
 
 def near(word: str, options: Collection[str]) -> list[str]:
-    """The options that a word may be a slip of; here also those of two letters in the wrong order."""
+    """The options that a word may be a misspelling of; two letters in the wrong order count as one, too."""
     swapped = [option for option in sorted(options) if len(word) == 2 and option == word[::-1]]
     return swapped or suggest(word, options)
 
 
 def _assigned(context: ErrorContext) -> AgradError | None:
-    """`x := 3`, `f(x) := x**2`: the sign of mathematics, where a statement may give a value."""
+    """`x := 3`, `f(x) := x**2`: the `:=` of mathematics, where an assignment may stand."""
     place, head = context.bad.start_pos, context.head
     if context.bad.type != "_COLON" or context.open or not context.source.text.startswith(":=", place):
         return None
@@ -89,7 +89,7 @@ def _uncalled(context: ErrorContext) -> AgradError | None:
 
 
 def _root(context: ErrorContext) -> AgradError | None:
-    """`√x²`, of which books mean the root of the square, and calculators the square of the root."""
+    """`√x²`, which is the root of the square in books, and the square of the root on calculators."""
     bad = context.bad
     root = next((token for token in reversed(context.statement) if token.type == "ROOT"), None)
     if root is None or bad.type != "POWER" or not isinstance(context.following, Token):
@@ -183,7 +183,7 @@ def comprehended(context: ErrorContext) -> list[str]:
 
 
 def _star(context: ErrorContext) -> AgradError | None:
-    """`f(*x)` and `[*x]`: an argument, or an entry, that begins with the sign."""
+    """`f(*x)` and `[*x]`: an argument, or an entry, that begins with a star."""
     bad, end = context.bad, context.bad.end_pos
     if bad not in ("*", "**") or not context.open or context.previous.type not in ("LPAR", "_LSQB", "_COMMA"):
         return None

@@ -1,6 +1,6 @@
-"""The messages of all syntax errors, in one table: what is said, how to put it right, and examples.
+"""The messages of all syntax errors, in one table: the text, how to correct the error, and examples.
 
-The table is the behaviour and the test: each example shows, by a ‸, where the caret of its message stands.
+The table is also the test: in each example a ‸ shows where the caret of its message is.
 
 A new syntax error takes two changes. Here, an entry of MESSAGES:
 
@@ -16,7 +16,7 @@ And, in recognisers.py, a function that is added to the list at the end of that 
             return None
         return syntax_error("triple equals", context.place, fixes=[f"{context.head} == {context.following}"])
 
-What the lexer or the builder of the syntax tree finds, they raise themselves. The tests parse every example.
+The lexer and the builder of the syntax tree raise the errors that they find themselves. The tests parse every example.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ from agrad.engine.text import truncate
 from agrad.grammar.diagnostics import Span
 
 CARET = "‸"
-# The rest of a line up to its comment, and the comment; a sign in quotes begins none.
+# The rest of a line up to its comment, and the comment; a # in quotes does not begin one.
 _COMMENT = re.compile(r"""^((?:[^#"']|"[^"]*"|'[^']*')*)#.*$""")
 
 
 class SyntaxMessage(NamedTuple):
-    """A message, with words of the text in braces, and texts that it is for.
+    """A message, with placeholders in braces, and example texts.
 
-    `label` stands behind the caret. A `hint` says in words how to put it right; it is left out if it comes out empty.
-    Text to type is worked out from the text at hand: it is given to `syntax_error`.
+    `label` is written after the caret. A `hint` says in words how to correct the error; an empty one is left out.
+    A fix, which is text to type, depends on the statement: it is passed to `syntax_error`.
     """
 
     message: str
@@ -54,7 +54,7 @@ MESSAGES: dict[str, SyntaxMessage] = {
         examples=("2 ‸$ 3", "a‸\x00b", "‸\ud800", "‸~x", "1 + ‸\\\n2"),
     ),
     "look-alike": SyntaxMessage(
-        "`{character}` is not a sign of agrad",
+        "agrad does not use the character `{character}`",
         hint="type {sign} instead",
         label="{code}",  # where a terminal has no such character
         examples=(
@@ -63,7 +63,7 @@ MESSAGES: dict[str, SyntaxMessage] = {
         ),
     ),
     "bad number": SyntaxMessage(
-        "`{number}` is no number",
+        "`{number}` is not a number",
         hint="write numbers as 2, 2.5, .5 or 1e-3",
         examples=("‸1.2.3", "‸1e", "2 + ‸0xG", "‸0x", "‸0b102", "‸0x1.8", "‸1__0", "x = ‸1..2", "‸5_"),
     ),
@@ -84,12 +84,12 @@ MESSAGES: dict[str, SyntaxMessage] = {
         ),
     ),
     "single brace": SyntaxMessage(
-        "a single `}}` inside an f-string closes nothing",
+        "a single `}}` is not allowed inside an f-string",
         hint="for the character itself write }}}}",
         examples=('print f"a ‸} b"',),
     ),
     "nested format": SyntaxMessage(
-        "the format behind the colon is plain text in agrad, without braces",
+        "the format after the colon is plain text in agrad, without braces",
         examples=('print f"{x:‸{w}}"',),
     ),
     "braces": SyntaxMessage(
@@ -97,7 +97,7 @@ MESSAGES: dict[str, SyntaxMessage] = {
         examples=("x = ‸{1, 2}", "if x ‸{ y }"),
     ),
     "tolerance": SyntaxMessage(
-        "`+-` gives the tolerance of a `~=`, and there is none to its left",
+        "`+-` gives the tolerance of a `~=`, and there is no `~=` before it",
         hint="a ~= b +- 0.1 to compare, a + -0.1 to compute",
         examples=("5 ‸+- 0.1", "x == 3 ‸+- 1", "(a ~= b) ‸+- 1", "f(a ~= b, 5 ‸+- 1)"),
     ),
@@ -134,7 +134,7 @@ MESSAGES: dict[str, SyntaxMessage] = {
     ),
     # Lines and blocks
     "tabs and spaces": SyntaxMessage(
-        "the margins of this line and the one above it mix tabs and spaces differently",
+        "this line and the one above it mix tabs and spaces differently in their indentation",
         hint="indent both with spaces",
         examples=("if x:\n\ty = 1\n‸    z = 2", "if x:\n    y = 1\n‸\tz = 2"),
     ),
@@ -145,16 +145,16 @@ MESSAGES: dict[str, SyntaxMessage] = {
     "first indent": SyntaxMessage(
         "the first line is indented more than one below it",
         hint="begin both in the same column",
-        label="this margin",
+        label="this indentation",
         examples=("‸  x = 1\ny = 2", "# a\n\n‸  x = 1\n y = 2", "‸  if x:\n    y\nz", "‸\tx = 1\ny = 2"),
     ),
     "indent": SyntaxMessage(
-        "this line is indented, but the line above it opens no block",
+        "this line is indented, but the line above it does not open a block",
         examples=("x = 1\n  ‸y = 2", "if x: y = 1\n    ‸z = 2"),
     ),
     "no block": SyntaxMessage(
-        "after this `:` a block must follow",
-        hint="indent the next line, or write a statement behind the :",
+        "a block must follow this `:`",
+        hint="indent the next line, or write a statement after the :",
         examples=("if x‸:\ny = 1", "def f(x)‸:", "if x:\n    while y‸:\nz = 1", "time‸:", "time‸: \nx = 1"),
     ),
     "kind": SyntaxMessage(
@@ -163,7 +163,7 @@ MESSAGES: dict[str, SyntaxMessage] = {
         examples=("fails ‸zork: x", "fails ‸fred: backward e", "def f(x):\n    fails ‸zork:\n        x"),
     ),
     "block in line": SyntaxMessage(
-        "`{word}` opens a block of its own, so it cannot stand behind a `{sign}`",
+        "`{word}` opens a block, so it cannot follow a `{sign}` on the same line",
         hint="put it on the next line{where}",
         examples=("for i in x: ‸if i: y = 1", "no_grad: ‸for i in x: w -= 1", "time: ‸while x: y", "x = 1; ‸time: y"),
     ),
@@ -179,8 +179,8 @@ MESSAGES: dict[str, SyntaxMessage] = {
         ),
     ),
     "else without if": SyntaxMessage(
-        "this `{word}` belongs to no `if`",
-        hint="put it straight behind the block of an if, indented as that if is",
+        "this `{word}` has no `if`",
+        hint="put it directly after the block of an if, indented like that if",
         examples=(
             "‸else: x = 1",
             "‸elif x: y",
@@ -189,7 +189,7 @@ MESSAGES: dict[str, SyntaxMessage] = {
         ),
     ),
     "else if": SyntaxMessage(
-        "`else` and `if` make one word",
+        "`else if` is written as one word",
         hint="elif",
         examples=("if x: y\nelse ‸if z: w",),
     ),
@@ -207,13 +207,13 @@ MESSAGES: dict[str, SyntaxMessage] = {
         examples=("‸break", "if x: ‸continue", "for i in x:\n    def f(y):\n        ‸break"),
     ),
     "new statement": SyntaxMessage(
-        "`{word}` begins a statement of its own",
-        hint="put it on the next line, or behind a ;",
+        "`{word}` begins a new statement",
+        hint="put it on the next line, or after a ;",
         examples=("x = 3 ‸print x", "x ‸backward y", "f(x) ‸return", "x = 1 ‸y = 2", "x ‸explain d"),
     ),
     # Words
     "reserved": SyntaxMessage(
-        "`{word}` is a word of {owner}, so nothing else can be called that",
+        "`{word}` is a reserved word of {owner}, so it cannot be a name",
         hint="choose another name",
         examples=(
             "‸backward = 3",
@@ -256,7 +256,7 @@ MESSAGES: dict[str, SyntaxMessage] = {
     ),
     "walrus": SyntaxMessage(
         "agrad has no `:=`",
-        hint="give the name its value on a line before: {name} = ...",
+        hint="assign it on the line before: {name} = ...",
         examples=("(x ‸:= 3)", "if x ‸:= 3: y"),
     ),
     "becomes": SyntaxMessage(
@@ -264,29 +264,29 @@ MESSAGES: dict[str, SyntaxMessage] = {
         examples=("x ‸:= 3", "f(x) ‸:= x^2", "set x ‸:= 5", "x = 1; w[0] ‸:= 5"),
     ),
     "brackets": SyntaxMessage(
-        "what `{name}` is of stands in brackets",
+        "the argument of `{name}` must be in brackets",
         examples=("sin ‸x", "sqrt ‸4  # two", "exp ‸x + 1", "2 + sin ‸x"),
     ),
     "equation": SyntaxMessage(
-        "agrad solves no equations: `solve(A, b)` is of linear systems",
+        "agrad does not solve equations: `solve(A, b)` is for linear systems",
         hint="Newton's method for f(x) = 0: x = 1, and then for i in range(20): x = x - f(x)/grad(f)(x)",
         examples=("solve(x**2 - 2 ‸= 0, x)", "y = solve(2*x ‸= 2)"),
     ),
     "declaration": SyntaxMessage(
-        "agrad has no `{word}`: a name is given its value alone",
+        "agrad has no `{word}`: a value is assigned to the name alone",
         examples=("‸let z = 4", "‸const k = 3", "x = 1; ‸int n = 2"),
     ),
     "modulo": SyntaxMessage(
-        "agrad has no `{word}`: the sign is `{sign}`",
+        "agrad has no `{word}`: the operator is `{sign}`",
         examples=("5 ‸mod 3", "x = (7 ‸mod 4) + 1", "5 ‸div 3"),
     ),
     "percent": SyntaxMessage(
-        "agrad has no percent: `%` is the remainder of a division",
+        "agrad has no percentages: `%` is the remainder of a division",
         hint="{instead}",
         examples=("20‸% of 50", "x = 12.5‸% of 3 + 1", "50 + 20‸%", "20‸%"),
     ),
     "root of a power": SyntaxMessage(
-        "`√` may end before this power, or behind it",
+        "it is not clear whether `√` includes this power",
         examples=("√x‸²", "y = 2*√x‸**3 + 1", "√√2 ‸^ 2"),
     ),
     "factorial": SyntaxMessage(
@@ -300,8 +300,8 @@ MESSAGES: dict[str, SyntaxMessage] = {
         examples=("3 ‸km to m", "20 ‸C in F", "3 ‸m s"),
     ),
     "imaginary": SyntaxMessage(
-        "agrad has no complex numbers, as `{number}` would be one",
-        hint="{instead}   if {name} is a name of yours",
+        "agrad has no complex numbers, and `{number}` would be one",
+        hint="{instead}   if {name} is one of your names",
         examples=("1+2‸i", "3‸j", "2.5‸i * x"),
     ),
     "at": SyntaxMessage(
@@ -309,11 +309,11 @@ MESSAGES: dict[str, SyntaxMessage] = {
         examples=("x**2 ‸at x=3", "sin(x) ‸where x = 2"),
     ),
     "derivative of": SyntaxMessage(
-        "agrad has no `{word} of`: a derivative is that of a function, at a point",
+        "agrad has no `{word} of`: it differentiates a function, at a point",
         examples=("‸derivative of x**2", "‸gradient of sin(t)*t", "‸derivative x**2", "‸differentiate x**2"),
     ),
     "help": SyntaxMessage(
-        "a `?` means nothing behind a value",
+        "agrad does not use a `?` after a value",
         examples=("sin(x)‸?", "sin‸?", "x = ‸?", "y = 2*x‸?"),
     ),
     "several leaves": SyntaxMessage(
@@ -322,22 +322,22 @@ MESSAGES: dict[str, SyntaxMessage] = {
         examples=("‸var (a,b) = (1,2)", "‸var (a) = 1", "‸var (a, b) = f(x)"),
     ),
     "rows": SyntaxMessage(
-        "a `;` ends no row",
-        hint="each row in brackets of its own: [[1, 2], [3, 4]]",
+        "a `;` does not end a row",
+        hint="put each row in its own brackets: [[1, 2], [3, 4]]",
         examples=("x = [1, 2‸; 3, 4]",),
     ),
     "decorator": SyntaxMessage(
         "agrad has no decorators",
-        hint="no_grad: …   around what is to record nothing",
+        hint="no_grad: …   around code that should not be recorded",
         examples=("‸@torch.no_grad()\ndef f(x) = x", "x = 1\n‸@f"),
     ),
     "in": SyntaxMessage(
-        "`in` belongs to `for i in ...`: agrad cannot ask whether a value is in another",
+        "`in` belongs to `for i in ...`: agrad cannot test whether a value is in another",
         hint="any(x == values)",
         examples=("x ‸in y", "if x ‸not in y: z", "assert 2 ‸in x"),
     ),
     "is": SyntaxMessage(
-        "`is` asks for `None` only",
+        "`is` compares with `None` only",
         hint="x is None, x is not None, or x == y",
         examples=("x is ‸y", "assert x is ‸3", "x is not ‸2"),
     ),
@@ -351,7 +351,7 @@ MESSAGES: dict[str, SyntaxMessage] = {
         examples=("import ‸os", "from ‸os import path", "import torch, ‸sys", "import ‸pandas as pd"),
     ),
     "alias": SyntaxMessage(
-        "an import makes no names in agrad: `{module}` cannot be called `{name}`",
+        "an import does not define names in agrad: `{module}` cannot be called `{name}`",
         hint="{instead}",
         examples=(
             "import torch.nn.functional as ‸G",
@@ -375,7 +375,7 @@ MESSAGES: dict[str, SyntaxMessage] = {
         ),
     ),
     "star": SyntaxMessage(
-        "agrad takes no values apart with `{sign}`",
+        "agrad does not unpack values with `{sign}`",
         hint="write them out: f(x[0], x[1])",
         examples=("f(‸*x)", "f(1, ‸**options)", "[‸*x, 1]", "print(‸*x)"),
     ),
@@ -402,7 +402,7 @@ MESSAGES: dict[str, SyntaxMessage] = {
         ),
     ),
     "option": SyntaxMessage(
-        "`{word}` is no option of `{command}`",
+        "`{word}` is not an option of `{command}`",
         examples=(
             "backward y ‸retian",
             "backward y retain ‸frsh",
@@ -504,7 +504,7 @@ MESSAGES: dict[str, SyntaxMessage] = {
         examples=("var x ‸== 3", "set x ‸== 3", "def f(x) ‸== x**2"),
     ),
     "misspelt sign": SyntaxMessage(
-        "`{sign}` is no operator",
+        "`{sign}` is not an operator",
         hint="{instead}",
         examples=("x ‸=< 3", "x ‸=> 3", "x ‸<> y", "x‸++", "x ‸<< 2", "x ‸>> 2", "x ‸-> y", "f = (x ‸-> x**2)"),
     ),
@@ -572,7 +572,7 @@ MESSAGES: dict[str, SyntaxMessage] = {
         examples=("‸f(x) = x**2", "a = ‸f(x) = 3"),
     ),
     "value as target": SyntaxMessage(
-        "`{text}` is a value, which cannot be given another",
+        "`{text}` is a value, not a name, so nothing can be assigned to it",
         hint="name = value to name it, == to compare",
         examples=(
             "‸2 = x",
@@ -610,12 +610,12 @@ MESSAGES: dict[str, SyntaxMessage] = {
         ),
     ),
     "depth": SyntaxMessage(
-        "a depth counts operations, and {text} is no whole number",
+        "a depth counts operations, and {text} is not a whole number",
         hint="graph d depth 3",
         examples=("graph d depth ‸2.5", "graph d from a depth ‸1e-3"),
     ),
     "range": SyntaxMessage(
-        "`{text}` is no range of numbers: a curve runs from one end to the other",
+        "`{text}` is not a range of numbers: a curve is drawn from one end to the other",
         examples=(
             "plot f(x) for x in ‸range(-2, 2)",
             "plot f(x) for x in ‸[0, 2*pi]",
@@ -624,12 +624,12 @@ MESSAGES: dict[str, SyntaxMessage] = {
         ),
     ),
     "undo": SyntaxMessage(
-        "`undo` takes back so many statements, and {text} is no such number",
+        "`undo` takes back a number of statements, and {text} is not one",
         hint="undo 3",
         examples=("undo ‸2.5", "undo ‸0"),
     ),
     "history": SyntaxMessage(
-        "`history` shows so many statements, and {text} is no such number",
+        "`history` shows a number of statements, and {text} is not one",
         hint="history 9",
         examples=("history ‸2.5", "history ‸0"),
     ),
@@ -639,7 +639,7 @@ MESSAGES: dict[str, SyntaxMessage] = {
         examples=("def f(x=1, ‸y) = x",),
     ),
     "step without names": SyntaxMessage(
-        "`step` needs the leaves it is to change",
+        "`step` needs the leaves to update",
         hint="step sgd w b lr=0.1",
         examples=("step sgd ‸lr=0.1",),
     ),
@@ -649,7 +649,7 @@ MESSAGES: dict[str, SyntaxMessage] = {
     ),
     # The whole text
     "empty": SyntaxMessage("an expression is missing: there is nothing to compute", examples=()),
-    "not an expression": SyntaxMessage("one expression is wanted here, not a statement", examples=()),
+    "not an expression": SyntaxMessage("expected one expression here, not a statement", examples=()),
     "unexpected token": SyntaxMessage("`{text}` does not fit here", examples=("x[0] ‸: y", "break ‸+ 2", "pass ‸x")),
 }
 
@@ -670,7 +670,7 @@ def syntax_error(message: str, span: Span, *, fixes: Sequence[str] = (), **words
 
 
 def corrected(span: Span, text: str) -> str:
-    """The line of a place, with another text there; without its margin and its comment."""
+    """The line of a place, with another text there; without its indentation and its comment."""
     source = span.source
     line = source.position(span.start)[0]
     whole, start = source.line(line), source.position(span.start)[1] - 1
@@ -679,11 +679,11 @@ def corrected(span: Span, text: str) -> str:
 
 
 def derivative_of(text: str, by: str, point: str = "1") -> str:
-    """How the derivative of an expression is asked for."""
+    """The statement for the derivative of an expression."""
     return f"def f({by}) = {text}; grad(f)({point})"
 
 
 def _shown(word: str) -> str:
-    """A piece of the text as it can stand in a message: short, and without what would upset a terminal."""
+    """A piece of the text for a message: short, and without control characters."""
     word = "".join(c if c.isprintable() else f"U+{ord(c):04X}" for c in word)
     return truncate(word, 60)

@@ -1,9 +1,9 @@
-"""Which message fits where the parser met a token that it did not expect: told from the tokens around the place.
+"""Which message fits an unexpected token: found from the tokens around it.
 
 The recognisers are called in the order of the list at the end, those of foreign.py first, until one returns an error.
-A recogniser looks at the unexpected token, those before it and the one behind it, and at whether a bracket is
-closed further on. What the parser would have accepted tells less, because by then it has often drawn conclusions from
-the wrong token.
+A recogniser looks at the unexpected token, those before it and the one after it, and at whether a bracket is
+closed further on. What the parser would have accepted tells less, because it has often already reduced a rule for the
+wrong token.
 """
 
 from __future__ import annotations
@@ -44,16 +44,16 @@ _NAME_PLACES = words("VAR SET DEF FOR DEL GRAD RETAIN GRAPH STEP FORWARD INFO WR
 _BLOCKS = words("IF ELIF ELSE WHILE FOR WITH NO_GRAD FAILS TIME DEF")
 _CONDITIONED = words("IF ELIF ELSE WHILE FOR WITH")  # blocks with something of any length before the colon
 _CONDITIONS = words("IF ELIF WHILE ASSERT")
-# Signs of other languages, read as two signs each, and what serves instead, if anything does.
+# Operators of other languages, each read as two operators, and what to use instead, if there is anything.
 _MISSPELT = {"=<": "<=", "=>": ">=", "<>": "!=", "++": "+= 1", "--": "-= 1", "=!": "!=", "||": "or"}
 _MISSPELT |= {"<<": "", ">>": "", "->": "def f(x) = x**2   for a function"}
-# Commands whose operands are names, and the words behind which others stand.
+# Commands whose operands are names, and the options after which others may follow.
 _ON_NAMES = words("retain grad zero_grad step graph forward info")
 _BEHIND_NAMES = words("AS DEPTH TO WITH")
 
 
 def recognise(text: Input, error: UnexpectedToken) -> AgradError:
-    """The syntax error that a token which the parser did not expect is due to."""
+    """The syntax error that explains an unexpected token."""
     context = ErrorContext(text, error)
     for recogniser in _RECOGNISERS:
         problem = recogniser(context)
@@ -63,7 +63,7 @@ def recognise(text: Input, error: UnexpectedToken) -> AgradError:
 
 
 def _unclosed_bracket(context: ErrorContext) -> AgradError | None:
-    """What follows is read as going on inside a bracket that nothing closes, but is a new line, or a block's colon."""
+    """A bracket that is not closed: the text after it is read as inside it, but is a new line, or a block's colon."""
     if not context.open:
         return None
     opener = context.open[-1]
@@ -116,7 +116,7 @@ def _reserved(context: ErrorContext) -> AgradError | None:
 
 
 def _stands_for_name(context: ErrorContext) -> bool:
-    """Whether the word is where only a name or a value can be. A word with a message of its own keeps it."""
+    """Whether the word is where only a name or a value can be. A word that has its own message keeps it."""
     bad = context.bad
     if bad in ABSENT or bad.type in ("AND", "OR", "IS", "_IN", "NOT", "ELSE") or (bad.type == "FOR" and context.open):
         return False
@@ -124,7 +124,7 @@ def _stands_for_name(context: ErrorContext) -> bool:
 
 
 def _python(context: ErrorContext) -> AgradError | None:
-    """What Python has and agrad has not."""
+    """What Python has and agrad does not have."""
     bad = context.bad
     if bad.type == "RESERVED" and bad in ABSENT:
         return syntax_error("absent", context.span(bad), word=str(bad), instead=ABSENT[bad])
@@ -145,7 +145,7 @@ def _python(context: ErrorContext) -> AgradError | None:
 
 
 def _comparison(context: ErrorContext) -> AgradError | None:
-    """`=` and `==` in each other's place; a `~=` in a chain."""
+    """`=` for `==`, `==` for `=`, and a `~=` in a chain."""
     bad, head = context.bad, context.head
     compared = context.line_head if context.line_head.type in _CONDITIONS and not _has_colon(context) else head
     if (
@@ -211,7 +211,7 @@ def _missing_value(context: ErrorContext) -> AgradError | None:
 
 
 def _shape(context: ErrorContext) -> AgradError | None:
-    """A command, or a statement of a shape of its own, that is written otherwise."""
+    """A command, or another statement with a fixed form, that is written differently."""
     head = context.head
     if head.type == "DEF" and not _header_done(context):
         return syntax_error("def", context.place)
@@ -241,7 +241,7 @@ def _header_done(context: ErrorContext) -> bool:
 
 
 def _command(context: ErrorContext) -> AgradError | None:
-    """A first word that is followed as a command would be, but is none."""
+    """A first word that is followed by what follows a command, but is not a command."""
     head, bad = context.head, context.bad
     word = str(head)
     candidates = HEADERS if bad.type == "_COLON" else COMMAND_WORDS - HEADERS

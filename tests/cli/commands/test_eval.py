@@ -142,7 +142,7 @@ def test_an_error_in_a_value_says_which(agrad):
 def test_a_word_of_the_language_is_no_name(agrad):
     out, err, code = agrad("eval", "1", "backward=3")
     assert (out, code) == ("", 2)
-    assert err == "error[syntax]: backward is a word of agrad; choose another name\n  note: in backward=3\n"
+    assert err == "error[syntax]: backward is a reserved word of agrad; choose another name\n  note: in backward=3\n"
 
 
 @pytest.mark.parametrize(

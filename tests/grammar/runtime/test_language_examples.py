@@ -198,7 +198,7 @@ LINES = {
     "1;": "",
     "manual_seed(1)": "",
     "5+-0.1": "4.9",
-    "5 +- 0.1": "error[syntax]: `+-` gives the tolerance of a `~=`, and there is none to its left",
+    "5 +- 0.1": "error[syntax]: `+-` gives the tolerance of a `~=`, and there is no `~=` before it",
     "(1 +\n2)": "3",
     "[1,\n\n2]": "[1, 2]",
     "x = 1 # set\n# all\nx": "1",
@@ -208,15 +208,15 @@ LINES = {
 }
 
 WORDS = {
-    "backward = 3": "error[syntax]: `backward` is a word of agrad, so nothing else can be called that",
+    "backward = 3": "error[syntax]: `backward` is a reserved word of agrad, so it cannot be a name",
     "grad = 3; grad*2": "6",
     "step = 2; time = 3; step*time": "6",
     "var(3)": "0",
     "var([1, 2, 3])": "0.6666666667",
     "break": "error[syntax]: this `break` is outside a loop",
     "return 3": "error[syntax]: this `return` is outside a function",
-    "if 1:\nx = 1": "error[syntax]: after this `:` a block must follow",
-    "x = 1\n  y = 2": "error[syntax]: this line is indented, but the line above it opens no block",
+    "if 1:\nx = 1": "error[syntax]: a block must follow this `:`",
+    "x = 1\n  y = 2": "error[syntax]: this line is indented, but the line above it does not open a block",
     "set = 4; set": "4",
 }
 
@@ -252,8 +252,8 @@ REFUSED = {
     "log(-1)": "nan",
     "1 ~= 1 +- 0.5": "1",
     "1 < 2 ~= 3": "error[syntax]: `~=` and `is None` compare two values and cannot be part of a chain",
-    "x in [1]": "error[syntax]: `in` belongs to `for i in ...`: agrad cannot ask whether a value is in another",
-    "x is 3": "error[syntax]: `is` asks for `None` only",
+    "x in [1]": "error[syntax]: `in` belongs to `for i in ...`: agrad cannot test whether a value is in another",
+    "x is 3": "error[syntax]: `is` compares with `None` only",
     "lambda x: x": "error[syntax]: agrad has no `lambda`",
     "[x for x in [1]]": "error[syntax]: agrad has no comprehensions",
     "{1}": "error[syntax]: agrad has no sets, no dictionaries and no blocks in braces",
@@ -302,7 +302,7 @@ def test_what_is_typed_and_what_comes_of_it(text):
 PASTED = {
     "import torch.nn.functional as F": "",
     "import numpy as np, torch.nn as nn, math": (
-        "an import makes no names in agrad: `torch.nn` cannot be called `nn`; write torch.nn. where it says nn."
+        "an import does not define names in agrad: `torch.nn` cannot be called `nn`; write torch.nn. where it says nn."
     ),
     "from torch.nn import functional as F": "",
     "torch.manual_seed(0)": "",
@@ -329,7 +329,9 @@ PASTED = {
     'd = torch.device("cpu")': "agrad has no torch.device; leave it out: there is one device",
     "torch.set_default_dtype(torch.float64)": "agrad has no torch.set_default_dtype; leave it out: every number is a float64",
     "assert torch.allclose(x, x)": "agrad has no torch.allclose; assert a ~= b +- 1e-8",
-    "@torch.no_grad()\ndef f(x): return x": "agrad has no decorators; no_grad: …   around what is to record nothing",
+    "@torch.no_grad()\ndef f(x): return x": (
+        "agrad has no decorators; no_grad: …   around code that should not be recorded"
+    ),
     "with torch.enable_grad(): y = x": "agrad reads `with no_grad():` and `with torch.no_grad():` only",
     "lr: float = 0.1": "agrad has no annotations: every number is a float64; lr = 0.1",
     'print("loss {:.3f}".format(x.sum()))': (

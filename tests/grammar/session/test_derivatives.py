@@ -84,7 +84,7 @@ def test_a_name_asked_for_is_a_leaf_whatever_it_was_computed_from():
 
 def test_words_of_the_language_are_no_names():
     require_free("backwards")
-    with pytest.raises(AgradError, match="backward is a word of agrad"):
+    with pytest.raises(AgradError, match="backward is a reserved word of agrad"):
         require_free("backward")
 
 

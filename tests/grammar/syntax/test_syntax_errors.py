@@ -81,17 +81,17 @@ error[syntax]: `=` gives a value to a name; to compare write `==`
     "  x = 1\ny = 2": """\
 error[syntax]: the first line is indented more than one below it
   1 |   x = 1
-    | ^^ this margin
+    | ^^ this indentation
   2 | y = 2
     | ^ and this one
   fix: begin both in the same column""",
     "x = １２": """\
-error[syntax]: `１２` is not a sign of agrad
+error[syntax]: agrad does not use the character `１２`
   1 | x = １２
     |     ^^^^ U+FF11
   fix: type 12 instead""",
     "x << 2": """\
-error[syntax]: `<<` is no operator
+error[syntax]: `<<` is not an operator
   1 | x << 2
     |   ^^""",
     "fails fred: backward e": """\
@@ -119,22 +119,22 @@ error[syntax]: `forward` is written `forward d, or forward d with x=3, y=4`
   1 | forward d with x
     |                 ^""",
     "var y = 2\nbackward y retian trace": """\
-error[syntax]: `retian` is no option of `backward`
+error[syntax]: `retian` is not an option of `backward`
   2 | backward y retian trace
     |            ^^^^^^
   fix: backward y retain trace""",
     "forward y wiht x=3": """\
-error[syntax]: `wiht` is no option of `forward`
+error[syntax]: `wiht` is not an option of `forward`
   1 | forward y wiht x=3
     |           ^^^^
   fix: forward y with x=3""",
     "graph d sa dot": """\
-error[syntax]: `sa` is no option of `graph`
+error[syntax]: `sa` is not an option of `graph`
   1 | graph d sa dot
     |         ^^
   fix: graph d as dot""",
     "explain d wtr a": """\
-error[syntax]: `wtr` is no option of `explain`
+error[syntax]: `wtr` is not an option of `explain`
   1 | explain d wtr a
     |           ^^^
   fix: explain d wrt a""",
@@ -149,12 +149,12 @@ error[syntax]: agrad has no `:=`
     |      ^^
   fix: def f(x) = x^2""",
     "sqrt 4  # two": """\
-error[syntax]: what `sqrt` is of stands in brackets
+error[syntax]: the argument of `sqrt` must be in brackets
   1 | sqrt 4  # two
     |      ^
   fix: sqrt(4)""",
     "f(*x)": """\
-error[syntax]: agrad takes no values apart with `*`
+error[syntax]: agrad does not unpack values with `*`
   1 | f(*x)
     |   ^
   fix: write them out: f(x[0], x[1])""",
@@ -179,20 +179,20 @@ error[syntax]: agrad has no annotations: every number is a float64
     |          ^^
   fix: def f(x):""",
     "import torch.nn.functional as G\nG.relu(x)": """\
-error[syntax]: an import makes no names in agrad: `torch.nn.functional` cannot be called `G`
+error[syntax]: an import does not define names in agrad: `torch.nn.functional` cannot be called `G`
   1 | import torch.nn.functional as G
     |                               ^
   fix: write F. where it says G.""",
     "import torch, torch.linalg as LA": """\
-error[syntax]: an import makes no names in agrad: `torch.linalg` cannot be called `LA`
+error[syntax]: an import does not define names in agrad: `torch.linalg` cannot be called `LA`
   1 | import torch, torch.linalg as LA
     |                               ^^
   fix: write torch.linalg. where it says LA.""",
     "from torch import exp, sin as s": """\
-error[syntax]: an import makes no names in agrad: `sin` cannot be called `s`
+error[syntax]: an import does not define names in agrad: `sin` cannot be called `s`
   1 | from torch import exp, sin as s
     |                               ^
-  fix: s = sin   on a line of its own""",
+  fix: s = sin   on its own line""",
     "time x = 3": """\
 error[syntax]: `time` is written `time: y = f(x)`
   1 | time x = 3
@@ -208,7 +208,7 @@ error[syntax]: `=` gives a value to a name; to compare write `==`
     |      ^
   fix: if x == 3: y""",
     "backward = 3": """\
-error[syntax]: `backward` is a word of agrad, so nothing else can be called that
+error[syntax]: `backward` is a reserved word of agrad, so it cannot be a name
   1 | backward = 3
     | ^^^^^^^^
   fix: choose another name""",
