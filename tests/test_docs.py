@@ -127,3 +127,15 @@ def examples():
 def test_an_example_of_a_help(workshop, line):
     done = subprocess.run(["sh", "-c", line], stdin=subprocess.DEVNULL, capture_output=True, text=True, **workshop)
     assert (done.stderr, done.returncode) == ("", 0)
+
+
+def test_a_test_that_is_also_a_script_runs_with_python_alone():
+    root = DOCS.parent
+    files = sorted((root / "tests").glob("test_*.py"))
+    scripts = [file for file in files if f"python tests/{file.name}" in file.read_text(encoding="utf-8")]
+    assert len(scripts) >= 2
+    plain = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    for file in scripts:  # imported, but not run: it would write documents anew
+        command = [sys.executable, "-c", f"import runpy; runpy.run_path({str(file)!r})['main']"]
+        done = subprocess.run(command, cwd=root, env=plain, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr

@@ -5,10 +5,13 @@ After a change that is meant: python tests/test_tour.py writes today's answers i
 
 import re
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
 import pytest
+
+sys.path.insert(0, str(Path(__file__).parent / "support"))  # for Python; pytest adds it by itself
 from transcript import replayed
 from workshops import equipped
 

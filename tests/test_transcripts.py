@@ -3,9 +3,12 @@
 After a change that is meant: python tests/test_transcripts.py writes today's answers into tests/transcripts.
 """
 
+import sys
 from pathlib import Path
 
 import pytest
+
+sys.path.insert(0, str(Path(__file__).parent / "support"))  # for Python; pytest adds it by itself
 from transcript import blocks, replayed
 
 HERE = Path(__file__).parent
