@@ -191,10 +191,10 @@ def loop(session: Session, statements: Iterator[str], interactive: bool = False)
         except AgradError as problem:
             failure = complain(problem)
             code = code or failure
-        except KeyboardInterrupt:
+        except KeyboardInterrupt as stop:
             if not interactive:
                 raise
-            click.echo("interrupted: everything is as before this statement", err=True)
+            click.echo(f"interrupted: {str(stop) or 'everything is as before this statement'}", err=True)
         except Quit:
             break
         except OSError:  # the output cannot be written: there is nobody to go on for

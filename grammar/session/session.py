@@ -168,23 +168,38 @@ class Session:
         self._guarded(lambda: backward(value), origin if isinstance(origin, Span) else None, emit)
 
     def undo(self, count: int, emit: Callable[[Result], None] = _ignore) -> None:
-        """Take back the last statements that changed something. Raises AgradError if there are not so many."""
-        if count > len(self.steps):
+        """Take back the last statements that changed something. Raises AgradError if there are not so many.
+
+        The KeyboardInterrupt of a Ctrl-C says how many were taken back, unless it is none.
+        """
+        before = len(self.steps)
+        if count > before:
             raise self.steps.too_few(count)
-        for _ in range(count):
-            step, stopped = self.steps.last, None
-            while True:
-                try:
-                    self.answer, self.chosen = step.answer, step.chosen
-                    step.log.roll_back()
-                    self.steps.drop(step.log)
-                    self.record.cut(step.place)
-                    break
-                except KeyboardInterrupt as error:  # at any moment: all of this can be done again
-                    stopped = error
-            emit(Printed(f"took back: {printable(step.text)}"))
-            if stopped is not None:
-                raise stopped
+        try:
+            for _ in range(count):
+                self._undo_last(emit)
+        except KeyboardInterrupt:
+            done = before - len(self.steps)
+            if not done:
+                raise
+            said = "undo is complete" if done == count else f"undo took back {done} of {count} statements"
+            raise KeyboardInterrupt(said) from None
+
+    def _undo_last(self, emit: Callable[[Result], None]) -> None:
+        """Take back the last statement that changed something, whole: a Ctrl-C is raised when that is done."""
+        step, stopped = self.steps.last, None
+        while True:
+            try:
+                self.answer, self.chosen = step.answer, step.chosen
+                step.log.roll_back()
+                self.record.cut(step.place)
+                self.steps.drop(step.log)
+                break
+            except KeyboardInterrupt as error:  # at any moment: all of this can be done again
+                stopped = error
+        emit(Printed(f"took back: {printable(step.text)}"))
+        if stopped is not None:
+            raise stopped
 
     def forget(self) -> None:
         """Be as a new session is, as a part of the statement under way: without names, as to numbers and limits."""

@@ -181,7 +181,14 @@ def test_a_history_that_cannot_be_kept_is_one_note(typed, tmp_path):
     assert err == f"note: what you type is not remembered beyond this session: {path}: File exists\n"
 
 
-def test_a_computation_stopped_by_ctrl_c_changes_nothing(capsys):
+@pytest.mark.parametrize(
+    ("stop", "said"),
+    [
+        (KeyboardInterrupt(), "everything is as before this statement"),
+        (KeyboardInterrupt("undo took back 1 of 2 statements"), "undo took back 1 of 2 statements"),
+    ],
+)
+def test_a_statement_stopped_by_ctrl_c_changes_nothing_or_the_prompt_says_what(capsys, stop, said):
     session = Session()
 
     def statements():
@@ -193,12 +200,12 @@ def test_a_computation_stopped_by_ctrl_c_changes_nothing(capsys):
 
     def interrupted(text, emit, **keywords):
         if "stop_here" in text:
-            raise KeyboardInterrupt
+            raise stop
         run(text, emit, **keywords)
 
     session.run = interrupted
     assert loop(session, statements(), interactive=True) == 0
-    assert capsys.readouterr() == ("1\n", "interrupted: everything is as before this statement\n")
+    assert capsys.readouterr() == ("1\n", f"interrupted: {said}\n")
 
 
 # In a pseudo-terminal

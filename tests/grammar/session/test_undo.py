@@ -289,9 +289,13 @@ def test_a_growing_graph_is_weighed_once():
     assert len(made.steps._seen) < 120
 
 
-def test_a_roll_back_that_is_interrupted_ends_the_step_all_the_same():
+@pytest.mark.parametrize(
+    ("count", "said", "left"),
+    [(1, "undo is complete", "xy"), (2, "undo took back 1 of 2 statements", "xy")],
+)
+def test_a_roll_back_that_is_interrupted_ends_the_step_all_the_same_and_says_so(count, said, left):
     made = session()
-    made.run("z = 1")
+    made.run("x = 1\ny = 2\nz = 3")
     pressed = []
 
     def undo():
@@ -300,9 +304,22 @@ def test_a_roll_back_that_is_interrupted_ends_the_step_all_the_same():
             raise KeyboardInterrupt
 
     made.steps.last.log.remember("pressed", undo)
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(KeyboardInterrupt, match=rf"^{said}$"):
+        made.run(f"undo {count}")
+    assert [name for name in "xyz" if name in made.names] == list(left) and len(made.steps) == 2
+
+
+def test_an_undo_that_is_interrupted_before_it_takes_back_anything_says_nothing_of_it(monkeypatch):
+    made = session()
+    made.run("x = 1")
+
+    def pressed(emit):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(made, "_undo_last", pressed)
+    with pytest.raises(KeyboardInterrupt, match=r"^$"):
         made.run("undo")
-    assert "z" not in made.names and not len(made.steps)
+    assert "x" in made.names
 
 
 def test_a_journal_with_nothing_in_it_changed_nothing():
