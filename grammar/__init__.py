@@ -2,5 +2,5 @@
 
 `syntax` reads a text, `runtime` compiles and runs it, `loops` runs hot loops compiled; `session` runs statements and
 keeps their log, `commands` are the commands, `lint` checks scripts, `help` explains the language. `results` is what the
-terminal shows, `diagnostics` how errors look, `files` how files are read and written.
+terminal shows, `diagnostics` renders errors, `files` reads and writes files.
 """

@@ -1,4 +1,4 @@
-"""Did-you-mean, and the rendering of an error or a note as plain text with a caret."""
+"""Suggestions for misspelt words, and the rendering of an error or a note as plain text with a caret."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LONG_WORD = re.compile(r"(\w{60})\w{40,}")
 
 
 def suggest(word: str, candidates: Iterable[str]) -> list[str]:
-    """The candidates that `word` may be a misspelling of, best first, in an order that never varies.
+    """The candidates that `word` may be a misspelling of, best first, in a fixed order.
 
     A word under three letters is only ever corrected in case: too many names are one letter away from it.
     """
@@ -40,8 +40,8 @@ def suggest(word: str, candidates: Iterable[str]) -> list[str]:
 def _distance(a: str, b: str) -> int:
     """How many letters to insert, delete, replace or swap with their neighbour to turn `a` into `b`.
 
-    The optimal string alignment distance (Boytsov 2011, section 2.2). difflib's ratio would not do: it takes
-    `foo` for `floor`, and does not see a swap as one error.
+    The optimal string alignment distance (Boytsov 2011, section 2.2). difflib's ratio is not suitable: it matches
+    `foo` with `floor`, and does not count a swap as one error.
     """
     before: list[int] = []
     above = list(range(len(b) + 1))
@@ -140,7 +140,7 @@ def _count(cells: Iterable[tuple[str, int]], room: int) -> int:
     """How many cells from the first on have room."""
     count, taken = 0, 0.0
     for _, width in cells:
-        taken += max(width, 0.5)  # marks have no width, and yet there is an end to them
+        taken += max(width, 0.5)  # marks have no width, but their number is limited
         if taken > room:
             break
         count += 1
@@ -148,7 +148,7 @@ def _count(cells: Iterable[tuple[str, int]], room: int) -> int:
 
 
 def _cell(character: str) -> tuple[str, int]:
-    """What stands on the terminal for one character, and its width there.
+    """The representation of one character on the terminal, and its width there.
 
     A control character (an escape code, a change of writing direction) must not reach the terminal.
     """

@@ -1,4 +1,4 @@
-"""Reading and writing files of text: whole or not at all."""
+"""Reading and writing files of text: completely or not at all."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def read_text(path: str) -> str:
 def beside(path: str, place: Origin | None) -> str:
     """A path as seen from the folder of the script that a place is in; elsewhere from where agrad was started.
 
-    Raises AgradError of kind `file` for a path in someone's home folder while files are switched off: where that is
-    stands in a file.
+    Raises AgradError of kind `file` for a path in someone's home folder while access to files is off: finding it
+    would read a file.
     """
     if path.startswith("~"):
         require_files(f"cannot find {path}")
@@ -57,7 +57,7 @@ def decoded(data: bytes, name: str) -> str:
 
 
 def write_text(path: str, text: str) -> None:
-    """Put a text into a file, which until then, and if that fails, is as it was.
+    """Write a text to a file. If that fails, the file is as it was.
 
     Raises AgradError of kind `file`.
     """
@@ -67,7 +67,7 @@ def write_text(path: str, text: str) -> None:
 
 @contextmanager
 def replacing(path: str) -> Iterator[BinaryIO]:
-    """A file to write to, that takes the place of another when all is written; until then that one is as it was.
+    """A file to write to, which replaces another when everything is written; until then that one is as it was.
 
     A link is followed, `~` is the home folder, and a file that was there keeps its permissions. Raises AgradError of
     kind `file`; what cannot be written inside, as on a full disk, is one too.
@@ -81,7 +81,7 @@ def replacing(path: str) -> Iterator[BinaryIO]:
         mode = _mode(target)
     except OSError as problem:
         raise AgradError("file", f"cannot write {path}: {_reason(problem, target)}") from None
-    except ValueError:  # no name, or one with characters that no file system takes
+    except ValueError:  # an empty name, or one with characters that no file system accepts
         why = f"{path}: that is not the name of a file" if path else "to a file without a name"
         raise AgradError("file", f"cannot write {why}") from None
     try:
@@ -93,7 +93,7 @@ def replacing(path: str) -> Iterator[BinaryIO]:
 
 @contextmanager
 def _beside(target: str, mode: int | None) -> Iterator[BinaryIO]:
-    """A file that is moved in one step at the end. In the same folder, because no step leads to another disk.
+    """A file that is moved in one step at the end: so it is in the same folder, not on another disk.
 
     Its name begins with that of the target, and it is locked: one without a lock was left by a process that was
     killed, and is removed by the next that writes to the target.
@@ -132,7 +132,7 @@ def _new(start: str) -> Iterator[str]:
         with open(path, "xb+"):
             pass
         lock = _lock(path)
-        if os.path.exists(path):  # no other process took it for one that was left
+        if os.path.exists(path):  # no other process has removed it as one that was left
             break
         if lock is not None:
             os.close(lock)
@@ -144,7 +144,7 @@ def _new(start: str) -> Iterator[str]:
 
 
 def _remove_left(start: str) -> None:
-    """Remove the files that killed processes have left, of those whose paths begin so."""
+    """Remove the files that killed processes have left, among those whose paths begin with this."""
     folder, name = os.path.split(start)
     with suppress(OSError):
         for left in os.listdir(folder):
@@ -157,7 +157,7 @@ def _remove_left(start: str) -> None:
 
 
 def _lock(path: str) -> int | None:
-    """Lock a file; a descriptor that keeps the lock until it is closed, or None where there is no lock to be had."""
+    """Lock a file; a descriptor that keeps the lock until it is closed, or None if it cannot be locked."""
     with suppress(ImportError, OSError):  # a system, or a file system, without locks; or a file that is locked
         from fcntl import LOCK_EX, LOCK_NB, flock
 
@@ -189,11 +189,11 @@ def _reason(problem: OSError, target: str) -> str:
     folder = os.path.dirname(target)
     if isinstance(problem, FileNotFoundError):
         if os.path.isdir(folder):
-            return f"the system makes no files in {folder}"
+            return f"the system does not allow files in {folder}"
         return f"there is no folder {folder}"
     if isinstance(problem, NotADirectoryError):
         return f"{folder} is not a folder"
     if isinstance(problem, IsADirectoryError):
         return "it is a folder"
-    text = problem.strerror or "the operating system refuses"
+    text = problem.strerror or "the operating system does not allow it"
     return text[0].lower() + text[1:]

@@ -1,4 +1,4 @@
-"""What a statement hands out while it runs. A result knows its text; only the terminal prints it."""
+"""The results that a statement emits while it runs. A result has a text; only the terminal prints it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Settings:
-    """What a user may set, and what the terminal is like.
+    """The user's settings, and the properties of the terminal.
 
     `precision`: significant digits, None for text that reads back to the same number. `width`: of the terminal, None
     where there is none.
@@ -51,7 +51,7 @@ class Printed(Struct):
 
 
 class Gradient(Struct):
-    """The gradient of one name: its value, or why there is none; and where it came from."""
+    """The gradient of one name: its value, or why there is none; and its terms."""
 
     name: str
     value: Tensor | None
@@ -66,7 +66,7 @@ class Gradient(Struct):
 
 
 class Table(Struct):
-    """Several lines that a command made: a dump, a list of names, help."""
+    """Several lines of output of a command: a dump, a list of names, help."""
 
     lines: str
 
@@ -81,7 +81,7 @@ class Checked(Struct):
     report: Report
 
     def text(self, settings: Settings) -> str:
-        """A table, a line an entry."""
+        """A table, one line per entry."""
         return self.report.text(settings.precision)
 
 
@@ -94,25 +94,25 @@ class Curve(Struct):
     style: Literal["line", "dots", "dashes", "points"] = "line"  # dots and dashes: of a line
 
 
-# The styles of several lines in one picture, which colour alone does not tell apart everywhere.
+# The styles of several lines in one picture, which cannot always be told apart by colour alone.
 LINES: tuple[Literal["line", "dots", "dashes"], ...] = ("line", "dots", "dashes")
 
 
 class Plot(Struct):
-    """Curves over one axis. `window`: the values worth showing, where a pole would flatten all others."""
+    """Curves over one axis. `window`: the range of values to show, where a pole would flatten all others."""
 
     curves: tuple[Curve, ...]
     axis: str = ""
     window: tuple[float, float] | None = None
 
     def text(self, settings: Settings) -> str:
-        """What is drawn, in words: the picture itself depends on the terminal."""
+        """The plot in words: the picture itself depends on the terminal."""
         curves = ", ".join(f"{curve.name} ({len(curve.x)} points)" for curve in self.curves)
         return f"plot of {curves}"
 
 
 class Noted(Struct):
-    """Something worth saying about a result that stands."""
+    """A remark on a result, which is kept."""
 
     note: Note
 
@@ -125,7 +125,7 @@ Result: TypeAlias = Shown | Printed | Gradient | Table | Checked | Plot | Noted
 
 
 class Quit(Exception):
-    """The session is to end: `quit`."""
+    """The session should end: `quit`."""
 
 
 def text_of(value: Any, settings: Settings) -> str:
@@ -151,9 +151,9 @@ def text_of(value: Any, settings: Settings) -> str:
 
 
 class Answer:
-    """A value with the derivatives that were asked for, by the names that each is by.
+    """A value with the derivatives that were asked for, by the names to differentiate by.
 
-    `kind` is what they are: grad, order, jacobian, hessian, jvp (which is by no name) or vjp; empty for none.
+    `kind` is grad, order, jacobian, hessian, jvp (which has no names) or vjp; empty for none.
     `unreached` are the names that the value does not depend on.
     """
 
@@ -183,7 +183,7 @@ class Answer:
         return [[blocks.get((x, y), blocks.get((y, x))) for y in names] for x in names]
 
     def parts(self) -> Iterator[tuple[str, Value]]:
-        """Each derivative with what it is called, the Hessian as one where it is one matrix."""
+        """Each derivative with its name; the Hessian as one matrix, if it is one."""
         whole = self.matrix if self.kind == "hessian" else None
         for by, part in self.derivatives.items():
             if whole is None or len(by) == 1:
@@ -193,7 +193,7 @@ class Answer:
 
 
 def derivative_name(kind: str, by: tuple[str, ...]) -> str:
-    """What a derivative is called: d/dx, d2/dx2, d3/dx2dy; jvp, vjp x."""
+    """The name of a derivative: d/dx, d2/dx2, d3/dx2dy; jvp, vjp x."""
     if kind in ("jvp", "vjp"):
         return " ".join((kind, *by))
     below = "".join(f"d{name}{count if count > 1 else ''}" for name, count in counts(by))

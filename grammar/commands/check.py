@@ -1,4 +1,4 @@
-"""`check` in the language: an expression computed again and again beside its point, and what is said of the outcome."""
+"""`check` in the language: the derivatives of an expression, compared with finite differences."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def check(
     leaves: Sequence[Tensor] = (),
     claims: Sequence[Value | None] | None = None,
 ) -> None:
-    """Hand out the derivatives of an expression beside differences: by the leaves given, or all that it reads.
+    """Emit the derivatives of an expression beside differences: by the leaves given, or all that it reads.
 
     Raises AgradError of kind `assert` where they disagree; of another kind where there is nothing to compare.
     """
@@ -56,14 +56,14 @@ def claimed_value(session: Session, text: str, leaf: Tensor) -> Value:
 
 
 def leaf_to_check(value: object, operand: ast.Expr) -> Tensor:
-    """A name behind `wrt`: a leaf that requires grad; AgradError of kind `leaf` for anything else."""
+    """A name after `wrt`: a leaf that requires grad; AgradError of kind `leaf` for anything else."""
     name = operand.span.text
     if isinstance(value, Tensor) and value.node.op is None and value.requires_grad:
         return value
     computed = isinstance(value, Tensor) and value.node.op is not None
     what = "was computed" if computed else f"is {describe_value(value)}, which does not require grad"
     fixes = (
-        [Hint("name the leaves it was computed from, or none")]
+        [Hint("name the leaves it was computed from, or leave out wrt")]
         if computed
         else [Hint(f"var {name} = …   makes a leaf")]
     )
@@ -72,7 +72,7 @@ def leaf_to_check(value: object, operand: ast.Expr) -> Tensor:
 
 
 def _disagreement(report: Report, expression: ast.Expr) -> AgradError:
-    """The error that a mismatch ends in."""
+    """The error for a mismatch."""
     wrong = report.mismatches
     names = ", ".join(finding.entry for finding in wrong[:5]) + (", …" if len(wrong) > 5 else "")
     one = len(wrong) == 1
@@ -88,4 +88,4 @@ def _disagreement(report: Report, expression: ast.Expr) -> AgradError:
 
 
 def _unheard(result: Result) -> None:
-    """Where the results of a function go while it is only being checked."""
+    """The listener while a function is checked: results are dropped."""

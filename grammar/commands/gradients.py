@@ -45,7 +45,7 @@ def _backward(session: Session, call: Call) -> None:
     create = "create_graph" in options
     trace = None
     if "trace" in options:
-        from agrad.engine.inspect.backward_trace import BackwardTrace  # here, since few sessions watch a walk
+        from agrad.engine.inspect.backward_trace import BackwardTrace  # here, since few sessions trace a backward pass
 
         trace = BackwardTrace(fresh="fresh" in options)
     backward(
@@ -85,7 +85,7 @@ def _retain(session: Session, call: Call) -> None:
 @command(
     "grad",
     "grad a …",
-    "Shows gradients, what they are the sum of, or why there is none.",
+    "Shows gradients and the terms of their sums, or why there is none.",
     "var a = 3; backward a**2; grad a",
     changes="nothing",
     forms="grad a b",
@@ -98,7 +98,7 @@ def _grad(session: Session, call: Call) -> None:
 
 
 def gradient_of(name: str, value: Any, session: Session) -> Gradient:
-    """The gradient of a name, with where it came from or why it is none."""
+    """The gradient of a name, with its terms, or why it is none."""
     if not isinstance(value, Tensor):
         reason = f"{name} is {describe_value(value)}"
         if name.isidentifier():
@@ -111,7 +111,7 @@ def gradient_of(name: str, value: Any, session: Session) -> Gradient:
     if kept.calls > 1:
         calls = f"{kept.calls} backward calls"
         texts = [text_of(part, session.settings) for part in kept.parts]
-        full = len(texts) == kept.calls and kept.value.item() == sum(kept.parts)  # else it was written to since
+        full = len(texts) == kept.calls and kept.value.item() == sum(kept.parts)  # else it was written in place since
         remark = f"{' + '.join(texts).replace('+ -', '- ')}, {calls}" if full else calls
     return Gradient(name, kept.value, remark)
 
@@ -126,7 +126,7 @@ def why_none(name: str, value: Tensor) -> str:
         cut = node.op is not None or unrecorded_behind(node) is not None
         return no_grad_error(value).message if cut else f"{name} does not require grad"
     if node.op is not None and not node.keeps_grad:
-        return f"{name} was computed, and only leaves keep a gradient; retain {name} before backward keeps it"
+        return f"{name} was computed, and only leaves keep a gradient; to keep it, type retain {name} before backward"
     return f"no backward has reached {name} yet"
 
 
@@ -150,7 +150,7 @@ def _zero_grad(session: Session, call: Call) -> None:
 
 
 def _check_step(call: Call) -> None:
-    """Refuse an optimiser, or an option of it, that there is not."""
+    """Refuse an unknown optimiser, or an unknown option of one."""
     options = dict(call.options)
     method = options.pop("method")
     if method not in STEPS:

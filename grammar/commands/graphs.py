@@ -43,12 +43,12 @@ ENDINGS = {
 }
 # The forms that are read line by line, and may be folded where a terminal is narrow.
 _LINES = frozenset({"text", "tree"})
-# What Graphviz makes of a .dot file.
+# The formats that Graphviz makes from a .dot file.
 PICTURES = frozenset({"png", "pdf"})
 
 
 def _check_form(call: Call) -> None:
-    """Refuse a form, or the ending of a file, that there is not."""
+    """Refuse an unknown form, or an unknown ending of a file."""
     from agrad.engine.inspect.dump.dump import FORMATS  # here, since few sessions draw a graph
 
     _form(call, list(FORMATS))
@@ -58,14 +58,14 @@ def _check_form(call: Call) -> None:
     "graph",
     f'graph d [as {"|".join(FORMS)}] [depth 3] [from a b] [to "d.gv"]',
     "Shows the graph of d: its operations, and what is saved or freed. `depth`: at most so many operations back; "
-    "`from`: only what lies between these values and d; `to`: into a file, whose extension gives the form.",
+    "`from`: only what is between these values and d; `to`: into a file, whose extension gives the form.",
     "var a = 3; d = a**2*2; graph d",
     changes="nothing",
     operands=COMPUTED,
     options={
         "as": Option("another form: tree, boxes, dot, …", choices=lambda: FORMS),
         "depth": Option("at most so many operations back", Operands(expression=True)),
-        "from": Option("only what lies between these and d", ANY),
+        "from": Option("only what is between these and d", ANY),
         "to": Option("into a file, whose extension gives the form", FILE, writes=True),
     },
     check=_check_form,
@@ -129,7 +129,7 @@ def forms() -> list[str]:
 def drawn(
     root: Tensor, name: str, form: str, settings: Settings, depth: int | None = None, since: Sequence[Tensor] = ()
 ) -> str:
-    """The graph behind a value in a form, or the part of it that `dump` describes. Raises AgradError as that does."""
+    """The graph behind a value in a form, or a part of it, as `dump` describes. Raises AgradError as that does."""
     from agrad.engine.inspect.dump.dump import FORMATS, dump
 
     made = dump(root, name, depth=depth, since=since)
@@ -138,7 +138,7 @@ def drawn(
 
 
 def told_otherwise(form: str, path: str) -> str:
-    """The form that the extension of a file stands for, if it is another; text may hold anything."""
+    """The form that the extension of a file means, if it is another; a file with text may have any extension."""
     ending = splitext(path)[1].lower()
     told = ENDINGS.get(ending) or (ending[1:] if ending[1:] in PICTURES else form)
     return told if told not in (form, "text") else ""
@@ -162,7 +162,7 @@ def _labels(call: Call, option: str) -> list[Label]:
 
 
 def _since(call: Call) -> list[Tensor]:
-    """The values behind `from`."""
+    """The values after `from`."""
     written = call.option("from")
     if not isinstance(written, ast.Tuple):
         return []
@@ -173,7 +173,7 @@ def _since(call: Call) -> list[Tensor]:
 @command(
     "info",
     "info x …",
-    "Describes a value: what it is, its shape, gradient and graph, what refers to it, how often it was written.",
+    "Describes a value: what it is, its shape, gradient and graph, what refers to it, and how often it was written.",
     "var x = 2; y = x**2; info x y",
     changes="nothing",
     forms="info x",
@@ -190,7 +190,7 @@ def _info(session: Session, call: Call) -> None:
 @command(
     "set",
     "set x = 5",
-    "New data for a leaf: same shape, and every graph that used the old data is stale from then on.",
+    "New data of the same shape for a leaf. Every graph that used the old data is then stale.",
     "var x = 2; y = x**2; set x = 5; x",
     staging=Staging.BY_RULE,
     changes="graph",

@@ -1,4 +1,4 @@
-"""The commands about the record of a session: what stands, writing it down, beginning anew."""
+"""The commands about the log of a session: showing it, saving it, starting over."""
 
 from __future__ import annotations
 

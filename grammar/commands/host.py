@@ -1,4 +1,4 @@
-"""What commands see of a session: a protocol, since the session itself is made of commands."""
+"""The protocol by which commands use a session: the session imports the commands, so they do not import it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Session(Protocol):
-    """The names of one user and all that has happened to them, as far as a command needs them."""
+    """The names of a session and the record of its statements, as far as a command needs them."""
 
     context: Context
     names: dict[str, Any]
@@ -30,7 +30,7 @@ class Session(Protocol):
 
     @property
     def record(self) -> Any:
-        """The log of the statements that stand."""
+        """The log of the statements in effect."""
 
     def evaluate(self, text: str) -> Any:
         """The value of one expression. Raises AgradError."""
@@ -42,7 +42,7 @@ class Session(Protocol):
         """Go back to the state of a new session, as a part of the statement that is running."""
 
     def run_again(self, statement: ast.Statement, seed: int | None) -> None:
-        """Run a statement of a session that has ended, in silence."""
+        """Run a statement of a session that has ended, without output."""
 
     def undo(self, count: int, emit: Callable[[Result], None] = ...) -> None:
         """Take back the last statements that changed something."""

@@ -1,4 +1,4 @@
-"""What there is to know about a value (`info`) and about all names (`vars`), as aligned text."""
+"""The description of a value (`info`) and of all names (`vars`), as aligned text."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 _WIDTH = 80
 _VALUE = 60  # columns for a value, or a statement, in `info`
-_LEAST = 20  # columns that are worth breaking lines for
+_LEAST = 20  # with fewer columns than this, lines are not broken
 _GRADIENT = 40  # and for a gradient in `vars`; a longer one is told by its shape
 _MANY = 8  # names that are listed one by one
 _KINDS = {float: "number", str: "text", tuple: "tuple", range: "range", type(None): "none", Node: "node"}
 
 
 def describe(name: str, value: Any, session: Session) -> str:
-    """All about one value, a thing a line: what it is, its data, its gradient, its graph and who keeps that."""
+    """All about one value, one fact per line: what it is, its data, its gradient, its graph and who keeps that."""
     if isinstance(value, Tensor):
         facts = [(name, _origin(value.node)), *_data(name, value, session)]
         facts += _graph(value, session) if value.node.op else _own(value, session)
@@ -37,16 +37,16 @@ def describe(name: str, value: Any, session: Session) -> str:
         if value is not None and not callable(value):
             facts.append(("value", _shown(value, session, _VALUE)))
     width, margin = session.settings.width, max(len(label) for label, _ in facts) + 2
-    if width is not None and width - margin < _LEAST:  # a long name has a line to itself
+    if width is not None and width - margin < _LEAST:  # a long name is on its own line
         margin = max(len(label) for label, _ in facts[1:]) + 2 if facts[1:] else 2
     return "\n".join(_fact(label, text, margin, width) for label, text in facts)
 
 
 def _fact(label: str, text: str, margin: int, width: int | None) -> str:
-    """A label and, from the margin on, a text: in several lines where the terminal is too narrow for one."""
+    """A label and, after it, a text: on several lines where the terminal is too narrow for one."""
     lines = [text]
     if width is not None and len(text) > width - margin:
-        import textwrap  # here, since few facts are so long
+        import textwrap  # here, since few texts are so long
 
         lines = textwrap.wrap(text, max(width - margin, 1), break_on_hyphens=False)
     if len(label) > margin - 2:
@@ -56,7 +56,7 @@ def _fact(label: str, text: str, margin: int, width: int | None) -> str:
 
 
 def _plain(value: Any, session: Session) -> str:
-    """What a value without a node is."""
+    """The description of a value without a node."""
     if isinstance(value, Closure):
         return f"{value}, defined at {value.definition.span.where}"
     if callable(value):
@@ -91,7 +91,7 @@ def _data(name: str, value: Tensor, session: Session) -> list[tuple[str, str]]:
 
 
 def _own(value: Tensor, session: Session) -> list[tuple[str, str]]:
-    """The memory of a leaf, and who keeps it."""
+    """The memory of a leaf, and what keeps it."""
     return [("memory", f"{format_bytes(held(value).leaves)}, its own"), ("kept by", _kept_by(value.node, session))]
 
 
@@ -117,7 +117,7 @@ def _graph(value: Tensor, session: Session) -> list[tuple[str, str]]:
 
 
 def _state(order: list[Node], root: Node, session: Session) -> list[str]:
-    """Whether a backward can walk the graph; if not, since when, and what to type."""
+    """Whether a backward can visit the graph; if not, since when, and what to type."""
     freed = [node for node in order if node.freed is not None]
     stale = out_of_date(order)
     if not freed and not stale:
@@ -146,7 +146,7 @@ def _since(stale: set[Node]) -> str:
 
 
 def _place(by: Any) -> str:
-    """Who did something: a statement, or a phrase."""
+    """What caused a change: a statement, or a phrase."""
     return f"by {by}" if isinstance(by, str) else f"at {by.where}: {truncate(by.text, _VALUE)}"
 
 
@@ -161,13 +161,13 @@ def _kept_by(node: Node, session: Session) -> str:
 
 
 def _captured(function: Closure, session: Session) -> tuple[Any, ...]:
-    """The values that a function holds on to: its defaults, and the names of the functions around it."""
+    """The values that a function keeps: its defaults, and the names of the functions around it."""
     around = [scope for scope in function.scopes if scope is not session.names]
     return (*function.defaults, *(value for scope in around for value in scope.values()))
 
 
 def list_names(session: Session) -> str:
-    """A line a name: what it is, its shape, value and gradient, and what its graph holds; as wide as the terminal."""
+    """One line per name: its kind, shape, value and gradient, and what its graph holds; as wide as the terminal."""
     if not session.names:
         return "no names yet"
     nodes = [value.node for value in session.names.values() if isinstance(value, Tensor) and value.node.op]
@@ -200,7 +200,7 @@ def _cells(value: Any, stale: set[Node], session: Session) -> tuple[str, str, st
 
 
 def _fitted(widths: list[int], width: int) -> list[int]:
-    """The widths of the columns of `vars`, made to fit: long values give way first, then names, then the rest."""
+    """The widths of the columns of `vars`, made to fit: long values are shortened first, then names, then the rest."""
     total = sum(width + 2 for width in widths if width) - 2
     for column, least in ((3, 24), (0, 16), (4, 24), (1, 16), (3, 8), (0, 8), (2, 8), (4, 16)):
         spare = min(max(total - width, 0), max(widths[column] - least, 0))

@@ -1,4 +1,4 @@
-"""The kinds of operands that commands have: which names of a session completion offers for each."""
+"""The kinds of operands that commands have: the names of a session that completion offers for each."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from agrad.grammar.runtime.builtins import Closure
 
 
 def is_anything(value: Any) -> bool:
-    """Whether a value is wanted where all are."""
+    """Any value."""
     return True
 
 

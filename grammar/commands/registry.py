@@ -1,7 +1,7 @@
-"""The table of commands: what a command declares of itself, and what it is called with.
+"""The table of commands: what a command declares, and what it is called with.
 
-A command is one function with the decorator `command`, and its line in agrad.lark. All else that has to know of it
-reads this table: help, completion, syntax errors, lint, the session log, `save`, undo.
+A command is one function with the decorator `command`, and its line in agrad.lark. Everything else reads
+this table: help, completion, syntax errors, lint, the session log, `save`, undo.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 # What a command may change: gradients and the graph behind them; names, values and settings; or nothing.
 Changes = Literal["nothing", "graph", "session"]
-# What the session has to keep before a command can run: the statements that stand, or what undo takes back.
+# What the session has to keep before a command can run: the log of statements, or what undo takes back.
 Needs = Literal["log", "undo"]
 Choices = Callable[[], Mapping[str, str]]  # words, each with its meaning
 
@@ -45,16 +45,16 @@ class Call:
         return self.node.operands[position]
 
     def option(self, name: str) -> ast.Expr | None:
-        """The value of an option as written; None if it has none, or is not there."""
+        """The value of an option as written; None if it has none, or is not given."""
         return dict(self.node.options).get(name)
 
 
 class Operands(Struct):
-    """What stands behind the word of a command, or behind an option: what completion offers there."""
+    """What follows the word of a command, or an option: what completion offers there."""
 
     wanted: Callable[[Any], bool] | None = None  # whether the value of a name is likely there; None: no names
     others: bool = False  # whether any other name may be meant too, though less likely
-    expression: bool = False  # whether any expression may stand there
+    expression: bool = False  # whether any expression is possible there
     file: bool = False  # whether it is a string that names a file
     given: str = ""  # how a name is given a value there, such as `=…`
 
@@ -63,7 +63,7 @@ NOTHING = Operands()
 
 
 class Option(Struct):
-    """A word behind the operands of a command: its meaning in a line, and what stands behind it."""
+    """A word after the operands of a command: its meaning in one line, and what follows it."""
 
     meaning: str
     value: Operands | None = None
@@ -83,7 +83,7 @@ Check = Callable[[Call], None]
 
 
 class Command(Struct):
-    """One command. Without a handler it is a statement that the interpreter runs."""
+    """One command. Without a handler it is a statement that the machine runs."""
 
     word: str
     usage: str
@@ -92,7 +92,7 @@ class Command(Struct):
     changes: Changes
     handler: Handler | None = None
     operands: Operands = NOTHING
-    choices: Choices | None = None  # the words that may stand first behind it
+    choices: Choices | None = None  # the words that may be its first operand
     options: Mapping[str, Option] = MappingProxyType({})
     keywords: Mapping[str, Keyword] = MappingProxyType({})
     check: Check | None = None
@@ -107,31 +107,31 @@ class Command(Struct):
 
     @property
     def sets_leaves(self) -> bool:
-        """Whether `name=value` behind it gives new data to a leaf, so that each name has to be known."""
+        """Whether `name=value` after it gives new data to a leaf, so that each name has to be known."""
         return any(option.value is not None and option.value.given for option in self.options.values())
 
     def places(self) -> Iterator[tuple[str, Operands | None]]:
-        """The word of the command and those of its options, each with what stands behind it."""
+        """The word of the command and those of its options, each with what follows it."""
         yield self.word, self.operands
         yield from ((word, option.value) for word, option in self.options.items())
 
     def run(self, session: Session, call: Call) -> None:
-        """Do what was typed, as a part of the statement that is running. Raises AgradError."""
+        """Run the command, as a part of the statement that is running. Raises AgradError."""
         if self.alone:
             message = f"{self.word} cannot be inside a block"
-            fixes = [f"{self.word}   on a line of its own"]
+            fixes = [f"{self.word}   on its own line"]
             raise AgradError("syntax", message, labels=[Label(call.span)], fixes=fixes)
         self.run_alone(session, call)
 
     def run_alone(self, session: Session, call: Call) -> None:
-        """Do what was typed, between two statements. Raises AgradError."""
+        """Run the command, between two statements. Raises AgradError."""
         assert self.handler is not None
         if self.check is not None:
             self.check(call)
         self.handler(session, call)
 
     def perform(self, session: Session, *parts: Any) -> None:
-        """Do what was typed; `parts` are those of a `Call`."""
+        """Run the command; `parts` are those of a `Call`."""
         self.run(session, Call(*parts))
 
 
@@ -146,15 +146,15 @@ def command(
     `usage`: how it is typed, for help. `forms`: the same as it can be typed, for a syntax error; the usage by default.
     `changes`: what it may change. The other facts, none of which is needed for a plain command:
 
-    * operands: what completion offers behind the word, and behind `choices`, the words that may stand first
+    * operands: what completion offers after the word, and after `choices`, the words that may be its first operand
     * options, keywords: the words, and the `name=value`, that may follow the operands, each with its meaning
-    * check: raises AgradError for what is wrong whatever the values are; runs first, and without values in lint
+    * check: raises AgradError for what is wrong with any values; runs first, and without values in lint
     * staging: whether a loop body with this command may be compiled
     * logged: whether it belongs to the history of a session, and so to what `save` writes
     * needs: what the session must keep for it: the log of its statements, or what undo takes back
-    * alone: whether it stands outside any block, and is no statement that could be undone itself
+    * alone: whether it must be outside any block, and cannot be undone itself
     * writes, loads: whether its operand is a file that it writes, or a script that it runs
-    * clears: whether nothing of what stands before it remains; ends: whether nothing behind it runs
+    * clears: whether it removes the effect of all statements before it; ends: whether nothing after it runs
     """
 
     def register(run: Handler) -> Handler:
@@ -165,13 +165,13 @@ def command(
 
 
 def add(made: Command, forms: str = "") -> None:
-    """Put a command into the table, and how it is typed among the shapes that syntax errors show."""
+    """Put a command into the table, and its usage among those that syntax errors show."""
     COMMANDS[made.word] = made
     SHAPES[made.word] = forms or made.usage
 
 
 def words(applies: Callable[[Command], object]) -> frozenset[str]:
-    """The words of the commands to which something applies."""
+    """The words of the commands with a property."""
     return frozenset(made.word for made in COMMANDS.values() if applies(made))
 
 

@@ -21,7 +21,7 @@ from agrad.grammar.runtime.budget import bytes_of
 if TYPE_CHECKING:
     from agrad.grammar.commands.host import Session
 
-add(  # without a handler: it is a block, which the interpreter runs
+add(  # without a handler: the machine runs the block
     Command(
         "time",
         "time: STATEMENT",
@@ -55,7 +55,7 @@ _LIMITS = {
 
 
 def _check_limits(call: Call) -> None:
-    """Refuse a limit that there is not."""
+    """Refuse an unknown limit."""
     for name in call.options:
         if name not in _LIMITS:
             message = f"there is no limit {name}; the limits are {', '.join(_LIMITS)}"
@@ -82,7 +82,7 @@ def _fix(name: str) -> str:
 )
 def _limit(session: Session, call: Call) -> None:
     known = call.names.get("limit", session.names.get("limit"))
-    if not call.options:  # a user's own name is no command
+    if not call.options:  # a name of the user is not a command
         session.emit(Table(_limits(session)) if known is None else Shown(known))
     for name, value in call.options.items():
         written = call.option(name)

@@ -1,4 +1,4 @@
-"""`time: STATEMENT`: how long it takes, and how that divides into computing, building the graph and walking it.
+"""`time: STATEMENT`: how long it takes, and how that divides into computing, building the graph and the backward pass.
 
 A statement is timed as it normally runs, with the iterations of its loops that run compiled.
 """
@@ -42,7 +42,7 @@ class Run(NamedTuple):
 def timed(machine: Machine, frame: Frame, code: Code, span: Span) -> None:
     """Measure a statement, take back what that did, and run the statement once more.
 
-    Raises what the statement raises.
+    Raises the error of the statement.
     """
     session, emit = machine.session, machine.session.emit
     runs: list[Run] = []
@@ -57,7 +57,7 @@ def timed(machine: Machine, frame: Frame, code: Code, span: Span) -> None:
 
 
 def _unheard(result: Result) -> None:
-    """Drop what the repetitions show."""
+    """Drop the output of the repetitions."""
 
 
 def _measured(machine: Machine, frame: Frame, code: Code, runs: list[Run]) -> list[Node]:
@@ -92,7 +92,7 @@ def _repeated(action: Callable[[], Any]) -> float:
 
 
 def _rows(runs: list[Run], roots: list[Node]) -> list[str]:
-    """The lines of the answer."""
+    """The lines of the output."""
     whole = median(run.whole for run in runs)
     again = f"median of {len(runs)} runs" if len(runs) > 1 else "one run"
     rows: list[Row] = [("whole statement", whole, again)]
@@ -106,7 +106,7 @@ def _rows(runs: list[Run], roots: list[Node]) -> list[str]:
 
 
 def _graph_rows(runs: list[Run], roots: list[Node], whole: float, compiled: float) -> list[Row]:
-    """The lines about the graph that the statement builds, in what does not run compiled."""
+    """The lines about the graph that the statement builds, without what runs compiled."""
     walking = median(run.clock.walking for run in runs)
     computing = _computing(roots)
     building = max(whole - compiled - walking - computing, 0.0)
@@ -117,12 +117,12 @@ def _graph_rows(runs: list[Run], roots: list[Node], whole: float, compiled: floa
             computing,
             f"{_share(computing, whole)}   the values alone, of {count} operation{'s' if count > 1 else ''}",
         ),
-        ("  building the graph", building, f"{_share(building, whole)}   recording them, and reading the statement"),
+        ("  building the graph", building, f"{_share(building, whole)}   recording them, and running the interpreter"),
     ]
     if walking:
-        rows.append(("  walking backward", walking, _share(walking, whole)))
+        rows.append(("  backward pass", walking, _share(walking, whole)))
     else:
-        rows.append(("walking backward", _walking(roots), "not part of the statement"))
+        rows.append(("backward pass", _walking(roots), "not part of the statement"))
     replay = _replaying(roots)
     ratio = f"{replay / (computing + building):.2g}" if computing + building else "?"
     return [*rows, ("replay", replay, f"forward on the same graph: {ratio} of computing and building it")]

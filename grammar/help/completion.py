@@ -1,4 +1,4 @@
-"""What may be typed next: the words that the grammar accepts at the end of a text, and the names that make sense."""
+"""What may be typed next: the words that the grammar accepts at the end of a text, and the names that fit."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ _WORD = re.compile(r"[^\W\d]\w*$")
 _LINE_ENDS = frozenset({"_NEWLINE", "_INDENT", "_DEDENT", "SEMICOLON"})
 _OPENERS = frozenset({"LPAR", "_LSQB", "LBRACE"})
 _CLOSERS = frozenset({"RPAR", "RSQB", "RBRACE"})
-# The words that have a terminal of their own, which is called after them.
+# The words that have their own terminal, which is named after them.
 _TERMINALS = {word: word.upper() for word in PYTHON | COMMAND_WORDS | SOFT} | {"in": "_IN"}
 _INSIDE = {"return": "def", "break": "for|while", "continue": "for|while"}
-_LONGEST = 40  # of a value beside its name
+_LONGEST = 40  # of a value next to its name
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class _Place:
     def __init__(self, text: str, read: list[Token], kinds: set[str], session: Session) -> None:
         self.text, self.read, self.kinds, self.session = text, read, kinds, session
         self.statement: list[Token] = []
-        self.open: list[list[Token]] = []  # for each open bracket, what stands before it and inside it
+        self.open: list[list[Token]] = []  # for each open bracket, the tokens before it and inside it
         for token in read:
             if token.type in _OPENERS:
                 self.open.append([*self.statement[-3:], token])
@@ -89,7 +89,7 @@ class _Place:
 
     @property
     def option(self) -> Option | None:
-        """The last option of the command that has something behind it, if one was typed."""
+        """The last option of the command that is followed by something, if one was typed."""
         options = self.command.options if self.command is not None else {}
         typed = [options[token] for token in self.statement[1:] if token in options and token.type != "NAME"]
         valued = [option for option in typed if option.value is not None or option.choices is not None]
@@ -113,7 +113,7 @@ class _Place:
             if not self.statement:
                 yield from self.words()
             elif self.types[0] == "FOR" and "_IN" in self.kinds and "_IN" not in self.types:
-                yield Candidate("in")  # the target might go on, and hardly ever does
+                yield Candidate("in")  # the target might continue, but rarely does
                 return
             names = list(self.names(begun)) if "NAME" in self.kinds else []
             yield from names
@@ -150,7 +150,7 @@ class _Place:
     # Names
 
     def names(self, begun: bool) -> Iterator[Candidate]:
-        """The names and functions that make sense where a name may stand."""
+        """The names and functions that fit where a name is expected."""
         if self.open:
             yield from self.yours() if self.previous == "LPAR" else ()
             yield from self.keywords()
@@ -177,7 +177,7 @@ class _Place:
         return [token.type for token in self.statement]
 
     def operands(self, command: Command, begun: bool) -> Iterator[Candidate]:
-        """What stands behind a command, or behind the last of its options that takes something."""
+        """What follows a command, or the last of its options that takes something."""
         option = self.option
         choices = option.choices if option is not None else command.choices
         first = len(self.statement) == 1 or self.statement[-1] in command.options
@@ -201,7 +201,7 @@ class _Place:
             yield from self.anything()
 
     def yours(self, wanted: Callable[[Any], bool] = lambda value: True) -> Iterator[Candidate]:
-        """The names of the session whose values are wanted here, the last first."""
+        """The names of the session whose values fit here, the last first."""
         for name, value in reversed(self.session.names.items()):
             if wanted(value):
                 usage = value.usage if isinstance(value, Closure) else name
@@ -230,7 +230,7 @@ class _Place:
                 yield Candidate(f"{name}=", f"{name}={default}", f"argument of {called[-1]}")
 
     def members(self) -> Iterator[Candidate]:
-        """What may stand behind the point of what is before it."""
+        """What may follow the point after a value."""
         owner = self.statement[-2:-1]
         if self.head in ("IMPORT", "FROM") or not owner or owner[0].type == "NUMBER":
             return
@@ -276,7 +276,7 @@ def _functions(methods: bool = False) -> Iterator[Candidate]:
 
 
 def _modules() -> Iterator[Candidate]:
-    return (Candidate(name, meaning="read, and without effect") for name in ("torch", "numpy", "math"))
+    return (Candidate(name, meaning="accepted, and without effect") for name in ("torch", "numpy", "math"))
 
 
 def _described(value: Any, session: Session) -> str:

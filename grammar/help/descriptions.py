@@ -1,4 +1,4 @@
-"""What the attributes and methods of values mean, in one line each, for completion and help."""
+"""One line for each attribute and method of values, for completion and help."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NODE_ATTRIBUTES = {
 METHODS = {
     "max": "The largest entry, along an axis if one is given.",
     "min": "The smallest entry, along an axis if one is given.",
-    **dict.fromkeys(("float", "double"), "The value itself: all is float64."),
+    **dict.fromkeys(("float", "double"), "The value itself: every number is a float64."),
     **dict.fromkeys(("cpu", "cuda", "to"), "The value itself: there is one device."),
     "contiguous": "The value itself.",
     "item": "The number, without its graph.",

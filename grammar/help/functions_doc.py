@@ -30,7 +30,7 @@ def markdown() -> str:
 
 
 def _lines(entry: Entry) -> Iterator[str]:
-    """One function: how it is called and what it computes, then what else there is to say."""
+    """One function: how it is called and what it computes, then its other facts."""
     yield f"* `{entry.signature.usage}`: {escaped(entry.doc)}"
     for word, text in facts(entry):
         yield f"  * {word}: {f'`{text}`' if word == 'example' else escaped(text)}"
@@ -44,5 +44,5 @@ def _kinks() -> Iterator[str]:
 
 
 def escaped(text: str) -> str:
-    """A text in which nothing is markup."""
+    """A text with its markup escaped."""
     return re.sub(r"([\\`*_\[<|])", r"\\\1", text)

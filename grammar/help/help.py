@@ -31,20 +31,20 @@ STATEMENTS = """\
   no_grad: w -= w.grad   without recording
   print f"{y:.3f}"       assert y ~= 3 +- 1e-9   fails freed: backward y   del x"""
 
-# What `help` says of a statement that is no command.
+# The help for a statement that is not a command.
 _STATEMENTS = {
     "var": "var x = 2\n  A leaf that requires grad: x = tensor(2, requires_grad=True), for short.",
     "def": "def f(x, y=2) = x**y\n  A function on one line; a block, indented, ends with `return x`.\n"
     "  Defaults, keyword arguments, recursion and functions inside functions work as in Python.",
     "for": "for i in range(3): print i\n  Also over a vector, the rows of a matrix, a tuple; `break`, `continue`.",
     "while": "while x > 1: x = x/2\n  As long as the condition holds; `break` and `continue` inside.",
-    "if": "if x > 0: y = x\n  `elif` and `else` go on lines of their own.",
+    "if": "if x > 0: y = x\n  `elif` and `else` are on their own lines.",
     "print": 'print "loss", loss\n  Values separated by spaces; print(f"{loss:.4f}") works too.',
     "assert": 'assert y ~= 12 +- 1e-9, "too far"\n'
     "  All entries must agree; ~= is equal to 1e-9 relative, or to the absolute tolerance after +-.",
     "fails": "fails freed: backward e\n  Holds if the rest of the line fails with an error of that kind.",
     "no_grad": "no_grad: w -= 0.1*w.grad\n  Nothing is recorded inside, and leaves may be written in place.",
-    "del": "del x\n  Forgets a name; its graph goes with it.",
+    "del": "del x\n  Deletes a name; its graph is freed if nothing else uses it.",
 }
 
 _OPERATORS = (
@@ -62,7 +62,7 @@ _OPERATORS = (
     ("x if c else y", "a choice"),
 )
 
-# What an error of each kind is about.
+# The meaning of each kind of error.
 _KINDS = {
     "syntax": "the text is not valid; none of it has run",
     "name": "a name or an attribute does not exist",
@@ -75,10 +75,10 @@ _KINDS = {
     "leaf": "a leaf that requires grad is written to while recording",
     "grad": "there is no gradient: no path leads to a leaf that requires grad",
     "guard": "in a replay a guard, such as the condition of an `if`, has another outcome",
-    "limit": "too much memory, time, too many nodes, too deep",
+    "limit": "too much memory or time, too many nodes, or nested too deep",
     "file": "a file cannot be read or written",
     "assert": "an assertion does not hold",
-    "internal": "agrad itself is wrong; the statement is taken back",
+    "internal": "an error in agrad itself; the statement is taken back",
 }
 
 _PYTORCH = """\
@@ -86,22 +86,22 @@ _PYTORCH = """\
   {prefixes}
   x = torch.tensor([1., 2.], requires_grad=True), y.backward(retain_graph=True),
   x.grad.zero_(), with torch.no_grad():, dim= and keepdim= mean what they do there.
-  All is float64, on one machine. A backward frees every node that it visits.
+  Every number is a float64, and there is one device. A backward frees every node that it visits.
   There are no views. std and var divide by n.
   {own} mean what they do there
   only with torch. before them."""
 
-# In the order of a first acquaintance; a family that is not here comes last.
+# In the order in which a new user needs them; a family that is not here comes last.
 FAMILIES = (
     *("arithmetic", "elementary", "learning", "special", "choices", "comparison", "reductions", "shapes"),
     *("linear algebra", "makers", "graph", "derivatives"),
 )
-_SHORT = {"linalg": "linear algebra"}  # families by a name of one word
+_SHORT = {"linalg": "linear algebra"}  # one-word names of families
 _BY_NAME = {family: short for short, family in _SHORT.items()}
 
 
 def help_on(word: str, commands: Mapping[str, Command]) -> str:
-    """Help on a command, function, operator or constant, on one of the TOPICS, or on what else a word stands for.
+    """Help on a command, function, operator or constant, on one of the TOPICS, or on anything else that a word means.
 
     Raises AgradError of kind `name` where there is none, with what may have been meant.
     """
@@ -147,13 +147,13 @@ def _otherwise(word: str) -> list[str]:
 
 
 def _told_of(usage: str, meaning: str) -> str:
-    """How something is written and, as a sentence, what it is."""
+    """How something is written and, as a sentence, its meaning."""
     sentence = meaning if meaning.startswith("x ") else meaning[0].upper() + meaning[1:]
     return f"{usage}\n  {sentence.rstrip('.')}."
 
 
 def _of_family(family: str) -> list[str]:
-    """A family of functions, a line each."""
+    """A family of functions, one line each."""
     entries = dict(families())[family]
     return [family, *_table((entry.signature.usage, first_sentence(entry.doc)) for entry in entries)]
 
@@ -166,7 +166,7 @@ def _usage(method: str) -> str:
 
 
 def overview(commands: Mapping[str, Command]) -> str:
-    """All there is, a line or a word each."""
+    """Everything that there is help on, one line or one word each."""
     lines = ["statements", STATEMENTS, "", "commands"]
     for command in commands.values():
         lines += _beside(command.usage, command.help)
@@ -183,7 +183,7 @@ def _and(words: Sequence[str]) -> str:
 
 
 def topics(commands: Mapping[str, Command]) -> dict[str, str]:
-    """Every word that there is help on, and in a few words what it is."""
+    """Every word that there is help on, with a short description."""
     return {
         **dict.fromkeys(TOPICS, "a page"),
         **{word: first_sentence(command.help) for word, command in commands.items()},
@@ -195,7 +195,7 @@ def topics(commands: Mapping[str, Command]) -> dict[str, str]:
 
 
 def statement(word: str) -> tuple[str, str]:
-    """How a statement that begins with a word is written, and what it does; empty if there is nothing to say."""
+    """How a statement that begins with a word is written, and what it does; empty for other words."""
     usage, _, meaning = _STATEMENTS.get(word, "").partition("\n")
     return usage, first_sentence(meaning.strip().partition("\n")[0]) if meaning else ""
 
@@ -208,7 +208,7 @@ def families() -> list[tuple[str, list[Entry]]]:
 
 
 def facts(entry: Entry) -> Iterator[tuple[str, str]]:
-    """What there is to say of a function beside its one line, each under a word."""
+    """The other facts about a function, each with its label."""
     if entry.derivative:
         legend = " (g: the gradient of the result)" if re.search(r"\bg\b", entry.derivative) else ""
         yield "derivative", entry.derivative + legend
@@ -221,7 +221,7 @@ def facts(entry: Entry) -> Iterator[tuple[str, str]]:
 
 
 def functions() -> str:
-    """All functions by family, a line each."""
+    """All functions by family, one line each."""
     lines = []
     for family, _ in families():
         lines += [*_of_family(family), ""]
@@ -229,7 +229,7 @@ def functions() -> str:
 
 
 def kinks() -> str:
-    """What functions and their derivatives are at kinks, ends and poles."""
+    """The values and derivatives of functions at kinks, ends and poles."""
     import textwrap  # here, as below, since only help needs it
 
     from agrad.grammar.help.kinks import FOOTING, HEADING, all_kinks
@@ -252,11 +252,11 @@ def _commands(commands: Mapping[str, Command]) -> str:
 def operators() -> str:
     """The operators, those that bind tightest first."""
     rows = _table(_OPERATORS)
-    return "\n".join(["operators, the tightest first", *rows, "", "help ** names the function behind one"])
+    return "\n".join(["operators, the tightest first", *rows, "", "help ** names the function of an operator"])
 
 
 def pytorch() -> str:
-    """What of PyTorch's spelling is read, and what it is called here."""
+    """The names of PyTorch that are read, and agrad's names for them."""
     from agrad.grammar.runtime.pytorch_names import (  # here, since only help needs these tables
         OWN_FORMS,
         PREFIXES,
@@ -278,7 +278,7 @@ def errors() -> str:
 
 
 def contents() -> str:
-    """What there is help on."""
+    """The topics of help."""
     pages = [(word, first_sentence(page.__doc__ or "")) for word, page in TOPICS.items()]
     named = [family for family, _ in families()]
     lines = ["pages", *_table(pages), "", *_wrapped("statements", list(_STATEMENTS))]
@@ -312,7 +312,7 @@ def first_sentence(doc: str) -> str:
 
 
 def _beside(usage: str, text: str) -> list[str]:
-    """How a command is typed and, beside or below it, what it does, within the width."""
+    """How a command is typed and, next to or below that, what it does, within the width."""
     import textwrap  # here, since only help needs it
 
     margin = " " * 25

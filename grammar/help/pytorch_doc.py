@@ -1,4 +1,4 @@
-"""PyTorch's spelling as a document: docs/pytorch.md, made from the tables by which it is read."""
+"""PyTorch's names as a document: docs/pytorch.md, made from the tables by which they are read."""
 
 from __future__ import annotations
 
@@ -11,28 +11,32 @@ from agrad.grammar.runtime.attributes import ATTRIBUTES, METHODS, NODE_ATTRIBUTE
 from agrad.grammar.runtime.pytorch_names import IGNORED, KNOWN_ELSEWHERE, OWN_FORMS, PREFIXES, RENAMED
 from agrad.grammar.syntax.ast_builder import MODULES
 
-# What is read and means something else: in PyTorch, in agrad, and lines that show it.
+# What has another meaning: in PyTorch, in agrad, and lines that show it.
 DIFFERENT = (
     (
         "numbers are integers, or floats of several sizes",
         "every number is a float64",
         "torch.tensor([7, 2]) / 2 == [3.5, 1]",
     ),
-    ("`std` and `var` divide by n - 1", "by n, as NumPy's do; with `torch.` before them by n - 1", "std([1, 3]) == 1"),
+    ("`std` and `var` divide by n - 1", "by n, as in NumPy; with `torch.` before them by n - 1", "std([1, 3]) == 1"),
     (
-        "`x.max(0)` and `x.min(0)` are values and places",
-        "the values alone; `torch.max(x, 0)` is both",
+        "`x.max(0)` and `x.min(0)` return values and indices",
+        "the values alone; `torch.max(x, 0)` returns both",
         "tensor([1, 3]).max(0) == 3",
     ),
-    ("`x.sort()` is values and places", "the values alone; `torch.sort(x)` is both", "tensor([3, 1]).sort() == [1, 3]"),
     (
-        "`x.norm(1)`, `x.norm(2)` of a matrix are those of all its entries",
-        "those of the matrix, as NumPy's; `torch.norm(x, 1)` is that of all entries",
+        "`x.sort()` returns values and indices",
+        "the values alone; `torch.sort(x)` returns both",
+        "tensor([3, 1]).sort() == [1, 3]",
+    ),
+    (
+        "`x.norm(1)`, `x.norm(2)` of a matrix are norms of all its entries",
+        "norms of the matrix, as in NumPy; `torch.norm(x, 1)` is the norm of all entries",
         "x = tensor([[1, 5], [3, 4]]); x.norm(1) == 9 and torch.norm(x, 1) == 13",
     ),
     (
         "`x.split(2)` makes pieces of 2",
-        "2 pieces, as NumPy's; `torch.split(x, 2)` makes pieces of 2",
+        "2 pieces, as in NumPy; `torch.split(x, 2)` makes pieces of 2",
         "x = arange(6); len(x.split(2)) == 2 and len(torch.split(x, 2)) == 3",
     ),
     (
@@ -47,7 +51,7 @@ DIFFERENT = (
     ),
     (
         "`x.svd()` ends with V",
-        "with its transpose, as NumPy's; `torch.svd(x)` ends with V",
+        "with its transpose, as in NumPy; `torch.svd(x)` ends with V",
         "x = tensor([[1, 2], [3, 4]]); torch.svd(x)[2] == x.svd()[2].T",
     ),
     (
@@ -56,38 +60,38 @@ DIFFERENT = (
         "grad(max)([3, 3]) == [0.5, 0.5]",
     ),
     (
-        "`median` of four entries is the second",
-        "the mean of the second and the third; `torch.median` is the second, with an axis its place too",
+        "`median` of four entries is the second smallest",
+        "the mean of the second and the third; `torch.median` is the second, with an axis also its index",
         "median([1, 2, 3, 4]) == 2.5 and torch.median([1, 2, 3, 4]) == 2",
     ),
     ("a gradient is differentiable with `create_graph=True`", "`grad(y, x)` always is", "grad(grad(square))(5) == 2"),
     ("`grad` gives a tuple", "`grad(y, x)` gives a value, `torch.autograd.grad(y, x)` a tuple", "grad(square)(3) == 6"),
     (
         "`x[0]`, `x.view(2)` and `x.T` share the data of `x`",
-        "each is a value of its own",
+        "each is a copy",
         "x = zeros(2); y = x[0]; y += 1; x == [0, 0]",
     ),
     (
-        "`where` lets the nan of a branch that was not selected through",
-        "exactly 0 comes from there",
+        "`where` passes on the nan of a branch that was not selected",
+        "that branch contributes exactly 0",
         "def f(x) = where(x > 0, log(x), 0); grad(f)(0) == 0",
     ),
     (
-        "a backward frees what saved something",
-        "it frees every operation that it visits, unless `retain_graph=True`",
+        "a backward frees the nodes that saved something",
+        "it frees every node that it visits, unless `retain_graph=True`",
         "var x = 2; y = x + 1; y.backward(); fails freed: y.backward()",
     ),
 )
 
 
 def markdown() -> str:
-    """What of PyTorch's spelling is read, as what, and what differs."""
+    """The names of PyTorch that are read, what they mean, and what differs."""
     parts = [_prefixes(), _names(), _methods(), _without_effect(), _differences(), _absent()]
     return "\n".join(line for part in parts for line in [*part, ""])
 
 
 def _prefixes() -> Iterator[str]:
-    yield from ("# PyTorch's spelling", "", "Made by `make docs` from the tables by which agrad reads it.", "")
+    yield from ("# PyTorch's names", "", "Made by `make docs` from the tables by which agrad reads them.", "")
     prefixes = _listed(sorted(PREFIXES, key=str.lower))
     yield f"A snippet of PyTorch or NumPy can be pasted. {prefixes} before a function are left out, also as"
     yield "`torch.nn.functional.` and the like, so every name of [functions.md](functions.md) can be written with them."
@@ -97,17 +101,17 @@ def _names() -> Iterator[str]:
     yield from (
         "## Other names",
         "",
-        "Of functions, and of methods of a value.",
+        "Names of functions, and of methods of a value.",
         "",
-        "| written | read as |",
+        "| PyTorch or NumPy | agrad |",
         "|---|---|",
     )
     for name, ours in sorted(RENAMED.items()):
         yield f"| `{name}` | `{ours}` |"
-    yield from ("", "Of arguments:", "", "| written | read as |", "|---|---|")
+    yield from ("", "Of arguments:", "", "| PyTorch or NumPy | agrad |", "|---|---|")
     for name, ours in ALIASES.items():
         yield f"| `{name}=` | `{ours}=` |"
-    yield from ("", "With PyTorch's meaning under its full name only:", "")
+    yield from ("", "With PyTorch's meaning only under the full name:", "")
     for name, (form, _) in OWN_FORMS.items():
         yield f"* `{Signature(name, form).usage}`"
 
@@ -116,7 +120,7 @@ def _methods() -> Iterator[str]:
     yield from (
         "## Methods and attributes",
         "",
-        "Every function of one value is a method of it; besides there are:",
+        "Every function of one value is also a method of it. The other methods are:",
         "",
     )
     for method in METHODS.values():
@@ -125,7 +129,7 @@ def _methods() -> Iterator[str]:
 
 
 def _without_effect() -> Iterator[str]:
-    yield from ("## Read without effect", "")
+    yield from ("## Accepted without effect", "")
     yield f"* imports of {_listed(sorted(MODULES))}, and of what is in them"
     yield f"* types, as in `dtype=torch.float64`: {_listed(sorted(IGNORED))}"
     typed = [name for name, entry in FUNCTIONS.items() if "dtype" in entry.signature.attributes]
@@ -141,7 +145,7 @@ def _differences() -> Iterator[str]:
 
 
 def _absent() -> Iterator[str]:
-    yield from ("## What is written otherwise", "", "| instead of | write |", "|---|---|")
+    yield from ("## What is written differently", "", "| instead of | write |", "|---|---|")
     for name, ours in sorted(KNOWN_ELSEWHERE.items(), key=lambda pair: pair[0].lower()):
         if name not in RENAMED:
             yield f"| `{name}` | {escaped(ours)} |"

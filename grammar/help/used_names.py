@@ -1,4 +1,4 @@
-"""Which names a text gives a meaning, and which have none: told from its tokens, since the text may be unfinished."""
+"""The names that a text binds, and those without a value: found from its tokens, since the text may be unfinished."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from agrad.grammar.syntax.parser import lexed
 _LINE_ENDS = frozenset({"_NEWLINE", "_INDENT", "_DEDENT", "SEMICOLON"})
 _OPENERS = frozenset({"LPAR", "_LSQB", "LBRACE"})
 _CLOSERS = frozenset({"RPAR", "RSQB", "RBRACE"})
-# Behind these stands a name that is no value: of what is defined here, or of something that is none.
+# A name after these is not read as a value: it is defined here, or is not the name of a value.
 _DEFINING = frozenset({"DEF", "FOR", "VAR", "IMPORT"})
 _OTHERWISE = frozenset({"_DOT", "AS", "FAILS"}) | {word.upper() for word in words(lambda made: made.choices)}
 _IMPORTS = frozenset({"IMPORT", "FROM"})
@@ -22,7 +22,7 @@ _KNOWN = frozenset({"print", "_", "ans", "no_grad"}) | FUNCTIONS.keys() | CONSTA
 
 
 def given(tokens: Sequence[Token]) -> dict[str, Token]:
-    """The names that the tokens give a meaning, each with the place where they first do."""
+    """The names that the tokens bind, each with the place where it is first bound."""
     found: dict[str, Token] = {}
     statement: list[Token] = []
     depth = 0
@@ -55,7 +55,7 @@ def _heads_function(statement: Sequence[Token], before: str) -> bool:
 
 
 def unknown(text: str, names: Collection[str]) -> list[tuple[int, int]]:
-    """Where names stand that mean nothing: not in the session, not in the language, not in this text."""
+    """The places of names without a value: neither in the session, nor in the language, nor in this text."""
     tokens = lexed(text)
     here = given(tokens)
     found, imports, before = [], False, ""

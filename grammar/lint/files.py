@@ -1,4 +1,4 @@
-"""The scripts that are read before anything runs: their statements, and the names that those give a value to."""
+"""The scripts that are read before anything runs: their statements, and the names that those bind."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from agrad.grammar.syntax.parser import parse, starts
 
 # A line with which a statement begins, unless it goes on inside a bracket.
 _MARGIN = re.compile(r"^(?![ \t]|(?:elif|else)\b|[ \t\r\f]*(?:#|$))", re.MULTILINE)
-_PATIENCE = 50  # lines at the margin that an open bracket is given to be closed; mistakes told of one statement
-# What stands for a line that cannot be read, so that what belongs to it can be.
+_PATIENCE = 50  # unindented lines within which an open bracket may be closed; errors reported for one statement
+# The replacement for a line that cannot be parsed, so that the lines that belong to it can be.
 _STAND_INS = {
     "def": "def _():",
     "for": "while 1:",
@@ -25,19 +25,19 @@ _STAND_INS = {
     **dict.fromkeys(("if", "elif", "else"), "if 1:"),
 }
 
-# What gives a name its value: the `def`, where it is one, or what is written there, if that is no more than a value.
+# What a name is bound to: the `def`, if it is one, or the constant that is assigned, if it is one.
 Giver: TypeAlias = ast.Define | ast.Number | ast.String | None
 Givers = dict[str, list[Giver]]
 
 
 class Files:
-    """The scripts that are read: the one in question, and those that it loads."""
+    """The scripts that are read: the one to check, and those that it loads."""
 
     def __init__(self) -> None:
         self.problems: list[AgradError] = []
-        self.bodies: dict[str, ast.Body] = {}  # by the names of the scripts, in the order of their first reading
+        self.bodies: dict[str, ast.Body] = {}  # by the names of the scripts, in the order in which they are first read
         self.late: Givers = {}  # what functions load
-        self._loaded: dict[int, str] = {}  # the script that each `load` brings in
+        self._loaded: dict[int, str] = {}  # the script of each `load`
         self._kept: list[ast.Command] = []  # keeps these nodes alive, since their id is a key
         self.walked: set[str] = set()  # the loaded scripts that have been checked
         self.unread: set[str] = set()  # the scripts that cannot be parsed
@@ -47,7 +47,7 @@ class Files:
         self._under_way: list[str] = []
 
     def read(self, source: Source) -> ast.Body:
-        """The statements of a script; all that it loads is read too."""
+        """The statements of a script; the scripts that it loads are read too."""
         self.bodies[source.name] = ()
         self._under_way.append(source.name)
         try:
@@ -92,7 +92,7 @@ class Files:
         return name is None or name in self.hiding
 
     def givers(self, body: ast.Body) -> Givers:
-        """The names that statements give a value to in their own scope, those of scripts that they load included."""
+        """The names that statements bind in their own scope, including those of loaded scripts."""
         found: Givers = {}
         for statement in _statements(body):
             for name, giver in given(statement):
@@ -112,12 +112,12 @@ class Files:
 
 
 def merged(one: Givers, other: Givers) -> Givers:
-    """What gives each name its value, of two sets of statements together."""
+    """The bindings of two sets of statements together."""
     return {name: [*one.get(name, []), *other.get(name, [])] for name in {**one, **other}}
 
 
 def unreadable(source: Source) -> list[AgradError]:
-    """What cannot be read in a text, line by line, so that one mistake does not hide the next."""
+    """The syntax errors of a text, line by line, so that one does not hide the next."""
     found: list[AgradError] = []
     line = source.first_line
     for text in _pieces(source.text):
@@ -127,20 +127,20 @@ def unreadable(source: Source) -> list[AgradError]:
 
 
 def _pieces(text: str) -> Iterator[str]:
-    """The statements of a text that need not be readable."""
+    """The statements of a text that may have syntax errors."""
     margins = [*sorted({0, *(found.start() for found in _MARGIN.finditer(text))}), len(text)]
     numbers = {place: number for number, place in enumerate(margins)}
     number = 0
     while number < len(margins) - 1:
         begin, limit = margins[number], margins[min(number + _PATIENCE, len(margins) - 1)]
         ends = (begin + start for start in starts(text[begin:limit]))
-        # A bracket that nothing closes takes no more than the lines before the next at the margin.
+        # A bracket that is never closed extends to the next unindented line at most.
         number = next((numbers[end] for end in ends if end > begin and end in numbers), number + 1)
         yield text[begin : margins[number]]
 
 
 def _mistakes(source: Source, text: str, line: int) -> Iterator[AgradError]:
-    """The mistakes in one statement, a line each: one that is told is read as something else, and then the next."""
+    """The errors in one statement, at most one a line: each is replaced before the text is parsed for the next."""
     least = 0
     for _ in range(_PATIENCE):
         try:
@@ -162,7 +162,7 @@ def _mistakes(source: Source, text: str, line: int) -> Iterator[AgradError]:
 
 
 def _stand_in(text: str, begin: int, end: int) -> str:
-    """What can be read, in as many lines, and begins a block if a line that cannot be read does."""
+    """A replacement that can be parsed, with as many lines, which begins a block if the line does."""
     written = text[begin:end].rstrip()
     margin, below = (place - text.rfind("\n", 0, place) for place in (begin, end))
     block = below > margin and end < len(text)
@@ -173,7 +173,7 @@ def _stand_in(text: str, begin: int, end: int) -> str:
 
 
 def _statements(body: ast.Body) -> Iterator[ast.Statement]:
-    """The statements of a scope, inner blocks included; not what functions do, nor what is expected to fail."""
+    """The statements of a scope, inner blocks included; without the bodies of functions and of `fails`."""
     waiting = list(reversed(body))
     while waiting:
         statement = waiting.pop()
@@ -193,7 +193,7 @@ def blocks(statement: ast.Statement) -> list[ast.Body]:
 
 
 def _loads(body: ast.Body) -> Iterator[tuple[ast.Command, bool]]:
-    """The `load` commands among statements, and whether a function says them."""
+    """The `load` commands among statements, and whether they are in a function."""
     waiting = [(body, False)]
     while waiting:
         block, inside = waiting.pop()
@@ -205,7 +205,7 @@ def _loads(body: ast.Body) -> Iterator[tuple[ast.Command, bool]]:
 
 
 def given(statement: ast.Statement) -> Iterator[tuple[str, Giver]]:
-    """The names that a statement by itself gives a value to."""
+    """The names that a statement itself binds."""
     targets: list[ast.Expr] = []
     match statement:
         case ast.Assign((ast.Name(name),), ast.Number() | ast.String() as value):

@@ -1,7 +1,7 @@
-"""What is wrong with a script, told without running it: what cannot be read, names that nothing gives a value, calls
-whose arguments cannot fit, calls of numbers, options that a command has not.
+"""The errors of a script, found without running it: syntax errors, names without a value, calls whose arguments
+cannot fit, calls of numbers, unknown options of a command.
 
-Only what is certain: of what a run may or may not come to, nothing is said.
+Only errors that are certain are reported, not those that depend on the run.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from agrad.grammar.session.session import Session
 from agrad.grammar.syntax import ast
 from agrad.grammar.syntax.ast_builder import KINDS
 
-_SOMETHING = 1.0  # stands for an unknown value
-_REFUSED = frozenset({"name", "arity"})  # kinds of errors of a command that are told; of files less is certain
+_SOMETHING = 1.0  # an unknown value
+_REFUSED = frozenset({"name", "arity"})  # kinds of errors of a command that are reported; not those about files
 
 
 def problems(source: Source, names: Iterable[str] = (), reads_files: bool = True) -> list[AgradError]:
-    """All that is certainly wrong with a script and those it loads, where some names are given before it starts.
+    """All certain errors of a script and of those it loads; some names may have values before it starts.
 
     Without `reads_files`, no other script is read: to load one is an error.
     """
@@ -57,7 +57,7 @@ def _problems(source: Source, names: Iterable[str]) -> list[AgradError]:
         found += check.problems
     order = {name: place for place, name in enumerate(files.bodies)}
     unique: dict[tuple[int, tuple[int, int]], AgradError] = {}
-    for problem in sorted(found, key=_length, reverse=True):  # where x has no value, nothing is said of x.bar
+    for problem in sorted(found, key=_length, reverse=True):  # if x has no value, x.bar is not reported
         place = problem.labels[0].origin
         assert isinstance(place, Span)
         unique[order.get(place.source.name, 0), place.source.position(place.start)] = problem
@@ -71,7 +71,7 @@ def _length(problem: AgradError) -> int:
 
 @dataclass(slots=True, eq=False)
 class _Scope:
-    """Where names are looked up: what gives each its value, and the scope around it."""
+    """Where names are looked up: the bindings of each, and the scope around it."""
 
     givers: Givers
     outer: _Scope | None = None
@@ -80,7 +80,7 @@ class _Scope:
         return self.find(name) is not None
 
     def find(self, name: str) -> list[Giver] | None:
-        """What gives a name its value in the innermost scope that has it."""
+        """The bindings of a name in the innermost scope that has it."""
         scope: _Scope | None = self
         while scope is not None:
             if name in scope.givers:
@@ -99,13 +99,13 @@ class _Check:
 
     files: Files
     scope: _Scope
-    known: set[str] = field(default_factory=set)  # what has a value for sure, or perhaps, by now
-    dark: bool = False  # whether what cannot be read may have given a value to any name by now
-    straight: bool = True  # whether the statement at hand runs once, and what stands above it ran before
+    known: set[str] = field(default_factory=set)  # the names that certainly, or possibly, have a value by now
+    dark: bool = False  # whether lines that cannot be parsed may have bound any name by now
+    straight: bool = True  # whether the current statement runs once, after those above it
     problems: list[AgradError] = field(default_factory=list)
 
     def body(self, body: ast.Body) -> None:
-        """Check statements; nothing behind a `quit` that ends the script."""
+        """Check statements, up to a `quit` that ends the script."""
         for statement in body:
             made = of(statement)
             if made is not None and made.ends and self.straight:
@@ -136,7 +136,7 @@ class _Check:
             self.known -= {name.id for name in statement.names}
 
     def _compiles(self, statement: ast.Statement) -> bool:
-        """Whether a statement can run at all; what cannot is refused whatever the values are."""
+        """Whether a statement can run at all; one that cannot is refused with any values."""
         try:
             compile_statement(statement)
         except AgradError as problem:
@@ -195,12 +195,12 @@ class _Check:
                 self._expression(value)
                 if made.sets_leaves:
                     self._name(name, value.span, sure=True)
-        if made.check is not None:  # what is wrong whatever the values are
+        if made.check is not None:  # errors that do not depend on values
             values = {name: value.value if isinstance(value, ast.String) else None for name, value in node.options}
             self._refused(node.span, made.check, Call(node, [], values, {}, node.span), kinds=_REFUSED)
 
     def _expression(self, node: Any, *, stored: bool = False, sure: bool = True) -> None:
-        """All names and calls in an expression. `stored`: it is a target; `sure`: it is computed in any case."""
+        """All names and calls in an expression. `stored`: it is a target; `sure`: it is always computed."""
         waiting: list[tuple[Any, bool]] = [(node, sure)]
         while waiting:
             part, sure = waiting.pop()
@@ -221,7 +221,7 @@ class _Check:
                 waiting += self._parts(part, sure)
 
     def _over(self, node: ast.Over, sure: bool) -> None:
-        """An expression with a name of its own, which has a value in it."""
+        """An expression with its own variable."""
         inner = _Check(
             self.files,
             _Scope({node.name.id: [None]}, self.scope),
@@ -233,7 +233,7 @@ class _Check:
         self.problems += inner.problems
 
     def _parts(self, node: ast.Node, sure: bool) -> list[tuple[Any, bool]]:
-        """What an expression consists of, and whether each part of it is computed in any case."""
+        """The parts of an expression, and whether each is always computed."""
         match node:
             case ast.Logic(_, left, right):
                 return [(left, sure), (right, False)]
@@ -249,7 +249,7 @@ class _Check:
         return [(getattr(node, name), sure) for name in type(node).fields if name != "span"]
 
     def _name(self, name: str, span: Span, *, sure: bool) -> None:
-        """A name that is read. Where it is not sure when, any statement may have given it its value."""
+        """A name that is read. If it is not certain when, any statement may have bound it."""
         if name in CONSTANTS or name in FUNCTIONS or name in ("_", "ans"):
             return
         ordered = sure and self.straight
@@ -258,11 +258,11 @@ class _Check:
         self.problems.append(unknown(name, span, self.scope.names()))
 
     def _unseen(self, ordered: bool) -> bool:
-        """Whether what cannot be read may have given a value to any name. `ordered`: by now, not some time."""
+        """Whether lines that cannot be parsed may have bound any name. `ordered`: before now, not at any time."""
         return self.files.dark or (self.dark if ordered else bool(self.files.hiding))
 
     def _module(self, node: ast.Attribute) -> bool:
-        """Whether this is a function spelled torch.sin; said to be none of agrad's where it is not."""
+        """Whether this is a function spelled torch.sin; reported if agrad has no such function."""
         module = module_name(node)
         if module is None:
             return False
@@ -278,7 +278,7 @@ class _Check:
         return node.value
 
     def _call(self, node: ast.Call) -> None:
-        """The arguments of a call, where it is certain what is called."""
+        """The arguments of a call, if it is certain what is called."""
         args, keywords = (
             (_SOMETHING,) * len(node.arguments),
             dict.fromkeys((name for name, _ in node.keywords), _SOMETHING),
@@ -311,7 +311,7 @@ class _Check:
             self._refused(node.span, bind, args, keywords)
 
     def _binder(self, name: str) -> Any:
-        """What binds the arguments of a function by its name; None where it is not certain which function that is."""
+        """The binder of the arguments of a function, by its name; None if it is not certain which function that is."""
         givers = self.scope.find(name)
         if self._unseen(ordered=False):
             return None
@@ -323,9 +323,9 @@ class _Check:
         return _closure(first).bind
 
     def _plain(self, name: str) -> ast.Number | ast.String | None:
-        """A number or a text that a name stands for, whatever gave it its value; None where that is not certain."""
+        """The number or text that a name is bound to; None if that is not certain."""
         givers = self.scope.find(name) or [None]
-        early = name in CONSTANTS or name in FUNCTIONS  # these have a value before any is given
+        early = name in CONSTANTS or name in FUNCTIONS  # these have a value before the script binds them
         if self._unseen(ordered=False) or (name not in self.known if self.straight or early else False):
             return None
         last = givers[-1]
@@ -333,7 +333,7 @@ class _Check:
         return last if plain and isinstance(last, ast.Number | ast.String) else None
 
     def _uncalled(self, node: ast.Call, value: ast.Number | ast.String) -> None:
-        """A call of what is no function. To run it, on any numbers, does nothing else than to say so."""
+        """A call of something that is not a function. With any numbers, running it only raises the error."""
         session = Session()
         if isinstance(node.function, ast.Name):
             session.names[node.function.id] = value.value
@@ -344,7 +344,7 @@ class _Check:
         self._refused(node.span, session.machine.run, code)
 
     def _refused(self, span: Span, call: Any, *args: Any, kinds: Container[str] = KINDS) -> None:
-        """Keep the error that a call ends in, if it is one, of one of the kinds, with a place."""
+        """Keep the error of a call, if it has one of the kinds, with its place."""
         try:
             call(*args)
         except AgradError as problem:
@@ -362,7 +362,7 @@ def _is_choice(statement: ast.Statement) -> bool:
 
 
 def _binder(signature: Signature) -> Any:
-    """What binds arguments; None for a function of a list, whose entries are not counted here."""
+    """The binder of arguments; None for a function of a list, whose entries are not counted here."""
     return None if signature.variadic else signature.bind
 
 

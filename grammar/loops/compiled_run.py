@@ -29,7 +29,7 @@ from agrad.grammar.loops.staging import Stager
 if TYPE_CHECKING:
     from agrad.grammar.runtime.vm import Machine
 
-_BLOCK = 32  # iterations between two looks at their gradients
+_BLOCK = 32  # iterations between two checks of their gradients
 _ENTRIES = 1_000_000  # array entries that are kept until then
 
 
@@ -50,7 +50,7 @@ class CompiledIteration:
         self.placeholders = stager.placeholders
         self.entry = stager.entry
         self.builtins = stager.builtins
-        self.carried: list[tuple[int, Placeholder]] = []  # what an iteration changes, with its place among the inputs
+        self.carried: list[tuple[int, Placeholder]] = []  # what an iteration changes, with its index among the inputs
         self.rebound: dict[Placeholder, str] = {}
         for name, value in self.entry.items():
             if not isinstance(value, Tensor) and stager.scope[name] is not value:
@@ -77,7 +77,7 @@ class CompiledIteration:
         return found
 
     def _output(self, place: int, one: Placeholder, stager: Stager) -> Tensor | None:
-        """What the next iteration finds for a placeholder; None for the same."""
+        """The value of a placeholder in the next iteration; None if it is the same."""
         names = [name for name, value in self.entry.items() if value is one.proxy]
         rebound = [name for name in names if stager.scope[name] is not one.proxy]
         value: Any = one.proxy if one.writes else None
@@ -105,7 +105,7 @@ class CompiledIteration:
         return value  # type: ignore[no-any-return]
 
     def fits(self, names: dict[str, Any]) -> bool:
-        """Whether the names stand for values of the staged kinds and shapes; if so, takes these values over."""
+        """Whether the names have values of the staged kinds and shapes; if so, use these values."""
         if not self.builtins.isdisjoint(names):
             return False
         values: dict[Tensor, Any] = {}
@@ -147,7 +147,7 @@ class CompiledIteration:
             done += good
             state = list(kept[good - 1][: len(places)]) if good else state
             if good < len(ahead) - 1:
-                break  # the next iteration has a note on a gradient, or does something else
+                break  # the next iteration has a note on a gradient, or takes another path
             machine.session.watch.look(machine.frames)
         if state is not None:
             self._put(state, done, machine)
@@ -203,7 +203,7 @@ class CompiledIteration:
 
 
 def _changes(name: str) -> NotTraceable:
-    return NotTraceable(f"{name} stands for something else in the next iteration")
+    return NotTraceable(f"{name} has another value in the next iteration")
 
 
 def runner(program: Program) -> Callable[..., tuple[Value, ...]]:
@@ -227,7 +227,7 @@ def _is_like(value: Any, one: Placeholder) -> bool:
 
 
 def _value_of(one: Placeholder) -> Value:
-    """The data that the next iteration finds."""
+    """The data at the beginning of the next iteration."""
     if one.kind == MOMENT:
         return kept_of(one.value.node)[one.place]  # type: ignore[no-any-return]
     return as_value(one.value.grad if one.kind == GRADIENT else one.value)  # type: ignore[no-any-return]

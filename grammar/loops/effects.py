@@ -1,7 +1,7 @@
 """The effects that a loop body may have and still be staged: writes in place, backwards, optimiser steps.
 
-Each has a rule here, which says what it does to a proxy; that it has one is declared where the instruction, method or
-command is defined.
+Each has a rule here, which says what it does to a proxy. Where the instruction, method or command is defined, it is
+declared that there is a rule.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ class Effects(Names):
         """Give a value from outside new data, as a write in place does."""
         one = self.by_proxy.get(target)
         if one is None or one.kind not in (LEAF, PLAIN):
-            raise NotTraceable("it writes into a value of its own")
+            raise NotTraceable("it writes into a value that it computed")
         if any(alias() is not None for alias in one.aliases) or len(sharers(one.value.node)) > 1:
             raise NotTraceable(f"{one.name} shares its data with another value")
         if shape_of(as_value(value)) != target.shape:
@@ -107,7 +107,7 @@ class Effects(Names):
         one = self.by_proxy.get(target) if isinstance(target, Tensor) else None
         changed = OPS[BINARY[symbol]].call(target, value)
         if one is None and isinstance(target, Tensor) and not self._is_number(target):
-            raise NotTraceable("it writes into a value of its own")
+            raise NotTraceable("it writes into a value that it computed")
         if one is None or one.kind == NUMBER:
             frame.stack.append(changed if self.recording else self.cut(changed))
             return
@@ -140,7 +140,7 @@ class Effects(Names):
 
     def _gradient(self, value: Tensor) -> Tensor:
         if value.grad is None:
-            raise NotTraceable("it reads a gradient that there is not")
+            raise NotTraceable("it reads a gradient that does not exist")
         return value.grad
 
     def _set_attribute(self, frame: Frame, name: str, span: Span) -> None:
@@ -169,7 +169,7 @@ class Effects(Names):
         for one, before in leaves:
             node = one.proxy.node
             if node not in behind:
-                node.grad = before  # only behind a `stop`: it has got a 0
+                node.grad = before  # only beyond a `stop`: it has got a 0
             elif node.grad is not None and node.grad.value is not None:
                 self.watched.append(node.grad.value)
                 one.calls += 1
@@ -187,7 +187,7 @@ class Effects(Names):
                 zeros = tensor(np.zeros(gradient.shape) if gradient.shape else 0.0)
                 one.proxy.node.grad = Gradient(zeros, (), 0, None)
                 return
-        raise NotTraceable("it writes into a value of its own")
+        raise NotTraceable("it writes into a value that it computed")
 
     def _zero_grad(self, node: Any, values: list[Any]) -> None:
         if not values:
@@ -196,7 +196,7 @@ class Effects(Names):
             values += [one.proxy for one in self.placeholders if one.kind == LEAF]
         for target in values:
             if target not in self.by_proxy:
-                raise NotTraceable("it clears the gradient of a value of its own")
+                raise NotTraceable("it clears the gradient of a value that it computed")
             self._clear(target)
 
     def _clear(self, target: Tensor) -> None:
@@ -233,7 +233,7 @@ class Effects(Names):
             raise NotTraceable("it has a step with a rate that may change")
         for target in values[: len(node.operands)]:
             if target not in self.by_proxy:
-                raise NotTraceable("it has a step of a value of its own")
+                raise NotTraceable("it has a step of a value that it computed")
             one, gradient = self.by_proxy[target], self._gradient(target)
             kept = tuple(moment.proxy for moment in self._moments(one))
             change, left = STEPS[method](gradient, kept, **rates)

@@ -1,12 +1,12 @@
 """The counter of a `for` over a range, which runs many iterations at once where the body can be compiled.
 
 The first iterations run uncompiled, and so does the last before each return to the machine, so that everything that
-can be seen afterwards (the graph, what freed it, names, versions) is what it would have been. An iteration that does
-something else, such as the one in a hundred that prints, runs uncompiled too. The compiled values are bit for bit the
+can be seen afterwards (the graph, what freed it, names, versions) is what it would have been. An iteration that takes
+another path, such as the one in a hundred that prints, runs uncompiled too. The compiled values are bit for bit the
 same. During a compiled run nothing has changed yet, so it can be interrupted.
 
-What decides is counted: iterations done, iterations left, and how many ran compiled in a row. A clock is read only
-for `time:`, which shows the seconds and decides nothing by them.
+The decision depends on counts: iterations done, iterations left, and how many ran compiled in a row. A clock is read
+only for `time:`, which shows the seconds.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 
 WARM = 3  # iterations that run uncompiled first: by then every name has the kind of value that it keeps
 WORTH = 100  # iterations that must be left for compiling to pay
-_STRIKES = 8  # short compiled runs after which the loop is left alone
-_SHORT = 4  # iterations of a run that is called short
+_STRIKES = 8  # short compiled runs after which the loop is no longer compiled
+_SHORT = 4  # a run with fewer iterations is short
 
 
 def counter(machine: Machine, iterator: Iterator[Any], numbers: range, loop: Loop) -> Iterator[Any]:
-    """The iterator of a loop over a range: as given where the loop is too short or its body cannot be staged."""
+    """The iterator of a loop over a range: the one given if the loop is too short or its body cannot be staged."""
     if len(numbers) < WORTH or loop.refused:
         return iterator
     return HotLoop(machine, iterator, numbers, loop)
@@ -68,7 +68,7 @@ class HotLoop:
         self.position += count
 
     def _run_compiled(self) -> None:
-        """Run as many of the iterations to come as do the same, except the last."""
+        """Run as many of the next iterations as take the same path, except the last."""
         from agrad.grammar.loops.placeholders import NotTraceable  # here, since most loops are short
 
         if len(self.numbers) - self.position < WORTH:
@@ -87,7 +87,7 @@ class HotLoop:
         self._due = self.position + 1
         self._strikes = self._strikes + 1 if done < _SHORT else 0
         if self._strikes == _STRIKES // 2:
-            self._loop.compiled = None  # iterations may do something else now
+            self._loop.compiled = None  # iterations may take another path now
         elif self._strikes > _STRIKES:
             self._due = len(self.numbers)
 

@@ -1,4 +1,4 @@
-"""Placeholders: the values that a loop body reads from outside, and the proxies that stand for them in the staging."""
+"""Placeholders: the values that a loop body reads from outside, and their proxies while it is staged."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class NotTraceable(Exception):
 
 @dataclass(slots=True, eq=False)
 class Placeholder:
-    """A value that the loop body finds when an iteration begins, and the proxy that stands for it in the staging.
+    """A value that the loop body reads from outside, and the proxy that represents it while it is staged.
 
     `kind`: a number, a plain value, a leaf; the gradient of a leaf, or one of the moments that an optimiser keeps of
     it, which are found through the leaf.
@@ -29,7 +29,7 @@ class Placeholder:
 
     kind: str
     name: str
-    value: Any  # what the name stands for; for a gradient or moment, the leaf that it belongs to
+    value: Any  # the value of the name; for a gradient or moment, the leaf that it belongs to
     proxy: Tensor
     leaf: Node  # the proxy's node when the iteration began
     gradient: Placeholder | None = None  # of a leaf
@@ -43,7 +43,7 @@ class Placeholder:
 
 
 def recorded_behind(root: Node) -> set[Node]:
-    """The nodes that a backward of the uncompiled iteration walks: none behind a `stop`."""
+    """The nodes that a backward of the uncompiled iteration visits: none beyond a `stop`."""
     found, stack = {root}, [root]
     while stack:
         node = stack.pop()
@@ -55,7 +55,7 @@ def recorded_behind(root: Node) -> set[Node]:
 
 
 def is_held(gradient: Tensor, names: Mapping[str, Any]) -> bool:
-    """Whether a name stands for a gradient, or for a value that shares its data; entries of tuples count."""
+    """Whether a name refers to a gradient, or for a value that shares its data; entries of tuples count."""
     kin, values = sharers(gradient.node), list(names.values())
     while values:
         value = values.pop()

@@ -38,16 +38,16 @@ class Stager(Effects, Machine):
     def __init__(self, session: Host, counter: str) -> None:
         super().__init__(session)
         self.scope: dict[str, Any] = {}
-        self.entry: dict[str, Any] = {}  # the values of the names that are read, as the iteration finds them
+        self.entry: dict[str, Any] = {}  # the values of the names that are read, at the beginning of the iteration
         self.placeholders: list[Placeholder] = []  # the counter first
         self.by_proxy: dict[Tensor, Placeholder] = {}
-        self.recording = current().recording  # what the body sees: in the staging itself everything is recorded
+        self.recording = current().recording  # what the body sees: while it is staged, everything is recorded
         self.counter = counter
         self.conditions: list[tuple[Tensor, bool]] = []  # values whose truth was asked for, and the answers
         self.jumps = 0
-        self.began = 0  # the stamp of the beginning
+        self.began = 0  # the stamp at the beginning
         self.watched: list[Tensor] = []  # gradients, and what may raise or have a note where it is not finite
-        self.builtins: set[str] = set()  # the names that stand for agrad's own constants and functions
+        self.builtins: set[str] = set()  # the names of agrad's own constants and functions
         self.rules = {do: rule for do in Do if (rule := self._rule(do)) is not None}
 
     def _rule(self, do: Do) -> Callable[[Frame, Any, Span], int | None] | None:
@@ -114,7 +114,7 @@ class Stager(Effects, Machine):
         frame.stack.append(value if names is self.scope else self._inside(name, value))
 
     def look_up(self, name: str, span: Span) -> Any:
-        """The proxy of what a name stands for, unless it was bound in the iteration."""
+        """The proxy of the value of a name, unless it was bound in the iteration."""
         for names in self.frames[-1].scopes[1:]:
             if name in names:
                 return names[name] if names is self.scope else self._inside(name, names[name])
@@ -127,7 +127,7 @@ class Stager(Effects, Machine):
         raise NotTraceable(f"{name} has no value when it begins")
 
     def _inside(self, name: str, value: Any) -> Any:
-        """What a name of a function stands for: computed in the iteration, or kept by the function from before."""
+        """The value of a name in a function: computed in the iteration, or kept by the function from before."""
         parts = [value]
         while parts:
             part = parts.pop()
@@ -138,7 +138,7 @@ class Stager(Effects, Machine):
         return value
 
     def proxy_of(self, name: str, value: Any) -> Any:
-        """The proxy of a value from outside; functions and texts stand for themselves."""
+        """The proxy of a value from outside; functions and texts need none."""
         if type(value) is float:
             return self.enter(NUMBER, name, value, value, False)
         if not isinstance(value, Tensor):
@@ -170,7 +170,7 @@ class Stager(Effects, Machine):
     def _module(self, frame: Frame, detail: tuple[str, str], span: Span) -> None:
         _, module = detail
         if any(module in scope for scope in (*frame.scopes, self.session.names)):
-            raise NotTraceable(f"{module} is a name of its own")
+            raise NotTraceable(f"{module} is a name of the script")
         super()._module(frame, detail, span)
 
     def _store(self, frame: Frame, detail: tuple[str, bool], span: Span) -> None:
@@ -295,7 +295,7 @@ class Stager(Effects, Machine):
         return entry
 
     def _watch(self, entry: Entry, result: Any) -> None:
-        """Compute, also where nothing uses it, what may raise or have a note at other values."""
+        """Keep what may raise or have a note at other values, also where nothing uses it."""
         if not entry.total:
             self.watched += [x for x in (result if isinstance(result, tuple) else (result,)) if isinstance(x, Tensor)]
 

@@ -186,7 +186,7 @@ def _no_text_method(text: str, name: str) -> AgradError:
     names = iter("xyzabc")
     filled = re.sub(r"(?<!\{)\{\d*(?=[:}])", lambda _: f"{{{next(names, 'x')}", text)
     instead = filled if filled != text and len(text) < _LONGEST else "loss {x:.3f}"
-    message = "a text has no .format in agrad: values are put into it by an f-string"
+    message = "a text has no .format in agrad: an f-string puts values into it"
     return AgradError("name", message, fixes=[Hint(f'f"{instead}"')])
 
 
@@ -197,7 +197,7 @@ def _unknown(value: Any, name: str, known: dict[str, Any]) -> AgradError:
         why, advice = NO_METHODS[name]
         return AgradError("name", f"agrad has no .{name}: {why}", fixes=[Hint(advice)])
     if name.endswith("_") and (RENAMED.get(name[:-1]) or name[:-1]) in FUNCTIONS:
-        message = f"agrad has no .{name}: what .{name[:-1]} gives is assigned"
+        message = f"agrad has no .{name}: assign the result of .{name[:-1]}"
         return AgradError("name", message, fixes=[Hint(f"x[...] = x.{name[:-1]}(…)   writes it into x")])
     close = suggest(name, sorted(known))
     instead = tuple(f".{word}" for word in close)

@@ -24,7 +24,7 @@ NODES = 1e7  # some 4 GB
 _AGAIN = 0.05  # seconds until a signal that came too early comes again
 _PATIENCE = 1.0  # seconds until it is taken to be lost, as in a callback, where Python does not pass exceptions on
 _LONGEST = 1e9  # seconds that a timer can be set to
-_STAMPS = 1000  # that are handed out between two looks at the clock
+_STAMPS = 1000  # that are handed out between two readings of the clock
 _SIZE = re.compile(r"(\d+\.?\d*(?:e\d+)?)\s*([kmgt]?)(i?)(?:b|bytes?)?", re.IGNORECASE)
 
 _ADVICE = 'limit memory="{} GB"'
@@ -52,13 +52,13 @@ def out_of_memory(error: MemoryError) -> AgradError:
 
 
 class TimeUp(KeyboardInterrupt):
-    """The time of a statement is up. It is a KeyboardInterrupt, so that the statement stops as at Ctrl-C."""
+    """The time limit of a statement was exceeded. A KeyboardInterrupt, so that the statement stops as at Ctrl-C."""
 
 
 class Watch:
-    """Stops a statement whose time is up, and one that holds on to too many nodes.
+    """Stops a statement that exceeds its time limit, or keeps too many nodes.
 
-    A timer of the system interrupts the statement. Where there is none, and in a thread, loops look at the clock in
+    A timer of the system interrupts the statement. Where there is none, and in a thread, loops read the clock in
     each iteration.
     """
 
@@ -102,7 +102,7 @@ class Watch:
         return monotonic() - self._until if self.running else -math.inf
 
     def start(self, span: Span | None = None, outer: Limits | None = None) -> None:
-        """A statement is about to run: `running` may be set. Raises AgradError if the time is up already.
+        """A statement is about to run: `running` may be set. Raises AgradError if the deadline has passed already.
 
         `outer` are the limits around it: those of the current context, unless the session has entered its own.
         """
@@ -146,7 +146,7 @@ class Watch:
             raise TimeUp
 
     def look(self, frames: Iterable[Frame]) -> None:
-        """Stop if the time is up, or if the values in the frames hold on to too many of the nodes made since."""
+        """Stop if the time limit is exceeded, or if the values in the frames keep too many of the nodes made since."""
         if self._until != math.inf and monotonic() > self._until:
             raise TimeUp
         stamp = next_stamp()

@@ -106,7 +106,7 @@ def taken(x: Any, what: str, read: Callable[[Value], object]) -> float:
 
 
 def integral(value: Value) -> object:
-    """What `int(x)` gives, also for inf and nan."""
+    """The result of `int(x)`, also for inf and nan."""
     return math.trunc(float(value)) if math.isfinite(float(value)) else float(value)
 
 

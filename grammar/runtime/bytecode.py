@@ -15,12 +15,12 @@ from agrad.grammar.diagnostics import Span
 class Staging(Enum):
     """Whether a loop body that does something may be compiled, and how that is staged.
 
-    Each instruction, attribute, method and command declares it where it is defined. The stager refuses what declares
-    nothing, so that a new one with a side effect runs in every iteration.
+    Each instruction, attribute, method and command declares it where it is defined. The stager refuses whatever has no
+    declaration, so that a new one with a side effect runs in every iteration.
     """
 
-    NEVER = "never"  # it has a side effect, or its result does not follow from its operands
-    AS_IS = "as it is"  # it does to proxies what it does to values, and has no side effect
+    NEVER = "never"  # it has a side effect, or its result does not depend on its operands alone
+    AS_IS = "as it is"  # it works on proxies as on values, and has no side effect
     BY_RULE = "by rule"  # the stager has a rule of its own for it
 
 

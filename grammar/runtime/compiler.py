@@ -317,7 +317,7 @@ def refuse_lost_write(base: ast.Expr, written: str) -> None:
         return
     name = base.span.text
     fixes: list[str] = [Hint(f"{written}   in one step, as in A[0, 1] = 5")] if isinstance(base, ast.Index) else []
-    message = f"{name} is a copy, not a view: what is written into it would be lost"
+    message = f"{name} is a copy, not a view: a write into it would be lost"
     raise AgradError("type", message, labels=[Remark(base.span)], fixes=fixes or [_kept(base)])
 
 
@@ -325,8 +325,8 @@ def _kept(base: ast.Expr) -> str:
     """Where to write instead: into what a method is called on, which stays, or into a result that gets a name."""
     called = base.function if isinstance(base, ast.Call) else base
     if isinstance(called, ast.Attribute):
-        return Hint(f"write into {called.value.span.text} itself, by the places of the entries in it")
-    return f"b = {base.span.text}   names it, for what is written into it next"
+        return Hint(f"write into {called.value.span.text} itself, by the indices of the entries in it")
+    return f"b = {base.span.text}   names it, so that a write into it is kept"
 
 
 def _over(node: ast.Over) -> list[Part]:

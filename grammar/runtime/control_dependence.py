@@ -34,7 +34,7 @@ def context(code: Code, chosen: Mapping[str, Guard], names: Mapping[str, Any]) -
 
 
 def after(code: Code, chosen: dict[str, Guard], guard: Guard | None, names: Mapping[str, Any]) -> dict[str, Guard]:
-    """The guards of names after a statement that ran under a guard, or under none.
+    """The guards of names after a statement that ran under a guard, or without one.
 
     The graphs that the statement bound depend on guards that came after them too, as in the last iteration of a loop.
     """

@@ -1,7 +1,7 @@
 """Detects a graph that grows behind a name from statement to statement: `total = total + loss`.
 
-Each such line is right and costs the same; together they keep every graph alive. A sum that is built in one loop and
-then differentiated is no leak: rounds are counted by what comes in between, a backward or another statement.
+Each such line is correct and costs the same; together they keep every graph alive. A sum that is built in one loop and
+then differentiated is not a leak: rounds are counted by what comes in between, a backward or another statement.
 """
 
 from __future__ import annotations

@@ -35,13 +35,13 @@ _IN_FULL = 1e16  # from here on Python writes a float with an exponent
 
 
 def rows(items: list[Any]) -> list[Any]:
-    """The entries of a list that becomes an array. Raises AgradError where shapes differ, or one is no number."""
+    """The entries of a list that becomes an array. Raises AgradError if shapes differ, or an entry is not a number."""
     entries = [as_array(item) for item in items]
     shapes = [as_tensor(entry, "an entry of a list").shape for entry in entries]
     for shape in shapes[1:]:
         if shape != shapes[0]:
             both = f"{format_shape(shapes[0])} and {format_shape(shape)}"
-            raise AgradError("shape", f"the entries of a list must have the same shape, and these have {both}")
+            raise AgradError("shape", f"the entries of a list must have the same shape, but these have {both}")
     return entries
 
 
@@ -141,10 +141,10 @@ def _entries(count: int) -> str:
 def is_near(left: Any, right: Any, tolerance: float | None) -> bool:
     """All entries within an absolute tolerance, or 1e-9 relative to the larger; the shapes must agree.
 
-    Raises AgradError of kind `domain` for a tolerance that is none.
+    Raises AgradError of kind `domain` for a negative tolerance.
     """
     if tolerance is not None and not tolerance >= 0:
-        raise AgradError("domain", f"a tolerance must be 0 or more, and this is {format_number(tolerance)}")
+        raise AgradError("domain", f"a tolerance must be 0 or more, not {format_number(tolerance)}")
     a, b = (as_tensor(as_array(side), "~=") for side in (left, right))
     _check_shapes(a.shape, b.shape)
     x, y = a.value, b.value
@@ -189,7 +189,7 @@ def formatted(part: Any, value: Any, settings: Settings) -> str:
 
 
 def _as_whole(spec: str) -> str:
-    """The format of a whole number: where it names no digits and no type, there are none behind the point."""
+    """The format of a whole number: without a precision and a type, no digits after the point."""
     found = _LAYOUT.fullmatch(spec)
     return f"{spec[: found.start(2)]}{spec[found.end(2) :]}.0f" if found is not None else spec
 

@@ -1,4 +1,4 @@
-"""PyTorch's and NumPy's spelling: what a pasted `torch.name` is here, where it is called otherwise or differs.
+"""PyTorch's and NumPy's spelling: the meaning of a pasted `torch.name`, where agrad's name or meaning differs.
 
 A prefix on a function of the table is simply left out: `torch.sin` is `sin`. Here is the rest.
 """
@@ -23,7 +23,7 @@ from agrad.engine.values import format_shape
 
 PREFIXES = frozenset({"torch", "np", "numpy", "math", "F"})
 
-# Another name for a function of the table; also for methods.
+# Other names for functions of the table; also for methods.
 RENAMED = {
     "cat": "concat",
     "concatenate": "concat",
@@ -58,7 +58,7 @@ RENAMED = {
     "from_numpy": "tensor",
 }
 
-# Types and devices: everything is float64 on the one machine there is.
+# Types and devices: every number is a float64, and there is one device.
 IGNORED = frozenset(
     {"float", "float16", "float32", "float64", "double", "half", "int", "int32", "int64", "long", "bool"}
 )
@@ -121,15 +121,15 @@ KNOWN_ELSEWHERE = {
 }
 
 _NO_TYPES = "every number is a float64"
-# What PyTorch has behind a point, and agrad has not: why, and what to write.
+# Attributes of PyTorch that agrad does not have: why, and what to write.
 NO_METHODS = {
     **dict.fromkeys(("long", "short"), (_NO_TYPES, ".trunc()   cuts fractions off; .floor() and .round() round")),
     "dtype": (_NO_TYPES, "leave it out"),
     "type": (_NO_TYPES, "leave it out"),
     "device": ("there is one device", "leave it out"),
     "fill_": ("entries are assigned to", "x[...] = 3   writes 3 into every entry"),
-    "values": ("what gives several values gives a tuple", "values, places = torch.max(x, dim=1)"),
-    "indices": ("what gives several values gives a tuple", "values, places = torch.max(x, dim=1)"),
+    "values": ("a function with several results returns a tuple", "values, places = torch.max(x, dim=1)"),
+    "indices": ("a function with several results returns a tuple", "values, places = torch.max(x, dim=1)"),
 }
 
 
@@ -202,11 +202,11 @@ def _split(x: Any, split_size_or_sections: Any, axis: Any) -> Any:
     if is_sequence(split_size_or_sections):
         lengths = wholes_of("torch.split", "a length", split_size_or_sections)
         if min(lengths, default=-1) < 0 or sum(lengths) != length:
-            raise AgradError("shape", f"torch.split: {length} entries are not cut into {format_shape(lengths)}")
+            raise AgradError("shape", f"torch.split: {length} entries cannot be cut into {format_shape(lengths)}")
         return FUNCTIONS["split"].call(x, list(accumulate(lengths))[:-1], axis)
     size = small("torch.split", "the length of a piece", split_size_or_sections)
     if size < 1:
-        raise AgradError("shape", f"torch.split: a piece has one entry at least, not {size}")
+        raise AgradError("shape", f"torch.split: a piece has at least one entry, not {size}")
     return FUNCTIONS["split"].call(x, list(range(size, length, size)), axis)
 
 
@@ -254,7 +254,7 @@ OWN_FORMS: dict[str, tuple[str, Callable[..., Any]]] = {
     "torch.std": (_MOMENT, _unbiased("std")),
     "torch.var": (_MOMENT, _unbiased("var")),
 }
-# What means something else, or takes other arguments, under PyTorch's full name.
+# Functions with another meaning, or other arguments, under PyTorch's full name.
 OWN = {name: _bound(name, form, function) for name, (form, function) in OWN_FORMS.items()}
 
 

@@ -12,7 +12,7 @@ from agrad.grammar.syntax.parser import RESERVED, tokens
 
 
 def require_free(name: str) -> None:
-    """Refuse a name that is a word of the language. Raises AgradError of kind `syntax`."""
+    """Refuse a name that is a reserved word. Raises AgradError of kind `syntax`."""
     if name in RESERVED:
         raise AgradError("syntax", f"{name} is a reserved word of agrad; choose another name")
 
@@ -38,9 +38,9 @@ def as_leaf(value: object, name: str) -> Tensor:
 
 
 def _remark(names: dict[str, Any], name: str, value: Tensor, wrt: Collection[str] | None, apart: bool) -> str:
-    """What the derivatives by earlier names have to do with a value that was computed from those.
+    """A remark on how the derivatives by earlier names depend on a value that was computed from those.
 
-    `apart`: the value becomes a leaf of its own, so that they leave it out.
+    `apart`: the value becomes a leaf itself, so that they do not include it.
     """
     from agrad.grammar.runtime.errors import source_lines  # here, since few values are computed from others
 
@@ -51,13 +51,13 @@ def _remark(names: dict[str, Any], name: str, value: Tensor, wrt: Collection[str
     if not asked:
         return ""
     verb = ("leave out" if len(asked) > 1 else "leaves out") if apart else "include" if len(asked) > 1 else "includes"
-    itself = ", and is asked for itself" if apart else ""
+    itself = ", and is differentiated by itself" if apart else ""
     told = f"{source_lines.listed(asked)} {verb} what goes through {name}"
     return f"{name} was computed from {source_lines.listed(by)}{itself}: {told}"
 
 
 def open_names(text: str) -> list[str]:
-    """The names in an expression that the language itself gives no value, in order; repeated where they are."""
+    """The names in an expression that are not names of the language, in order, with repetitions."""
     from agrad.grammar.runtime.builtins import CONSTANTS, FUNCTIONS
 
     names = (text[start:end] for kind, start, end in tokens(text) if kind == "name")

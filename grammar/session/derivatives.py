@@ -1,4 +1,4 @@
-"""Derivatives of a value that is already computed: which of them are wanted, and how they are found."""
+"""Derivatives of a value that is already computed: which of them are requested, and their computation."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from agrad.grammar.session.session import Session
 
 
 class Request:
-    """Which derivatives are wanted: their `kind` as an Answer has it, and by which names.
+    """The derivatives to compute: their `kind`, as in an Answer, and by which names.
 
     `order`: of `order`, the highest. `directions`: of `jvp`, a value for each name. `seed`: of `vjp`, what the
     derivatives of every entry are multiplied by.
@@ -50,7 +50,7 @@ class Calculation(Session):
         """The value with its derivatives by the leaves. Raises AgradError.
 
         They are computed as one statement: all of them or none, within the time limit of a statement. Only the first
-        note is passed to `emit`: what an infinite first derivative does to the second needs no note of its own.
+        note is passed to `emit`: the effect of an infinite first derivative on the second needs no second note.
         """
         if not request.kind:
             return Answer(value)
@@ -76,7 +76,7 @@ def _ignore(result: Result) -> None:
 
 
 def _derivatives(root: Tensor, leaves: Mapping[str, Tensor], request: Request) -> dict[tuple[str, ...], Value]:
-    """The derivatives, each under the names that it is by."""
+    """The derivatives, by the names to differentiate by."""
     if request.kind == "grad":
         return _gradient(root, leaves)
     if request.kind not in ("jvp", "vjp"):
@@ -116,7 +116,7 @@ def _used(root: Tensor, leaves: Mapping[str, Tensor]) -> dict[str, Tensor]:
 
 
 def _orders(root: Tensor, leaves: Mapping[str, Tensor], order: int) -> dict[tuple[str, ...], Value]:
-    """All derivatives up to an order; those that differ only in the order of their names once."""
+    """All derivatives up to an order; of those that differ only in the order of their names, one."""
     names = list(leaves)
     level: dict[tuple[str, ...], Tensor] = {(): root.sum() if order > 1 and root.shape else root}
     found: dict[tuple[str, ...], Value] = {}

@@ -23,21 +23,21 @@ def load(session: Session, call: Call) -> None:
     try:
         session.include(source)
     except AgradError as problem:
-        problem.at = problem.at or problem.labels[0].origin  # what does not parse was not running
+        problem.at = problem.at or problem.labels[0].origin  # what does not parse has not run
         problem.labels.append(Label(call.span, "loaded here"))
         raise
     finally:
         current().statement = statement
 
 
-DEPTH = 50  # scripts under way at once, besides the first
+DEPTH = 50  # scripts that run at once, besides the first
 
 
 def script(path: str, span: Span, loading: list[str]) -> Source:
-    """The script that is loaded at `span` while those in `loading` are under way, each by the one before it.
+    """The script that is loaded at `span` while those in `loading` run, each loaded by the one before it.
 
     Raises AgradError of kind `file` for what cannot be read, and for a script that would load itself; of kind `limit`
-    for one that is loaded too deep.
+    for loads nested too deep.
     """
     try:
         require_files("load")

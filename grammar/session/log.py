@@ -28,28 +28,28 @@ if TYPE_CHECKING:
     from agrad.grammar.runtime.vm import Machine
 
     class Keeper(Protocol):
-        """Who writes down what is accepted, as it happens."""
+        """A record of the accepted statements, written as they are accepted: the crash log."""
 
         def add(self, entry: Entry) -> None:
             """A statement was accepted."""
 
         def cut(self, count: int) -> None:
-            """Only the first so many stand."""
+            """Only the first so many are still in effect."""
 
 
 _BLOCKS = ast.For | ast.While | ast.If | ast.NoGrad | ast.Time
-_CHANCE = r"\brandn?\b"  # what draws random numbers has one of these words in it
-_SEED_BYTES = 6  # a number of so many is exact in the language
+_CHANCE = r"\brandn?\b"  # a text that draws random numbers contains one of these words
+_SEED_BYTES = 6  # so many bits are exact in the language
 
 
 class Entry:
     """A statement that was accepted, and the seed that the random numbers got because it may be the first to draw some.
 
-    Of the statement its place is kept alone: the tree would take ten times as much. `files` are those that it read, as
-    `Context.files` has seen them.
+    Only the span of the statement is kept: the tree would take ten times as much. `files` are those that it read, as
+    in `Context.files`.
     """
 
-    # No dataclass: making one takes longer, at each start, than all the rest here.
+    # Not a dataclass: creating one takes longer, at each start, than everything else here.
     __slots__ = ("files", "seed", "span")
 
     def __init__(self, span: Span, seed: int | None = None, files: dict[str, list[int]] | None = None) -> None:
@@ -66,19 +66,19 @@ class SessionLog:
         self.on = False
         self.entries: list[Entry] = []
         self.keeper: Keeper | None = None
-        self._seed: int | None = None  # that the statement under way has given to the random numbers
-        self._wanted: int | None = None  # that it is to give them
+        self._seed: int | None = None  # with which the running statement seeded the random numbers
+        self._wanted: int | None = None  # with which it has to seed them
 
     def __len__(self) -> int:
         return len(self.entries)
 
     def begin(self, seed: int | None = None) -> None:
-        """A statement is about to run; `seed`: what it gave to the random numbers when it ran before."""
+        """A statement is about to run; `seed`: with which it seeded the random numbers when it ran before."""
         self._seed, self._wanted = None, seed
         self.context.files.seen = {} if self.on else None
 
     def seed(self, statement: ast.Statement) -> None:
-        """Seed the random numbers where a statement may be the first to draw some, so that they can come again."""
+        """Seed the random numbers where a statement may be the first to draw some, so that they can be repeated."""
         if not self.on:
             return
         if self._wanted is None:
@@ -91,7 +91,7 @@ class SessionLog:
         creation.manual_seed(float(self._seed))
 
     def add(self, statement: ast.Statement) -> None:
-        """Keep a statement that has ended well."""
+        """Keep a statement that has succeeded."""
         made = of(statement)
         if not self.on or (made is not None and not made.logged):
             return
@@ -108,7 +108,7 @@ class SessionLog:
             del self.entries[count:]
 
     def turn_off(self) -> None:
-        """Keep nothing any more."""
+        """Discard everything, and keep nothing from now on."""
         self.on = False
         self.context.files.seen = None
         self.entries.clear()
@@ -126,20 +126,20 @@ class OutputBuffer:
         self.waiting: list[Result] = []
 
     def __call__(self, result: Result) -> None:
-        """Hold a result back, or hand it on."""
+        """Hold a result back, or pass it on."""
         if self.waiting or (self.frames is not None and len(self.frames) <= 1):
             self.waiting.append(result)
         else:
             self.emit(result)
 
     def release(self) -> None:
-        """Hand on what was held back."""
+        """Pass on what was held back."""
         while self.waiting:
             self.emit(self.waiting.pop(0))
 
 
 def is_block(statement: ast.Statement) -> bool:
-    """Whether a statement is made of others, and so has something to say before it ends."""
+    """Whether a statement contains others, and so may have results before it ends."""
     return isinstance(statement, _BLOCKS)
 
 
@@ -149,7 +149,7 @@ def asks(text: str) -> bool:
 
 
 def statements(entries: Sequence[Entry]) -> Iterator[tuple[Entry, ast.Statement]]:
-    """The statements of entries. Raises AgradError for what is read otherwise than it was."""
+    """The statements of entries. Raises AgradError for a text that is now parsed differently."""
     source: Source | None = None
     found: dict[int, ast.Statement] = {}
     for entry in entries:
@@ -158,7 +158,7 @@ def statements(entries: Sequence[Entry]) -> Iterator[tuple[Entry, ast.Statement]
             found = {statement.span.start: statement for statement in parse(source)}
         statement = found.get(entry.span.start)
         if statement is None or statement.span.end != entry.span.end:
-            raise AgradError("syntax", "this is no longer read as it was", labels=[Label(entry.span)])
+            raise AgradError("syntax", "this is no longer parsed as it was", labels=[Label(entry.span)])
         yield entry, statement
 
 
@@ -167,9 +167,9 @@ def _unheard(path: str) -> None:
 
 
 def restore(session: Session, entries: Sequence[Entry], changed: Callable[[str], None] = _unheard) -> None:
-    """Run statements again, in silence and without writing a file; tell of each file that has `changed` since.
+    """Run statements again, without output or writing a file; call `changed` for each file that has changed since.
 
-    Raises AgradError or KeyboardInterrupt at the first that does not end: those before it stand, and are the record.
+    Raises AgradError or KeyboardInterrupt at the first that fails: those before it stay in the log.
     """
     told: list[str] = []
     commands = session.machine.handlers[Do.COMMAND]
@@ -188,13 +188,13 @@ def restore(session: Session, entries: Sequence[Entry], changed: Callable[[str],
 
 
 def _changed(session: Session, entry: Entry) -> list[str]:
-    """The files that a statement has read again, and found otherwise than they were."""
+    """The files that a statement has read again, and that have changed since."""
     seen = session.context.files.seen or {}
     return [path for path, found in (entry.files or {}).items() if seen.get(path, found) != found]
 
 
 def _without_files(commands: Callable[[Frame, Any, Span], int | None]) -> Callable[[Frame, Any, Span], int | None]:
-    """What runs commands, but none of them into a file: what they wrote is there."""
+    """The runner of commands, without those that write files: these were written before."""
 
     def run(frame: Frame, node: ast.Command, span: Span) -> int | None:
         made = COMMANDS[node.word]

@@ -1,4 +1,4 @@
-"""The machine that runs an expression for one row, and refuses functions along an axis of a row's one number."""
+"""The machine that runs an expression for one row, and refuses functions along an axis."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ class EveryRow(Facts):
 
 
 class AlongRows(EveryRow):
-    """A function along an axis, of one number: `text`, which was probably meant to be of a whole column."""
+    """A function along an axis, of one number: `text`, which was probably meant for a whole column."""
 
     text: str
 
 
 class RowMachine(Machine):
-    """Runs an expression in which each name is one number, that of a row."""
+    """Runs an expression in which each name is one number of a row."""
 
-    in_row = False  # whether it is a row that runs, and not the value of a constant
+    in_row = False  # whether a row is computed, and not the value of a constant
 
     def call_top(self, stack: list[Any], detail: tuple[int, tuple[str, ...]], span: Span) -> bool:
         """See Calls."""
@@ -48,7 +48,7 @@ class RowMachine(Machine):
 
 
 def _require_entries(function: Any, x: Any, span: Span) -> None:
-    """Refuse a function along an axis, such as `mean`, of one number: it would be of that number, and not of a column.
+    """Refuse a function along an axis, such as `mean`, of one number: it would see that number, and not the column.
 
     Raises AgradError of kind `shape`.
     """
@@ -56,12 +56,12 @@ def _require_entries(function: Any, x: Any, span: Span) -> None:
     if form is None or form.variadic or "axis" not in form.attributes:
         return
     if isinstance(x, float) or (isinstance(x, Tensor) and not x.shape):
-        message = f"{span.text} would be of one number: each row is computed alone, without the others"
-        notes = ["of several columns, it takes a list: sum([x, y])"]
+        message = f"{span.text} would see one number: each row is computed by itself"
+        notes = ["for several columns, pass a list: sum([x, y])"]
         raise AgradError("shape", message, labels=[Label(span)], notes=notes, facts=AlongRows(span.text))
 
 
 def _form(function: Callable[..., Any]) -> Signature | None:
-    """How a function of the table, of PyTorch or a method is called; None for any other."""
+    """The signature of a function of the table, of PyTorch or of a method; None for any other."""
     entry = entry_of(function)
     return entry.signature if entry is not None else getattr(function, "form", None)

@@ -1,7 +1,7 @@
 """An expression over the rows of a table: its value and its derivatives in each row.
 
-The table comes as plain data: names of columns, arrays of numbers. Who reads it, and where the results go, is not known
-here.
+The table comes as plain data: names of columns, arrays of numbers. This module neither reads the table nor writes the
+results.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ from agrad.grammar.syntax.parser import parse_expression
 
 
 class NoNumber(EveryRow):
-    """An expression whose value is no number, in any row."""
+    """An expression whose value is not a number, in any row."""
 
 
 _OF_ALL = frozenset({"name", "syntax", "arity", "guard", "limit"})  # kinds of errors that every row has
 _HOPELESS = 1000  # rows: if so many fail, and none succeeds, the expression is wrong and not the rows
 _FEW = 64  # rows that are computed one by one where compiled code fails on them
-_RANDOM = re.compile(r"\brandn?\b")  # what draws random numbers has one of these words in it
+_RANDOM = re.compile(r"\brandn?\b")  # a text that draws random numbers contains one of these words
 _NONE = "# no machine code: "  # the first words of compiled code that is no machine code
 
 
@@ -50,11 +50,11 @@ class Rowwise(Session):
         self.machine = RowMachine(self)
 
     def read(self, text: str) -> None:
-        """Take the expression. Raises AgradError."""
+        """Parse the expression. Raises AgradError."""
         expression = self._read(parse_expression, Source("expression", text))
         self.text, self.span = text, expression.span
         self.draws = _RANDOM.search(text) is not None
-        self.random_state: Any = None  # that the random numbers of each row begin with
+        self.random_state: Any = None  # with which the random numbers of each row begin
         self.numbers: dict[str, float] = {}  # the constants that are numbers
         self.code: Code = compile_expression(expression)
 
@@ -66,7 +66,7 @@ class Rowwise(Session):
             self.numbers[name] = value
 
     def columns(self, known: Collection[str], wrt: Sequence[str]) -> Iterator[tuple[str, Span | None]]:
-        """The columns that the expression uses or is differentiated by, in order, and where each stands in it.
+        """The columns that the expression uses or is differentiated by, in order, and the place of each in it.
 
         They need not be among those `known`. Raises AgradError of kind `name` for the call of an unknown function.
         """
@@ -75,7 +75,7 @@ class Rowwise(Session):
                 continue
             if name not in known and self.text[span.end :].lstrip().startswith("("):
                 problem = unknown(name, span, known)
-                if any(fix.startswith("def ") for fix in problem.fixes):  # there is no place for one here
+                if any(fix.startswith("def ") for fix in problem.fixes):  # it cannot be defined here
                     problem.fixes = [Hint("agrad functions   lists the functions")]
                 raise problem
             if name in known or name not in CONSTANTS:
@@ -206,8 +206,8 @@ class Evaluation:
     ) -> tuple[list[Array], Any]:
         """The value and the derivatives of each row, and a mask of the rows that have none (None: all have some).
 
-        `given`: the columns, of `count` rows; `unread`: a mask of the rows that could not be read, or None; `place`:
-        the labels and the notes with which an error speaks of a row. Raises AgradError.
+        `given`: the columns, with `count` rows; `unread`: a mask of the rows that could not be read, or None; `place`:
+        the labels and the notes with which an error names a row. Raises AgradError.
         """
         columns = [given[name] for name in self.names if name not in self.constants]
         columns += [np.full(count, float(value)) for value in self.constants.values()]
@@ -222,7 +222,7 @@ class Evaluation:
             some: Any = slice(start, stop) if rows is None else rows[start:stop]
             parts = [column[some] for column in columns]
             found = self._compiled(parts)
-            if found is None and self.compiles and stop - start > _FEW:  # some row in here fails
+            if found is None and self.compiles and stop - start > _FEW:  # one of these rows fails
                 middle = (start + stop) // 2
                 waiting += [(middle, stop), (start, middle)]
                 continue
@@ -288,7 +288,7 @@ class Evaluation:
         return [values, *slopes]
 
     def _compile(self, example: Sequence[float]) -> Any:
-        from agrad.engine.compile import compile as compiled  # here: an error in a name needs none of it
+        from agrad.engine.compile import compile as compiled  # here, since an error in a name does not need it
 
         def of_row(*values: Any) -> Any:
             return self.session.row(self.names, values)
@@ -315,7 +315,7 @@ class Evaluation:
         return found
 
     def _refuse(self, problem: AgradError, values: Sequence[float], place: Callable[[], Mapping[str, Any]]) -> None:
-        """Raise an error, unless it is tolerated; one of this row alone says which row it is."""
+        """Raise an error, unless it is tolerated; an error of this row alone says which row it is."""
         if problem.kind in _OF_ALL or isinstance(problem.facts, EveryRow):
             raise problem
         self.failed += 1

@@ -1,4 +1,4 @@
-"""`save`: the statements of a session that stand, as a script that gives the same names, values and gradients."""
+"""`save`: the statements of a session, as a script that gives the same names, values and gradients."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ if TYPE_CHECKING:
 
 _HEAD = re.compile(r"# saved by agrad: \d+ statements?, mark ([0-9a-f]{8})\n")
 _READERS = frozenset({"load_csv", "load_npy", "chunks"})
-_REMARK = "# A name of a file that is computed starts in the folder that agrad is started in.\n"
+_REMARK = "# A file name that is computed is relative to the folder in which agrad is started.\n"
 _ESCAPES = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n", "\r": r"\r", "\t": r"\t"})
 
 
 def save(session: Session, call: Call) -> None:
-    """Write the record of a session to the file that `save "f.ag"` names.
+    """Write the log of a session to the file that `save "f.ag"` names.
 
-    Raises AgradError of kind `file` for a file that cannot be written, and for one that somebody else wrote.
+    Raises AgradError of kind `file` for a file that cannot be written, and for one that `save` did not write.
     """
     path = call.values[0]
     labels = [Label(call.operand(0).span)]
     try:
-        require_files(f"cannot write {path}")  # first: whether it exists must not be shown then
+        require_files(f"cannot write {path}")  # first, so that it does not show whether the file exists
         _refuse_strangers(path)
         text, count = script(session.record.entries, os.path.dirname(os.path.abspath(os.path.expanduser(path))))
         if not count:
@@ -47,9 +47,9 @@ def save(session: Session, call: Call) -> None:
 
 
 def script(entries: Iterable[Entry], folder: str) -> tuple[str, int]:
-    """The script that does what entries did when it is in a folder, and how many of them it has.
+    """The script that repeats entries when it is in a folder, and the number of entries in it.
 
-    What stands before the last `reset` is left out, with it. Paths start in the folder of the script, wherever agrad is
+    Everything up to the last `reset` is left out. Paths start in the folder of the script, wherever agrad is
     started; random numbers are as they were.
     """
     lines: list[str] = []
@@ -74,14 +74,14 @@ def _statements(count: int) -> str:
 
 
 def _mark(body: str) -> str:
-    """What tells whether a script is as it was saved."""
+    """The checksum that shows whether a script is as it was saved."""
     import zlib  # here, since few sessions are saved
 
     return f"{zlib.crc32(body.encode(errors='backslashreplace')):08x}"
 
 
 def _written(statement: ast.Statement, moved: dict[Span, str]) -> str:
-    """A statement as it was typed, but for its paths; with the `;` that silences it."""
+    """A statement as it was typed, except for its paths; with the `;` that suppresses its output."""
     span, text = statement.span, statement.span.source.text
     parts, start = [], span.start
     for place in sorted(moved, key=lambda place: place.start):
@@ -156,11 +156,11 @@ def _literal(found: str, path: str, folder: str) -> str:
     return f'"{path.translate(_ESCAPES)}"'
 
 
-# Files that are there
+# Existing files
 
 
 def _refuse_strangers(path: str) -> None:
-    """Refuse to write over what `save` did not write, or what was changed since."""
+    """Refuse to overwrite a file that `save` did not write, or that was changed since."""
     target = os.path.expanduser(path)
     if not os.path.isfile(target):
         return
@@ -172,11 +172,11 @@ def _refuse_strangers(path: str) -> None:
     if found is not None and found[1] == _mark(text[found.end() :]):
         return
     why = "has been changed since it was saved" if found else "already exists, and save did not write it"
-    raise AgradError("file", f"{path} {why}", fixes=[f'save "{_free(path)}"   writes beside it'])
+    raise AgradError("file", f"{path} {why}", fixes=[f'save "{_free(path)}"   writes another file'])
 
 
 def _free(path: str) -> str:
-    """A path like this one at which there is nothing."""
+    """A path similar to this one, at which there is no file."""
     stem, ending = os.path.splitext(path)
     number = 2
     while os.path.exists(os.path.expanduser(f"{stem}-{number}{ending}")):

@@ -43,28 +43,28 @@ _T = TypeVar("_T")
 
 
 def _ignore(result: Result) -> None:
-    """Where results go without a listener."""
+    """The listener by default: it drops results."""
 
 
 class Session:
-    """The names of one user, and all that has happened to them."""
+    """The names of a session, and the record of its statements."""
 
     def __init__(self) -> None:
         self.context = Context(current().limits.copy())  # each statement runs in one derived from it
         self.names: dict[str, Any] = {}
         self.settings = Settings()
         self.answer: Any = None
-        self.chosen: dict[str, Guard] = {}  # the names whose values depend on a choice
+        self.chosen: dict[str, Guard] = {}  # the names whose values depend on a guard
         self.commands = COMMANDS
         self.machine = Machine(self)
         self.watch = Watch(self.context.limits)
         self.steps = Steps()  # what `undo` can take back
-        self.record = SessionLog(self.context)  # the statements that stand
+        self.record = SessionLog(self.context)  # the statements in effect
         self.emit: Callable[[Result], None] = _ignore
-        self.line = 1  # the line that the next text of the session begins at
+        self.line = 1  # the line at which the next text of the session begins
         self.compiles = True  # whether loops with many iterations are compiled
-        self.loading: list[str] = []  # the scripts under way, each loaded by the one before it
-        # Told of every loop that begins; gives what it should walk through instead.
+        self.loading: list[str] = []  # the scripts that are running, each loaded by the one before it
+        # Called when a loop begins; returns the iterator to use instead.
         self.progress: Callable[[Iterator[Any], int | None], Iterator[Any]] | None = None
         self._limits: dict[str, float] = {}  # as they were before the first statement
         self._log: UndoLog | None = None  # of the statement that is running
@@ -86,10 +86,10 @@ class Session:
         is_file: bool = False,
         report: Callable[[AgradError], None] | None = None,
     ) -> None:
-        """Run statements, handing out each result as it happens.
+        """Run statements, emitting each result as it is made.
 
         Raises AgradError (nothing runs if the text does not parse); the statement that failed has changed nothing,
-        those before it stand. With `report`, which is told of it, those behind it run too. `quit` raises results.Quit.
+        those before it stay. With `report`, which gets the error, the rest runs too. `quit` raises results.Quit.
         """
         self._note_limits()
         read = Source(source, text, 1 if is_file else self.line, is_file)
@@ -106,14 +106,14 @@ class Session:
                     report(problem)
 
     def _pass(self, source: Source) -> None:
-        """Go on to the line behind a text that was typed."""
+        """Continue at the line after a text that was typed."""
         if not source.is_file:
             lines = source.text.count("\n") + (not source.text.endswith("\n"))
             self.line = max(self.line, source.first_line + lines)
 
     @contextmanager
     def _keeping(self, text: str, statements: Sequence[ast.Statement]) -> Iterator[None]:
-        """Keep what a text asks for: the record, and what `undo` needs."""
+        """Begin to keep what a text needs: the log, and what `undo` takes back."""
         depth, recorded = self.steps.depth, self.record.on
         if not depth and any(made is not None and made.needs == "undo" for made in map(of, statements)):
             self.steps.depth = DEPTH
@@ -128,7 +128,7 @@ class Session:
                 self.record.turn_off()
 
     def run_again(self, statement: ast.Statement, seed: int | None) -> None:
-        """Run a statement of a session that has ended, in silence; `seed`: what it gave to the random numbers."""
+        """Run a statement of an earlier session, without output; `seed`: with which it seeded the random numbers."""
         source = statement.span.source
         self._note_limits()
         self._pass(source)
@@ -170,7 +170,7 @@ class Session:
     def undo(self, count: int, emit: Callable[[Result], None] = _ignore) -> None:
         """Take back the last statements that changed something. Raises AgradError if there are not so many.
 
-        The KeyboardInterrupt of a Ctrl-C says how many were taken back, unless it is none.
+        The KeyboardInterrupt of a Ctrl-C says how many were taken back, if any were.
         """
         before = len(self.steps)
         if count > before:
@@ -186,7 +186,7 @@ class Session:
             raise KeyboardInterrupt(said) from None
 
     def _undo_last(self, emit: Callable[[Result], None]) -> None:
-        """Take back the last statement that changed something, whole: a Ctrl-C is raised when that is done."""
+        """Take back the last statement that changed something, completely: a Ctrl-C is raised after that."""
         step, stopped = self.steps.last, None
         while True:
             try:
@@ -195,14 +195,14 @@ class Session:
                 self.record.cut(step.place)
                 self.steps.drop(step.log)
                 break
-            except KeyboardInterrupt as error:  # at any moment: all of this can be done again
+            except KeyboardInterrupt as error:  # may be interrupted at any point: all of this can be done again
                 stopped = error
         emit(Printed(f"took back: {printable(step.text)}"))
         if stopped is not None:
             raise stopped
 
     def forget(self) -> None:
-        """Be as a new session is, as a part of the statement under way: without names, as to numbers and limits."""
+        """Return to the state of a new session (names, random numbers, limits), as a part of the running statement."""
         before, watch = dict(self.names), self.watch
 
         def undo() -> None:
@@ -228,7 +228,7 @@ class Session:
             self._limits = {name: getattr(self.watch, name) for name in ("memory", "time", "nodes")}
 
     def _read(self, reader: Callable[[Source], _T], source: Source) -> _T:
-        """Read a text in the time that there is. Raises AgradError."""
+        """Parse a text within the time limit. Raises AgradError."""
         watch = self.watch
         watch.start()
         try:
@@ -249,7 +249,7 @@ class Session:
         self._guarded(lambda: self._do(statement), statement.span, emit, statement)
 
     def _run_alone(self, made: Command, node: Any, emit: Callable[[Result], None]) -> None:
-        """Run a command that stands between two statements; its operands are numbers."""
+        """Run a command between two statements; its operands are numbers."""
         values = [operand.value for operand in node.operands if isinstance(operand, ast.Number)]
         outer, self.emit = self.emit, emit
         try:
@@ -258,7 +258,7 @@ class Session:
             self.emit = outer
 
     def include(self, source: Source) -> None:
-        """Run the statements of another script as a part of the one under way; `quit` ends the script."""
+        """Run the statements of another script as a part of the running one; `quit` ends the script."""
         context = current()
         guard = context.guard
         self.loading.append(source.name)
@@ -272,7 +272,7 @@ class Session:
             context.guard = guard
 
     def _do(self, statement: ast.Statement, guard: Guard | None = None) -> None:
-        """Run a statement under the choices behind the names that it uses, and behind what it is a part of."""
+        """Run a statement under the guards of the names that it uses, and of the statement that it is a part of."""
         self.record.seed(statement)
         code = compile_statement(statement)
         running = current()
@@ -288,7 +288,7 @@ class Session:
         emit: Callable[[Result], None],
         statement: ast.Statement | None = None,
     ) -> _T:
-        """Do something as one statement: all of it or nothing. A `statement` that ends well is put on record."""
+        """Run an action as one statement: all of it or nothing. A `statement` that succeeds is added to the log."""
         context, outer = self.context.derived(), current().limits
         context.statement, context.silence = span, Silence()
         result: _T = enter(context, self._all_or_nothing, action, span, emit, statement, outer)
@@ -323,14 +323,14 @@ class Session:
             self._end(*around)
             return result  # nothing is called after `_end`: a Ctrl-C before this line takes the statement back
         except BaseException as error:
-            watch.running = False  # what is stopped may take its time to tidy up
+            watch.running = False  # a statement that was stopped may take longer to clean up
             stopped = None
             while True:
                 try:
                     self._take_back(error, log, before, place)
                     self._end(*around)
                     break
-                except KeyboardInterrupt as pressed:  # at any moment: all of this can be done again
+                except KeyboardInterrupt as pressed:  # may be interrupted at any point: all of this can be done again
                     stopped = pressed
             if stopped is not None:
                 raise stopped from None
@@ -343,7 +343,7 @@ class Session:
     def _take_back(
         self, error: BaseException, log: UndoLog, before: tuple[Any, int | None, dict[str, Guard]], place: int
     ) -> None:
-        """Restore what was there before the statement that failed with an error, and explain the error."""
+        """Restore the state before a statement that failed, and complete its error."""
         try:
             self.steps.drop(log)
             self.record.cut(place)
@@ -354,14 +354,14 @@ class Session:
             log.roll_back()
 
     def _end(self, emit: Callable[[Result], None], log: UndoLog | None, silence: Silence) -> None:
-        """Return to what was around a statement that has ended. May be called again if it was interrupted."""
+        """Restore the context around a statement that has ended. May be called again if it was interrupted."""
         self.watch.running = False
         self.emit, self._log = emit, log
         silence.end()
         self.watch.stop()
 
     def _stopped(self, error: BaseException, span: Span | None) -> AgradError:
-        """What to say of a statement, or a text, that was too much."""
+        """The error for a statement, or a text, that exceeded Python's memory or stack."""
         labels = [Label(span)] if span is not None else []
         if isinstance(error, TimeUp):
             return self.watch.too_long(labels)
@@ -374,7 +374,7 @@ class Session:
 
     @staticmethod
     def _hear(emit: Callable[[Result], None]) -> Callable[[Note], None]:
-        """Hands on a note of the engine, once for a statement however often a loop meets it."""
+        """Passes on a note of the engine, once per statement, even if a loop repeats it."""
         heard: set[str] = set()
 
         def listener(note: Note) -> None:
@@ -398,7 +398,7 @@ class Session:
 
     @staticmethod
     def remember_name(names: dict[str, Any], name: str) -> None:
-        """Keep what a name stands for, in case the statement under way fails."""
+        """Remember the value of a name, in case the running statement fails."""
         log = current().undo_log
         if log is None:
             return
@@ -413,7 +413,7 @@ class Session:
         log.remember((id(names), name), undo, before)
 
     def why_none(self, expression: ast.Expr) -> str | None:
-        """What to say instead of a bare None: `W.grad` tells why there is no gradient."""
+        """The text to show instead of a bare None: for `W.grad`, why there is no gradient."""
         if not isinstance(expression, ast.Attribute):
             return None
         if expression.name == "grad":

@@ -1,4 +1,4 @@
-"""What the graphs behind the names of a session hold, counted: for the line below the prompt."""
+"""Counts of what the graphs behind the names of a session hold, for the toolbar below the prompt."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Graphs(NamedTuple):
-    """The graphs of a session in numbers. If there are too many nodes to look at all of them, `more` is true."""
+    """The graphs of a session in numbers. If there are too many nodes to visit all of them, `more` is true."""
 
     leaves: int  # that require grad
     nodes: int  # of operations
@@ -25,7 +25,7 @@ class Graphs(NamedTuple):
 
 
 def survey(session: Session, most: int) -> Graphs:
-    """The graphs behind the names of a session; about `most` nodes are looked at."""
+    """The graphs behind the names of a session; about `most` nodes are visited."""
     values = list(session.names.values())
     found = memory.survey(values, most)
     stale = 0

@@ -1,7 +1,7 @@
-"""What `undo` takes back: the undo logs of the last statements, the last first.
+"""The undo logs of the last statements, which `undo` takes back, the last first.
 
 An undo log keeps what its statement replaced: the old value of a name with the graph behind it, the arrays that a
-backward let go of, the data that were written over. So there is a bound on the bytes that all of them keep.
+backward released, the data that were overwritten. So the bytes that all of them keep are limited.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ from agrad.engine.text import truncate
 from agrad.grammar.diagnostics import Span
 
 DEPTH = 100  # statements, where they are kept
-SHARE = 4  # of the memory there may be, what is kept may take the fourth part
+SHARE = 4  # what is kept may take a quarter of the available memory
 _NODE = 400  # bytes of a node by itself
 _LONGEST = 60  # characters of a statement
 
 
 @dataclass(slots=True, eq=False)
 class Step:
-    """A statement that changed something, and how to go back to before it."""
+    """A statement that changed something, and how to undo it."""
 
     text: str
     span: Span | None
     log: UndoLog
     answer: Any
     chosen: dict[str, Guard]
-    place: int = 0  # how many statements of the record stand before it
+    place: int = 0  # how many statements of the log come before it
     bytes: int = 0
     nodes: tuple[Node, ...] = ()
 
@@ -55,7 +55,7 @@ class Steps:
         return len(self._kept)
 
     def keep(self, span: Span | None, log: UndoLog, answer: Any, chosen: dict[str, Guard], place: int = 0) -> None:
-        """Remember a statement that has ended well; nothing if it changed nothing but the last answer."""
+        """Remember a statement that has succeeded; do nothing if it changed only the last answer."""
         if not self.depth or not log.changed:
             return
         text = span.text if span is not None else "the last step"
@@ -66,18 +66,18 @@ class Steps:
             self._forget(self._kept.popleft())
 
     def drop(self, log: UndoLog) -> None:
-        """Forget a statement that failed after all."""
+        """Forget a statement that failed later."""
         if self._kept and self._kept[-1].log is log:
             self._forget(self._kept[-1])
             self._kept.pop()
 
     @property
     def last(self) -> Step:
-        """The statement that is taken back next."""
+        """The next statement to take back."""
         return self._kept[-1]
 
     def since(self, place: Span) -> int:
-        """How many statements to take back so that the one at a place, or around it, is one of them; 0 if none does."""
+        """How many statements to take back so that the one at or around a place is among them; 0 if none is."""
         for count, step in enumerate(reversed(self._kept), 1):
             span = step.span
             if span is not None and span.source == place.source and span.start <= place.start < span.end:
@@ -85,7 +85,7 @@ class Steps:
         return 0
 
     def too_few(self, count: int) -> AgradError:
-        """What to say if fewer statements can be taken back than someone wants."""
+        """The error if fewer statements can be taken back than were requested."""
         there = len(self)
         if there:
             message = f"undo {count}: only {there} statement{'s' if there > 1 else ''} can be taken back"
@@ -94,7 +94,7 @@ class Steps:
         return AgradError("limit", "there is nothing to take back", notes=notes)
 
     def turn_off(self) -> None:
-        """Keep nothing any more."""
+        """Discard everything, and keep nothing from now on."""
         self.depth = 0
         self.clear()
 
@@ -104,11 +104,11 @@ class Steps:
         self._seen.clear()
 
     def _forget(self, step: Step) -> None:
-        """Count the nodes of a step no longer. May be called again if it was interrupted."""
+        """Stop counting the nodes of a step. May be called again if it was interrupted."""
         self._seen.difference_update(step.nodes)
 
     def _weigh(self, step: Step) -> None:
-        """How many bytes an undo log keeps: generously, since a part may be in use still; each node once."""
+        """How many bytes an undo log keeps: at most, since a part may still be in use; each node once."""
         found: list[Node] = []
         stack = list(step.log.held)
         while stack:

@@ -58,7 +58,7 @@ WITHOUT = {
     "3 km to m": "multiply by the factor between them",
     "x = 1; while x < 3: x += 1": "put it on the next line",
     "if x[0] > 1: x = 1; while x < 3: x += 1": "put it on the next line, indented",
-    "W.view(6)[0] = 9": "write into W itself, by the places of the entries in it",
+    "W.view(6)[0] = 9": "write into W itself, by the indices of the entries in it",
     "C2(5, 2)": "def C2(x, y) = …   defines it",
     "(2 + 3)!": "gamma(n + 1) for n!",
     "precision 5": 'print f"{x:.5g}"',

@@ -138,7 +138,7 @@ def _columns(call: Call, place: int) -> list[tuple[str, list[float]]]:
 
 
 def _no_vector(name: str, value: Any, span: Span) -> AgradError:
-    """What to say of an operand that is a number, a function or no value at all."""
+    """The error for an operand that is a number, a function or not a value."""
     if isinstance(value, Closure):
         call = value.usage
         parameter = call.partition("(")[2].rstrip(")").partition(",")[0] or "x"

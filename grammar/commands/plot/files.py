@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from agrad.grammar.results import Plot
 
-# What the endings of files stand for, and what would tell when a file was made: the same plot is the same file.
+# What the endings of files stand for, and without the date of the file: the same plot is the same file.
 FORMS: dict[str, dict[str, None]] = {".svg": {"Date": None}, ".png": {}, ".pdf": {"CreationDate": None}}
 _SETTINGS = {"svg.hashsalt": "agrad", "text.parse_math": False, "axes.formatter.use_mathtext": False}
 _STYLES: dict[str, dict[str, Any]] = {
@@ -66,13 +66,13 @@ def save(plot: Plot, path: str) -> None:
 
 
 def _exponent(numbers: Iterable[float]) -> int:
-    """The power of ten that an axis is drawn in: 0 unless matplotlib could not tell the ends of the axis apart."""
+    """The power of ten that is the unit of an axis: 0 unless matplotlib could not tell the ends of the axis apart."""
     most = max((abs(number) for number in numbers if math.isfinite(number)), default=0.0)
     return 0 if most == 0 or 1e-100 < most < 1e100 else math.floor(math.log10(most))
 
 
 def _shifted(numbers: Iterable[float], exponent: int) -> list[float]:
-    """The numbers in units of a power of ten; what is too far out to be drawn beside them is nan."""
+    """The numbers in units of a power of ten; what is too far out to be drawn is nan."""
     if not exponent:
         return [*numbers]
     first = -exponent // 2
@@ -81,7 +81,7 @@ def _shifted(numbers: Iterable[float], exponent: int) -> list[float]:
 
 
 def _ticks(exponent: int) -> Any:
-    """What writes the ticks of an axis in units of a power of ten."""
+    """The formatter for the ticks of an axis in units of a power of ten."""
 
     def label(tick: float, place: int | None = None) -> str:
         mantissa, _, power = f"{tick:.4e}".partition("e")

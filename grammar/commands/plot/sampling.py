@@ -1,8 +1,8 @@
 """Curves of functions: computed along a range, more closely where they bend, and cut where they jump.
 
-A function is computed at one number after the other, so that it may choose, loop and draw random numbers as it likes;
-one that takes long, and does the same to each entry of an array, at many together. Its exact derivative comes with
-every value, and says where a straight line from point to point would not do.
+A function is computed at one number after the other, so that it may contain branches, loops and random numbers; a
+slow one that works entry by entry on arrays, at many numbers together. Every value comes with its exact derivative,
+which shows where a straight line between two points is not accurate enough.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def functions(session: Session, closures: Sequence[Closure], name: str, low: flo
 
 @contextmanager
 def _aside(session: Session) -> Iterator[None]:
-    """What happens inside is taken back at the end; nothing is said of it."""
+    """What happens inside is taken back at the end, without output."""
     kept = session.emit, session.answer, session.progress, session.settings.precision
     session.emit, session.progress = _unheard, None
     try:
@@ -73,7 +73,7 @@ def _aside(session: Session) -> Iterator[None]:
 
 
 def _unheard(result: Result) -> None:
-    """Where the results of a function go while it is only being drawn."""
+    """The listener while a function is drawn: results are dropped."""
 
 
 class _Track:
@@ -97,15 +97,15 @@ class _Track:
         self.bulk = [_Bulk([point[1 + which] for point in start]) for which in (0, 1)]
         self.narrow = (high - low) * _NARROW
         self.points = self._refined(start)
-        if whole := [which for which in (0, 1) if not self._window(which)[1]]:  # all is shown, so all has to be fine
+        if whole := [which for which in (0, 1) if not self._window(which)[1]]:  # all of it is shown
             for which in whole:
                 self.bulk[which] = _Bulk([point[1 + which] for point in self.points], 0)
             self.points = self._refined(self.points)
 
     def at(self, x: float) -> Point:
-        """The value and the derivative at a number. Raises AgradError where the function fails otherwise than there."""
+        """The value and the derivative at a number. Raises AgradError if it would fail at any number."""
         leaf = tensor(x, requires_grad=True)
-        current().guard = self.guard  # what one point chooses is nothing to the next
+        current().guard = self.guard  # the guards of one point do not concern the next
         try:
             value = self.session.machine.call(self.closure, (leaf,), {})
             y = self._number(value)
@@ -160,7 +160,7 @@ class _Track:
         return AgradError("domain", message, labels=self.labels)
 
     def _refined(self, start: list[Point]) -> list[Point]:
-        """More points where a straight line between two would not do: halved level by level, so that none starves."""
+        """More points where a straight line between two is not accurate, halved level by level."""
         points, pairs = list(start), list(pairwise(start))
         while pairs and (room := _MOST - len(points)) > 0:
             bent = ((p, q, p.x / 2 + q.x / 2) for p, q in pairs if not self._straight(p, q))
@@ -172,7 +172,7 @@ class _Track:
         return sorted(points)
 
     def _straight(self, p: Point, q: Point) -> bool:
-        """Whether nothing happens between two points that a line would hide."""
+        """Whether a straight line between two points is accurate."""
         step = q.x - p.x
         if step <= self.narrow:
             return True
@@ -180,7 +180,7 @@ class _Track:
             return math.isfinite(p.y) == math.isfinite(q.y)
         values, slopes = self.bulk
         if side := values.outside(p.y, q.y):
-            return not p.slope * side > 0 > q.slope * side  # a pole may stand between
+            return not p.slope * side > 0 > q.slope * side  # there may be a pole between them
         if not (math.isfinite(p.slope) and math.isfinite(q.slope)):
             return abs(q.y - p.y) <= values.fine
         bend = abs(q.y - p.y - step * (p.slope / 2 + q.slope / 2)) + step * abs(q.slope - p.slope) / 8
@@ -211,12 +211,12 @@ class _Track:
 
     @property
     def window(self) -> Window:
-        """The values worth showing."""
+        """The range of values to show."""
         return self._window(0)[0]
 
     @property
     def slopes_window(self) -> Window:
-        """The derivatives worth showing; near a pole of theirs, not many times what the function shows itself."""
+        """The range of derivatives to show; near a pole of theirs, not many times the range of the function."""
         window, robust = self._window(1)
         low, high = self.window
         if not robust or low == high:
@@ -225,7 +225,7 @@ class _Track:
         return max(window[0], low - room), min(window[1], high + room)
 
     def _window(self, which: int) -> tuple[Window, bool]:
-        """The ends of all values; of most, where some are those near a pole: and whether they are."""
+        """The smallest and largest value, without those near a pole; and whether there are such."""
         values, bulk = [point[1 + which] for point in self.points], self.bulk[which]
         near = (pair for pair in pairwise(self.points) if pair[1].x - pair[0].x <= 2 * self.narrow)
         beyond = any(
@@ -243,7 +243,7 @@ class _Track:
 
 
 class _Bulk:
-    """Where most values of a curve lie, with some room around them; `fine`: a difference that is just seen."""
+    """The range of most values of a curve, with a margin; `fine`: the smallest visible difference."""
 
     def __init__(self, values: list[float], tails: float = _TAIL) -> None:
         finite = sorted(y for y in values if math.isfinite(y)) or [0.0]
@@ -255,11 +255,11 @@ class _Bulk:
         self.fine = spread / PARTS if 0 < spread < math.inf else math.inf
 
     def far(self, value: float) -> bool:
-        """Whether a value lies many times farther out than the others."""
+        """Whether a value is many times farther out than the others."""
         return not self.low - 100 * (self.high - self.low) <= value <= self.high + 100 * (self.high - self.low)
 
     def outside(self, *values: float) -> int:
-        """1 where all lie above, -1 where all lie below, 0 otherwise."""
+        """1 where all are above, -1 where all are below, 0 otherwise."""
         return 1 if min(values) > self.high else -1 if max(values) < self.low else 0
 
 
@@ -272,12 +272,12 @@ def _slope(value: object, leaf: Tensor) -> float:
 
 
 def _near(one: Point, other: Point) -> bool:
-    """Whether two points are the same but for rounding."""
+    """Whether two points are the same except for rounding."""
     pairs = zip(one, other, strict=True)
     return all(x == y or abs(x - y) <= 1e-6 * max(abs(x), abs(y)) or (x != x and y != y) for x, y in pairs)
 
 
 def ordered(x: Sequence[float], y: Sequence[float]) -> tuple[list[float], list[float]]:
-    """Points from left to right, so that a line through them does not turn back; those at no place are left out."""
+    """Points from left to right, so that a line through them does not turn back; without those not finite."""
     pairs = sorted((pair for pair in zip(x, y, strict=True) if not math.isnan(pair[0])), key=lambda pair: pair[0])
     return [x for x, _ in pairs], [y for _, y in pairs]

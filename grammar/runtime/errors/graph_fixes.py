@@ -1,4 +1,4 @@
-"""What to type next: the fixes of the engine's errors in the words of the language, chosen by looking at the graph."""
+"""Fixes for the errors of the engine, as statements of the language, chosen by inspecting the graph."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from agrad.engine.core.guards import Guard
     from agrad.grammar.session.undo import Steps
 
-_NEAR = 5  # statements, with which it is worth taking back one before them
+_NEAR = 5  # statements: with at most so many, taking back the one before them is proposed
 # "%.3f" % x, and of the text in it what a value takes the place of.
 _PERCENT = re.compile(r"""(?P<quote>["'])(?P<text>[^"']*)(?P=quote) *% *(?P<values>.+)""")
 # A text on one side of a plus.
@@ -46,7 +46,7 @@ def explain(error: AgradError, steps: Steps | None = None) -> None:
 
 
 def _fixes(error: AgradError) -> list[str]:
-    """The fixes that the facts of an error lead to; those for a type come from how the expression is written."""
+    """The fixes for the facts of an error; those for a type error depend on how the expression is written."""
     match error.facts:
         case NotCalled(name):
             return [Hint(f"{name}(…)   calls it")] if name.isidentifier() else []
@@ -89,7 +89,7 @@ def _seed(node: Node, typed: str) -> list[str]:
 
 
 def _typed(error: AgradError) -> str:
-    """The statement that failed: in a script that was loaded, the one there."""
+    """The statement that failed; within a loaded script, the statement of that script."""
     statement = error.statement or current().statement
     return statement.text if isinstance(statement, Span) else ""
 
@@ -121,7 +121,7 @@ def _freed(root: Node, by: object) -> list[str]:
 
 
 def _changed(root: Node, node: Node, changed: Node, by: object) -> list[str]:
-    """A write to a computed value, `b += 1`, as a value of its own: `b2 = b + 1`."""
+    """A write to a computed value, `b += 1`, as a new value: `b2 = b + 1`."""
     new = _augmented(by.text) if isinstance(by, Span) else None
     if new is None or not isinstance(by, Span):
         return [Hint(_again(root, node))]
@@ -145,11 +145,11 @@ def _diverged(root: Node, guard: Guard | None, constant: Node | None) -> list[st
 
 
 def _texts(error: AgradError) -> list[str]:
-    """What is meant by operators that other languages have for texts."""
+    """What is meant by operators that other languages have for strings."""
     assert isinstance(error.at, Span)
     written = error.at.text
     if found := _PERCENT.fullmatch(written):
-        error.message = "a text has no % in agrad: values are put into it by an f-string"
+        error.message = "a text has no % in agrad: an f-string puts values into it"
         return _format(found)
     return ['f"{a}{b}"   joins texts and values'] if _JOINED.fullmatch(written) else []
 
@@ -171,7 +171,7 @@ def _format(found: re.Match[str]) -> list[str]:
 
 
 def _too_many(at: Span) -> list[str]:
-    """`log(100, 10)` and `mean(1, 2, 3)`, as other libraries have them."""
+    """`log(100, 10)` and `mean(1, 2, 3)`, as in other libraries."""
     name, brackets = apart(at.text)
     given = [one.strip() for one in brackets[1:-1].split(",")]
     plain = all(re.fullmatch(r"[-\w.]+", one) for one in given)
@@ -244,7 +244,7 @@ def _carried_over(root: Any) -> tuple[str, Node] | None:
 
 
 def _again(root: Any, changed: object = None) -> str:
-    """Which lines to evaluate again: all that what was freed, changed or is out of date led to, up to the root."""
+    """Which lines to evaluate again: all from what was freed, changed or is out of date up to the root."""
     graph = collect([root])
     late, redo = out_of_date(graph), set[Any]()
     for node in reversed(graph):
@@ -257,7 +257,7 @@ def _again(root: Any, changed: object = None) -> str:
 
 
 def _from(steps: list[Any]) -> str:
-    """The names that start from their own old values, as in `y = y + x`: there the lines alone will not do."""
+    """The names that start from their old values, as in `y = y + x`: evaluating the lines is not enough for them."""
     first: dict[str, Any] = {}
     for node in steps:
         if node.name is not None and isinstance(node.origin, Span) and not statement_of(node.origin)[1]:

@@ -1,4 +1,4 @@
-"""What to say of a name that stands for nothing, and of a call of what is no function."""
+"""The errors for a name without a value, and for a call of something that is not a function."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from agrad.grammar.syntax.parser import can_be_read
 
 
 def unknown(name: str, span: Span, known: Iterable[str]) -> AgradError:
-    """An unknown name, with what may have been meant: of the names that are known, and agrad's own."""
+    """The error for an unknown name, with similar names: those that are known, and agrad's own."""
     if name in SHAPES and alone(span):
         behind = Span(span.source, span.end, span.end)
         problem = syntax_error("shape", behind, word=name, usage=SHAPES[name])
@@ -44,19 +44,19 @@ def unknown(name: str, span: Span, known: Iterable[str]) -> AgradError:
 
 
 def _elsewhere(name: str, span: Span, called: bool, known: Iterable[str]) -> list[str]:
-    """What a name of other languages is in agrad: the line as it would be here, if that can be told."""
+    """What a name of other languages is in agrad: the line in agrad, if that can be determined."""
     given = arguments(span)
     derivative = re.match(r"d/d([^\W\d]\w*)[ \t]*\((.*)\)[ \t]*$", _rest(span)) if name == "d" else None
     if derivative is not None:
         by, text = derivative.groups()
         return [derivative_of(text, by, by if by in known else "1")]
-    if name not in KNOWN_ELSEWHERE or (name == "d" and not called):  # d is as good a name as any
+    if name not in KNOWN_ELSEWHERE or (name == "d" and not called):  # d may be a name as well
         return []
     return rewritten(name, span, given) or [Hint(KNOWN_ELSEWHERE[name])]
 
 
 def rewritten(name: str, span: Span, given: list[str]) -> list[str]:
-    """The line with what agrad has for a function of other libraries; nothing if that cannot be read."""
+    """The line with agrad's equivalent of a function of other libraries; nothing if that cannot be read."""
     whole = Span(span.source, span.start, span.end + len(_call(span)))
     replacement = {"exit": "quit", "true": "True", "false": "False", "null": "None", "π": "pi"}.get(name, "")
     if len(given) == 2 and name in ("diff", "derivative", "derive", "d") and given[1].isidentifier():
@@ -78,7 +78,7 @@ def _rest(span: Span) -> str:
 
 
 def _call(span: Span) -> str:
-    """The arguments behind a name with their brackets, as typed on one line; empty if there are none."""
+    """The arguments after a name with their brackets, as typed on one line; empty if there are none."""
     behind = _rest(Span(span.source, span.end, span.end))
     depth = 0
     for place, sign in enumerate(behind if behind.startswith("(") else ""):
@@ -108,7 +108,7 @@ def _over_a_range(span: Span, name: str) -> list[str]:
 
 
 def _compared(span: Span) -> str:
-    """What a name is said to equal where that is all that its statement says, as in `x == 2`; or nothing."""
+    """The other side, if the statement only compares the name, as in `x == 2`; else nothing."""
     text = span.source.text
     before = re.split(r"[;:\n\r]", text[: span.start])[-1]
     found = re.match(r"[ \t]*==([^;#\n\r]+)", text[span.end :])
@@ -119,7 +119,7 @@ def _compared(span: Span) -> str:
 
 
 def _no_value(name: str, span: Span) -> AgradError:
-    """What has a meaning of its own in the language, but none where a value should be."""
+    """The error for a word that has a meaning in the language, but is not a value."""
     message = f"{name} is not a value: it is a prefix of functions, as in {name}.sin(x)"
     fixes = []
     if name == "print":
@@ -129,7 +129,7 @@ def _no_value(name: str, span: Span) -> AgradError:
 
 
 def alone(span: Span) -> bool:
-    """Whether what stands there is all of its statement, as a command without its operands is."""
+    """Whether a place is the whole of its statement, like a command without its operands."""
     text = span.source.text
     before, behind = (
         re.split(r"[;:\n\r]", text[: span.start])[-1],
@@ -150,7 +150,7 @@ def unknown_in(module: str, name: str, span: Span) -> AgradError:
 
 
 def not_called(value: Any, args: tuple[Any, ...], span: Span) -> AgradError:
-    """What to say of a call of what is no function: `x(3)`, where `x*(3)` may be meant."""
+    """The error for a call of something that is not a function: `x(3)`, where `x*(3)` may be meant."""
     name, given = apart(span.text)
     fixes = []
     if name in FUNCTIONS:

@@ -35,7 +35,7 @@ def _is_inside(line: str) -> bool:
 
 
 def evaluate_again(places: Iterable[object]) -> str | None:
-    """`evaluate lines 2 to 4 again`, and for what was computed inside a function `call f again`; None for nowhere."""
+    """`evaluate lines 2 to 4 again`; for a place inside a function `call f again`; None if there is no place."""
     files: dict[str, set[int]] = {}
     called: dict[str, None] = {}
     text = ""

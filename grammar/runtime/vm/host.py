@@ -1,4 +1,4 @@
-"""What the machine needs of the session that it runs for."""
+"""The protocol of the session that a machine runs for."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Host(Protocol):
         """Every command, by its word."""
 
     def remember_name(self, names: dict[str, Any], name: str) -> None:
-        """Note what a name stands for, so that a failing statement can be undone."""
+        """Remember the value of a name, so that a failing statement can be undone."""
 
     def why_none(self, expression: ast.Expr) -> str | None:
         """The text to show instead of a bare None."""

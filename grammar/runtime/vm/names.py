@@ -1,4 +1,4 @@
-"""Names: what they stand for, and binding them."""
+"""Names: reading and binding them."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class Names(Core):
         names[name] = value
 
     def _is_strange(self, node: Node, names: dict[str, Any]) -> bool:
-        """Whether the name that a value has does not stand for it at the top level, where it gets another."""
+        """Whether the name of a value refers to something else at the top level, so that the value gets a new name."""
         known = self.session.names.get(node.name or "")
         return names is self.session.names and not (isinstance(known, Tensor) and known.node is node)
 

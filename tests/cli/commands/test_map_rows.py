@@ -34,7 +34,7 @@ def test_a_function_along_an_axis_of_the_one_number_of_a_row_is_refused(mapped, 
     out, err, code = mapped(f"y*{text}", "t.csv", "--wrt", "y", *options)
     assert (out, code) == ("", 1)
     assert err.startswith("error[")
-    if "would be of one number" not in err:  # an argument is missing, or there is no such method
+    if "would see one number" not in err:  # an argument is missing, or there is no such method
         assert re.match(r"error\[(arity|name)\]", err)
 
 
@@ -42,7 +42,7 @@ def test_a_function_along_an_axis_of_the_one_number_of_a_row_is_refused(mapped, 
 def test_its_spellings_are_refused_alike(mapped, text):
     out, err, code = mapped(text, "t.csv")
     assert (out, code) == ("", 1)
-    assert " would be of one number: each row is computed alone" in err
+    assert " would see one number: each row is computed by itself" in err
 
 
 def test_the_fix_can_be_typed_and_gives_what_was_meant(mapped, inside):

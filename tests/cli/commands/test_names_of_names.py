@@ -13,7 +13,7 @@ THROUGH = "d/dx includes what goes through y"
             ["y=x + 1"],
             "x,y",
             "6\nd/dx = 3\nd/dy = 2\n",
-            ["y was computed from x, and is asked for itself: d/dx leaves out what goes through y"],
+            ["y was computed from x, and is differentiated by itself: d/dx leaves out what goes through y"],
         ),
         (
             ["k=4", "t=k*x", "y=x + t - 7"],

@@ -374,7 +374,7 @@ def test_a_crash_log_that_does_not_fit_is_an_error(place, tmp_path, agrad):
     (folder / "1.jsonl").write_text(text)
     out, err, code = resumed(agrad, "1\n")
     assert (out, code) == ("1\n", 2)
-    assert err.startswith("error[syntax]: this is no longer read as it was\n")
+    assert err.startswith("error[syntax]: this is no longer parsed as it was\n")
     assert (folder / "1.jsonl").read_text() == text
 
 

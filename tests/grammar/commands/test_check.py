@@ -103,7 +103,7 @@ def test_several_mismatches_are_named():
             "check x wrt y",
             "leaf",
             "check varies leaves that require grad, and y was computed",
-            "name the leaves it was computed from, or none",
+            "name the leaves it was computed from, or leave out wrt",
         ),
         ("check k", "grad", "this does not depend on a leaf that requires grad", None),
         ("check 3", "grad", "this does not depend on a leaf that requires grad", None),

@@ -35,7 +35,7 @@ d        computed by Mean at line 4: mean(c)
 shape    (), 1 entry
 value    42.39551244
 version  0, never written in place
-grad     none: d was computed, and only leaves keep a gradient; retain d before backward keeps it
+grad     none: d was computed, and only leaves keep a gradient; to keep it, type retain d before backward
 grad_fn  <MeanBackward>
 graph    4 nodes, 1 leaf: a
 state    held

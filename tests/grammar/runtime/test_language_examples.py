@@ -335,11 +335,11 @@ PASTED = {
     "with torch.enable_grad(): y = x": "agrad reads `with no_grad():` and `with torch.no_grad():` only",
     "lr: float = 0.1": "agrad has no annotations: every number is a float64; lr = 0.1",
     'print("loss {:.3f}".format(x.sum()))': (
-        'a text has no .format in agrad: values are put into it by an f-string; f"loss {x:.3f}"'
+        'a text has no .format in agrad: an f-string puts values into it; f"loss {x:.3f}"'
     ),
     'print("loss %.3f after %d" % (x, y))': "y has no value; give it one: y = 1",
     'print("loss %.3f" % x.sum())': (
-        'a text has no % in agrad: values are put into it by an f-string; f"loss {x.sum():.3f}"'
+        'a text has no % in agrad: an f-string puts values into it; f"loss {x.sum():.3f}"'
     ),
     'print("loss " + str(x))': 'there is no function str; f"{x}"',
     "f = lambda x: x**2": "agrad has no `lambda`; name the function: def f(x) = x**2",

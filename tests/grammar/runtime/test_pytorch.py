@@ -61,13 +61,16 @@ REFUSED = {
     "x.long()": ("agrad has no .long: every number is a float64", ".trunc()   cuts fractions off"),
     "x.int()": ("int takes one number, not an array of shape (2, 2): every number is a float64", "trunc(x)   cuts"),
     "x.fill_(3)": ("agrad has no .fill_: entries are assigned to", "x[...] = 3"),
-    "x.clamp_(0, 1)": ("agrad has no .clamp_: what .clamp gives is assigned", "x[...] = x.clamp(…)"),
+    "x.clamp_(0, 1)": ("agrad has no .clamp_: assign the result of .clamp", "x[...] = x.clamp(…)"),
     "x.dtype": ("agrad has no .dtype: every number is a float64", "leave it out"),
     "x.device": ("agrad has no .device: there is one device", "leave it out"),
-    "torch.max(x, dim=1).values": ("agrad has no .values: what gives several values", "values, places = torch.max"),
-    "torch.sort(x).indices": ("agrad has no .indices: what gives several values", "values, places = torch.max"),
-    "torch.split(x, 0)": ("torch.split: a piece has one entry at least, not 0", None),
-    "torch.split(x, [1, 2])": ("torch.split: 2 entries are not cut into (1, 2)", None),
+    "torch.max(x, dim=1).values": (
+        "agrad has no .values: a function with several results",
+        "values, places = torch.max",
+    ),
+    "torch.sort(x).indices": ("agrad has no .indices: a function with several results", "values, places = torch.max"),
+    "torch.split(x, 0)": ("torch.split: a piece has at least one entry, not 0", None),
+    "torch.split(x, [1, 2])": ("torch.split: 2 entries cannot be cut into (1, 2)", None),
     "torch.norm(x, 'row')": ("norm: ", None),
 }
 

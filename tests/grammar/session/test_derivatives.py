@@ -78,7 +78,7 @@ def test_a_name_asked_for_is_a_leaf_whatever_it_was_computed_from():
     session = Calculation()
     bind(session.names, "x", 2.0, ["x", "y"])
     remark = bind(session.names, "y", session.evaluate("x*2"), ["x", "y"])
-    assert remark == "y was computed from x, and is asked for itself: d/dx leaves out what goes through y"
+    assert remark == "y was computed from x, and is differentiated by itself: d/dx leaves out what goes through y"
     assert session.names["y"].is_leaf
 
 

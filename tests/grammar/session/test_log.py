@@ -295,7 +295,7 @@ def test_save_writes_over_nothing_else(folder):
         "error[file]: s.ag already exists, and save did not write it",
         '  session line 2 | save "s.ag"',
         "                 |      ^^^^^^",
-        '  fix: save "s-3.ag"   writes beside it',
+        '  fix: save "s-3.ag"   writes another file',
     ]
     assert (folder / "s.ag").read_text() == "precious\n"
 
@@ -361,7 +361,7 @@ def test_absolute_paths_stay_and_computed_ones_are_told(folder):
     path = str(folder / "d.csv")
     made = opened(f'name = "d.csv"\nx = load_csv("{path}")\ny = load_csv(name)')
     assert saved(made).split("\n") == [
-        "# A name of a file that is computed starts in the folder that agrad is started in.",
+        "# A file name that is computed is relative to the folder in which agrad is started.",
         'name = "d.csv"',
         f'x = load_csv("{path}")',
         "y = load_csv(name)",

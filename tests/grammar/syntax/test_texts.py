@@ -6,8 +6,8 @@ from agrad.engine.errors import AgradError
 from agrad.grammar.diagnostics import render
 from agrad.grammar.session.session import Session
 
-NO_PERCENT = "a text has no % in agrad: values are put into it by an f-string"
-NO_FORMAT = "a text has no .format in agrad: values are put into it by an f-string"
+NO_PERCENT = "a text has no % in agrad: an f-string puts values into it"
+NO_FORMAT = "a text has no .format in agrad: an f-string puts values into it"
 
 WHOLE = {
     '"{}".format(3)': f"""\
