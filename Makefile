@@ -5,7 +5,7 @@
 # make format   fixes the format of the sources
 # make table    rebuilds the parser's table, grammar/agrad.pickle, after a change of grammar/agrad.lark
 # make bench    compares agrad's speed with that of its peers (ONLY=determinant: one benchmark)
-# make docs     rebuilds the generated pages and pictures in docs/
+# make docs     rebuilds the generated pages and pictures
 # make clean    removes all generated files but the committed ones
 
 PYTHON ?= python3
@@ -51,6 +51,7 @@ format: $(VENV)/.dev
 # mypy does not follow an editable install: it finds the packages through these links, under their installed names.
 types:
 	@mkdir -p build/types/agrad
+	@ln -sfn ../../../cli/package/__init__.py ../../../cli/package/__main__.py build/types/agrad
 	@ln -sfn ../../../cli ../../../grammar ../../../engine build/types/agrad
 
 table: $(VENV)/.agrad
@@ -63,8 +64,7 @@ bench: build/bench-venv/.peers
 	build/bench-venv/bin/python bench/run.py $(ONLY)
 
 docs: $(VENV)/.test  # with pyte, the terminal that the pictures are taken from
-	$(BIN)/agrad functions --markdown > docs/functions.md
-	$(BIN)/agrad functions --pytorch > docs/pytorch.md
+	$(BIN)/python docs/make_pages.py
 	$(BIN)/agrad --no-init man --markdown > docs/cli.md
 	$(BIN)/agrad --no-init man > docs/agrad.1
 	$(BIN)/python docs/make_pictures.py

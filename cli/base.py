@@ -30,6 +30,10 @@ class Command(click.Command):
         super().__init__(*arguments, **settings)
         self.params += display_options()
 
+    def get_help_option_names(self, ctx: click.Context) -> list[str]:
+        """The short one too."""
+        return ["-h", "--help"]
+
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Suggest an option in the place of an unknown one."""
         try:
@@ -99,8 +103,12 @@ def _configure(tells_all: bool) -> None:
 
 def complain(problem: Any, as_json: bool = False) -> int:
     """Show an AgradError on stderr, or as JSON on stdout; its exit code."""
-    from agrad.engine.errors import TimeLimit  # here, as above
+    from agrad.engine.errors import MissingFile, TimeLimit  # here, as above
 
+    if isinstance(problem.facts, MissingFile):
+        from agrad.cli.data.examples import how_to_copy  # here, since few files are missing
+
+        problem.fixes = [*how_to_copy(problem.facts.path), *problem.fixes]
     if as_json:
         from agrad.cli.output.structured import error_line  # here, as below: most commands fail at nothing
 

@@ -20,7 +20,7 @@ from agrad.cli.base import FAILED, Command, options, unknown
 from agrad.cli.terminal.interrupt import INTERRUPTED
 
 # agrad.cli.commands.<name>.command
-COMMANDS = ("eval", "run", "repl", "check", "graph", "map", "functions", "help", "config", "completion", "man")
+COMMANDS = ("eval", "run", "repl", "check", "graph", "map", "functions", "help", "examples", "config", "completion", "man")
 
 
 class Root(Command, click.Group):
@@ -86,6 +86,7 @@ def root(context: click.Context) -> int | None:
     agrad run examples/toy.ag            the same statements from a file
     agrad check "a**2*2" a=3             the gradient beside differences
     agrad help sin                       what there is, and what it does
+    agrad examples toy                   copies examples/toy.ag, to run and to change
     """
     if context.invoked_subcommand is not None:
         return None

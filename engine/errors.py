@@ -109,6 +109,12 @@ class SyntaxMistake(Facts):
     name: str
 
 
+class MissingFile(Facts):
+    """A file that does not exist."""
+
+    path: str
+
+
 class BadEntry(Facts):
     """An entry of a file that is no number; `copied`: whether it would be written into another file."""
 

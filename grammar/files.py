@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import BinaryIO
 
-from agrad.engine.errors import AgradError, Origin
+from agrad.engine.errors import AgradError, MissingFile, Origin
 from agrad.engine.ops.data_files import require_files
 from agrad.grammar.diagnostics import Span
 
@@ -25,7 +25,7 @@ def read_text(path: str) -> str:
             return decoded(file.read(), path)
     except FileNotFoundError:
         name = path or '""'
-        raise AgradError("file", f"there is no file {name}") from None
+        raise AgradError("file", f"there is no file {name}", facts=MissingFile(path)) from None
     except IsADirectoryError:
         raise AgradError("file", f"cannot read {path}: it is a folder") from None
     except OSError as problem:

@@ -15,11 +15,12 @@ MOST_ENTRIES = 14
 ALLOWED = {
     "cli.__main__": "main terminal",
     "cli.arguments": "base data output settings",
-    "cli.base": "arguments output settings terminal",
+    "cli.base": "arguments data output settings terminal",
     "cli.commands": "arguments base data output repl settings terminal",
     "cli.data": "arguments output",
     "cli.main": "base output terminal",
     "cli.output": "terminal",
+    "cli.package": "__main__",
     "cli.repl": "base output settings terminal",
     "cli.terminal": "settings",
     "engine": "autodiff compile core errors interop ops program",

@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from agrad.engine.errors import AgradError, Label, NamedColumns, Origin, UnknownColumn
+from agrad.engine.errors import AgradError, Label, MissingFile, NamedColumns, Origin, UnknownColumn
 from agrad.engine.values import np
 
 Numbers: TypeAlias = "np.ndarray[tuple[int], np.dtype[np.float64]]"
@@ -134,7 +134,7 @@ def names_given(path: str) -> AgradError:
 def unreadable(path: str, problem: OSError | ValueError) -> AgradError:
     """The error for a file that the system does not open."""
     if isinstance(problem, FileNotFoundError):
-        return AgradError("file", f"there is no file {path}")
+        return AgradError("file", f"there is no file {path}", facts=MissingFile(path))
     if not isinstance(problem, OSError):
         return AgradError("file", f"cannot read {path}: that names no file")
     reason = "it is a folder" if isinstance(problem, IsADirectoryError) else problem.strerror

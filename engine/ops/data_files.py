@@ -11,7 +11,7 @@ from agrad.engine.core.context import current
 from agrad.engine.core.limits import afford
 from agrad.engine.core.op import composed
 from agrad.engine.core.tensor import Tensor, tensor
-from agrad.engine.errors import AgradError, BadEntry
+from agrad.engine.errors import AgradError, BadEntry, MissingFile
 from agrad.engine.values import Array, describe, np, whole
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def _existing(name: str, path: Any) -> Path:
     if found:
         what = "a folder" if is_folder else "not a regular file"
         raise AgradError("file", f"{name}: {path} cannot be read: it is {what}")
-    raise AgradError("file", f"{name}: there is no file {path}")
+    raise AgradError("file", f"{name}: there is no file {path}", facts=MissingFile(str(path)))
 
 
 def _matrices(name: str, path: Path, block: int = 0) -> Iterator[Array]:
