@@ -20,7 +20,20 @@ from agrad.cli.base import FAILED, Command, options, unknown
 from agrad.cli.terminal.interrupt import INTERRUPTED
 
 # agrad.cli.commands.<name>.command
-COMMANDS = ("eval", "run", "repl", "check", "graph", "map", "functions", "help", "examples", "config", "completion", "man")
+COMMANDS = (
+    "eval",
+    "run",
+    "repl",
+    "check",
+    "graph",
+    "map",
+    "functions",
+    "help",
+    "examples",
+    "config",
+    "completion",
+    "man",
+)
 
 
 class Root(Command, click.Group):

@@ -48,7 +48,9 @@ def files(folder):
     """The files in a folder but the generated ones, and those that setuptools adds to a source distribution."""
     found = {path.relative_to(folder) for path in folder.rglob("*") if path.is_file()}
     generated = {*GENERATED, "PKG-INFO", "setup.cfg"}
-    return {path.as_posix() for path in found if not any(fnmatch(part, own) for part in path.parts for own in generated)}
+    return {
+        path.as_posix() for path in found if not any(fnmatch(part, own) for part in path.parts for own in generated)
+    }
 
 
 @pytest.mark.long

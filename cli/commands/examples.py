@@ -20,9 +20,7 @@ def _names(context: click.Context, parameter: click.Parameter, incomplete: str) 
     """For the shell: the names of the examples."""
     from click.shell_completion import CompletionItem  # here, since few runs are of the shell
 
-    return [
-        CompletionItem(name, help=_told(path)) for name, path in _listed().items() if name.startswith(incomplete)
-    ]
+    return [CompletionItem(name, help=_told(path)) for name, path in _listed().items() if name.startswith(incomplete)]
 
 
 @click.command("examples", cls=Command)
