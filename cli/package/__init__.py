@@ -1,6 +1,6 @@
 """agrad, an autograd calculator for the terminal.
 
-`agrad --help` and `python -m agrad --help` describe the command line; `import agrad.engine as ag` is the Python library.
+`agrad --help`, or `python -m agrad --help`, describes the command line; the Python library is `agrad.engine`.
 
 This folder is installed as the package `agrad` itself; its README.md, which `make docs` generates from the one of the
 repository, is what a package index shows.

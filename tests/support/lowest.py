@@ -4,6 +4,7 @@
 """
 
 import re
+import sys
 import tomllib
 from pathlib import Path
 
@@ -26,4 +27,4 @@ def constraints():
 
 
 if __name__ == "__main__":
-    print(*constraints(), sep="\n")
+    sys.stdout.write("".join(f"{line}\n" for line in constraints()))
