@@ -6,10 +6,10 @@
     f.hessian(2.0, 3.0)
     f.map(xs, ys)                   # of each row of some columns
 
-`function` has the compiled function, `specializations` its programs, `vmap`, `hessian` and `scalarise` make further
-programs. `registry` lists the backends, which run them: `python_backend` and the folder `llvm`; `backend` says what a
-backend has to do. From outside import `compile`; replays and hot loops run their programs by `python_backend.Compiled`,
-and `llvm.target` says whether machine code is there.
+`function` has the compiled function, `specializations` its programs, `vmap` and `hessian` make further programs, and
+the folder `lower` prepares programs of arrays for machine code. `registry` lists the backends, which run them:
+`python_backend` and the folder `llvm`; `backend` says what a backend has to do. From outside import `compile`; replays
+and hot loops run their programs by `python_backend.Compiled`, and `llvm.target` says whether machine code is there.
 This file imports nothing: it is read whenever the engine is.
 """
 
@@ -36,9 +36,10 @@ def compile(  # noqa: A001 - PyTorch's name
 
     `backend` is the name of a row in `agrad.engine.compile.registry`, such as `python`, whose results are bit for bit
     those of the function, but for the sign of a gradient that is 0, and for products of matrices of which one is
-    transposed, which BLAS may sum in another order, and `llvm` (extra `jit`), machine code for functions of numbers,
-    within 4 ulp for each function of the C library. The default, `auto`, begins with the first and changes to the
-    second when that pays. What a backend does not support is computed by `python`.
+    transposed, which BLAS may sum in another order, and `llvm` (extra `jit`), machine code for functions of numbers and
+    of small arrays, within 4 ulp for each function of the C library, and with sums in another order. The default,
+    `auto`, begins with the first and changes to the second when that pays. What a backend does not support is computed
+    by `python`.
 
     Where the function branches on a value, each set of outcomes is traced when it first occurs, and of very many the
     latest are kept. Reading plain data from a value, as by `float(x)`, `x.item()` or `x.numpy()`, is such a branch: the

@@ -30,10 +30,14 @@ class NativeCode(Code, Protocol):
     def packed(self, *values: float) -> bytes:
         """The outputs of `call` as the bytes of an array."""
 
-    def shortcut(self, ask: Callable[..., Any], known: Sequence[float] | None, is_single: bool) -> Callable[..., Any]:
-        """A function from numbers to the first output and a tuple of the rest, or with `is_single` a tuple of all.
+    def raw(self, given: bytes) -> bytearray:
+        """The outputs as bytes, for all inputs as bytes."""
 
-        Where its arguments are not numbers, or not those `known` (any numbers if None), it calls `ask` with them.
+    def shortcut(self, ask: Callable[..., Any], known: Sequence[Value] | None, is_single: bool) -> Callable[..., Any]:
+        """A function from inputs to the first output and a tuple of the rest, or with `is_single` a tuple of all.
+
+        Where its arguments are not numbers, or arrays of its shapes, or not those `known` (any if None), it calls `ask`
+        with them.
         """
 
     def map(self, columns: Sequence[Array], outs: Sequence[Array], threads: int | None = None) -> None:

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from agrad.engine.compile.hessian import Hessian
+from agrad.engine.autodiff.transforms import jacobian
+from agrad.engine.compile.hessian import Hessian, as_values
+from agrad.engine.compile.lower.plan import Derive, Lowered, TooLong, gradient, lowered, rows
+from agrad.engine.compile.lower.plan import value as value_of
 from agrad.engine.compile.registry import AUTO, load, require_choice
 from agrad.engine.compile.specializations import TRACING, Specialization, Specializations, is_of_data
 from agrad.engine.compile.vmap import Vmap
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.program.passes import optimised
-from agrad.engine.program.trace import Diverged, Program, data_of, gradient_of, plain, trace, traced
+from agrad.engine.program.trace import Diverged, Program, data_of, plain, trace, traced
 from agrad.engine.values import Array, Value, coerce, describe, format_shape, np, shape_of, whole
 
 _FEW = 10_000  # entries, whose bytes are compared sooner than they are
@@ -35,8 +38,9 @@ class Compiled:
         self._shapes = [shape_of(x) for x in self._examples]
         self._of_numbers = not any(self._shapes)
         self._places, self._single = self._chosen(wrt)
-        self._value = Specializations(lambda values: self._specialized(values, ()))
-        self._gradient = Specializations(lambda values: self._specialized(values, self._places))
+        self._value = Specializations(lambda values: self._specialized(values, value_of))
+        self._gradient = Specializations(lambda values: self._specialized(values, gradient))
+        self._rows = Specializations(lambda values: self._specialized(values, rows))
         self._quick: Callable[..., Any] | None = None  # value and gradients by machine code
         self._vmap: Vmap | None = None
         self._hessian: Hessian | None = None
@@ -59,6 +63,19 @@ class Compiled:
         """
         found: tuple[float, Any] = (self._quick or self._value_and_grad)(*args)
         return found
+
+    def jacobian(self, *args: object) -> Any:
+        """The derivatives of all entries of the value: in its shape followed by that of the argument.
+
+        A tuple of them, or one alone by a single argument.
+        """
+        values = self._entered(args)
+        self._verify(values)
+        try:
+            found = self._rows.call(values)
+        except TooLong:  # then each call builds a graph
+            found = as_values(jacobian(self.function, self._places)(*values))
+        return found[0] if self._single else found
 
     def hessian(self, *args: object) -> Any:
         """The second derivatives, as `hessian` gives them: a matrix by numbers, or by one array in its shape twice.
@@ -123,24 +140,21 @@ class Compiled:
 
     # How
 
-    def _specialized(self, values: tuple[Value, ...], wrt: Sequence[int]) -> Specialization:
-        """A specialisation of the value, or with `wrt` of value and gradients."""
+    def _specialized(self, values: tuple[Value, ...], derive: Derive) -> Specialization:
+        """A specialisation of the value, of value and gradients, or of the Jacobian."""
+        wrt = () if derive is value_of else self._places
         values = tuple(map(_copied, values))
         traced = self._trace_at(values)
-        if not wrt:
-            program = optimised(traced)
-            return Specialization(
-                lambda: program, lambda: program, len(program.steps), self.backend, is_of_data(traced)
-            )
 
         def exact() -> Program:
-            return optimised(gradient_of(traced, values, wrt))
+            return optimised(derive(traced, values, [(place,) for place in wrt]))
 
-        def shared() -> Program:
+        def shared() -> Lowered:
             short = self._program if traced is self._trace else optimised(traced, again=True)
-            return optimised(gradient_of(short, values, wrt))
+            return lowered(short, values, wrt, derive)
 
-        return Specialization(exact, shared, 3 * len(self._program.steps), self.backend, is_of_data(traced))
+        size = len(self._program.steps) * (1 if derive is value_of else 3)
+        return Specialization(exact, shared, size, self.backend, is_of_data(traced))
 
     def _value_and_grad(self, *args: object) -> tuple[float, Any]:
         values = self._entered(args)

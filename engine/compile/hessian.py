@@ -11,10 +11,12 @@ from typing import Any
 
 from agrad.engine.autodiff.reverse import walk
 from agrad.engine.autodiff.transforms import hessian
-from agrad.engine.compile.scalarise import scalarised
+from agrad.engine.compile.lower.plan import Lowered
+from agrad.engine.compile.lower.scalarise import scalarised
 from agrad.engine.compile.specializations import Specialization, Specializations, is_of_data
 from agrad.engine.core.graph import Node, collect, leading_to
 from agrad.engine.core.tensor import Tensor
+from agrad.engine.program.ir import Diverged
 from agrad.engine.program.passes import optimised
 from agrad.engine.program.trace import as_graph, checked, extract, gradient_of, trace
 from agrad.engine.values import Array, Shape, Value, np, size_of
@@ -39,11 +41,13 @@ class Hessian:
         if not self.is_dense:
             try:
                 used, found = self._found(_flat(values))
+            except Diverged:  # a singular matrix, of which only the operation itself knows the result
+                pass
             except _Dense:
                 self.is_dense = True
             else:
                 return self._shaped(used.matrix(found), single)
-        return _plain(hessian(self.function, self.wrt[0] if single else tuple(self.wrt))(*values))
+        return as_values(hessian(self.function, self.wrt[0] if single else tuple(self.wrt))(*values))
 
     def _found(self, flat: tuple[float, ...]) -> tuple[_Specialization, Array]:
         """The specialisation that holds, and the second derivatives that vary."""
@@ -122,7 +126,7 @@ class _Specialization(Specialization):
     def settle(self, program: Any) -> None:
         """Take the program of what varies."""
         size = len(program.steps)
-        super().__init__(lambda: program, lambda: program, size, self.wanted, is_of_data(program))
+        super().__init__(lambda: program, lambda: Lowered(program), size, self.wanted, is_of_data(program))
 
     def matrix(self, found: Array) -> Array:
         """The Hessian, with what varies as it was found."""
@@ -154,8 +158,8 @@ def _block(part: Array, shape: Shape) -> Value:
     return part.copy().reshape(shape) if shape else float(part[0, 0])
 
 
-def _plain(derived: Any) -> Any:
-    """Values for handles, arrays of their own."""
+def as_values(derived: Any) -> Any:
+    """The values of Tensors, arrays of their own."""
     if isinstance(derived, tuple):
-        return tuple(map(_plain, derived))
+        return tuple(map(as_values, derived))
     return derived.value if isinstance(derived.value, float) else derived.value.copy()

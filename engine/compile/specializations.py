@@ -9,10 +9,14 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from threading import RLock
 from typing import Any
 
 from agrad.engine.compile.backend import Code, NativeBackend, NativeCode
+from agrad.engine.compile.lower.cost import calls_before_machine_code, interpreted
+from agrad.engine.compile.lower.plan import Lowered
+from agrad.engine.compile.lower.scalarise import regular
 from agrad.engine.compile.registry import AUTO, NATIVE, REFERENCE, load
 from agrad.engine.core.guards import bits
 from agrad.engine.program.ir import Diverged, GuardCheck, Program, unchecked
@@ -25,7 +29,6 @@ _KEPT = 500_000  # steps, in programs that are kept compiled
 _LARGE = 5_000  # steps: where Python's own compiler is slow, and its code too, machine code comes at once
 _OTHER = "the backend is {}"
 _BY_DATA = "a number was read, as by float(x): each other number is traced again"
-_CALLS, _STEPS = 1_000, 100_000  # what Python computes before machine code, about what it takes to compile that
 
 _compiled: OrderedDict[object, tuple[Any, int]] = OrderedDict()
 
@@ -71,7 +74,7 @@ class Specialization:
     def __init__(
         self,
         exact: Callable[[], Program],
-        shared: Callable[[], Program],
+        shared: Callable[[], Lowered],
         size: int,
         backend: str,
         is_of_data: bool = False,
@@ -89,6 +92,10 @@ class Specialization:
         # Why there is no machine code.
         self.reason = _OTHER.format(backend) if self.native_backend is None else _BY_DATA if is_of_data else ""
         self.checks: Sequence[GuardCheck] = ()  # of the machine code: their slots are its last outputs
+
+    @cached_property
+    def _most_calls(self) -> float:
+        return calls_before_machine_code(interpreted(self.exact))
 
     @property
     def exact(self) -> Program:
@@ -135,7 +142,7 @@ class Specialization:
         """The outputs. Raises Diverged where a guard has another outcome."""
         if self.native is None and not self.reason:
             self.calls += 1
-            if self.calls > _CALLS + _STEPS // (self.size or 1):
+            if self.calls > self._most_calls:
                 self.promote()
         if self.native is None:
             return self.code.call(*values)
@@ -145,6 +152,8 @@ class Specialization:
         count = len(found) - len(self.checks)
         for number, check in enumerate(self.checks):
             if not check.holds(found[count + number]):
+                if check.read is regular:
+                    return self.code.call(*values)
                 raise Diverged(number)
         return found[:count]
 
@@ -161,11 +170,12 @@ class Specialization:
         name = self.native_backend
         assert name is not None  # or there was a reason
         backend = load(name)  # needs an extra, and only a long computation pays for it
-        shared = self._make_shared()
-        self.reason = backend.supports(unchecked(shared)) or ""
+        lowered = self._make_shared()
+        program = unchecked(lowered.program)
+        self.reason = backend.supports(program) or ""
         if not self.reason:
-            native = kept(name, unchecked(shared), backend.compile)
-            self.checks = shared.checks
+            native = lowered.called(kept(name, program, backend.compile), len(lowered.program.checks))
+            self.checks = lowered.program.checks
             self.native = native  # last: from here on other threads call it, and read the checks
 
 

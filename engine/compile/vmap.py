@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from agrad.engine.compile.backend import Code
+from agrad.engine.compile.lower.scalarise import regular
 from agrad.engine.compile.registry import load
 from agrad.engine.compile.specializations import MOST, Specialization, Specializations, supporting
 from agrad.engine.core.guards import truth
@@ -100,8 +101,18 @@ class Vmap:
         if not checks:
             return None, found
         good = np.ones(rows, dtype=bool)
+        doubtful = np.zeros(rows, dtype=bool)
         for check, column in zip(checks, found[count:], strict=True):
-            good &= _holding(check, np.broadcast_to(column, (rows,)))
+            if check.read is regular:
+                doubtful |= column != 0.0
+            else:
+                good &= _holding(check, np.broadcast_to(column, (rows,)))
+        for row in np.flatnonzero(doubtful & good).tolist():  # the operations themselves say what is wrong
+            try:
+                for out, result in zip(found[:count], used.code.call(*_row(columns, row)), strict=True):
+                    out[row] = result
+            except Diverged:
+                good[row] = False
         return None if good.all() else good, found[:count]
 
     def _over_arrays(self, used: Specialization, columns: list[Array], rows: int) -> list[Any]:

@@ -63,6 +63,7 @@ class OpFacts(EntryFacts, total=False):
     is_view: bool
     tied_by: str
     moves_entries: bool
+    entries: Callable[..., Any] | None
     python: str
     python_raises: bool
     python_arrays: Callable[..., str | None] | None

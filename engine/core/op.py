@@ -81,6 +81,10 @@ class Op(Entry):
     is_view: bool = False  # whether `array` gives a view of the operand, which programs keep as a view
     tied_by: str = ""  # an attribute with a node that the result stays connected to; its value is the operand
     moves_entries: bool = False  # whether `array` only moves, adds and multiplies entries, and so takes symbols too
+    # On arrays of symbols, one an entry, where `array` does not take them: the expansion into numbers, or None if that
+    # is too long. Its derivatives must be those of the rules. Where a row may raise, the expansion may instead give an
+    # entry that is not finite: then the operation is computed as a whole.
+    entries: Function | None = None
     python: str = ""  # the operation on floats as an expression of Python
     python_raises: bool = False  # whether that expression raises where IEEE 754 has an answer
     # (operand's shape, result's shape, attributes) -> an expression on an array, with `np_sum` for numpy's sum, or None

@@ -115,7 +115,14 @@ class Native:
         found: bytes = self._compute(self._pack(*values), bytes)
         return found
 
-    def shortcut(self, ask: Callable[..., Any], known: Sequence[float] | None, is_single: bool) -> Callable[..., Any]:
+    def raw(self, given: bytes) -> bytearray:
+        """The outputs as bytes, for all inputs as bytes: eight for each."""
+        if len(given) != 8 * len(self.program.inputs):
+            raise TypeError(f"the program takes {len(self.program.inputs)} numbers")
+        found: bytearray = self._compute(given, bytearray)
+        return found
+
+    def shortcut(self, ask: Callable[..., Any], known: Sequence[Any] | None, is_single: bool) -> Callable[..., Any]:
         """The same, to the first output and a tuple of the rest, or with `is_single` to a tuple of all.
 
         Where its arguments are not numbers, or not those `known` (any numbers if None), it calls `ask` with them.

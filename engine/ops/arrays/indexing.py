@@ -168,7 +168,7 @@ def _add_into(buffer: Any, g: Any, fresh: bool, index: tuple[Any, ...], shape: S
 
 
 def _scattered(g: Any, index: tuple[Any, ...], shape: Shape) -> Any:
-    buffer = np.zeros(shape)
+    buffer = np.zeros(shape, dtype=getattr(g, "dtype", np.float64))  # of symbols as of numbers
     _add_into(buffer, g, True, index, shape)
     return buffer
 
@@ -200,6 +200,7 @@ scatter: Function = row(
     array=_scattered,
     rules={"g": ("", lambda g, out, x, index, shape: getitem(g, index))},
     reach="whole",
+    moves_entries=True,
     samples=(([1.0, 2.0], {"index": (slice(0, 2),), "shape": (3,)}),),
     doc="Zeros of a shape, with g added at an index: the transpose of taking entries.",
     derivative="the entries of the gradient at the index",

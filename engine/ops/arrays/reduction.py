@@ -231,7 +231,20 @@ def smallest(x: Any, others: Any, axis: Any, keepdims: Any) -> Any:
 # Truths
 
 
-def _truth(name: str, combine: Function, doc: str, example: str) -> Function:
+def _of_entries(method: str, empty: float) -> Function:
+    """Any or all of the entries by the larger or smaller of their truths."""
+
+    def expand(x: Any, axis: Shape, keepdims: bool, wide: Shape) -> Any:
+        truths = np.frompyfunc(lambda entry: entry.differs(0.0), 1, 1)(x)
+        either = np.frompyfunc(lambda a, b: getattr(a, method)(b), 2, 1)
+        for one in sorted(axis, reverse=True):
+            truths = either.reduce(truths, axis=one) if x.shape[one] else np.full(np.delete(truths.shape, one), empty)
+        return np.reshape(np.asarray(truths, dtype=object), wide) if keepdims else truths
+
+    return expand
+
+
+def _truth(name: str, combine: Function, entries: Function, doc: str, example: str) -> Function:
     return row(
         name,
         "x; axis=None, keepdims=False",
@@ -239,6 +252,7 @@ def _truth(name: str, combine: Function, doc: str, example: str) -> Function:
         scalar=lambda x, **_: float(x != 0.0),
         array=lambda x, axis, keepdims, wide: as_mask(combine(x, axis, keepdims)),
         prepare=reducing(name),
+        entries=entries,
         samples=(([1.0, 0.0],), ([[1.0, 0.0], [0.0, 0.0]], {"axis": 1})),
         doc=doc,
         derivative="none: the result does not require grad",
@@ -249,12 +263,14 @@ def _truth(name: str, combine: Function, doc: str, example: str) -> Function:
 any_of: Function = _truth(
     "any",
     lambda x, axis, keepdims: np.any(x, axis=axis, keepdims=keepdims),
+    _of_entries("either", 0.0),
     "1 if any entry is not 0, else 0; or along an axis.",
     "any([0, 2]) == 1",
 )
 all_of: Function = _truth(
     "all",
     lambda x, axis, keepdims: np.all(x, axis=axis, keepdims=keepdims),
+    _of_entries("both", 1.0),
     "1 if every entry is not 0, else 0; or along an axis.",
     "all([0, 2]) == 0",
 )

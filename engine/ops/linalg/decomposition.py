@@ -14,6 +14,7 @@ from agrad.engine.core.op import Function, composed, row
 from agrad.engine.errors import AgradError
 from agrad.engine.ops.arrays.indexing import getitem
 from agrad.engine.ops.arrays.shaping import shape_of_any, swap, unsqueeze
+from agrad.engine.ops.linalg.expansions import lower_triangle
 from agrad.engine.ops.linalg.matrices import FAMILY, matmul, matrices, solve
 from agrad.engine.ops.scalar.comparison import where
 from agrad.engine.values import Shape, format_shape, np, shape_of
@@ -58,6 +59,7 @@ cholesky: Function = row(
     rules={"x": ("out", _cholesky_rule)},
     prepare=matrices("cholesky"),
     reach="mixed",
+    entries=lower_triangle,
     samples=(([[4.0, 1.0], [1.0, 3.0]],), ([[4.0, 1.0, 0.5], [1.0, 3.0, 0.2], [0.5, 0.2, 2.0]],)),
     domain=Domain("symmetric positive definite matrices", "cholesky([[4]])[0, 0]", "cholesky([[1, 2], [2, 1]])"),
     doc="The lower triangular L with L @ L.T = x, for a symmetric positive definite x.",

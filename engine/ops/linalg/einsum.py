@@ -105,6 +105,7 @@ sum_of_products: Function = row(
     rules={"xs": ("xs", _rule)},
     prepare=_prepared,
     reach="mixed",
+    moves_entries=True,
     samples=(
         ([[1.0, 2.0], [3.0, 4.0]], [[0.5, 1.0], [2.0, -1.0]], {"subscripts": "ij,jk->ik"}),
         ([[1.0, 2.0], [3.0, 4.0]], {"subscripts": "ii->i"}),

@@ -12,6 +12,7 @@ from agrad.engine.ops.arrays.joining import diagonal
 from agrad.engine.ops.arrays.reduction import total
 from agrad.engine.ops.arrays.shaping import collapse, permute, reshape, shape_of_any, swap, unsqueeze
 from agrad.engine.ops.linalg.determinant import minor_form
+from agrad.engine.ops.linalg.expansions import determinant, inverse, solution
 from agrad.engine.ops.scalar.arithmetic import add, flat, mul
 from agrad.engine.values import Shape, broadcast, format_shape, np, shape_of, whole
 
@@ -204,6 +205,7 @@ inv: Function = row(
     rules={"x": ("out", _inverse_rule)},
     prepare=matrices("inv"),
     reach="mixed",
+    entries=inverse,
     samples=(([[2.0, 1.0], [0.5, 3.0]],), ([[[2.0]], [[4.0]]],)),
     kinks=(SINGULAR,),
     domain=REGULAR,
@@ -258,6 +260,7 @@ solve: Function = row(
     rules={"x": ("out x", _by_matrix), "y": ("x", _by_right_side)},
     prepare=_solvable,
     reach="mixed",
+    entries=solution,
     samples=(
         ([[2.0, 1.0], [0.5, 3.0]], [1.0, 2.0]),
         ([[2.0, 1.0], [0.5, 3.0]], [[1.0, 2.0, 3.0], [0.5, -1.0, 2.0]]),
@@ -286,6 +289,7 @@ det: Function = row(
     rules={"x": ("x", lambda g, out, x: _as_matrices(g) * minor_form([x]))},
     prepare=matrices("det"),
     reach="mixed",
+    entries=determinant,
     samples=(([[2.0, 1.0], [0.5, 3.0]],), ([[1.0, 2.0], [2.0, 4.0]],), ([[[2.0]], [[0.0]]],)),
     kinks=(
         Kink(

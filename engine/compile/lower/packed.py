@@ -1,0 +1,78 @@
+"""Machine code for numbers, called with arrays: entry by entry in, entry by entry out."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from agrad.engine.compile.backend import NativeCode
+from agrad.engine.values import Array, Shape, Value, np, size_of
+
+
+class Packed:
+    """The code of a program of numbers as that of one of arrays: inputs and outputs of these shapes."""
+
+    def __init__(self, native: NativeCode, inputs: Sequence[Shape], outputs: Sequence[Shape]) -> None:
+        self.native = native
+        self.inputs = tuple(inputs)
+        ends = [0]
+        for shape in outputs:
+            ends.append(ends[-1] + 8 * size_of(shape))
+        self._parts = [(start, size_of(shape), shape) for start, shape in zip(ends, outputs, strict=False)]
+
+    def call(self, *values: Value) -> tuple[Value, ...]:
+        """The outputs, arrays of their own, for floats and contiguous arrays."""
+        return tuple(self._outputs(self.native.raw(b"".join(map(_bytes, values)))))
+
+    def _outputs(self, found: bytearray) -> list[Value]:
+        return [
+            (np.frombuffer(found, np.float64, size, start) if size else np.empty(0)).reshape(shape)
+            if shape
+            else struct.unpack_from("d", found, start)[0]
+            for start, size, shape in self._parts
+        ]
+
+    def shortcut(self, ask: Callable[..., Any], known: Sequence[Value] | None, is_single: bool) -> Callable[..., Any]:
+        """A function from values to the first output and a tuple of the rest, or with `is_single` the one other.
+
+        Where its arguments are not contiguous arrays of its shapes and floats, or not those `known` (any if None), it
+        calls `ask` with them.
+        """
+        if known is not None:
+            return ask
+        kinds: list[tuple[Any, Shape]] = [(np.ndarray, shape) if shape else (float, ()) for shape in self.inputs]
+        raw, outputs, double = self.native.raw, self._outputs, np.dtype(np.float64)
+
+        def call(*args: Any) -> Any:
+            if len(args) != len(kinds):
+                return ask(*args)
+            parts = []
+            for x, (kind, shape) in zip(args, kinds, strict=True):
+                if type(x) is not kind or (shape and (x.shape != shape or x.dtype is not double)):
+                    return ask(*args)
+                parts.append(x.tobytes() if shape else struct.pack("d", x))
+            first, *rest = outputs(raw(parts[0] if len(parts) == 1 else b"".join(parts)))
+            return first, rest[0] if is_single else tuple(rest)
+
+        return call
+
+    def source(self) -> str:
+        """The code of the numbers."""
+        return self.native.source()
+
+    def packed(self, *values: float) -> bytes:
+        """The outputs of the numbers as bytes."""
+        return self.native.packed(*values)
+
+    def raw(self, given: bytes) -> bytearray:
+        """The bytes of all outputs, of those of all inputs."""
+        return self.native.raw(given)
+
+    def map(self, columns: Sequence[Array], outs: Sequence[Array], threads: int | None = None) -> None:
+        """As of the numbers."""
+        self.native.map(columns, outs, threads)
+
+
+def _bytes(value: Value) -> bytes:
+    return struct.pack("d", value) if isinstance(value, float) else value.tobytes()

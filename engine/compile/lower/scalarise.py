@@ -1,0 +1,159 @@
+"""A program of arrays as one of numbers: an instruction for each entry.
+
+The array function of an operation that only moves, adds and multiplies entries is called with arrays of symbols, and
+so writes down its own expansion; other operations may have one in their row (`entries`). The program is expanded
+before it is differentiated: only then does it show which entries depend on each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from agrad.engine.core.op import OPS
+from agrad.engine.program.ir import GuardCheck, Input, Program, Step
+from agrad.engine.program.passes import Rewriting, optimised
+from agrad.engine.values import Value, np, size_of
+
+_MANY = 200_000  # instructions
+
+
+class _TooLong(Exception):
+    """The program has more instructions than it may have."""
+
+
+class _Expansion(Rewriting):
+    """A program of numbers under construction."""
+
+    def __init__(self, program: Program, most: int) -> None:
+        super().__init__(program)
+        self.most = most
+        self.suspect: int | None = None  # the reference of a number that is 0 unless an operation may have failed
+
+    def apply(self, name: str, *operands: Any) -> _Scalar:
+        """The result of an operation on numbers."""
+        return _Scalar(self, self.step(Step(OPS[name], (), {}, ()), tuple([reference_of(self, x) for x in operands])))
+
+    def step(self, step: Step, operands: tuple[int, ...]) -> int:
+        """The reference of a new step. Raises _TooLong."""
+        if len(self.steps) >= self.most:
+            raise _TooLong
+        return super().step(step, operands)
+
+    def doubt(self, entries: Any) -> None:
+        """What has these entries is computed otherwise if one of them is not finite."""
+        if not entries.size:
+            return
+        total = np.add.reduce(entries, axis=None)
+        zero = self.apply("sub", total, total)
+        if self.suspect is not None:
+            zero = self.apply("add", _Scalar(self, self.suspect), zero)
+        self.suspect = zero.reference
+
+
+def _method(name: str, is_reflected: bool = False) -> Callable[..., _Scalar]:
+    def apply(self: _Scalar, *others: Any) -> _Scalar:
+        return self.new.apply(name, *others, self) if is_reflected else self.new.apply(name, self, *others)
+
+    return apply
+
+
+class _Scalar:
+    """A number of the new program. Arithmetic with it is an instruction."""
+
+    __slots__ = ("new", "reference")
+
+    def __init__(self, new: _Expansion, reference: int) -> None:
+        self.new = new
+        self.reference = reference
+
+    __add__, __radd__ = _method("add"), _method("add", True)
+    __sub__, __rsub__ = _method("sub"), _method("sub", True)
+    __mul__, __rmul__ = _method("mul"), _method("mul", True)
+    __truediv__, __rtruediv__ = _method("div"), _method("div", True)
+    __neg__, __abs__, sqrt = _method("neg"), _method("abs"), _method("sqrt")
+    exceeds, differs, either, both = _method("greater"), _method("not_equal"), _method("maximum"), _method("minimum")
+    choose = _method("where")  # of 1 and 0: the first where this is 1, else the second
+
+
+def reference_of(new: Rewriting, x: Any) -> int:
+    """The reference of an entry, or of a number among entries."""
+    return x.reference if isinstance(x, _Scalar) else new.constant(float(x))
+
+
+def regular(value: Value) -> object:
+    """What is read of the number that tells whether an expansion holds: it is 0, or nan."""
+    return value == 0.0
+
+
+def scalarised(program: Program, most: int = _MANY) -> Program | None:
+    """The program with a number for each entry of the inputs and outputs, in order.
+
+    None where there is none, or none of at most so many instructions. A check that reads `regular` is none of the
+    function: where it does not hold, as for a singular matrix, the program of arrays says what the result is.
+    """
+    shapes = [*[x.shape for x in program.inputs], *[x.shape for x in program.steps]]
+    if any(program.shape(check.slot) for check in program.checks) or sum(map(size_of, shapes)) > 4 * most:
+        return None
+    try:
+        return _scalarised(program, most)
+    except _TooLong:
+        return None
+
+
+def _scalarised(program: Program, most: int) -> Program | None:
+    names = [(given, index) for given in program.inputs for index in np.ndindex(*given.shape)]
+    new = _Expansion(program, most)
+    new.inputs = tuple([Input(_scalar_name(given, index), ()) for given, index in names])
+    slots: list[Any] = []
+    taken = 0
+    for given in program.inputs:
+        count = size_of(given.shape)
+        slots.append(_boxed([_Scalar(new, taken + place) for place in range(count)], given.shape))
+        taken += count
+    for constant in program.constants:
+        numbers: list[float] = np.ravel(constant).tolist()
+        if len(numbers) > 4 * most:
+            return None
+        slots.append(_boxed([_Scalar(new, new.constant(x)) for x in numbers], np.shape(constant)))
+    for step in program.steps:
+        found = _expanded(new, step, [slots[x] for x in step.operands])
+        if found is None:
+            return None
+        slots.append(found)
+    outputs = [reference_of(new, x) for slot in program.outputs for x in slots[slot].ravel()]
+    checks = {(reference_of(new, slots[c.slot].item()), c.read, c.outcome): c for c in program.checks}
+    if new.suspect is not None:
+        checks[new.suspect, regular, True] = GuardCheck(0, regular, True, "the matrices are regular")
+    return optimised(new.program(outputs, checks), again=True)
+
+
+def _expanded(new: _Expansion, step: Step, operands: list[Any]) -> Any:
+    """The entries of a result; None where there is no instruction for them."""
+    op = step.op
+    if op.reach == "pointwise" and op.scalar is not None and "axis" not in step.attrs:
+        spread = [np.broadcast_to(x, step.shape).ravel() for x in operands]
+        made = [
+            _Scalar(new, new.step(Step(op, (), step.attrs, ()), tuple([reference_of(new, x) for x in xs])))
+            for xs in zip(*spread, strict=True)
+        ]
+        return _boxed(made, step.shape)
+    expand = op.entries or (op.array if op.moves_entries else None)
+    found = expand(*operands, **step.attrs) if expand is not None else None
+    if found is None:
+        return None
+    entries = _boxed(list(np.ravel(found)) if isinstance(found, np.ndarray) else [found], step.shape)
+    if not (op.moves_entries or op.total):
+        new.doubt(entries)
+    return entries
+
+
+def _boxed(entries: list[Any], shape: tuple[int, ...]) -> Any:
+    """Entries as an array of objects. numpy keeps an array of no axes that was written to one as the entry itself."""
+    box = np.empty(len(entries), dtype=object)
+    box[:] = [entry.item() if isinstance(entry, np.ndarray) else entry for entry in entries]
+    return box.reshape(shape)
+
+
+def _scalar_name(given: Input, index: tuple[int, ...]) -> str:
+    return f"{given.name}[{', '.join(map(str, index))}]" if index else given.name
