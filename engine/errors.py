@@ -25,6 +25,7 @@ Kind = Literal[
     "guard",
     "limit",
     "file",
+    "extra",
     "assert",
     "internal",
 ]

@@ -12,7 +12,7 @@ from agrad.engine.errors import AgradError, Hint
 def extra(module: str, what: str, library: str, group: str, otherwise: Sequence[str] = ()) -> Any:
     """A module of a library that `what` needs; `group`: the extra that installs it; `otherwise`: how to do without.
 
-    Raises AgradError of kind `limit` where the library is missing, and where it is installed but does not load.
+    Raises AgradError of kind `extra` where the library is missing, and where it is installed but does not load.
     """
     try:
         return import_module(module)
@@ -23,8 +23,8 @@ def extra(module: str, what: str, library: str, group: str, otherwise: Sequence[
         is_missing = isinstance(problem, ModuleNotFoundError) and (problem.name or "").partition(".")[0] == top
         fixes = [Hint(f'pip install "agrad[{group}]"'), *otherwise]
         if is_missing:
-            raise AgradError("limit", f"{what} needs {library}, which is not installed", fixes=fixes) from None
+            raise AgradError("extra", f"{what} needs {library}, which is not installed", fixes=fixes) from None
         reason = f"{type(problem).__name__}: {next(iter(str(problem).splitlines()), '')}".rstrip(": ")
         fixes[0] = Hint(f'pip install --force-reinstall "agrad[{group}]"')
         message = f"{what} needs {library}, which is installed but does not load"
-        raise AgradError("limit", message, notes=[reason], fixes=fixes) from None
+        raise AgradError("extra", message, notes=[reason], fixes=fixes) from None

@@ -10,7 +10,7 @@ import math
 import sys
 from collections.abc import Callable
 from functools import cache
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 from agrad.engine.errors import AgradError, Hint, NotCalled
 
@@ -69,6 +69,8 @@ def coerce(value: object, copy: bool = True) -> Value:
         raise AgradError("type", f"a number is needed here, not {describe(value)}")
     if not copy and kind in (np.ndarray, mask_type()) and value.dtype == np.float64 and value.ndim:  # type: ignore[attr-defined]
         return value  # type: ignore[return-value]
+    if "numpy.ma" in sys.modules and (kind is list or kind is tuple) and _holds_masked(value):
+        _refuse_masked()
     try:
         found = np.asarray(value)
         check_real(value, found)
@@ -103,11 +105,7 @@ def check_real(value: object, found: Any) -> None:
     """
     kind = found.dtype.kind
     if "numpy.ma" in sys.modules and isinstance(value, np.ma.MaskedArray) and np.ma.getmaskarray(value).any():
-        fixes = [
-            Hint("a.filled(…) for numbers in the place of those that are masked"),
-            Hint("a.compressed() for the others alone"),
-        ]
-        raise AgradError("type", "numbers are needed here, and some of these are masked", fixes=fixes)
+        _refuse_masked()
     if kind in _REAL:
         return
     if kind in _UNREAL:
@@ -118,6 +116,20 @@ def check_real(value: object, found: Any) -> None:
             raise AgradError("type", message, fixes=[Hint("ag.stack([…])"), Hint("x.detach() for the value alone")])
         if entry is None or isinstance(entry, str | bytes | complex):
             raise AgradError("type", f"numbers are needed here, and one of these is {describe(entry)}")
+
+
+def _holds_masked(value: Any) -> bool:
+    """Whether a list has a masked entry, of which numpy makes nan, with a warning."""
+    masked = np.ma.masked
+    return any(x is masked or ((type(x) is list or type(x) is tuple) and _holds_masked(x)) for x in value)
+
+
+def _refuse_masked() -> NoReturn:
+    fixes = [
+        Hint("a.filled(…) for numbers in the place of those that are masked"),
+        Hint("a.compressed() for the others alone"),
+    ]
+    raise AgradError("type", "numbers are needed here, and some of these are masked", fixes=fixes)
 
 
 @cache

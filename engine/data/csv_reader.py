@@ -163,11 +163,16 @@ class CsvTable(Table):
         """See Table."""
         return (self._by_arrow(part, wanted) if self.fast else None) or self._by_hand(part, wanted)
 
-    def matrix(self, block: Block) -> Array:
-        """All columns of a part, which all hold numbers. Raises AgradError of kind `file`."""
-        wanted = Wanted(self.names)
+    def places_of_numbers(self) -> list[int]:
+        """The numbers, from 0, of the columns in whose first row there is a number."""
+        row = next(self._filled(self.first), None) if self.first is not None else None
+        entries = row[1][: self.width] if row is not None else []
+        return [place for place, entry in enumerate(entries) if _number(entry) is not None]
+
+    def matrix(self, block: Block, wanted: Wanted) -> Array:
+        """Columns of numbers in a part, side by side. Raises AgradError of kind `file`."""
         piece = self._by_arrow(block, wanted) if self.fast else None
-        if piece is None:
+        if piece is None and wanted.numbers == self.names:
             numbers = array("d")
             with suppress(ValueError):  # of an entry that is not a number, or a row of another length
                 for _, entries, _ in self._filled(block):
@@ -175,8 +180,8 @@ class CsvTable(Table):
                         raise ValueError
                     numbers.extend(map(float, entries))
                 return np.frombuffer(numbers).reshape(-1, self.width)
-            piece = self._by_hand(block, wanted)  # which finds the place
-        return np.column_stack([piece.columns[name] for name in self.names])
+        piece = piece or self._by_hand(block, wanted)  # which finds the place of what is no number
+        return np.column_stack([piece.columns[name] for name in wanted.numbers])
 
     def _by_arrow(self, block: Block, wanted: Wanted) -> Piece | None:
         """What pyarrow reads; None where it is not installed, or finds an entry that it does not take for a number."""

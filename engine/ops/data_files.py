@@ -5,17 +5,22 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
+from agrad.engine.core.arguments import is_sequence, small
 from agrad.engine.core.context import current
 from agrad.engine.core.limits import afford
 from agrad.engine.core.op import composed
 from agrad.engine.core.tensor import Tensor, tensor
-from agrad.engine.errors import AgradError, BadEntry, MissingFile
+from agrad.engine.errors import AgradError, BadEntry, Hint, MissingFile
 from agrad.engine.values import Array, describe, np, whole
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from agrad.engine.data.csv_reader import CsvTable
+
+Columns: TypeAlias = "tuple[str | int, ...]"  # names, or numbers from 0
 
 FAMILY = "files"
 NONE = "none: the result is a leaf"
@@ -41,11 +46,12 @@ def note_read(path: str) -> None:
 class Chunks:
     """The rows of numbers in a file, so many at a time. Every iteration reads the file anew."""
 
-    __slots__ = ("path", "rows")
+    __slots__ = ("columns", "path", "rows")
 
-    def __init__(self, path: Path, rows: int) -> None:
+    def __init__(self, path: Path, rows: int, columns: Columns | None) -> None:
         self.path = path
         self.rows = rows
+        self.columns = columns
 
     def __iter__(self) -> Iterator[Tensor]:
         """Arrays of so many rows; the last may have fewer. Raises AgradError of kind `file`."""
@@ -54,7 +60,8 @@ class Chunks:
         return map(tensor, _chunks_of_array(self) if _is_npy(self.path) else _chunks_of_csv(self))
 
     def __str__(self) -> str:
-        return f'chunks("{self.path}", {self.rows})'
+        columns = "" if self.columns is None else f", columns={_as_typed(self.columns)}"
+        return f'chunks("{self.path}", {self.rows}{columns})'
 
 
 def _existing(name: str, path: Any) -> Path:
@@ -79,19 +86,76 @@ def _existing(name: str, path: Any) -> Path:
     raise AgradError("file", f"{name}: there is no file {path}", facts=MissingFile(str(path)))
 
 
-def _matrices(name: str, path: Path, block: int = 0) -> Iterator[Array]:
-    """The numbers of a CSV file, some rows at a time, read from so many bytes. Raises AgradError of kind `file`."""
+def _columns_of(name: str, given: Any) -> Columns | None:
+    """Columns as they were given: one or several, each by its name, or by its number from 0."""
+    if given is None:
+        return None
+    several = given if is_sequence(given) else (given,)
+    if not len(several):
+        raise AgradError("arity", f"{name}: no columns are given")
+    return tuple(one if isinstance(one, str) else small(name, "the number of a column", one) for one in several)
+
+
+def _as_typed(columns: Columns) -> str:
+    shown = [str(one) if isinstance(one, int) else f'"{one}"' for one in columns]
+    return shown[0] if len(shown) == 1 else f"({', '.join(shown)})"
+
+
+def _chosen(name: str, table: CsvTable, columns: Columns | None) -> list[str]:
+    """What the chosen columns are called, once all are called by their numbers, from 1.
+
+    Raises AgradError of kind `name` for a column that is not there.
+    """
+    by_name = [one for one in columns or () if isinstance(one, str)]
+    table.require_each(by_name)
+    places = [table.names.index(one) if isinstance(one, str) else one for one in columns or range(table.width)]
+    for place in places:
+        if not -table.width <= place < table.width:
+            count = "1 column" if table.width == 1 else f"{table.width} columns"
+            valid = f"valid are {-table.width} to {table.width - 1}"
+            raise AgradError("name", f"{name}: {table.path} has {count}: there is no column {place}", notes=[valid])
+    if not by_name:
+        table.use_places()
+    table.names = [str(place + 1) for place in range(table.width)]
+    return [table.names[place] for place in places]
+
+
+def _named_if_possible(table: CsvTable, places: list[int]) -> Columns:
+    """Some columns: by their names, if they have some."""
+    unlike = table.unsure is None and len(set(table.names)) == len(table.names)
+    named = unlike and not table.nameless and all(map(_is_simple, table.names))
+    return tuple([table.names[place] if named else place for place in places])
+
+
+def _is_simple(text: str) -> bool:
+    """Whether it is typed between quotes as it is."""
+    return text.isprintable() and not set(text) & {'"', "\\"}
+
+
+def _matrices(name: str, path: Path, columns: Columns | None, rest: str = "", block: int = 0) -> Iterator[Array]:
+    """The numbers of a CSV file, some rows at a time, read from so many bytes. Raises AgradError of kind `file`.
+
+    `rest`: what stands behind the path in the call.
+    """
     from agrad.engine.data.csv_reader import CsvTable  # here, as below: a calculation reads no file
     from agrad.engine.data.tables import Wanted
 
     rows, fast = 0, False if 0 < block < _LEAST else None
     with _named(name, path), closing(CsvTable(str(path), block=block, fast=fast)) as table:
-        table.use_places()
-        table.names = [str(place + 1) for place in range(table.width)]
-        for part in table.parts(Wanted(table.names)):
-            matrix = table.matrix(part)
-            rows += len(matrix)
-            yield matrix
+        places = table.places_of_numbers()
+        numbers = _named_if_possible(table, places)
+        wanted = Wanted(_chosen(name, table, columns))
+        try:
+            for part in table.parts(wanted):
+                matrix = table.matrix(part, wanted)
+                rows += len(matrix)
+                yield matrix
+        except AgradError as problem:
+            facts = problem.facts
+            is_text = isinstance(facts, BadEntry) and facts.column is not None and facts.column not in places
+            if columns is None and is_text and places and _is_simple(str(path)):
+                problem.fixes = [f'{name}("{path}"{rest}, columns={_as_typed(numbers)})']
+            raise
         if not rows:
             raise AgradError("file", f"there are no numbers in {path}")
 
@@ -118,7 +182,7 @@ def _chunks_of_csv(chunks: Chunks) -> Iterator[Array]:
     block = min(max(_SMALL, _BYTES_OF_ROW * chunks.rows), BYTES)
     waiting: list[Array] = []  # fewer rows than a chunk has
     count = 0
-    for matrix in _matrices("chunks", chunks.path, block):
+    for matrix in _matrices("chunks", chunks.path, chunks.columns, f", {chunks.rows}", block):
         start = 0
         while count + len(matrix) - start >= chunks.rows:
             stop = start + chunks.rows - count
@@ -135,6 +199,10 @@ def _chunks_of_array(chunks: Chunks) -> Iterator[Array]:
     array = _array("chunks", chunks.path, mapped=True)
     if not array.ndim:
         raise AgradError("file", f"chunks: {chunks.path} holds one number, and no rows")
+    if chunks.columns is not None:
+        raise AgradError(
+            "file", f"chunks: {chunks.path} is no CSV file", fixes=[Hint("piece[:, columns] of each piece")]
+        )
     for start in range(0, len(array), chunks.rows):
         yield array[start : start + chunks.rows]
 
@@ -157,18 +225,20 @@ def _is_npy(path: Path) -> bool:
 
 @composed(
     "load_csv",
-    "path",
+    "path; columns=None",
     family=FAMILY,
-    doc="The numbers of a CSV file, one row per line. A header line is skipped.",
+    doc="The numbers of a CSV file, one row per line. A header line is skipped. columns: the name of a column, or its "
+    "number from 0, or several of these; without it all columns, which must be of numbers.",
     derivative=NONE,
     example="",
 )
-def load_csv(path: Any) -> Tensor:
+def load_csv(path: Any, columns: Any) -> Tensor:
     """See the entry."""
     from array import array
 
     data, width = array("d"), 0  # eight bytes a number, also while it grows
-    for matrix in _matrices("load_csv", _existing("load_csv", path)):
+    file = _existing("load_csv", path)
+    for matrix in _matrices("load_csv", file, _columns_of("load_csv", columns)):
         data.frombytes(matrix.tobytes())
         width = matrix.shape[1]
         if len(data) > current().limits.entries:
@@ -186,16 +256,16 @@ def load_npy(path: Any) -> Tensor:
 
 @composed(
     "chunks",
-    "path; rows",
+    "path; rows, columns=None",
     family=FAMILY,
     doc="The rows of a file for load_csv or load_npy, a fixed number at a time, for loops over more data than fits in "
-    "memory. The last array may have fewer rows.",
+    "memory. The last array may have fewer rows. columns: as of load_csv.",
     derivative="none: the arrays are leaves",
     example="",
 )
-def chunks(path: Any, rows: Any) -> Chunks:
+def chunks(path: Any, rows: Any, columns: Any) -> Chunks:
     """See the entry."""
     file, count = _existing("chunks", path), whole(rows, "chunks: the number of rows")
     if count < 1:
         raise AgradError("domain", "chunks: a chunk must have at least one row")
-    return Chunks(file, count)
+    return Chunks(file, count, _columns_of("chunks", columns))

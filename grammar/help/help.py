@@ -77,6 +77,7 @@ _KINDS = {
     "guard": "in a replay a guard, such as the condition of an `if`, has another outcome",
     "limit": "too much memory or time, too many nodes, or nested too deep",
     "file": "a file cannot be read or written",
+    "extra": "a library that is needed is not installed, or does not load",
     "assert": "an assertion does not hold",
     "internal": "an error in agrad itself; the statement is taken back",
 }

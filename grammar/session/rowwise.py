@@ -33,7 +33,7 @@ class NoNumber(EveryRow):
     """An expression whose value is not a number, in any row."""
 
 
-_OF_ALL = frozenset({"name", "syntax", "arity", "guard", "limit"})  # kinds of errors that every row has
+_OF_ALL = frozenset({"name", "syntax", "arity", "guard", "limit", "extra"})  # kinds of errors that every row has
 _HOPELESS = 1000  # rows: if so many fail, and none succeeds, the expression is wrong and not the rows
 _FEW = 64  # rows that are computed one by one where compiled code fails on them
 _RANDOM = re.compile(r"\brandn?\b")  # a text that draws random numbers contains one of these words

@@ -43,12 +43,12 @@ def llvmlite() -> Any:
 
 
 def _loaded() -> Any:
-    """The module. Raises AgradError of kind `limit`."""
+    """The module. Raises AgradError of kind `extra`."""
     llvm = extra("llvmlite.binding", "machine code", NEEDED, "jit", ['backend="python"'])  # 0.03 s
     found = llvm.llvm_version_info[0]
     if found < _OLDEST:
         message = f"machine code needs {NEEDED}, which is not installed: this one has LLVM {found}, not {_OLDEST}"
-        raise AgradError("limit", message, fixes=[Hint('pip install "agrad[jit]"'), Hint('backend="python"')])
+        raise AgradError("extra", message, fixes=[Hint('pip install "agrad[jit]"'), Hint('backend="python"')])
     return llvm
 
 

@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Any
 
 from agrad.engine.core.arguments import truth_of
 from agrad.engine.core.op import Function, composed, row
-from agrad.engine.errors import AgradError, Hint
+from agrad.engine.extras import extra
 from agrad.engine.ops.arrays.indexing import getitem
 from agrad.engine.ops.arrays.joining import concat, tril, triu
 from agrad.engine.ops.arrays.shaping import shape_of_any, swap
 from agrad.engine.ops.linalg.matrices import FAMILY, check_matrix, matrices, solve
 from agrad.engine.ops.scalar.arithmetic import add, mul
-from agrad.engine.ops.scalar.special import scipy_special
 from agrad.engine.values import np
 
 
 def _exponential(x: Any) -> Any:
     """SciPy's, by scaling and squaring with Padé approximants (Al-Mohy and Higham, 2009)."""
-    if scipy_special() is None:
-        raise AgradError(
-            "limit", "expm needs SciPy, which is not installed", fixes=[Hint('pip install "agrad[science]"')]
-        )
-    return import_module("scipy.linalg").expm(x)
+    return extra("scipy.linalg", "expm", "SciPy", "science").expm(x)
 
 
 def _exponential_rule(g: Any, out: Any, x: Any) -> Any:

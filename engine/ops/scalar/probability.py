@@ -14,13 +14,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import cache
-from importlib import import_module
 from itertools import pairwise
 from typing import Any
 
 from agrad.engine.core.facts import Domain
 from agrad.engine.core.op import Function, row
+from agrad.engine.extras import extra
 from agrad.engine.ops.scalar.elementary import elementary, exp, log, log1p
 from agrad.engine.ops.scalar.special import (
     FAMILY,
@@ -118,9 +117,8 @@ entr: Function = special(
 # Integrals of the logarithm's powers
 
 
-@cache
 def _quadrature() -> Callable[..., Any]:
-    return import_module("scipy.integrate").quad  # type: ignore[no-any-return]
+    return extra("scipy.integrate", "the derivative by a parameter", "SciPy", "science").quad  # type: ignore[no-any-return]
 
 
 def _integral(function: Callable[[float], float], peak: float, width: float, end: float) -> float:
@@ -136,11 +134,10 @@ def _integral(function: Callable[[float], float], peak: float, width: float, end
 
 
 def _entry_by_entry(function: Callable[..., float]) -> Function:
-    """On arrays; SciPy is asked for first, so that its absence is told as elsewhere."""
+    """On arrays. SciPy is looked for first."""
 
     def array(*operands: Any, **attrs: Any) -> Any:
-        if scipy_special() is None:
-            from_scipy("the derivative by a parameter", "gammainc")(*operands)
+        _quadrature()
         return np.vectorize(lambda *xs: function(*xs, **attrs), otypes=[float])(*operands)
 
     return array

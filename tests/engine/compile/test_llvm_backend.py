@@ -305,7 +305,7 @@ def test_without_llvmlite_it_is_said_what_to_install():
         Native(program)
     with pytest.raises(ag.AgradError, match=r"needs llvmlite 0\.45 or later, which is not installed") as error:
         target.llvmlite()
-    assert error.value.kind == "limit" and error.value.fixes == ['pip install "agrad[jit]"', 'backend="python"']
+    assert error.value.kind == "extra" and error.value.fixes == ['pip install "agrad[jit]"', 'backend="python"']
 
 
 def test_a_function_that_the_c_library_lacks_is_said(monkeypatch):

@@ -10,7 +10,7 @@ from agrad.engine.errors import AgradError, Kind, Label
 
 def test_kinds_of_the_one_error():
     assert set(get_args(Kind)) == set(
-        "syntax name arity type shape domain freed stale leaf grad guard limit file assert internal".split()
+        "syntax name arity type shape domain freed stale leaf grad guard limit file extra assert internal".split()
     )
     assert issubclass(AgradError, RuntimeError)
 

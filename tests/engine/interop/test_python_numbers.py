@@ -123,14 +123,32 @@ NO_NUMBERS = {
     "bytes": np.array([b"1", b"2"]),
     "complex": np.array([1 + 2j, 1]),
     "complex objects": np.array([1 + 2j, 1], object),
+    "a date": np.datetime64("2020-01-01"),
+    "a masked entry in a list": [np.ma.masked, 1.0],
+    "a masked entry in a tuple of lists": ([1.0, np.ma.masked], [1.0, 2.0]),
+    "a masked number": np.ma.masked,
+    "none alone": None,
     "none": [None, 1.0],
     "an array with none": np.array([None, 1.0], object),
     "records": np.array([(1, 2.0)], dtype=[("a", "i4"), ("b", "f8")]),
 }
 
 
+SQUARE = ag.compile(lambda x: x * x, 2.0)
+
+
 @pytest.mark.parametrize("name", NO_NUMBERS)
-@pytest.mark.parametrize("use", [lambda x, v: x * v, lambda x, v: ag.tensor(v), lambda x, v: ag.sin(v)])
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda x, v: x * v,
+        lambda x, v: ag.tensor(v),
+        lambda x, v: ag.sin(v),
+        lambda x, v: SQUARE.map(v),
+        lambda x, v: SQUARE.value(v),
+        lambda x, v: ag.compile(lambda x: x * x, [1.0, 2.0]).value_and_grad(v),
+    ],
+)
 def test_what_is_no_number_is_refused(name, use):
     with pytest.raises(ag.AgradError) as caught:
         use(leaf([1.0, 2.0]), NO_NUMBERS[name])

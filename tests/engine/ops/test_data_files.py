@@ -139,3 +139,54 @@ def test_a_name_without_a_letter_is_no_file(path):
     with pytest.raises(ag.AgradError) as caught:
         ag.chunks(path, rows=2)
     assert caught.value.message == "chunks: that is not the name of a file"
+
+
+CHOSEN = {
+    "a": [[1], [2]],
+    ("a", "c"): [[1, 3], [2, 4]],
+    ("c", "a"): [[3, 1], [4, 2]],
+    (0, -1): [[1, 3], [2, 4]],
+    ("a", 2): [[1, 3], [2, 4]],
+    (0, 0): [[1, 1], [2, 2]],
+}
+
+
+@pytest.mark.parametrize("columns", CHOSEN)
+def test_some_columns_of_a_file_with_texts(file, columns):
+    path = file("a,b,c\n1,x,3\n2,y,4\n")
+    assert ag.load_csv(path, columns=columns).tolist() == CHOSEN[columns]
+    assert [piece.tolist() for piece in ag.chunks(path, 1, columns=columns)] == [[row] for row in CHOSEN[columns]]
+
+
+@pytest.mark.parametrize("name", ["load_csv", "chunks"])
+@pytest.mark.parametrize(
+    ("text", "columns"),
+    [
+        ("a,b,c\n1,x,3\n", '("a", "c")'),
+        ("a,b\n1,x\n", '"a"'),
+        ("1,x,3\n2,y,4\n", "(0, 2)"),
+        ("a,a,b\n1,2,x\n", "(0, 1)"),
+        ('"say ""a""",b\n1,x\n', "0"),
+        ("a,b\n1,2\n1,x\n", None),
+        ("a,b\nx,y\n", None),
+    ],
+)
+def test_the_columns_of_numbers_are_offered_where_there_are_texts(file, name, text, columns):
+    path = file(text)
+    rest = ", 3" if name == "chunks" else ""
+    with pytest.raises(ag.AgradError) as caught:
+        ag.load_csv(path) if name == "load_csv" else list(ag.chunks(path, 3))
+    assert caught.value.fixes == ([f'{name}("{path}"{rest}, columns={columns})'] if columns else [])
+    if columns:
+        assert ag.load_csv(path, columns=eval(columns)).shape[0] == text.count("\n") - (text[0] != "1")
+
+
+def test_columns_that_are_not_there(file):
+    path = file("a,b\n1,2\n")
+    for columns, kind in (("z", "name"), (2, "name"), (-3, "name"), ((), "arity"), (0.5, "type"), (None, None)):
+        if kind is None:
+            assert ag.load_csv(path, columns=columns).tolist() == [[1, 2]]
+            continue
+        with pytest.raises(ag.AgradError) as caught:
+            ag.load_csv(path, columns=columns)
+        assert caught.value.kind == kind

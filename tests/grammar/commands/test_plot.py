@@ -462,5 +462,5 @@ def test_without_matplotlib_the_message_says_what_to_install(
     monkeypatch.setattr("agrad.engine.extras.import_module", absent)
     problem = error(f'plot x to "{tmp_path}/f.svg"', session)
     assert problem.message == "a plot in a file needs matplotlib, which is not installed"
-    assert (problem.kind, problem.fixes) == ("limit", ['pip install "agrad[plot]"'])
+    assert (problem.kind, problem.fixes) == ("extra", ['pip install "agrad[plot]"'])
     assert plotted("plot x", session)
