@@ -212,6 +212,7 @@ def composed(
     example: str = "",
     samples: tuple[Any, ...] = (),
     data: tuple[str, ...] = (),
+    alone: Function | None = None,
     pure: bool = False,
     total: bool = False,
     **facts: Unpack[EntryFacts],
@@ -219,7 +220,8 @@ def composed(
     """Decorator: a function made of operations (or one that makes values) as an entry of the table.
 
     It is called with its operands, and with every attribute by name. An attribute is a choice that a replay must find
-    unchanged, unless it is among the `data`: these are computed with like operands. Only a `pure` function may be
+    unchanged, unless it is among the `data`: these are computed with like operands. `alone`: an operation that the
+    function is where there are operands alone. Only a `pure` function may be
     staged, one that makes the same of the same and has no side effect; `total` says that no value makes it raise.
     """
 
@@ -227,6 +229,8 @@ def composed(
         called = Signature(name, signature)
 
         def call(*args: Any, **keywords: Any) -> Any:
+            if alone is not None and len(args) == len(called.operands) and not keywords:
+                return alone(*args)
             operands, attrs = called.bind(args, keywords)
             if attrs:
                 choose_all(value for key, value in attrs.items() if key not in data)

@@ -11,13 +11,23 @@ from agrad.engine.ops import creation, data_files, graph
 from agrad.engine.ops.arrays import cumulative, indexing, joining, order, reduction, shaping
 from agrad.engine.ops.linalg import decomposition, determinant, einsum, functions, matrices, norms
 from agrad.engine.ops.nn import activations, losses
-from agrad.engine.ops.scalar import arithmetic, bessel, comparison, elementary, probability, special, trigonometry
+from agrad.engine.ops.scalar import (
+    arithmetic,
+    bessel,
+    combinatorics,
+    comparison,
+    elementary,
+    probability,
+    special,
+    trigonometry,
+)
 from agrad.engine.ops.tensor_methods import install
 
 __all__ = [
     "activations",
     "arithmetic",
     "bessel",
+    "combinatorics",
     "comparison",
     "creation",
     "cumulative",

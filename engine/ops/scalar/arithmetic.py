@@ -7,7 +7,7 @@ import operator
 from typing import Any
 
 from agrad.engine.core.facts import Domain, Identity, Kink, Operator
-from agrad.engine.core.op import OPS, Function, onward, row
+from agrad.engine.core.op import OPS, Function, composed, onward, row
 from agrad.engine.ops.scalar.comparison import equal, greater_equal, isfinite, where
 
 FAMILY = "arithmetic"
@@ -189,6 +189,24 @@ remainder: Function = row(
     derivative="wrt x: 1; wrt y: -floor(x/y)",
     example="7 % 3 == 1",
 )
+
+
+@composed(
+    "mod",
+    "x, y",
+    family=FAMILY,
+    alone=remainder,
+    pure=True,
+    total=True,
+    samples=((7.3, 2.0), ([7.3, -5.2], 2.0)),
+    domain=DIVISOR,
+    doc="The remainder x % y, with the sign of y: another name of remainder.",
+    derivative="wrt x: 1; wrt y: -floor(x/y)",
+    example="mod(-5, 3) == 1",
+)
+def mod(x: Any, y: Any) -> Any:
+    """See the entry."""
+    return remainder(x, y)
 
 
 def _pow_by_base(g: Any, out: Any, x: Any, y: Any) -> Any:

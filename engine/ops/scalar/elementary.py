@@ -7,8 +7,8 @@ from typing import Any
 
 from agrad.engine.core.arguments import small
 from agrad.engine.core.facts import Domain, Kink
-from agrad.engine.core.op import Function, onward, row
-from agrad.engine.ops.scalar.arithmetic import DIVISOR, JUMPS, QUOTIENT_BY_ZERO, flat
+from agrad.engine.core.op import Function, composed, onward, row
+from agrad.engine.ops.scalar.arithmetic import DIVISOR, JUMPS, QUOTIENT_BY_ZERO, div, flat
 from agrad.engine.values import np
 
 FAMILY = "elementary"
@@ -129,13 +129,38 @@ log: Function = elementary(
     math.log,
     "x",
     _log_rule,
+    family="internal",
     samples=((0.5,), ([0.3, 2.0],)),
     kinks=(LOG_AT_ZERO, OUTSIDE),
     domain=POSITIVE,
     doc="The natural logarithm; -inf at 0, nan below.",
     derivative="1/x; nan below 0",
-    example="log(e) == 1",
 )
+
+
+@composed(
+    "log",
+    "x; base=None",
+    family=FAMILY,
+    alone=log,
+    data=("base",),
+    pure=True,
+    total=True,
+    samples=((0.5,), ([0.3, 2.0],), (0.5, {"base": 3.0}), ([0.3, 2.0], {"base": 10.0})),
+    kinks=(LOG_AT_ZERO, OUTSIDE),
+    domain=POSITIVE,
+    doc="The natural logarithm, or that to a base; -inf at 0, nan below.",
+    derivative="1/x; to a base 1/(x*log(base)), and wrt the base -log(x)/(base*log(base)**2); nan below 0",
+    example="log(e) == 1 and log(1000, 10) == 3",
+)
+def log_to_base(x: Any, base: Any) -> Any:
+    """See the entry."""
+    if base is None:
+        return log(x)
+    if type(base) in (int, float) and base in (2.0, 10.0):
+        return log2(x) if base == 2.0 else log10(x)
+    return div(log(x), log(base))
+
 
 log2: Function = elementary(
     "log2",

@@ -171,14 +171,12 @@ def _format(found: re.Match[str]) -> list[str]:
 
 
 def _too_many(at: Span) -> list[str]:
-    """`log(100, 10)` and `mean(1, 2, 3)`, as in other libraries."""
+    """`mean(1, 2, 3)`, as in other calculators."""
     name, brackets = apart(at.text)
     given = [one.strip() for one in brackets[1:-1].split(",")]
     plain = all(re.fullmatch(r"[-\w.]+", one) for one in given)
     fix = ""
-    if name in ("log", "np.log", "math.log", "torch.log") and len(given) == 2 and plain:
-        fix = f"log({given[0]})/log({given[1]})"
-    elif name in FUNCTIONS and FUNCTIONS[name].family == "reductions" and len(given) > 1 and plain:
+    if name in FUNCTIONS and FUNCTIONS[name].family == "reductions" and len(given) > 1 and plain:
         numbers = all(re.fullmatch(r"-?[\d.]+", one) for one in given)
         fix = f"{name}([{', '.join(given)}])" if numbers else ""
     return [fixed] if fix and can_be_read(fixed := corrected(at, fix)) else []

@@ -16,7 +16,7 @@ LANGUAGE = {
         floor ceil round trunc fmod""",
     "learning": """relu leaky_relu elu selu gelu silu softplus sigmoid logsigmoid softmax log_softmax logaddexp hardtanh
         mse_loss l1_loss huber_loss cross_entropy binary_cross_entropy""",
-    "special": "erf erfc erfinv gamma lgamma digamma beta lbeta ndtr j0 j1 i0 i1 xlogy",
+    "special": "erf erfc erfinv comb perm gcd lcm gamma lgamma digamma beta lbeta ndtr j0 j1 i0 i1 xlogy",
     "choices": "where maximum minimum clip max min argmax argmin sort topk any all isnan isfinite",
     "reductions": "sum mean prod var std norm cumsum cumprod logsumexp median",
     "shapes": """reshape transpose permute flatten squeeze unsqueeze expand concat stack split flip roll repeat tile
@@ -143,7 +143,7 @@ for entry in [*OPS.values(), *ag.FUNCTIONS.values()]:
 """
 MAKE_ARRAYS = "expand reshape flatten"
 NEED_SCIPY = "bessel_iv bessel_jv bessel_kv bessel_yv beta_moment betainc digamma_derivative entr erfcinv gamma_moment gammainc gammaincc log_ndtr logit ndtri normal_hazard y0 y1"
-NEED_SCIPY += " erfinv digamma beta lbeta bessel_j bessel_i j0 j1 i0 i1 gamma lgamma"
+NEED_SCIPY += " erfinv digamma comb perm beta lbeta bessel_j bessel_i j0 j1 i0 i1 gamma lgamma"
 
 
 def test_a_calculation_on_scalars_does_not_load_numpy():
