@@ -1,7 +1,7 @@
 # make run      sets up .venv and shows a first answer
 # make test     runs all tests (PYTHON=python3.13: with that Python, in a separate environment)
 # make check    runs lint, the format check, strict types, and all tests but the long ones; CI runs this, then make test
-# make explore  runs the property tests and the fuzz claims with new random cases
+# make explore  runs the property tests, the fuzz claims and the comparisons with new random cases (CASES=200000: more)
 # make format   fixes the format of the sources
 # make table    rebuilds the parser's table, grammar/agrad.pickle, after a change of grammar/agrad.lark
 # make bench    compares agrad's speed with that of its peers (ONLY=determinant: one benchmark)
@@ -11,6 +11,7 @@
 PYTHON ?= python3
 VENV := $(if $(filter python3,$(PYTHON)),.venv,build/venv-$(patsubst python%,%,$(notdir $(PYTHON))))
 BIN := $(VENV)/bin
+CASES ?= 2000
 PARALLEL := --numprocesses auto --dist worksteal
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
@@ -42,7 +43,8 @@ check: $(VENV)/.dev types
 	$(BIN)/python -m pytest -q -m 'signals and not long'
 
 explore: $(VENV)/.test
-	$(BIN)/python -m pytest -q --hypothesis-profile=explore tests/grammar/test_precedence.py tests/grammar/test_properties.py tests/fuzz
+	$(BIN)/python -m pytest -q --hypothesis-profile=explore tests/grammar/syntax/test_precedence.py tests/grammar/runtime/test_properties.py tests/fuzz
+	$(BIN)/python tests/fuzz/compare.py --cases $(CASES)
 
 format: $(VENV)/.dev
 	$(BIN)/ruff check --fix .

@@ -20,10 +20,10 @@ class ParquetTable(Table):
         pa = require_pyarrow(f"reading {path}")
         try:
             self.file = pyarrow("parquet").ParquetFile(path, pre_buffer=False, buffer_size=BYTES)
-        except (pa.ArrowException, OSError):
+            self.names = list(self.file.schema_arrow.names)
+            self.total = int(self.file.metadata.num_rows)
+        except (pa.ArrowException, OSError, ValueError):  # the last, for names that are not UTF-8
             raise AgradError("file", f"{path} is no Parquet file, or it is not all there") from None
-        self.names = list(self.file.schema_arrow.names)
-        self.total = int(self.file.metadata.num_rows)
 
     def close(self) -> None:
         """See Table."""
@@ -36,7 +36,7 @@ class ParquetTable(Table):
             for batch in self.file.iter_batches(ROWS, columns=wanted.names or self.names[:1], use_threads=False):
                 yield start, batch
                 start += batch.num_rows
-        except (pyarrow().ArrowException, OSError) as problem:
+        except (pyarrow().ArrowException, OSError, ValueError) as problem:
             reason = str(problem).splitlines()[0]
             raise AgradError("file", f"{self.path} cannot be read behind row {start}: {reason}") from None
 

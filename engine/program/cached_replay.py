@@ -3,7 +3,8 @@
 A replay of a graph of scalars spends most of its time on finding out what to compute. Where the same leaves change each
 time, and no choice and no alias is involved, the answer is the same: once replays have taken as long as compiling
 takes, the late values are computed by a program, to the bit what the operations give one by one, and put into the
-nodes as by any other replay. Whatever is otherwise than it was makes the next one an ordinary replay.
+nodes as by any other replay. So are the gradients after it, but that one that is 0 may have the other sign. Whatever
+is otherwise than it was makes the next one an ordinary replay.
 """
 
 from __future__ import annotations

@@ -54,8 +54,10 @@ def recorded_behind(root: Node) -> set[Node]:
     return found
 
 
-def is_held(gradient: Tensor, names: Mapping[str, Any]) -> bool:
-    """Whether a name refers to a gradient, or for a value that shares its data; entries of tuples count."""
+def is_held(gradient: Tensor | None, names: Mapping[str, Any]) -> bool:
+    """Whether a name refers to a gradient, or to a value that shares its data; entries of tuples count."""
+    if gradient is None:  # the leaf has none: it was cleared
+        return False
     kin, values = sharers(gradient.node), list(names.values())
     while values:
         value = values.pop()

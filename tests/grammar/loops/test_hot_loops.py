@@ -149,6 +149,11 @@ for i in range(1000, 0, -3): total = total + i**0.5""",
 }
 # Loops that no turn tells about the next.
 DYNAMIC = {
+    "gradients set to zero and then to none": """for i in range(300):
+    backward (w - 1)**2*i
+    w.grad.zero_()
+    zero_grad w
+    b.grad""",
     "random numbers": "for i in range(150):\n    backward (w*randn() - 1)**2; step sgd w lr=0.01; zero_grad",
     "a choice by a value": "for i in range(150):\n    if w < 2: w = w + 0.02\n    else: w = w - 1",
     "a history that grows": "total = 0\nfor i in range(120): total = total + w**2",

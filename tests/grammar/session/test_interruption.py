@@ -13,6 +13,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+from interruptions import Interruption, at_bytecode
 from session_state import assert_same, picture, plain
 
 from agrad.cli.terminal.interrupt import stop_once
@@ -156,42 +157,13 @@ def test_an_undo_that_has_begun_goes_on_to_its_end_from_each_bytecode():
 
 def at_each_bytecode(before, functions):
     """Fresh sessions, each with a Ctrl-C at the next bytecode of some functions, or of what these call."""
-    codes, moment, came = {function.__code__ for function in functions}, 0, True
-    while came:
-        moment, came = moment + 1, []
-        yield fresh(before), partial(at_bytecode, codes, moment, came)
-    assert moment > 50
-
-
-@contextmanager
-def at_bytecode(codes, moment, came):
-    count = inside = 0
-
-    def trace(frame, event, arg):
-        nonlocal count, inside
-        if came or not (inside or frame.f_code in codes):
-            return None
-        outermost = not inside
-        inside, frame.f_trace_opcodes, frame.f_trace_lines = 1, True, False
-
-        def each(frame, event, arg):
-            nonlocal count, inside
-            if event == "return" and outermost:
-                inside = 0
-            count += event == "opcode"
-            if event == "opcode" and count == moment and not came:
-                came.append(moment)
-                raise KeyboardInterrupt
-            return each
-
-        return each
-
-    outer = sys.gettrace()
-    sys.settrace(trace)
-    try:
-        yield
-    finally:
-        sys.settrace(outer)
+    interruption = Interruption(1)
+    while True:
+        yield fresh(before), partial(at_bytecode, functions, interruption)
+        if not interruption.came:
+            break
+        interruption = Interruption(interruption.moment + 1)
+    assert interruption.moment > 50
 
 
 def test_an_interrupted_measurement_leaves_no_clock_behind():

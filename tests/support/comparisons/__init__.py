@@ -1,0 +1,29 @@
+"""Comparisons of random work with the same work done otherwise: each is a claim that some hundred thousand cases try.
+
+A comparison is a function of a random number generator, and gives an iterator: each step of it is a case, which raises
+AssertionError where the claim does not hold. The iterator ends after some cases that share what is slow to make.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from importlib import import_module
+
+Comparison = Callable[[random.Random], Iterator[None]]
+
+NAMES = {
+    "loops": "compiled loops and uncompiled ones",
+    "builds": "graphs that are replayed and graphs that are built afresh",
+    "threads": "sessions and compiled functions in threads, and alone",
+    "sessions": "a session with another one inside, and alone",
+    "interrupts": "a session before a statement that fails, and after a Ctrl-C in its roll-back",
+    "processes": "what a process does with random files, and what it may do",
+    "fixes": "the error of a statement, and that of its fix",
+}
+
+
+def comparison(name: str) -> Comparison:
+    """The comparison of that name."""
+    found: Comparison = import_module(f"comparisons.{name}").cases
+    return found

@@ -1,0 +1,50 @@
+"""A Ctrl-C at a given bytecode of some functions, or of what these call."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any
+
+
+class Interruption:
+    """Which bytecode is interrupted, the first being 1; `count`: how many there were. Without a moment they are counted."""
+
+    def __init__(self, moment: int = 0) -> None:
+        self.moment = moment
+        self.count = 0
+        self.came = False
+
+
+@contextmanager
+def at_bytecode(functions: tuple[Callable[..., Any], ...], interruption: Interruption) -> Iterator[None]:
+    """Raise KeyboardInterrupt once, at that bytecode inside the functions."""
+    codes, it, inside = {function.__code__ for function in functions}, interruption, False
+
+    def trace(frame: FrameType, event: str, arg: Any) -> Any:
+        nonlocal inside
+        if it.came or not (inside or frame.f_code in codes):
+            return None
+        outermost = not inside
+        inside, frame.f_trace_opcodes, frame.f_trace_lines = True, True, False
+
+        def each(frame: FrameType, event: str, arg: Any) -> Any:
+            nonlocal inside
+            if event == "return" and outermost:
+                inside = False
+            it.count += event == "opcode"
+            if event == "opcode" and it.count == it.moment and not it.came:
+                it.came = True
+                raise KeyboardInterrupt
+            return each
+
+        return each
+
+    outer = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        yield
+    finally:
+        sys.settrace(outer)
