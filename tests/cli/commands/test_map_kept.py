@@ -237,6 +237,29 @@ def test_a_damaged_archive_is_an_error_wherever_it_is_damaged(tmp_path, compress
     assert failed
 
 
+def test_a_damaged_parquet_file_is_an_error_wherever_it_is_damaged(tmp_path):
+    from agrad.engine.data.parquet import ParquetTable
+    from agrad.engine.data.tables import Wanted
+    from agrad.engine.errors import AgradError
+
+    path = tmp_path / "a.parquet"
+    parquet.write_table(pa.table({"x": [1.0, 2.0], "a name": ["b", None]}), path, store_schema=False)
+    whole = path.read_bytes()
+    failed = 0
+    for place in range(4, len(whole)):
+        path.write_bytes(whole[:place] + bytes([0xBD]) + whole[place + 1 :])
+        try:
+            table = ParquetTable(str(path))
+            wanted = Wanted(table.names[:1], table.names)
+            for part in table.parts(wanted):
+                table.piece(part, wanted)
+            table.close()
+        except AgradError as problem:
+            assert problem.kind == "file", place
+            failed += 1
+    assert failed
+
+
 @pytest.mark.parametrize("name", ["../../etc/x", "/etc/x", "..\\x", "C:x", "a/../../x"])
 def test_no_archive_is_written_whose_entries_lead_out_of_its_folder(inside, tmp_path, monkeypatch, name):
     monkeypatch.setattr("agrad.cli.commands.map.limit_memory", lambda memory, statements=True: None)

@@ -13,6 +13,7 @@ from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError
 from agrad.grammar.diagnostics import Source, render
 from agrad.grammar.results import Noted, Quit, Result
+from agrad.grammar.runtime.leak_warning import Growth
 from agrad.grammar.session.session import Session
 from agrad.grammar.session.undo import DEPTH
 from agrad.grammar.syntax.ast import Statement
@@ -34,6 +35,7 @@ def begin_again(session: Session, start: str) -> None:
     session.names.clear()
     session.chosen = {}
     session.answer = None
+    session.machine.growth = Growth()  # what it has said of names
     session.steps.clear()
     for statement in parsed(start):
         session.run_again(statement, None)
