@@ -7,6 +7,7 @@ import sys
 from contextlib import suppress
 from typing import NoReturn
 
+from agrad.cli import lazy_imports
 from agrad.cli.terminal.interrupt import INTERRUPTED, stop_once
 
 
@@ -20,6 +21,7 @@ def process() -> NoReturn:
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     streams = [stream for stream in (sys.stdout, sys.stderr) if stream]  # None where it was closed
     try:
+        lazy_imports.install()
         from agrad.cli.main import main  # here, so that its imports already profit
         from agrad.cli.terminal.terminal import stand_ins
 
