@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from dataclasses import dataclass
 from functools import lru_cache
+
+from agrad.engine.struct import Struct
 
 
 @lru_cache(maxsize=16)
@@ -13,8 +14,7 @@ def _line_starts(text: str) -> list[int]:
     return [0, *(found.end() for found in re.finditer(r"\r\n?|\n", text))]
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(Struct):
     """A text someone wrote, and what to call it: `session`, `expression`, or the path of a file."""
 
     name: str
@@ -35,13 +35,18 @@ class Source:
         return self.text[starts[index] : starts[index + 1]].rstrip("\r\n")
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(Struct):
     """The part of a source from `start` up to `end`; an `Origin`, that an error can point at."""
 
     source: Source
     start: int
     end: int
+
+    def __init__(self, source: Source, start: int, end: int) -> None:
+        """Three assignments, since a text has as many spans as signs."""
+        self.source = source  # type: ignore[misc]  # to the type checker a span is immutable
+        self.start = start  # type: ignore[misc]
+        self.end = end  # type: ignore[misc]
 
     @property
     def text(self) -> str:

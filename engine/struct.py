@@ -2,29 +2,69 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, dataclass_transform
+from typing import Any, Literal, dataclass_transform
 
 
-@dataclass_transform(frozen_default=True)
-class Struct:
+def computed(*, init: Literal[False] = False) -> Any:
+    """A field that is no argument: `__post_init__` sets it."""
+    return computed
+
+
+@dataclass_transform(frozen_default=True, field_specifiers=(computed,))
+class StructType(type):
+    """Makes a slotted class of the annotations in its body, as `dataclass` does by compiling methods for each class.
+
+    With `eq=False` its objects are compared by identity. `frozen` and `kw_only` are for the type checker.
+    """
+
+    fields: tuple[str, ...]
+    defaults: dict[str, Any]
+
+    def __new__(  # noqa: D102
+        cls,
+        name: str,
+        bases: tuple[type, ...],
+        body: dict[str, Any],
+        *,
+        eq: bool = True,
+        frozen: bool = True,
+        kw_only: bool = False,
+    ) -> StructType:
+        kinds = body.get("__annotations__", {})
+        slots = tuple(field for field, kind in kinds.items() if not str(kind).startswith("ClassVar"))
+        values = {field: body.pop(field) for field in slots if field in body}
+        if not eq:
+            body |= {"__eq__": object.__eq__, "__hash__": object.__hash__}
+        base = bases[0] if bases else object
+        fields = (*getattr(base, "fields", ()), *(field for field in slots if values.get(field) is not computed))
+        made = super().__new__(cls, name, bases, {**body, "__slots__": slots, "__match_args__": fields})
+        made.fields = fields
+        made.defaults = {**getattr(base, "defaults", {}), **values}
+        return made
+
+
+class Struct(metaclass=StructType):
     """The base of a class whose annotations are its fields, by position or by name; class attributes are defaults."""
-
-    fields: ClassVar[tuple[str, ...]] = ()
-
-    def __init_subclass__(cls) -> None:
-        own = vars(cls).get("__annotations__", {})
-        cls.fields += tuple(name for name, kind in own.items() if not str(kind).startswith("ClassVar"))
-        type.__setattr__(cls, "__match_args__", cls.fields)  # which mypy derives itself
 
     def __init__(self, *values: Any, **named: Any) -> None:
         """Set the fields. Raises TypeError for one that there is not, is given twice, or is missing."""
-        fields = self.fields
-        if len(values) > len(fields) or not named.keys() <= set(fields[len(values) :]):
+        fields, defaults = type(self).fields, type(self).defaults
+        rest = fields[len(values) :]
+        if len(values) > len(fields) or not named.keys() <= set(rest):
             raise TypeError(f"{type(self).__name__} has the fields {', '.join(fields)}")
-        self.__dict__.update(zip(fields, values, strict=False), **named)
-        for name in fields[len(values) :]:
-            if name not in named and not hasattr(type(self), name):
+        for name, value in zip(fields, values, strict=False):
+            setattr(self, name, value)
+        for name in rest:
+            if name in named:
+                setattr(self, name, named[name])
+            elif name in defaults:
+                setattr(self, name, defaults[name])
+            else:
                 raise TypeError(f"{type(self).__name__} needs {name}")
+        self.__post_init__()
+
+    def __post_init__(self) -> None:
+        """Set the fields that are `computed` from the others."""
 
     def __eq__(self, other: object) -> bool:
         """Whether another has the same class and fields."""
@@ -36,8 +76,8 @@ class Struct:
 
     def __repr__(self) -> str:
         """The fields by name."""
-        fields = zip(self.fields, self._values(), strict=True)
+        fields = zip(type(self).fields, self._values(), strict=True)
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in fields)})"
 
     def _values(self) -> tuple[Any, ...]:
-        return tuple(getattr(self, name) for name in self.fields)
+        return tuple(getattr(self, name) for name in type(self).fields)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, TypedDict
+from typing import Any, TypedDict
+
+from agrad.engine.struct import Struct
 
 
-class Operator(NamedTuple):
+class Operator(Struct):
     """How an operation is written as an operator. A higher precedence binds more tightly; comparisons have 0."""
 
     sign: str
@@ -15,7 +17,7 @@ class Operator(NamedTuple):
     is_right: bool = False  # whether x ** y ** z is x ** (y ** z)
 
 
-class Identity(NamedTuple):
+class Identity(Struct):
     """What an operation of two operands is, bit for bit, where one of them is a known number."""
 
     operand: str
@@ -23,7 +25,7 @@ class Identity(NamedTuple):
     becomes: str = ""  # the operation of the other operand that it is then; the other operand itself if empty
 
 
-class Kink(NamedTuple):
+class Kink(Struct):
     """A place where a function is not smooth, not finite or not defined: its value and derivative there.
 
     The claims are statements of the language that hold if this is true; `needs` has the definitions that they use.
@@ -36,7 +38,7 @@ class Kink(NamedTuple):
     needs: str = ""
 
 
-class Domain(NamedTuple):
+class Domain(Struct):
     """Where a function is defined, in words; an expression inside, and one outside."""
 
     told: str

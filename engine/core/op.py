@@ -17,7 +17,6 @@ What is called, `mul(x, y)`, is a closure made for the row: see `dispatch`.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, Unpack
 
 from agrad.engine.core.dispatch import OPS as OPS
@@ -26,6 +25,7 @@ from agrad.engine.core.facts import Domain, EntryFacts, Identity, Kink, Operator
 from agrad.engine.core.graph import Node
 from agrad.engine.core.limits import exhausted
 from agrad.engine.core.signature import Signature
+from agrad.engine.struct import Struct, computed
 
 Function: TypeAlias = Callable[..., Any]
 Reach: TypeAlias = Literal["pointwise", "whole", "part", "mixed"]
@@ -36,8 +36,7 @@ def onward(g: Any, out: Any, *operands: Any) -> Any:
     return g
 
 
-@dataclass(slots=True, eq=False, kw_only=True)
-class Entry:
+class Entry(Struct, eq=False, frozen=False, kw_only=True):
     """What a user can call: how, what it computes, its derivative in words, and an example that holds."""
 
     name: str
@@ -54,8 +53,7 @@ class Entry:
     domain: Domain | None = None  # None where it is defined for all numbers
 
 
-@dataclass(slots=True, eq=False, kw_only=True)
-class Op(Entry):
+class Op(Entry, eq=False, frozen=False, kw_only=True):
     """One operation.
 
     `reach` says which entries of an operand a gradient reaches when it reaches some entries of the result only
@@ -90,11 +88,11 @@ class Op(Entry):
     # (operand's shape, result's shape, attributes) -> an expression on an array, with `np_sum` for numpy's sum, or None
     python_arrays: Callable[..., str | None] | None = None
     lower: Function | None = None  # on the symbols of machine code; if None, `array` or `scalar` takes them
-    variadic: bool = field(init=False)
-    keeps: tuple[tuple[bool, ...], ...] = field(init=False)  # for each rule: which operands it reads, then out
-    known: dict[tuple[bool, ...], tuple[tuple[bool, ...], bool]] = field(init=False)  # what `read_by` found so far
-    rules_of_scalars: tuple[Any, ...] | None = field(init=False)  # all of them, if it is one of one or two floats
-    straight: bool = field(init=False)  # whether a rule is all that the walk has to know
+    variadic: bool = computed()
+    keeps: tuple[tuple[bool, ...], ...] = computed()  # for each rule: which operands it reads, then out
+    known: dict[tuple[bool, ...], tuple[tuple[bool, ...], bool]] = computed()  # what `read_by` found so far
+    rules_of_scalars: tuple[Any, ...] | None = computed()  # all of them, if it is one of one or two floats
+    straight: bool = computed()  # whether a rule is all that the walk has to know
 
     def __post_init__(self) -> None:
         self.variadic = self.signature.variadic

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, field
 from typing import Any
 
 from agrad.engine.errors import AgradError
+from agrad.engine.struct import Struct, computed
 from agrad.engine.values import describe
 
 # PyTorch's names for attributes that NumPy, and so agrad, calls otherwise.
@@ -23,8 +23,7 @@ ALIASES = {
 REQUIRED = object()  # the default of an attribute that has none
 
 
-@dataclass(slots=True, eq=False)
-class Signature:
+class Signature(Struct, eq=False, frozen=False):
     """How a function is called: `x, y` or `x; axis=None, keepdims=False` or `*xs; axis=0` or `x; *shape`.
 
     Before the semicolon stand the operands (a star: one argument, a sequence of them), behind it the attributes; a
@@ -33,10 +32,10 @@ class Signature:
 
     name: str
     text: str
-    operands: tuple[str, ...] = field(init=False)
-    variadic: bool = field(init=False)
-    attributes: dict[str, Any] = field(init=False)
-    gathers: str | None = field(init=False)
+    operands: tuple[str, ...] = computed()
+    variadic: bool = computed()
+    attributes: dict[str, Any] = computed()
+    gathers: str | None = computed()
 
     def __post_init__(self) -> None:
         operands, _, attributes = self.text.partition(";")

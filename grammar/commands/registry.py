@@ -7,7 +7,6 @@ this table: help, completion, syntax errors, lint, the session log, `save`, undo
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -30,8 +29,7 @@ Needs = Literal["log", "undo"]
 Choices = Callable[[], Mapping[str, str]]  # words, each with its meaning
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(Struct):
     """A command as typed, with the values of its operands and options."""
 
     node: ast.Command

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from agrad.engine.core.context import UndoLog, current
@@ -16,6 +15,7 @@ from agrad.engine.core.graph import Gradient, Node
 from agrad.engine.core.guards import Guard
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError
+from agrad.engine.struct import Struct
 from agrad.engine.text import truncate
 from agrad.grammar.diagnostics import Span
 
@@ -25,8 +25,7 @@ _NODE = 400  # bytes of a node by itself
 _LONGEST = 60  # characters of a statement
 
 
-@dataclass(slots=True, eq=False)
-class Step:
+class Step(Struct, eq=False, frozen=False):
     """A statement that changed something, and how to undo it."""
 
     text: str

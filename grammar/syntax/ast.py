@@ -6,29 +6,13 @@ by recursion; `repr`, `==` and `hash` of a node do not look at its children.
 
 from __future__ import annotations
 
-from typing import Any, Self, TypeAlias, dataclass_transform
+from typing import Any, Self, TypeAlias
 
+from agrad.engine.struct import StructType
 from agrad.grammar.diagnostics import Span
 
 
-@dataclass_transform(frozen_default=True)
-class _NodeType(type):
-    """Makes a slotted class of the annotations in its body, as `dataclass` would.
-
-    `dataclass` compiles its methods class by class: for all the nodes that takes longer, at each start, than
-    to read and evaluate a formula.
-    """
-
-    fields: tuple[str, ...]
-
-    def __new__(cls, name: str, bases: tuple[type, ...], body: dict[str, Any]) -> _NodeType:
-        fields = tuple(body.get("__annotations__", ()))
-        made = super().__new__(cls, name, bases, {**body, "__slots__": fields, "__match_args__": fields})
-        made.fields = fields
-        return made
-
-
-class Node(metaclass=_NodeType):
+class Node(metaclass=StructType):
     """A part of a text. Its last field is its `span`; to the type checker it is immutable."""
 
     def __init__(self, *values: Any, **named: Any) -> None:

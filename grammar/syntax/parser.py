@@ -7,9 +7,10 @@ import threading
 from collections import deque
 from collections.abc import Iterator
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, cast
 
 from agrad.engine.errors import AgradError, SyntaxMistake, typed
+from agrad.engine.struct import Struct
 from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.syntax import ast
 from agrad.grammar.syntax.errors.messages import syntax_error
@@ -37,7 +38,7 @@ __all__ = [
 ]
 
 
-class _Machine(NamedTuple):
+class _Machine(Struct):
     lark: Lark
     lexer: Lexer
     builder: Builder

@@ -23,9 +23,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from agrad.engine.errors import AgradError, Hint, Label, SyntaxMistake
+from agrad.engine.struct import Struct
 from agrad.engine.text import truncate
 from agrad.grammar.diagnostics import Span
 
@@ -34,7 +34,7 @@ CARET = "‸"
 _COMMENT = re.compile(r"""^((?:[^#"']|"[^"]*"|'[^']*')*)#.*$""")
 
 
-class SyntaxMessage(NamedTuple):
+class SyntaxMessage(Struct):
     """A message, with placeholders in braces, and example texts.
 
     `label` is written after the caret. A `hint` says in words how to correct the error; an empty one is left out.

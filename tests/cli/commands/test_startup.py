@@ -41,6 +41,28 @@ def test_a_scalar_with_its_gradient_loads_no_numpy(environment):
     assert loaded(environment, "eval", "x**2*sin(x)", "x=2", "--wrt", "x") == {"lark"}
 
 
+def test_what_lark_imports_and_a_calculation_does_not_use_is_not_run(environment):
+    command = [sys.executable, "-X", "importtime", "-m", "agrad.cli", "eval", "x**2", "x=2", "--wrt", "x"]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment)
+    assert done.stdout == "4\nd/dx = 4\n"
+    imported = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+    assert "hashlib" in imported and not {"_hashlib", "bz2", "lzma"} & imported  # imported by lark, and by hashlib
+
+
+def test_a_module_that_is_loaded_lazily_is_there_when_it_is_used():
+    code = """
+from agrad.cli import lazy_imports
+lazy_imports.install()
+import hashlib, tempfile
+assert type(hashlib) is not type(lazy_imports)
+print(hashlib.sha256(b"").hexdigest()[:8], tempfile.gettempdir() != "", type(hashlib) is type(lazy_imports))
+"""
+    done = subprocess.run(
+        [sys.executable, "-S", "-c", code], capture_output=True, text=True, env={"PYTHONPATH": ":".join(sys.path)}
+    )
+    assert done.stdout == "e3b0c442 True True\n", done.stderr
+
+
 def test_a_check_on_scalars_loads_no_numpy_either(environment):
     assert not {"numpy", "agrad.grammar.help.kinks"} & loaded(environment, "check", "x**2*sin(x)", "x=2")
 

@@ -16,6 +16,7 @@ from lark.parsers.lalr_parser_state import ParserState
 
 from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.errors import AgradError
+from agrad.grammar import commands as commands  # which fill the table of shapes
 from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.syntax import loader, parser
 from agrad.grammar.syntax.ast import Node
