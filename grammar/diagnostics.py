@@ -15,7 +15,7 @@ _WINDOW = 100
 _LEAST = 20  # columns of it, however narrow the terminal is
 _TAB = 4
 _LONG = 200  # characters of a line in which words that are too long for a message are cut
-_LONG_WORD = re.compile(r"(\w{60})\w{40,}")
+_LONG_WORD = r"(\w{60})\w{40,}"
 
 
 def suggest(word: str, candidates: Iterable[str]) -> list[str]:
@@ -75,7 +75,7 @@ def render(problem: AgradError | Note, severity: str | None = None, width: int |
     lines += [f"  note: {label.text}" for label in problem.labels if label.origin is None]
     lines += [f"  note: {note}" for note in problem.notes]
     lines += [f"  fix: {fix}" for fix in problem.fixes]
-    text = "\n".join(line if len(line) < _LONG else _LONG_WORD.sub(r"\1…", line) for line in lines)
+    text = "\n".join(line if len(line) < _LONG else re.sub(_LONG_WORD, r"\1…", line) for line in lines)
     return printable(text)
 
 

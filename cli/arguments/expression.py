@@ -17,9 +17,9 @@ from agrad.grammar.session.bindings import bind, open_names, require_free
 from agrad.grammar.session.session import Session
 
 _F = TypeVar("_F", bound=Callable[..., Any])
-_BRACKETS = re.compile(r"[(\[].*[)\]]", re.DOTALL)
-_NEXT = re.compile(r",\s*([^\W\d]\w*)\s*=(?!=)")
-_BINDING = re.compile(r"\s*([^\W\d]\w*)\s*=(?!=)(.*)", re.DOTALL)
+_BRACKETS = r"(?s)[(\[].*[)\]]"
+_NEXT = r",\s*([^\W\d]\w*)\s*=(?!=)"
+_BINDING = r"(?s)\s*([^\W\d]\w*)\s*=(?!=)(.*)"
 
 
 class FormulaCommand(Command):
@@ -199,7 +199,7 @@ def formula(command: str, words: Sequence[str], options: Sequence[str], instead:
 
 def binding(word: str) -> tuple[str, str]:
     """The two sides of NAME=TEXT; an empty name for any other word."""
-    found = _BINDING.fullmatch(word)
+    found = re.fullmatch(_BINDING, word)
     return (_named(found[1]), found[2]) if found else ("", word)
 
 
@@ -256,8 +256,8 @@ def _require_file(name: str, text: str) -> None:
 
 def require_one(option: str, word: str) -> None:
     """Refuse `x=1,y=2`, which is two values for an option that takes one. Raises click.UsageError."""
-    bare = _BRACKETS.sub("", word)
-    if _NEXT.search(bare):
+    bare = re.sub(_BRACKETS, "", word)
+    if re.search(_NEXT, bare):
         again = " ".join(f"{option} {part}" for part in re.split(r",\s*(?=[^\W\d]\w*\s*=(?!=))", bare))
         advice = f": {again}" if bare == word else ""
         raise click.UsageError(f"{option} takes one name and its value; repeat it for the next{advice}")

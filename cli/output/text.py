@@ -24,9 +24,9 @@ COLOURS = {
     "error": "ansired",
 }
 # What is coloured of an error or a note. No yellow and no blue: each is hard to read on one of the two backgrounds.
-_HEAD = re.compile(r"((?:error\[\w+\])|note)(?=:)")
-_CARETS = re.compile(r"(?m)^(  +\| *)(\^.*)")
-_REMARK = re.compile(r"(?m)^  (note|fix)(?=:)")
+_HEAD = r"((?:error\[\w+\])|note)(?=:)"
+_CARETS = r"(?m)^(  +\| *)(\^.*)"
+_REMARK = r"(?m)^  (note|fix)(?=:)"
 _HUES = {"error": "red", "note": "cyan", "fix": "green"}
 
 
@@ -91,11 +91,11 @@ def note(message: str) -> None:
 
 def _in_colour(text: str) -> str:
     """An error or a note with its kind, its carets and its advice in colour."""
-    head = _HEAD.search(text)
+    head = re.search(_HEAD, text)
     hue = _HUES["error" if head and head[1].startswith("error") else "note"]
-    text = _HEAD.sub(lambda found: click.style(found[1], hue, bold=True), text, count=1)
-    text = _CARETS.sub(lambda found: found[1] + click.style(found[2], hue), text)
-    return _REMARK.sub(lambda found: "  " + click.style(found[1], _HUES[found[1]]), text)
+    text = re.sub(_HEAD, lambda found: click.style(found[1], hue, bold=True), text, count=1)
+    text = re.sub(_CARETS, lambda found: found[1] + click.style(found[2], hue), text)
+    return re.sub(_REMARK, lambda found: "  " + click.style(found[1], _HUES[found[1]]), text)
 
 
 # The answer of `agrad eval`

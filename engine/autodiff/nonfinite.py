@@ -13,7 +13,7 @@ from agrad.engine.errors import Label, Note
 from agrad.engine.values import format_number, is_finite, np
 
 # A derivative as a value, or of a function: what is computed in it has that text, and an operation of its own.
-_INSIDE = re.compile(r"(torch\.autograd\.|functional\.)*(grad|jacobian|hessian|hvp|jvp|vjp)\(")
+_INSIDE = r"(torch\.autograd\.|functional\.)*(grad|jacobian|hessian|hvp|jvp|vjp)\("
 
 
 def say_not_finite(order: list[Node], seeds: dict[Node, Any], found: dict[Node, Any]) -> None:
@@ -49,7 +49,7 @@ def not_finite_note(node: Node, found: Any, derivative: bool) -> Note:
     if node.op is not None and node.name is None:
         if node.origin is None:
             here = node.op.name
-        elif _INSIDE.match(name):
+        elif re.match(_INSIDE, name):
             here = f"{node.op.name} in {name}"
     here = f"the derivative of {here} is" if derivative else f"{here} is"
     index = None if isinstance(found, float) else np.unravel_index(int(np.argmin(np.isfinite(found))), found.shape)

@@ -25,7 +25,7 @@ _AGAIN = 0.05  # seconds until a signal that came too early comes again
 _PATIENCE = 1.0  # seconds until it is taken to be lost, as in a callback, where Python does not pass exceptions on
 _LONGEST = 1e9  # seconds that a timer can be set to
 _STAMPS = 1000  # that are handed out between two readings of the clock
-_SIZE = re.compile(r"(\d+\.?\d*(?:e\d+)?)\s*([kmgt]?)(i?)(?:b|bytes?)?", re.IGNORECASE)
+_SIZE = r"(?i)(\d+\.?\d*(?:e\d+)?)\s*([kmgt]?)(i?)(?:b|bytes?)?"
 
 _ADVICE = 'limit memory="{} GB"'
 
@@ -204,7 +204,7 @@ def _roots(frames: Iterable[Frame]) -> Iterator[Node]:
 
 def bytes_of(text: str) -> float:
     """The bytes that a text such as `4 GB`, `512MiB` or `2e9` means; 0 if it means none."""
-    found = _SIZE.fullmatch(text.strip())
+    found = re.fullmatch(_SIZE, text.strip())
     if found is None:
         return 0.0
     number, unit, binary = found.groups()

@@ -28,9 +28,9 @@ IN_PLACE: dict[str, Callable[[Any, Any], Any]] = {
 MAX_NESTED = 5000  # entries of the tuples inside a tuple
 
 # A format that gives an alignment and a width only.
-_WIDTH = re.compile(r"[<>^]?[1-9]\d*")
+_WIDTH = r"[<>^]?[1-9]\d*"
 # A format without a number of digits: a fill, an alignment, a sign, a width, a separator.
-_LAYOUT = re.compile(r"(.?[<>=^])?[-+ ]?z?(#?)0?\d*[,_]?")
+_LAYOUT = r"(.?[<>=^])?[-+ ]?z?(#?)0?\d*[,_]?"
 _IN_FULL = 1e16  # from here on Python writes a float with an exponent
 
 
@@ -190,7 +190,7 @@ def formatted(part: Any, value: Any, settings: Settings) -> str:
 
 def _as_whole(spec: str) -> str:
     """The format of a whole number: without a precision and a type, no digits after the point."""
-    found = _LAYOUT.fullmatch(spec)
+    found = re.fullmatch(_LAYOUT, spec)
     return f"{spec[: found.start(2)]}{spec[found.end(2) :]}.0f" if found is not None else spec
 
 
@@ -208,7 +208,7 @@ def _formatted(part: Any, value: Any, settings: Settings) -> str:
         raise AgradError("limit", message, labels=[Label(part.span)])
     if isinstance(number, float) and spec[-1] in "dbcoxX" and number.is_integer():
         number = int(number)
-    elif isinstance(number, float) and _WIDTH.fullmatch(spec):
+    elif isinstance(number, float) and re.fullmatch(_WIDTH, spec):
         # It does not name the digits, so they are those that agrad shows.
         number, spec = text_of(number, settings), spec if spec[0] in "<^" else f">{spec.lstrip('>')}"
     elif isinstance(number, float) and number.is_integer() and abs(number) < _IN_FULL:

@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 
 _NEAR = 5  # statements: with at most so many, taking back the one before them is proposed
 # "%.3f" % x, and of the text in it what a value takes the place of.
-_PERCENT = re.compile(r"""(?P<quote>["'])(?P<text>[^"']*)(?P=quote) *% *(?P<values>.+)""")
+_PERCENT = r"""(?P<quote>["'])(?P<text>[^"']*)(?P=quote) *% *(?P<values>.+)"""
 # A text on one side of a plus.
-_JOINED = re.compile(r"""["'].*\+.*|.*\+ *["'].*""")
+_JOINED = r"""["'].*\+.*|.*\+ *["'].*"""
 # hessian(f, a), with a value where the number of an argument is read.
-_BY_VALUE = re.compile(r"\b(grad|jacobian|hessian)\((\w+), ?([^\W\d]\w*)\)")
+_BY_VALUE = r"\b(grad|jacobian|hessian)\((\w+), ?([^\W\d]\w*)\)"
 # hessian(f), or hessian(f, 1).
-_HESSIAN = re.compile(r"hessian\((\w+)(, ?\w+)?\)")
+_HESSIAN = r"hessian\((\w+)(, ?\w+)?\)"
 _PLACE = r"%([-+ 0#]*\d*(?:\.\d+)?)([diufFeEgGsr])"
 
 
@@ -148,10 +148,10 @@ def _texts(error: AgradError) -> list[str]:
     """What is meant by operators that other languages have for strings."""
     assert isinstance(error.at, Span)
     written = error.at.text
-    if found := _PERCENT.fullmatch(written):
+    if found := re.fullmatch(_PERCENT, written):
         error.message = "a text has no % in agrad: an f-string puts values into it"
         return _format(found)
-    return ['f"{a}{b}"   joins texts and values'] if _JOINED.fullmatch(written) else []
+    return ['f"{a}{b}"   joins texts and values'] if re.fullmatch(_JOINED, written) else []
 
 
 def _format(found: re.Match[str]) -> list[str]:
@@ -193,7 +193,7 @@ def _attribute(name: str, instead: tuple[str, ...], at: Origin | None) -> list[s
 
 def _by_value(at: Origin | None) -> list[str]:
     """`hessian(f, a)` at the point a, and by the leaf a, in the names that were typed."""
-    found = _BY_VALUE.search(at.text) if at is not None else None
+    found = re.search(_BY_VALUE, at.text) if at is not None else None
     if found is None:
         return []
     word, f, x = found.groups()
@@ -215,7 +215,7 @@ def _all_derivatives(at: Origin | None, fixes: list[str]) -> list[str]:
     if at is None:
         return []
     derived, point = apart(at.text)
-    if found := _HESSIAN.fullmatch(derived):
+    if found := re.fullmatch(_HESSIAN, derived):
         f, place = found[1], found[2] or ""
         return [f"jacobian(jacobian({f}{place}){place}){point}"]
     if derived.startswith("grad(") and "hessian" not in derived:

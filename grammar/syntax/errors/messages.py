@@ -31,7 +31,7 @@ from agrad.grammar.diagnostics import Span
 
 CARET = "‸"
 # The rest of a line up to its comment, and the comment; a # in quotes does not begin one.
-_COMMENT = re.compile(r"""^((?:[^#"']|"[^"]*"|'[^']*')*)#.*$""")
+_COMMENT = r"""^((?:[^#"']|"[^"]*"|'[^']*')*)#.*$"""
 
 
 class SyntaxMessage(Struct):
@@ -675,7 +675,7 @@ def corrected(span: Span, text: str) -> str:
     line = source.position(span.start)[0]
     whole, start = source.line(line), source.position(span.start)[1] - 1
     behind = whole[start + span.end - span.start :]
-    return (whole[:start] + text + _COMMENT.sub(r"\1", behind)).strip()
+    return (whole[:start] + text + re.sub(_COMMENT, r"\1", behind)).strip()
 
 
 def derivative_of(text: str, by: str, point: str = "1") -> str:
