@@ -1,4 +1,4 @@
-"""What the commands have in common: how they fail, and the options they share."""
+"""What the commands have in common: their errors, and shared options."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ WRONG_SYNTAX = 2
 class Command(click.Command):
     """A command that reports an AgradError on stderr, or as JSON on stdout, and returns its exit code."""
 
-    tells_all = False  # of what is wrong with config.toml; others tell the first
+    tells_all = False  # whether to report all problems of config.toml; other commands report the first
 
     def __init__(self, *arguments: Any, **settings: Any) -> None:
         super().__init__(*arguments, **settings)
@@ -35,7 +35,7 @@ class Command(click.Command):
         return ["-h", "--help"]
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Suggest an option in the place of an unknown one."""
+        """Suggest an option for an unknown one."""
         try:
             return super().parse_args(ctx, args)
         except click.NoSuchOption as problem:
@@ -43,7 +43,7 @@ class Command(click.Command):
             raise unknown("option", name, options(self, ctx), ctx, self.where_known(ctx, name)) from None
 
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write what the command does, without the examples: they come last."""
+        """Write the description of the command, without the examples, which come last."""
         formatter.write_paragraph()
         with formatter.indentation():
             formatter.write_text(self._parts()[0])
@@ -64,9 +64,9 @@ class Command(click.Command):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; the exit code: its own or 0, 1 after an error, 2 after a syntax error."""
-        from agrad.engine.errors import AgradError  # here, so that `agrad --version` does without the engine
+        from agrad.engine.errors import AgradError  # here, so that `agrad --version` does not load the engine
 
-        if not isinstance(self, click.Group):  # a group knows nothing of the options behind its command
+        if not isinstance(self, click.Group):  # a group does not know the options after its command
             _configure(self.tells_all)
         try:
             return super().invoke(ctx) or 0
@@ -75,7 +75,7 @@ class Command(click.Command):
         except MemoryError as problem:
             from agrad.grammar.runtime.budget import out_of_memory  # here, as above
 
-            problem.__traceback__ = None  # lets go of what its frames hold, so that there is room to tell of it
+            problem.__traceback__ = None  # releases what its frames hold, so that there is memory to report it
             return complain(out_of_memory(problem), _wants_json(ctx))
         except KeyboardInterrupt:
             return told()
@@ -95,7 +95,7 @@ def _configure(tells_all: bool) -> None:
         only_ascii()
     if written.problems:
         from agrad.cli.output.text import tell
-        from agrad.cli.settings.config_toml import first  # here, since the file is hardly ever wrong
+        from agrad.cli.settings.config_toml import first  # here, since the file is rarely wrong
 
         for problem in written.problems if tells_all else [first(written.problems)]:
             tell(problem)
@@ -110,7 +110,7 @@ def complain(problem: Any, as_json: bool = False) -> int:
 
         problem.fixes = [*how_to_copy(problem.facts.path), *problem.fixes]
     if as_json:
-        from agrad.cli.output.structured import error_line  # here, as below: most commands fail at nothing
+        from agrad.cli.output.structured import error_line  # here, as below: most commands do not fail
 
         click.echo(error_line(problem))
     else:
@@ -123,15 +123,15 @@ def complain(problem: Any, as_json: bool = False) -> int:
 
 
 def internal(error: Exception) -> AgradError:
-    """What to say of an exception that should not have come so far: what it is, and where to look."""
-    from traceback import extract_tb  # here, since it is hardly ever needed
+    """The error for an exception that should have been caught earlier: its type, and where it was raised."""
+    from traceback import extract_tb  # here, since it is rarely needed
 
     from agrad.engine.errors import AgradError
 
     places = [f"{frame.filename}, line {frame.lineno}, in {frame.name}" for frame in extract_tb(error.__traceback__)]
     where = [f"raised in {places[-1]}"] + [f"called from {place}" for place in places[-2:-5:-1]]
     text = str(error).partition("\n")[0]
-    message = f"a mistake in agrad: {type(error).__name__}" + (f": {text}" if text else "")
+    message = f"an error in agrad itself: {type(error).__name__}" + (f": {text}" if text else "")
     return AgradError("internal", message, notes=[*where, "the statement is taken back, and the session goes on"])
 
 
@@ -188,9 +188,9 @@ def format_options(*forms: str) -> Callable[..., Any]:
 
 
 def form_of(form: str, as_json: bool) -> str:
-    """The form that --format and --json ask for. Raises click.UsageError where they contradict each other."""
+    """The form that --format and --json give. Raises click.UsageError if they contradict each other."""
     if as_json and form not in ("text", "json"):
-        raise click.UsageError(f"--json and --format {form} are two forms: take one of them")
+        raise click.UsageError(f"--json and --format {form} are two forms: use one of them")
     return "json" if as_json else form
 
 
@@ -206,7 +206,7 @@ files_option = click.option(
 
 def file_completions(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[Any]:
     """For the shell: the names of files."""
-    from click.shell_completion import CompletionItem  # here, since few runs are of the shell
+    from click.shell_completion import CompletionItem  # here, since few runs come from a shell's completion
 
     return [CompletionItem(incomplete, type="file")]
 

@@ -1,6 +1,6 @@
 """The root of the command line.
 
-A command's module is imported when the command is called, so that `agrad --version` pays for none of them.
+A command's module is imported when the command is called, so that `agrad --version` loads none of them.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Root(Command, click.Group):
     """The group of COMMANDS."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """In the order of a first acquaintance."""
+        """In the order in which a new user needs them."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
@@ -53,29 +53,29 @@ class Root(Command, click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """As click does it, but a script is run, and an unknown command is taken for an expression in the advice."""
+        """As in click, but a script is run, and for an unknown command `agrad eval` is suggested."""
         word = args[0]
         if word in COMMANDS or (word.startswith("-") and word != "-") or ctx.resilient_parsing:
             return super().resolve_command(ctx, args)
         if word == "-" or word.endswith(".ag") or isfile(word):
-            return "run", self.get_command(ctx, "run"), [word, "--", *args[1:]]  # what follows a script is for it
+            return "run", self.get_command(ctx, "run"), [word, "--", *args[1:]]  # what follows are its arguments
         if word in _DERIVATIVES and len(args) > 1:
             by = next(iter(re.findall(r"\b[a-z]\b", args[1])), "x")
             raise unknown(
-                "command", word, (), ctx, f'a derivative is that at a point: agrad eval "{args[1]}" {by}=1 --wrt {by}'
+                "command", word, (), ctx, f'a derivative is at a point: agrad eval "{args[1]}" {by}=1 --wrt {by}'
             )
         raise unknown("command", word, COMMANDS, ctx, f'for an expression: agrad eval "{word}"')
 
     def where_known(self, ctx: click.Context, option: str) -> str:
-        """Behind which command an option belongs that is none of the group; empty if behind none."""
+        """Advice on an option that belongs to a command, not to the group; empty if it belongs to none."""
         commands = [command for name in COMMANDS if (command := self.get_command(ctx, name)) is not None]
         known = [command.name for command in commands if option in options(command, ctx)]
         if not known:
             return ""
-        return f"it stands behind a command: agrad {'repl' if 'repl' in known else known[0]} {option}"
+        return f"it follows a command: agrad {'repl' if 'repl' in known else known[0]} {option}"
 
 
-# What other programs call it.
+# Names in other programs.
 _DERIVATIVES = frozenset({"diff", "derivative", "derive", "grad", "gradient", "differentiate"})
 
 
@@ -88,7 +88,7 @@ _DERIVATIVES = frozenset({"diff", "derivative", "derive", "grad", "gradient", "d
 @click.version_option(__version__, message="agrad %(version)s")
 @click.pass_context
 def root(context: click.Context) -> int | None:
-    """An autograd calculator: values, the graph in the open, exact derivatives.
+    """An autograd calculator: values, their graph, exact derivatives.
 
     Without a command, agrad opens a session, as `agrad repl` does. With the name of a script it runs the script, and
     with - what it reads from standard input.
@@ -97,8 +97,8 @@ def root(context: click.Context) -> int | None:
     agrad eval "a**2*2" a=3 --wrt a      one answer, one gradient
     agrad repl                           a session
     agrad run examples/toy.ag            the same statements from a file
-    agrad check "a**2*2" a=3             the gradient beside differences
-    agrad help sin                       what there is, and what it does
+    agrad check "a**2*2" a=3             the gradient, compared with differences
+    agrad help sin                       help on a function, or on everything
     agrad examples toy                   copies examples/toy.ag, to run and to change
     """
     if context.invoked_subcommand is not None:
@@ -109,18 +109,18 @@ def root(context: click.Context) -> int | None:
 
 
 def _show(problem: click.ClickException) -> None:
-    """Show wrong usage on stderr, or as JSON on stdout where the words ask for that, however wrong the others are."""
+    """Show wrong usage on stderr, or as JSON on stdout if the words contain that option, even if others are wrong."""
     words = " ".join(sys.argv[1:]).partition(" -- ")[0]
     if not re.search(r"(^| )--(json|(format|as)[ =]json)( |$)", words):
         _visible(problem).show()
         return
-    from agrad.cli.output.structured import usage_line  # here, since few programs are wrong about it
+    from agrad.cli.output.structured import usage_line  # here, since few programs use it wrongly
 
     click.echo(usage_line(problem))
 
 
 def _visible(problem: click.ClickException) -> click.ClickException:
-    """The same with nothing in its message that a terminal would obey."""
+    """The same without control characters in its message."""
     from agrad.engine.text import printable  # here, as above
 
     text = problem.format_message()
@@ -133,10 +133,10 @@ def _visible(problem: click.ClickException) -> click.ClickException:
 def main() -> NoReturn:
     """Run the command line and exit: 0, 1 after an error, 2 for wrong usage or syntax, 130 after Ctrl-C."""
     sys.stdin = sys.stdin or open(os.devnull, encoding="utf-8")  # noqa: SIM115 - it was closed: there is nothing to read
-    sys.stdout = sys.stdout or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - nor anyone to read
+    sys.stdout = sys.stdout or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - it was closed: nothing can be written
     try:
         code = _run()
-    except OSError as problem:  # files have been asked for their errors where they were read
+    except OSError as problem:  # errors of files have been handled where they were read
         with suppress(OSError):  # stderr may be as full as stdout
             click.echo(f"error[file]: cannot write the results: {problem.strerror}", err=True)
         code = FAILED

@@ -1,4 +1,4 @@
-"""The options that say which derivatives are wanted, and the request that is made of them."""
+"""The options that choose the derivatives, and the request that is made from them."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from agrad.cli.arguments.expression import listed, named_completions, noted, tex
 from agrad.grammar.session.derivatives import Request
 from agrad.grammar.session.session import Session
 
-_WRONG = "--jvp {0} does not say which name moves: write NAME=VALUE, as in --jvp x={0}"
+_WRONG = "--jvp {0} has no name: write NAME=VALUE, as in --jvp x={0}"
 _OPTIONS = ("--order", "--jacobian", "--hessian", "--jvp", "--vjp")
 
 
 def derivative_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorator: the options that say which derivatives are wanted. `wanted` takes their values."""
+    """Decorator: the options that choose the derivatives. `wanted` gets their values."""
     options = [
         wrt_option("Names to differentiate with respect to, separated by commas."),
         click.option("--order", type=click.IntRange(min=1), metavar="N", help="All derivatives up to order N."),
@@ -37,7 +37,7 @@ def derivative_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class Wanted:
-    """What the options say: the kind of the derivatives, the names that they are by, and the texts of values."""
+    """The options: the kind of the derivatives, the names to differentiate by, and the texts of values."""
 
     __slots__ = ("directions", "kind", "names", "order", "seed")
 
@@ -46,7 +46,7 @@ class Wanted:
         self.names = names
         self.order = order
         self.directions = directions  # of --jvp: the text of a value for each name
-        self.seed = seed  # the text behind --vjp
+        self.seed = seed  # the text after --vjp
 
     def words(self) -> list[str]:
         """The options as they would be typed again."""
@@ -73,14 +73,14 @@ class Wanted:
 def wanted(
     wrt: Sequence[str], order: int | None, jacobian: bool, hessian: bool, jvp: Sequence[str], vjp: str | None
 ) -> Wanted:
-    """What the options ask for. Raises click.UsageError for what does not go together."""
+    """The request of the options. Raises click.UsageError for options that exclude each other."""
     asked = [word for word, value in zip(_OPTIONS, (order, jacobian, hessian, jvp, vjp), strict=True) if value]
     if len(asked) > 1:
-        raise click.UsageError(f"{asked[0]} and {asked[1]} are two questions: ask them one at a time")
+        raise click.UsageError(f"{asked[0]} and {asked[1]} cannot be combined: use one at a time")
     names = listed(wrt)
     directions = texts_by_name("--jvp", jvp, _WRONG)
     if directions and names:
-        raise click.UsageError("--jvp says by its names what to differentiate by: leave --wrt out")
+        raise click.UsageError("--jvp names what to differentiate with respect to: leave --wrt out")
     if asked and not names and not directions:
         raise click.UsageError(f"{asked[0]} needs --wrt: the names to differentiate by, as in --wrt x,y")
     kind = asked[0].removeprefix("--") if asked else "grad" if names else ""

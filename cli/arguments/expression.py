@@ -23,10 +23,10 @@ _BINDING = r"(?s)\s*([^\W\d]\w*)\s*=(?!=)(.*)"
 
 
 class FormulaCommand(Command):
-    """An expression may begin with a minus: `-2+x` and `-q*2` are no options, `--jsno` and `-q` are."""
+    """An expression may begin with a minus: `-2+x` and `-q*2` are not options, `--jsno` and `-q` are."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Move expressions that begin with a minus behind a `--`, where click takes no word for an option."""
+        """Move expressions that begin with a minus after a `--`, where click does not look for options."""
         args = list(map(_as_typed, args))
         names = {name: parameter for parameter in self.get_params(ctx) for name in parameter.opts}
         end = args.index("--") if "--" in args else len(args)
@@ -37,7 +37,7 @@ class FormulaCommand(Command):
             formula = not awaited and re.match("-[^-]", word) and word not in names
             (formulas if formula else others).append(word)
             awaited = not awaited and word in names and not getattr(names[word], "is_flag", True)
-        if awaited:  # its value is missing: click is to say so, or, while a shell completes it, to do without
+        if awaited:  # its value is missing: click reports it, or ignores it while a shell completes the line
             formulas = [] if not ctx.resilient_parsing else [*others[:-1], "--", *formulas]
             return super().parse_args(ctx, formulas or others)
         return super().parse_args(ctx, [*others, "--", *formulas, *args[end + 1 :]])
@@ -52,16 +52,15 @@ def _as_typed(word: str) -> str:
         return word
     try:
         return word.encode("utf-8", "surrogateescape").decode()
-    except UnicodeError:  # it was no text
+    except UnicodeError:  # it was not text
         return word
 
 
 class Formula:
-    """The words behind a command: its expression, and the text of each value by its name.
+    """The words after a command: its expression, and the text of each value by its name.
 
-    `words` are those of the expression, or of what stands for it (-e and -f); with the `options` they are repeated, as
-    they were typed, in advice. (No dataclass: making one would double the time that this file takes to load, at every
-    start.)
+    `words` are those of the expression, or of what replaces it (-e and -f); with the `options` they are repeated, as
+    they were typed, in advice. (Not a dataclass: creating one would double the time to load this file, at every start.)
     """
 
     __slots__ = ("command", "given", "options", "remarks", "words")
@@ -79,10 +78,10 @@ class Formula:
         return read_text("-").strip() if expression == "-" else expression
 
     def bind(self, session: Session, wrt: Sequence[str] | None) -> dict[str, Tensor]:
-        """Give the session its names, numbers as leaves; those to differentiate by, in the order of `wrt` (None: all).
+        """Bind the names in the session, numbers as leaves; return those to differentiate by, in the order of `wrt`.
 
-        What is computed from names before it is a leaf only if it is asked for. A name that is not given may be one
-        that -e or -f sets: `leaves` tells. Raises AgradError.
+        Without `wrt`, all are returned. A value that is computed from earlier names is a leaf only if `wrt` has it. A
+        name that is not given may be one that -e or -f sets, which `leaves` checks. Raises AgradError.
         """
         for name, text in self.given.items():
             with noted(f"{name}={text}"):
@@ -98,9 +97,9 @@ class Formula:
         return {name: session.names[name] for name in wrt if name in self.given}
 
     def leaves(self, session: Session, wrt: Sequence[str], given: dict[str, Tensor]) -> dict[str, Tensor]:
-        """What to differentiate by once -e or -f has run: the leaves that those make, else those that were given.
+        """The leaves to differentiate by, after -e or -f has run: those that it makes, else those that were given.
 
-        Raises AgradError for a name that stands for neither.
+        Raises AgradError for a name that is neither.
         """
         found: dict[str, Tensor] = {}
         for name in wrt:
@@ -180,7 +179,7 @@ def formula(command: str, words: Sequence[str], options: Sequence[str], instead:
             given[name] = text
     if instead:
         if expressions:
-            raise click.UsageError(f"with {instead[0]}, only NAME=VALUE can follow, and {expressions[0]} is none")
+            raise click.UsageError(f"with {instead[0]}, only NAME=VALUE can follow, and {expressions[0]} is not one")
         return Formula(command, instead, given, options)
     if not expressions:
         why = next((f": {name}={text} gives {name} its value" for name, text in given.items()), "")
@@ -204,7 +203,7 @@ def binding(word: str) -> tuple[str, str]:
 
 
 def _named(name: str) -> str:
-    """The name as expressions have it: they read π as pi."""
+    """The name as in expressions, which read π as pi."""
     return "pi" if name == "π" else name
 
 
@@ -213,7 +212,7 @@ def texts_by_name(
 ) -> dict[str, str]:
     """The TEXT for each NAME in the NAME=TEXT of an option that can be repeated. Raises click.UsageError.
 
-    `wrong`: the message for a word that is none, with {} for the word.
+    `wrong`: the message for any other word, with {} for the word.
     """
     texts: dict[str, str] = {}
     for word in words:
@@ -228,30 +227,34 @@ def texts_by_name(
 
 
 def _require_joined(command: str, words: Sequence[str]) -> None:
-    """Refuse `x = 3` in three words. Raises click.UsageError with the command line as it is to be."""
+    """Refuse `x = 3` in three words. Raises click.UsageError with the corrected command line."""
     for place in range(1, len(words) - 1):
         if words[place] == "=" and words[place - 1].isidentifier():
             joined = [*words[: place - 1], "".join(words[place - 1 : place + 2]), *words[place + 2 :]]
             typed = " ".join(["agrad", command, *map(_quoted, joined)])
-            raise click.UsageError(f"there are no blanks around the = of a value: {typed}")
+            raise click.UsageError(f"write a value without spaces around its =: {typed}")
 
 
 def _require_no_value(word: str, expressions: Sequence[str]) -> None:
     """Refuse a second expression that was meant as a value, as in 2x=3. Raises click.UsageError."""
     left, equals, _ = word.partition("=")
     if expressions and equals and not re.search(r"==|[!<>~(]", word):
-        raise click.UsageError(f"{word} gives no name a value: {left.strip() or 'nothing'} is none")
+        raise click.UsageError(f"{word} is not NAME=VALUE: {left.strip() or 'nothing'} is not a name")
 
 
 def _require_file(name: str, text: str) -> None:
-    """Refuse an @ without a file behind it, or a colon without a column. Raises click.UsageError."""
+    """Refuse an @ without a file after it, or a colon without a column. Raises click.UsageError."""
     path = text.removeprefix("@")
     if path == text or (path.strip() and not path.endswith(":")) or os.path.exists(path):
         return
     file = path.removesuffix(":").strip()
     if not file:
-        raise click.UsageError(f"{name}={text} names no file: write {name}=@data.csv, or {name}=@data.csv:column")
-    raise click.UsageError(f"{name}={text} names no column: write {name}=@{file}:column, or {name}=@{file} for all")
+        raise click.UsageError(
+            f"{name}={text} does not name a file: write {name}=@data.csv, or {name}=@data.csv:column"
+        )
+    raise click.UsageError(
+        f"{name}={text} does not name a column: write {name}=@{file}:column, or {name}=@{file} for all"
+    )
 
 
 def require_one(option: str, word: str) -> None:
@@ -264,13 +267,13 @@ def require_one(option: str, word: str) -> None:
 
 
 def listed(options: Sequence[str]) -> list[str]:
-    """The names in options such as --wrt x,y, each once. Raises click.UsageError for what is no name."""
+    """The names in options such as --wrt x,y, each once. Raises click.UsageError for anything else."""
     names = [_named(name) for option in options for name in re.split(r"[,\s]+", option) if name]
     if options and not names:
-        raise click.UsageError("--wrt takes names, with commas between, and there is none")
+        raise click.UsageError("--wrt takes names, separated by commas, and there are none")
     for name in names:
         if not name.isidentifier():
-            raise click.UsageError(f"--wrt takes names, with commas between, and {name} is none")
+            raise click.UsageError(f"--wrt takes names, separated by commas, and {name} is not one")
     return list(dict.fromkeys(names))
 
 
@@ -301,7 +304,7 @@ def wrt_option(text: str) -> Callable[[_F], _F]:
 def _names(context: click.Context) -> list[str]:
     """The names in the expressions of a command line that have no value, in order."""
     words: list[str] = [*(context.params.get("expressions") or ()), *(context.params.get("words") or ())]
-    texts = (word for word in words if "=@" not in word and not os.path.isfile(word))  # a path is made of no names
+    texts = (word for word in words if "=@" not in word and not os.path.isfile(word))  # a path contains no names
     return list(dict.fromkeys(name for text in texts for name in open_names(text)))
 
 

@@ -17,16 +17,16 @@ from agrad.cli.settings.settings import find
 _F = TypeVar("_F", bound=Callable[..., Any])
 TIMED_OUT = 124  # the exit code
 _SPARE = 2**28  # bytes of addresses, for libraries that are loaded later
-_FOREVER = 1e9  # seconds; more than that the clocks of some systems do not count
+_FOREVER = 1e9  # seconds; the clocks of some systems do not count further
 _AMPLE = 2**31  # bytes of addresses that numpy can be loaded into, on any machine
-_LOOK = 0.1  # seconds between two looks at the clock
-_PATIENCE = 0.7  # seconds that a computation inside numpy may go on after its time, before the process ends
-_LATE = "the time is up, in the middle of a computation"
+_LOOK = 0.1  # seconds between two readings of the clock
+_PATIENCE = 0.7  # seconds that a computation inside numpy may exceed its time, before the process ends
+_LATE = "the time limit was exceeded in the middle of a computation"
 
 
 def _seconds(context: click.Context, parameter: click.Parameter, value: float | None) -> float | None:
     if value is not None and not 0 < value < math.inf:
-        raise click.BadParameter(f"{value} is no time", context, parameter)
+        raise click.BadParameter(f"{value} is not a time", context, parameter)
     return value if value is None else min(value, _FOREVER)
 
 
@@ -37,7 +37,7 @@ def _size(context: click.Context, parameter: click.Parameter, value: str | None)
         return None
     size = bytes_of(value)
     if not 0 < size < math.inf:
-        raise click.BadParameter(f"{value} is no size such as 2GB or 500MB", context, parameter)
+        raise click.BadParameter(f"{value} is not a size such as 2GB or 500MB", context, parameter)
     return size
 
 
@@ -52,13 +52,13 @@ memory_option = click.option(
     "memory",
     metavar="SIZE",
     callback=_size,
-    help="The memory that results may take, alone and together, beside the program itself, such as 2GB; the default is "
+    help="The memory for results, each and together, in addition to the program itself, such as 2GB; the default is "
     "half of the machine's memory.",
 )
 
 
 def limit_memory(memory: float | None, statements: bool = True) -> None:
-    """Limit the memory, also by the system: to a size given, that in config.toml, or half of the machine's.
+    """Limit the memory, also by the system: to a given size, that in config.toml, or half of the machine's.
 
     `limit memory=…` cannot lift a size that is given. Without `statements`, errors advise --max-memory instead.
     """
@@ -74,7 +74,7 @@ def limit_memory(memory: float | None, statements: bool = True) -> None:
     if memory is not None or usual < _AMPLE:
         from agrad.engine.values import np
 
-        _ = np.float64  # loads numpy, which would fail in words of its own where it has no room
+        _ = np.float64  # loads numpy, which would fail with its own message where it has no room
 
     used = _addresses() + _SPARE
     hard = resource.getrlimit(resource.RLIMIT_AS)[1]
@@ -116,9 +116,9 @@ def end_in(session: Any, seconds: float | None, as_json: bool = False) -> None:
         if session.watch.time < math.inf:
             end_if_late(session, as_json)
         return
-    from threading import Timer  # here, since few are in a hurry
+    from threading import Timer  # here, since few runs have a time limit
 
-    session.watch.time = math.inf  # what is typed takes the place of what config.toml says
+    session.watch.time = math.inf  # a typed limit replaces that of config.toml
     session.watch.end_in(seconds)
     last = Timer(seconds + _PATIENCE, _leave, [_record() if as_json else ""])
     last.daemon = True
@@ -126,7 +126,7 @@ def end_in(session: Any, seconds: float | None, as_json: bool = False) -> None:
 
 
 def end_if_late(session: Any, as_json: bool = False) -> None:
-    """End the process if a statement runs on after its time, which happens inside numpy."""
+    """End the process if a statement exceeds its time, which happens inside numpy."""
     from threading import Thread  # here, as above
 
     record = _record() if as_json else ""

@@ -23,7 +23,7 @@ from agrad.engine.values import Value
 from agrad.grammar.commands.check import claimed_value
 from agrad.grammar.session.session import Session
 
-_WRONG = "--claim {0} does not say by what: write NAME=EXPR, as in --claim x={0}"
+_WRONG = "--claim {0} has no name: write NAME=EXPR, as in --claim x={0}"
 
 
 @click.command("check", cls=FormulaCommand)
@@ -88,7 +88,7 @@ def _values(session: Session, claims: dict[str, str], leaves: dict[str, Tensor])
     values: dict[str, Value] = {}
     for name, text in claims.items():
         if name not in leaves:
-            raise AgradError("name", f"{name}, which --claim is about, has no value", facts=UnknownName(name))
+            raise AgradError("name", f"{name}, in --claim, has no value", facts=UnknownName(name))
         with noted(f"--claim {name}={text}"):
             values[name] = claimed_value(session, text, leaves[name])
     return [values.get(name) for name in leaves]

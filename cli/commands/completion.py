@@ -1,4 +1,4 @@
-"""`agrad completion`: what a shell has to read so that Tab completes agrad's words."""
+"""`agrad completion`: the script for a shell, so that Tab completes agrad's words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`agrad config`: every setting, its value and who says so; and the files that a user may write."""
+"""`agrad config`: every setting, its value and where it comes from; and the files that a user may write."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _ROWS = ("setting", "value", "from")
 
 
 class Config(Command):
-    """Reports every problem in config.toml; other commands report the first, and point here."""
+    """Reports every problem in config.toml; other commands report the first, and refer to this one."""
 
     tells_all = True
 
@@ -43,19 +43,19 @@ def command(only_path: bool) -> None:
 
 
 def _told() -> Iterator[str]:
-    from agrad.engine.text import align  # here, as below, so that --path and --help do without the engine
+    from agrad.engine.text import align  # here, as below, so that --path and --help do not load the engine
 
     found = {name: find(name, option(name)) for name in SETTINGS}
     yield from align([_ROWS, *((name, _shown(name, value), origin) for name, (value, origin) in found.items())])
     yield ""
     files = {name: os.path.join(folder(), name) for name in ("config.toml", "init.ag")}
-    yield from align((path, "is there" if os.path.exists(path) else "is not there") for path in files.values())
-    yield "\nwhat config.toml may say, to paste:\n"
+    yield from align((path, "exists" if os.path.exists(path) else "does not exist") for path in files.values())
+    yield "\na config.toml with every setting:\n"
     yield from example()
 
 
 def example() -> Iterator[str]:
-    """The lines of a config.toml that says everything."""
+    """The lines of a config.toml with every setting."""
     table = ""
     for name, setting in SETTINGS.items():
         own, _, last = name.rpartition(".")

@@ -1,4 +1,4 @@
-"""`agrad eval`: an expression, its value, and its derivatives by the names one asks for."""
+"""`agrad eval`: an expression, its value, and its derivatives by the given names."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def command(
     memory: float | None,
     **derivatives: Any,
 ) -> None:
-    """Compute EXPR, and its derivatives by the names in --wrt.
+    """Compute EXPR, and its derivatives with respect to the names in --wrt.
 
     EXPR is an expression of the language, or - to read it from standard input. A VALUE is an expression, or a file:
     @x.npy, @data.csv, or @data.csv:speed for one column. -e and -f may also contain statements, which define names for
@@ -84,9 +84,7 @@ def command(
     """
     form = form_of(form, as_json)
     if bare and form != "text":
-        raise click.UsageError(
-            f"-q is about text, and --format {form} is none: leave -q out, there are no labels and notes then"
-        )
+        raise click.UsageError(f"-q applies to text: leave it out, since --format {form} has no labels and notes")
     asked = wanted(**derivatives)
     what = formula("eval", words, asked.words(), _instead(expressions, file))
     drawing = _drawing(drawn, files)
@@ -112,11 +110,11 @@ def command(
 
 
 def _instead(expressions: Sequence[str], file: str | None) -> list[str]:
-    """The words of -e and -f, which stand for the one expression. Raises click.UsageError."""
+    """The words of -e and -f, which replace the one expression. Raises click.UsageError."""
     if file is None:
         return [part for text in expressions for part in ("-e", text)]
     if expressions:
-        raise click.UsageError("-e and -f are two ways to say what to compute: take one of them")
+        raise click.UsageError("-e and -f both say what to compute: use one of them")
     return ["-f", file]
 
 
@@ -125,8 +123,8 @@ def _drawing(path: str | None, files: bool) -> Callable[[Any, str, int | None], 
     if path is None:
         return _undrawn
     if not files:
-        raise click.UsageError("--graph writes a file, and --no-files is against it")
-    from agrad.cli.commands.graph import writer  # here, since few answers are drawn
+        raise click.UsageError("--graph writes a file, which --no-files does not allow")
+    from agrad.cli.commands.graph import writer  # here, since few graphs are drawn
 
     return writer(path)
 

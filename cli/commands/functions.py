@@ -1,4 +1,4 @@
-"""`agrad functions`: all that can be called, by family."""
+"""`agrad functions`: all functions, by family."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ def command(markdown: bool, pytorch: bool) -> None:
 
         click.echo(pytorch_doc.markdown(), nl=False)
     elif markdown:
-        from agrad.grammar.help import functions_doc  # here, since the list alone does without it
+        from agrad.grammar.help import functions_doc  # here, since the list alone does not need it
 
         click.echo(functions_doc.markdown(), nl=False)
     else:
         from agrad.cli.terminal.pager import explain
-        from agrad.grammar.help.help import functions  # here, so that --help does without the engine
+        from agrad.grammar.help.help import functions  # here, so that --help does not load the engine
 
         explain(functions())

@@ -88,7 +88,7 @@ def writer(path: str) -> Callable[[Any, str, int | None], None]:
 
 
 def form_of_file(path: str) -> str:
-    """The form of a graph that the ending of a file stands for. Raises click.UsageError where it stands for none."""
+    """The form of a graph that the ending of a file means. Raises click.UsageError if it means none."""
     ending = splitext(path)[1].lower()
     if ending in ENDINGS:
         return ENDINGS[ending]

@@ -1,4 +1,4 @@
-"""`agrad help`: what a session's `help` says, without a session; and what a command of the terminal's own does."""
+"""`agrad help`: the `help` of a session, without a session; and the help of the commands of the terminal."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 
 def _words(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem[str]]:
-    """For the shell: every word that there is help on, with what it is."""
-    from click.shell_completion import CompletionItem  # here, since few runs are of the shell
+    """For the shell: every word that there is help on, with a description."""
+    from click.shell_completion import CompletionItem  # here, since few runs come from a shell's completion
 
     from agrad.grammar.commands import COMMANDS
     from agrad.grammar.help.help import topics
@@ -35,9 +35,9 @@ def command(context: click.Context, word: str | None) -> None:
     \b
     agrad help sin
     agrad help backward
-    agrad help kinks          what derivatives are where there is none
+    agrad help kinks          derivatives at points where there is none
     """
-    from agrad.engine.errors import AgradError  # here, so that --help does without the engine
+    from agrad.engine.errors import AgradError  # here, so that --help does not load the engine
     from agrad.grammar.commands import COMMANDS
     from agrad.grammar.diagnostics import suggest
     from agrad.grammar.help.help import help_on, overview
@@ -64,7 +64,7 @@ def _commands(context: click.Context) -> list[str]:
 
 
 def _own(context: click.Context, word: str) -> str | None:
-    """The help of a command of the terminal's; None if there is none of that name."""
+    """The help of a command of the terminal; None if there is none of that name."""
     root = context.parent
     found = root.command.get_command(root, word) if root and isinstance(root.command, click.Group) else None
     if root is None or found is None:

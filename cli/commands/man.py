@@ -1,4 +1,4 @@
-"""`agrad man`: the manual, made from what --help says of each command; docs/agrad.1 and docs/cli.md are made of it."""
+"""`agrad man`: the manual, made from the help of each command, and written to docs/agrad.1 and docs/cli.md."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def command(context: click.Context, markdown: bool) -> None:
 
 
 def _contexts(root: click.Group) -> Iterator[click.Context]:
-    """The root, and each of its commands, as they are when they explain themselves."""
+    """The root, and each of its commands, with the contexts in which they print their help."""
     outer = click.Context(root, info_name="agrad", terminal_width=_WIDTH)
     yield outer
     for name in root.list_commands(outer):
@@ -111,7 +111,7 @@ def _paragraphs(command: click.Command) -> list[str]:
 
 
 def _text(paragraphs: list[str]) -> Iterator[str]:
-    """Paragraphs; those behind the mark that they are not to be rewrapped, as they stand."""
+    """Paragraphs; those after the mark against rewrapping, unchanged."""
     for paragraph in paragraphs:
         lines = [_escaped(line) for line in paragraph.splitlines()]
         if lines[0] == "\b":
@@ -133,6 +133,6 @@ def _tagged(rows: Iterable[tuple[str, str]]) -> Iterator[str]:
 
 
 def _escaped(text: str) -> str:
-    """A line as man takes it for what it is: no request, no escape, minus signs that can be copied."""
+    """A line escaped for man: without requests and escapes, with minus signs that can be copied."""
     line = text.replace("\\", r"\e").replace("-", r"\-").replace("…", "...")
     return rf"\&{line}" if line.startswith((".", "'")) else line

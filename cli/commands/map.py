@@ -29,8 +29,8 @@ _S = TypeVar("_S")
 _T = TypeVar("_T")
 _TYPED = "agrad.typed"
 _ROOM = 2**30  # bytes of addresses
-_LARGE = 2**24  # bytes of a file: computing it takes longer than making machine code
-_AHEAD = 8  # pieces, of some MB each, that wait for what is slower, such as making machine code, on few cores
+_LARGE = 2**24  # bytes of a file: computing a larger one takes longer than making machine code
+_AHEAD = 8  # pieces, of some MB each, that wait for a slower step, such as making machine code, on few cores
 _GLUED = re.compile(r"-D[^\W\d]\w*=(?!=)")
 
 
@@ -38,7 +38,7 @@ class MapCommand(FormulaCommand):
     """The expression may begin with a minus here, too."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Keep what was typed, for advice."""
+        """Keep the typed words, for advice."""
         ctx.meta[_TYPED] = args
         parted = [part for word in args for part in (("-D", word[2:]) if _GLUED.match(word) else (word,))]
         return super().parse_args(ctx, parted)
@@ -126,7 +126,7 @@ def command(
     # numpy's OpenBLAS lets a thread for each core spin for 40 ms when it is loaded, while the cores have rows to read.
     os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")  # as a power of two, in cycles: the least that it takes
     expression, data = _two(words)
-    constants = texts_by_name("-D", given, "-D takes NAME=VALUE, and {} is none")
+    constants = texts_by_name("-D", given, "-D takes NAME=VALUE, and {} is not one")
     by, kept = listed(wrt), _split(keep)
     if context.get_parameter_source("precision") is click.core.ParameterSource.DEFAULT:
         precision = None
@@ -138,7 +138,7 @@ def command(
 
     form = form_for(out, as_json)
     if precision is not None and form in BINARY:
-        raise click.UsageError(f"--precision is about text, and {out} holds numbers in full")
+        raise click.UsageError(f"--precision applies to text, and {out} holds numbers in full")
     _require_other(data, out)
     session = Rowwise()
     end_in(session, timeout, as_json)
@@ -149,7 +149,7 @@ def command(
     stream = sys.stdin.buffer if data == "-" else None
     with ExitStack() as stack:
         stack.enter_context(advised(context.meta[_TYPED], data, _typed))
-        # A statement of its own: it reads, and may wait for what it reads.
+        # On its own line: it reads, and may wait for its input.
         table = session.all_at_once(lambda: open_table(shown_name(data), _split(columns), stream), session.span)
         stack.enter_context(closing(table))
         job = Job(session, table, by, kept, title, on_error == "null", threads or os.cpu_count() or 1)
@@ -159,12 +159,12 @@ def command(
     job.tell()
 
 
-# What a calculation prints is for people; what a table holds is for programs.
+# The output of a calculation is for people; a table is for programs.
 next(option for option in command.params if option.name == "precision").default = "full"
 
 
 class Job:
-    """What is to be done, and how many rows were without results."""
+    """The request, and the number of rows without results."""
 
     def __init__(
         self,
@@ -188,19 +188,19 @@ class Job:
         for name in self.results:
             if name in self.kept:
                 fixes = [Hint("--value result")] if name == title else []
-                raise AgradError("name", f"{self.table.path} has a column {name} already", fixes=fixes)
+                raise AgradError("name", f"{self.table.path} already has a column {name}", fixes=fixes)
         if title in slopes:
-            message = f"--value {title}: a derivative has that name already"
+            message = f"--value {title}: a derivative already has that name"
             raise AgradError("name", message, fixes=[Hint("--value result")])
         self.wanted = Wanted(self.used, self.kept, tolerant=tolerant)
         self.rows = self.failed = 0
         self.first: AgradError | None = None
         self.undefined = 0  # rows whose value is nan, though none of their numbers is
         self.first_undefined: Note | None = None
-        self.slow = ""  # why there is no machine code, where it was asked for
+        self.slow = ""  # why there is no machine code, if it was requested
 
     def _used(self) -> list[str]:
-        """The columns that are needed. Raises AgradError of kind `name` for one that the table has not."""
+        """The columns that are needed. Raises AgradError of kind `name` for one that the table does not have."""
         used: dict[str, None] = {}
         for name, span in self.session.columns(self.table.names, self.wrt):
             self.table.require(name, span)
@@ -225,14 +225,14 @@ class Job:
         try:
             computed = self._computed(pieces, evaluation, line, backend == NATIVE)
             encoded = map(output.encode, computed) if output.quick else ahead(output.encode, computed, self.threads)
-            first = next(encoded, None)  # before anything is written, so that an error in it stands alone
+            first = next(encoded, None)  # before anything is written, so that an error in it is the only output
             output.begin()
             for data in chain([] if first is None else [first], encoded):
                 output.write(data)
             output.end()
             if output.rows != self.rows:
-                message = f"{output.rows} rows were written of the {self.rows} in {self.table.path}: this is a fault"
-                raise AgradError("file", f"{message} in agrad, and the output is not to be trusted")
+                message = f"{output.rows} of the {self.rows} rows in {self.table.path} were written: this is an error"
+                raise AgradError("file", f"{message} in agrad, and the output cannot be trusted")
         finally:
             output.close()
             if line is not None:
@@ -240,7 +240,7 @@ class Job:
 
     @staticmethod
     def _require(backend: str) -> None:
-        """Raise AgradError of kind `limit` where a backend cannot be used."""
+        """Raise AgradError of kind `limit` if a backend cannot be used."""
         from agrad.grammar.session.rowwise import backend_missing
 
         problem = backend_missing(backend)
@@ -252,7 +252,7 @@ class Job:
             raise problem
 
     def _backend(self, asked: str) -> str:
-        """What computes: of a large file all rows by machine code, where `auto` would change to that on the way."""
+        """The backend: for a large file machine code for all rows, where `auto` would change to that on the way."""
         if asked != AUTO or self.table.size < _LARGE:
             return asked
         from agrad.grammar.session.rowwise import backend_missing
@@ -280,14 +280,14 @@ class Job:
         self.undefined, self.first_undefined = evaluation.undefined, evaluation.first_undefined
 
     def tell(self) -> None:
-        """Say how many rows have no results, and whether machine code was asked for in vain."""
+        """Report how many rows have no results, and whether machine code was requested but not available."""
         if self.slow:
             note(f"computed without machine code: {self.slow}")
         if self.first_undefined is not None:
             from agrad.cli.output.text import tell
 
             rows = f"{self.undefined} of {self.rows} rows {'has' if self.undefined == 1 else 'have'} the value nan"
-            message = f"{rows}, computed from numbers that are not; the first:"
+            message = f"{rows}, although none of their numbers is nan; the first:"
             tell(Note(message, self.first_undefined.labels, notes=self.first_undefined.notes))
         if self.failed and self.first is not None:
             from agrad.cli.output.text import tell
@@ -297,12 +297,12 @@ class Job:
 
 
 class Reading(Progress):
-    """How much of a file is read: `34 % of points.csv, 340000 rows: 12 s, about 23 s left`."""
+    """The part of a file that has been read: `34 % of points.csv, 340000 rows: 12 s, about 23 s left`."""
 
     text = ""
 
     def at(self, name: str, done: int, total: int | None, rows: int) -> None:
-        """Tell so, if it is time."""
+        """Show it, if it is time."""
         now = self.clock()
         if not self.loops:
             self.loops.append(Loop(total, now))
@@ -348,10 +348,10 @@ def _two(words: Sequence[str]) -> tuple[str, str]:
         raise click.UsageError(f"the file with the data is missing; - is standard input: {_typed([words[0], '-'])}")
     for word in words[1:]:
         if binding(word)[0]:
-            raise click.UsageError(f"a name has its value by -D: -D {word}")
+            raise click.UsageError(f"a name gets its value from -D: -D {word}")
     if "-e" in words and len(words) > 2:
         words = [word for word in words if word != "-e"]
-        raise click.UsageError(f"the expression stands without -e: {_typed(words)}")
+        raise click.UsageError(f"the expression is written without -e: {_typed(words)}")
     if len(words) > 2:
         advice = _typed([" ".join(words[:-1]), words[-1]])
         raise click.UsageError(f"one expression and one file; if this is one, quote it: {advice}")
@@ -360,7 +360,7 @@ def _two(words: Sequence[str]) -> tuple[str, str]:
 
 
 def _split(names: str | None) -> list[str]:
-    """The names of columns in an option, each once; they may have blanks inside."""
+    """The names of columns in an option, each once; they may contain spaces."""
     return list(dict.fromkeys(name.strip() for name in (names or "").split(",") if name.strip()))
 
 
@@ -369,7 +369,7 @@ def _typed(words: Sequence[str]) -> str:
 
 
 def _limit(memory: float | None) -> None:
-    """Limit the memory, beside the addresses that pyarrow and threads take, most of which never become memory."""
+    """Limit the memory, in addition to the addresses of pyarrow and threads, most of which never become memory."""
     from mmap import mmap
 
     with ExitStack() as stack:
@@ -379,15 +379,15 @@ def _limit(memory: float | None) -> None:
 
 
 def _require_other(data: str, out: str | None) -> None:
-    """Refuse to put the results in the place of the data. Raises AgradError of kind `file`."""
+    """Refuse to overwrite the data with the results. Raises AgradError of kind `file`."""
     with suppress(OSError, ValueError):
         if out is not None and data != "-" and os.path.samefile(data, os.path.expanduser(out)):
-            raise AgradError("file", f"{out} holds the data, whose place the results would take: choose another name")
+            raise AgradError("file", f"{out} holds the data, and the results would overwrite it: choose another name")
 
 
 @contextmanager
 def _writing(out: str | None, form: str) -> Iterator[BinaryIO]:
-    """What to write to. A file is there when all is done; if it ends otherwise, that is said. Raises AgradError."""
+    """The output. A file exists only when everything has succeeded; otherwise a message says so. Raises AgradError."""
     from agrad.grammar.files import replacing
 
     if out is None:
@@ -404,7 +404,7 @@ def _writing(out: str | None, form: str) -> Iterator[BinaryIO]:
 
 
 class _Screen(io.RawIOBase):
-    """A terminal that a table is written to: what is in its names and texts must not be obeyed."""
+    """A terminal that a table is written to: control characters in its names and texts must have no effect."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self.stream = stream
@@ -415,13 +415,13 @@ class _Screen(io.RawIOBase):
         return self.stream.write(text.encode("utf-8", "replace"))
 
     def flush(self) -> None:
-        """Write what is held back."""
+        """Write the rest."""
         self.stream.flush()
 
 
 @contextmanager
 def _terminable() -> Iterator[None]:
-    """Let the signals that end a process tidy up first; its exit code is the usual one, 128 and the signal."""
+    """Let the signals that end a process clean up first; the exit code is the usual one, 128 plus the signal."""
 
     def end(number: int, frame: object) -> NoReturn:
         signal.signal(number, signal.SIG_IGN)

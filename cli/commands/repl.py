@@ -64,7 +64,7 @@ def command(
     On a terminal: Tab completes, Up finds earlier lines that begin the same, Alt-Enter starts a new line (with --vi:
     o), Ctrl-X Ctrl-E opens the editor, Ctrl-C clears the line or interrupts a computation, and Ctrl-D quits. A
     statement that fails, or is interrupted, changes nothing. If there is an init.ag, it is run first, on a terminal
-    only; `agrad config` prints where it belongs.
+    only; `agrad config` prints its path.
 
     Until a session ends, its statements are kept in a log, even with --no-files. After a crash, --resume runs them
     again, without printing their results, and continues; a note names each file that was read and has been written
@@ -83,7 +83,7 @@ def command(
     echo "sin(pi/6)" | agrad repl
     """
     if resume and file is not None:
-        raise click.UsageError("--resume brings back what a FILE did as well: leave it out", context)
+        raise click.UsageError("--resume also restores what a FILE did: leave FILE out", context)
     limit_memory(memory)
     session = _session(precision, files, timeout)
     at_terminal = sys.stdin.isatty() and sys.stdout.isatty()
@@ -106,7 +106,7 @@ def command(
 
 
 def _session(precision: int | None, files: bool, timeout: float | None) -> Session:
-    """A new session with what the options and config.toml set."""
+    """A new session with the settings of the options and config.toml."""
     session = Session()
     session.files = files
     limit_statements(session)
@@ -117,7 +117,7 @@ def _session(precision: int | None, files: bool, timeout: float | None) -> Sessi
 
 
 def _crash_log(session: Session, resume: bool) -> tuple[CrashLog, str, int]:
-    from agrad.cli.repl.crash_log import open_log  # here, since a pipe needs none
+    from agrad.cli.repl.crash_log import open_log  # here, since a pipe does not need it
 
     return open_log(session, resume)
 
@@ -128,7 +128,7 @@ def _prompted(session: Session, vi: bool | None, message: str) -> int:
         from agrad.cli.repl.input.dumb import typed  # here, since few terminals are dumb
 
         return loop(session, typed(session, message), interactive=True)
-    # Here, since prompt_toolkit takes longer to load than all the rest.
+    # Here, since prompt_toolkit takes longer to load than everything else.
     from agrad.cli.repl.input.prompt import prompted
 
     keys, _ = find("edit", None if vi is None else "vi" if vi else "emacs")
@@ -145,15 +145,15 @@ def _piped(session: Session, message: str) -> int:
 
 
 def _initialise(session: Session) -> None:
-    """Run init.ag, if there is one; whatever it does, the session opens, and `undo` does not take it back."""
-    import shutil  # here, since a session from a pipe does without
+    """Run init.ag, if there is one; even if it fails, the session opens, and `undo` does not take it back."""
+    import shutil  # here, since a session from a pipe does not need it
 
     session.settings.width = shutil.get_terminal_size().columns
     path = initial_script()
     if path is None:
         return
     try:
-        if not os.path.isdir(path):  # of which reading it says more
+        if not os.path.isdir(path):  # reported when it is read
             require_ordinary(path)
         _begin(session, path)
     except OSError as problem:
@@ -166,7 +166,7 @@ def _initialise(session: Session) -> None:
 
 
 def _begin(session: Session, file: str) -> int:
-    """Run a script at the start of a session, which an error does not end; its exit code."""
+    """Run a script at the start of a session, which continues after an error; its exit code."""
     try:
         text, name = read_text(file), shown_name(file)
         if _ARGUMENTS.search(text):  # `agrad run` gives them to a script; logged, so that it can be restored
@@ -178,7 +178,7 @@ def _begin(session: Session, file: str) -> int:
 
 
 def loop(session: Session, statements: Iterator[str], interactive: bool = False) -> int:
-    """Run statements, report those that fail, and go on; the exit code of the first failure.
+    """Run statements, report those that fail, and continue; the exit code of the first failure.
 
     At a terminal the exit code is 0: the person there has seen the failures.
     """
@@ -197,9 +197,9 @@ def loop(session: Session, statements: Iterator[str], interactive: bool = False)
             click.echo(f"interrupted: {str(stop) or 'everything is as before this statement'}", err=True)
         except Quit:
             break
-        except OSError:  # the output cannot be written: there is nobody to go on for
+        except OSError:  # the output cannot be written, so there is no reason to continue
             raise
-        except Exception as error:  # the last resort: a mistake of agrad's own ends no session
+        except Exception as error:  # an error in agrad itself does not end a session
             failure = complain(internal(error))
             code = code or failure
     return 0 if interactive else code

@@ -1,4 +1,4 @@
-"""`agrad run`: a script, start to end."""
+"""`agrad run`: a script, from start to end."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _ARGUMENTS = "agrad.arguments"
 
 
 class Script(Command):
-    """Passes the words behind the file, and behind `--`, to the script."""
+    """Passes the words after the file, and after `--`, to the script."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Separate the arguments of the script."""
@@ -81,7 +81,7 @@ def command(
     Nothing of a script with a syntax error is run; the exit code is 2. With --keep-going all of its syntax errors are
     reported.
 
-    The script finds the ARGS in `args`, a tuple of strings; float(args[0]) makes a number of one. Write -- before
+    The ARGS are in `args`, a tuple of strings; float(args[0]) converts one to a number. Write -- before
     arguments that begin with a minus sign. Names of data files are relative to the current folder; beside("x.csv") is a
     file in the folder of the script.
 
@@ -90,7 +90,7 @@ def command(
     agrad run -D rate=0.1 examples/toy.ag data.csv
     echo "print 6*7" | agrad run -
     """
-    names = texts_by_name("-D", given, "-D takes NAME=VALUE, and {} is none", context)
+    names = texts_by_name("-D", given, "-D takes NAME=VALUE, and {} is not one", context)
     for name, text in names.items():
         if text.startswith("@"):
             raise click.UsageError(
@@ -118,7 +118,7 @@ def command(
 
 
 class Failures:
-    """Reports the errors of a script that goes on after each."""
+    """Reports the errors of a script that continues after each."""
 
     def __init__(self, as_json: bool, session: Session | None = None, hurried: bool = False) -> None:
         self.as_json = as_json
@@ -127,7 +127,7 @@ class Failures:
         self.codes: list[int] = []
 
     def __call__(self, problem: AgradError) -> None:
-        """Show an error; raises it if the time is up."""
+        """Show an error; raises it if it is the time limit."""
         if self.hurried and isinstance(problem.facts, TimeLimit):
             raise problem
         if self.session is not None:
@@ -146,7 +146,7 @@ class Failures:
         return True
 
     def end(self) -> int:
-        """Say how many there were; the exit code."""
+        """Report how many there were; the exit code."""
         if self.codes:
             click.echo("1 error" if len(self.codes) == 1 else f"{len(self.codes)} errors", err=True)
         return self.codes[0] if self.codes else 0
@@ -166,7 +166,7 @@ def _unnoted(emit: Callable[[Result], None]) -> Callable[[Result], None]:
 
 
 def _check(file: str, names: Sequence[str], files: bool, as_json: bool) -> int:
-    """Report what is wrong with a script, without running it; the exit code."""
+    """Report the errors of a script, without running it; the exit code."""
     from agrad.grammar.lint.lint import problems  # here, since few runs are checks
 
     failures = Failures(as_json)

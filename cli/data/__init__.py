@@ -1,4 +1,4 @@
 """Data of the command line: values from files (`at_file`), writers of tables for `agrad map`, and advice on errors.
 
-The readers stand in `engine/data`.
+The readers are in `engine/data`.
 """

@@ -1,4 +1,4 @@
-"""How to go on after an error in a table, in the words of the command line."""
+"""Fixes for errors in a table, as options of the command line."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from agrad.grammar.session.row_machine import AlongRows
 
 @contextmanager
 def advised(typed: Sequence[str], data: str, command_line: Callable[[Sequence[str]], str]) -> Iterator[None]:
-    """Add fixes to an error inside: options for `map`, behind whose name the words in `typed` stand.
+    """Add fixes to an error inside: options for `map`, whose arguments are the words in `typed`.
 
     `data`: the file with the rows, or - for standard input.
     """
@@ -38,7 +38,7 @@ def advised(typed: Sequence[str], data: str, command_line: Callable[[Sequence[st
 
 
 def _whole_column(text: str, data: str) -> list[str]:
-    """How to have what a function makes of a column in each row: computed before, and given as a constant."""
+    """How to use a function of a whole column in each row: compute it before, and pass it as a constant."""
     names = open_names(text)
     if len(names) != 1 or os.path.splitext(data)[1] in (".npy", ".npz", ".parquet", ".pq") or data == "-":
         return ["-D m=…   for a number that is the same in every row"]
@@ -47,7 +47,7 @@ def _whole_column(text: str, data: str) -> list[str]:
 
 
 def _other_columns(facts: UnknownColumn, in_expression: bool) -> list[str]:
-    """What may have been meant by the name of a column that there is not."""
+    """Suggestions for an unknown column."""
     name, columns = facts.name, facts.columns
     if close := suggest(name, columns):
         return [f"did you mean {' or '.join(close)}?"]

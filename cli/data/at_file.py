@@ -16,7 +16,7 @@ from agrad.grammar.runtime.operations import adapted
 
 
 def from_file(word: str) -> Tensor:
-    """The numbers in a file: all of them, or, behind a colon, the column of that name or number (from 0).
+    """The numbers in a file: all of them, or, after a colon, the column of that name or number (from 0).
 
     Raises AgradError of kind `file`.
     """
@@ -44,7 +44,7 @@ def from_file(word: str) -> Tensor:
 
 
 def _parted(word: str) -> tuple[str, str]:
-    """The path of a file, and the column behind a colon, if there is one; the name of either may have colons."""
+    """The path of a file, and the column after a colon, if there is one; the name of either may have colons."""
     if os.path.exists(os.path.expanduser(word)):
         return word, ""
     colons = [place for place, letter in enumerate(word) if letter == ":"]

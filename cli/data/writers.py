@@ -47,15 +47,15 @@ class Rows:
 
 
 def form_for(path: str | None, as_json: bool) -> str:
-    """How to write to a file of that name, or, for None, to standard output. Raises AgradError, click.UsageError."""
+    """The writer for a file of that name, or, for None, for standard output. Raises AgradError, click.UsageError."""
     if path is None:
         return "json" if as_json else "csv"
     ending = os.path.splitext(path)[1].lower()
     form = _ENDINGS.get(ending, "json" if as_json else "")
     if not form:
-        raise AgradError("file", f"{path}: its ending does not say how to write it", notes=[f"known: {_known()}"])
+        raise AgradError("file", f"{path}: its extension does not give a format", notes=[f"known: {_known()}"])
     if as_json and form != "json":
-        raise click.UsageError(f"--json writes lines of JSON, and {path} ends otherwise: -o out.jsonl")
+        raise click.UsageError(f"--json writes lines of JSON, and {path} has another extension: -o out.jsonl")
     if form == "parquet":
         require_pyarrow("writing Parquet")
     return form
@@ -68,7 +68,7 @@ def _known() -> str:
 class Writer:
     """Writes a table to a stream: `begin`, then `encode` and `write` for each piece, then `end`; at last `close`.
 
-    `rows` counts the rows in what was written, not in what was given to `encode`: who reads compares the two.
+    `rows` counts the rows in what was written, not in what was given to `encode`: the reader compares the two.
     """
 
     quick = False  # whether `encode` takes less time than handing it to a thread
@@ -109,7 +109,7 @@ class CsvWriter(Writer):
     def encode(self, rows: Rows) -> Any:
         """See Writer."""
         rows = _as_texts(rows, "CSV")
-        # An empty entry alone would be an empty line, which is no row: pyarrow writes it, the csv module quotes it.
+        # An empty entry alone would be an empty line, which is not a row: pyarrow writes it, the csv module quotes it.
         if self.precision is None and (rows.bad is None or len(rows.columns) > 1):
             # Neither is there without pyarrow, nor does it take bytes that are not UTF-8, which are copied as they are.
             with suppress(ImportError, UnicodeEncodeError):
@@ -175,7 +175,7 @@ def _fast_lines(rows: Rows) -> bytes:
 
 
 def _arrow_table(rows: Rows) -> Any:
-    """Rows as pyarrow has them, with nulls where there are no results."""
+    """Rows as pyarrow arrays, with nulls where there are no results."""
     pa = pyarrow()
     columns = [
         pa.array(column, mask=rows.empty(name)) if isinstance(column, list | np.ndarray) else column
@@ -185,7 +185,7 @@ def _arrow_table(rows: Rows) -> Any:
 
 
 class JsonWriter(Writer):
-    """An object a line, with the fields that `eval --json` has: value, grad, and columns for what is copied."""
+    """One object per line, with the fields of `eval --json`: value, grad, and columns for what is copied."""
 
     def encode(self, rows: Rows) -> bytes:
         """See Writer."""
@@ -213,7 +213,7 @@ class JsonWriter(Writer):
 
 
 def _plain(entries: dict[str, Any], path: str, nonfinite: dict[str, str]) -> dict[str, object]:
-    """Entries as JSON can say them, with nan and inf under their paths."""
+    """Entries as JSON values, with nan and inf under their paths."""
     from agrad.engine.inspect.json_values import plain
 
     return {
@@ -223,7 +223,7 @@ def _plain(entries: dict[str, Any], path: str, nonfinite: dict[str, str]) -> dic
 
 
 def _entry(entry: Any) -> Any:
-    """An entry of a column that is copied, as JSON has it: a number where it is one."""
+    """An entry of a column that is copied, as a JSON value: a number if it is one."""
     if isinstance(entry, str):
         try:
             return float(entry)
@@ -233,7 +233,7 @@ def _entry(entry: Any) -> Any:
 
 
 class NpyWriter(Writer):
-    """A `.npy` file: a row of numbers a row; nan where there is none."""
+    """A `.npy` file: a row of numbers for each row; nan where there is no result."""
 
     quick = True
 
@@ -263,14 +263,14 @@ class NpyWriter(Writer):
 
 
 def _leads_away(name: str) -> bool:
-    """Whether an entry of an archive, of that name, could be extracted into a folder that is not chosen for it."""
+    """Whether an entry of an archive, with that name, would be extracted outside the chosen folder."""
     parts = name.replace("\\", "/").split("/")
     absolute = (len(parts) > 1 and not parts[0]) or parts[0][1:2] == ":"
     return absolute or ".." in parts or not name.isprintable()
 
 
 class NpzWriter(Writer):
-    """A `.npz` file: an array for each column. Until the end each is in a file that has no name."""
+    """A `.npz` file: an array for each column. Until the end each is in a temporary file without a name."""
 
     quick = True
 
@@ -278,12 +278,12 @@ class NpzWriter(Writer):
         super().__init__(stream, names, precision)
         for name in names:
             if _leads_away(name):
-                message = f"a .npz file has no column {name!r}: extracted, it would be outside of its folder"
+                message = f"a .npz file cannot have a column {name!r}: it would be extracted outside the folder"
                 raise AgradError("file", message, fixes=[Hint("write .npy, .csv or .parquet")])
         self.columns: list[Any] = []
 
     def begin(self) -> None:
-        """A file for each column, beside the one that is to be."""
+        """A file for each column, next to the output."""
         from tempfile import TemporaryFile  # here, since it is needed for this kind alone
 
         folder = os.path.dirname(self.stream.name)
@@ -347,7 +347,9 @@ class ParquetWriter(Writer):
     def close(self) -> None:
         """See Writer. A writer that is left open writes when it is freed, to a file that is closed by then."""
         if self.writer is not None and self.writer.is_open:
-            with suppress(OSError, ValueError, pyarrow().ArrowException):  # as on a full disk: the file goes anyway
+            with suppress(
+                OSError, ValueError, pyarrow().ArrowException
+            ):  # as on a full disk: the file is removed anyway
                 self.writer.close()
             self.writer.is_open = False
 

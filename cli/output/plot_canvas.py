@@ -21,7 +21,7 @@ _SIGNS = "*.o+x#"  # of each curve, in ASCII
 _COLOURS = ("cyan", "red", "green", "magenta")  # of each curve; all can be read on light and on dark
 _SAMPLES = {"line": "⠒⠒⠒", "dots": "⠂⠐⠂", "dashes": "⠒⠂⠒", "points": "⠶ ⠶"}
 _PATTERNS = {"line": (1, 1), "dots": (1, 3), "dashes": (5, 8)}  # how many dots of how many
-_TINY = 1e-200  # a range within this distance of 0 is measured in units of it
+_TINY = 1e-200  # a range within this distance of 0 is scaled by it
 _FAR = 1e9  # times the length of an axis
 _ZERO = 1000  # the number of the line at 0, which is below all curves
 
@@ -38,7 +38,7 @@ class Canvas:
         self.cells: dict[tuple[int, int], tuple[int, int]] = {}  # by row and column: the dots, and the curve on top
 
     def dot(self, place: Place, curve: int) -> None:
-        """Set a dot; one outside is not seen. Of two curves in a character, the earlier has the colour, or the sign."""
+        """Set a dot; one outside is ignored. A character has the colour, or the mark, of its first curve."""
         x, y = round(place[0]), round(place[1])
         if not (0 <= x < self.columns and 0 <= y < self.rows):
             return
@@ -47,7 +47,7 @@ class Canvas:
         self.cells[cell] = dots | (1 if self.plain else _DOTS[y % 4][x % 2]), min(owner, curve)
 
     def between(self, start: Place, end: Place) -> Iterator[tuple[int, int]]:
-        """The dots on the way from one place to another, as far as they are inside."""
+        """The dots of a line from one place to another, as far as they are inside."""
         inside = _clipped(start, end, (self.columns - 1, self.rows - 1))
         if inside is not None:
             (x0, y0), (x1, y1) = inside
@@ -110,17 +110,17 @@ class Scale:
         self.digits = min(max(math.ceil(math.log10(reach)) + 1 if reach > 1 else 0, 4), 17)
 
     def place(self, number: float) -> float:
-        """Where a number is, from 0 at the low end to 1 at the high end; what is far away is less far, but finite."""
+        """Where a number is, from 0 at the low end to 1 at the high end; a place far outside is limited."""
         place = (number * self.factor - self.low * self.factor) / self.length
         return min(max(place, -_FAR), _FAR)
 
     def label(self, tick: float) -> str:
-        """A tick, with as many digits as tell it from the next."""
+        """A tick, with enough digits to distinguish it from the next."""
         return format_number(0.0 if abs(tick) < self.step / 2 else tick, self.digits)
 
 
 def _round_step(rough: float) -> float:
-    """1, 2 or 5 times a power of ten: the least that is no smaller."""
+    """1, 2 or 5 times a power of ten: the smallest that is not less."""
     rough = max(rough, math.ulp(0.0))
     power = float(f"1e{math.floor(math.log10(rough))}") or rough
     steps = (factor * power for factor in (1.0, 2.0, 5.0, 10.0))
@@ -128,7 +128,7 @@ def _round_step(rough: float) -> float:
 
 
 def _ends(numbers: Iterable[float]) -> tuple[float, float]:
-    """The least and the largest finite number, apart from each other."""
+    """The smallest and the largest finite number, made different if they are equal."""
     finite = [number for number in numbers if math.isfinite(number)]
     low, high = (min(finite), max(finite)) if finite else (0.0, 1.0)
     if high / 2 - low / 2 > max(abs(low), abs(high)) * 1e-15:
@@ -164,7 +164,7 @@ def _all(plot: Plot, axis: str) -> Iterator[float]:
 
 
 def _row(scale: Scale, number: float, rows: int, plain: bool) -> int:
-    """The row of characters that a number is on."""
+    """The row of characters of a number."""
     down = 1 if plain else 4
     return round((1 - scale.place(number)) * (rows * down - 1)) // down
 
@@ -197,7 +197,7 @@ def _scatter(canvas: Canvas, places: Sequence[Place | None], number: int) -> Non
 
 
 def _trace(canvas: Canvas, places: Sequence[Place | None], number: int, pattern: tuple[int, int]) -> None:
-    """The line through some places, which ends where one of them is missing. Only so many dots of so many are set."""
+    """The line through some places, which ends where one of them is missing. A pattern of dots may leave some out."""
     kept, last, count = list(_thinned(places)), None, 0
     for before, here, after in zip([None, *kept], kept, [*kept[1:], None], strict=False):
         if here and not (after or before):
@@ -210,7 +210,7 @@ def _trace(canvas: Canvas, places: Sequence[Place | None], number: int, pattern:
 
 
 def _thinned(places: Sequence[Place | None]) -> Iterator[Place | None]:
-    """The places of a line, where there are many in a column of dots only those that it begins, ends and turns at."""
+    """The places of a line; of many in a column of dots only the first, the last and the turning points."""
     for _, group in groupby(places, lambda place: place and round(place[0])):
         run = list(group)
         if len(run) > 4 and run[0] is not None:
@@ -225,7 +225,7 @@ def _height(place: Place) -> float:
 
 
 def _foot(scale: Scale, width: int, name: str, plain: bool) -> list[str]:
-    """The axis below, with its ticks, and their labels where they leave each other room."""
+    """The axis below, with its ticks, and their labels where there is room."""
     line, labels = ["-" if plain else "─"] * width, [" "] * (width + 2)
     end = -2
     for tick in scale.ticks:
@@ -240,7 +240,7 @@ def _foot(scale: Scale, width: int, name: str, plain: bool) -> list[str]:
 
 
 def _legend(plot: Plot, width: int, plain: bool, colour: bool) -> list[str]:
-    """What the curves are: on one line where that fits, else on a line each."""
+    """The legend: on one line if it fits, else one line per curve."""
     entries = []
     for number, curve in enumerate(plot.curves):
         sample = _SIGNS[number % len(_SIGNS)] * 3 if plain else _SAMPLES[curve.style]

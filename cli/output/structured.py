@@ -1,4 +1,4 @@
-"""Results for programs: JSON, one object a line, and CSV; and for papers: LaTeX. docs/json.md has the schema."""
+"""Results for programs: JSON, one object per line, and CSV; and for papers: LaTeX. docs/json.md has the schema."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def _error(kind: str, message: str, labels: list[dict[str, Any]], notes: list[st
 
 
 def _label(label: Label) -> dict[str, Any]:
-    """A remark on a place: lines and columns count from 1; where there is no such place, they are not there."""
+    """A remark on a place: lines and columns count from 1; without a place they are left out."""
     fields: dict[str, Any] = {"text": label.text}
     origin = label.origin
     if origin is not None:
@@ -112,7 +112,7 @@ def _label(label: Label) -> dict[str, Any]:
 
 
 def _fields(result: Result, settings: Settings) -> dict[str, Any]:
-    """What there is to say of a result; what is made for reading is a text."""
+    """The fields of a result; what is made for people is a text."""
     nonfinite: dict[str, str] = {}
     if isinstance(result, Gradient):
         slope = None if result.value is None else plain(result.value, f"grad.{result.name}", nonfinite)
@@ -137,7 +137,7 @@ def _curve(curve: Curve, path: str, nonfinite: dict[str, str]) -> dict[str, Any]
 
 
 def _finding(finding: Finding, path: str, nonfinite: dict[str, str]) -> dict[str, Any]:
-    """What `check` found for one entry; `claim` is null where nothing is claimed."""
+    """The outcome of `check` for one entry; `claim` is null where nothing is claimed."""
     row: dict[str, Any] = {"entry": finding.entry}
     for name in ("exact", "difference", "doubt", "claim", "absolute"):
         number = getattr(finding, name)
@@ -146,7 +146,7 @@ def _finding(finding: Finding, path: str, nonfinite: dict[str, str]) -> dict[str
 
 
 def _value(value: Any, settings: Settings, nonfinite: dict[str, str]) -> dict[str, Any]:
-    """Numbers and arrays as `value`, anything else as it is printed."""
+    """Numbers and arrays as `value`, anything else as its text."""
     try:
         return {"value": plain(value, "value", nonfinite)}
     except AgradError:
@@ -154,7 +154,7 @@ def _value(value: Any, settings: Settings, nonfinite: dict[str, str]) -> dict[st
 
 
 def _line(fields: dict[str, Any], nonfinite: dict[str, str] | None = None) -> str:
-    """One object. JSON has no nan and no inf: null stands there, and `nonfinite` says by path which it was."""
+    """One object. JSON has no nan and no inf: they become null, and `nonfinite` gives them by path."""
     more = {"nonfinite": nonfinite} if nonfinite else {}
     return json.dumps({"schema": SCHEMA, **fields, **more}, allow_nan=False)
 
@@ -163,10 +163,10 @@ def _line(fields: dict[str, Any], nonfinite: dict[str, str] | None = None) -> st
 
 
 def answer_table(found: Answer, precision: int | None) -> str:
-    """A line of names and the rows below it: a number on every row, an array from its first axis on.
+    """A line of names and the rows below it: a number is repeated on every row, an array has its first axis as rows.
 
-    A vector is a column; what has more axes has a column for each of the entries of a row, `d/dx[0]`.
-    Raises AgradError of kind `type` for what is no number.
+    A vector is a column; an array with more axes has a column for each entry of a row, `d/dx[0]`.
+    Raises AgradError of kind `type` for what is not a number.
     """
     import csv
     from io import StringIO

@@ -14,7 +14,7 @@ from agrad.engine.values import format_value
 from agrad.grammar.diagnostics import render
 from agrad.grammar.results import Answer, Curve, Noted, Plot, Printed, Result, Settings, Shown
 
-# By the kind of a token, in prompt_toolkit's words: those of the sixteen that can be read on both backgrounds.
+# By the kind of a token, named as in prompt_toolkit: those of the sixteen colours that are legible on both backgrounds.
 COLOURS = {
     "number": "ansicyan",
     "string": "ansigreen",
@@ -23,7 +23,7 @@ COLOURS = {
     "comment": "ansibrightblack",
     "error": "ansired",
 }
-# What is coloured of an error or a note. No yellow and no blue: each is hard to read on one of the two backgrounds.
+# The coloured parts of an error or a note. No yellow and no blue: each is hard to read on one of the backgrounds.
 _HEAD = r"((?:error\[\w+\])|note)(?=:)"
 _CARETS = r"(?m)^(  +\| *)(\^.*)"
 _REMARK = r"(?m)^  (note|fix)(?=:)"
@@ -31,7 +31,7 @@ _HUES = {"error": "red", "note": "cyan", "fix": "green"}
 
 
 class Printer:
-    """Prints results as they happen: answers on stdout, notes on stderr."""
+    """Prints results as they are made: answers on stdout, notes on stderr."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
@@ -49,14 +49,14 @@ class Printer:
 
 def show(plot: Plot) -> None:
     """Draw curves on stdout: in the size of the terminal, or 72 by 20 characters where there is none."""
-    import shutil  # here, as is what draws, since few runs plot anything
+    import shutil  # here, like the plotting module, since few runs plot anything
 
     from agrad.cli.output.plot_canvas import HEIGHT, WIDTH, draw
 
     width, height = WIDTH, HEIGHT
     if sys.stdout.isatty():
         columns, rows = shutil.get_terminal_size()
-        width, height = columns - 1, min(rows - 4, columns * 3 // 10)  # a tall terminal does not make it steep
+        width, height = columns - 1, min(rows - 4, columns * 3 // 10)  # not too tall on a tall terminal
     hues = coloured(sys.stdout)
     curves = tuple(Curve(shown(curve.name), curve.x, curve.y, curve.style) for curve in plot.curves)
     drawn = draw(Plot(curves, plot.axis, plot.window), width, height, not drawable(sys.stdout), hues)
@@ -67,7 +67,7 @@ def tell(problem: AgradError | Note) -> None:
     """Show an error or a note on stderr."""
     text = render(problem, width=_columns())
     if not drawable(sys.stderr):
-        text = text.replace(" | …", " | <")  # as wide as what it stands for, so that the carets are where they belong
+        text = text.replace(" | …", " | <")  # as wide as what it replaces, so that the carets stay in place
     if coloured(sys.stderr):
         text = _in_colour(text)
         click.echo(text, err=True, color=True)
@@ -79,7 +79,7 @@ def _columns() -> int | None:
     """The width of the terminal that shows errors; None where none does."""
     if not sys.stderr.isatty():
         return None
-    import shutil  # here, since most runs fail at nothing
+    import shutil  # here, since most runs do not fail
 
     return shutil.get_terminal_size().columns
 

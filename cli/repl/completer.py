@@ -1,4 +1,4 @@
-"""Tab: what the grammar accepts here, the likeliest first; inside the name of a file, files."""
+"""Tab completion: what the grammar accepts here, the likeliest first; inside the name of a file, files."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from agrad.grammar.commands.registry import COMMANDS
 from agrad.grammar.help.completion import completions
 from agrad.grammar.session.session import Session
 
-_USAGE = 34  # columns of what a word is used like; what it is stands beside
-# An open string that is the name of a file: behind a command, or an option of one, or in a call.
+_USAGE = 34  # columns for the usage of a word; its description follows
+# An open string that is the name of a file: after a command, or an option of one, or in a call.
 _NAMED = "|".join(
     sorted({word for made in COMMANDS.values() for word, place in made.places() if place is not None and place.file})
 )
@@ -25,7 +25,7 @@ _QUESTION = re.compile(r"\s*\?\s*(?=\w*$)")
 
 
 class Words(Completer):
-    """Completes the word before the cursor from the language and what the session knows."""
+    """Completes the word before the cursor from the language and the names of the session."""
 
     def __init__(self, session: Session) -> None:
         self.session = session

@@ -1,6 +1,6 @@
 """The crash log of a session: the statements that it has accepted, in a file, so that they can be restored.
 
-Each session has a file of JSON objects, one a line: the text that was typed, which of its statements ran and what files
+Each session has a file of JSON objects, one per line: the typed text, which of its statements ran and what files
 they read, how many are left after an `undo`. Each object is one write at the end of the file, so killing the process
 loses nothing. The disk is not flushed: that would take milliseconds a statement, to save the last seconds before a
 power cut. A session that ends normally removes its file; a file that is locked belongs to a session that still runs.
@@ -47,7 +47,7 @@ class CrashLog:
         self._works = True
 
     def start(self) -> None:
-        """Write what is accepted from now on."""
+        """Begin to write accepted statements."""
         self.record.keeper = self
 
     def add(self, entry: Entry) -> None:
@@ -56,7 +56,7 @@ class CrashLog:
         self._write([part for each in entries for part in self._parts(each)])
 
     def cut(self, count: int) -> None:
-        """Only the first so many statements stand."""
+        """Only the first so many statements are still in effect."""
         if self._file is not None:
             self._write([{"cut": count}])
 
@@ -70,7 +70,7 @@ class CrashLog:
         """The session has ended normally: remove the file."""
         if self._file is None or self._path is None:
             return
-        with suppress(OSError):  # while it is locked, so that no other session takes it for one that crashed
+        with suppress(OSError):  # while it is locked, so that no other session treats it as one that crashed
             self._path.unlink()
         os.close(self._file)
         self._file = None
@@ -86,7 +86,7 @@ class CrashLog:
         yield {"ran": [span.start, span.end]} | seed | ({"read": entry.files} if entry.files else {})
 
     def _write(self, parts: list[dict[str, Any]]) -> None:
-        """Write at the end of the file, all at once. What cannot be written is one note."""
+        """Write at the end of the file, in one write. A failure gives one note."""
         if not self._works:
             return
         try:
@@ -99,8 +99,8 @@ class CrashLog:
                 raise OSError(0, "the disk is full")
         except OSError as problem:
             self._works = False
-            if not (sys.stdin.isatty() and _unwritable(folder().parent)):  # of which the history has told
-                note(f"this session cannot be brought back after a crash: {self._path}: {problem.strerror}")
+            if not (sys.stdin.isatty() and _unwritable(folder().parent)):  # which the history has reported
+                note(f"this session cannot be restored after a crash: {self._path}: {problem.strerror}")
 
 
 def folder() -> Path:
@@ -114,7 +114,7 @@ def _unwritable(place: Path) -> bool:
 
 
 def _lines(parts: list[dict[str, Any]]) -> bytes:
-    import json  # here, since few sessions are written down
+    import json  # here, since few sessions are logged
 
     return "".join(f"{json.dumps(part)}\n" for part in parts).encode()
 
@@ -132,7 +132,7 @@ def _lock(file: int) -> bool:
     """Lock a crash log until it is closed; whether no running session has locked it."""
     try:
         import fcntl
-    except ImportError:  # no such locks on this system: two sessions may then bring back the same one
+    except ImportError:  # no such locks on this system: two sessions may then restore the same one
         return True
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -175,11 +175,11 @@ def open_log(session: Session, resume: bool) -> tuple[CrashLog, str, int]:
     """
     crashed = _newest()
     if crashed is None:
-        return CrashLog(session.record), "there is no session to bring back" if resume else "", 0
+        return CrashLog(session.record), "there is no session to restore" if resume else "", 0
     if resume:
         return _resumed(session, crashed)
     crashed.close()
-    told = f"a session of {crashed.when} ended without quit: agrad repl --resume brings it back"
+    told = f"a session of {crashed.when} ended without quit: agrad repl --resume restores it"
     return CrashLog(session.record), told, 0
 
 
@@ -191,10 +191,10 @@ def _resumed(session: Session, crashed: CrashedSession) -> tuple[CrashLog, str, 
 
     def tell(path: str) -> None:
         changed.append(path)
-        note(f"{path} has been written since: what it holds now was read")
+        note(f"{path} has changed since: its new content was read")
 
     try:
-        with watching(session, lambda result: None):  # a long loop takes as long as it did
+        with watching(session, lambda result: None):  # a long loop takes as long as before
             restore(session, crashed.entries, tell)
     except AgradError as problem:
         code, stopped = complain(problem), "restored "
@@ -209,7 +209,7 @@ def _resumed(session: Session, crashed: CrashedSession) -> tuple[CrashLog, str, 
         log.read_again(changed)
         return log, f"restored {told}", 0
     crashed.close()
-    left = f"{_statements(count - done)} not restored: what was typed stays in {crashed.path}"
+    left = f"{_statements(count - done)} not restored: they are kept in {crashed.path}"
     return CrashLog(session.record), f"{stopped}{done} of {told}\n{left}", code
 
 
@@ -224,7 +224,7 @@ def _go_to(place: str) -> str:
     try:
         os.chdir(place)
     except OSError as problem:
-        note(f"names of files now start here, not in {place}: {problem.strerror}")
+        note(f"file names are now relative to the current folder, not to {place}: {problem.strerror}")
         return ""
     return f" in {place}"
 
@@ -267,7 +267,7 @@ def _opened(path: Path) -> CrashedSession | None:
 
 def _read(crashed: CrashedSession) -> bool:
     """Read a crash log up to its last whole line; whether it has a statement to restore."""
-    import json  # here, since few sessions are brought back
+    import json  # here, since few sessions are restored
 
     source: Source | None = None
     for line in crashed.path.read_bytes().splitlines(keepends=True):
@@ -284,7 +284,7 @@ def _read(crashed: CrashedSession) -> bool:
             case {"text": str(text), "name": str(name), "line": int(number), "file": bool(is_file)}:
                 source = Source(name, text, number, is_file)
             case {"ran": [int(start), int(end)]} if source is not None:
-                if not _is_seed(part.get("seed")):  # it is damaged, and what follows may rest on this statement
+                if not _is_seed(part.get("seed")):  # it is damaged, and later statements may depend on this one
                     crashed.size -= len(line)
                     break
                 crashed.entries.append(Entry(Span(source, start, end), part.get("seed"), _files(part.get("read"))))
@@ -297,12 +297,12 @@ def _read(crashed: CrashedSession) -> bool:
 
 
 def _files(part: object) -> dict[str, list[int]] | None:
-    """The files that a statement has read, as `Entry` has them."""
+    """The files that a statement has read, as in `Entry`."""
     return part if isinstance(part, dict) else None
 
 
 def _is_seed(part: object) -> bool:
-    """Whether a statement can have begun with that: none, or a whole number, in a log that is not damaged."""
+    """Whether this can be the seed of a statement: none, or a whole number, in a log that is not damaged."""
     return part is None or (isinstance(part, int) and part >= 0)
 
 

@@ -12,7 +12,7 @@ from agrad.grammar.help.used_names import unknown
 from agrad.grammar.session.session import Session
 from agrad.grammar.syntax.parser import tokens
 
-_LONGEST = 20_000  # characters; more is not coloured, since every key colours anew
+_LONGEST = 20_000  # characters; a longer text is not coloured, since every key colours it again
 
 
 class Highlighter(Lexer):
@@ -37,7 +37,7 @@ class Highlighter(Lexer):
 
 
 def highlighted(text: str, strangers: set[int] = frozenset()) -> list[StyleAndTextTuples]:  # type: ignore[assignment]
-    """For each line, its pieces: (style, text), which joined give the line. `strangers`: where unknown names start."""
+    """For each line, its pieces: (style, text), which make up the line. `strangers`: where unknown names start."""
     pieces: StyleAndTextTuples = []
     done = 0
     for kind, start, end in tokens(text):

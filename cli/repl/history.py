@@ -1,4 +1,4 @@
-"""What was typed in earlier sessions, and in others at the same time."""
+"""The lines typed in earlier sessions, and in others at the same time."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from agrad.cli.settings.settings import folder, make_folder
 
 
 class KeptHistory(FileHistory):
-    """A file of what was typed, in prompt_toolkit's form.
+    """The file of typed lines, in prompt_toolkit's form.
 
-    An entry is one write at the end of the file, so that sessions side by side lose nothing. A disk that is full, or
-    gone, is one note and does not end the session.
+    An entry is one write at the end of the file, so that simultaneous sessions lose nothing. A full or
+    missing disk gives one note and does not end the session.
     """
 
     def __init__(self, path: Path, writable: bool = True) -> None:
@@ -57,9 +57,9 @@ def history() -> History:
 def _opened(path: Path) -> int:
     """The file, open for appending; a new one is readable by its owner alone. Raises OSError."""
     if path.exists() and not path.is_dir():
-        require_ordinary(path)  # a pipe would wait for somebody who reads it
+        require_ordinary(path)  # a pipe would wait for a reader
     return os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
 
 
 def _warn(path: str, problem: OSError) -> None:
-    note(f"what you type is not remembered beyond this session: {path}: {problem.strerror}")
+    note(f"what you type is not kept after this session: {path}: {problem.strerror}")

@@ -1,4 +1,4 @@
-"""Results at a prompt: values with the operation that made them, and a pager for what is longer than the screen."""
+"""Results at a prompt: values with the operation that made them, and a pager for output longer than the screen."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class PromptPrinter(Printer):
             super().__call__(result)
 
     def _show(self, result: Shown) -> None:
-        """Print a value, and behind it what it is: dim where there is colour."""
+        """Print a value, and after it its kind, dim where there is colour."""
         text, mark = result.text(self.settings), kind(result.value)
         if not isinstance(result.value, str):
             text = folded(f"{text}   {mark}" if mark else text, self.settings.width)
@@ -41,7 +41,7 @@ class PromptPrinter(Printer):
 
 
 def kind(value: object) -> str:
-    """What a value that requires grad is: the operation that made it, or a leaf."""
+    """The kind of a value that requires grad: the operation that made it, or a leaf."""
     if not isinstance(value, Tensor) or not value.requires_grad:
         return ""
     return "<leaf>" if value.grad_fn is None else repr(value.grad_fn)

@@ -12,13 +12,13 @@ from agrad.engine.values import format_bytes, format_number
 from agrad.grammar.session.session import Session
 from agrad.grammar.session.survey import Graphs, survey
 
-_MOST = 10_000  # nodes that are looked at, which takes some milliseconds
+_MOST = 10_000  # nodes to visit, which takes some milliseconds
 _NO_GRAD = re.compile(r"( *)(no_grad|with (torch\.)?no_grad\(\)) *:")
 _GAP = "   "
 
 
 class Toolbar:
-    """Counts the graphs of a session after each statement, and not at each key."""
+    """Counts the graphs of a session after each statement, not after each key."""
 
     def __init__(self, session: Session) -> None:
         self.session = session
@@ -32,7 +32,7 @@ class Toolbar:
         self.told = _GAP.join(parts)
 
     def __call__(self) -> str:
-        """The text of the toolbar; empty before there is something to tell."""
+        """The text of the toolbar; empty until there is something to show."""
         app = get_app()
         if rest := behind(app.current_buffer.validation_error, app.output.get_size().columns):
             return rest
@@ -69,7 +69,7 @@ def duration(seconds: float) -> str:
 
 
 def behind(mistake: ValidationError | None, columns: int) -> str:
-    """The fix of a syntax error, if the line above, which shows message and fix, is too short for it."""
+    """The fix of a syntax error, if it does not fit on the line above, which shows message and fix."""
     if mistake is None or len(mistake.message) <= columns:
         return ""
     message, told, fix = mistake.message.partition("   fix: ")

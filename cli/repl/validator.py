@@ -13,7 +13,7 @@ from agrad.grammar.syntax.parser import parse
 
 
 class SyntaxValidator(Validator):
-    """Refuses what cannot be parsed. `prepare` makes a statement of what is typed."""
+    """Refuses what cannot be parsed. `prepare` makes a statement from the typed text."""
 
     def __init__(self, prepare: Callable[[str], str]) -> None:
         self.prepare = prepare
@@ -23,7 +23,7 @@ class SyntaxValidator(Validator):
         try:
             parse(Source("session", self.prepare(document.text)))
         except AgradError as problem:
-            if problem.kind != "syntax":  # what a statement does wrong, it is told when it runs
+            if problem.kind != "syntax":  # other errors are reported when the statement runs
                 return
             place = problem.labels[-1].origin if problem.labels else None
             fix = f"   fix: {problem.fixes[0]}" if problem.fixes else ""

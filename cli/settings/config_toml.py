@@ -1,4 +1,4 @@
-"""Reading config.toml. An error in it is reported with its line, and stops nothing."""
+"""Reading config.toml. An error in it is reported with its line, and does not stop the program."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from agrad.grammar.files import read_text
 
 
 def read(path: str) -> Configuration:
-    """What a file says, and notes on what it should not say."""
+    """The settings of a file, and notes on its errors."""
     try:
-        if not os.path.isdir(path):  # of which reading it says more
+        if not os.path.isdir(path):  # reported when it is read
             require_ordinary(path)
         text = read_text(path)
     except OSError as problem:
         why = f"cannot read {path}: {problem.strerror}"
-        return Configuration({}, [Note(f"{why}; all settings are as if there were no such file")])
+        return Configuration({}, [Note(f"{why}; the file is ignored")])
     except AgradError as problem:
-        return Configuration({}, [Note(f"{problem.message}; all settings are as if there were no such file")])
+        return Configuration({}, [Note(f"{problem.message}; the file is ignored")])
     source = Source(path, text, 1, True)
     try:
         table = tomllib.loads(text)
@@ -47,7 +47,7 @@ def read(path: str) -> Configuration:
 
 
 def _entries(table: dict[str, Any]) -> Iterator[tuple[str, Any]]:
-    """What a table says, by dotted names; a table that may hold settings is looked into."""
+    """The entries of a table, by dotted names, including those of inner tables that may hold settings."""
     groups = {name.partition(".")[0] for name in SETTINGS if "." in name}
     for key, value in table.items():
         if key in groups and isinstance(value, dict):
@@ -59,7 +59,7 @@ def _entries(table: dict[str, Any]) -> Iterator[tuple[str, Any]]:
 def _lines(text: str) -> dict[str, int]:
     """The line of each entry of a text that is TOML.
 
-    tomllib does not tell lines, but it tells where a statement ends: each is parsed by itself, below the header of its
+    tomllib does not give lines, but it shows where a statement ends: each is parsed by itself, below the header of its
     table, and has as many lines as it takes until that succeeds.
     """
     found: dict[str, int] = {}
@@ -81,7 +81,7 @@ def _lines(text: str) -> dict[str, int]:
 
 
 def _span(source: Source, number: int) -> Span:
-    """A line, without the blanks around it."""
+    """A line, without the white space around it."""
     line = source.line(number)
     start = sum(len(before) + 1 for before in source.text.split("\n")[: number - 1])
     return Span(source, start + len(line) - len(line.lstrip()), start + len(line.rstrip()))
@@ -92,12 +92,12 @@ def _unknown(name: str, value: Any, place: Span) -> Note:
     same = [full for full in SETTINGS if full.rpartition(".")[2] == last]  # in another table
     inner = [full for full in SETTINGS if suggest(last, [full.rpartition(".")[2]])]
     fixes = [_line(full, table, value) for full in same or suggest(name, SETTINGS) or inner]
-    message = f"there is no setting {name}; what it says is not heeded"
+    message = f"there is no setting {name}; it is ignored"
     return Note(message, [Label(place)], fixes or [Hint(f"the settings are {', '.join(SETTINGS)}")])
 
 
 def _wrong(name: str, place: Span) -> Note:
-    message = f"{name} is {SETTINGS[name].takes}; what it says here is not heeded"
+    message = f"{name} must be {SETTINGS[name].takes}; this value is ignored"
     return Note(message, [Label(place)], [_line(name, name.rpartition(".")[0])])
 
 
@@ -109,13 +109,13 @@ def _broken(source: Source, told: str) -> Note:
     if at_place and len(numbers) == 2:
         at = sum(len(line) + 1 for line in source.text.split("\n")[: numbers[0] - 1]) + numbers[1] - 1
     reason = reason if at_place else told
-    message = f"this is not TOML: {reason[0].lower()}{reason[1:]}; nothing that the file says is heeded"
-    fixes = [Hint("agrad config   shows how it is written")]
+    message = f"this is not TOML: {reason[0].lower()}{reason[1:]}; the file is ignored"
+    fixes = [Hint("agrad config   shows an example")]
     return Note(message, [Label(Span(source, at, min(at + 1, len(source.text))))], fixes)
 
 
 def _line(name: str, table: str, value: Any = None) -> str:
-    """A setting as a line of the file, seen from a table; with the value if it may have that, else with another."""
+    """A setting as a line of the file, inside a table; with the value if it is valid, else with an example."""
     own, _, last = name.rpartition(".")
     below = f"   below [{own}]" if own and own != table else "   above all tables" if own != table else ""
     try:
@@ -127,9 +127,9 @@ def _line(name: str, table: str, value: Any = None) -> str:
 
 
 def first(problems: Sequence[Note]) -> Note:
-    """One note that stands for all."""
+    """One note for all problems."""
     head, *others = problems
     if not others:
         return head
-    more = f"{len(others)} more {'such place' if len(others) == 1 else 'such places'}: agrad config shows all"
+    more = f"{len(others)} more {'problem' if len(others) == 1 else 'problems'}: agrad config shows all"
     return Note(head.message, head.labels, head.fixes, [*head.notes, more])

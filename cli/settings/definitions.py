@@ -8,18 +8,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-_Said = tuple[Any, str]  # a value, and the variable that says so
-_MOST = 1e15  # of anything: far beyond any machine, and within what the system counts
+_Said = tuple[Any, str]  # a value, and the variable that it comes from
+_MOST = 1e15  # the largest number: beyond any machine, and within the integers of the system
 
 
 class Setting:
-    """One thing to set.
+    """One setting.
 
-    `default`: None where the floors below have one of their own. `takes`: what a value is, in words. `read`: a value of
-    the file as the program has it; raises ValueError. `example`: a value in the file, and `text`: what it is about.
+    `default`: None if grammar or engine has its own. `takes`: the possible values, in words. `read`: converts a value
+    of the file; raises ValueError. `example`: a value in the file, and `text`: a description.
     """
 
-    # No dataclass: making one would cost every start more than all the rest of this file.
+    # Not a dataclass: creating one would take longer, at every start, than the rest of this file.
     __slots__ = ("default", "environment", "example", "read", "takes", "text")
 
     def __init__(
@@ -40,7 +40,7 @@ class Setting:
 
 
 class Configuration:
-    """The content of config.toml: values with their lines, and notes on what is wrong with it."""
+    """The content of config.toml: values with their lines, and notes on its errors."""
 
     __slots__ = ("problems", "values")
 
@@ -103,9 +103,9 @@ COLOURS = ("auto", "always", "never")
 SETTINGS = {
     "precision": Setting(10, 'a number from 1 to 17, or "full"', digits, "6", "significant digits"),
     "color": Setting("auto", '"auto", "always" or "never"', _one_of(*COLOURS), '"never"', "colour", _colour),
-    "ascii": Setting(False, "true or false", _switch, "true", "draw and mark with ASCII alone"),
-    "edit": Setting("emacs", '"emacs" or "vi"', _one_of("emacs", "vi"), '"vi"', "keys of the prompt"),
-    "pager": Setting(True, "true or false", _switch, "false", "page what is longer than the screen", _pager),
+    "ascii": Setting(False, "true or false", _switch, "true", "use ASCII characters only"),
+    "edit": Setting("emacs", '"emacs" or "vi"', _one_of("emacs", "vi"), '"vi"', "key bindings of the prompt"),
+    "pager": Setting(True, "true or false", _switch, "false", "use a pager for output longer than the screen", _pager),
     "limits.memory": Setting(None, 'a size such as "4 GB"', _size, '"4 GB"', "for one result"),
     "limits.time": Setting(None, "a number of seconds above 0", _amount, "10", "for a statement"),
     "limits.nodes": Setting(None, "a number above 0", _amount, "1e6", "kept by a statement"),

@@ -1,4 +1,4 @@
-"""Which paths are files that can be read to their end."""
+"""The check that a path is a file that can be read to its end."""
 
 from __future__ import annotations
 
@@ -7,6 +7,6 @@ import stat
 
 
 def require_ordinary(path: str | os.PathLike[str]) -> None:
-    """Refuse what is no file, nor a link to one: reading a pipe waits, and a device may never end. Raises OSError."""
+    """Refuse anything but a file or a link to one: reading a pipe waits, and a device may not end. Raises OSError."""
     if not stat.S_ISREG(os.stat(path).st_mode):
-        raise OSError(0, "it is no ordinary file")
+        raise OSError(0, "it is not a regular file")

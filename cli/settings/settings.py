@@ -1,6 +1,6 @@
 """The value of a setting: from an option, the environment, config.toml or its default, in this order.
 
-Every start asks for some, so this file imports little; what reads config.toml is imported only where there is one.
+Every start needs some, so this file imports little; `config_toml` is imported only if there is such a file.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ def find(name: str, option: Any = None) -> tuple[Any, str]:
 
 
 def folder() -> str:
-    """Where the user's settings are: config.toml, init.ag, and what was typed in earlier sessions."""
+    """The folder of the user's files: config.toml, init.ag, and the history of earlier sessions."""
     path = click.get_app_dir("agrad")
-    # An XDG_CONFIG_HOME that is empty, or relative, is to be ignored: nobody means an init.ag in the current folder.
+    # An XDG_CONFIG_HOME that is empty, or relative, is ignored: an init.ag in the current folder must not be run.
     return path if os.path.isabs(path) else os.path.expanduser("~/.config/agrad")
 
 
 def make_folder(path: os.PathLike[str]) -> None:
-    """Make a folder, and those that it is in, for its owner alone. Raises OSError."""
+    """Make a folder and its parents, for its owner alone. Raises OSError."""
     missing = []
     place = os.fspath(path)
     while not os.path.isdir(place) and os.path.dirname(place) != place:
@@ -47,7 +47,7 @@ def make_folder(path: os.PathLike[str]) -> None:
     for place in reversed(missing):
         try:
             os.mkdir(place, 0o700)
-        except FileExistsError:  # another session was quicker, unless it is a file
+        except FileExistsError:  # another session has made it, unless it is a file
             if not os.path.isdir(place):
                 raise
 
@@ -77,6 +77,6 @@ def configuration() -> Configuration | None:
 
 
 def _read(path: str) -> Configuration:
-    from agrad.cli.settings.config_toml import read  # it loads tomllib, and few have the file
+    from agrad.cli.settings.config_toml import read  # it loads tomllib, and few users have the file
 
     return read(path)

@@ -1,4 +1,4 @@
-"""The terminal itself: colour and width, Ctrl-C, the pager, and the line that shows how far a loop is.
+"""The terminal itself: colour and width, Ctrl-C, the pager, and the progress line of a loop.
 
-All of cli may import from here; nothing here knows of commands.
+All of cli may import from here; these modules do not depend on commands.
 """

@@ -11,7 +11,7 @@ INTERRUPTED = 130  # the exit code
 
 
 def stop_once(number: int, frame: object) -> NoReturn:
-    """Handle SIGINT: the first Ctrl-C stops the statement; those right behind it do not stop its rollback."""
+    """Handle SIGINT: the first Ctrl-C stops the statement; those directly after it do not stop its rollback."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     raise KeyboardInterrupt
 

@@ -27,7 +27,7 @@ class Pager:
         if not (_readable() and _longer(text)):
             click.echo(text)
             return
-        os.environ.setdefault("LESS", "FRX")  # what was read stays on the screen
+        os.environ.setdefault("LESS", "FRX")  # the text stays on the screen
         start = perf_counter()
         try:
             with _undisturbed():
@@ -60,7 +60,7 @@ def _longer(text: str) -> bool:
 
 def _size() -> tuple[int, int]:
     """The columns and rows of the terminal."""
-    import shutil  # here, since most of what is shown goes nowhere near a terminal
+    import shutil  # here, since most output does not go to a terminal
 
     return shutil.get_terminal_size()
 
@@ -72,7 +72,7 @@ def _written(text: str) -> str:
 
 @contextmanager
 def _undisturbed() -> Iterator[None]:
-    """Let neither a pager that is left early nor a time limit end the session."""
+    """Let neither a pager that is quit early nor a time limit end the session."""
     if not hasattr(signal, "SIGALRM"):
         yield
         return

@@ -17,8 +17,8 @@ from agrad.grammar.session.session import Session
 
 AFTER = 2.0  # seconds until a loop counts as long
 _EVERY = 0.1  # seconds between two lines
-_SHORT = 0.02  # seconds: while so many turns take less, twice as many pass until the clock is looked at again
-_MOST = 64  # turns between two looks at the clock
+_SHORT = 0.02  # seconds: while a group of iterations takes less, the next group has twice as many
+_MOST = 64  # iterations between two readings of the clock
 
 
 class Loop:
@@ -44,14 +44,14 @@ class Progress:
         self.clock = clock
         self.loops: list[Loop] = []
         self.next = 0.0  # when the line may be written again
-        self.shown = 0  # how long the line is that stands there
+        self.shown = 0  # the length of the line that is shown
 
     def __call__(self, turns: Iterator[Any], total: int | None) -> Iterator[Any]:
         """An iterator over the same values, which shows the progress."""
         return chain.from_iterable(self._handfuls(turns, total))
 
     def _handfuls(self, turns: Iterator[Any], total: int | None) -> Iterator[Any]:
-        """Yield the values in groups, so that looking at the clock between two groups costs little."""
+        """Yield the values in groups, so that reading the clock between two groups costs little."""
         loop, size = Loop(total, self.clock()), 1
         before = loop.start
         self.loops.append(loop)
@@ -83,11 +83,11 @@ class Progress:
         self.shown = max(self.shown, len(text))
 
     def line(self, now: float) -> str:
-        """`turn 2 of 3, turn 500 of 1000: 12 s, about 40 s left`: the outer loops first."""
+        """`iteration 2 of 3, iteration 500 of 1000: 12 s, about 40 s left`: the outer loops first."""
         turns, part = [], 0.0
         for loop in reversed(self.loops):
             at = loop.done + 1 if loop.total is None else min(loop.done + 1, loop.total)
-            turns.append(f"turn {at}" + (f" of {loop.total}" if loop.total is not None else ""))
+            turns.append(f"iteration {at}" + (f" of {loop.total}" if loop.total is not None else ""))
             part = (loop.done + part) / loop.total if loop.total else 0.0
         elapsed = now - self.loops[0].start
         left = f", about {duration(elapsed * (1 - part) / part)} left" if part else ""
@@ -97,7 +97,7 @@ class Progress:
         """Remove the line."""
         if self.shown:
             shown, self.shown = self.shown, 0
-            self.write(f"\r{' ' * min(shown + len('^C'), self.width)}\r")  # where it was stopped, that stands behind it
+            self.write(f"\r{' ' * min(shown + len('^C'), self.width)}\r")  # a Ctrl-C has added ^C to it
 
     def around(self, emit: Callable[[Result], None]) -> Callable[[Result], None]:
         """A function that removes the line before it prints a result."""

@@ -13,7 +13,7 @@ import click
 from agrad.cli.settings.definitions import COLOURS
 from agrad.cli.settings.settings import find, skip
 
-# What agrad itself draws and marks with, each in ASCII; what a user writes beyond ASCII is escaped, as in \u03c0.
+# The characters that agrad itself draws with, each in ASCII; other characters of a user are escaped, as in \u03c0.
 _ASCII = str.maketrans(
     {"…": "...", "→": "->", "−": "-", "–": "-", "—": "-", "×": "x", "·": "*", "±": "+-", "²": "^2", "’": "'"}
 ) | str.maketrans("─│├┤┬┴┼└┌┐┘▼█░", "-|+++++++++v#.")
@@ -23,8 +23,8 @@ _PLAIN = "agrad_ascii"
 def coloured(stream: TextIO) -> bool:
     """Whether to write to a stream in colour.
 
-    --color always and never are obeyed. Otherwise NO_COLOR forbids it, FORCE_COLOR demands it (but for 0), config.toml
-    may say, and else it is for terminals that are not dumb.
+    --color always and never come first, then NO_COLOR, which turns it off, FORCE_COLOR, which turns it on (except 0),
+    config.toml; by default it is on for terminals that are not dumb.
     """
     chosen = find("color", option("color"))[0]
     if chosen != "auto":
@@ -33,7 +33,7 @@ def coloured(stream: TextIO) -> bool:
 
 
 def drawable(stream: TextIO) -> bool:
-    """Whether a stream can encode what agrad draws with: lines, and the ellipsis."""
+    """Whether a stream can encode the characters that agrad draws with: lines, and the ellipsis."""
     try:
         "…─│└".encode(stream.encoding or "ascii")
     except UnicodeEncodeError:
@@ -42,9 +42,9 @@ def drawable(stream: TextIO) -> bool:
 
 
 def shown(text: str) -> str:
-    """A text that may hold what others have written, as stdout may have it: on a terminal without control characters.
+    """A text from other sources for stdout: on a terminal without control characters.
 
-    What a program prints with `print` does not pass here: it may want to colour it.
+    The output of `print` is not changed: a program may want to colour it.
     """
     if not sys.stdout.isatty():
         return text
@@ -63,7 +63,7 @@ def stand_ins(streams: Iterable[Any]) -> None:
 
 
 def _stand_in(problem: UnicodeError) -> tuple[str | bytes, int]:
-    """The error handler that is called agrad; raises what is no problem of writing."""
+    """The error handler with the name agrad; raises errors of decoding."""
     if not isinstance(problem, UnicodeEncodeError):
         raise problem
     text = problem.object[problem.start : problem.end]
@@ -71,7 +71,7 @@ def _stand_in(problem: UnicodeError) -> tuple[str | bytes, int]:
 
 
 def _plain(name: str) -> codecs.CodecInfo | None:
-    """ASCII by a name of our own: what has the usual one, click takes for a mistake of the system, and writes UTF-8."""
+    """ASCII under another name: click treats the usual name as a misconfigured system, and writes UTF-8."""
     known = codecs.lookup("ascii")
     if name != _PLAIN:
         return None
@@ -91,7 +91,7 @@ codecs.register(_plain)
 
 
 def option(name: str) -> Any:
-    """The value of --color or --ascii, before or behind the command; None if it is not given."""
+    """The value of --color or --ascii, before or after the command; None if it is not given."""
     context = click.get_current_context(silent=True)
     return context.meta.get(f"agrad.{name}") if context else None
 

@@ -1,4 +1,4 @@
-"""The prompt on a terminal that shows text and no more, as in an editor's shell: there the terminal edits the line."""
+"""The prompt on a terminal that only shows text, as in an editor's shell: the terminal itself edits the line."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ FIRST, MORE = "agrad> ", "  ...> "
 
 def greeting() -> str:
     """The first line of a session."""
-    return f"agrad {__version__}: help says what there is, Ctrl-D leaves"
+    return f"agrad {__version__}: help lists what there is, Ctrl-D quits"
 
 
 def typed(session: Session, told: str = "") -> Iterator[str]:
-    """What is typed, statement by statement, until Ctrl-D; below the greeting stands what is `told`.
+    """The typed statements, one at a time, until Ctrl-D; `told` is shown below the greeting.
 
-    An empty line ends a block, and Ctrl-C forgets what was begun.
+    An empty line ends a block, and Ctrl-C discards an unfinished statement.
     """
     click.echo(greeting())
     if told:
@@ -51,7 +51,7 @@ def typed(session: Session, told: str = "") -> Iterator[str]:
 
 
 def _line(prompt: str) -> str | None:
-    """A line as it was typed; None at the end. What is no text is typed as the sign for that."""
+    """A line as it was typed; None at the end. Bytes that are not text become replacement characters."""
     click.echo(prompt, nl=False)
     data = sys.stdin.buffer.readline()
     return data.decode("utf-8", "replace").rstrip("\r\n") if data else None

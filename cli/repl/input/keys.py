@@ -1,4 +1,4 @@
-"""The keys of the prompt that are not prompt_toolkit's own: lines, margins, and what is pasted."""
+"""The key bindings of the prompt that are not prompt_toolkit's own: lines, margins, and what is pasted."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from prompt_toolkit.keys import Keys
 from agrad.cli.repl.input import paste
 from agrad.grammar.syntax.parser import needs_more
 
-_STEP = 4  # columns of a margin
+_STEP = 4  # columns of one indentation
 _LEAVES = re.compile(r"\s*(return|break|continue|pass)\b")  # nothing of a block follows these
 _COMMENT = re.compile(r"\s*(#[^'\"]*)?$")
 
 
 def keys(prepare: Callable[[str], str]) -> KeyBindings:
-    """Enter, Alt-Enter, Tab and Backspace in a margin, and pasting. `prepare` makes a statement of what is typed."""
+    """Enter, Alt-Enter, Tab and Backspace in indentation, and pasting. `prepare` makes a statement of a text."""
     bindings = KeyBindings()
     typing = has_focus(DEFAULT_BUFFER)
 
@@ -30,13 +30,13 @@ def keys(prepare: Callable[[str], str]) -> KeyBindings:
     def _(event: KeyPressEvent) -> None:
         buffer = event.current_buffer
         if buffer.complete_state and buffer.complete_state.current_completion:
-            buffer.complete_state = None  # a choice from the menu is made: that is all
+            buffer.complete_state = None  # an entry of the menu was chosen: nothing else to do
             return
         rest = paste.behind(event)
         if rest:
             buffer.document = Document(paste.statements(f"{buffer.text}\r{rest}"))
         if needs_more(prepare(buffer.text)):
-            if vi_navigation_mode():  # where the cursor stands on a character, not behind it
+            if vi_navigation_mode():  # where the cursor is on a character, not after it
                 buffer.cursor_position = len(buffer.text)
             if not rest:
                 new_line(buffer)
@@ -68,13 +68,13 @@ def keys(prepare: Callable[[str], str]) -> KeyBindings:
 
 
 def _in_margin() -> bool:
-    """Whether the cursor stands in the margin of a line that is not the first."""
+    """Whether the cursor is in the indentation of a line that is not the first."""
     document = get_app().current_buffer.document
     return document.cursor_position_row > 0 and not document.current_line_before_cursor.strip(" ")
 
 
 def new_line(buffer: Buffer) -> None:
-    """A line break, and the margin that the new line should have."""
+    """A line break, and the indentation that the new line should have."""
     line = buffer.document.current_line_before_cursor
     margin = len(line) - len(line.lstrip(" "))
     if _COMMENT.sub("", line).endswith(":"):

@@ -1,4 +1,4 @@
-"""Pasted text: without the prompts it was copied with, and known for pasted where the terminal does not say so."""
+"""Pasted text: without the prompts it was copied with, and recognised where the terminal does not mark it."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from prompt_toolkit.keys import Keys
 # agrad's own prompts, Python's and IPython's; an editor may have cut the space at the end of a line.
 _FIRST = re.compile(r"(agrad>|>>>|In \[\d+\]:)( |$)")
 _MORE = re.compile(r" {2}\.\.\.>( |$)|\.\.\.( |$)| +\.\.\.:( |$)")
-_GLANCE, _PAUSE = 0.002, 0.02  # seconds: whether more is there behind Enter; and, in a paste, whether more comes
+_GLANCE, _PAUSE = 0.002, 0.02  # seconds: whether more follows Enter at once; and, in a paste, whether more comes
 _KEYS: dict[str, str] = {Keys.ControlM: "\r", Keys.ControlJ: "\n", Keys.ControlI: "\t"}
 
 
 def statements(text: str) -> str:
-    """The statements in a pasted text: of a transcript what stands behind its prompts, else all of it."""
+    """The statements in a pasted text: of a transcript what follows its prompts, else all of it."""
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     lines = text.split("\n")
     if not any(_FIRST.match(line) for line in lines):

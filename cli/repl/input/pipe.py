@@ -14,7 +14,7 @@ _CONTINUES = re.compile(r"[ \t]|(elif|else)\b|\s*(#|$)")
 def statements(lines: Iterable[bytes]) -> Iterator[str]:
     """Yield each statement as soon as it is complete.
 
-    A block ends where the next line is not indented, as in a file; at a prompt an empty line would end it.
+    A block ends where the next line is not indented, as in a file; at a prompt an empty line ends it.
     Raises AgradError of kind `file` for what is not UTF-8.
     """
     pending = ""

@@ -42,14 +42,14 @@ _PARTS = {
     "completion-menu.meta.completion": "bg:ansigray ansiblack",
     "completion-menu.meta.completion.current": "bg:ansiblue ansiwhite",
 }
-# Without colour all is in the letters of the terminal, but for what is chosen: that is reversed, as the library has it.
+# Without colour everything has the style of the terminal, except a selection, which the library shows reversed.
 _BARE = {"bottom-toolbar": "noreverse", "search-toolbar": "nobold", "arg-toolbar": "nobold"}
 
 
 def prompted(session: Session, vi: bool = False, told: str = "") -> Iterator[str]:
-    """What is typed, statement by statement, until Ctrl-D; below the greeting stands what is `told`."""
+    """The typed statements, one at a time, until Ctrl-D; `told` is shown below the greeting."""
     toolbar = Toolbar(session)
-    if session.names:  # a script has run, or a session was brought back
+    if session.names:  # a script has run, or a session was restored
         toolbar.look()
     prompt = _prompt(session, toolbar, vi)
     click.echo(greeting())

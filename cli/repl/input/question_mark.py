@@ -1,4 +1,4 @@
-"""`? sin`, `sin?` and `sin(x)?`: help, as in other prompts; for a name of the session, `info`."""
+"""`? sin`, `sin?` and `sin(x)?`: help, as in other consoles; for a name of the session, `info`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _QUESTION = re.compile(r"\s*(?:\?\s*(\S*)|([^\s?(]+(?=\())\([^?]*\)\s*\?|([^\s?]
 
 
 def answered(text: str, names: Collection[str]) -> str:
-    """The command that a question stands for; any other text unchanged."""
+    """The command that a question means; any other text unchanged."""
     found = _QUESTION.fullmatch(text)
     if found is None:
         return text

@@ -133,7 +133,7 @@ def test_precision(agrad):
         (
             ["x", "x=2", "--claim", "y=3"],
             lines(
-                "error[name]: y, which --claim is about, has no value",
+                "error[name]: y, in --claim, has no value",
                 "  fix: give it one: agrad check x x=2 y=1 --claim y=3",
             ),
         ),
@@ -163,7 +163,7 @@ def test_what_cannot_be_checked_exits_with_1(agrad, arguments, error):
         (["sin(1)"], "a NAME=VALUE to differentiate by is missing"),
         (["x=1"], "the expression is missing: x=1 gives x its value"),
         (["2", "*", "x", "x=1"], 'one expression at a time; if this is one, quote it: agrad check "2 * x"'),
-        (["x", "x=1", "--claim", "2"], "--claim 2 does not say by what: write NAME=EXPR, as in --claim x=2"),
+        (["x", "x=1", "--claim", "2"], "--claim 2 has no name: write NAME=EXPR, as in --claim x=2"),
         (["x", "x=1", "--claim", "x=1", "--claim", "x=2"], "--claim gives x twice"),
         (["x", "x=1", "--cliam", "x=1"], "no such option --cliam: did you mean --claim?"),
     ],

@@ -118,8 +118,8 @@ def test_a_pager_that_shows_all_at_once_is_none(shown, environment, pager):
 def test_the_paths_of_both_files_and_whether_they_are_there(inside, written, tmp_path):
     written("init.ag", "")
     lines = inside("config")[0].splitlines()
-    assert f"{tmp_path}/agrad/config.toml  is not there" in lines
-    assert f"{tmp_path}/agrad/init.ag      is there" in lines
+    assert f"{tmp_path}/agrad/config.toml  does not exist" in lines
+    assert f"{tmp_path}/agrad/init.ag      exists" in lines
     assert inside("config", "--path") == (f"{tmp_path}/agrad\n", "", 0)
 
 
@@ -194,39 +194,39 @@ def test_what_is_wrong_is_told_once_and_the_rest_holds(inside, written):
     out, err, code = inside("eval", "1/3")
     assert (out, code) == ("0.3333333333\n", 0)
     assert err.splitlines() == [
-        f"{path}:1:1: note: there is no setting precison; what it says is not heeded",
+        f"{path}:1:1: note: there is no setting precison; it is ignored",
         "  1 | precison = 3",
         "    | ^^^^^^^^^^^^",
-        "  note: 1 more such place: agrad config shows all",
+        "  note: 1 more problem: agrad config shows all",
         "  fix: precision = 3",
     ]
     out, err, code = inside("config")
     assert (err.count("note:"), code) == (2, 0)
-    assert f'{path}:2:1: note: color is "auto", "always" or "never"; what it says here is not heeded' in err
+    assert f'{path}:2:1: note: color must be "auto", "always" or "never"; this value is ignored' in err
 
 
 @pytest.mark.parametrize(
     ("text", "place", "message", "fix"),
     [
-        ("Precision = 3", "1:1", "there is no setting Precision; what it says is not heeded", "precision = 3"),
-        ("\nmemory = 3", "2:1", "there is no setting memory; what it says is not heeded", 'memory = 3   below [limits]'),
-        ("[limits]\n tme = 3", "2:2", "there is no setting limits.tme; what it says is not heeded", "time = 3"),
-        ("colour = 'never'", "1:1", "there is no setting colour; what it says is not heeded", 'color = "never"'),
-        ("[limits]\npager = 1", "2:1", "there is no setting limits.pager; what it says is not heeded", "pager = false   above all tables"),
-        ("[limit]\ntime = 1", "1:1", "there is no setting limit; what it says is not heeded", f"the settings are {', '.join(SETTINGS)}"),
-        ("limits = 3", "1:1", "there is no setting limits; what it says is not heeded", f"the settings are {', '.join(SETTINGS)}"),
-        ("precision = 18", "1:1", 'precision is a number from 1 to 17, or "full"; what it says here is not heeded', "precision = 6"),
-        ("precision = true", "1:1", 'precision is a number from 1 to 17, or "full"; what it says here is not heeded', "precision = 6"),
-        ("precision = [1]", "1:1", 'precision is a number from 1 to 17, or "full"; what it says here is not heeded', "precision = 6"),
-        ("ascii = 1 # one", "1:1", "ascii is true or false; what it says here is not heeded", "ascii = true"),
-        ("edit = 'vim'", "1:1", 'edit is "emacs" or "vi"; what it says here is not heeded', 'edit = "vi"'),
-        ("limits.time = nan", "1:1", "limits.time is a number of seconds above 0; what it says here is not heeded", "time = 10"),
-        ("limits = {memory = 'lots'}", "1:1", 'limits.memory is a size such as "4 GB"; what it says here is not heeded', 'memory = "4 GB"'),
-        (f"limits.nodes = {10**400}", "1:1", "limits.nodes is a number above 0; what it says here is not heeded", "nodes = 1e6"),
-        ("limits.time = inf", "1:1", "limits.time is a number of seconds above 0; what it says here is not heeded", "time = 10"),
-        ("a = = 3", "1:5", "this is not TOML: invalid value; nothing that the file says is heeded", "agrad config   shows how it is written"),
-        ("[limits", "1:8", "this is not TOML: expected ']' at the end of a table declaration; nothing that the file says is heeded", "agrad config   shows how it is written"),
-        ("a = " + "[" * 5000, "1:", "this is not TOML: it nests too deeply; nothing that the file says is heeded", "agrad config   shows how it is written"),
+        ("Precision = 3", "1:1", "there is no setting Precision; it is ignored", "precision = 3"),
+        ("\nmemory = 3", "2:1", "there is no setting memory; it is ignored", 'memory = 3   below [limits]'),
+        ("[limits]\n tme = 3", "2:2", "there is no setting limits.tme; it is ignored", "time = 3"),
+        ("colour = 'never'", "1:1", "there is no setting colour; it is ignored", 'color = "never"'),
+        ("[limits]\npager = 1", "2:1", "there is no setting limits.pager; it is ignored", "pager = false   above all tables"),
+        ("[limit]\ntime = 1", "1:1", "there is no setting limit; it is ignored", f"the settings are {', '.join(SETTINGS)}"),
+        ("limits = 3", "1:1", "there is no setting limits; it is ignored", f"the settings are {', '.join(SETTINGS)}"),
+        ("precision = 18", "1:1", 'precision must be a number from 1 to 17, or "full"; this value is ignored', "precision = 6"),
+        ("precision = true", "1:1", 'precision must be a number from 1 to 17, or "full"; this value is ignored', "precision = 6"),
+        ("precision = [1]", "1:1", 'precision must be a number from 1 to 17, or "full"; this value is ignored', "precision = 6"),
+        ("ascii = 1 # one", "1:1", "ascii must be true or false; this value is ignored", "ascii = true"),
+        ("edit = 'vim'", "1:1", 'edit must be "emacs" or "vi"; this value is ignored', 'edit = "vi"'),
+        ("limits.time = nan", "1:1", "limits.time must be a number of seconds above 0; this value is ignored", "time = 10"),
+        ("limits = {memory = 'lots'}", "1:1", 'limits.memory must be a size such as "4 GB"; this value is ignored', 'memory = "4 GB"'),
+        (f"limits.nodes = {10**400}", "1:1", "limits.nodes must be a number above 0; this value is ignored", "nodes = 1e6"),
+        ("limits.time = inf", "1:1", "limits.time must be a number of seconds above 0; this value is ignored", "time = 10"),
+        ("a = = 3", "1:5", "this is not TOML: invalid value; the file is ignored", "agrad config   shows an example"),
+        ("[limits", "1:8", "this is not TOML: expected ']' at the end of a table declaration; the file is ignored", "agrad config   shows an example"),
+        ("a = " + "[" * 5000, "1:", "this is not TOML: it nests too deeply; the file is ignored", "agrad config   shows an example"),
     ],
 )  # fmt: skip
 def test_a_mistake_has_its_place_and_a_way_out(inside, written, text, place, message, fix):
@@ -266,7 +266,7 @@ def test_a_file_that_cannot_be_read(inside, written, data):
     out, err, code = inside("eval", "1")
     assert (out, code) == ("1\n", 0)
     assert err.startswith(f"note: cannot read {path}: ")
-    assert err.endswith("; all settings are as if there were no such file\n")
+    assert err.endswith("; the file is ignored\n")
 
 
 @pytest.mark.parametrize("words", [["eval", "1"], ["run", "-"], ["repl"], ["config"], ["help", "sin"]])

@@ -57,7 +57,7 @@ def test_timeout_that_numpy_cannot_hear_is_json_for_those_who_ask(agrad):
     error = json.loads(out)["error"]
     assert (error["kind"], error["message"], err, code) == (
         "limit",
-        "the time is up, in the middle of a computation",
+        "the time limit was exceeded in the middle of a computation",
         "",
         124,
     )
@@ -67,7 +67,7 @@ def test_timeout_ends_a_piped_session_that_numpy_computes_in(agrad):
     given = 'x = 1\nx\neinsum("ab,cd->", ones(700, 700), ones(900, 900))\nx + 1\n'
     assert agrad("repl", "--timeout", "3", given=given) == (
         "1\n",
-        "error[limit]: the time is up, in the middle of a computation\n",
+        "error[limit]: the time limit was exceeded in the middle of a computation\n",
         124,
     )
 

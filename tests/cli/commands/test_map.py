@@ -501,13 +501,13 @@ def test_a_wrong_name_has_a_fix(mapped, tmp_path, arguments, fix):
         ([], "the expression and the file are missing"),
         (["x"], "the file with the data is missing; - is standard input: agrad map x -"),
         (["x", "+", "1", "a.csv"], 'one expression and one file; if this is one, quote it: agrad map "x + 1" a.csv'),
-        (["x", "a.csv", "k=3"], "a name has its value by -D: -D k=3"),
-        (["x", "a.csv", "-D", "k"], "-D takes NAME=VALUE, and k is none"),
+        (["x", "a.csv", "k=3"], "a name gets its value from -D: -D k=3"),
+        (["x", "a.csv", "-D", "k"], "-D takes NAME=VALUE, and k is not one"),
         (["x", "a.csv", "-D", "k=1", "-D", "k=2"], "-D gives k twice"),
         *[
             (
                 ["x", "a.csv", "--precision", "3", "-o", name],
-                f"--precision is about text, and {name} holds numbers in full",
+                f"--precision applies to text, and {name} holds numbers in full",
             )
             for name in ("o.npy", "o.npz", "o.parquet")
         ],
@@ -519,7 +519,7 @@ def test_wrong_usage_says_what_to_type(mapped, arguments, message):
 
 def test_a_form_that_the_file_has_not_is_wrong_usage(mapped):
     out, err, code = mapped("x", "a.csv", "--json", "-o", "out.npy")
-    message = "--json writes lines of JSON, and out.npy ends otherwise: -o out.jsonl"
+    message = "--json writes lines of JSON, and out.npy has another extension: -o out.jsonl"
     assert (json.loads(out)["error"]["message"], err, code) == (message, "", 2)
 
 
@@ -543,9 +543,9 @@ def test_a_form_that_the_file_has_not_is_wrong_usage(mapped):
         (["x", "points.csv", "--columns", "x,y,z"], "points.csv has names for its columns already"),
         (["x", "fields.npy", "--columns", "x,y"], "fields.npy has names for its columns already"),
         (["x", "bare.csv", "--columns", "a,b"], "bare.csv has 3 columns, and 2 names are given: a, b"),
-        (["x", "points.csv", "-o", "points.csv"], "points.csv holds the data, whose place the results would take: choose another name"),
+        (["x", "points.csv", "-o", "points.csv"], "points.csv holds the data, and the results would overwrite it: choose another name"),
         (["x", "points.csv", "-o", "no/out.csv"], "cannot write no/out.csv: there is no folder {}/no"),
-        (["x", "points.csv", "-o", "out.txt"], "out.txt: its ending does not say how to write it"),
+        (["x", "points.csv", "-o", "out.txt"], "out.txt: its extension does not give a format"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_read_or_written_is_told_in_plain_words(mapped, tmp_path, arguments, message):

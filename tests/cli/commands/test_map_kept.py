@@ -145,7 +145,7 @@ def test_a_writer_that_loses_rows_is_found_out_and_the_file_stays(kept, tmp_path
     monkeypatch.setattr("agrad.cli.commands.map._split", lambda names: [])
     out, err, code = kept(HELD["int64"][0], "-o", f"out.{ending}")
     assert (out, code) == ("", 1)
-    assert err.startswith("error[file]: 2 rows were written of the 3 in t.parquet")
+    assert err.startswith("error[file]: 2 of the 3 rows in t.parquet were written")
     assert (tmp_path / f"out.{ending}").read_text() == "as it was"
 
 
@@ -266,7 +266,7 @@ def test_no_archive_is_written_whose_entries_lead_out_of_its_folder(inside, tmp_
     (tmp_path / "t.csv").write_text(f"x,{name}\n1,2\n")
     out, err, code = inside("map", "x", "t.csv", "--keep", "all", "-o", "out.npz")
     assert (out, code) == ("", 1)
-    assert err.startswith("error[file]: a .npz file has no column ")
+    assert err.startswith("error[file]: a .npz file cannot have a column ")
     assert not (tmp_path / "out.npz").exists()
 
 

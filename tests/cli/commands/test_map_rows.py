@@ -85,7 +85,7 @@ def test_rows_that_become_nan_are_counted_and_the_first_is_shown(mapped, text, c
     out, err, code = mapped(text, "t.csv")
     assert (out.count("nan"), code) == (int(count[0]), 0)
     note, _, carets, *_ = err.splitlines()
-    assert note == f"note: {count} the value nan, computed from numbers that are not; the first:"
+    assert note == f"note: {count} the value nan, although none of their numbers is nan; the first:"
     assert carets.count("^") == len(begins)
     assert "in this row" in err
 

@@ -64,8 +64,8 @@ def test_a_dash_is_what_comes_from_a_pipe(agrad):
 @pytest.mark.parametrize(
     ("option", "advice"),
     [
-        ("--vi", ": it stands behind a command: agrad repl --vi"),
-        ("--wrt", ": it stands behind a command: agrad eval --wrt"),
+        ("--vi", ": it follows a command: agrad repl --vi"),
+        ("--wrt", ": it follows a command: agrad eval --wrt"),
         ("--colour", ": did you mean --color?"),
         ("--bogus", ""),
     ],

@@ -36,7 +36,7 @@ def test_a_script_may_give_a_name_another_value(agrad, script):
 @pytest.mark.parametrize(
     ("word", "told", "code"),
     [
-        ("k", "-D takes NAME=VALUE, and k is none", 2),
+        ("k", "-D takes NAME=VALUE, and k is not one", 2),
         ("k=", "in -D k=", 2),
         ("k=q", "error[name]: q has no value", 1),
         ("load=3", "error[syntax]: load is a reserved word of agrad; choose another name", 2),

@@ -154,8 +154,12 @@ def test_a_label_says_from_where_to_where(inside):
     [
         (["eval", "--json"], "the expression is missing", "agrad eval --help"),
         (["eval", "1", "--json", "--jsno"], "no such option --jsno: did you mean --json?", "agrad eval --help"),
-        (["eval", "1", "--timeout", "0", "--format", "json"], "0.0 is no time", "agrad eval --help"),
-        (["eval", "1", "-q", "--format=json"], "-q is about text, and --format json is none", "agrad eval --help"),
+        (["eval", "1", "--timeout", "0", "--format", "json"], "0.0 is not a time", "agrad eval --help"),
+        (
+            ["eval", "1", "-q", "--format=json"],
+            "-q applies to text: leave it out, since --format json has no labels and notes",
+            "agrad eval --help",
+        ),
         (["eval", "1", "--json", "--format", "csv"], "--json and --format csv are two forms", "agrad eval --help"),
         (["graph", "--as", "json"], "the expression is missing", "agrad graph --help"),
         (["run", "--json"], "Missing argument 'FILE'.", "agrad run --help"),

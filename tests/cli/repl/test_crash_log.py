@@ -164,9 +164,9 @@ def test_what_was_undone_and_what_a_reset_forgot_stay_away_and_undo_goes_on(envi
 
 
 def test_a_session_that_ends_well_leaves_nothing_behind(environment, tmp_path, agrad):
-    assert resumed(agrad, "x = 2\nquit\n") == ("", "there is no session to bring back\n", 0)
+    assert resumed(agrad, "x = 2\nquit\n") == ("", "there is no session to restore\n", 0)
     assert crash_logs(tmp_path) == []
-    assert resumed(agrad, "x\n")[1].startswith("there is no session to bring back\n")
+    assert resumed(agrad, "x\n")[1].startswith("there is no session to restore\n")
 
 
 def test_a_pipe_is_not_written_down(agrad, tmp_path):
@@ -179,7 +179,7 @@ def test_a_session_that_is_not_over_is_not_taken(environment, tmp_path, agrad):
         child.send("x = 2", "x")
         assert child.line() == "2"
         assert len(crash_logs(tmp_path)) == 1
-        assert resumed(agrad, "y = 3\n")[1] == "there is no session to bring back\n"
+        assert resumed(agrad, "y = 3\n")[1] == "there is no session to restore\n"
         assert len(crash_logs(tmp_path)) == 1
         child.send("x + 1")
         assert child.leave() == "3\n"
@@ -232,7 +232,7 @@ def test_a_statement_that_fails_now_is_told_and_nothing_is_lost(environment, tmp
         '  session line 2 | d = load_csv("d.csv")',
         "                 |     ^^^^^^^^^^^^^^^^^",
         "restored 1 of 4 statements from 14:03: x",
-        f"3 statements not restored: what was typed stays in {kept}",
+        f"3 statements not restored: they are kept in {kept}",
     ]
     assert kept.read_bytes() == content
     (tmp_path / "e.csv").rename(tmp_path / "d.csv")
@@ -258,7 +258,7 @@ def test_files_that_were_written_since_are_told_once_each(environment, tmp_path,
     (tmp_path / "d.csv").write_text("1,20\n")
     assert resumed(agrad, "y\n")[:2] == (
         "21\n",
-        "note: d.csv has been written since: what it holds now was read\nrestored 5 statements from 14:03: e, d, p, q, y\n",
+        "note: d.csv has changed since: its new content was read\nrestored 5 statements from 14:03: e, d, p, q, y\n",
     )
     kept.write_bytes(content)
     (tmp_path / "e.csv").write_text("10\n")
@@ -315,7 +315,7 @@ def test_a_folder_that_is_gone_is_told(environment, tmp_path, agrad):
     place.rmdir()
     assert resumed(agrad, "x\n")[:2] == (
         "2\n",
-        f"note: names of files now start here, not in {place}: No such file or directory\n"
+        f"note: file names are now relative to the current folder, not to {place}: No such file or directory\n"
         "restored 2 statements from 14:03: x\n",
     )
 
@@ -348,7 +348,7 @@ def test_a_crash_log_without_a_statement_is_none(content, tmp_path, agrad):
     folder = tmp_path / "agrad" / "sessions"
     folder.mkdir(parents=True)
     (folder / "1.jsonl").write_bytes(content)
-    assert resumed(agrad, "1\n") == ("1\n", "there is no session to bring back\n", 0)
+    assert resumed(agrad, "1\n") == ("1\n", "there is no session to restore\n", 0)
 
 
 @pytest.mark.parametrize("damage", ["[]", '"1"', "-1", "1.5", "{}"])
@@ -390,7 +390,7 @@ def test_what_a_file_did_comes_back_without_the_file(environment, tmp_path, agra
     assert resumed(agrad, "", "start.ag") == (
         "",
         "Usage: agrad repl [OPTIONS] [FILE]\nTry 'agrad repl --help' for help.\n\n"
-        "Error: --resume brings back what a FILE did as well: leave it out\n",
+        "Error: --resume also restores what a FILE did: leave FILE out\n",
         2,
     )
 
@@ -425,11 +425,9 @@ def test_a_folder_that_cannot_be_written_is_one_note(tmp_path, agrad):
     out, err, code = resumed(agrad, "x = 2\nx\ny = 3\n")
     assert (out, code) == ("2\n", 0)
     first, second = err.splitlines()
-    assert first == "there is no session to bring back"
+    assert first == "there is no session to restore"
     path = re.escape(str(tmp_path / "agrad" / "sessions"))
-    assert re.fullmatch(
-        rf"note: this session cannot be brought back after a crash: {path}/\S+\.jsonl: File exists", second
-    )
+    assert re.fullmatch(rf"note: this session cannot be restored after a crash: {path}/\S+\.jsonl: File exists", second)
 
 
 def test_a_disk_that_is_full_later_is_one_note(tmp_path, monkeypatch, capsys):
@@ -442,7 +440,7 @@ def test_a_disk_that_is_full_later_is_one_note(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(os, "write", lambda file, data: 1)
     session.run("y = 3")
     session.run("z = 4")
-    assert capsys.readouterr().err.count("note: this session cannot be brought back after a crash: ") == 1
+    assert capsys.readouterr().err.count("note: this session cannot be restored after a crash: ") == 1
     assert list(session.names) == ["x", "y", "z"]
     kept.end()
 
@@ -480,8 +478,7 @@ def test_ctrl_c_leaves_what_came_back_so_far(environment, tmp_path, monkeypatch,
         signal.signal(signal.SIGINT, before[0])
         signal.signal(signal.SIGALRM, before[1])
     assert re.sub(r"\d\d:\d\d", "14:03", told) == (
-        "interrupted: restored 1 of 3 statements from 14:03: x\n"
-        f"2 statements not restored: what was typed stays in {kept}"
+        f"interrupted: restored 1 of 3 statements from 14:03: x\n2 statements not restored: they are kept in {kept}"
     )
     assert session.names["x"] == 1
 
@@ -516,7 +513,7 @@ def test_a_terminal_that_was_killed(environment, tmp_path):
         one.enter("backward y")
     with Terminal(environment, folder=tmp_path) as two:
         lines = two.see("agrad>")
-        assert re.fullmatch(r"a session of \d\d:\d\d ended without quit: agrad repl --resume brings it back", lines[1])
+        assert re.fullmatch(r"a session of \d\d:\d\d ended without quit: agrad repl --resume restores it", lines[1])
         two.type("\x04")
         assert two.process.wait(timeout=30) == 0
     with Terminal(environment, "repl", "--resume", folder=tmp_path) as three:

@@ -52,7 +52,9 @@ def test_what_escapes_is_told_and_the_statement_is_taken_back(capsys, monkeypatc
     assert loop(session, iter(["x = 1\n", "if 1:\n    x = 2\n    plot [1, 2]\n", "x\n"])) == 1
     out, err = capsys.readouterr()
     assert out == "1\n"
-    assert err.startswith("error[internal]: a mistake in agrad: ZeroDivisionError: no such luck\n  note: raised in ")
+    assert err.startswith(
+        "error[internal]: an error in agrad itself: ZeroDivisionError: no such luck\n  note: raised in "
+    )
     assert f"{Path(__file__).name}, line " in err and err.endswith("taken back, and the session goes on\n")
     assert loop(session, iter(["plot [1]\n"]), interactive=True) == 0
 
@@ -158,7 +160,7 @@ def test_a_history_that_cannot_be_written_is_read(typed, tmp_path, monkeypatch):
     monkeypatch.setattr(history, "_opened", refuse)
     assert typed("\x1b[A\r3\r\x04") == (
         "2\n3\n",
-        f"note: what you type is not remembered beyond this session: {path}: Permission denied\n",
+        f"note: what you type is not kept after this session: {path}: Permission denied\n",
     )
     monkeypatch.undo()
     assert path.read_bytes() == before
@@ -169,7 +171,7 @@ def test_a_disk_that_is_full_later_is_one_note(tmp_path, capsys):
     kept.store_string("1")
     kept.store_string("2")
     assert capsys.readouterr().err.splitlines() == [
-        f"note: what you type is not remembered beyond this session: {tmp_path}/gone/history: No such file or directory"
+        f"note: what you type is not kept after this session: {tmp_path}/gone/history: No such file or directory"
     ]
 
 
@@ -178,7 +180,7 @@ def test_a_history_that_cannot_be_kept_is_one_note(typed, tmp_path):
     out, err = typed("1\r2\r\x04")
     assert out == "1\n2\n"
     path = tmp_path / "agrad" / "history"
-    assert err == f"note: what you type is not remembered beyond this session: {path}: File exists\n"
+    assert err == f"note: what you type is not kept after this session: {path}: File exists\n"
 
 
 @pytest.mark.parametrize(

@@ -319,7 +319,7 @@ def test_a_folder_that_cannot_be_made_is_one_note(terminal, tmp_path):
     one = terminal(XDG_CONFIG_HOME=str(tmp_path / "nowhere"), columns=200)
     lines = one.enter("6*7", "\n42\n")
     assert [line.partition(":")[2][:40] for line in lines if line.startswith("note")] == [
-        " what you type is not remembered beyond "
+        " what you type is not kept after this se"
     ]
 
 

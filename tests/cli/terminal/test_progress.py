@@ -49,7 +49,7 @@ def test_a_short_loop_is_not_told_of():
 def test_a_long_loop_is_told_of_and_wiped_at_its_end():
     terminal = Terminal()
     seen = [terminal.screen for _ in terminal.turns(10, 1.0)]
-    assert seen[:4] == ["", "", "turn 3 of 10: 2 s, about 8 s left", "turn 4 of 10: 3 s, about 7 s left"]
+    assert seen[:4] == ["", "", "iteration 3 of 10: 2 s, about 8 s left", "iteration 4 of 10: 3 s, about 7 s left"]
     assert terminal.screen == ""
     assert terminal.written[-1].endswith("\r")
 
@@ -66,14 +66,14 @@ def test_the_mark_of_what_stopped_it_is_wiped_too():
 
 def test_a_loop_of_unknown_length_tells_its_turns():
     terminal = Terminal()
-    assert [terminal.screen for _ in terminal.turns(5, 1.0, None)][-1] == "turn 5: 4 s"
+    assert [terminal.screen for _ in terminal.turns(5, 1.0, None)][-1] == "iteration 5: 4 s"
     assert terminal.screen == ""
 
 
 def test_loops_inside_loops_are_one_line():
     terminal = Terminal()
     seen = [terminal.screen for _ in terminal.turns(3, 0.0) for _ in terminal.turns(4, 1.0)]
-    assert seen[-1] == "turn 3 of 3, turn 4 of 4: 11 s, about 1 s left"
+    assert seen[-1] == "iteration 3 of 3, iteration 4 of 4: 11 s, about 1 s left"
     assert terminal.screen == ""
 
 
@@ -95,8 +95,8 @@ def test_what_is_printed_finds_the_line_empty():
 
 
 def test_the_line_is_no_wider_than_the_terminal():
-    terminal = Terminal(width=12)
-    assert [terminal.screen for _ in terminal.turns(5, 1.0)][-1] == "turn 5 of 5:"
+    terminal = Terminal(width=17)
+    assert [terminal.screen for _ in terminal.turns(5, 1.0)][-1] == "iteration 5 of 5:"
 
 
 def test_short_turns_do_not_look_at_the_clock():
@@ -140,7 +140,7 @@ def test_on_a_terminal(environment, tmp_path, options, settings, told):
         ["run", *options, "--timeout", "2.6", "slow.ag"], environment | {"NO_COLOR": "1"} | settings, tmp_path
     )
     line, _, error = seen.partition("error[limit]")
-    assert ("\rturn " in line) is told
+    assert ("\riteration " in line) is told
     assert "\x1b" not in seen
     assert error
     if told:
@@ -153,7 +153,7 @@ def test_nothing_is_told_where_there_is_no_terminal(agrad, tmp_path):
     (tmp_path / "slow.ag").write_text("x = rand(300000); s = 0\nfor i in range(1000000): s = sum(sin(x + s))\n")
     out, err, code = agrad("run", "--timeout", "2.6", "slow.ag")
     assert (out, code) == ("", 124)
-    assert "turn" not in err
+    assert "iteration" not in err
 
 
 def on_terminal(arguments, environment, folder):
