@@ -194,7 +194,7 @@ def _storage_of(root: Node, order: Iterable[Node], cut: Iterable[Node]) -> Stora
     """What is known of the data of all gradients of a walk: the leaves that they depend on."""
     roots: Roots = tuple([ref(node) for node in order if node.op is None])
     behind = [roots_of(node) for node in cut]
-    if root.guard is not None:
+    if root.guard is not None and current().statement is not None:  # in Python, all guards so far count anyhow
         guards = chain(root.guard)
         look_behind(guards)
         behind += [guard.roots for guard in guards]
