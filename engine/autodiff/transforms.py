@@ -339,7 +339,7 @@ def _entered(value: Any) -> Tensor:
     """An argument as something to differentiate by; a value with a graph of its own stays connected to it."""
     value = operand(value)
     if isinstance(value, Tensor) and value.node.recorded and value.node.requires_grad:
-        copy: Tensor = OPS["clone"].call(value)
+        copy: Tensor = OPS["own"].call(value)
         return copy
     made = tensor(value, requires_grad=True)
     if isinstance(value, Tensor):
@@ -349,7 +349,7 @@ def _entered(value: Any) -> Tensor:
 
 def _handle(x: Tensor) -> Tensor:
     """What a function is given: a value of its own, that it may write to, while x stays what to differentiate by."""
-    copy: Tensor = OPS["clone"].call(x)
+    copy: Tensor = OPS["own"].call(x)
     return copy
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from agrad.engine.core.graph import Node, collect
 from agrad.engine.core.tensor import Tensor
-from agrad.engine.core.versions import check_walkable, out_of_date
+from agrad.engine.core.versions import check_walkable, out_of_date, sharers
 from agrad.engine.errors import AgradError
 from agrad.engine.inspect.memory import held, holders
 from agrad.engine.text import align, truncate
@@ -81,10 +81,12 @@ def _data(name: str, value: Tensor, session: Session) -> list[tuple[str, str]]:
     entries = size_of(value.shape)
     gradient = gradient_of(name, value, session).text(session.settings).removeprefix(f"{name}.grad = ")
     function = value.grad_fn
+    shared = _shared(value.node, session)
     return [
         ("shape", f"{format_shape(value.shape)}, {_count(entries, 'entry', 'entries')}"),
         ("value", _shown(value, session, _VALUE)),
         ("version", version),
+        *([("shared", f"with {shared}: a write to one of them writes all")] if shared else []),
         ("grad", gradient if value.grad is None else truncate(gradient.replace("\n", ""), _VALUE)),
         ("grad_fn", "none" if function is None else repr(function)),
     ]
@@ -92,7 +94,16 @@ def _data(name: str, value: Tensor, session: Session) -> list[tuple[str, str]]:
 
 def _own(value: Tensor, session: Session) -> list[tuple[str, str]]:
     """The memory of a leaf, and what keeps it."""
-    return [("memory", f"{format_bytes(held(value).leaves)}, its own"), ("kept by", _kept_by(value.node, session))]
+    whose = "shared" if len(sharers(value.node)) > 1 else "its own"
+    return [("memory", f"{format_bytes(held(value).leaves)}, {whose}"), ("kept by", _kept_by(value.node, session))]
+
+
+def _shared(node: Node, session: Session) -> str:
+    """The values that share their data with this one; nothing where none does."""
+    others = {other for other in sharers(node) if other is not node}
+    names = [name for name, value in session.names.items() if isinstance(value, Tensor) and value.node in others]
+    unnamed = len(others) - len({session.names[name].node for name in names})
+    return _listed([*names, *([f"{unnamed} without a name"] if unnamed else [])])
 
 
 def _graph(value: Tensor, session: Session) -> list[tuple[str, str]]:
