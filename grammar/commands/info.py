@@ -36,6 +36,8 @@ def describe(name: str, value: Any, session: Session) -> str:
         facts = [(name, _plain(value, session))]
         if value is not None and not callable(value):
             facts.append(("value", _shown(value, session, _VALUE)))
+    if session.steps.told:
+        facts.append(("undo", f"keeps {session.steps.told}, earlier values among them"))
     width, margin = session.settings.width, max(len(label) for label, _ in facts) + 2
     if width is not None and width - margin < _LEAST:  # a long name is on its own line
         margin = max(len(label) for label, _ in facts[1:]) + 2 if facts[1:] else 2
@@ -168,7 +170,7 @@ def _kept_by(node: Node, session: Session) -> str:
         names[name] = _captured(value, session) if isinstance(value, Closure) else value
         if isinstance(value, Tensor) and value.grad is not None and value.grad.node.recorded:
             names[f"{name}.grad"] = value.grad
-    return _listed(holders(names, node)) or "no name"
+    return _listed([*holders(names, node), *(["undo"] if session.steps.holds(node) else [])]) or "no name"
 
 
 def _captured(function: Closure, session: Session) -> tuple[Any, ...]:
@@ -186,6 +188,8 @@ def list_names(session: Session) -> str:
     rows = [(name, *_cells(value, stale, session)) for name, value in session.names.items()]
     widths = _fitted([max(len(row[column]) for row in rows) for column in range(5)], session.settings.width or _WIDTH)
     lines = align([truncate(cell, width) for cell, width in zip(row, widths, strict=True)] for row in rows)
+    if session.steps.told:
+        lines.append(f"undo keeps {session.steps.told}")
     return "\n".join(truncate(line, session.settings.width or len(line)) for line in lines)
 
 

@@ -180,3 +180,16 @@ def test_tables_fit_the_terminal(width):
     session.run("vars\ninfo a b a_name_rather_long", lambda result: lines.extend(result.lines.split("\n")))
     assert len(lines) > 20
     assert max(map(len, lines)) <= width
+
+
+def test_what_undo_keeps_is_told_where_it_is_much():
+    session = Session()
+    session.steps.depth = 100
+    line = Toolbar(session)
+    for text in ("var a = ones(200_000)", "y = sum(exp(a))"):
+        session.run(text)
+        line.look()
+        assert "undo" not in line.told
+    session.run("y = sum(exp(a))")
+    line.look()
+    assert line.told.endswith("undo 3.2 MB")
