@@ -23,7 +23,7 @@ READS = {
     "value": lambda v: v.value > 0,
     "numpy": lambda v: v.numpy() > 0,
     "tolist": lambda v: v.tolist() > 0,
-    "percent": lambda v: f"{v:.1f}" == "1.0",
+    "percent": lambda v: operator.mod("%.1f", v) == "1.0",
     "complex": lambda v: complex(v).real > 0,
     "isclose": lambda v: math.isclose(v, 1.0),
     "copysign": lambda v: math.copysign(1, v) > 0,
