@@ -43,6 +43,10 @@ class NoIndex(AgradError, TypeError):
     """
 
 
+class NoLength(AgradError, TypeError):
+    """A scalar has no entries: a TypeError, since code that asks whether something can be iterated over expects one."""
+
+
 class Tensor:
     """A value that may have a graph behind it.
 
@@ -286,7 +290,7 @@ class Tensor:
 
     def __len__(self) -> int:
         if not self.shape:
-            raise AgradError("type", "a scalar has no length")
+            raise NoLength("type", "a scalar has no length")
         return self.shape[0]
 
     def __iter__(self) -> Iterator[Tensor]:
