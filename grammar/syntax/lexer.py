@@ -19,6 +19,7 @@ from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.syntax.errors.messages import corrected, syntax_error
 from agrad.grammar.syntax.keywords import (
     CLOSERS,
+    FLAGS,
     HEADERS,
     LOOK_ALIKES,
     MATHEMATICS,
@@ -33,7 +34,7 @@ from agrad.grammar.syntax.keywords import (
 # What an operand may end with: after it a minus is a difference, a further operand is a mistake.
 OPERAND_ENDS = words("NAME NUMBER STRING FSTRING_END RPAR RSQB NONE TRUE FALSE ELLIPSIS RESERVED TOPIC")
 
-_OPTION_FOLLOWS = OPERAND_ENDS | {"FLAG"}
+_OPTION_FOLLOWS = OPERAND_ENDS | FLAGS
 
 # After these a `~=` further left in the same brackets has found its right-hand side.
 _NEAR_ENDS = words("_COMMA _COLON SEMICOLON COMPARISON AND OR IF ELSE _EQUAL")
