@@ -17,7 +17,10 @@ from agrad.engine.core.arguments import axis_of, number_of
 from agrad.engine.core.dispatch import operand
 from agrad.engine.core.op import FUNCTIONS, Entry, Function
 from agrad.engine.errors import AgradError, Hint
+from agrad.engine.interop import numpy_arrays as arrays
 from agrad.engine.interop import numpy_shapes as shapes
+from agrad.engine.interop.numpy_fft import TRANSFORMS
+from agrad.engine.interop.numpy_reductions import REDUCTIONS
 from agrad.engine.interop.numpy_shapes import ag
 from agrad.engine.ops.linalg.decomposition import eigh_values, svd_values
 from agrad.engine.ops.linalg.norms import of_vector
@@ -28,7 +31,7 @@ NAMES = {
     "absolute": "abs", "fabs": "abs", "subtract": "sub", "multiply": "mul", "divide": "div", "negative": "neg",
     "power": "pow", "float_power": "pow", "rint": "round", "fix": "trunc", "degrees": "rad2deg", "radians": "deg2rad",
     "arcsin": "asin", "arccos": "acos", "arctan": "atan", "arctan2": "atan2", "arcsinh": "asinh", "arccosh": "acosh",
-    "arctanh": "atanh", "positive": "clone", "conjugate": "clone", "copy": "clone", "amax": "max", "amin": "min",
+    "arctanh": "atanh", "positive": "clone", "conjugate": "clone", "copy": "clone",
     "around": "round", "broadcast_to": "expand", "cumulative_sum": "cumsum", "cumulative_prod": "cumprod",
 }  # fmt: skip
 
@@ -128,15 +131,6 @@ def _average(a: Any, axis: Any = None, weights: Any = None, keepdims: Any = Fals
     return ag.div(ag.sum(ag.mul(a, weights), axis, keepdims), whole)
 
 
-def _neighbours(x: Any, axis: int) -> tuple[Any, Any]:
-    return x[shapes.at(axis, slice(1, None))], x[shapes.at(axis, slice(None, -1))]
-
-
-def _diff(a: Any, n: int = 1, axis: Any = -1) -> Any:
-    place = axis_of("diff", shape_of(a), axis)
-    return reduce(lambda x, _: ag.sub(*_neighbours(x, place)), range(n), a)
-
-
 def _trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: Any = -1) -> Any:
     y = operand(y)
     place = axis_of("trapezoid", shape_of(y), axis)
@@ -144,8 +138,8 @@ def _trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: Any = -1) -> Any:
         x, count = operand(x), len(shape_of(y))
         if len(shape_of(x)) == 1:
             x = ag.reshape(x, tuple(-1 if one == place else 1 for one in range(count)))
-        dx = _diff(x, axis=axis)
-    return ag.sum(ag.mul(ag.mul(dx, ag.add(*_neighbours(y, place))), 0.5), place)
+        dx = arrays.diff(x, axis=axis)
+    return ag.sum(ag.mul(ag.mul(dx, ag.add(*arrays.neighbours(y, place))), 0.5), place)
 
 
 def _polyval(p: Any, x: Any) -> Any:
@@ -174,7 +168,9 @@ _Singular = namedtuple("_Singular", "U S Vh")
 def _symmetric(name: str, function: Function) -> Function:
     """NumPy reads one triangle of the matrix, agrad the symmetric part: the same only where the two triangles are."""
 
-    def call(a: Any) -> Any:
+    def call(a: Any, UPLO: Any = "L") -> Any:  # noqa: N803 - NumPy's name: which triangle is read, of equal ones
+        if UPLO not in ("L", "U"):
+            raise AgradError("type", f"{name}: UPLO is L or U, not {UPLO!r}")
         entries = np.asarray(getattr(a, "value", a))
         if entries.ndim > 1 and not np.allclose(entries, np.swapaxes(entries, -1, -2), rtol=1e-9, equal_nan=True):
             raise AgradError(
@@ -220,6 +216,8 @@ def _lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Any, Any, int, Any]:
 
 MADE: dict[str, Function] = {
     **_LOGIC,
+    **REDUCTIONS,
+    **TRANSFORMS,
     "bitwise_and": _of_truths("logical_and"),
     "bitwise_or": _of_truths("logical_or"),
     "bitwise_xor": _of_truths("logical_xor"),
@@ -243,7 +241,17 @@ MADE: dict[str, Function] = {
     ),
     "count_nonzero": lambda a, axis=None, keepdims=False: ag.sum(_truth(a), axis, keepdims),
     "average": _average,
-    "diff": _diff,
+    "diff": arrays.diff,
+    "gradient": arrays.gradient,
+    "pad": arrays.pad,
+    "insert": arrays.insert,
+    "delete": arrays.delete,
+    "rot90": arrays.rot90,
+    "meshgrid": arrays.meshgrid,
+    "partition": lambda a, kth, axis=-1: ag.sort(a, axis) if axis is not None else ag.sort(ag.flatten(a)),
+    "argpartition": lambda a, kth, axis=-1: ag.argsort(a, axis) if axis is not None else ag.argsort(ag.flatten(a)),
+    "cross": arrays.cross,
+    "linalg.cross": lambda x1, x2, axis=-1: arrays.cross(x1, x2, axis=axis),
     "trapezoid": _trapezoid,
     "trapz": _trapezoid,
     "polyval": _polyval,
@@ -284,14 +292,12 @@ MADE: dict[str, Function] = {
     "inner": shapes.inner,
     "vdot": lambda a, b: ag.dot(ag.flatten(a), ag.flatten(b)),
     "tensordot": shapes.tensordot,
-    "cross": shapes.cross,
-    "einsum": lambda operands: ag.einsum(operands[0], *operands[1:]),
+    "einsum": arrays.einsum,
     "trace": lambda a, offset=0, axis1=0, axis2=1: ag.sum(ag.diagonal(a, offset, axis1, axis2), -1),
     "linalg.matrix_transpose": lambda x: shapes.swapaxes(x, -1, -2),
     "linalg.diagonal": lambda x, offset=0: ag.diagonal(x, offset, -2, -1),
     "linalg.trace": lambda x, offset=0: ag.sum(ag.diagonal(x, offset, -2, -1), -1),
     "linalg.vecdot": lambda x1, x2, axis=-1: ag.sum(ag.mul(x1, x2), axis),
-    "linalg.cross": lambda x1, x2: shapes.cross(x1, x2),
     "linalg.tensordot": lambda x1, x2, axes=2: shapes.tensordot(x1, x2, axes),
     "linalg.multi_dot": lambda arrays: reduce(ag.dot, arrays),
     "linalg.matrix_norm": _matrix_norm,

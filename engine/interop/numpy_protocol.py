@@ -31,17 +31,8 @@ from agrad.engine.values import np
 # NumPy's arguments that change how a result is computed or stored, not what it is.
 _HINTS = {"kind", "stable", "optimize", "overwrite_input", "subok"}
 
-# What to write instead: of the methods of ufuncs, and of what np.full and np.full_like come down to.
+# What to write instead: of what np.full and np.full_like come down to.
 _INSTEAD = {
-    "np.add.reduce": "np.sum",
-    "np.add.accumulate": "np.cumsum",
-    "np.multiply.reduce": "np.prod",
-    "np.multiply.accumulate": "np.cumprod",
-    "np.multiply.outer": "np.outer",
-    "np.maximum.reduce": "np.max",
-    "np.minimum.reduce": "np.min",
-    "np.logical_and.reduce": "np.all",
-    "np.logical_or.reduce": "np.any",
     "np.copyto": "np.ones(shape) * x",
 }
 
@@ -86,8 +77,10 @@ def _array(self: Tensor, dtype: Any = None, copy: bool | None = None) -> Any:
     """The entries for NumPy, read only unless they are copied; refused to what requires grad."""
     if self.requires_grad:
         message = f"{self.node.spell()} requires grad: NumPy would make a plain array of it, without the graph"
-        together = "ag.stack([…]) to put several together, np.dot(a, x) for a.dot(x)"
-        raise AgradError("type", message, fixes=[Hint("x.numpy() or x.detach() for the value alone"), together])
+        together = Hint("np.stack([x, y]) or np.concatenate([x, y]) to put several together: np.mean(np.stack([x, y]))")
+        method = Hint("np.dot(a, x) for a.dot(x), np.concatenate for np.r_, np.column_stack for np.c_")
+        alone = Hint("x.numpy() or x.detach() for the value alone")
+        raise AgradError("type", message, fixes=[alone, together, method])
     view = self.numpy()
     return view.astype(dtype) if dtype is not None and dtype != view.dtype else view.copy() if copy else view
 
@@ -123,16 +116,35 @@ def _array_ufunc(self: Tensor, ufunc: Any, method: str, *inputs: Any, **keywords
     name = _name_of(ufunc)
     if keywords.pop("out", None) is not None:
         raise _writing(name)
-    if method != "__call__":
-        raise _refusal(f"{name}.{method}")
     function = _ufuncs().get(ufunc) or _from_scipy(ufunc)
     if function is None:
         raise _refusal(name)
+    if method != "__call__":
+        return _method_of_ufunc(name, ufunc, method, function)(*inputs, **keywords)
     for argument, value in keywords.items():
         if not _idle(argument, value):
             raise _without(name, argument)
     _check_real(name, inputs)
     return function(*inputs)
+
+
+def _method_of_ufunc(name: str, ufunc: Any, method: str, function: Function) -> Function:
+    """`np.add.reduce` and the like."""
+    from agrad.engine.interop.ufunc_methods import ARGUMENTS, method_of  # not at the start: see `_ufuncs`
+
+    found = method_of(method, str(ufunc.__name__), function)
+    if found is None or ufunc.nin != 2 or ufunc.nout != 1:
+        raise _refusal(f"{name}.{method}")
+
+    def call(*inputs: Any, **keywords: Any) -> Any:
+        given = {key: value for key, value in keywords.items() if key in ARGUMENTS[method] or not _idle(key, value)}
+        for key in given:
+            if key not in ARGUMENTS[method]:
+                raise _without(f"{name}.{method}", key)
+        _check_real(f"{name}.{method}", inputs)
+        return found(*inputs, **given)
+
+    return call
 
 
 def _known(kind: type) -> bool:
@@ -205,6 +217,8 @@ class _Counterpart:
             self.signature = inspect.signature(self.call)
         names = {name: RENAMED.get(name, name) for name in self.signature.parameters}
         self.takes = {name: name if name in known else ours for name, ours in names.items() if {name, ours} & known}
+        if any(one.kind is one.VAR_KEYWORD for one in self.signature.parameters.values()):
+            self.takes |= {name: name for name in known}
 
     def __call__(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         given = self._given(args, keywords)
@@ -264,10 +278,18 @@ def _name_of(function: Any) -> str:
     return f"{function.__module__}.{name}".replace("numpy", "np", 1)
 
 
+# What has complex results, or takes complex numbers.
+_COMPLEX = {"np.linalg.eig": "np.linalg.eigh, of a symmetric matrix", "np.linalg.eigvals": "np.linalg.eigvalsh"}
+
+
 def _refusal(name: str, why: str = "has no counterpart in agrad") -> AgradError:
     fixes = [Hint(f"{_INSTEAD[name]} instead")] if name in _INSTEAD else []
+    notes = []
+    if name.startswith("np.fft.") or name in _COMPLEX:
+        notes = ["agrad computes with real numbers alone"]
+        fixes = [Hint(_COMPLEX.get(name, "np.fft.irfft and np.fft.hfft, whose results are real, of real spectra"))]
     plain = "x.detach().numpy() for the plain array, without the graph"
-    return AgradError("type", f"{name} {why}", fixes=[*fixes, plain])
+    return AgradError("type", f"{name} {why}", notes=notes, fixes=[*fixes, plain])
 
 
 def _without(name: str, argument: str) -> AgradError:

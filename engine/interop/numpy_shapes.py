@@ -199,15 +199,3 @@ def inner(a: Any, b: Any) -> Any:
     """Summed over the last axis of both."""
     a, b = operand(a), operand(b)
     return tensordot(a, b, (-1, -1)) if shape_of(a) and shape_of(b) else ag.mul(a, b)
-
-
-def cross(a: Any, b: Any) -> Any:
-    """Of vectors with three entries, along the last axis."""
-    a, b = operand(a), operand(b)
-    for x in (a, b):
-        if shape_of(x)[-1:] != (3,):
-            raise AgradError(
-                "shape", f"cross needs vectors of 3 entries, not a value of shape {format_shape(shape_of(x))}"
-            )
-    (a1, a2), (b1, b2) = ((x[..., [1, 2, 0]], x[..., [2, 0, 1]]) for x in (a, b))
-    return ag.sub(ag.mul(a1, b2), ag.mul(a2, b1))

@@ -8,8 +8,18 @@ and passes may do with it, and what `help` says. Importing this package fills th
 from __future__ import annotations
 
 from agrad.engine.ops import creation, data_files, graph
-from agrad.engine.ops.arrays import cumulative, indexing, joining, order, reduction, shaping
-from agrad.engine.ops.linalg import decomposition, determinant, einsum, functions, matrices, norms
+from agrad.engine.ops.arrays import (
+    cumulative,
+    fourier,
+    indexing,
+    joining,
+    order,
+    reduction,
+    sampled,
+    shaping,
+    statistics,
+)
+from agrad.engine.ops.linalg import cross, decomposition, determinant, einsum, functions, matrices, norms
 from agrad.engine.ops.nn import activations, losses
 from agrad.engine.ops.scalar import (
     arithmetic,
@@ -19,6 +29,7 @@ from agrad.engine.ops.scalar import (
     elementary,
     probability,
     special,
+    steps,
     trigonometry,
 )
 from agrad.engine.ops.tensor_methods import install
@@ -30,12 +41,14 @@ __all__ = [
     "combinatorics",
     "comparison",
     "creation",
+    "cross",
     "cumulative",
     "data_files",
     "decomposition",
     "determinant",
     "einsum",
     "elementary",
+    "fourier",
     "functions",
     "graph",
     "indexing",
@@ -46,8 +59,11 @@ __all__ = [
     "order",
     "probability",
     "reduction",
+    "sampled",
     "shaping",
     "special",
+    "statistics",
+    "steps",
     "trigonometry",
 ]
 

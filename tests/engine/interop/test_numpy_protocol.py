@@ -3,6 +3,7 @@
 The derivatives are held against differences of NumPy's results, so that nothing of agrad is on that side.
 """
 
+import contextlib
 import math
 import operator
 import subprocess
@@ -35,6 +36,8 @@ B = np.stack([S, S @ S + 0.1])
 C = np.sin(np.arange(24.0)).reshape(2, 3, 4)
 POSITIVE, UNIT, ABOVE_1 = np.abs(V) + 0.2, V / 2.5, np.abs(V) + 1.1
 GAPS = np.array([0.5, np.nan, -2.0, np.inf])
+HOLES = np.array([[0.0, 0.0, np.nan, 0.0], [np.nan, 0.0, 0.0, 0.0], [0.0, 0.0, np.nan, 0.0]])
+MODES = ("full", "same", "valid")
 
 ENTRY_BY_ENTRY = {
     "exp exp2 expm1 sin cos tan sinh cosh tanh arcsinh arctan square absolute fabs negative positive conjugate sign cbrt": V,
@@ -63,6 +66,8 @@ CASES = {
     "fmin of nan": (lambda x: np.fmin([0.5, np.nan, -2.0, 3.0], x), V),
     "round": (lambda x: np.round(x, decimals=1), M),
     "around": (lambda x: np.around(x, 1), M),
+    "gcd": (lambda x: x * np.gcd(_whole(x), 6), M),
+    "lcm": (lambda x: x * np.lcm(_whole(x), [2, 3, 4, 5]), M),
     # Choices
     "where": (lambda x, y: np.where(x > y, x * 2, y), M, W),
     "where of an array": (lambda x: np.where(np.array([True, False, True, False]), x, 1), V),
@@ -179,7 +184,144 @@ CASES = {
     "cross": (lambda x: np.cross(x, [1.0, 2.0, 3.0]), S),
     "einsum": (lambda x, y: np.einsum("ij,j->i", x, y), M, W),
     "einsum of three": (lambda x, y: np.einsum("ij,kj,j", x, x, y, optimize=True), M, W),
+    # Rows and columns put in, and taken out
+    "pad": (lambda x: np.pad(x, 1), M),
+    "pad with constants": (lambda x, c: np.pad(x, [(1, 2), (0, 1)], constant_values=((0.5, c[0]), (2.0, 1.0))), M, V),
+    "pad with the edge": (lambda x: np.pad(x, (1, 2), mode="edge"), M),
+    "pad by reflection": (lambda x: np.pad(x, ((2, 1), (3, 2)), "reflect"), M),
+    "pad symmetrically": (lambda x: np.pad(x, 2, mode="symmetric"), M),
+    "pad around": (lambda x: np.pad(x, 3, "wrap"), M),
+    "insert": (lambda x, y: np.insert(x, 1, y[0], axis=1), M, W),
+    "insert a row": (lambda x, y: np.insert(x, 2, y, axis=0), M, W),
+    "insert several": (lambda x, y: np.insert(x, [0, 2, 2], y[:3]), V, W),
+    "insert columns": (lambda x, y: np.insert(x, [1], y[:3, None], axis=1), M, V),
+    "insert several columns": (lambda x: np.insert(x, [1, 3], 7.0, axis=1), M),
+    "insert by a slice": (lambda x: np.insert(x, slice(0, 3, 2), x[:2]), V),
+    "insert of all": (lambda x: np.insert(x, 5, x[0]), M),
+    "delete": (lambda x: np.delete(x, 1, axis=1), M),
+    "delete several": (lambda x: np.delete(x, [0, -1]), M),
+    "delete by a slice": (lambda x: np.delete(x, slice(None, None, 2), axis=1), M),
+    "delete by a mask": (lambda x: np.delete(x, np.array([True, False, False, True])), V),
+    "rot90": (np.rot90, M),
+    "rot90 twice": (lambda x: np.rot90(x, 2), M),
+    "rot90 back": (lambda x: np.rot90(x, -1, axes=(1, 2)), C),
+    "rot90 from the last axis": (lambda x: np.rot90(x, axes=(2, 0)), C),
+    "meshgrid": (lambda x, y: np.meshgrid(x, y[:3]), V, W),
+    "meshgrid by rows": (lambda x, y: np.meshgrid(x, y[:3], x[:2], indexing="ij"), V, W),
+    "meshgrid of three": (lambda x, y: np.meshgrid(x, y[:3], x[:2]), V, W),
+    "meshgrid sparse": (lambda x, y: np.meshgrid(x, y[:3], sparse=True), V, W),
+    # Differences and samples
+    "diff with ends": (lambda x, y: np.diff(x, prepend=y[:3, None], append=0.5), M, V),
+    "diff along an axis with ends": (lambda x: np.diff(x, n=2, axis=0, prepend=x[:1] ** 2), M),
+    "gradient": (np.gradient, V),
+    "gradient of a matrix": (np.gradient, M),
+    "gradient with distances": (lambda x: np.gradient(x, 0.5, 2.0), M),
+    "gradient over places": (lambda x, y: np.gradient(x, np.cumsum(y**2 + 0.5), axis=1), M, W),
+    "gradient of second order": (lambda x: np.gradient(x, 0.5, axis=0, edge_order=2), M),
+    "gradient of second order over places": (
+        lambda x, y: np.gradient(x, np.cumsum(y**2 + 0.5), axis=-1, edge_order=2),
+        M,
+        W,
+    ),
+    "gradient along axes": (lambda x: np.gradient(x, axis=(2, 0)), C),
+    "convolve": (lambda x, y: np.convolve(x, y[:3]), V, W),
+    "convolve by modes": (
+        lambda x, y: [np.convolve(x[:m], y[:n], mode) for m in (1, 2, 3, 4) for n in (1, 2, 3, 4) for mode in MODES],
+        V,
+        W,
+    ),
+    "correlate": (lambda x, y: np.correlate(x, y[:3]), V, W),
+    "correlate by modes": (
+        lambda x, y: [np.correlate(x[:m], y[:n], mode) for m in (1, 2, 3, 4) for n in (1, 2, 3, 4) for mode in MODES],
+        V,
+        W,
+    ),
+    "interp": (lambda x, y, f: np.interp(x, np.cumsum(y**2) - 1.05, f), M, W, V),
+    "interp of a number": (lambda x, f: np.interp(x[0], [0.0, 1.0, 2.0, 3.0], f), V, W),
+    "interp with ends": (lambda x: np.interp(x, [-0.5, 0.0, 0.9], [1.0, 5.0, -2.0], left=-1.0, right=7.0), V),
+    "interp at one place": (lambda x, f: np.interp(x, [0.5], f[:1]), V, W),
+    # Statistics
+    "quantile": (lambda x: np.quantile(x, 0.3), M),
+    "quantile of several": (lambda x: np.quantile(x, [0.0, 0.4, 0.5, 1.0], axis=1), M),
+    "quantile over axes": (lambda x: np.quantile(x, [[0.1], [0.7]], axis=(0, 2), keepdims=True), C),
+    "percentile": (lambda x: np.percentile(x, 35, axis=0), M),
+    "nanquantile": (lambda x: np.nanquantile(x + HOLES, 0.3), M),
+    "nanquantile of several": (lambda x: np.nanquantile(x + HOLES, [0.2, 0.7], axis=1, keepdims=True), M),
+    "nanpercentile": (lambda x: np.nanpercentile(x + HOLES, [20, 100], axis=0), M),
+    "nanmedian": (lambda x: np.nanmedian(x + HOLES, axis=1), M),
+    "nanmedian of all": (lambda x: np.nanmedian(x + HOLES), M),
+    "nansum": (lambda x: np.nansum(x + HOLES, axis=1), M),
+    "nanmean": (lambda x: np.nanmean(x + HOLES, axis=0), M),
+    "nanprod": (lambda x: np.nanprod(x + HOLES, axis=1), M),
+    "nanmax": (lambda x: np.nanmax(x + HOLES, axis=0), M),
+    "nanmin": (lambda x: np.nanmin(x + HOLES, keepdims=True), M),
+    "nanvar": (lambda x: np.nanvar(x + HOLES, axis=1, ddof=1), M),
+    "nanstd": (lambda x: np.nanstd(x + HOLES, axis=0), M),
+    "nancumsum": (lambda x: np.nancumsum(x + HOLES), M),
+    "nancumprod": (lambda x: np.nancumprod(x + HOLES, axis=1), M),
+    "nanargmax": (lambda x: x[0] * np.nanargmax(x + HOLES, axis=0), M),
+    "nanargmin": (lambda x: x * np.nanargmin(x + HOLES), M),
+    "cov": (np.cov, M),
+    "cov of two": (lambda x, y: np.cov(x, y, bias=True), V, W),
+    "cov of columns": (lambda x: np.cov(x, rowvar=False, ddof=0), M),
+    "cov of a vector": (np.cov, V),
+    "corrcoef": (np.corrcoef, M),
+    "corrcoef of two": (lambda x, y: np.corrcoef(x, y), V, W),
+    "corrcoef of a vector": (np.corrcoef, V),
+    "copysign": (np.copysign, M, W),
+    "heaviside": (np.heaviside, M, W),
+    "heaviside at 0": (lambda x, y: np.heaviside(x * [1.0, 0.0, 1.0, 1.0], y), V, W),
+    "partition": (lambda x: np.sort(np.partition(x, 1, axis=0), axis=0), M),
+    "argpartition": (lambda x: x[np.argpartition(x, 3)[3]], V),
+    # What reductions are given besides
+    "sum from a number": (lambda x: np.sum(x, axis=0, initial=2.5), M),
+    "sum of some": (lambda x: np.sum(x, axis=1, where=M > 0.3), M),
+    "prod of some": (lambda x: np.prod(x, initial=3.0, where=[True, False, True, True]), M),
+    "max from a number": (lambda x: np.max(x, axis=1, initial=1.0), M),
+    "max of some": (lambda x: np.max(x, axis=0, where=M < 0.5, initial=-9.0, keepdims=True), M),
+    "amin of some": (lambda x: np.amin(x, where=M > 0.0, initial=9.0), M),
+    "mean of some": (lambda x: np.mean(x, axis=1, where=M > 0.0), M),
+    "mean of some columns": (lambda x: np.mean(x, where=[True, False, True, True]), M),
+    "var of some": (lambda x: np.var(x, axis=1, where=M > 0.0, ddof=1), M),
+    "std of some": (lambda x: np.std(x, where=M > 0.0), M),
+    "any of some": (lambda x: x[0] * np.any(x > 1.0, axis=1, where=M < 1.5)[0], M),
+    "all of some": (lambda x: x * np.all(x > -2.0, where=M < 1.5), M),
+    # The methods of ufuncs
+    "add.reduce": (np.add.reduce, M),
+    "add.reduce over axes": (lambda x: np.add.reduce(x, axis=(0, 2), keepdims=True), C),
+    "multiply.reduce": (lambda x: np.multiply.reduce(x, axis=None, initial=2.0), M),
+    "maximum.reduce": (lambda x: np.maximum.reduce(x, axis=1), M),
+    "minimum.reduce": (np.minimum.reduce, M),
+    "logical_and.reduce": (lambda x: x * np.logical_and.reduce(x > -1.0), M),
+    "logical_or.reduce": (lambda x: x * np.logical_or.reduce(x > 1.0), M),
+    "subtract.reduce": (lambda x: np.subtract.reduce(x, axis=1, keepdims=True), M),
+    "logaddexp.reduce": (np.logaddexp.reduce, M),
+    "hypot.reduce": (lambda x: np.hypot.reduce(x), V),
+    "add.accumulate": (np.add.accumulate, M),
+    "multiply.accumulate": (lambda x: np.multiply.accumulate(x, axis=1), M),
+    "maximum.accumulate": (lambda x: np.maximum.accumulate(x, axis=1), M),
+    "multiply.outer": (np.multiply.outer, M, W),
+    "subtract.outer": (np.subtract.outer, V, M),
+    "add.at": (lambda x, y: _added(np.add, x, y), V, W),
+    "subtract.at": (lambda x, y: _added(np.subtract, x, y), V, W),
+    # Products of vectors
+    "cross along an axis": (lambda x, y: np.cross(x, y, axis=0), M, N),
+    "cross of pairs": (lambda x, y: np.cross(x[:, :2], y[:2]), M, W) if np.__version__ < "2" else (np.cross, S, S.T),
+    "cross along axes": (lambda x, y: np.cross(x, y[:3], axisa=0, axisc=0), M, W),
+    "einsum by lists": (lambda x, y: np.einsum(x, [0, 1], y, [1], [0]), M, W),
+    "einsum by lists without a result": (lambda x: np.einsum(x, [0, 0]), S),
+    "einsum by lists of more axes": (lambda x: np.einsum(x, [..., 1, 0], [..., 0, 1]), C),
+    # Real Fourier transforms
+    "fft.irfft": (np.fft.irfft, V),
+    "fft.irfft of an odd number": (lambda x: np.fft.irfft(x, 5, axis=0), M),
+    "fft.irfft of more": (lambda x: np.fft.irfft(x, 11, norm="ortho"), V),
+    "fft.hfft": (np.fft.hfft, M),
+    "fft.hfft forward": (lambda x: np.fft.hfft(x, 3, norm="forward"), V),
+    "fft.fftshift": (np.fft.fftshift, M),
+    "fft.ifftshift": (lambda x: np.fft.ifftshift(x, axes=0), M),
     # Linear algebra
+    "linalg.eigh of a triangle": (lambda x: np.linalg.eigh(x + x.T, UPLO="U")[0], S),
+    "linalg.eigvalsh of a triangle": (lambda x: np.linalg.eigvalsh(x + x.T, UPLO="L"), S),
     "linalg.inv": (np.linalg.inv, S),
     "linalg.inv of a batch": (np.linalg.inv, B),
     "linalg.det": (np.linalg.det, S),
@@ -247,6 +389,17 @@ def _quiet_trapz(y, x):
         return np.trapz(y, x)
 
 
+def _whole(x):
+    tenths = np.round(x * 10)
+    return tenths if isinstance(x, ag.Tensor) else tenths.astype(int)
+
+
+def _added(ufunc, x, y):
+    changed = x * 1.0
+    ufunc.at(changed, [0, 2, 0, 3], y)
+    return changed
+
+
 def _running(into, x):
     for place in range(len(x)):
         into[place] = x[place] ** 2 + (into[place - 1] if place else 0.0)
@@ -310,6 +463,30 @@ def test_value_and_gradient(name):
             except ag.AgradError as error:
                 assert error.kind == "grad"
         np.testing.assert_allclose(found, derivative, rtol=1e-7, atol=1e-7)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_second_derivatives(name):
+    """Those in one direction, against differences of the first."""
+    function, *xs = CASES[name]
+    directions = [np.sin(np.arange(x.size) * 1.3 + place + 0.5).reshape(x.shape) for place, x in enumerate(xs)]
+
+    def gradients(step, create_graph=False):
+        leaves = [leaf(x + step * v) for x, v in zip(xs, directions, strict=True)]
+        results = [one for one in parts(function(*leaves)) if isinstance(one, ag.Tensor) and one.requires_grad]
+        found = [ag.tensor(np.zeros(x.shape)) for x in xs]
+        for place, x in enumerate(leaves):
+            with contextlib.suppress(ag.AgradError):  # where nothing depends on it
+                found[place] = ag.grad(number(results), x, create_graph=create_graph)
+        return leaves, number(found)
+
+    leaves, first = gradients(0.0, create_graph=True)
+    second = 0.0
+    for x, v in zip(leaves, directions, strict=True):
+        with contextlib.suppress(ag.AgradError):
+            second += np.sum(ag.grad(first, x, create_graph=True).numpy() * v)
+    wide, narrow = ((float(gradients(h)[1]) - float(gradients(-h)[1])) / (2 * h) for h in (1e-3, 5e-4))
+    np.testing.assert_allclose(second, (4 * narrow - wide) / 3, rtol=1e-6, atol=1e-6)
 
 
 # Coverage
@@ -459,22 +636,23 @@ X = leaf(M)
 OBJECTS = np.empty(2, dtype=object)
 OBJECTS[0] = X[0, 0]
 REFUSED = {
-    "np.interp": lambda: np.interp(X[0], [0, 1], [0, 1]),
+    "np.digitize": lambda: np.digitize(X[0], [0, 1]),
     "np.unique": lambda: np.unique(X),
-    "np.percentile": lambda: np.percentile(X, 30),
+    "np.percentile has no counterpart in agrad with method=": lambda: np.percentile(X, 30, method="nearest"),
+    "np.interp has no counterpart in agrad with period=": lambda: np.interp(X[0], [0, 1], [0, 1], period=2),
+    "np.pad with mode='mean'": lambda: np.pad(X, 1, mode="mean"),
+    "np.max with where= needs initial=": lambda: np.max(X, where=M > 0),
+    "np.multiply.at has no counterpart": lambda: np.multiply.at(X * 1, [0], 2.0),
     "np.copyto": lambda: np.copyto(np.zeros(3), X[0]),
     "np.fft.fft": lambda: np.fft.fft(X),
     "np.linalg.eig": lambda: np.linalg.eig(X @ X.T),
     "np.lib.stride_tricks.sliding_window_view": lambda: np.lib.stride_tricks.sliding_window_view(X, 2),
     "np.array": lambda: np.array([1.0], like=X),
     "np.zeros": lambda: np.zeros(2, like=X),
-    "np.add.reduce": lambda: np.add.reduce(X),
-    "np.add.accumulate": lambda: np.add.accumulate(X),
+    "np.hypot.reduce has no counterpart in agrad with initial=": lambda: np.hypot.reduce(X, initial=1.0),
+    "np.add.reduce has no counterpart in agrad with another dtype": lambda: np.add.reduce(X, dtype=int),
     "np.add.reduceat": lambda: np.add.reduceat(X, [0]),
     "np.add.at": lambda: np.add.at(np.zeros(4), [0], X[0, 0]),
-    "np.multiply.outer": lambda: np.multiply.outer(X, V),
-    "np.sum has no counterpart in agrad with initial=": lambda: np.sum(X, initial=1.0),
-    "np.mean has no counterpart in agrad with where=": lambda: np.mean(X, where=M > 0),
     "np.sum has no counterpart in agrad with another dtype": lambda: np.sum(X, dtype=np.float32),
     "np.zeros_like has no counterpart in agrad with another dtype": lambda: np.zeros_like(X, dtype=bool),
     "np.add has no counterpart in agrad with where=": lambda: np.add(X, 1, where=M > 0),
@@ -503,10 +681,27 @@ def test_what_is_refused_is_named(message):
     assert caught.value.message.startswith(message)
 
 
-def test_a_method_of_a_ufunc_names_what_to_write_instead():
+def test_what_needs_complex_numbers_says_so():
+    for call in (lambda: np.fft.rfft(X), lambda: np.fft.ifft(X), lambda: np.linalg.eig(X @ X.T)):
+        with pytest.raises(ag.AgradError) as caught:
+            call()
+        assert caught.value.notes == ["agrad computes with real numbers alone"]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: np.mean([x[0], x[1]]),
+        lambda x: np.r_[x, 1.0],
+        lambda x: np.c_[x, x],
+        lambda x: np.array([x[0], 2.0]),
+    ],
+)
+def test_what_numpy_makes_an_array_of_says_what_keeps_the_graph(call):
     with pytest.raises(ag.AgradError) as caught:
-        np.add.reduce(X)
-    assert caught.value.fixes[0] == "np.sum instead"
+        call(leaf(V))
+    assert any("np.mean(np.stack([x, y]))" in fix for fix in caught.value.fixes)
+    assert any("np.concatenate for np.r_, np.column_stack for np.c_" in fix for fix in caught.value.fixes)
 
 
 @pytest.mark.parametrize("function", [np.linalg.eigh, np.linalg.eigvalsh, np.linalg.cholesky])
@@ -765,3 +960,17 @@ assert "numpy" not in sys.modules
 assert "agrad.engine.interop.numpy_functions" not in sys.modules
 """
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_quantiles_of_nan_are_nan():
+    x = leaf(np.array([[1.0, np.nan], [3.0, 4.0]]))
+    np.testing.assert_array_equal(np.quantile(x, 0.5, axis=0).numpy(), [2.0, np.nan])
+    np.testing.assert_array_equal(np.nanquantile(x, 0.5, axis=0).numpy(), [2.0, 4.0])
+    assert np.isnan(np.nanmedian(leaf(np.array([np.nan, np.nan]))).numpy())
+    with pytest.raises(ag.AgradError, match="all entries along an axis are nan"):
+        np.nanargmax(leaf(np.array([[np.nan, np.nan], [1.0, 2.0]])), axis=1)
+
+
+def test_the_methods_of_ufuncs_write_into_tensors_alone():
+    with pytest.raises(ag.AgradError, match="cannot write a Tensor into an array"):
+        np.add.at(np.zeros(4), [0], leaf(1.0))

@@ -1,0 +1,211 @@
+"""NumPy's functions of whole arrays that agrad makes of its own: see `numpy_functions`, which lists them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+from typing import Any
+
+from agrad.engine.core.arguments import axes_of, axis_of, is_sequence, sizes_of
+from agrad.engine.core.dispatch import operand
+from agrad.engine.errors import AgradError, Hint
+from agrad.engine.interop.numpy_shapes import ag, at, moveaxis
+from agrad.engine.values import format_shape, np, shape_of, whole
+
+# Differences
+
+
+def neighbours(x: Any, axis: int) -> tuple[Any, Any]:
+    """The entries behind others, and those before."""
+    return x[at(axis, slice(1, None))], x[at(axis, slice(None, -1))]
+
+
+def diff(a: Any, n: int = 1, axis: Any = -1, prepend: Any = None, append: Any = None) -> Any:
+    """Differences of neighbours, n times; of a number as one entry before, or behind."""
+    a = operand(a)
+    shape = shape_of(a)
+    place = axis_of("diff", shape, axis)
+    ends = [None if one is None else operand(one) for one in (prepend, append)]
+    one_entry = (*shape[:place], 1, *shape[place + 1 :])
+    before, behind = ([] if one is None else [one if shape_of(one) else ag.expand(one, one_entry)] for one in ends)
+    if before or behind:
+        a = ag.concat([*before, a, *behind], place)
+    return reduce(lambda x, _: ag.sub(*neighbours(x, place)), range(n), a)
+
+
+def gradient(f: Any, varargs: Sequence[Any] = (), axis: Any = None, edge_order: int = 1) -> Any:
+    """Slopes between both neighbours, at the ends to the one; `varargs`: the distance of entries, or their places."""
+    f = operand(f)
+    shape = shape_of(f)
+    axes = axes_of("gradient", shape, axis, in_order=False)
+    spacings = list(varargs) or [1.0]
+    if len(spacings) == 1:
+        spacings *= len(axes)
+    if len(spacings) != len(axes):
+        raise AgradError("arity", f"gradient: {len(spacings)} distances for {len(axes)} axes")
+    found = [_slopes(f, operand(spacing), place, edge_order) for spacing, place in zip(spacings, axes, strict=True)]
+    several = axis is None or is_sequence(axis)
+    return found[0] if len(found) == 1 and (not several or len(shape) == 1) else tuple(found)
+
+
+def _slopes(f: Any, spacing: Any, place: int, edge_order: int) -> Any:
+    shape = shape_of(f)
+    if shape[place] < edge_order + 1:
+        raise AgradError("shape", f"gradient: {shape[place]} entries along axis {place} are too few")
+    count = shape[place] - 1
+    if not shape_of(spacing):
+        steps = ag.expand(spacing, (count,))
+    elif shape_of(spacing) == (count + 1,):
+        steps = ag.sub(*neighbours(spacing, 0))
+    else:
+        raise AgradError("shape", f"gradient: {format_shape(shape_of(spacing))} places for {count + 1} entries")
+    steps = ag.reshape(steps, tuple(-1 if one == place else 1 for one in range(len(shape))))
+    rise = ag.div(ag.sub(*neighbours(f, place)), steps)  # the slopes between neighbours
+    (after, before), (long, short) = neighbours(rise, place), neighbours(steps, place)
+    inner = ag.div(ag.add(ag.mul(before, long), ag.mul(after, short)), ag.add(long, short))
+    ends = []
+    for near, next_one in ((slice(0, 1), slice(1, 2)), (slice(-1, None), slice(-2, -1))):
+        end = rise[at(place, near)]
+        if edge_order == 2:
+            h, k = steps[at(place, near)], steps[at(place, next_one)]
+            bend = ag.div(ag.sub(end, rise[at(place, next_one)]), ag.add(h, k))
+            end = ag.add(end, ag.mul(bend, h))
+        ends.append(end)
+    return ag.concat([ends[0], inner, ends[1]], place)
+
+
+# Rows and columns put in, and taken out
+
+
+def pad(array: Any, pad_width: Any, mode: Any = "constant", constant_values: Any = 0.0) -> Any:
+    """More entries at the ends: a constant, or those of the array again, as NumPy places them."""
+    array = operand(array)
+    shape = shape_of(array)
+    widths = np.broadcast_to(_pairs(pad_width), (len(shape), 2)).tolist()
+    if mode == "constant":
+        values = operand(constant_values)
+        pairs = ag.expand(values, (len(shape), 2))
+        for place, (before, behind) in enumerate(widths):
+            array = _between_constants(array, place, before, behind, pairs[place])
+        return array
+    if mode not in ("edge", "reflect", "symmetric", "wrap"):
+        fixes = [Hint(f'mode="{one}"') for one in ("constant", "edge", "reflect", "symmetric", "wrap")]
+        raise AgradError("type", f"np.pad with mode={mode!r} has no counterpart in agrad", fixes=fixes)
+    for place, pair in enumerate(widths):
+        if any(pair):
+            array = array[at(place, np.pad(np.arange(shape[place]), pair, mode))]
+    return array
+
+
+def _pairs(pad_width: Any) -> Any:
+    given = np.asarray(pad_width)
+    if given.dtype.kind not in "iu" or (given.size and given.min() < 0):
+        raise AgradError("type", "np.pad: pad_width must be whole numbers, and not negative")
+    return given
+
+
+def _between_constants(x: Any, place: int, before: int, behind: int, values: Any) -> Any:
+    shape = shape_of(x)
+    parts = [x]
+    for width, value, where in ((before, values[0], 0), (behind, values[1], 1)):
+        if width:
+            block = ag.expand(value, (*shape[:place], width, *shape[place + 1 :]))
+            parts.insert(0 if not where else len(parts), block)
+    return ag.concat(parts, place) if len(parts) > 1 else x
+
+
+def delete(arr: Any, obj: Any, axis: Any = None) -> Any:
+    """Without some places along an axis, or of all entries."""
+    arr = operand(arr)
+    if axis is None:
+        arr, axis = ag.flatten(arr), 0
+    place = axis_of("delete", shape_of(arr), axis)
+    return arr[at(place, np.delete(np.arange(shape_of(arr)[place]), _places(obj)))]
+
+
+def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
+    """With values before some places along an axis, or of all entries."""
+    arr, values = operand(arr), operand(values)
+    if axis is None:
+        arr, axis = ag.flatten(arr), 0
+    shape = shape_of(arr)
+    place, where = axis_of("insert", shape, axis), _places(obj)
+    missing = len(shape) - len(shape_of(values))
+    if missing > 0:
+        values = ag.reshape(values, (1,) * missing + shape_of(values))
+    if not isinstance(where, slice) and not np.shape(where):
+        values = moveaxis(values, 0, place)  # as NumPy has it for one place
+        new = shape_of(values)[place]
+        order = np.insert(np.arange(shape[place]), np.full(new, where), shape[place] + np.arange(new))
+    else:
+        new = len(np.arange(shape[place] + 1)[where]) if isinstance(where, slice) else np.size(where)
+        order = np.insert(np.arange(shape[place]), where, shape[place] + np.arange(new))
+    values = ag.expand(values, (*shape[:place], new, *shape[place + 1 :]))
+    return ag.concat([arr, values], place)[at(place, order)]
+
+
+def _places(obj: Any) -> Any:
+    """Places as NumPy takes them; those of a Tensor as whole numbers."""
+    if isinstance(obj, slice) or not hasattr(obj, "value"):
+        return obj
+    entries = np.asarray(obj.numpy())
+    return entries.astype(bool) if type(obj.value).__name__ == "Mask" else entries.astype(int)
+
+
+# Shapes
+
+
+def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
+    """Turned by quarters, from the first of two axes to the second."""
+    first, second = sizes_of("rot90", axes)
+    turns = k % 4
+    if turns == 2:
+        return ag.flip(ag.flip(m, first), second)
+    if not turns:
+        return ag.clone(m)
+    order = list(range(len(shape_of(m))))
+    order[first], order[second] = order[second], order[first]
+    return ag.permute(ag.flip(m, second), order) if turns == 1 else ag.flip(ag.permute(m, order), second)
+
+
+def meshgrid(xi: Sequence[Any], copy: bool = True, sparse: bool = False, indexing: str = "xy") -> tuple[Any, ...]:
+    """Each vector along an axis of its own; with "xy", the first along columns."""
+    vectors = [ag.flatten(operand(x)) for x in xi]
+    lengths = [shape_of(x)[0] for x in vectors]
+    grids = []
+    for place, x in enumerate(vectors):
+        x = ag.reshape(x, tuple(lengths[one] if one == place else 1 for one in range(len(vectors))))
+        grids.append(x if sparse else ag.expand(x, tuple(lengths)))
+    if indexing == "xy" and len(grids) > 1:
+        grids = [ag.permute(x, (1, 0, *range(2, len(grids)))) for x in grids]
+    return tuple(grids)
+
+
+# Products
+
+
+def cross(a: Any, b: Any, axisa: Any = -1, axisb: Any = -1, axisc: Any = -1, axis: Any = None) -> Any:
+    """Of vectors with three entries; of two with two entries, the third entry of theirs."""
+    if axis is not None:
+        axisa = axisb = axisc = axis
+    a, b = moveaxis(operand(a), axisa, -1), moveaxis(operand(b), axisb, -1)
+    lengths = {shape_of(a)[-1], shape_of(b)[-1]}
+    if lengths == {2}:
+        return ag.sub(ag.mul(a[..., 0], b[..., 1]), ag.mul(a[..., 1], b[..., 0]))
+    if lengths == {2, 3}:
+        a, b = (x if shape_of(x)[-1] == 3 else pad(x, [(0, 0)] * (len(shape_of(x)) - 1) + [(0, 1)]) for x in (a, b))
+    return moveaxis(ag.cross(a, b), -1, axisc)
+
+
+def einsum(operands: Sequence[Any]) -> Any:
+    """Indices as one text, or as a list of whole numbers behind each operand."""
+    if isinstance(operands[0], str):
+        return ag.einsum(operands[0], *operands[1:])
+    given = list(operands)
+    output = f"->{_letters(given.pop())}" if len(given) % 2 else ""
+    return ag.einsum(",".join(map(_letters, given[1::2])) + output, *given[::2])
+
+
+def _letters(indices: Any) -> str:
+    letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+    return "".join("..." if one is Ellipsis else letters[whole(one, "einsum: an index")] for one in indices)
