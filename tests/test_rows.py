@@ -120,6 +120,8 @@ def test_the_language_and_its_help_know_it(joint):
 TRANSLATIONS = {
     "engine/compile/llvm/ufuncs.py",
     "engine/interop/numpy_functions.py",
+    "engine/interop/numpy_reductions.py",
+    "engine/interop/ufunc_methods.py",
     "grammar/runtime/compiler.py",  # PyTorch's methods whose results are views there
     "grammar/runtime/pytorch_names.py",
 }

@@ -33,13 +33,13 @@ def test_help_on_a_function(entry):
 
 def test_help_on_log_whole():
     assert text_on("log").splitlines() == [
-        "log(x)",
-        "  The natural logarithm; -inf at 0, nan below.",
-        "  derivative: 1/x; nan below 0",
+        "log(x, base=None)",
+        "  The natural logarithm, or that to a base; -inf at 0, nan below.",
+        "  derivative: 1/x; to a base 1/(x*log(base)), and wrt the base -log(x)/(base*log(base)**2); nan below 0",
         "  domain: x > 0",
         "  kink: log, log2, log10 at 0, log1p at -1: value -inf, derivative inf",
         "  kink: log(-1), sqrt(-1), atanh(2) and the like: value nan, derivative nan",
-        "  example: log(e) == 1",
+        "  example: log(e) == 1 and log(1000, 10) == 3",
     ]
 
 
