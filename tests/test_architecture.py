@@ -75,11 +75,7 @@ def test_a_change_does_what_the_page_says(changed, example):
 
 @pytest.mark.parametrize(
     ("changed", "typed", "word"),
-    [
-        ("An operation", "y = haver", "haversin"),
-        ("A command", "leav", "leaves"),
-        ("A command", "leaves d v", "values"),
-    ],
+    [("An operation", "y = haver", "haversin"), ("A command", "leav", "leaves")],
     indirect=["changed"],
 )
 def test_completion_knows_the_new_word(changed, typed, word):

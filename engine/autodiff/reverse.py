@@ -351,7 +351,7 @@ def _whole(g: Any, node: Node, flight: Flight) -> Any:
     """A cotangent as the gradient of a value: of its shape, in an array of its own."""
     full = spread_to(g, node.shape)
     if type(full) is Tensor:
-        return OPS["own"].call(full)
+        return OPS["clone"].call(full)
     if type(full) is float or (full is g and node in flight.owned and node.op is None):
         return full
     return np.array(full)

@@ -75,8 +75,6 @@ class Extra:
         self.storage: Storage | None = None
 
 
-# The first number that a walk left in a leaf, what is known of its data (the leaves behind it), and when that was.
-FirstNumber: TypeAlias = "tuple[float, Storage | None, int]"
 Input: TypeAlias = "Node | Value"
 Roots: TypeAlias = "tuple[weakref.ref[Node], ...]"
 
@@ -120,7 +118,7 @@ class Node:
     stamp: int
     origin: Origin | None
     name: str | None
-    collected: Gradient | FirstNumber | None  # see `grad`
+    collected: Gradient | float | None  # see `grad`
     freed: object  # the statement that freed it, or a phrase
     guard: Guard | None  # the choices that led here
     extra: Extra | None

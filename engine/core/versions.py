@@ -108,13 +108,9 @@ def _roots_behind(node: Node) -> Roots:
     return together(tuple(found))
 
 
-def walkable(root: Node) -> tuple[list[Node], list[Node]]:
-    """`collect` of one root, and `check_walkable`, in one pass where nothing was freed or changed.
-
-    Returns the nodes, youngest first, and those constants that may have been computed from leaves.
-    """
+def walkable(root: Node) -> list[Node]:
+    """`collect` of one root, and `check_walkable`, in one pass where nothing was freed or changed."""
     order, found = [root], {root}
-    cut: list[Node] = []
     newest, suspect = 0, False
     for node in order:  # which grows meanwhile
         stamp = node.stamp
@@ -127,11 +123,8 @@ def walkable(root: Node) -> tuple[list[Node], list[Node]]:
                 if operand.requires_grad or operand.recorded:
                     found.add(operand)
                     order.append(operand)
-                else:
-                    if operand.extra is not None:
-                        cut.append(operand)
-                    if operand.stamp > stamp:
-                        suspect = True
+                elif operand.stamp > stamp:
+                    suspect = True
     order.sort(key=by_seq, reverse=True)
     if newest and not suspect:  # only a node that was made before the last write can be older than what was written
         for node in reversed(order):
@@ -140,7 +133,7 @@ def walkable(root: Node) -> tuple[list[Node], list[Node]]:
                 break
     if suspect:
         check_walkable(order, root)
-    return order, cut
+    return order
 
 
 def check_walkable(order: list[Node], root: Node) -> None:

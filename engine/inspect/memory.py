@@ -13,7 +13,6 @@ from typing import Any
 
 from agrad.engine.core.graph import Node
 from agrad.engine.core.tensor import Tensor
-from agrad.engine.inspect.nodes import listed
 
 _NUMBER = 8
 
@@ -22,7 +21,7 @@ _NUMBER = 8
 class Held:
     """The memory of the graph behind one value."""
 
-    nodes: int  # as a dump lists them
+    nodes: int  # as a dump lists them: without numbers that have no name
     arrays: int  # saved by its rules
     scalars: int  # results of its computed nodes
     bytes: int  # of these arrays and scalars
@@ -32,8 +31,9 @@ class Held:
 def held(root: Tensor | Node) -> Held:
     """What the graph behind a value holds: its rules, and its leaves and constants."""
     saved, given = _Tally(), _Tally()
-    root = root.node if isinstance(root, Tensor) else root
-    for node in _behind(root):
+    nodes = 0
+    for node in _behind(root.node if isinstance(root, Tensor) else root):
+        nodes += node.recorded or node.name is not None or node.shape != ()
         if node.op is None:
             given.add(node.value)
         elif node.freed is None:
@@ -45,7 +45,7 @@ def held(root: Tensor | Node) -> Held:
                 saved.add(attribute)
     for buffer in given.buffers:
         saved.buffers.pop(buffer, None)
-    return Held(len(listed(root)), len(saved.buffers), saved.scalars, saved.bytes, given.bytes)
+    return Held(nodes, len(saved.buffers), saved.scalars, saved.bytes, given.bytes)
 
 
 class _Tally:
