@@ -1,10 +1,17 @@
 """Makes the generated pages: python docs/make_pages.py"""
 
+import inspect
+import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
-from agrad.grammar.help import functions_doc, pytorch_doc
+import agrad.engine as ag
+from agrad.engine.autodiff.comparison import Report
+from agrad.engine.compile.function import Compiled
+from agrad.engine.core.op import FUNCTIONS
+from agrad.grammar.help import errors_doc, functions_doc, language_doc, pytorch_doc
 
 ROOT = Path(__file__).parents[1]
 
@@ -16,12 +23,72 @@ def package_page() -> str:
     return re.sub(r"\[([^\]]+)\]\((?!https?:)[^)]+\)", r"`\1`", text)
 
 
+_API = """\
+# The Python API
+
+Made by `make docs` from the docstrings; [python.md](python.md) is an introduction with examples.
+
+```python
+import agrad.engine as ag
+```
+
+Every function of the language ([functions.md](functions.md#index)) is a function of the module, `ag.sin(x)`, and a method
+of its first operand, `x.sin()`. On plain numbers and arrays it returns plain numbers and arrays.
+"""
+# What other modules of the engine use.
+_INTERNAL = frozenset({"adopt", "array", "copy", "node", "read_only", "value", "version", "write", "write_entries"})
+
+
+def api_page() -> str:
+    """What `import agrad.engine as ag` gives, with docstrings: the functions, then the classes."""
+    public = {name: getattr(ag, name) for name in sorted(ag.__all__)}
+    functions = {name: found for name, found in public.items() if not inspect.isclass(found)}
+    classes = {f"ag.{name}": found for name, found in public.items() if inspect.isclass(found)}
+    classes |= {"The result of ag.compile": Compiled, "The result of ag.check": Report}
+    lines = [_API, "## Functions\n"]
+    for name, function in functions.items():
+        lines.append(f"### ag.{functions_doc.escaped(name)}\n\n```text\nag.{name}{_signature(function)}\n```\n")
+        lines.append(f"{_described(function)}\n")
+    for title, described in classes.items():
+        lines.append(f"## {title}\n\n{_described(described)}\n")
+        lines += [*_members(described), ""]
+    return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def _members(described: type) -> Iterator[str]:
+    """The public attributes and methods of a class that are not functions of the language, a line each."""
+    for name, member in sorted(vars(described).items()):
+        if name.startswith("_") or name in _INTERNAL or name in FUNCTIONS or not inspect.getdoc(member):
+            continue
+        if not (callable(member) or isinstance(member, property)):
+            continue
+        called = _signature(member, first=1) if callable(member) else ""
+        first, _, _ = (inspect.getdoc(member) or "").partition("\n\n")
+        yield f"* `{name}{called}`: {functions_doc.prose(' '.join(first.split()))}"
+
+
+def _signature(function: Callable[..., Any], first: int = 0) -> str:
+    """How a function is called, without types, from one of its parameters on."""
+    found = inspect.signature(function)
+    bare = [each.replace(annotation=each.empty) for each in found.parameters.values()][first:]
+    return str(found.replace(parameters=bare, return_annotation=found.empty))
+
+
+def _described(documented: object) -> str:
+    """A docstring, with its lists."""
+    return re.sub(r"^\\\* ", "* ", functions_doc.prose(inspect.getdoc(documented) or ""), flags=re.MULTILINE)
+
+
 PAGES: dict[str, Callable[[], str]] = {
     "cli/package/README.md": package_page,
+    "docs/api.md": api_page,
+    "docs/errors.md": errors_doc.markdown,
     "docs/functions.md": functions_doc.markdown,
+    "docs/language.md": language_doc.markdown,
     "docs/pytorch.md": pytorch_doc.markdown,
 }
 
 if __name__ == "__main__":
+    os.chdir(ROOT)  # programs in the pages read examples/
     for path, made in PAGES.items():
         (ROOT / path).write_text(made(), encoding="utf-8")

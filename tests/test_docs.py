@@ -32,7 +32,8 @@ def pages():
 
 
 @pytest.mark.parametrize(("path", "made"), pages().items(), ids=pages())
-def test_a_document_is_fresh(path, made):
+def test_a_document_is_fresh(path, made, monkeypatch):
+    monkeypatch.chdir(DOCS.parent)  # programs in the pages read examples/
     assert (DOCS.parent / path).read_text(encoding="utf-8") == made(), "make docs writes it anew"
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from agrad.cli.base import Command
+from agrad.cli.settings.definitions import SETTINGS
 from agrad.cli.terminal.pager import explain
 
 if TYPE_CHECKING:
@@ -64,10 +65,19 @@ def _commands(context: click.Context) -> list[str]:
 
 
 def _own(context: click.Context, word: str) -> str | None:
-    """The help of a command of the terminal; None if there is none of that name."""
+    """The help of a command, an environment variable, a file or a setting of agrad; None if there is none."""
     root = context.parent
     found = root.command.get_command(root, word) if root and isinstance(root.command, click.Group) else None
     if root is None or found is None:
-        return None
+        return _of_environment(word)
     with click.Context(found, info_name=word, parent=root) as inner:
         return found.get_help(inner)
+
+
+def _of_environment(word: str) -> str | None:
+    """What an environment variable, a file in the configuration folder, or a setting in config.toml is for."""
+    from agrad.cli.commands.man import ENVIRONMENT, FILES  # here, as above
+
+    told = {**ENVIRONMENT, **FILES}
+    told |= {name: f"In config.toml: {setting.text}, {setting.takes}." for name, setting in SETTINGS.items()}
+    return f"{word}\n  {told[word]}" if word in told else None

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import groupby
 
 from agrad.engine.core.op import Entry
 from agrad.grammar.help.help import facts, families
@@ -20,13 +21,13 @@ def markdown() -> str:
     ]
     groups = families()
     lines += [f"* [{family}](#{family.replace(' ', '-')})" for family, _ in groups]
-    lines += ["* [kinks](#kinks)", ""]
+    lines += ["* [kinks](#kinks)", "* [index](#index)", ""]
     for family, entries in groups:
         lines += [f"## {family}", ""]
         for entry in entries:
             lines += _lines(entry)
         lines.append("")
-    return "\n".join([*lines, *_kinks()]) + "\n"
+    return "\n".join([*lines, *_kinks(), *_index(groups)]) + "\n"
 
 
 def _lines(entry: Entry) -> Iterator[str]:
@@ -41,6 +42,20 @@ def _kinks() -> Iterator[str]:
     for kink in all_kinks():
         yield f"| {escaped(kink.at)} | {escaped(kink.value)} | {escaped(kink.derivative)} |"
     yield from ("", escaped(FOOTING))
+
+
+def _index(groups: Iterable[tuple[str, list[Entry]]]) -> Iterator[str]:
+    """All functions by name, each with a link to its family."""
+    places = {entry.name: family for family, entries in groups for entry in entries}
+    yield from ("", "## index", "")
+    for initial, names in groupby(sorted(places, key=str.lower), key=lambda name: name[0].upper()):
+        links = [f"[{escaped(name)}](#{places[name].replace(' ', '-')})" for name in names]
+        yield f"* {initial}: {', '.join(links)}"
+
+
+def prose(text: str) -> str:
+    """A text in which nothing is markup but `code`."""
+    return re.sub(r"`[^`]*`|[^`]+", lambda part: part[0] if part[0][0] == "`" else escaped(part[0]), text)
 
 
 def escaped(text: str) -> str:

@@ -12,12 +12,14 @@ from agrad.engine.core.op import FUNCTIONS, Entry
 from agrad.engine.errors import AgradError
 from agrad.engine.text import align
 from agrad.grammar.diagnostics import suggest
+from agrad.grammar.help.error_kinds import KINDS
 from agrad.grammar.runtime.builtins import CONSTANTS
 from agrad.grammar.runtime.compiler import BINARY, COMPARE
 
 if TYPE_CHECKING:
     from agrad.engine.core.facts import Kink
     from agrad.grammar.commands.registry import Command
+    from agrad.grammar.help.error_kinds import ErrorKind
 
 WIDTH = 80
 _WIDEST = 50  # a column
@@ -32,7 +34,7 @@ STATEMENTS = """\
   print f"{y:.3f}"       assert y ~= 3 +- 1e-9   fails freed: backward y   del x"""
 
 # The help for a statement that is not a command.
-_STATEMENTS = {
+STATEMENT_HELP = {
     "var": "var x = 2\n  A leaf that requires grad: x = tensor(2, requires_grad=True), for short.",
     "def": "def f(x, y=2) = x**y\n  A function on one line; a block, indented, ends with `return x`.\n"
     "  Defaults, keyword arguments, recursion and functions inside functions work as in Python.",
@@ -47,7 +49,7 @@ _STATEMENTS = {
     "del": "del x\n  Deletes a name; its graph is freed if nothing else uses it.",
 }
 
-_OPERATORS = (
+OPERATORS = (
     ("f(x)   x[0]   x.grad", "call, index, attribute"),
     ("x**y   x^y", "power, from the right: 2**3**2 is 512"),
     ("-x   +x", "sign: -2**2 is -4"),
@@ -61,26 +63,6 @@ _OPERATORS = (
     ("x or y", "x if that is not 0, else y"),
     ("x if c else y", "a choice"),
 )
-
-# The meaning of each kind of error.
-_KINDS = {
-    "syntax": "the text is not valid; none of it has run",
-    "name": "a name or an attribute does not exist",
-    "arity": "too many or too few arguments, or values for names",
-    "type": "a text, a tuple or a function where a number is needed,   and the like",
-    "shape": "shapes do not fit together; an index or an axis is out of range",
-    "domain": "there is no result, as for the inverse of a singular matrix",
-    "freed": "an earlier backward freed the graph",
-    "stale": "what a value was computed from has changed since",
-    "leaf": "a leaf that requires grad is written to while recording",
-    "grad": "there is no gradient: no path leads to a leaf that requires grad",
-    "guard": "in a replay a guard, such as the condition of an `if`, has another outcome",
-    "limit": "too much memory or time, too many nodes, or nested too deep",
-    "file": "a file cannot be read or written",
-    "extra": "a library that is needed is not installed, or does not load",
-    "assert": "an assertion does not hold",
-    "internal": "an error in agrad itself; the statement is taken back",
-}
 
 _PYTORCH = """\
   Pasted code runs: imports are accepted, and these prefixes ignored:
@@ -114,19 +96,25 @@ def help_on(word: str, commands: Mapping[str, Command]) -> str:
         parts.append(_of_command(commands[word]))
     if name in FUNCTIONS:
         parts.append(_of_function(FUNCTIONS[name]))
-    if word in _STATEMENTS:
-        parts.append(_STATEMENTS[word])
+    if word in STATEMENT_HELP:
+        parts.append(STATEMENT_HELP[word])
     if word in CONSTANTS:
         parts.append(f"{word} = {CONSTANTS[word]!r}")
     parts = parts or _otherwise(word)
+    from agrad.grammar.help.words import PARTS, told  # here, since only help needs them
+
+    parts += [_told_of(f"error[{name}]", kind.meaning, _tried(kind)) for name, kind in KINDS.items() if word == name]
+    if word in PARTS:
+        parts.append(STATEMENT_HELP[PARTS[word]])
+    parts += told(word, commands, bool(parts))
     if not parts:
-        fixes = [f"help {close}" for close in suggest(word, [*topics(commands), *_KINDS])]
+        fixes = [f"help {close}" for close in suggest(word, [*topics(commands), *KINDS])]
         raise AgradError("name", f"there is no help on {word}", fixes=fixes or ["help"])
     return "\n\n".join(parts)
 
 
 def _otherwise(word: str) -> list[str]:
-    """Help on a family of functions, an operator without one, an attribute or method, a kind of error."""
+    """Help on a family of functions, an operator without one, an attribute or method."""
     from agrad.grammar.help.descriptions import ATTRIBUTES, METHODS, NODE_ATTRIBUTES  # here, since only help needs them
 
     parts = []
@@ -135,22 +123,26 @@ def _otherwise(word: str) -> list[str]:
     if word in _SHORT or word in dict(families()):
         parts.append("\n".join(_of_family(_SHORT.get(word, word))))
     if iskeyword(word) or not word[:1].isalpha():
-        parts += [_told_of(usage, meaning) for usage, meaning in _OPERATORS if word in usage.split()]
+        parts += [_told_of(usage, meaning) for usage, meaning in OPERATORS if word in usage.split()]
     if name in asked:
         parts.append(_told_of(f"x.{name}", asked[name]))
     elif name in METHODS:
         parts.append(_told_of(_usage(name), METHODS[name]))
     elif prefix and name in FUNCTIONS:
         parts.append(_of_function(FUNCTIONS[name]))
-    if word in _KINDS:
-        parts.append(_told_of(f"error[{word}]", _KINDS[word]))
     return parts
 
 
-def _told_of(usage: str, meaning: str) -> str:
+def _tried(kind: ErrorKind) -> str:
+    """A program that ends in an error of a kind, and how it goes on; empty if there is none."""
+    example, then = "\n           ".join(kind.program), "\n        ".join([*filter(None, [kind.shell]), *kind.fix])
+    return f"\n  example: {example}\n  then: {then}" if kind.fix else ""
+
+
+def _told_of(usage: str, meaning: str, more: str = "") -> str:
     """How something is written and, as a sentence, its meaning."""
     sentence = meaning if meaning.startswith("x ") else meaning[0].upper() + meaning[1:]
-    return f"{usage}\n  {sentence.rstrip('.')}."
+    return f"{usage}\n  {sentence.rstrip('.')}.{more}"
 
 
 def _of_family(family: str) -> list[str]:
@@ -188,7 +180,7 @@ def topics(commands: Mapping[str, Command]) -> dict[str, str]:
     return {
         **dict.fromkeys(TOPICS, "a page"),
         **{word: first_sentence(command.help) for word, command in commands.items()},
-        **{word: text.partition("\n")[0] for word, text in _STATEMENTS.items()},
+        **{word: text.partition("\n")[0] for word, text in STATEMENT_HELP.items()},
         **{name: first_sentence(entry.doc) for name, entry in sorted(FUNCTIONS.items())},
         **dict.fromkeys(CONSTANTS, "constant"),
         **{family: "functions" for family in dict(families()) if family.isidentifier() and family not in commands},
@@ -197,7 +189,7 @@ def topics(commands: Mapping[str, Command]) -> dict[str, str]:
 
 def statement(word: str) -> tuple[str, str]:
     """How a statement that begins with a word is written, and what it does; empty for other words."""
-    usage, _, meaning = _STATEMENTS.get(word, "").partition("\n")
+    usage, _, meaning = STATEMENT_HELP.get(word, "").partition("\n")
     return usage, first_sentence(meaning.strip().partition("\n")[0]) if meaning else ""
 
 
@@ -252,7 +244,7 @@ def _commands(commands: Mapping[str, Command]) -> str:
 
 def operators() -> str:
     """The operators, those that bind tightest first."""
-    rows = _table(_OPERATORS)
+    rows = _table(OPERATORS)
     return "\n".join(["operators, the tightest first", *rows, "", "help ** names the function of an operator"])
 
 
@@ -275,14 +267,16 @@ def pytorch() -> str:
 
 def errors() -> str:
     """The kinds of errors, as `error[name]` and `fails name:` have them."""
-    return "\n".join(["kinds of errors", *_table(_KINDS.items()), "", _STATEMENTS["fails"]])
+    return "\n".join(
+        ["kinds of errors", *_table((name, kind.meaning) for name, kind in KINDS.items()), "", STATEMENT_HELP["fails"]]
+    )
 
 
 def contents() -> str:
     """The topics of help."""
     pages = [(word, first_sentence(page.__doc__ or "")) for word, page in TOPICS.items()]
     named = [family for family, _ in families()]
-    lines = ["pages", *_table(pages), "", *_wrapped("statements", list(_STATEMENTS))]
+    lines = ["pages", *_table(pages), "", *_wrapped("statements", list(STATEMENT_HELP))]
     return "\n".join([*lines, *_wrapped("families of functions", [_BY_NAME.get(name, name) for name in named])])
 
 

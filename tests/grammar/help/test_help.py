@@ -71,7 +71,7 @@ def test_help_on_other_words(word, first):
         ("x.grad", ["x.grad", "  The gradient, or None."]),
         ("item", ["x.item()", "  The number, without its graph."]),
         ("x.size", ["x.size(axis=None)", "  The shape, or the length of one axis."]),
-        ("freed", ["error[freed]", "  An earlier backward freed the graph."]),
+        ("internal", ["error[internal]", "  An error in agrad itself; the statement is taken back."]),
         ("variable", ["x.variable", "  The leaf that it stands for."]),
     ],
 )
@@ -106,10 +106,11 @@ def test_there_is_help_on_every_word_that_is_offered():
         assert text_on(word)
 
 
-def test_a_word_that_is_a_command_and_a_function_gets_both():
+def test_a_word_that_is_a_command_a_function_and_a_kind_of_error_gets_all():
     assert [part.splitlines()[0] for part in text_on("grad").split("\n\n")] == [
         "grad a …",
         FUNCTIONS["grad"].signature.usage,
+        "error[grad]",
     ]
 
 

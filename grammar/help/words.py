@@ -1,0 +1,134 @@
+"""What `help` says of words that are in no other table: terms, options and arguments, extras, names elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from agrad.engine.core.op import FUNCTIONS
+from agrad.engine.core.signature import ALIASES
+
+if TYPE_CHECKING:
+    from agrad.grammar.commands.registry import Command
+
+# The terms of the documents and messages.
+GLOSSARY = {
+    "_": "The last value that was shown at the prompt; `ans` is the same.",
+    "False": "The number 0.",
+    "True": "The number 1.",
+    "agrad": "An autograd calculator: it records how values are computed, and differentiates them exactly.",
+    "ans": "The last value that was shown at the prompt; `_` is the same.",
+    "args": "In a script, the words behind its name on the command line, as texts; float(args[0]) makes a number of one.",
+    "autograd": "Automatic differentiation: operations are recorded as a graph, and `backward y` applies the chain rule "
+    "to it. The derivatives are exact, up to rounding.",
+    "fixes": "What an error says to type instead. Those in words are called hints.",
+    "freed": "A backward frees the nodes that it visits, unless `retain` is given: what they saved is gone.",
+    "gradient": "The derivatives of one number by each entry of a leaf. `backward y` adds them to x.grad, `grad x` shows "
+    "them, `zero_grad` clears them.",
+    "guard": "A choice that depended on values, such as the condition of an `if`. A replay in which it comes out "
+    "differently is refused.",
+    "hints": "What an error says to do, in words; what can be typed as it stands is called a fix.",
+    "import": "`import torch`, `from torch import sin` are read, and have no effect.",
+    "kind": "Every error has one, as in error[freed]; `help errors` lists them.",
+    "leaf": "A value that was given, not computed: `var x = 2` makes one that requires a gradient.",
+    "node": "An operation in a graph, with what it saves for its derivative.",
+    "numbers": "Every number is a float64: 16 significant digits, whole numbers exactly up to 2**53. 1e-3, 1_000, 0x1F and "
+    "0b101 are numbers too.",
+    "pass": "A statement that does nothing.",
+    "replay": "Computing a graph again on new data of its leaves: `set x = 3`, then `forward y`.",
+    "retain_graph": "In y.backward(retain_graph=True), which is `backward y retain`: keeps the graph for another backward.",
+    "scalar": "A single number, of shape ().",
+    "seed": "What random numbers begin with: manual_seed(1) sets it, so that a run can be repeated.",
+    "stale": "Said of a value when what it was computed from has changed since; `forward y` computes it again.",
+    "torch": "A prefix of functions that is left out, as `np` and `F` are; `help pytorch` says what is read.",
+}
+
+# The extras: what `pip install "agrad[jit]"` adds.
+EXTRAS = {
+    "science": "SciPy's special functions, such as digamma, erfinv and the Bessel functions",
+    "plot": "plots and graphs as files: SVG, PNG and PDF",
+    "jit": "compilation to machine code, with llvmlite",
+    "data": "Parquet files, and CSV files at pyarrow's speed",
+}
+
+# Words of Python, each with the statement that it belongs to.
+PARTS = {
+    **dict.fromkeys(("break", "continue", "in"), "for"),
+    **dict.fromkeys(("elif", "else"), "if"),
+    "return": "def",
+    "with": "no_grad",
+}
+
+
+def told(word: str, commands: Mapping[str, Command], is_known: bool) -> Iterator[str]:
+    """What a word means; several texts for a word with several meanings.
+
+    `is_known`: whether a function, a command or the like has that name, so that names elsewhere are not meant.
+    """
+    if word in GLOSSARY:
+        yield f"{word}\n  {GLOSSARY[word]}"
+    yield from _options(word, commands)
+    yield from _arguments(word)
+    if word in EXTRAS:
+        yield f'pip install "agrad[{word}]"\n  An extra: {EXTRAS[word]}.'
+    if not is_known and word not in GLOSSARY:
+        yield from _elsewhere(word)
+        yield from _of_python(word)
+
+
+def _options(word: str, commands: Mapping[str, Command]) -> Iterator[str]:
+    """The options of commands that a word is, and the words that may follow a command, as in `step sgd`."""
+    for command in commands.values():
+        if word in command.options:
+            yield f"{command.word} … {word}\n  {_sentence(command.options[word].meaning)}"
+        if word in command.keywords:
+            keyword = command.keywords[word]
+            yield f"{command.word} … {keyword.example}\n  {_sentence(keyword.meaning)}"
+        if command.choices is not None and word in (choices := command.choices()):
+            yield f"{command.word} {word} …\n  {_sentence(choices[word])}"
+        for name, option in command.options.items():
+            if option.choices is not None and word in (forms := option.choices()):
+                yield f"{command.word} … {name} {word}\n  {_sentence(forms[word])}"
+
+
+def _arguments(word: str) -> Iterator[str]:
+    """The functions that have an argument of that name."""
+    name = ALIASES.get(word, word)
+    takers = [entry.name for entry in FUNCTIONS.values() if name in entry.signature.attributes]
+    if takers:
+        shown = ", ".join(takers[:8]) + (" and others" if len(takers) > 8 else "")
+        yield f"{word}=\n  {f'Read as {name}=, an' if name != word else 'An'} argument of {shown}."
+
+
+def _elsewhere(word: str) -> Iterator[str]:
+    """What a name of PyTorch, NumPy or another language is here."""
+    from agrad.grammar.runtime.pytorch_names import IGNORED, KNOWN_ELSEWHERE, NO_METHODS, PREFIXES, RENAMED
+    from agrad.grammar.syntax.keywords import ABSENT, COMMANDS_ELSEWHERE, NO_COMMANDS
+
+    here = {**KNOWN_ELSEWHERE, **COMMANDS_ELSEWHERE, **NO_COMMANDS}
+    if word in RENAMED:
+        yield f"{word}\n  Another name of {RENAMED[word]}: help {RENAMED[word]}"
+    elif word in here:
+        yield f"{word}\n  Here: {here[word]}"
+    elif word in IGNORED:
+        yield f"{word}\n  A type; it has no effect, since every number is a float64."
+    elif word in PREFIXES:
+        yield f"{word}.\n  A prefix of functions; it is left out."
+    elif word in NO_METHODS:
+        yield f"x.{word}\n  {_sentence('; '.join(NO_METHODS[word]))}"
+    elif word in ABSENT:
+        yield f"{word}\n  A word of Python that agrad has no use for" + (f"; {ABSENT[word]}" if ABSENT[word] else ".")
+
+
+def _of_python(word: str) -> Iterator[str]:
+    """The functions and classes of the Python library that are not functions of the language."""
+    import agrad.engine as ag  # here, since only a question for such a name needs all of it
+
+    found = vars(ag).get(word) if word in ag.__all__ and word not in FUNCTIONS else None
+    if found is not None:
+        first = " ".join((found.__doc__ or "").partition("\n\n")[0].split())
+        yield f"ag.{word}, in Python after import agrad.engine as ag\n  {first}"
+
+
+def _sentence(text: str) -> str:
+    return f"{text[0].upper()}{text[1:].rstrip('.')}."

@@ -1,0 +1,107 @@
+"""`help` says something on every word that the documents and messages mark as code."""
+
+import ast
+import re
+import tomllib
+from pathlib import Path
+
+import click
+import pytest
+
+from agrad.cli.commands import help as command
+from agrad.cli.main import root
+from agrad.engine.core.op import FUNCTIONS
+from agrad.engine.errors import AgradError
+from agrad.grammar.commands import COMMANDS
+from agrad.grammar.help.help import help_on
+from agrad.grammar.help.words import EXTRAS, GLOSSARY
+from agrad.grammar.session.session import Session
+from agrad.grammar.syntax.keywords import OPTIONS, RESERVED
+
+ROOT = Path(__file__).parents[3]
+CODE = re.compile(r"`([^\W\d]\w*)`")
+# Pages about the source, about Python, and about the fields of JSON objects, which explain what they name.
+ELSEWHERE = {"architecture.md", "api.md", "json.md"}
+NO_WORDS = {"backwrad", "__init__", "dumb"}  # a misspelling that is corrected; what is measured; a value of TERM
+
+
+def of_documents():
+    pages = [path for path in (*(ROOT / "docs").glob("*.md"), ROOT / "README.md") if path.name not in ELSEWHERE]
+    return {word for path in pages for word in CODE.findall(path.read_text("utf-8"))}
+
+
+def of_messages():
+    """The words in backquotes in all texts of the sources that are no docstrings."""
+    for floor in ("cli", "grammar", "engine"):
+        for path in (ROOT / floor).rglob("*.py"):
+            tree = ast.parse(path.read_text("utf-8"))
+            owners = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+            bodies = [node.body[0] for node in ast.walk(tree) if isinstance(node, owners) and node.body]
+            docstrings = {id(first.value) for first in bodies if isinstance(first, ast.Expr)}
+            for node in ast.walk(tree):
+                if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docstrings:
+                    yield from CODE.findall(node.value)
+
+
+def words():
+    options = {word for words in OPTIONS.values() for word in words}
+    found = of_documents() | set(of_messages()) | options | RESERVED
+    return {word for word in found if len(word) > 1} - NO_WORDS
+
+
+def answered(word):
+    """Whether `agrad help WORD` has something to say."""
+    try:
+        return bool(help_on(word, COMMANDS))
+    except AgradError:
+        with click.Context(root, info_name="agrad") as outer:
+            return bool(command._own(click.Context(root, info_name="help", parent=outer), word))
+
+
+def test_there_are_words():
+    assert len(words()) > 200
+    assert {"Linear", "arccos", "fresh", "NO_COLOR"} <= words()
+
+
+def test_every_word_has_help():
+    assert sorted(word for word in words() if not answered(word)) == []
+
+
+@pytest.mark.parametrize(
+    "word",
+    "leaf gradient autograd retain_graph ans args numbers jit device Linear fresh create_graph seed".split(),
+)
+def test_a_session_has_help_on_it(word):
+    shown = []
+    Session().run(f"help {word}", shown.append)
+    assert word in shown[0].text(Session().settings)
+
+
+@pytest.mark.parametrize(
+    ("word", "text"),
+    [
+        ("arccos", "arccos\n  Another name of acos: help acos"),
+        ("break", help_on("for", COMMANDS)),
+        ("fresh", "backward … fresh\n  Overwrites gradients instead of adding to them."),
+        ("float32", "float32\n  A type; it has no effect, since every number is a float64."),
+        ("Linear", "Linear\n  Here: write it out: y = x @ W + b"),
+        ("correction", "correction=\n  Read as ddof=, an argument of var, std."),
+    ],
+)
+def test_words_of_each_sort(word, text):
+    assert help_on(word, COMMANDS).startswith(text)
+
+
+def test_the_extras_are_those_there_are():
+    optional = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
+    assert EXTRAS.keys() == optional.keys() - {"test", "fuzz", "dev"}
+
+
+def test_no_word_of_the_glossary_is_that_of_a_function_or_command():
+    """These have help of their own."""
+    assert GLOSSARY.keys() & (FUNCTIONS.keys() | COMMANDS.keys()) == set()
+
+
+def test_a_word_without_help_is_still_an_error():
+    with pytest.raises(AgradError, match="there is no help on nosuchword"):
+        help_on("nosuchword", COMMANDS)
