@@ -32,8 +32,8 @@ Made by `make docs` from the docstrings; [python.md](python.md) is an introducti
 import agrad.engine as ag
 ```
 
-Every function of the language ([functions.md](functions.md#index)) is a function of the module, `ag.sin(x)`, and a method
-of its first operand, `x.sin()`. On plain numbers and arrays it returns plain numbers and arrays.
+Every function of the language ([functions.md](functions.md#index)) is a function of the module, `ag.sin(x)`, and a
+method of its first operand, `x.sin()`. On plain numbers and arrays it returns plain numbers and arrays.
 """
 # What other modules of the engine use.
 _INTERNAL = frozenset({"adopt", "array", "copy", "node", "read_only", "value", "version", "write", "write_entries"})

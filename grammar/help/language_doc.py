@@ -1,4 +1,4 @@
-"""The statements, commands and operators as a document: docs/language.md, from the tables behind `help` and the grammar."""
+"""The language as a document: docs/language.md, made from the tables behind `help` and from the grammar."""
 
 from __future__ import annotations
 
@@ -82,7 +82,8 @@ def _grammar() -> Iterator[str]:
     """The rules of agrad.lark, with words and signs in the place of its terminals."""
     text = (Path(syntax.__file__).parents[1] / "agrad.lark").read_text(encoding="utf-8")
     written = _terminals(text)
-    yield "\n## Grammar\n\nThe rules of `grammar/agrad.lark`, with words and signs in the place of its terminals.\n\n```text"
+    yield "\n## Grammar\n\nThe rules of `grammar/agrad.lark`, with words and signs in the place of its terminals.\n"
+    yield "```text"
     for name, body in re.findall(r"^[?!]*([a-z_]+): (.*(?:\n {2,}\|.*)*)", text, re.MULTILINE):
         body = re.sub(r" -> \w+", "", body)
         body = re.sub(r"\b_?[A-Z][A-Z_]*\b", lambda found: written.get(found[0], found[0].lstrip("_")), body)

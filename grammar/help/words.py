@@ -18,13 +18,13 @@ GLOSSARY = {
     "True": "The number 1.",
     "agrad": "An autograd calculator: it records how values are computed, and differentiates them exactly.",
     "ans": "The last value that was shown at the prompt; `_` is the same.",
-    "args": "In a script, the words behind its name on the command line, as texts; float(args[0]) makes a number of one.",
-    "autograd": "Automatic differentiation: operations are recorded as a graph, and `backward y` applies the chain rule "
-    "to it. The derivatives are exact, up to rounding.",
+    "args": "In a script, the words behind its name on the command line, as texts: float(args[0]) is a number.",
+    "autograd": "Automatic differentiation: operations are recorded as a graph, and `backward y` applies the chain "
+    "rule to it. The derivatives are exact, up to rounding.",
     "fixes": "What an error says to type instead. Those in words are called hints.",
     "freed": "A backward frees the nodes that it visits, unless `retain` is given: what they saved is gone.",
-    "gradient": "The derivatives of one number by each entry of a leaf. `backward y` adds them to x.grad, `grad x` shows "
-    "them, `zero_grad` clears them.",
+    "gradient": "The derivatives of one number by each entry of a leaf. `backward y` adds them to x.grad, `grad x` "
+    "shows them, `zero_grad` clears them.",
     "guard": "A choice that depended on values, such as the condition of an `if`. A replay in which it comes out "
     "differently is refused.",
     "hints": "What an error says to do, in words; what can be typed as it stands is called a fix.",
@@ -32,11 +32,11 @@ GLOSSARY = {
     "kind": "Every error has one, as in error[freed]; `help errors` lists them.",
     "leaf": "A value that was given, not computed: `var x = 2` makes one that requires a gradient.",
     "node": "An operation in a graph, with what it saves for its derivative.",
-    "numbers": "Every number is a float64: 16 significant digits, whole numbers exactly up to 2**53. 1e-3, 1_000, 0x1F and "
-    "0b101 are numbers too.",
+    "numbers": "Every number is a float64: 16 significant digits, whole numbers exactly up to 2**53. 1e-3, 1_000, 0x1F "
+    "and 0b101 are numbers too.",
     "pass": "A statement that does nothing.",
     "replay": "Computing a graph again on new data of its leaves: `set x = 3`, then `forward y`.",
-    "retain_graph": "In y.backward(retain_graph=True), which is `backward y retain`: keeps the graph for another backward.",
+    "retain_graph": "y.backward(retain_graph=True) is `backward y retain`: the graph is kept for another backward.",
     "scalar": "A single number, of shape ().",
     "seed": "What random numbers begin with: manual_seed(1) sets it, so that a run can be repeated.",
     "stale": "Said of a value when what it was computed from has changed since; `forward y` computes it again.",
