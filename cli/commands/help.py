@@ -42,6 +42,7 @@ def command(context: click.Context, word: str | None) -> None:
     from agrad.grammar.commands import COMMANDS
     from agrad.grammar.diagnostics import suggest
     from agrad.grammar.help.help import help_on, overview
+    from agrad.grammar.syntax.keywords import COMMANDS_ELSEWHERE
 
     if word is None:
         explain(overview(COMMANDS))
@@ -49,7 +50,8 @@ def command(context: click.Context, word: str | None) -> None:
     own = _own(context, word)
     parts = [own] if own else []
     try:
-        parts.insert(0, help_on(word, COMMANDS))
+        if not (own and word in COMMANDS_ELSEWHERE):  # `man` is a command of this program, and no other's
+            parts.insert(0, help_on(word, COMMANDS))
     except AgradError as problem:
         if not own:
             likely = [f"help {name}" for name in suggest(word, _commands(context))]
