@@ -39,7 +39,7 @@ __all__ = [
     "vjp",
 ]
 
-for _method in (backward, forward):  # the handle lies below the walk and the replay
+for _method in (backward, forward):  # core does not import autodiff and program
     setattr(Tensor, _method.__name__, _method)
 numpy_protocol.install()
 python_numbers.install()

@@ -1,7 +1,7 @@
-"""The one error type, and the note that goes with a result that is not one.
+"""The error type, and the note, which is a remark on a result.
 
-The engine knows nothing of the language above it. What the language knows of a place (a line, its text) travels
-through the engine as an `Origin`, and comes back in the labels of an error.
+The engine does not depend on the language above it. The language passes a place (a line, its text) to the engine as
+an `Origin`, and finds it in the labels of an error.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Kind = Literal[
 
 
 class Origin(Protocol):
-    """A place in someone's program: what it says there, and how to speak of it in a sentence."""
+    """A place in a program: its text, and a phrase for it."""
 
     @property
     def text(self) -> str:
@@ -44,25 +44,25 @@ class Origin(Protocol):
 
 
 class Hint(str):
-    """A fix in words. One that is a plain string can be typed as it stands, up to a comment behind three spaces."""
+    """A fix in words. One that is a plain string can be typed as it is, up to a comment after three spaces."""
 
     __slots__ = ()
 
 
 def typed(fixes: Iterable[str]) -> list[str]:
-    """What is to be typed, of those fixes that are text to type, without their comments."""
+    """The texts to type, of those fixes that can be typed, without their comments."""
     return [fix.partition("   ")[0] for fix in fixes if not isinstance(fix, Hint)]
 
 
 class Label(Struct):
-    """A remark on a place. Without an origin (made from Python) the text must stand by itself."""
+    """A remark on a place. Without an origin (made from Python) the text must be clear by itself."""
 
     origin: Origin | None
     text: str = ""
 
 
 class Note(Struct):
-    """Something worth saying about a result that stands."""
+    """A remark on a result, which is kept."""
 
     message: str
     labels: Sequence[Label] = ()
@@ -71,41 +71,41 @@ class Note(Struct):
 
 
 class Facts(Struct):
-    """What an error is about, in typed fields, from which callers make fixes. Each case is a class of its own."""
+    """The facts of an error, in typed fields, from which callers make fixes. Each case has its own class."""
 
-    portable: ClassVar[bool] = True  # whether the fields make sense in another process: nodes do not
+    portable: ClassVar[bool] = True  # whether the fields can be used in another process: nodes cannot
 
 
 class UnknownName(Facts):
-    """A name without a value; `close`: whether the error says what may have been meant."""
+    """A name without a value; `close`: whether the error suggests another name."""
 
     name: str
     close: bool = False
 
 
 class NotCalled(Facts):
-    """A function in the place of a number."""
+    """A function where a number is needed."""
 
     name: str
 
 
 class WrongAttribute(Facts):
-    """A `.name` that a value has not; `instead`: what may stand in its place, brackets included."""
+    """A `.name` that a value does not have; `instead`: possible replacements, brackets included."""
 
     name: str
     instead: tuple[str, ...]
 
 
 class NotOneNumber(Facts):
-    """Several numbers, or none, where a derivative is that of one number."""
+    """Several numbers, or none, where the derivative of one number is needed."""
 
 
 class TimeLimit(Facts):
-    """The time that was allowed is up."""
+    """The time limit was exceeded."""
 
 
 class SyntaxMistake(Facts):
-    """A text that cannot be read; `name`: which of the mistakes that the parser knows."""
+    """A text that cannot be parsed; `name`: the key of its message in the parser's table."""
 
     name: str
 
@@ -117,7 +117,7 @@ class MissingFile(Facts):
 
 
 class BadEntry(Facts):
-    """An entry of a file that is no number; `copied`: whether it would be written into another file."""
+    """An entry of a file that is not a number; `copied`: whether it would be written into another file."""
 
     line: int
     column: int | None
@@ -125,7 +125,7 @@ class BadEntry(Facts):
 
 
 class UnknownColumn(Facts):
-    """A column that a table has not; `columns`: those that it has, `nameless` if they are only numbered."""
+    """A column that a table does not have; `columns`: those that it has, `nameless` if they are only numbered."""
 
     name: str
     columns: tuple[str, ...]
@@ -133,18 +133,18 @@ class UnknownColumn(Facts):
 
 
 class NamedColumns(Facts):
-    """Names given to columns that have some."""
+    """Names given to columns that already have names."""
 
 
 class AgradError(RuntimeError):
     """What went wrong, where, and what to type next.
 
-    `kind` sorts errors for `fails KIND:` and for programs; `fixes` can be typed as they stand, but for those of type
-    `Hint`; `facts` say in typed fields what the error is about. `at` and `statement` are the places that were running,
-    if the language knows them; `unfinished`: whether the text may go on, so that this is no error yet; `row`: whether
-    it is that of one data row.
+    `kind` sorts errors for `fails KIND:` and for programs; `fixes` can be typed as they are, except those of type
+    `Hint`; `facts` are its facts in typed fields. `at` and `statement` are the places that were running,
+    if the language knows them; `unfinished`: whether the text may continue, so that this is not an error yet; `row`:
+    whether it is the error of one data row.
 
-    An error can be pickled. Facts about nodes stay behind, since graphs are not sent to other processes.
+    An error can be pickled. Facts about nodes are left out, since graphs are not sent to other processes.
     """
 
     def __init__(
@@ -171,7 +171,7 @@ class AgradError(RuntimeError):
         self.row = row
 
     def __reduce__(self) -> tuple[Callable[..., AgradError], tuple[Any, ...]]:
-        """What pickle needs. An origin that it refuses is replaced by its text and its place."""
+        """What pickle needs. An origin that cannot be pickled is replaced by its text and its place."""
         state = {
             **self.__dict__,
             "labels": [Label(_portable(label.origin), label.text) for label in self.labels],
@@ -182,7 +182,7 @@ class AgradError(RuntimeError):
         return _restored, (type(self), state)
 
     def __str__(self) -> str:
-        """The message, its labels, notes and fixes on lines of their own, for a Python traceback."""
+        """The message, its labels, notes and fixes on separate lines, for a Python traceback."""
         lines = [self.message]
         for label in self.labels:
             place = f"{label.origin.where}, {label.origin.text}: " if label.origin else ""
@@ -193,7 +193,7 @@ class AgradError(RuntimeError):
 
 
 class Place(Struct):
-    """An origin that is nothing but its texts."""
+    """An origin that consists of its texts alone."""
 
     text: str
     where: str

@@ -1,4 +1,4 @@
-"""Libraries that agrad can do without: imported where they are used, and named where they are missing or broken."""
+"""Optional libraries: imported where they are used, with an error if they are missing or broken."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from agrad.engine.errors import AgradError, Hint
 
 
 def extra(module: str, what: str, library: str, group: str, otherwise: Sequence[str] = ()) -> Any:
-    """A module of a library that `what` needs; `group`: the extra that installs it; `otherwise`: how to do without.
+    """A module of a library that `what` needs; `group`: the extra that installs it; `otherwise`: an alternative.
 
     Raises AgradError of kind `extra` where the library is missing, and where it is installed but does not load.
     """

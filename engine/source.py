@@ -1,4 +1,4 @@
-"""Texts with lines and columns: what someone typed, a script, a file of data; and the places in them."""
+"""Texts with lines and columns: typed text, a script, a data file; and the places in them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def _line_starts(text: str) -> list[int]:
 
 
 class Source(Struct):
-    """A text someone wrote, and what to call it: `session`, `expression`, or the path of a file."""
+    """A text, and its name: `session`, `expression`, or the path of a file."""
 
     name: str
     text: str
@@ -50,7 +50,7 @@ class Span(Struct):
 
     @property
     def text(self) -> str:
-        """What stands there, folded to one line."""
+        """Its text, folded to one line."""
         return " ".join(self.source.text[self.start : self.end].split())
 
     @property

@@ -1,4 +1,4 @@
-"""Classes of typed fields, as dataclasses are, that take no time to define: those are made at every start."""
+"""Classes of typed fields, like dataclasses, but without the time to create them at every start."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Struct(metaclass=StructType):
     """The base of a class whose annotations are its fields, by position or by name; class attributes are defaults."""
 
     def __init__(self, *values: Any, **named: Any) -> None:
-        """Set the fields. Raises TypeError for one that there is not, is given twice, or is missing."""
+        """Set the fields. Raises TypeError for one that is unknown, given twice, or missing."""
         fields, defaults = type(self).fields, type(self).defaults
         rest = fields[len(values) :]
         if len(values) > len(fields) or not named.keys() <= set(rest):

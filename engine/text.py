@@ -7,9 +7,9 @@ from typing import Literal
 
 
 def printable(text: str) -> str:
-    """A text without what a terminal would obey: escape codes, other control characters, changes of direction.
+    """A text without what changes a terminal: escape codes, other control characters, changes of direction.
 
-    Each is replaced by the sign for what is no character. Line ends, tabs and all kinds of blanks stay.
+    Each is replaced by the replacement character. Line ends, tabs and all kinds of spaces stay.
     """
     if text.isascii() and text.isprintable():
         return text
@@ -29,7 +29,7 @@ def as_name(text: str) -> str:
 
 
 def truncate(text: str, width: int, where: Literal["end", "middle"] = "end", mark: str = "…") -> str:
-    """A text of at most `width` characters; `mark` stands where the rest is left out."""
+    """A text of at most `width` characters; `mark` replaces what is left out."""
     if len(text) <= width:
         return text
     if where == "end":
@@ -86,12 +86,12 @@ def fit(text: str, width: int | None) -> str:
 
 
 def display_width(text: str) -> int:
-    """How many columns of a terminal a text takes that has no control characters."""
+    """The number of terminal columns of a text without control characters."""
     return len(text) if text.isascii() else sum(map(character_width, text))
 
 
 def character_width(character: str) -> int:
-    """0 for a combining mark, 2 for what is wide, as in Chinese, else 1."""
+    """0 for a combining mark, 2 for a wide character, as in Chinese, else 1."""
     import unicodedata  # here, since most texts are ASCII
 
     if unicodedata.combining(character):

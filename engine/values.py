@@ -1,7 +1,7 @@
-"""What a number is: a Python `float`, or, from one entry on in one dimension, a float64 `ndarray`.
+"""Values: a number is a Python `float`, everything else, from one axis on, a float64 `ndarray`.
 
-A scalar calculation never pays for numpy: `np` here is a stand-in that imports it at first use. Everything that
-has to tell the two kinds of value apart, or bring a gradient back to the shape of its value, is in this file.
+A scalar calculation does not load numpy: `np` here is a proxy that imports it at first use. Everything that has to
+distinguish the two kinds of value, or bring a gradient back to the shape of its value, is in this module.
 """
 
 from __future__ import annotations
@@ -23,10 +23,12 @@ if TYPE_CHECKING:
 else:
 
     class _Numpy:
-        """numpy, imported at the first attribute that is asked of it."""
+        """numpy, imported when its first attribute is used."""
 
         def __getattr__(self, name: str) -> Any:
-            if "numpy" not in sys.modules:  # in a thread, which hears no Ctrl-C: half an import could not be repeated
+            if (
+                "numpy" not in sys.modules
+            ):  # in a thread, which Ctrl-C does not interrupt: half an import could not be repeated
                 from importlib import import_module
                 from threading import Thread
 
@@ -58,7 +60,7 @@ def coerce(value: object, copy: bool = True) -> Value:
 
     Without `copy`, a float64 array is returned as it is, and a mask stays one.
 
-    Raises AgradError of kind `type` for what is no number and of kind `shape` for ragged rows.
+    Raises AgradError of kind `type` for what is not a number and of kind `shape` for ragged rows.
     """
     kind = type(value)
     if kind is float:
@@ -126,8 +128,8 @@ def _holds_masked(value: Any) -> bool:
 
 def _refuse_masked() -> NoReturn:
     fixes = [
-        Hint("a.filled(…) for numbers in the place of those that are masked"),
-        Hint("a.compressed() for the others alone"),
+        Hint("a.filled(…) to replace the masked entries by numbers"),
+        Hint("a.compressed() for the entries that are not masked"),
     ]
     raise AgradError("type", "numbers are needed here, and some of these are masked", fixes=fixes)
 
@@ -136,10 +138,12 @@ def _refuse_masked() -> NoReturn:
 def mask_type() -> Any:
     """The type of an array of truths: 1.0 and 0.0 like any other array, but as an index it selects where it is 1.
 
-    A class of its own, since `x[[1, 0]]` takes two entries and `x[x > 2]`, with the same numbers, takes one. Products
-    and choices of masks are masks, all other arithmetic gives ordinary arrays.
+    It is a class, since `x[[1, 0]]` takes two entries and `x[x > 2]`, with the same numbers, takes one. Products
+    and selections of masks are masks, all other arithmetic gives ordinary arrays.
     """
-    return _MASK_TYPE.setdefault("Mask", _new_mask_type())  # one, also where two threads ask for the first time at once
+    return _MASK_TYPE.setdefault(
+        "Mask", _new_mask_type()
+    )  # only one, even if two threads use it for the first time at once
 
 
 _MASK_TYPE: dict[str, Any] = {}
@@ -165,7 +169,7 @@ def whole_as_float(number: int) -> float:
 
 
 def describe(value: object) -> str:
-    """What something is, in words that a user of the language knows."""
+    """A description of something, in words of the language."""
     if isinstance(value, str | bytes):
         text = value if isinstance(value, str) else repr(value)
         return f'the text "{text[:40]}"'
@@ -186,7 +190,7 @@ def shape_of(value: Value) -> Shape:
 
 
 def is_finite(value: Any) -> bool:
-    """Whether a value has no inf and no nan; what is not there has none."""
+    """Whether a value has no inf and no nan; None has none, too."""
     if value is None:
         return True
     if isinstance(value, float):
@@ -256,7 +260,7 @@ def fits(shape: Shape, into: Shape) -> bool:
 
 
 def whole(value: object, what: str) -> int:
-    """A whole number (an axis, a size) as an int; AgradError of kind `type` if it is none."""
+    """A whole number (an axis, a size) as an int; AgradError of kind `type` if it is not one."""
     if type(value) is int:
         return value
     number = getattr(value, "value", value)
@@ -274,8 +278,8 @@ _WHOLE = 2**53  # up to here each whole number is a float
 def format_number(number: float, precision: int | None = 10) -> str:
     """At most `precision` significant digits; None for the shortest text that reads back to the same float.
 
-    Whole numbers have no point, and are written in full up to 2**53, from where on a float is no longer sure to be the
-    number that was meant. A zero has a sign only where the text is to read back to the same float.
+    Whole numbers have no point, and are written in full up to 2**53, beyond which a float may not be the
+    number that was meant. A zero has a sign only if the text must read back to the same float.
     """
     if number != number or number in (float("inf"), float("-inf")):
         return str(number)
@@ -288,7 +292,7 @@ def format_number(number: float, precision: int | None = 10) -> str:
 
 
 def format_bytes(count: float) -> str:
-    """As a person says it: 96 bytes, 12 kB, 1.5 MB."""
+    """In a suitable unit: 96 bytes, 12 kB, 1.5 MB."""
     if count < 10_000:
         return f"{count:.0f} byte{'' if count == 1 else 's'}"
     for unit, size in (("TB", 10**12), ("GB", 10**9), ("MB", 10**6)):
@@ -308,7 +312,7 @@ _WIDTH = 80
 
 
 def format_value(value: Value, precision: int | None = 10) -> str:
-    """A scalar as a number, an array in brackets: on one line where that fits 80 columns, else a row a line.
+    """A scalar as a number, an array in brackets: on one line if that fits 80 columns, else one line per row.
 
     An array of more than 1000 entries shows the ends of each axis and its shape.
     """

@@ -1,6 +1,6 @@
-"""`backward` and `grad`: what a walk starts from, and what becomes of what it finds.
+"""`backward` and `grad`: the seed of a backward pass, and what is done with the gradients.
 
-Leaves are written only when the whole walk has succeeded; then the graph is freed, unless it is to be kept.
+Leaves are written only after the whole pass has succeeded; then the graph is freed, unless it is kept.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def backward(
 
     `gradient` is the seed, of exactly the shape of `root`; one entry needs none. The graph is freed unless
     `retain_graph` (by default: `create_graph`). With `create_graph` the gradients have a graph themselves. `fresh`
-    overwrites gradients instead of adding to them. `watch` is told of each contribution (see `walk`). Raises
+    overwrites gradients instead of adding to them. `watch` is called for each contribution (see `walk`). Raises
     AgradError of kind `grad`, `shape`, `freed` or `stale`, and then nothing has changed.
     """
     node, context, began = root.node, current(), perf_counter()
@@ -70,7 +70,7 @@ def backward(
 
 
 def grad(y: Tensor, inputs: Tensor | Sequence[Tensor], create_graph: bool = False, gradient: object = None) -> Any:
-    """dy/dx for each of `inputs`, without touching any `.grad` and without freeing anything.
+    """dy/dx for each of `inputs`, without changing any `.grad` or freeing anything.
 
     A Tensor for a Tensor, a tuple for a sequence. Raises AgradError of kind `grad` where no path leads from y to an
     input; a path with a vanishing derivative gives 0.
@@ -104,7 +104,7 @@ def paths(y: Tensor, inputs: Iterable[Tensor]) -> list[Node]:
 
 
 def _seed(root: Tensor, gradient: object, create_graph: bool) -> Any:
-    """The cotangent that a walk starts with."""
+    """The cotangent that a backward pass starts with."""
     if gradient is None and not root.node.shape:
         return 1.0
     name = root.node.spell()
@@ -126,7 +126,7 @@ def _seed(root: Tensor, gradient: object, create_graph: bool) -> Any:
 
 
 def _are_first_numbers(found: dict[Node, Any]) -> bool:
-    """Whether each is a number, and the first that comes to its node: then it is itself what the node collects."""
+    """Whether each is a number, and the first for its node: then it is itself the accumulated gradient."""
     for node, value in found.items():
         if type(value) is not float or (node.collected is not CLEARED and node.collected is not None):
             return False
@@ -151,14 +151,14 @@ def _collected(node: Node, value: Any, fresh: bool) -> Gradient | float:
 
 
 def _handle(value: Value) -> Tensor:
-    """A plain value that the walk made, as a Tensor, without a copy: data, whatever was chosen before."""
+    """A plain value that the pass made, as a Tensor, without a copy: plain data, without guards."""
     node = new_node(None, (), None, value, () if type(value) is float else shape_of(value), False)
     node.guard = None
     return bare(node)
 
 
 def result_of(value: Any, shape: Shape, y: Tensor, create_graph: bool) -> Tensor:
-    """One result of `grad`: zeros where no cotangent arrived; tied to y so that it may be differentiated again."""
+    """One result of `grad`: zeros where no cotangent arrived; connected to y so that it can be differentiated again."""
     if value is None:
         value = np.zeros(shape) if shape else 0.0
     if not create_graph:

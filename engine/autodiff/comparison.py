@@ -1,8 +1,8 @@
-"""Exact derivatives against differences, entry by entry: what `check` does, and what it reports.
+"""Exact derivatives compared with differences, entry by entry: the work and the report of `check`.
 
-A leaf is shifted by writing to it, so that whatever the function reads, by whatever name, is shifted; values that were
-computed from the leaf earlier are computed again. Each call runs under an undo log of its own, which takes everything
-back afterwards: data, versions, gradients, random numbers.
+A leaf is shifted by writing to it, so that every alias that the function reads is shifted; values that were
+computed from the leaf earlier are computed again. Each call has its own undo log, which restores everything
+afterwards: data, versions, gradients, random numbers.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from agrad.engine.text import align
 from agrad.engine.values import Value, describe, format_number, format_shape, is_finite, np, spread
 
 Verdict = Literal["ok", "mismatch", "kink"]
-_OWN = 16  # roundings that may be in an exact derivative, of the largest of its contributions
+_OWN = 16  # rounding errors that an exact derivative may have, relative to the largest contribution
 MANY = 40  # a report of more entries leaves out most of those that are ok
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What was found for one entry. `doubt` is how far the difference may be off."""
+    """The result for one entry. `doubt` is a bound on the error of the difference."""
 
     entry: str  # x, x[0], A[0, 1]
     exact: float
@@ -45,7 +45,7 @@ class Finding:
 
     @property
     def absolute(self) -> float:
-        """How far the difference is from the exact derivative, or the claim if that is further."""
+        """The distance of the difference from the exact derivative, or that of the claim if it is larger."""
         others = (self.difference,) if self.claim is None else (self.difference, self.claim)
         apart = [0.0 if other == self.exact else abs(other - self.exact) for other in others]
         return math.nan if any(map(math.isnan, apart)) else max(apart)
@@ -66,7 +66,7 @@ class Report:
 
     @property
     def ok(self) -> bool:
-        """Whether nothing disagrees. A kink does not: there, nothing can be said."""
+        """Whether nothing disagrees. A kink does not count: there is no derivative to compare."""
         return not self.mismatches
 
     @property
@@ -75,7 +75,7 @@ class Report:
         return tuple(finding for finding in self.findings if finding.verdict == "mismatch")
 
     def text(self, precision: int | None = 10) -> str:
-        """A table, a line an entry. Of very many, those that are ok stand for themselves with the worst of them."""
+        """A table, one line per entry. Of very many, those that are ok are summarised by the worst of them."""
         shown = self.findings
         fine = [finding for finding in shown if finding.verdict == "ok"]
         dropped: list[Finding] = []
@@ -111,7 +111,7 @@ def _table(findings: Sequence[Finding], precision: int | None) -> list[str]:
 def compare(
     f: Callable[[], Any], leaves: Sequence[Tensor] | None = None, claims: Sequence[Value | None] | None = None
 ) -> Report:
-    """The derivatives of what f gives by the leaves it reads (all that existed before, if none are named).
+    """The derivatives of the result of f by the leaves it reads (all that existed before, if none are named).
 
     Raises AgradError of kind `grad` where there is no leaf, and else as `check` does.
     """
@@ -120,7 +120,7 @@ def compare(
         with taken_back(recording=True):
             y = _number(f())
             exact = _exactly(y)
-        # Behind a gradient, those that a derivative of 0 came from as well: it may be computed again.
+        # For a gradient, also the leaves with a derivative of 0: it may be computed again.
         behind = reachable(y.node) if isinstance(y, Tensor) else ()
         older = sorted((node for node in behind if node.seq < since), key=lambda node: node.seq)
         if leaves is None:
@@ -135,7 +135,7 @@ def compare(
 
 
 def _number(y: Any) -> Tensor | float:
-    """The one number that f gave."""
+    """The result of f, which must be one number."""
     if isinstance(y, Tensor):
         if y.size == 1:
             return y
@@ -154,18 +154,18 @@ def _number(y: Any) -> Tensor | float:
 
 @dataclass(slots=True)
 class _Exact:
-    """What the graph says at a point: the derivative by every node, and how far rounding may have taken things."""
+    """The exact derivatives at a point, by every node, and bounds on rounding errors."""
 
     slopes: dict[Node, Value]
-    largest: dict[Node, float]  # of the contributions that the derivative by a leaf was added up from
+    largest: dict[Node, float]  # of the contributions to the derivative by a leaf
     rounding: float  # of the value
-    finite: bool  # whether every value on the way is, and no slope there is infinite
+    finite: bool  # whether every intermediate value is, and no slope is infinite
 
 
 def _exactly(y: Tensor | float) -> _Exact:
     """The exact derivatives.
 
-    Each operation rounds its result; what becomes of that is told by the derivative of y by this result (M. Iri,
+    Each operation rounds its result; the effect of that is given by the derivative of y by this result (M. Iri,
     T. Tsuchiya, M. Hoshi, Automatic computation of partial derivatives and rounding error estimates, 1988).
     """
     if not isinstance(y, Tensor) or not y.requires_grad:
@@ -194,9 +194,9 @@ def _infinite(slopes: Value) -> bool:
 
 
 def _moved(derivative: Any, value: Any) -> float:
-    """How far the result moves, in the worst case, if every entry of a value moves by the whole of it.
+    """The change of the result, in the worst case, if every entry of a value changes by its own size.
 
-    What is nan, as behind a choice, is left out.
+    Entries that are nan, such as those not selected, are left out.
     """
     if isinstance(value, float):
         part = abs(derivative * value)
@@ -206,7 +206,7 @@ def _moved(derivative: Any, value: Any) -> float:
 
 
 def _replay(nodes: Iterator[Node] | Sequence[Node]) -> None:
-    """Compute nodes again, oldest first, in place: every handle sees the new value, and a walk finds them fresh."""
+    """Compute nodes again, oldest first, in place: every handle sees the new value, and a backward accepts them."""
     log = current().undo_log
     assert log is not None
     for node in nodes:
@@ -220,19 +220,21 @@ def _replay(nodes: Iterator[Node] | Sequence[Node]) -> None:
 
 @dataclass(slots=True)
 class _Point:
-    """A function at a point, for calling it beside that point."""
+    """A function at a point, to be called near that point."""
 
     f: Callable[[], Any]
-    computed: list[Node]  # what was computed from leaves before, oldest first
+    computed: list[Node]  # values computed from leaves earlier, oldest first
     value: float
     exact: _Exact
 
     def hold(self) -> None:
-        """Refuse a function that gives something else at each call."""
+        """Refuse a function whose result differs from call to call."""
         with taken_back(recording=True):
             _replay(self.computed)
             again = float(_number(self.f()))
-        if abs(again - self.value) > AMPLIFIED * self.exact.rounding:  # sums of products vary with where arrays lie
+        if (
+            abs(again - self.value) > AMPLIFIED * self.exact.rounding
+        ):  # sums of products depend on the memory addresses of arrays
             values = f"{format_number(self.value, None)}, then {format_number(again, None)}"
             why = "a constant that it was computed from may have changed since" if self.computed else ""
             raise AgradError(
@@ -274,7 +276,7 @@ class _Point:
         return replace(result, remark=unsure) if result.relative > AGREE else result
 
     def at(self, leaf: Tensor, index: tuple[int, ...], moved: float) -> float:
-        """The value with one entry of a leaf moved; nan where it is an error."""
+        """The value with one entry of a leaf shifted; nan if it is an error."""
         with taken_back(recording=True):
             if index:
                 entries = np.array(leaf.value)

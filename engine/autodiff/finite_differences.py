@@ -1,11 +1,11 @@
-"""The derivative of a function of one number by differences alone, and how far that can be trusted.
+"""The derivative of a function of one number by differences alone, with a bound on its error.
 
-One step width never serves every function: too wide, and the function bends within it; too narrow, and only rounding
-is left. So several are tried. A *window* is a width with its half and its quarter. Richardson's extrapolation
-(L. F. Richardson, 1911) of its three central differences removes the bend up to the sixth order of the width, and how
-far two of them together are from the other two says, generously, how much may be left; what rounding can do is known
-from the size of the values. The same three widths give the difference between the slopes on the right and on the left,
-which vanishes unless there is a kink.
+No single step width suits every function: too wide, and its curvature dominates; too narrow, and only rounding errors
+are left. So several are tried. A *window* is a width with its half and its quarter. Richardson's extrapolation (L. F.
+Richardson, 1911) of its three central differences removes the error up to the sixth order of the width; the distance
+between the results of two of them and of the other two bounds what is left, and the effect of rounding follows from the
+size of the values. The same three widths give the difference between the slopes on the right and on the left, which
+vanishes unless there is a kink.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from agrad.engine.values import format_number
 
 EPSILON = 2.0**-52
 SMALLEST = 2.0**-1074  # numbers below it are 0
-AGREE = 1e-7  # relative: as near as a difference that is trusted must come
-SETTLED = 1e-4  # relative: as near as the differences of one window must come to each other to be trusted at all
+AGREE = 1e-7  # relative: the distance within which a trusted difference must be
+SETTLED = 1e-4  # relative: the largest distance between the differences of a window that is trusted at all
 
 SINGULAR = "an intermediate value or derivative is not finite"
 
-# Of the rounding error of one value divided by the width: what may arrive in a window's results. The weights of the
-# extrapolations, of which that of the gap are the largest, add up to 40.
+# A bound on the rounding errors of a window's results, in units of that of one value divided by the width. The weights
+# of the extrapolations, of which that of the gap are the largest, add up to 40.
 AMPLIFIED = 40.0
 
 # Widths are powers of 2. The first try, relative to x, balances the error of extrapolation (2**-42) and rounding.
@@ -36,12 +36,12 @@ _WIDEST = -2
 _NARROWEST = -42  # relative to x
 _NARROWEST_AT_0 = -60
 _WINDOW = 3  # powers of 2 from one window to the next
-_TO_NARROW = 19  # powers of 2 from a window that is to be believed to one that could contradict it
+_TO_NARROW = 19  # powers of 2 from a window to one that could contradict it
 
 
 @dataclass(frozen=True, slots=True)
 class Slope:
-    """The derivative by differences. `doubt` is how far it may be off; `kink` says why there is none, else is empty."""
+    """The derivative by differences. `doubt` bounds its error; `kink` says why there is none, else it is empty."""
 
     value: float
     doubt: float
@@ -49,17 +49,17 @@ class Slope:
 
 
 class Window(NamedTuple):
-    """What the differences over one width (a power of 2), its half and its quarter say."""
+    """The results of the differences over one width (a power of 2), its half and its quarter."""
 
     exponent: int
     value: float
-    spread: float  # what may be left of the bend, or the difference between right and left
+    spread: float  # the remaining error of curvature, or the difference between right and left
     gap: float  # the slope on the right less that on the left
     rounding: float
 
     @property
     def doubt(self) -> float:
-        """How far the value may be off."""
+        """A bound on the error of the value."""
         return self.spread + self.rounding
 
     @property
@@ -68,21 +68,21 @@ class Window(NamedTuple):
         return abs(self.value) + abs(self.gap) / 2
 
     def confirms(self, expected: float) -> bool:
-        """Whether a slope that was expected is the one found, with little doubt."""
+        """Whether the slope agrees with the expected one, with little doubt."""
         if not math.isfinite(expected):
             return False
         size = max(self.size, abs(expected))
         return self.spread <= AGREE * size + self.rounding and abs(self.value - expected) <= AGREE * size + self.doubt
 
     def contradicts(self, other: Window) -> bool:
-        """Whether two windows cannot both be right, whatever is left open."""
+        """Whether two windows contradict each other, even with their doubts."""
         return abs(self.value - other.value) > 4 * (self.doubt + other.doubt)
 
 
 def slope(f: Callable[[float], float], x: float, middle: float, expected: float, rounding: float) -> Slope:
-    """The derivative of f at x, by differences; `middle` is f(x), and `rounding` how far it may be off, absolutely.
+    """The derivative of f at x, by differences; `middle` is f(x), and `rounding` an absolute bound on its error.
 
-    `expected` only tells when to stop: a window that confirms it clearly, and that a narrow one does not contradict,
+    `expected` only decides when to stop: a window that confirms it clearly, and that a narrow one does not contradict,
     is the last.
     """
     if not math.isfinite(middle):
@@ -100,7 +100,7 @@ def slope(f: Callable[[float], float], x: float, middle: float, expected: float,
         best = min(found, key=lambda window: window.doubt, default=None)
         if best is None or not best.confirms(expected):
             continue
-        # A window that sees little but rounding confirms almost anything: wider ones are asked as well.
+        # A window with little but rounding errors confirms almost anything: wider ones are tried as well.
         sees_nothing = best.size <= best.rounding and exponents is wide
         if best.rounding <= SETTLED * best.size or sees_nothing:
             narrow = window(min(best.exponent, max(best.exponent - _TO_NARROW, all_there_are[0])))
@@ -110,7 +110,7 @@ def slope(f: Callable[[float], float], x: float, middle: float, expected: float,
 
 
 def _plan(x: float) -> tuple[tuple[int, ...], tuple[int, ...], range]:
-    """The widths to try, as powers of 2: the likeliest; wide ones; all there are, narrowest first."""
+    """The widths to try, as powers of 2: the likeliest; wide ones; all of them, narrowest first."""
     own = math.frexp(x)[1] if x else 0
     widest = max(own, 1) + _WIDEST
     narrowest = max(own + (_NARROWEST if x else _NARROWEST_AT_0), -1070)
@@ -141,9 +141,9 @@ def _window(f: Callable[[float], float], x: float, middle: float, exponent: int,
 
 
 def _best(windows: Sequence[Window]) -> Slope:
-    """The slope by the window that leaves the least doubt, of those there are, narrowest first; or why there is none.
+    """The slope by the window with the least doubt, of these, narrowest first; or why there is none.
 
-    One that contradicts a narrower one looks beyond the point: there, and wider still, the function is another.
+    A window that contradicts a narrower one is too wide, and so are all wider ones: the function changes within it.
     """
     if not windows:
         return Slope(math.nan, math.inf, "the value nearby is not finite")
@@ -165,7 +165,7 @@ def _best(windows: Sequence[Window]) -> Slope:
 
 
 def _shrinks(windows: Sequence[Window]) -> bool:
-    """Whether the spread goes down with the width: slowly, as at a point where the next derivative is not finite."""
+    """Whether the spread decreases with the width: slowly, as at a point where the next derivative is not finite."""
     return len(windows) == 3 and all(narrow.spread < wide.spread / 2 for narrow, wide in pairwise(windows))
 
 

@@ -1,8 +1,8 @@
-"""The walk the other way: a direction at the leaves, pushed from the oldest node to the youngest (forward mode).
+"""Forward mode: a direction at the leaves, pushed from the oldest node to the youngest.
 
 No operation has a second rule for this. A vjp rule is linear in the cotangent; for an operation that works entry by
 entry it is its own transpose, so that the rule itself pushes a direction forward. For every other the rule is
-transposed: recorded as a function of the cotangent, and walked backward from the direction.
+transposed: recorded as a function of the cotangent, and differentiated backward from the direction.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from agrad.engine.values import np
 
 
 def push(y: Tensor, directions: dict[Node, Any], create_graph: bool) -> Any:
-    """The derivative of y along the directions given for nodes behind it; None where none of them leads to y.
+    """The derivative of y along the directions given for nodes behind it; None if y depends on none of them.
 
     The result is a plain value, or with `create_graph` a Tensor that can be differentiated again. Raises AgradError of
     kind `freed` or `stale`.

@@ -1,4 +1,4 @@
-"""`check`: are these derivatives right? What does the work is loaded when it is called: most programs never do."""
+"""`check`: whether derivatives are correct. The code that does the work is loaded when it is called."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ if TYPE_CHECKING:
 
 
 def check(f: Callable[..., Any], *points: Any, claim: Any = None) -> Report:
-    """The exact derivatives of f at a point against central differences, for every entry of every argument.
+    """The exact derivatives of f at a point, compared with central differences, for every entry of every argument.
 
-    The points are numbers or arrays, an argument each; f must give one number. `claim` is a derivative to be checked
-    as well, from elsewhere: in the shape of the point, a tuple for several points (None where nothing is claimed), or
+    The points are numbers or arrays, one for each argument; f must return one number. `claim` is another derivative
+    to be checked as well: in the shape of the point, a tuple for several points (None where nothing is claimed), or
     a function of the points that gives this. The verdict on an entry is
 
     * `kink` if there is no derivative for differences to find: the value is not finite, there or on one side, or the
-      differences on the right and on the left do not come near each other (to 1e-4) as the step shrinks; and where
-      the exact derivative is inf or nan, if a value or a slope on the way is so too;
+      differences on the right and on the left do not agree (to 1e-4) as the step shrinks; and where
+      the exact derivative is inf or nan, if an intermediate value or slope is so too;
     * else `ok` if the difference, and the claim if there is one, are within 1e-7*max(|exact|, |difference|) + 4*doubt
-      of the exact derivative, where the doubt is what the differences themselves leave open: what extrapolating them
-      changed, and what rounding can do to them and to the exact derivative;
+      of the exact derivative, where the doubt bounds the error of the differences: the change by
+      extrapolation, and the effect of rounding on them and on the exact derivative;
     * else `mismatch`.
 
-    Each step is chosen for its entry, among all powers of 2 from a quarter of max(1, |x|) down to rounding. Whatever
-    f does to anything else is taken back.
+    Each step is chosen for its entry, among all powers of 2 from a quarter of max(1, |x|) down to rounding. All other
+    effects of f are undone.
 
-    Raises AgradError: of kind `shape` if f gives an array, `type` if it gives no number, `arity` or `shape` for a
-    claim that does not fit, and whatever f raises at the point itself.
+    Raises AgradError: of kind `shape` if f gives an array, `type` if it gives something else, `arity` or `shape` for a
+    claim that does not fit, and any error that f raises at the point itself.
     """
     from agrad.engine.autodiff.comparison import compare  # here: see above
 
@@ -43,7 +43,7 @@ def check(f: Callable[..., Any], *points: Any, claim: Any = None) -> Report:
 
 
 def _names(f: Callable[..., Any], count: int) -> Sequence[str]:
-    """What f calls its arguments; x, or x1, x2, … where it does not say."""
+    """The names of the arguments of f; x, or x1, x2, … if they are unknown."""
     from inspect import Parameter, signature  # here, since it takes as long to load as the rest of the engine
 
     try:
@@ -57,7 +57,7 @@ def _names(f: Callable[..., Any], count: int) -> Sequence[str]:
 
 
 def _claims(claim: Any, points: Sequence[Any], leaves: Sequence[Tensor]) -> list[Value | None]:
-    """What is claimed for each leaf."""
+    """The claim for each leaf."""
     if callable(claim):
         claim = claim(*points)
     claims = list(claim) if isinstance(claim, tuple) and len(leaves) != 1 else [claim]
@@ -69,7 +69,7 @@ def _claims(claim: Any, points: Sequence[Any], leaves: Sequence[Tensor]) -> list
 
 
 def claimed(claim: Any, leaf: Tensor) -> Value:
-    """A claimed derivative in the shape of its leaf; one number stands for as many as there are entries."""
+    """A claimed derivative in the shape of its leaf; one number is the claim for every entry."""
     value = claim.value if isinstance(claim, Tensor) else coerce(claim)
     if shape_of(value) not in ((), leaf.shape):
         shapes = f"{format_shape(shape_of(value))}, and {leaf.node.spell()} has {format_shape(leaf.shape)}"

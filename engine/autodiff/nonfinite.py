@@ -1,4 +1,4 @@
-"""What is worth saying about a result that stands."""
+"""Notes on gradients that are inf or nan."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import Label, Note
 from agrad.engine.values import format_number, is_finite, np
 
-# A derivative as a value, or of a function: what is computed in it has that text, and an operation of its own.
+# A derivative as a value, or of a function: the steps in it have the same text, but other operations.
 _INSIDE = r"(torch\.autograd\.|functional\.)*(grad|jacobian|hessian|hvp|jvp|vjp)\("
 
 
 def say_not_finite(order: list[Node], seeds: dict[Node, Any], found: dict[Node, Any]) -> None:
-    """Tell the listener where the first inf or nan of a walk came from: a value, or else a derivative."""
+    """Tell the listener where the first inf or nan of a backward pass came from: a value, or else a derivative."""
     listener = current().listener
     if listener is None or all(is_finite(_plain(value)) for value in found.values()):
         return
@@ -43,7 +43,7 @@ def _plain(value: Any) -> Any:
 
 
 def not_finite_note(node: Node, found: Any, derivative: bool) -> Note:
-    """Where the first inf or nan of a walk began: `found` is the value of the node, or a contribution of its rule."""
+    """Where the first inf or nan of a pass began: `found` is the value of the node, or a contribution of its rule."""
     name = node.spell()
     here = name
     if node.op is not None and node.name is None:
@@ -61,11 +61,11 @@ def not_finite_note(node: Node, found: Any, derivative: bool) -> Note:
 
 
 def _shown(operand: Input, found: Any, index: Any, here: str) -> str:
-    """An operand with its value, of an array the entry at the same place; nothing for a nameless constant."""
+    """An operand with its value, or the entry of an array at the same index; nothing for a nameless constant."""
     if not isinstance(operand, Node):
         return ""
     name, value = operand.spell(), operand.value
-    inside = name == here  # a step of the same expression, which has no name of its own
+    inside = name == here  # a step of the same expression, which has no name
     if isinstance(value, float):
         return format_number(value) if inside else f"{name} = {format_number(value)}"
     if value is None or index is None or value.shape != found.shape:

@@ -1,7 +1,7 @@
 """Optimiser steps: one update of the leaves named, by the gradients they have, outside the graph.
 
-A rule is written with operations, so that it serves plain values and what records alike: the gradient and what the
-method kept of a leaf in, what to take off the leaf and what to keep out.
+A rule is written with operations, so that it works on plain values and with recording alike: from the gradient and the
+state of a leaf it computes what to subtract from the leaf, and the new state.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ def adam(
 ) -> tuple[Any, Kept]:
     """lr * m / (sqrt(v) + eps), of the running means m of the gradient and v of its square.
 
-    The means decay by beta1 and beta2 and are corrected for having begun at 0 (Kingma and Ba 2015, algorithm 1, with
-    eps as PyTorch has it).
+    The means decay by beta1 and beta2 and are corrected for starting at 0 (Kingma and Ba 2015, algorithm 1, with
+    eps as in PyTorch).
     """
     mean, square, count = kept if len(kept) == 3 else (0.0, 0.0, 0.0)
     mean = beta1 * mean + (1 - beta1) * gradient
@@ -55,9 +55,9 @@ def options_of(method: str) -> tuple[str, ...]:
 
 
 def step(method: str, leaves: Sequence[Tensor], **rates: float) -> None:
-    """Update leaves by the gradients they have: x -= what the rule of a method makes of its gradient.
+    """Update leaves by the gradients they have: x -= the update that the rule of a method computes from its gradient.
 
-    Raises AgradError before anything changes where a gradient is missing or a rate cannot be.
+    Raises AgradError before anything changes if a gradient is missing or a rate is invalid.
     """
     rule = STEPS[method]
     for name, rate in rates.items():
@@ -73,12 +73,12 @@ def step(method: str, leaves: Sequence[Tensor], **rates: float) -> None:
 
 
 def kept_of(node: Node) -> Kept:
-    """What the last step kept of a leaf."""
+    """The state of a leaf after the last step."""
     return node.cache_slot or ()
 
 
 def remember(node: Node, kept: Kept) -> None:
-    """Keep what a method wants to know of a leaf at its next step; a statement that fails takes it back."""
+    """Keep the state of a leaf for the next step; a statement that fails restores the old one."""
     before = kept_of(node)
     if before or kept:
         log = current().undo_log
@@ -95,7 +95,7 @@ def _check_rate(method: str, name: str, rate: float) -> None:
 
 
 def _check(leaf: Tensor) -> None:
-    """A step needs a leaf with a gradient."""
+    """Refuse anything but a leaf with a gradient."""
     name = leaf.node.spell()
     if not (leaf.is_leaf and leaf.requires_grad):
         raise AgradError("leaf", f"step updates leaves that require grad, and {name} is not one")

@@ -1,13 +1,13 @@
-"""The walk: from a result back to its leaves, youngest node first, each rule called once an operand.
+"""The backward pass: from a result back to its leaves, youngest node first; each rule is called once per operand.
 
 Gradients in flight live in a dict from node to cotangent, popped as each node is visited; nothing
-is written. The walk is the same for plain values and for `create_graph`: the rules are
-written in operations, which compute on the one and record on the other.
+is written. The pass is the same for plain values and for `create_graph`: the rules are
+written with operations, which compute plain values and record Tensors.
 
-Beside a cotangent travels its *selection mask*: 0 where an operation (`where`, an index, `maximum`, …) did not select
-the entry, not 0 where it did, None for selected everywhere. Where it is 0 a rule contributes exactly 0, whatever it
-computes there, so that `where(x > 0, log(x), 0)` has derivative 0 at 0. Zeros that were computed are not masked:
-0 * inf stays nan.
+A cotangent is accompanied by its *selection mask*: 0 where an operation (`where`, an index, `maximum`, …) did not
+select the entry, not 0 where it did, None for selected everywhere. Where it is 0 a rule contributes exactly 0, even if
+it computes something else there, so that `where(x > 0, log(x), 0)` has derivative 0 at 0. Zeros that were computed are
+not masked: 0 * inf stays nan.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ def walk(
 ) -> dict[Node, Any]:
     """Run the rules of `order` (youngest first); returns the cotangent of each node that keeps one, or is a target.
 
-    `masks` says which entries of a seed count, where not all do: a row of a Jacobian is about one entry. `watch` is
-    told of each contribution: the node, the position of the operand, the cotangent that came in, what goes out: 0.0 to
-    an operand that was not selected at all, and of an index what is added into the entries taken.
+    `masks` selects the entries of a seed that count, if not all do: a row of a Jacobian needs one entry. `watch` is
+    called for each contribution: the node, the position of the operand, the cotangent of the node, the contribution:
+    0.0 for an operand that was not selected at all, and for an index what is added to the selected entries.
     """
     quick = not create_graph and watch is None
     nodes, cotangents, wanted = iter(order), dict(seeds), set(targets)
@@ -45,7 +45,7 @@ def walk(
     if quick and not masks:
         first = _run_plain(nodes, cotangents, found, wanted, None)
         if first is None:
-            return found  # scalars only: numpy was not asked
+            return found  # scalars only: numpy is not loaded
     flight = Flight(cotangents, watch)
     if masks:
         flight.masks.update(masks)
@@ -61,13 +61,13 @@ def _run(
     wanted: set[Node],
     create_graph: bool,
 ) -> None:
-    """The walk itself, from a node on."""
+    """The pass itself, from a node on."""
     cotangents, masks = flight.cotangents, flight.masks
     quick = not create_graph and flight.watch is None
     while node is not None:
         g, op = cotangents.pop(node, None), node.op
         if ((op is None or node.extra is not None) and node.keeps_grad) or node in wanted:
-            # No cotangent arrives where a choice led elsewhere.
+            # No cotangent arrives where a selection took another operand.
             found[node] = _whole(0.0 if g is None else g, node, flight)
         if g is not None and op is not None:
             if quick and op.straight and not masks:
@@ -84,10 +84,10 @@ def _run_plain(
     wanted: set[Node],
     flight: Flight | None,
 ) -> Node | None:
-    """The walk as long as it meets what most graphs consist of; returns the node that is something else.
+    """The fast path of the pass, for the operations of most graphs; returns the first node that needs the general path.
 
     These are operations entry by entry on one or two plain values: scalars, and arrays if there is a `flight` to add
-    them in. The step stands here as a whole: a function of its own would cost a fifth of it.
+    them in. The step is written inline: calling a function would take a fifth longer.
     """
     x: Any
     y: Any
@@ -145,7 +145,7 @@ def _run_plain(
 
 
 class Flight:
-    """What is under way: cotangents, their selection masks, and which buffers the walk itself made."""
+    """The cotangents that are not yet used, their selection masks, and which buffers the pass itself made."""
 
     __slots__ = ("cotangents", "masks", "owned", "owned_masks", "watch")
 
@@ -198,7 +198,7 @@ class Flight:
         return self.cotangents[node]
 
     def writable_mask(self, node: Node) -> Any:
-        """The selection mask of a node as an array that may be written to; None if all of it is selected."""
+        """The selection mask of a node as an array that may be written to; None if every entry is selected."""
         if node not in self.cotangents:
             self.masks[node] = np.zeros(node.shape)
         elif node not in self.masks:
@@ -210,7 +210,7 @@ class Flight:
 
 
 def step_straight(op: Op, node: Node, g: Any, flight: Flight) -> None:
-    """The step on plain values where everything is selected, and a rule is all there is to an operand."""
+    """The step on plain values where everything is selected, and only the rule of an operand is needed."""
     shape, out, attrs, cotangents = node.shape, node.value, node.attrs, flight.cotangents
     values = [x.value if type(x) is Node else x for x in node.inputs]
     pointwise = op.reach == "pointwise"
@@ -259,7 +259,7 @@ def step(op: Op, node: Node, g: Any, flight: Flight, create_graph: bool) -> None
             if type(mask) is float and mask == 0.0:
                 if flight.watch is not None:
                     flight.watch(node, position, g, 0.0)
-                continue  # nothing is selected: what lies behind is not walked
+                continue  # nothing is selected: the nodes beyond are not visited
             mask = _unless_all(mask)
         c = applied(rule, g, out, values, attrs)
         if mask is not None and op.reach == "pointwise":
@@ -276,7 +276,7 @@ def step(op: Op, node: Node, g: Any, flight: Flight, create_graph: bool) -> None
 
 
 def operand_value(x: Any, create_graph: bool) -> Any:
-    """An operand as the rules want it: a plain value, or with `create_graph` a handle."""
+    """An operand in the form for the rules: a plain value, or with `create_graph` a handle."""
     if type(x) is not Node:
         return x
     return bare(x, x.value) if create_graph else x.value
@@ -314,7 +314,7 @@ def _arrived(moved: Any) -> Any:
 
 
 def _scatter(op: Op, node: Node, operand: Node, g: Any, mask: Any, flight: Flight) -> None:
-    """The gradient of an index, added into one buffer however many entries are taken one by one."""
+    """The gradient of an index, added into one buffer, even if many entries are taken one by one."""
     assert op.scatter is not None
     attrs = node.attrs or {}
     written = flight.writable_mask(operand) if operand.op is not None else None
@@ -325,7 +325,7 @@ def _scatter(op: Op, node: Node, operand: Node, g: Any, mask: Any, flight: Fligh
 
 
 def _unless_all(mask: Any) -> Any:
-    """None for a mask of plain values that holds everywhere: nothing to do for it."""
+    """None for a mask of plain values that selects every entry."""
     if mask is None or type(mask) is Tensor:
         return mask
     if type(mask) is float or type(mask) is bool:
@@ -334,7 +334,7 @@ def _unless_all(mask: Any) -> Any:
 
 
 def spread_to(g: Any, shape: Shape) -> Any:
-    """A cotangent in full: the walk passes on a number for an array of equal entries."""
+    """A cotangent in its full shape: the pass uses a number for an array of equal entries."""
     if type(g) is Tensor:
         return g if g.shape == shape else OPS["expand"].call(g, shape)
     return spread(g, shape)
@@ -348,7 +348,7 @@ def _sum_to(c: Any, shape: Shape) -> Any:
 
 
 def _whole(g: Any, node: Node, flight: Flight) -> Any:
-    """A cotangent as the gradient of a value: of its shape, in an array of its own."""
+    """A cotangent as the gradient of a value: with its shape, in a new array."""
     full = spread_to(g, node.shape)
     if type(full) is Tensor:
         return OPS["clone"].call(full)

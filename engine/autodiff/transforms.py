@@ -1,4 +1,4 @@
-"""Derivatives as values, `hessian(y, x)`, and as functions, `hessian(f)`: all on top of the walk.
+"""Derivatives as values, `hessian(y, x)`, and as functions, `hessian(f)`, all by the backward pass.
 
 grad(f)        the function that gives the gradient of f by its first argument; grad(f, 1) by its second,
 grad(f, (0, 1)) by both
@@ -74,7 +74,7 @@ def vjp(y: Any, x: Any, u: Any, create_graph: bool = False) -> Any:
 
 
 def jvp(y: Any, x: Any, v: Any, create_graph: bool = False) -> Any:
-    """The derivative of y in the direction v of x: the Jacobian times v, in one walk forward.
+    """The derivative of y in the direction v of x: the Jacobian times v, in one forward pass.
 
     Of a function, at the point x. Raises AgradError of kind `shape` where v has another shape than x.
     """
@@ -94,13 +94,13 @@ def hvp(y: Any, x: Any, v: Any, create_graph: bool = False) -> Any:
     return _at("hvp", y, x, lambda y, xs: _hessian_products(y, xs, _directions(v, not isinstance(x, tuple)), True))
 
 
-# How
+# The computation
 
 
 def _inputs(name: str, y: Tensor, x: Any) -> tuple[list[Tensor], bool]:
     """The values to differentiate by, and whether it is a single one.
 
-    A vector made of them on the spot, as the language makes one of `[a, b]`, stands for its parts.
+    A vector that is made from them in the call, as the language makes one from `[a, b]`, means its parts.
     """
     if x is None:
         what = y.node.spell()
@@ -129,7 +129,7 @@ def _by_each(name: str, y: Tensor, x: Any, derive: Callable[[list[Tensor]], Sequ
 
 
 def _jacobians(y: Tensor, xs: Sequence[Tensor], create_graph: bool) -> list[Tensor]:
-    """One walk for each entry of y."""
+    """One backward pass for each entry of y."""
     if not y.node.requires_grad:
         raise no_grad_error(y)
     if not y.shape:
@@ -161,7 +161,7 @@ def _hessians(y: Tensor, xs: Sequence[Tensor], create_graph: bool) -> list[list[
 
 
 def _or_zeros(g: Tensor, xs: Sequence[Tensor], create_graph: bool) -> list[Tensor]:
-    """The Jacobian of a gradient; where it does not depend on an x at all, the mixed derivatives are 0."""
+    """The Jacobian of a gradient; if it does not depend on an x, the mixed derivatives are 0."""
     behind = reachable(g.node)
     used = [x for x in xs if x.node in behind]
     found = dict(zip([x.node for x in used], _jacobians(g, used, create_graph), strict=True)) if used else {}
@@ -185,7 +185,7 @@ def _seed(u: Any) -> Any:
 
 
 def _or_zero(y: Tensor, xs: Sequence[Tensor], seed: Any, create_graph: bool = True) -> list[Tensor]:
-    """The gradients of y against a seed, 0 for what it does not depend on."""
+    """The gradients of y for a seed, 0 for values that it does not depend on."""
     behind = reachable(y.node) if y.requires_grad else set()
     used = [x for x in xs if x.node in behind]
     found = dict(zip([x.node for x in used], gradients(y, used, create_graph, seed), strict=True)) if used else {}
@@ -202,7 +202,7 @@ def _directions(v: Any, single: bool) -> list[Any]:
 
 
 def _pushed(y: Tensor, xs: Sequence[Tensor], directions: Sequence[Any], own: Sequence[Tensor]) -> Any:
-    """The Jacobian times a direction for each x, in one walk forward; without a graph if only `own` is behind it."""
+    """The Jacobian times a direction for each x, in one forward pass; without a graph if y depends on `own` only."""
     if len(directions) != len(xs):
         raise AgradError("arity", f"{len(directions)} directions for {len(xs)} values")
     given: dict[Node, Any] = {}
@@ -240,7 +240,7 @@ class WrongPlace(Facts):
     """A value, or a number that is too large, where the number of an argument is read."""
 
 
-_OF_A_NUMBER = {"grad": 1, "hessian": 2}  # how often what is derived of one number only derives
+_OF_A_NUMBER = {"grad": 1, "hessian": 2}  # how many derivatives of one number these take
 
 
 def _transform(
@@ -260,9 +260,11 @@ def _transform(
         raise AgradError("arity", f"{name} needs an argument to differentiate with respect to: () is empty")
     listed = [places] if single else list(places)
     if any(isinstance(place, Tensor) and (place.requires_grad or place.shape) for place in listed):
-        raise _misplaced(name, function, "after a function comes the number of an argument, and this is a value")
+        raise _misplaced(name, function, "a function is followed by the number of an argument, not by a value")
     chosen = [whole(place, f"{name}: the number of an argument") for place in listed]
-    if max(chosen) >= getattr(function, "places", math.inf):  # a function of the language knows how many it has
+    if max(chosen) >= getattr(
+        function, "places", math.inf
+    ):  # a function of the language has a known number of arguments
         raise _misplaced(name, function, _beyond(function, max(chosen)))
 
     @_recorded
@@ -285,7 +287,7 @@ def _transform(
 
 
 def _not_one_number(name: str, function: Any, y: Tensor) -> AgradError:
-    """A gradient is that of one number; several have a Jacobian."""
+    """Refuse the gradient of several numbers, which have a Jacobian."""
     f = getattr(function, "__name__", "f")
     fixes = [Hint(f"{'jacobian(' * _OF_A_NUMBER[name]}{f}{')' * _OF_A_NUMBER[name]}(x)")]
     message = f"{name} of {f}, whose result has shape {format_shape(y.shape)}, not one number"
@@ -297,7 +299,7 @@ def _beyond(function: Any, place: int) -> str:
 
 
 def _misplaced(name: str, function: Any, why: str) -> AgradError:
-    """What stands behind a function is the number of an argument, and not what to differentiate at, or by."""
+    """The operand after a function is the number of an argument, not the point, nor the value to differentiate by."""
     f = getattr(function, "__name__", "f")
     message = f"{name}: {why}"
     fixes = [Hint(f"{name}({f})(x)   at the point x"), Hint(f"{name}({f}(x), x)   of a value, by the leaf x")]
@@ -305,7 +307,7 @@ def _misplaced(name: str, function: Any, why: str) -> AgradError:
 
 
 def _recorded(derivative: Function) -> Function:
-    """A derivative of a function needs its graph, also inside no_grad; there, what comes out has none."""
+    """A derivative of a function needs its graph, also inside no_grad; the result has none there."""
 
     def call(*args: Any, **keywords: Any) -> Any:
         with scope(recording=True):
@@ -333,7 +335,7 @@ def _at(name: str, function: Any, x: Any, derive: Callable[[Tensor, list[Tensor]
 
 
 def _entered(value: Any) -> Tensor:
-    """An argument as something to differentiate by; a value with a graph of its own stays connected to it."""
+    """An argument to differentiate by; a value with a graph stays connected to it."""
     value = operand(value)
     if isinstance(value, Tensor) and value.node.recorded and value.node.requires_grad:
         copy: Tensor = OPS["clone"].call(value)
@@ -342,7 +344,7 @@ def _entered(value: Any) -> Tensor:
 
 
 def _handle(x: Tensor) -> Tensor:
-    """What a function is given: a value of its own, that it may write to, while x stays what to differentiate by."""
+    """The argument for a function: a copy that it may write to, while x stays the value to differentiate by."""
     copy: Tensor = OPS["clone"].call(x)
     return copy
 
@@ -352,8 +354,8 @@ def _called(
 ) -> Tensor:
     """The result of a function.
 
-    AgradError of kind `grad` where it has lost its graph: it does not depend on an argument, of which the function has
-    read a number. Its derivative would be 0, whatever was computed with the number.
+    AgradError of kind `grad` where it has lost its graph: it does not depend on an argument, which the function has
+    read as a plain number. Its derivative would be 0, even if the number was used.
     """
     reads: list[tuple[Node, Origin | None]] = []
     with scope(reads=reads):
@@ -384,14 +386,14 @@ def _derived(y: Tensor, xs: list[Tensor], derive: Callable[[Tensor, list[Tensor]
     """The derivatives of the result of a function; 0 by an argument that it does not use."""
     if y.requires_grad and all(x.node in reachable(y.node) for x in xs):
         return derive(y, xs)
-    # Ties the result to every argument, with derivative 0.
+    # Connects the result to every argument, with derivative 0.
     for x in xs:
         y = y + OPS["where"].call(0.0, OPS["sum"].call(x), 0.0)
     return derive(y, xs)
 
 
 def _released(result: Any, xs: list[Tensor]) -> Any:
-    """A result without its graph, unless that leads to something beyond the arguments."""
+    """A result without its graph, unless that contains other leaves than the arguments."""
     if isinstance(result, tuple):
         return tuple(_released(one, xs) for one in result)
     own = {x.node for x in xs}
@@ -403,7 +405,7 @@ def _released(result: Any, xs: list[Tensor]) -> Any:
 
 
 def _closed(result: Any, xs: list[Tensor]) -> Any:
-    """The same, when all is done: nobody can ask for a derivative by the arguments any more."""
+    """The same, after everything is computed: no derivative by the arguments can follow."""
     result = _released(result, xs)
     for x in xs:
         if x.node.op is None:
@@ -422,7 +424,7 @@ _FAMILY = "derivatives"
     pure=True,
     family=_FAMILY,
     doc="dy/dx as a value; of a function, its gradient function with respect to its first argument, or to number x.",
-    derivative="of the next order: results can be differentiated again",
+    derivative="results can be differentiated again",
     example="grad(sin)(0) == 1",
     data=("x",),
 )
@@ -436,7 +438,7 @@ def _grad(y: Any, x: Any) -> Any:
     pure=True,
     family=_FAMILY,
     doc="The derivatives of all entries of y, or of a function with respect to its first argument, or to number x.",
-    derivative="of the next order: results can be differentiated again",
+    derivative="results can be differentiated again",
     example="jacobian(exp)([0, 0]) == [[1, 0], [0, 1]]",
     data=("x",),
 )
@@ -450,7 +452,7 @@ def _jacobian(y: Any, x: Any) -> Any:
     pure=True,
     family=_FAMILY,
     doc="The second derivatives of a number, or of a function with respect to its first argument, or to number x.",
-    derivative="of the next order: results can be differentiated again",
+    derivative="results can be differentiated again",
     example="hessian(prod)([2, 3]) == [[0, 1], [1, 0]]",
     data=("x",),
 )
@@ -464,7 +466,7 @@ def _hessian(y: Any, x: Any) -> Any:
     pure=True,
     family=_FAMILY,
     doc="The derivative of a value, or of a function at x, in the direction v of x.",
-    derivative="of the next order: results can be differentiated again",
+    derivative="results can be differentiated again",
     example="jvp(square, [1, 2], [1, 1]) == [2, 4]",
     data=("x", "v"),
 )
@@ -478,7 +480,7 @@ def _jvp(y: Any, x: Any, v: Any) -> Any:
     pure=True,
     family=_FAMILY,
     doc="u times the derivatives of a value, or of a function at x.",
-    derivative="of the next order: results can be differentiated again",
+    derivative="results can be differentiated again",
     example="vjp(square, [1, 2], [1, 1]) == [2, 4]",
     data=("x", "u"),
 )
@@ -492,7 +494,7 @@ def _vjp(y: Any, x: Any, u: Any) -> Any:
     pure=True,
     family=_FAMILY,
     doc="The second derivatives of a number, or of a function at x, times v.",
-    derivative="of the next order: results can be differentiated again",
+    derivative="results can be differentiated again",
     example="hvp(prod, [2, 3], [1, 0]) == [0, 1]",
     data=("x", "v"),
 )

@@ -1,6 +1,6 @@
 """Axes, sizes and other attributes as users write them, checked once and for all operations.
 
-Wrong ones are named, with what would be right.
+An error names the wrong one, and the valid values.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from agrad.engine.core.op import Function
 from agrad.engine.errors import AgradError
 from agrad.engine.values import Shape, describe, format_shape, whole, whole_as_float
 
-MOST = 2**30  # of what counts or names entries
+MOST = 2**30  # of attributes that count or name entries
 MOST_AXES = 32  # of numpy before 2
 
 
@@ -37,7 +37,7 @@ def axes_of(name: str, shape: Shape, axis: Any, in_order: bool = True) -> Shape:
 
 
 def is_sequence(given: Any) -> bool:
-    """Whether something stands for several numbers: a tuple, a list, a vector; not a text."""
+    """Whether something is several numbers: a tuple, a list, a vector; not a text."""
     return hasattr(given, "__iter__") and getattr(given, "shape", None) != () and not isinstance(given, str)
 
 
@@ -51,10 +51,10 @@ def wholes_of(name: str, what: str, given: Any, limited: bool = True) -> Shape:
 
 def sizes_of(name: str, shape: Any) -> Shape:
     """A shape: whole numbers one by one, in a tuple, or in a list. -1 stays."""
-    sizes = wholes_of(name, "a size", shape, limited=False)  # how much memory they need says more
+    sizes = wholes_of(name, "a size", shape, limited=False)  # the error about memory says more
     if len(sizes) > MOST_AXES:
         raise AgradError("limit", f"{name}: {len(sizes)} axes, and an array has at most {MOST_AXES}")
-    afford(name, tuple(abs(size) or 1 for size in sizes))  # numpy counts so, too, where there is no entry
+    afford(name, tuple(abs(size) or 1 for size in sizes))  # numpy counts in this way, too, if there is no entry
     return sizes
 
 
@@ -67,7 +67,7 @@ def small(name: str, what: str, value: Any) -> int:
 
 
 def number_of(name: str, what: str, value: Any) -> float:
-    """A plain number; AgradError of kind `type` for what is none, or has a graph that would be lost."""
+    """A plain number; AgradError of kind `type` for anything else, or for a value with a graph, which would be lost."""
     if getattr(value, "requires_grad", False):
         raise AgradError("type", f"{name}: {what} must be a plain number without a derivative; use .detach()")
     value = getattr(value, "value", value)

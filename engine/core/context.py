@@ -2,27 +2,27 @@
 
 `current()` is the context of the code that is running. It is kept in a `contextvars.ContextVar`, so:
 
-* Each thread has a context of its own, made when it is first asked for.
+* Each thread has its own context, made when it is first needed.
 * A task of asyncio starts with the context of the task that made it. What the task changes with `scope`, `no_grad` or
-  `enter` shows in that task alone.
-* A `Session` has a context of its own. Each of its statements runs in a `derived` one (see `enter`), so nothing has to
-  be put back when the statement ends or is interrupted, and a session may run inside a callback of another.
+  `enter` has an effect in that task alone.
+* A `Session` has its own context. Each of its statements runs in a `derived` one (see `enter`), so nothing has to
+  be restored when the statement ends or is interrupted, and a session may run inside a callback of another.
 
 A context is never changed for a while and then changed back. `scope(recording=False)` makes a derived context current
-instead: a copy that shares the limits, the random numbers and the access to files. What the code inside decides
-(`guard`) still counts outside, unless the scope was given a guard of its own; all other switches are dropped with the
-copy.
+instead: a copy that shares the limits, the random numbers and the access to files. The guards of the code
+inside stay in force outside, unless the scope has its own `guard`; all other switches are dropped with the copy.
 
 In code that runs often, call `current()` once and keep the result in a local variable. Do not keep it longer than the
-call: a context that was current may be another's by then.
+call: by then another context may be current.
 
-Objects such as nodes and Tensors belong to no context. Two threads may use the same ones as long as neither writes.
+Objects such as nodes and Tensors do not belong to a context. Two threads may use the same ones as long as neither
+writes.
 """
 
 from __future__ import annotations
 
 import os
-from _thread import _local  # of `threading`, which a short calculation does not have to import
+from _thread import _local  # from `threading`, which a short calculation need not import
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from contextvars import ContextVar, copy_context
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 
-next_stamp = count(1).__next__  # of all threads: a number is given out once
+next_stamp = count(1).__next__  # of all threads: a number is used once
 
 _NUMBER = 8  # bytes
 _UNKNOWN = 4e9  # bytes of memory that a machine is assumed to have if it does not say
@@ -70,19 +70,19 @@ class UndoLog:
         return any(not isinstance(key, UndoLog) or key.changed for key in self.undos)
 
     def remember(self, key: object, undo: Callable[[], None], held: object = None) -> None:
-        """Keep `undo`, which holds on to `held`, unless `key` has been written since the statement began."""
+        """Keep `undo`, which keeps `held` alive, unless `key` has been written since the statement began."""
         if self.undos.setdefault(key, undo) is undo and held is not None:
             self.held.append(held)
 
     def remember_first(self, key: object, undo: Callable[[], None]) -> None:
-        """Keep an `undo` that is to run after all others, whatever else is written."""
+        """Keep an `undo` that runs after all others, whatever else is written."""
         if key not in self.undos:
             self.undos = {key: undo, **self.undos}
 
     def roll_back(self) -> None:
         """Restore everything. A Ctrl-C that arrives meanwhile is raised when that is done.
 
-        One that arrives before the first line here is the caller's concern: calling this again is always right.
+        One that arrives before the first line here is for the caller to handle: calling this again is always safe.
         """
         stopped = None
         while self.undos or self.held:
@@ -152,7 +152,7 @@ class Limits:
     __slots__ = ("advice", "ceiling", "entries", "memory")
 
     def __init__(self) -> None:
-        self.advice = PYTHON_ADVICE  # what to write to allow so many GB
+        self.advice = PYTHON_ADVICE  # the statement or option that allows so many GB
         self.ceiling: Callable[[float], None] | None = None  # sets the limit of the operating system
         self.set(machine_memory() / 2)
 
@@ -203,7 +203,7 @@ class RandomNumbers:
 
 
 class Context:
-    """What belongs to one session. See the top of this file."""
+    """Everything that belongs to one session. See the docstring of this module."""
 
     __slots__ = (
         "clock",
@@ -227,14 +227,14 @@ class Context:
 
     def __init__(self, limits: Limits | None = None) -> None:
         self.recording = True  # whether operations append nodes
-        self.guard: Guard | None = None  # the last of the guards that new nodes stand under
+        self.guard: Guard | None = None  # the last of the guards that new nodes depend on
         self.origin: Origin | None = None  # of the expression that is being evaluated
         self.statement: Origin | None = None  # of the statement it is a part of
         self.undo_log: UndoLog | None = None
         self.tracing: Tracing | None = None
-        self.reads: list[tuple[Node, Origin | None]] | None = None  # values taken out as plain data, while asked for
+        self.reads: list[tuple[Node, Origin | None]] | None = None  # values read as plain data, if collected
         self.clock: Clock | None = None
-        self.listener: Callable[[Note], None] | None = None  # is told of notes on results
+        self.listener: Callable[[Note], None] | None = None  # receives notes on results
         self.silence: Any = None  # while numpy's warnings are off: see `numpy_warnings`
         self.quietly: Callable[[], Any] | None = None  # what runs one operation of numpy without warnings
         self.outer: Context | None = None  # that this is derived from
@@ -245,7 +245,7 @@ class Context:
         self.files = Files()
 
     def derived(self) -> Context:
-        """A copy that shares what is no switch: limits, random numbers, access to files."""
+        """A copy that shares everything but the switches: limits, random numbers, access to files."""
         made = Context.__new__(Context)
         made.recording, made.guard = self.recording, self.guard
         made.origin, made.statement = self.origin, self.statement
@@ -258,9 +258,9 @@ class Context:
 
 
 class _Default(Context):
-    """What `current` gives in a thread that has not set a context. It stands for a context of the thread's own.
+    """What `current` returns in a thread that has not set a context: a placeholder for the thread's own context.
 
-    That one is made, and made current, as soon as any attribute is used.
+    The context is made, and made current, as soon as any attribute is used.
     """
 
     __slots__ = ()
@@ -325,11 +325,11 @@ class scope:  # noqa: N801 - used like a function
         CURRENT.set(outer)
 
     def carry(self, made: Context, outer: Context) -> None:
-        """Let guards made inside count outside."""
+        """Keep guards made inside in force outside."""
         outer.guard = made.guard
 
     def _leave_early(self, inner: Context | None) -> None:
-        """Leave a scope of a generator while one that was entered later is current; or elsewhere: then it is gone."""
+        """Leave the scope of a generator while one that was entered later is current, or in another context."""
         while inner is not None and inner.outer is not None:
             if inner.outer.scope is self:
                 inner.outer = inner.outer.outer
@@ -364,7 +364,7 @@ class taken_back(scope):  # noqa: N801 - used like a function
 def enter(context: Context, function: Callable[..., _T], *args: Any) -> _T:
     """Call a function with a context as the current one.
 
-    It runs in a copy of the caller's `contextvars` context: nothing is left to be put back, however it ends.
+    It runs in a copy of the caller's `contextvars` context: nothing has to be restored, however it ends.
     """
     copied = copy_context()
     copied.run(CURRENT.set, context)

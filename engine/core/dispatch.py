@@ -38,11 +38,11 @@ Function: TypeAlias = Callable[..., Any]
 
 OPS: dict[str, Op] = {}  # every operation, as the rows of `op` are made
 
-MISSING = object()  # stands for an argument that was not given
+MISSING = object()  # the value of an argument that was not given
 
 
 def caller(op: Op) -> Function:
-    """What is called for a row."""
+    """The function that is called for a row."""
     simple = op.scalar is not None and not op.signature.attributes and not op.variadic
     makers = {1: _unary, 2: _binary} if simple else {}
     maker = makers.get(len(op.signature.operands))
@@ -78,7 +78,7 @@ def all_floats(values: Iterable[object]) -> bool:
 
 
 def on_arrays(op: Op, values: tuple[Value, ...], attrs: dict[str, Any]) -> Value:
-    """The result where one operand at least is an array, or the operation knows no other way."""
+    """The result if at least one operand is an array, or the operation has no form on floats."""
     if len(values) > 1:
         afford_spread(op, values)
     try:
@@ -90,7 +90,7 @@ def on_arrays(op: Op, values: tuple[Value, ...], attrs: dict[str, Any]) -> Value
 
 
 def misfit(op: Op, values: tuple[Value, ...], attrs: dict[str, Any], error: Exception) -> AgradError:
-    """Why numpy refused, in terms of the shapes."""
+    """The error for a refusal by numpy, in terms of the shapes."""
     shapes = [shape_of(value) for value in values]
     listed = " and ".join(format_shape(shape) for shape in shapes)
     if type(error).__name__ == "LinAlgError":
@@ -99,7 +99,7 @@ def misfit(op: Op, values: tuple[Value, ...], attrs: dict[str, Any], error: Exce
         try:
             broadcast(*shapes)
         except AgradError:
-            from agrad.engine.core.shape_errors import to_spread  # the operations are made of what this file defines
+            from agrad.engine.core.shape_errors import to_spread  # the operations use this module
 
             return AgradError("shape", f"{op.name}: shapes {listed} do not fit together", notes=to_spread(*shapes))
     return AgradError("shape", f"{op.name} of shape {listed}: {error}")
@@ -113,7 +113,7 @@ def plain(value: Value, operands: Iterable[object]) -> Tensor:
 
 
 def choose_all(given: Iterable[Any]) -> None:
-    """A guard for each value with a graph among arguments that are no operands: sizes, axes, indices."""
+    """A guard for each value with a graph among arguments that are not operands: sizes, axes, indices."""
     stack = list(given)
     while stack:
         one = stack.pop()
@@ -227,13 +227,13 @@ def _pair(op: Op, nx: Node | float, ny: Node | float, a: Any, b: Any) -> Tensor:
     shape = one.shape
     context = current()
     if (one is b or type(b) is float or shape == b.shape) and one.size <= context.limits.entries:
-        try:  # nothing is spread, which leaves little to go wrong
+        try:  # without broadcasting there is little to check
             if context.silence is not None and context.silence.before is not None:
                 out = op.array(a, b)
             else:
                 out = (context.quietly or prepare())().run(op.array, a, b)
         except (ValueError, IndexError, MemoryError):
-            out = on_arrays(op, (a, b), {})  # says why
+            out = on_arrays(op, (a, b), {})  # raises the error
         if type(out) is not np.ndarray or out.dtype.char != "d":
             out = settle(out)
     else:
@@ -260,7 +260,7 @@ def _pair(op: Op, nx: Node | float, ny: Node | float, a: Any, b: Any) -> Tensor:
 
 
 def _value_of(x: Tensor) -> Any:
-    """`x.value`, which asks who reads it, in less time."""
+    """`x.value`, which checks who reads it, in less time."""
     value = x.node.value
     return x.array if value is None else value
 
@@ -278,7 +278,7 @@ def _single(op: Op, x: Tensor, attrs: dict[str, Any]) -> Tensor:
         try:
             out = settle((context.quietly or prepare())().run(op.array, a, **attrs))
         except (ValueError, IndexError, MemoryError):
-            out = on_arrays(op, (a,), attrs)  # says why
+            out = on_arrays(op, (a,), attrs)  # raises the error
     if type(out) is not float and out.base is not None:
         out = out.copy()  # there are no views: a write to one value never shows in another
     if not (context.recording and source.recorded):
@@ -307,7 +307,7 @@ def _general(op: Op) -> Function:
             operands = tuple(operand(x) for x in operands)
         if any(isinstance(x, Tensor) for x in operands):
             return record(op, operands, attrs)
-        if any(type(x).__name__ == "float64" for x in operands):  # a second run must not lose these: see `ieee`
+        if any(type(x).__name__ == "float64" for x in operands):  # a second run needs these, too: see `ieee`
             operands = tuple(x if type(x) is np.float64 else coerce(x, copy=False) for x in operands)
             with np.errstate(all="ignore"):
                 out = np.asarray(op.array(*operands, **prepared(op, operands, attrs)), dtype=np.float64)
@@ -319,7 +319,7 @@ def _general(op: Op) -> Function:
 
 
 def operand(x: Any) -> Any:
-    """Something given as an operand: a Tensor as it is, else a plain value. Tensors in a list or array are stacked."""
+    """An argument as an operand: a Tensor unchanged, else a plain value. Tensors in a list or array are stacked."""
     if isinstance(x, Tensor) or type(x) is float:
         return x
     if _is_of_objects(x):
@@ -341,23 +341,23 @@ def _holds_tensor(x: Any) -> bool:
 
 
 def prepared(op: Op, values: tuple[Value, ...], attrs: dict[str, Any]) -> dict[str, Any]:
-    """The attributes as the forward and the rules want them."""
+    """The attributes in the form for the forward and the rules."""
     return op.prepare(*values, **attrs) if op.prepare is not None else attrs
 
 
 def _lent(x: Any) -> Value:
-    """A constant, for a computation that keeps nothing."""
+    """A constant, for a computation that does not keep it."""
     return coerce(x, copy=False)
 
 
 def _kept(x: Any) -> Value:
-    """A constant that a node keeps: its own copy, row by row. A replay must see what the first computation saw."""
+    """A constant that a node keeps: its own copy, row by row. A replay must see the same values."""
     value = coerce(x, copy=False)
     return value if isinstance(value, float) else value.copy()
 
 
 def record(op: Op, operands: tuple[Any, ...], attrs: dict[str, Any]) -> Tensor:
-    """Compute on handles and constants, and append the node: the path for whatever is not one or two scalars."""
+    """Compute on handles and constants, and append the node: the path for everything but one or two scalars."""
     nodes = [x.node if isinstance(x, Tensor) else None for x in operands]
     recorded = current().recording and any(node is not None and node.recorded for node in nodes)
     constant = _kept if recorded else _lent

@@ -18,17 +18,17 @@ class Operator(Struct):
 
 
 class Identity(Struct):
-    """What an operation of two operands is, bit for bit, where one of them is a known number."""
+    """The simpler form of an operation of two operands, bit for bit, if one of them is a known number."""
 
     operand: str
     number: float
-    becomes: str = ""  # the operation of the other operand that it is then; the other operand itself if empty
+    becomes: str = ""  # the equivalent operation of the other operand; the other operand itself if empty
 
 
 class Kink(Struct):
     """A place where a function is not smooth, not finite or not defined: its value and derivative there.
 
-    The claims are statements of the language that hold if this is true; `needs` has the definitions that they use.
+    The claims are statements of the language that test this; `needs` has the definitions that they use.
     """
 
     at: str
@@ -47,7 +47,7 @@ class Domain(Struct):
 
 
 class EntryFacts(TypedDict, total=False):
-    """What `help` says about a function beside its description."""
+    """The facts about a function in `help`, besides its description."""
 
     kinks: tuple[Kink, ...]
     domain: Domain | None

@@ -1,8 +1,8 @@
-"""The graph: nodes, what they keep, who freed them, and in what order they were made.
+"""The graph: nodes, what they keep, what freed them, and in what order they were made.
 
-A `Node` is one step of a computation, or a leaf. Names and handles come and go; the nodes that a later backward
-needs hold on to each other through `inputs`. A node is older than whatever was computed from it, so that sorting
-by `seq` puts a graph in order: no walk ever recurses.
+A `Node` is one step of a computation, or a leaf. Nodes do not need names or handles: those that a later backward
+needs keep each other alive through `inputs`. A node is older than whatever was computed from it, so that sorting
+by `seq` gives a topological order, and no walk recurses.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Gradient:
-    """What a leaf, or a retained value, has collected: the sum, and where it came from."""
+    """The accumulated gradient of a leaf, or a retained value: the sum, and its terms."""
 
     __slots__ = ("calls", "cleared", "parts", "value")
 
@@ -36,7 +36,7 @@ class Gradient:
 
 
 class Storage:
-    """What is known of the data of a value, once they are shared or written. Never changed, only replaced.
+    """The versions of the data of a value, once they are shared or written. Never changed, only replaced.
 
     A write outside `no_grad` gives a computed value a new history: then `successor` is the node that has the name from
     there on, and the node itself keeps what others were computed from.
@@ -58,20 +58,20 @@ class Storage:
         self.count = count  # the version: how often it was written
         self.by = by  # the statement that wrote last, or a phrase
         self.stamp = stamp  # of that write
-        self.successor = successor  # the `seq` of the node that took over
+        self.successor = successor  # the `seq` of the successor
         self.roots = roots  # the leaves that it was computed from without recording
         self.cut = cut  # where the record ended
 
 
 class Extra:
-    """What few nodes have: made when it is needed, so that the others take less memory."""
+    """Fields that few nodes have: made when they are needed, so that the others take less memory."""
 
     __slots__ = ("cache_slot", "keeps", "recorded", "storage")
 
     def __init__(self) -> None:
         self.cache_slot: Any = None  # see the property of a node
         self.keeps = False  # a computed value whose gradient is retained
-        self.recorded = False  # a leaf that stands for something computed, though it requires no gradient
+        self.recorded = False  # a leaf that represents a computed value, though it requires no gradient
         self.storage: Storage | None = None
 
 
@@ -80,9 +80,9 @@ Roots: TypeAlias = "tuple[weakref.ref[Node], ...]"
 
 
 class Node:
-    """A leaf (`op` is None) or one operation: what it was computed from, and what its rules will read.
+    """A leaf (`op` is None) or one operation: what it was computed from, and what its rules read.
 
-    `value` of a scalar is always there. That of an array is there if a rule that may be asked for reads it; leaves
+    `value` of a scalar is always kept. That of an array is kept if a rule that may be needed reads it; leaves
     always have theirs. `inputs` holds nodes, and constants as plain values.
 
     It is made by `new_node`, or slot by slot where an operation on scalars is recorded. There is no `__init__`, because
@@ -120,7 +120,7 @@ class Node:
     name: str | None
     collected: Gradient | float | None  # see `grad`
     freed: object  # the statement that freed it, or a phrase
-    guard: Guard | None  # the choices that led here
+    guard: Guard | None  # the guards that it depends on
     extra: Extra | None
     handle: weakref.ref[Tensor] | None  # that of an array, which a replay renews
 
@@ -128,7 +128,7 @@ class Node:
 
         @property
         def grad(self) -> Gradient | None:
-            """What it has collected. Of one number that a walk left here, a Gradient is made when it is read."""
+            """Its accumulated gradient. If a backward pass left one number here, a Gradient is made when it is read."""
 
         @grad.setter
         def grad(self, gradient: Gradient | None) -> None: ...
@@ -173,7 +173,7 @@ class Node:
 
     @property
     def storage(self) -> Storage | None:
-        """What is known of its data, where they are shared or were written."""
+        """The versions of its data, if they are shared or were written."""
         return self.extra.storage if self.extra is not None else None
 
     @storage.setter
@@ -183,7 +183,7 @@ class Node:
 
     @property
     def title(self) -> str:
-        """Mul, or Leaf: what a dump calls it."""
+        """Mul, or Leaf: its name in a dump."""
         return self.op.title if self.op else "Leaf"
 
     @property
@@ -196,7 +196,7 @@ class Node:
         return f"<{self.op.title}Backward>" if self.op else "<AccumulateGrad>"
 
     def spell(self) -> str:
-        """How a message speaks of it: by name, else by its source text, else by its operation."""
+        """Its name in messages: its name, else its source text, else its operation."""
         if self.name:
             return self.name
         if self.origin:
@@ -236,7 +236,7 @@ def leaf(value: Value, requires_grad: bool = False) -> Node:
 
 
 def touch(node: Node) -> None:
-    """Log how to restore all that can change about a node. Called before it changes."""
+    """Log how to restore everything that can change about a node. Called before it changes."""
     log = current().undo_log
     if log is None or node.seq > log.since or node in log.undos:
         return
@@ -294,7 +294,7 @@ def leading_to(order: list[Node], targets: Iterable[Node]) -> list[Node]:
 
 
 def free(nodes: Iterable[Node], by: object) -> None:
-    """Let go of what the nodes saved. Leaves stay; links stay, so that a freed graph can still be looked at."""
+    """Release what the nodes saved. Leaves and links stay, so that a freed graph can still be shown."""
     log = current().undo_log
     since = -1 if log is None else log.since
     for node in nodes:
@@ -335,7 +335,7 @@ def _holds_array(operand: Input) -> bool:
 
 
 def _ghost(operand: Input) -> Node:
-    """What is left of a constant in a freed graph: its name and shape."""
+    """What remains of a constant in a freed graph: its name and shape."""
     shape = operand.shape if isinstance(operand, Node) else shape_of(operand)
     ghost = new_node(None, (), None, None, shape, False)
     if isinstance(operand, Node):

@@ -1,4 +1,4 @@
-"""What the engine says no to, and how it says it: the errors of the graph, each with its places and its fix."""
+"""The errors of the graph, each with its places and its fix."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class WrittenLeaf(GraphFacts):
 
 
 class Freed(GraphFacts):
-    """A graph of which an earlier backward freed a node; `by`: the statement that did."""
+    """A graph in which an earlier backward freed a node; `by`: the statement that did."""
 
     node: Node
     root: Node
@@ -69,7 +69,7 @@ class Diverged(GraphFacts):
 
 
 def freed_error(node: Node, root: Node, verb: str = "differentiated") -> AgradError:
-    """A walk, or a replay, of a graph that an earlier walk used up."""
+    """A backward, or a replay, of a graph that an earlier backward freed."""
     by = node.freed
     what = f"{node.title}Backward ({node.spell()}) lost its saved values"
     labels = [Label(node.origin, what if node.origin is None else f"{node.title}Backward lost its saved values")]
@@ -80,7 +80,7 @@ def freed_error(node: Node, root: Node, verb: str = "differentiated") -> AgradEr
 
 
 def stale_error(node: Node, operand: Node, root: Node) -> AgradError:
-    """A walk over values that were computed before their operand was written, or computed again."""
+    """A backward over values that were computed before their operand was written, or computed again."""
     changed = f"{operand.spell()} was changed after {node.spell()} was computed from it"
     labels = [Label(node.origin, f"computed from the old {operand.spell()}")] if node.origin is not None else []
     storage = operand.storage
@@ -91,13 +91,13 @@ def stale_error(node: Node, operand: Node, root: Node) -> AgradError:
 
 
 def changed_error(node: Node, changed: Node, root: Node) -> AgradError:
-    """A walk by a rule that reads a value which was written to since the node saved it."""
+    """A backward with a rule that reads a value which was written to since the node saved it."""
     name = changed.spell()
     message = f"{root.spell()} cannot be differentiated: {name} was written to, and {_reader(node, changed)} reads it"
     labels = [Label(node.origin, f"{node.title}Backward saved {name}")] if node.origin is not None else []
     by = changed.storage.by if changed.storage is not None else None
     labels += _done(by, "written by ", "… written here")
-    fixes = [Hint("write to a value of its own" + (f": {changed.name}2 = …" if changed.name else ""))]
+    fixes = [Hint("write to a new value" + (f": {changed.name}2 = …" if changed.name else ""))]
     return AgradError("stale", message, labels=labels, fixes=fixes, facts=Overwritten(root, node, changed, by))
 
 
@@ -106,14 +106,14 @@ def _reader(node: Node, changed: Node) -> str:
 
 
 def _done(by: object, words: str, here: str) -> list[Label]:
-    """The place of a statement that did something, or the words for it."""
+    """The place of a statement that caused a change, or a phrase for it."""
     if by is None:
         return []
     return [Label(None, f"{words}{by}")] if isinstance(by, str) else [Label(by, here)]  # type: ignore[arg-type]
 
 
 def diverged_error(guard: Guard, value: Value | None, root: Node) -> AgradError | None:
-    """A replay in which a choice comes out otherwise; None where it comes out the same."""
+    """A replay in which a guard has another outcome; None if it has the same."""
     if guard.is_plain:
         return _plain_error(guard, root)
     now, outcome = "", None
@@ -148,7 +148,7 @@ def _plain_error(guard: Guard, root: Node) -> AgradError:
     where = f" at {guard.origin.where}" if guard.origin is not None else ""
     message = f"{root.spell()} cannot be replayed: before it was built, a value was read as a plain number{where}"
     changed = f"{behind} has changed since, and what was built may depend on the number"
-    notes = [changed, "what is read after the graph is built does not matter, nor does printing the Tensor itself"]
+    notes = [changed, "reading a value after the graph is built is allowed, and so is printing the Tensor itself"]
     facts = Diverged(root, guard=guard)
     return AgradError("guard", message, notes=notes, fixes=[Hint("compute it again")], facts=facts)
 
@@ -163,7 +163,7 @@ def cut_off_error(constant: Node, leaf: Node, root: Node) -> AgradError:
 
 
 def no_grad_error(root: Tensor) -> AgradError:
-    """A walk from a value that nothing leads to: with what cut the path, if something did."""
+    """A backward from a value that does not depend on a leaf: with what cut the path, if something did."""
     node = root.node
     name = node.spell()
     cut = cut_behind(node)
@@ -182,7 +182,7 @@ def no_grad_error(root: Tensor) -> AgradError:
 
 
 def unused_error(y: Tensor, x: Tensor) -> AgradError:
-    """A derivative by something that the value does not depend on."""
+    """A derivative with respect to something that the value does not depend on."""
     a, b = y.node.spell(), x.node.spell()
     if not x.requires_grad:
         return AgradError("grad", f"{b} does not require grad, so no derivative is taken with respect to it")
@@ -214,7 +214,7 @@ def _apart_error(what: str, path: list[Node], leaf: Node | None, root: Node) -> 
 
 
 def _called(node: Node, leaf: Node | None) -> str:
-    """How to speak of what was cut off from a leaf: an alias has the name of the leaf, until it is given another."""
+    """The name of a value that was cut off from a leaf: an alias has the name of the leaf, until it gets another."""
     if leaf is None or leaf.storage is not node.storage or leaf.name != node.name:
         return node.spell()
     return node.origin.text if node.origin is not None else f"{leaf.spell()}.detach()"
@@ -241,9 +241,9 @@ def _chain(names: list[str]) -> list[str]:
 
 
 def unrecorded_behind(node: Node, leaf: Node | None = None) -> tuple[list[Node], Node | None] | None:
-    """The path to where the graph ends, though the value there was computed from a leaf (the one given), and the leaf.
+    """The path to the end of the graph, where a value was computed from a leaf without recording, and that leaf.
 
-    No leaf, if none is asked for and that is gone.
+    None for the leaf if none was given and it no longer exists.
     """
     for path, current in _paths(node):
         if not current.recorded and current.storage is not None and current.storage.roots:
@@ -256,7 +256,7 @@ def unrecorded_behind(node: Node, leaf: Node | None = None) -> tuple[list[Node],
 
 
 def cut_behind(node: Node, leaf: Node | None = None) -> list[Node] | None:
-    """The path to an operation without a derivative that stands before what requires grad (the leaf, if given)."""
+    """The path to an operation without a derivative, between the value and what requires grad (the leaf, if given)."""
     for path, current in _paths(node):
         if current.op is not None and not current.op.differentiable:
             for x in current.inputs:
@@ -266,14 +266,14 @@ def cut_behind(node: Node, leaf: Node | None = None) -> list[Node] | None:
 
 
 def _paths(node: Node) -> Iterator[tuple[dict[Node, Node | None], Node]]:
-    """All nodes behind one, constants too, each with a table that says from where it was reached."""
+    """All nodes behind one, constants too, with a table of the node from which each was reached."""
     reached: dict[Node, Node | None] = {node: None}
     stack = [node]
     while stack:
         current = stack.pop()
         yield reached, current
         for x in current.inputs:
-            if hasattr(x, "inputs") and x not in reached:  # no plain number
+            if hasattr(x, "inputs") and x not in reached:  # not a plain number
                 reached[x] = current  # type: ignore[index]
                 stack.append(x)  # type: ignore[arg-type]
 

@@ -1,16 +1,16 @@
-"""Guards: the choices that a graph was built under, and that a replay must find unchanged.
+"""Guards: the conditions under which a graph was built, and whose outcomes a replay must find unchanged.
 
 An `if`, a `while`, the number of iterations of a loop, an index: where a value decides what is computed next, the graph
-does not show it. The place where a Tensor becomes a truth or a whole number makes a guard, and every node made from
-then on points at the last one. So does what a `while` looked at when it ended. When a leaf is written, the choices
-made by what was computed from it are forgotten: what is built from then on is built on the new data.
+does not show it. Where a Tensor becomes a truth value or a whole number, a guard is made, and every node made from
+then on refers to the last one. The condition with which a `while` ended makes one, too. When a leaf is written, the
+guards on what was computed from it no longer apply: later nodes are built on the new data.
 
-Nobody can know what is made of a value that is taken out as plain data, with `x.item()`, `float(x)` or `x.numpy()`.
-While a function is traced, that is a choice by every bit of it. Otherwise it is a choice that comes out otherwise as
-soon as a leaf behind the value has changed: such a guard holds no graph in memory. Code of agrad that reads a value,
-to print it or to compute with it, says itself what it chooses by.
+The use of a value that is read as plain data, with `x.item()`, `float(x)` or `x.numpy()`, is not known. While a
+function is traced, the guard is on every bit of the value. Otherwise the guard has another outcome as soon as a leaf
+behind the value has changed: such a guard holds no graph in memory. Code of agrad that reads a value, to print it or
+to compute with it, makes its own guards.
 
-Without a language above, nothing says where a choice ends to matter: a replay may refuse more than it has to.
+Without a language above, it is not known where the effect of a guard ends: a replay may refuse more than necessary.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from agrad.engine.values import Value, format_number, np
 if TYPE_CHECKING:
     from types import FrameType
 
-MANY = 64  # from this length on, a chain of guards is looked through each time that it has doubled
+MANY = 64  # from this length on, a chain of guards is checked each time that it has doubled
 
 
 class Guard:
-    """One choice: the node that made it, what it read there, what came out, and the choice before it.
+    """One guard: its node, what was read there, the outcome, and the guard before it.
 
     Of a value that is not recorded, or whose graph was freed, only the leaves behind it are known: `stamp` is that of
-    the value, and a leaf with a later one has changed. `seq` is when the choice was made.
+    the value, and a leaf with a later one has changed. `seq` is when the guard was made.
     """
 
     __slots__ = ("length", "line", "node", "origin", "outcome", "parent", "place", "read", "roots", "seq", "stamp")
@@ -62,7 +62,7 @@ class Guard:
         self.place = place
         self.length: int = parent.length + 1 if parent else 1
         self.seq = seq or next_stamp()
-        # Guards that followed each other share a line, which knows the last: then one leads to the other.
+        # Consecutive guards share a list, which knows the last: so it is known whether one follows another.
         self.line: list[int] = parent.line if parent and parent.line[0] == parent.seq else [0]
         self.line[0] = self.seq
 
@@ -73,7 +73,7 @@ class Guard:
 
     @property
     def text(self) -> str:
-        """The choice in words: `x > 0 is true, line 3`."""
+        """The guard in words: `x > 0 is true, line 3`."""
         if self.is_plain:
             return f"plain data read at {self.origin.where if self.origin else '?'}"
         place = f", {self.origin.where}" if self.origin else ""
@@ -81,12 +81,12 @@ class Guard:
 
     @property
     def is_plain(self) -> bool:
-        """Whether a value was taken out as plain data: nobody knows what for."""
+        """Whether a value was read as plain data, for an unknown use."""
         return self.outcome is PLAIN
 
     @staticmethod
     def said(outcome: object) -> str:
-        """What came out, or would now."""
+        """The outcome, then or now, in words."""
         if isinstance(outcome, bool):
             return "true" if outcome else "false"
         if isinstance(outcome, str):
@@ -94,21 +94,21 @@ class Guard:
         return format_number(float(outcome)) if isinstance(outcome, int | float) else "another array"
 
     def behind(self) -> Roots:
-        """The leaves that the choice depends on."""
+        """The leaves that the guard depends on."""
         if self.node is not None and not self.roots:
             self.roots = roots_of(self.node)
         return self.roots
 
     @property
     def is_open(self) -> bool:
-        """Whether it may still come out otherwise: whether a leaf behind it can be set, or written as an alias."""
+        """Whether its outcome can still change: whether a leaf behind it can be set, or written as an alias."""
         return any(
             leaf is not None and (len(sharers(leaf)) > 1 or (leaf.handle is not None and leaf.handle() is not None))
             for leaf in (root() for root in self.behind())
         )
 
     def after(self, parent: Guard | None) -> Guard:
-        """The same choice behind another one."""
+        """The same guard after another one."""
         if parent is self.parent:
             return self
         about = self.node, self.read, self.outcome, self.roots, self.origin, self.stamp, self.place, self.seq
@@ -116,27 +116,27 @@ class Guard:
 
 
 def truth(value: Value) -> object:
-    """What an `if` reads."""
+    """The reading of an `if`."""
     return bool(value)
 
 
 def number(value: Value) -> object:
-    """What a size or an index reads."""
+    """The reading of a size or an index."""
     return float(value)
 
 
 def integer(value: Value) -> object:
-    """What `int(x)` reads."""
+    """The reading of `int(x)`."""
     return int(value)
 
 
 def entries(value: Value) -> object:
-    """What an array of places, or a mask, is read for."""
+    """The reading of an array of indices, or of a mask."""
     return np.asarray(value).tobytes()
 
 
 def bits(value: Value) -> object:
-    """What plain data are read for: everything, but that one nan is like another."""
+    """The reading of plain data: every bit, except that all nan are equal."""
     return value.hex() if isinstance(value, float) else value.tobytes()
 
 
@@ -162,7 +162,7 @@ class Place:
 
 
 def take(node: Node, value: Value) -> None:
-    """Say that what the function being traced does next depends on every bit of a value; nothing for a constant.
+    """Make a guard on every bit of a value for the function being traced; nothing for a constant.
 
     Of a value that is not recorded, on every bit of the arguments behind it.
     """
@@ -173,7 +173,7 @@ def take(node: Node, value: Value) -> None:
 
 
 def take_out(node: Node, value: Value) -> None:
-    """A choice, if whoever asks for plain data goes on without agrad, which says itself what it chooses by."""
+    """A guard, if the caller that reads plain data is not code of agrad, which makes its own guards."""
     if node.extra is None and node.op is None and not node.requires_grad:
         return  # a constant
     caller: FrameType | None = sys._getframe(1)
@@ -193,7 +193,7 @@ def take_out(node: Node, value: Value) -> None:
 
 
 def _take_at(node: Node, place: Place | None) -> None:
-    """Say that what is built from now on depends on the leaves behind a value."""
+    """Make a guard: what is built from now on depends on the leaves behind a value."""
     roots = roots_of(node)
     if not roots:
         return
@@ -207,8 +207,8 @@ def _take_at(node: Node, place: Place | None) -> None:
     _push(Guard(last, None, bits, PLAIN, roots, place, next_stamp()))
 
 
-PLAIN = object()  # the outcome where a value was taken out as plain data
-_DOORS = (  # through which others ask
+PLAIN = object()  # the outcome where a value was read as plain data
+_DOORS = (  # modules through which other code reads values
     "agrad.engine.core.tensor",
     "agrad.engine.interop.numpy_protocol",
     "agrad.engine.interop.python_numbers",
@@ -217,18 +217,18 @@ _CALLERS = ("agrad.engine.program.trace", "agrad.engine.autodiff.transforms")
 
 
 def _is_function_itself(frame: FrameType) -> bool:
-    """Whether agrad calls a function of a user's there, which may be `float` or `math.sin` itself."""
+    """Whether agrad calls a function of the user there, which may be `float` or `math.sin` itself."""
     return frame.f_code.co_name == "_called" and frame.f_globals["__name__"] in _CALLERS
 
 
 def is_ours(frame: FrameType) -> bool:
-    """Whether it is code of agrad that runs there."""
+    """Whether the code there is agrad's."""
     name: str = frame.f_globals.get("__name__") or ""
     return name.startswith("agrad.")
 
 
 def take_behind(node: Node) -> None:
-    """The same of every bit of the arguments behind a value: for what is made of them without recording."""
+    """The same on every bit of the arguments behind a value: for what is computed from them without recording."""
     tracing = current().tracing
     leaves = {root() for root in roots_of(node)}
     for x in tracing.inputs if tracing is not None else ():
@@ -237,9 +237,9 @@ def take_behind(node: Node) -> None:
 
 
 def choose(node: Node, value: Value, read: Callable[[Value], object], place: object = None) -> None:
-    """Say that what comes next depends on what is read of a value; nothing for a constant.
+    """Make a guard: what comes next depends on what is read of a value; nothing for a constant.
 
-    `place` is the same each time that a loop comes by.
+    `place` is the same in each iteration of a loop.
     """
     context = current()
     origin = context.origin or node.origin
@@ -257,7 +257,7 @@ def choose(node: Node, value: Value, read: Callable[[Value], object], place: obj
 
 
 def _end_loop(guard: Guard, node: Node) -> None:
-    """Where the same guard was met before, and led to the value that it is about, it closes an iteration of a loop."""
+    """If the same guard was made before, and its value depends on that, it ends an iteration of a loop."""
     for operand in node.inputs:
         if type(operand) is not Node:
             continue
@@ -268,7 +268,7 @@ def _end_loop(guard: Guard, node: Node) -> None:
 
 
 def _leads_to(before: Guard, value: Node) -> bool:
-    """Whether a value was computed, since a choice was made, from what that choice was about."""
+    """Whether a value was computed, after a guard was made, from the value of that guard."""
     about = before.node.inputs if before.node is not None else ()
     found, stack = {value}, [value]
     while stack:
@@ -305,7 +305,7 @@ def linked(guards: Iterable[Guard]) -> Guard | None:
 
 
 def joined(one: Guard | None, other: Guard | None) -> Guard | None:
-    """All choices of two chains, as one."""
+    """All guards of two chains, as one."""
     if one is None or other is None or one is other:
         return one or other
     if one.line is other.line:
@@ -316,7 +316,7 @@ def joined(one: Guard | None, other: Guard | None) -> Guard | None:
 
 
 def forget(leaf: Node) -> None:
-    """A leaf is written: choices by what was computed from its old data say nothing of what is built from now on."""
+    """Drop the guards on what was computed from the old data of a leaf that is written."""
     context = current()
     guards = chain(context.guard)
     if guards:
@@ -325,9 +325,9 @@ def forget(leaf: Node) -> None:
 
 
 def _thinned(guards: list[Guard]) -> Guard | None:
-    """The same as one chain, without the choices that can never come out otherwise; of a freed graph only the leaves.
+    """The same as one chain, without the guards whose outcomes cannot change; of a freed graph only the leaves.
 
-    The nodes that made these choices get the new chain too: they would hold on to all of the old one.
+    The nodes of these guards get the new chain too: otherwise they would keep all of the old one alive.
     """
     gone = look_behind(guards)
     last: Guard | None = None
@@ -350,7 +350,7 @@ def _thinned(guards: list[Guard]) -> Guard | None:
 
 
 def look_behind(guards: Collection[Guard]) -> set[Node]:
-    """Find the leaves behind several choices, in one walk; returns the nodes behind which a graph was freed."""
+    """Find the leaves behind several guards, in one walk; returns the nodes behind which a graph was freed."""
     gone: set[Node] = set()
     behind: dict[Node, Roots] = {}
     for node in reversed(collect([guard.node for guard in guards if guard.node is not None])):

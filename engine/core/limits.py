@@ -1,7 +1,7 @@
-"""How much memory one result may take, and the refusal of what would take more, before it is made.
+"""The limit of memory for one result, checked before the result is made.
 
-What several results take together is the system's to limit: the command line asks it to (`Limits.ceiling`), and the
-MemoryError that follows is told in the same words.
+The memory of several results together is limited by the operating system, if the command line sets that
+(`Limits.ceiling`); the MemoryError is reported with the same message.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def allow(memory: float) -> None:
 
 
 def afford(name: str, *shapes: Shape) -> None:
-    """Refuse results of these shapes if they need more memory than there may be; `name` is what would make them."""
+    """Refuse results of these shapes if they need more memory than allowed; `name` is the operation."""
     entries = sum(size_of(shape) for shape in shapes)
     if entries > current().limits.entries:
         raise _refusal(name, shapes[0], entries)
@@ -48,7 +48,7 @@ def afford_spread(op: Op, values: Sequence[Value]) -> None:
 
 
 def exhausted(name: str, error: MemoryError) -> AgradError:
-    """What to say of a MemoryError while `name` was computed. numpy's tells the shape that did not fit."""
+    """The error for a MemoryError while `name` was computed. numpy's gives the shape that did not fit."""
     shape = getattr(error, "shape", None)
     if shape is not None and size_of(shape) > current().limits.entries:
         return _refusal(name, shape, size_of(shape))
@@ -69,12 +69,12 @@ def _refusal(name: str, shape: Shape, entries: int) -> AgradError:
 
 
 def _advice(need: float) -> list[str]:
-    """How to allow so much, if the machine has it."""
+    """The fix that allows so much, if the machine has it."""
     return [current().limits.advice.format(math.ceil(need / 1e9))] if need <= machine_memory() else []
 
 
 def _subject(otherwise: str) -> str:
-    """The expression that is being evaluated, as typed; from Python, the words for it."""
+    """The expression that is being evaluated, as typed; from Python, a phrase."""
     origin = current().origin
     text = origin.text if origin is not None else otherwise
     return truncate(text, _LONGEST)

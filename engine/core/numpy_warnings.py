@@ -1,8 +1,8 @@
 """Turning off numpy's floating point warnings: inf and nan are results here like any other.
 
-`np.errstate` costs more than a scalar operation. So `quiet` turns the warnings off once for a statement, a walk or a
-replay, and array operations outside of these run in a prepared `contextvars` context in which they are off. None of it
-imports numpy: in a calculation of scalars it is imported only if an operation needs it, and then the warnings are
+`np.errstate` costs more than a scalar operation. So `quiet` turns the warnings off once for a statement, a backward or
+a replay, and array operations outside of these run in a prepared `contextvars` context in which they are off. None of
+it imports numpy: in a calculation of scalars it is imported only if an operation needs it, and then the warnings are
 turned off where they should be.
 
 From version 2 on numpy keeps this setting in the `contextvars` context, before that in the thread.
@@ -24,7 +24,7 @@ _T = TypeVar("_T")
 
 
 class Silence:
-    """The warnings are to be off. `before`: the setting to return to, or None while they are not off yet."""
+    """The switch for the warnings. `before`: the setting to return to, or None while they are not off yet."""
 
     __slots__ = ("before",)
 
@@ -34,19 +34,19 @@ class Silence:
     def begin(self) -> None:
         """Turn the warnings off if numpy is there."""
         if "numpy" in sys.modules and self.before is None:
-            self.before = {}  # first, since asking for `geterr` may come back here
+            self.before = {}  # first, since loading `geterr` may call this again
             self.before = np.geterr()  # type: ignore[assignment]
             np.seterr(all="ignore")
 
     def end(self) -> None:
-        """Return to the setting of before. May be called again if it was interrupted."""
+        """Restore the previous setting. May be called again if it was interrupted."""
         if self.before is not None:
             np.seterr(**self.before)
         self.before = None
 
 
 def _loaded() -> None:
-    """numpy is there: turn its warnings off if the current context wants that."""
+    """Called when numpy is loaded: turn its warnings off if the current context needs that."""
     silence = current().silence
     if silence is not None:
         silence.begin()
@@ -71,7 +71,7 @@ def quiet() -> Iterator[None]:
 
 
 class _ByThread:
-    """What `prepare` gives for numpy 1."""
+    """The result of `prepare` for numpy 1."""
 
     def run(self, function: Callable[..., Any], *args: Any, **keywords: Any) -> Any:
         """Call a function with the warnings off."""
@@ -92,7 +92,7 @@ def _pattern() -> contextvars.Context | None:
 def prepare() -> Callable[[], Any]:
     """Make the `quietly` of the current context: each call of it gives an object whose `run` calls a function.
 
-    What runs there is one operation on plain arrays. It needs the limits alone, so contexts that share these share it.
+    It runs one operation on plain arrays, which needs only the limits, so contexts with the same limits share it.
     """
     pattern, context = _pattern(), current()
     root = context
@@ -109,14 +109,14 @@ def prepare() -> Callable[[], Any]:
 
 
 def computed(function: Callable[..., Any], *args: Any, **keywords: Any) -> Any:
-    """What a function of numpy makes of plain arrays, without warnings: for a twentieth of what `np.errstate` costs."""
+    """The result of a function of numpy on plain arrays, without warnings: at 1/20 of the cost of `np.errstate`."""
     context = current()
     silence = context.silence
     if silence is not None and silence.before is not None:
         return function(*args, **keywords)
     if "numpy" in sys.modules:
         return (context.quietly or prepare())().run(function, *args, **keywords)
-    with quiet():  # the operands are scalars, and the function may come to need numpy
+    with quiet():  # the operands are scalars, and the function may load numpy
         return function(*args, **keywords)
 
 
@@ -125,7 +125,7 @@ _OFF.before = {}
 
 
 def walked(recording: bool, function: Callable[..., _T], *args: Any) -> _T:
-    """Call a function with the warnings off and with recording on or off: the same as a scope and `quiet`, quicker."""
+    """Call a function with the warnings off and with recording on or off: like a scope and `quiet`, but faster."""
     context = current()
     silence = context.silence
     on = silence is not None and silence.before is not None

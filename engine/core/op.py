@@ -1,4 +1,4 @@
-"""`Op`, the row: one operation, and everything that is derived from it. And `OPS`, the table of rows.
+"""`Op`, the row: one operation, and everything that is derived from it; and `OPS`, the table of rows.
 
     @row("mul", "x, y", family="arithmetic",
          scalar=operator.mul, array=operator.mul,
@@ -6,12 +6,12 @@
 
 A rule is the vector-Jacobian product for one operand, `(g, out, x, y, …, **attributes)`: the incoming gradient, the
 result, the operands. It is written in terms of operations, so that on plain values it computes, and on Tensors it
-builds the graph of the gradient. Beside each rule stands what it reads of `out` and the operands: that is what a
-node saves. Rules know nothing of broadcasting, which the walk undoes once.
+builds the graph of the gradient. Each rule declares what it reads of `out` and the operands: that is what a
+node saves. Rules ignore broadcasting, which the backward pass undoes once.
 
-What passes, listings, backends and help know about an operation stands in its row as well: see `OpFacts`.
+The facts for passes, listings, backends and help are in the row of the operation as well: see `OpFacts`.
 
-What is called, `mul(x, y)`, is a closure made for the row: see `dispatch`.
+The function that is called, `mul(x, y)`, is a closure made for the row: see `dispatch`.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ Reach: TypeAlias = Literal["pointwise", "whole", "part", "mixed"]
 
 
 def onward(g: Any, out: Any, *operands: Any) -> Any:
-    """The rule of what is only added: the cotangent goes on as it is. The walk knows it, and saves the call."""
+    """The rule of an operand that is only added: the cotangent unchanged. It need not be called."""
     return g
 
 
 class Entry(Struct, eq=False, frozen=False, kw_only=True):
-    """What a user can call: how, what it computes, its derivative in words, and an example that holds."""
+    """A function that users can call: its signature, description, derivative in words, and a tested example."""
 
     name: str
     family: str
@@ -46,7 +46,7 @@ class Entry(Struct, eq=False, frozen=False, kw_only=True):
     derivative: str
     example: str
     samples: tuple[Any, ...]  # tuples of operands, a dict of attributes at the end, for the gradient tests
-    pure: bool  # whether the result follows from the arguments alone, without a side effect
+    pure: bool  # whether the result depends on the arguments alone, without a side effect
     total: bool  # whether no value of the arguments, of given shapes, makes it raise or emit a note
     call: Function
     kinks: tuple[Kink, ...] = ()
@@ -61,20 +61,20 @@ class Op(Entry, eq=False, frozen=False, kw_only=True):
     moves the reached entries to, `part` when it leaves entries out; `mixed`, all.
     """
 
-    title: str  # as dumps and grad_fn say it
+    title: str  # as in dumps and grad_fn
     scalar: Function | None  # on floats; may raise what IEEE lists
     array: Function  # on arrays
     rules: tuple[Function | None, ...]  # one vjp an operand, None where there is no derivative
     reads: tuple[str, ...]  # what each rule (or its `selects`) reads: names of operands, and "out"
     selects: tuple[Function | None, ...] | None  # (out, x, …) -> 1 where the operand was selected, else 0
     reach: Reach
-    prepare: Function | None  # operands and attributes as given -> attributes as forward and rules want them
+    prepare: Function | None  # operands and attributes as given -> attributes for forward and rules
     scatter: Function | None  # (buffer, g, fresh, **attributes): adds a gradient into a buffer, in place
     operator: Operator | None = None
     commutes: bool = False  # whether x and y may be exchanged, also in the sign of zero
     identities: tuple[Identity, ...] = ()
     is_involution: bool = False  # whether applied twice it gives the operand
-    keeps_numbers: bool = False  # whether it gives a single number back as it is
+    keeps_numbers: bool = False  # whether it returns a single number unchanged
     is_copy: bool = False  # whether it gives its operand, and only the graph differs
     is_view: bool = False  # whether `array` gives a view of the operand, which programs keep as a view
     tied_by: str = ""  # an attribute with a node that the result stays connected to; its value is the operand
@@ -92,7 +92,7 @@ class Op(Entry, eq=False, frozen=False, kw_only=True):
     keeps: tuple[tuple[bool, ...], ...] = computed()  # for each rule: which operands it reads, then out
     known: dict[tuple[bool, ...], tuple[tuple[bool, ...], bool]] = computed()  # what `read_by` found so far
     rules_of_scalars: tuple[Any, ...] | None = computed()  # all of them, if it is one of one or two floats
-    straight: bool = computed()  # whether a rule is all that the walk has to know
+    straight: bool = computed()  # whether the backward pass needs only the rules
 
     def __post_init__(self) -> None:
         self.variadic = self.signature.variadic
@@ -135,7 +135,7 @@ class Op(Entry, eq=False, frozen=False, kw_only=True):
         return self.read_by(self.live(node.inputs))
 
     def live(self, operands: Sequence[object]) -> tuple[bool, ...]:
-        """Which operands a gradient is asked for: nodes that require one and have a rule."""
+        """The operands that need a gradient: nodes that require one and have a rule."""
         if self.variadic:
             some = self.rules[0] is not None
             return tuple([some and type(x) is Node and x.requires_grad for x in operands])
@@ -169,7 +169,7 @@ def row(
     """Add an operation to the table and return what is called. `rules` and `selects` go by operand name.
 
     The family `internal` is for operations that only rules use. An operation is pure. `total` says whether it never
-    raises for values of given shapes; by default, that is true where it is computed on floats as IEEE lays down.
+    raises for values of given shapes; by default, that is true if it is computed on floats as in IEEE 754.
     """
     rules = rules or {}
     called = Signature(name, signature)

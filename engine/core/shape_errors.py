@@ -1,4 +1,4 @@
-"""What would fit: the notes of errors of shape. A word for a length, `n`, stands for any."""
+"""The notes of errors of shape: shapes that would fit. A letter as a length, `n`, means any length."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def listed(lengths: Iterable[int | str]) -> str:
 
 
 def to_spread(*shapes: Shape) -> list[str]:
-    """Why shapes do not go together entry by entry, and as what the shorter of two would."""
+    """Why shapes cannot be broadcast together, and a shape with which the shorter of two could."""
     columns = zip_longest(*(reversed(shape) for shape in shapes), fillvalue=1)
     for place, column in enumerate(columns, 1):
         lengths = dict.fromkeys(length for length in column if length != 1)
@@ -28,7 +28,7 @@ def to_spread(*shapes: Shape) -> list[str]:
 
 
 def _longer(a: Shape, b: Shape) -> str:
-    """The shorter of two shapes with axes of length 1 behind it, if so they go together."""
+    """The shorter of two shapes with axes of length 1 after it, if then they fit together."""
     short, long = sorted((a, b), key=len)
     for more in range(1, len(long) - len(short) + 1):
         if fits(short + (1,) * more, long):
@@ -37,9 +37,9 @@ def _longer(a: Shape, b: Shape) -> str:
 
 
 def to_fill(total: int, sizes: Shape) -> list[str]:
-    """What is wrong with a shape that so many entries do not fill, and one like it that they do."""
+    """Why a shape does not fit the number of entries, and a similar one that does."""
     if sizes.count(-1) > 1 or min(sizes, default=0) < -1:
-        return ["no length is below 0, but one of them may be -1, for what is left"]
+        return ["a length cannot be below 0, except for one -1, which is computed"]
     known = size_of(tuple(size for size in sizes if size != -1))
     likely = next((found for axis in reversed(range(len(sizes))) if (found := _other(total, sizes, axis))), None)
     would = f"; {format_shape(likely)} would fit" if likely is not None else ""
@@ -49,7 +49,7 @@ def to_fill(total: int, sizes: Shape) -> list[str]:
 
 
 def _other(total: int, sizes: Shape, axis: int) -> Shape | None:
-    """A shape with another length along one axis, the nearest with which it is filled."""
+    """A shape with another length along one axis, the nearest that fits."""
     rest = size_of(tuple(size for one, size in enumerate(sizes) if size != -1 and one != axis))
     if sizes[axis] == -1 or not rest or not total or total % rest:
         return None

@@ -9,7 +9,7 @@ from agrad.engine.errors import AgradError
 from agrad.engine.struct import Struct, computed
 from agrad.engine.values import describe
 
-# PyTorch's names for attributes that NumPy, and so agrad, calls otherwise.
+# PyTorch's names for attributes with another name in NumPy, and so in agrad.
 ALIASES = {
     "dim": "axis",
     "dims": "axis",
@@ -26,7 +26,7 @@ REQUIRED = object()  # the default of an attribute that has none
 class Signature(Struct, eq=False, frozen=False):
     """How a function is called: `x, y` or `x; axis=None, keepdims=False` or `*xs; axis=0` or `x; *shape`.
 
-    Before the semicolon stand the operands (a star: one argument, a sequence of them), behind it the attributes; a
+    Before the semicolon are the operands (a star: one argument, a sequence of them), after it the attributes; a
     starred attribute takes all further arguments: reshape(x, 2, 3).
     """
 
@@ -55,7 +55,7 @@ class Signature(Struct, eq=False, frozen=False):
         return f"{self.name}({', '.join(parts)})"
 
     def bind(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """The operands, and every attribute by name; AgradError of kind `arity` for what does not fit."""
+        """The operands, and every attribute by name; AgradError of kind `arity` if they do not fit."""
         if self.variadic:
             operands, rest = self._sequence(args), args[1:]
         else:

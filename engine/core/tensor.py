@@ -1,7 +1,7 @@
-"""`Tensor`: the handle that a user holds. It knows its node, and an array's entries.
+"""`Tensor`: the handle that a user holds. It has its node, and the entries of an array.
 
-Operators and methods come from the table of operations (see `ops`), `backward` from the walk; here is what a handle
-is by itself: value, gradient, leaf or not, and writing in place.
+Operators and methods come from the table of operations (see `ops`), `backward` from `autodiff`; this module
+has the rest: value, gradient, leaf or not, and writing in place.
 """
 
 from __future__ import annotations
@@ -36,18 +36,18 @@ CLEARED = Gradient(None, (), 0, "an earlier zero_grad")
 
 
 class NoIndex(AgradError, TypeError):
-    """What requires grad is no index.
+    """A value that requires grad is not an index.
 
-    For `array ** x` NumPy, before 2.3, asks for an index first, and would give an array without the graph. A TypeError
-    makes it ask for the operation.
+    For `array ** x` NumPy, before 2.3, calls `__index__` first, and would return an array without the graph. A
+    TypeError makes it call the operation.
     """
 
 
 class Tensor:
     """A value that may have a graph behind it.
 
-    A scalar's value lives in its node; an array is held here as well, so that the node may let go of it when no
-    rule will read it. It is made by `handle` or `bare` (and has no `__init__`: see `Node`).
+    A scalar's value lives in its node; an array is held here as well, so that the node may release it if no
+    rule reads it. It is made by `handle` or `bare` (and has no `__init__`: see `Node`).
     """
 
     __slots__ = ("array", "node", "__weakref__")
@@ -55,7 +55,7 @@ class Tensor:
     node: Node
     array: Value | None
 
-    if TYPE_CHECKING:  # installed from the table of operations, from the walk and from numpy_protocol
+    if TYPE_CHECKING:  # installed by the table of operations, by autodiff and by numpy_protocol
 
         def __getattr__(self, name: str) -> Any: ...
         def __add__(self, other: object) -> Tensor: ...
@@ -94,14 +94,14 @@ class Tensor:
 
     @property
     def value(self) -> Value:
-        """The number or the array itself. Not to be written to: see `data`."""
+        """The number or the array itself. It must not be written to: see `data`."""
         value = self.node.value
         if not is_ours(sys._getframe(1)):
             self._taken()
         return self.array if value is None else value  # type: ignore[return-value]
 
     def _taken(self) -> Value:
-        """The value for whoever goes on without its graph, who may choose by it: see `take_out`."""
+        """The value, for use without its graph, which makes a guard: see `take_out`."""
         value = self.value
         take_out(self.node, value)
         return value
@@ -118,7 +118,7 @@ class Tensor:
         self.set_(value)
 
     def read_only(self) -> Value:
-        """The same for code that decides nothing by it, such as to print or to store it."""
+        """The same for code whose control flow does not depend on it, such as to print or to store it."""
         value = self.value
         if isinstance(value, float):
             return value
@@ -142,7 +142,7 @@ class Tensor:
 
     @property
     def requires_grad(self) -> bool:
-        """Whether a backward may pass here."""
+        """Whether a backward can reach it."""
         return self.node.requires_grad
 
     @requires_grad.setter
@@ -151,7 +151,7 @@ class Tensor:
 
     @property
     def is_leaf(self) -> bool:
-        """Not computed, or computed from nothing that requires a gradient."""
+        """Whether it was not computed, or only from values that do not require a gradient."""
         return self.node.op is None or not self.node.requires_grad
 
     @property
@@ -161,7 +161,7 @@ class Tensor:
 
     @property
     def name(self) -> str | None:
-        """What the language, or the user, calls it in messages and dumps."""
+        """Its name in messages and dumps, given by the language or the user."""
         return self.node.name
 
     @name.setter
@@ -172,7 +172,7 @@ class Tensor:
 
     @property
     def grad(self) -> Tensor | None:
-        """What backward has collected here: a Tensor of the same shape, or None."""
+        """The accumulated gradient: a Tensor of the same shape, or None."""
         gradient = gradient_of(self.node)
         return gradient.value if gradient is not None else None
 
@@ -201,7 +201,7 @@ class Tensor:
             node.collected = CLEARED if by is None else Gradient(None, (), 0, by)
 
     def retain_grad(self) -> None:
-        """Keep the gradient of this value, though it is not a leaf, at the backwards to come."""
+        """Keep the gradient of this value, though it is not a leaf, in later backward passes."""
         if not self.requires_grad:
             raise AgradError("grad", f"{self.node.spell()} has no gradient to retain: it does not require grad")
         touch(self.node)
@@ -214,7 +214,7 @@ class Tensor:
                 return self
             raise AgradError(
                 "leaf",
-                "only a leaf can be told whether it requires grad; this value was computed",
+                "only a leaf can be set to require grad or not; this value was computed",
                 fixes=[Hint("use .detach() for the value without its graph")],
             )
         if bool(on) != self.node.requires_grad:
@@ -235,7 +235,7 @@ class Tensor:
 
     @property
     def version(self) -> int:
-        """How often the data were written in place, through whatever alias."""
+        """How often the data were written in place, through any alias."""
         return self.node.storage.count if self.node.storage else 0
 
     # Plain numbers
@@ -246,7 +246,7 @@ class Tensor:
         return value if isinstance(value, float) else _entry_of(value)
 
     def _number(self) -> float:
-        """The same, for who says himself what he chooses by."""
+        """The same, for code that makes its own guards."""
         value = self.value
         return value if isinstance(value, float) else _entry_of(value)
 
@@ -278,7 +278,7 @@ class Tensor:
             raise AgradError(
                 "type",
                 f"an array of shape {format_shape(self.shape)} is neither true nor false",
-                fixes=[Hint("ask any(…) or all(…) of it")],
+                fixes=[Hint("use any(…) or all(…)")],
             )
         caller = sys._getframe(1)
         choose(self.node, value, truth, (caller.f_code, caller.f_lasti))
@@ -303,7 +303,7 @@ class Tensor:
     # Writing in place
 
     def set_(self, value: object) -> Tensor:
-        """New data for a leaf, of the same shape. Whatever was computed from the old is stale from now on."""
+        """Set new data of the same shape for a leaf. Everything computed from the old data is then stale."""
         if self.node.op is not None:
             raise AgradError("leaf", f"{self.node.spell()} was computed: only a leaf can be set")
         self._overwrite(value.value if isinstance(value, Tensor) else coerce(value), "set")
@@ -377,7 +377,7 @@ class Tensor:
         mark_written(together, context.statement or f"an earlier {what}", roots)
 
     def write_entries(self, index: Any, value: Value, source: Node | None) -> None:
-        """`x[index] = value` on the data, without a trace in the graph."""
+        """`x[index] = value` on the data, without recording."""
 
         def change(array: Array) -> None:
             try:
@@ -389,7 +389,7 @@ class Tensor:
         self.write(change, None, "x[…] =", source)
 
     def adopt(self, other: Tensor, what: str = "copy_") -> Tensor:
-        """Become `other`: how a write outside `no_grad` gives a value a new history, for its aliases too."""
+        """Become `other`: a write outside `no_grad` gives a value, and its aliases, a new history."""
         before, node = self.node, other.node
         for alias in supersede(before, node, current().statement or f"an earlier {what}"):
             _renew(alias, other.value)
@@ -422,7 +422,7 @@ def _entry_of(array: Array) -> float:
 
 
 def _no_index(node: Node) -> NoIndex:
-    """What is said of an index that requires grad; of an argument of a function being traced, by its name."""
+    """The error for an index that requires grad; for an argument of a function being traced, with its name."""
     name = node.spell()
     fixes: list[str] = [Hint("int(x)")]
     tracing = current().tracing
@@ -435,7 +435,7 @@ def _no_index(node: Node) -> NoIndex:
 
 
 def _renew(node: Node, value: Value) -> None:
-    """Give a node whose data were written through an alias the new data, and its handle too; a log takes it back."""
+    """Give a node, and its handle, the new data that were written through an alias; an undo log restores the old."""
     made = node.handle() if node.handle is not None else None
     if made is not None and made.node is node and made.array is not None:
         made._become(node, value)
@@ -443,7 +443,7 @@ def _renew(node: Node, value: Value) -> None:
 
 
 def bare(node: Node, array: Value | None = None) -> Tensor:
-    """A handle that its node does not know: on a scalar, or for a moment."""
+    """A handle that its node does not know: on a scalar, or a temporary one."""
     made = Tensor()
     made.node, made.array = node, array
     return made
@@ -457,13 +457,13 @@ def handle(node: Node, array: Value | None = None) -> Tensor:
 
 
 def gradient_of(node: Node) -> Gradient | None:
-    """What a node has collected: see `Node.grad`."""
+    """The accumulated gradient of a node: see `Node.grad`."""
     found = node.collected
     if found is None or isinstance(found, Gradient):
         return found
     value = new_node(None, (), None, found, (), False)
-    value.origin = value.guard = None  # data, whatever was chosen, and whoever asks
-    value.seq = value.stamp = node.seq  # as old as the walk at least: so that a write to it is logged
+    value.origin = value.guard = None  # plain data, without guards
+    value.seq = value.stamp = node.seq  # at least as old as the backward pass, so that a write to it is logged
     node.collected = gradient = Gradient(bare(value), (found,), 1, None)
     return gradient
 
@@ -482,14 +482,14 @@ Node.variable = property(_variable)  # type: ignore[method-assign, assignment]
 
 
 def inherit(node: Node, operands: Iterable[object]) -> None:
-    """Let a value that is not recorded remember what it was computed from: the leaves, and the choices."""
+    """Let a value that is not recorded remember what it was computed from: the leaves, and the guards."""
     roots: Roots = ()
     cut = None
     for operand in operands:
         if type(operand) is not Node:
             continue
         if operand.extra is None and operand.op is None and not operand.requires_grad:
-            pass  # a constant, of which no more is known
+            pass  # a constant, of which nothing else is known
         elif operand.recorded or operand.storage is not None:
             found = roots_of(operand)
             roots = found if not roots or roots is found else together(roots, found)
@@ -513,10 +513,12 @@ def tensor(value: object, requires_grad: bool = False) -> Tensor:
         value = value._taken() if requires_grad else value.value
     elif type(value) in (list, tuple) or getattr(getattr(value, "dtype", None), "hasobject", False):
         for one in _tensors_in(value):
-            one._taken()  # of what requires grad, `coerce` says more
+            one._taken()  # if it requires grad, the error of `coerce` says more
     number = coerce(value)
     if type(number) is not float:
-        number = np.ascontiguousarray(number)  # a sum rounds by where its entries lie: as in data that are set later
+        number = np.ascontiguousarray(
+            number
+        )  # the rounding of a sum depends on the memory layout: use that of data that are set later
     node = leaf(number, bool(requires_grad))
     if requires_grad:
         return handle(node)
@@ -552,7 +554,7 @@ class _NoGrad(scope, ContextDecorator):
         return self  # nothing of it changes
 
     def carry(self, made: Context, outer: Context) -> None:
-        """Let guards made inside count outside, together with those that others made there meanwhile."""
+        """Keep guards made inside in force outside, together with those that others made there meanwhile."""
         outer.guard = made.guard if outer.guard is made.given else joined(outer.guard, made.guard)
 
 

@@ -1,7 +1,7 @@
-"""Versions: what a write in place makes of the values around it, and which graphs it makes stale.
+"""Versions: the effect of a write in place on other values, and on which graphs become stale.
 
 Each write counts a new version of the data, for all nodes that share them, and gives them a new stamp. A node whose
-stamp is older than that of what it was computed from is out of date: a walk refuses it, and a replay computes it again.
+stamp is older than that of an operand is out of date: a backward refuses it, and a replay computes it again.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from agrad.engine.core.context import current, next_stamp
 from agrad.engine.core.graph import Node, Roots, Storage, by_seq, collect, touch
 from agrad.engine.core.graph_errors import changed_error, freed_error, stale_error
 
-_UNWRITTEN = Storage([])  # what every value starts from
+_UNWRITTEN = Storage([])  # of every new value
 
 
 def share_storage(node: Node, alias: Node) -> None:
@@ -73,7 +73,7 @@ def _replaced(nodes: list[Node], storage: Storage) -> None:
 
 
 def together(*groups: Roots) -> Roots:
-    """The leaves of several groups, those that are still there once each."""
+    """The leaves of several groups, each existing one once."""
     return tuple({leaf: root for group in groups for root in group if (leaf := root()) is not None}.values())
 
 
@@ -90,7 +90,7 @@ def roots_of(node: Node) -> Roots:
 
 
 def _roots_behind(node: Node) -> Roots:
-    """The leaves that a node was computed from; where it is known of a value on the way, the walk stops."""
+    """The leaves that a node was computed from; where they are known for a node, the walk stops."""
     found: dict[weakref.ref[Node], None] = {}
     seen, stack = {node}, [node]
     while stack:
@@ -109,10 +109,10 @@ def _roots_behind(node: Node) -> Roots:
 
 
 def walkable(root: Node) -> list[Node]:
-    """`collect` of one root, and `check_walkable`, in one pass where nothing was freed or changed."""
+    """`collect` of one root, and `check_walkable`, in one pass if nothing was freed or changed."""
     order, found = [root], {root}
     newest, suspect = 0, False
-    for node in order:  # which grows meanwhile
+    for node in order:  # which grows during the loop
         stamp = node.stamp
         if stamp is not node.seq and stamp > newest:  # it was written, or computed again
             newest = stamp
@@ -168,7 +168,7 @@ def changed_since(operand: Node, node: Node) -> bool:
 
 
 def _reads(node: Node, changed: Node) -> bool:
-    """Whether a rule will read an operand that changed. What `b *= a` itself was computed from stays."""
+    """Whether a rule reads an operand that has changed. The operands of `b *= a` itself are not affected."""
     if node.op is None:
         return False
     own = changed.storage is not None and changed.storage.successor == node.seq
@@ -178,7 +178,7 @@ def _reads(node: Node, changed: Node) -> bool:
 
 
 def out_of_date(order: list[Node], sources: Mapping[Node, Node] = {}) -> set[Node]:
-    """Those nodes of a graph (youngest first) whose data a computation from the leaves of today would change.
+    """Those nodes of a graph (youngest first) whose data a computation from the current leaves would change.
 
     `sources` tells of constants what they share their data with.
     """

@@ -17,14 +17,14 @@ def pyarrow(part: str = "") -> Any:
 
 
 def require_pyarrow(what: str, part: str = "") -> Any:
-    """The same for `what` cannot do without it. Raises AgradError of kind `limit`."""
+    """The same for `what`, which needs it. Raises AgradError of kind `limit`."""
     return extra(f"pyarrow.{part}" if part else "pyarrow", what, "pyarrow", "data")
 
 
 def as_text(name: str, column: Any, form: str) -> Any:
-    """A column of pyarrow's as CSV and JSON can hold it: numbers and truth values as they are, texts for the rest.
+    """A column of pyarrow's as CSV and JSON can hold it: numbers and booleans unchanged, texts for the rest.
 
-    Raises AgradError of kind `file` where the entries have no text, as lists have none, or it is not UTF-8.
+    Raises AgradError of kind `file` if the entries have no text, such as lists, or it is not UTF-8.
     """
     pa = pyarrow()
     kind = column.type
@@ -48,14 +48,14 @@ def as_text(name: str, column: Any, form: str) -> Any:
 
 
 def _text_of_utc(column: Any) -> Any:
-    """Times in a zone that this system does not know: as in UTC, in which they are kept."""
+    """Times in a zone that this system does not know: in UTC, in which they are stored."""
     pa, compute = pyarrow(), pyarrow("compute")
     texts = column.view(pa.int64()).view(pa.timestamp(column.type.unit)).cast(pa.string())
     return compute.binary_join_element_wise(texts, "Z", "")
 
 
 def _text_of_extension(name: str, column: Any, form: str) -> Any:
-    """The texts of a type that was added to pyarrow: of what it is kept as, but for UUIDs."""
+    """The texts of an extension type of pyarrow: of its storage type, except for UUIDs."""
     if column.type.extension_name != "arrow.uuid":
         return as_text(name, column.storage, form)
     from uuid import UUID  # here, since few columns hold one

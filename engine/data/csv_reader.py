@@ -1,12 +1,12 @@
 """CSV, in blocks that end at the end of a row: for `load_csv`, `chunks`, `map` and `x=@data.csv:speed` alike.
 
-pyarrow reads a block where it is installed; what it does not take, and where it is not, the `csv` module reads, which
+pyarrow reads a block if it is installed. Otherwise, and if pyarrow refuses a block, the `csv` module reads it, which
 knows the place of each entry. Both find the same numbers.
 
 The rules: an entry may be quoted, with line breaks inside; lines end with LF or CR LF; a byte order mark and lines
 without entries are skipped; every row has as many entries as the first. The first row names the columns if an entry
-of it is not a number. Where columns are told apart by their places, not by their names, a first row in which some
-entries are numbers is a row: a wrong entry in it is then an error, and no row is lost.
+of it is not a number. If columns are identified by their places, not by their names, a first row in which some
+entries are numbers is data: a wrong entry in it is then an error, and no row is lost.
 """
 
 from __future__ import annotations
@@ -45,15 +45,15 @@ LARGE = 2**20  # bytes of a file: reading it takes longer than importing pyarrow
 _LONGEST = 2**26  # bytes of a row
 _QUOTES = 4 * BYTES  # in which a quote must end; until then a line break may belong to an entry
 _SHOWN = 20  # characters of an entry in a message
-_PAYLOAD = re.compile(rb"\((?<=[nN][aA][nN]\()")  # as in nan(1), which pyarrow takes for a number, and Python does not
+_PAYLOAD = re.compile(rb"\((?<=[nN][aA][nN]\()")  # as in nan(1), which is a number for pyarrow, but not for Python
 
-_Fault: TypeAlias = "tuple[int, int | None, str]"  # a row, which entry (None: how many there are), what is wrong
+_Fault: TypeAlias = "tuple[int, int | None, str]"  # a row, which entry (None: their number is wrong), the reason
 _Row: TypeAlias = "tuple[int, list[str], int]"  # the line it begins at, from 0, its entries, where the next one begins
 
 
 @dataclass(slots=True)
 class Block:
-    """Whole rows, the number of the line that they begin at, and how many bytes of the file are read with them."""
+    """Whole rows, the number of their first line, and how many bytes of the file have been read with them."""
 
     data: bytes
     line: int
@@ -83,7 +83,7 @@ class CsvTable(Table):
             self.file = open(path, "rb") if stream is None else stream  # noqa: SIM115 - read piece by piece
         except (OSError, ValueError) as problem:
             raise unreadable(self.path, problem) from None
-        with suppress(OSError, ValueError):  # a standard input that is no file of the system
+        with suppress(OSError, ValueError):  # a standard input that is not a file of the system
             status = os.fstat(self.file.fileno())
             self.total = status.st_size if stat.S_ISREG(status.st_mode) else None
         try:
@@ -100,7 +100,7 @@ class CsvTable(Table):
             self.file.close()
 
     def _find_names(self, given: Sequence[str]) -> None:
-        """Take the names from the first row, if it has them, off the first block."""
+        """Remove the names in the first row, if it has them, from the first block."""
         first = self.first
         found = next(self._filled(first), None) if first is not None else None
         if first is None or found is None:
@@ -126,17 +126,17 @@ class CsvTable(Table):
             self.first = Block(data, first.line + lines, first.done)
 
     def use_places(self) -> None:
-        """Tell columns apart by their places: a first row in which some entries are numbers is data then."""
+        """Identify columns by their places: a first row in which some entries are numbers is data then."""
         if self.unsure is not None:
             self.first, self.unsure = self.unsure, None
             self.names, self.nameless = column_names(self.path, self.width, ()), True
 
     def _blocks(self) -> Iterator[Block]:
-        """The file, cut behind ends of rows. Raises AgradError of kind `file`."""
+        """The file, cut after ends of rows. Raises AgradError of kind `file`."""
         rest, line, done = b"", 1, 0
         while data := self._read():
             if not done:
-                data = data.removeprefix(b"\xef\xbb\xbf")  # the mark that some programs begin UTF-8 with
+                data = data.removeprefix(b"\xef\xbb\xbf")  # the byte order mark with which some programs begin UTF-8
             done += len(data)
             data = rest + data
             cut = _end_of_rows(data)
@@ -144,7 +144,7 @@ class CsvTable(Table):
                 yield Block(data[:cut], line, done)
                 line += _lines(data[:cut])
             elif len(data) > _LONGEST:
-                raise AgradError("file", f"line {line} of {self.path} does not end: is that CSV?")
+                raise AgradError("file", f"line {line} of {self.path} does not end: is this a CSV file?")
             rest = data[cut:]
         if rest:
             yield Block(rest, line, done)
@@ -184,7 +184,7 @@ class CsvTable(Table):
         return np.column_stack([piece.columns[name] for name in wanted.numbers])
 
     def _by_arrow(self, block: Block, wanted: Wanted) -> Piece | None:
-        """What pyarrow reads; None where it is not installed, or finds an entry that it does not take for a number."""
+        """The columns that pyarrow reads; None if it is not installed, or finds an entry that is not a number."""
         try:
             pa, fast = pyarrow(), pyarrow("csv")
         except ImportError:
@@ -215,7 +215,7 @@ class CsvTable(Table):
         return Piece(columns, table.num_rows, block.done, lambda row: self._place(block, row))
 
     def _by_hand(self, block: Block, wanted: Wanted) -> Piece:
-        """The same, an entry at a time where need be. Raises AgradError of kind `file`, with the place."""
+        """The same, one entry at a time where necessary. Raises AgradError of kind `file`, with the place."""
         rows = list(self._filled(block))
         piece = Piece({}, len(rows), block.done, lambda row: self._place(block, row))
         faults: list[_Fault] = []
@@ -232,12 +232,12 @@ class CsvTable(Table):
         return piece
 
     def _places(self, wanted: Wanted) -> dict[str, int]:
-        """The columns that are wanted, and their numbers from 0."""
+        """The requested columns, and their numbers from 0."""
         places = {name: place for place, name in enumerate(self.names)}
         return {name: places[name] for name in wanted.names}
 
     def _numbers(self, place: int, texts: list[str], faults: list[_Fault]) -> Column:
-        """A column of numbers, nan where there is none; that is a fault."""
+        """A column of numbers; an entry that is not one becomes nan, and a fault."""
         try:
             return np.array(list(map(float, texts)), dtype=np.float64)
         except ValueError:
@@ -251,13 +251,13 @@ class CsvTable(Table):
                 faults.append((row, place, "this is not UTF-8 text"))
             else:
                 text = text.strip()
-                faults.append((row, place, f'"{truncate(text, _SHOWN)}" is no number' if text else NOTHING))
+                faults.append((row, place, f'"{truncate(text, _SHOWN)}" is not a number' if text else NOTHING))
         return column
 
     def _tell(self, faults: list[_Fault], piece: Piece, wanted: Wanted, block: Block, rows: list[_Row]) -> None:
-        """Raise AgradError of kind `file` for the first fault; where that is tolerated, mark the rows.
+        """Raise AgradError of kind `file` for the first fault; if faults are tolerated, mark the rows.
 
-        A text in a column that is only copied leaves the results as they are: that is not tolerated.
+        A text in a column that is only copied does not affect the results: that is not tolerated.
         """
         ragged = {row for row, entry, _ in faults if entry is None}
         faults = sorted(
@@ -304,7 +304,7 @@ class CsvTable(Table):
 
 
 def _end_of_rows(data: bytes) -> int:
-    """Behind the last line break that is in no quotes; 0 where there is none."""
+    """The offset after the last line break outside quotes; 0 if there is none."""
     cut = data.rfind(b"\n") + 1
     if b'"' not in data:
         return cut
@@ -313,7 +313,7 @@ def _end_of_rows(data: bytes) -> int:
         before = data.rfind(b"\n", 0, cut - 1) + 1
         odd ^= data.count(b'"', before, cut) % 2
         cut = before
-    if not cut and len(data) > _QUOTES:  # a quote that is none, as in 5" wide
+    if not cut and len(data) > _QUOTES:  # a quote inside an entry, as in 5" wide
         return data.rfind(b"\n") + 1
     return cut
 
@@ -335,7 +335,7 @@ def _rows(data: bytes) -> Iterator[_Row]:
 
 
 def _extent(text: str, entry: int) -> tuple[int, int]:
-    """Where an entry of a line begins and ends, without the blanks around it."""
+    """Where an entry of a line begins and ends, without the spaces around it."""
     starts, quoted = [0], False
     for place, character in enumerate(text):
         if character == '"':

@@ -1,4 +1,4 @@
-"""Which reader a file needs, by the ending of its name."""
+"""The choice of the reader for a file, by the extension of its name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files that numpy saved: `.npy`, an array, and `.npz`, an archive of arrays."""
+"""Files saved by numpy: `.npy`, an array, and `.npz`, an archive of arrays."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def load_array(path: str, mapped: bool = False) -> Any:
     except Exception:  # numpy does not document what its reader raises for a damaged file
         pass
     if not isinstance(array, np.ndarray):
-        raise AgradError("file", f"{path} is no array that numpy saved, or it is not all there")
+        raise AgradError("file", f"{path} is not an array saved by numpy, or is incomplete")
     return array
 
 
@@ -52,13 +52,13 @@ class NpyTable(Table):
         self.total = int(array.shape[0])
 
     def parts(self, wanted: Wanted) -> Iterator[tuple[int, int]]:
-        """The first row of each piece, and the one behind its last."""
+        """The first row of each piece, and the one after its last."""
         rows = len(self)
         step = max(1, min(ROWS, BYTES // max(self.dtype.itemsize * (1 if self.by_column else self._width), 1)))
         for name in wanted.names:
             kind = self.dtype[name] if self.dtype.names else self.dtype
             if kind.kind not in "biuf" or kind.shape:
-                raise AgradError("file", f"{self.path}: the column {name} holds {kind}, and no numbers")
+                raise AgradError("file", f"{self.path}: the column {name} holds {kind}, not numbers")
         for start in range(0, rows, step):
             yield start, min(start + step, rows)
 
@@ -70,7 +70,7 @@ class NpyTable(Table):
         return int(self.shape[1]) if len(self.shape) == 2 else 1
 
     def piece(self, part: tuple[int, int], wanted: Wanted) -> Piece:
-        """See Table. Each piece has a map of its own, which it gives back: the pages of one map would all stay."""
+        """See Table. Each piece has its own memory map: the pages of a single map would all stay in memory."""
         start, stop = part
         rows = stop - start
         columns = {name: self._numbers(name, start, rows) for name in wanted.names}
@@ -94,7 +94,7 @@ class NpyTable(Table):
 
 
 class NpzTable(Table):
-    """A `.npz` file: an array for each column, read in a stream, so that none need fit into memory."""
+    """A `.npz` file: an array for each column, read in a stream, so that they need not fit into memory."""
 
     def __init__(self, path: str) -> None:
         from zipfile import ZipFile  # here, since few tables are archives
@@ -104,8 +104,8 @@ class NpzTable(Table):
             self.zip = ZipFile(path)
         except (MemoryError, AgradError):
             raise
-        except Exception:  # zipfile, zlib, bz2 and lzma each raise errors of their own, and more for damaged files
-            raise AgradError("file", f"{path} is no archive that numpy saved") from None
+        except Exception:  # zipfile, zlib, bz2 and lzma each raise their own errors, and others for damaged files
+            raise AgradError("file", f"{path} is not an archive saved by numpy") from None
         self.names = [name.removesuffix(".npy") for name in self.zip.namelist() if name.endswith(".npy")]
 
     def close(self) -> None:
@@ -139,7 +139,7 @@ class NpzTable(Table):
         """The bytes of a column, the type of its entries, and how many there are."""
         entry = self.zip.getinfo(f"{name}.npy")
         if entry.flag_bits & 1:
-            raise AgradError("file", f"{self.path}: {name} is encrypted, and agrad reads no encrypted archives")
+            raise AgradError("file", f"{self.path}: {name} is encrypted, and agrad does not read encrypted archives")
         try:
             stream = self.zip.open(entry)
             version = np.lib.format.read_magic(stream)
@@ -153,11 +153,11 @@ class NpzTable(Table):
         except (MemoryError, AgradError):
             raise
         except Exception:  # as above, and what numpy raises for a damaged header
-            raise AgradError("file", f"{self.path}: {name} is no array that numpy saved") from None
+            raise AgradError("file", f"{self.path}: {name} is not an array saved by numpy") from None
         if len(shape) != 1:
-            raise AgradError("file", f"{self.path}: {name} has the shape {format_shape(shape)}, and is no column")
+            raise AgradError("file", f"{self.path}: {name} has the shape {format_shape(shape)}, and is not a column")
         if kind.kind not in "biuf":
-            raise AgradError("file", f"{self.path}: the column {name} holds {kind}, and no numbers")
+            raise AgradError("file", f"{self.path}: the column {name} holds {kind}, not numbers")
         return stream, kind, int(shape[0])
 
     def piece(self, part: Any, wanted: Wanted) -> Piece:

@@ -23,14 +23,14 @@ class ParquetTable(Table):
             self.names = list(self.file.schema_arrow.names)
             self.total = int(self.file.metadata.num_rows)
         except (pa.ArrowException, OSError, ValueError):  # the last, for names that are not UTF-8
-            raise AgradError("file", f"{path} is no Parquet file, or it is not all there") from None
+            raise AgradError("file", f"{path} is not a Parquet file, or is incomplete") from None
 
     def close(self) -> None:
         """See Table."""
         self.file.close()
 
     def parts(self, wanted: Wanted) -> Iterator[tuple[int, Any]]:
-        """The first row of each piece, and its rows as pyarrow has them."""
+        """The first row of each piece, and its rows as pyarrow arrays."""
         start = 0
         try:
             for batch in self.file.iter_batches(ROWS, columns=wanted.names or self.names[:1], use_threads=False):
@@ -38,7 +38,7 @@ class ParquetTable(Table):
                 start += batch.num_rows
         except (pyarrow().ArrowException, OSError, ValueError) as problem:
             reason = str(problem).splitlines()[0]
-            raise AgradError("file", f"{self.path} cannot be read behind row {start}: {reason}") from None
+            raise AgradError("file", f"{self.path} cannot be read after row {start}: {reason}") from None
 
     def piece(self, part: tuple[int, Any], wanted: Wanted) -> Piece:
         """See Table."""
@@ -59,14 +59,14 @@ class ParquetTable(Table):
         pa, kind = pyarrow(), column.type
         if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
             if not pa.types.is_boolean(kind):
-                raise AgradError("file", f"{self.path}: the column {name} holds {kind}, and no numbers")
+                raise AgradError("file", f"{self.path}: the column {name} holds {kind}, not numbers")
             column = column.cast(pa.int8())
         numbers: Numbers = column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
         return numbers
 
     @staticmethod
     def _refuse(name: str, column: Any, piece: Piece, tolerant: bool) -> None:
-        """Tell of the rows in which nothing stands. Raises AgradError of kind `file` unless that is tolerated."""
+        """Mark the rows with an empty entry. Raises AgradError of kind `file` unless they are tolerated."""
         empty = column.is_null().to_numpy(zero_copy_only=False)
         problem = AgradError("file", f"column {name}: {NOTHING}", row=True, **piece.place(int(empty.argmax())))
         if not tolerant:

@@ -14,10 +14,10 @@ from agrad.engine.text import as_name
 from agrad.engine.values import np
 
 Numbers: TypeAlias = "np.ndarray[tuple[int], np.dtype[np.float64]]"
-Column: TypeAlias = "Any"  # Numbers; of what is only copied also a list of texts, or what pyarrow has
+Column: TypeAlias = "Any"  # Numbers; for a column that is only copied also a list of texts, or a pyarrow array
 BYTES = 2**21  # of the file, in a piece
 ROWS = 2**16  # at most, in a piece of a file that is not text
-NOTHING = "nothing stands there"  # what is wrong with an empty entry
+NOTHING = "the entry is empty"  # what is wrong with an empty entry
 FILL_IN = "write nan where a number is missing"
 
 
@@ -35,7 +35,7 @@ class Piece:
 
 @dataclass(slots=True)
 class Wanted:
-    """What is to be read: columns of numbers, columns that are copied, and whether those may be text.
+    """The request: columns of numbers, columns that are copied, and whether those may be text.
 
     `tolerant`: a row that cannot be read is marked in its piece instead of raising an error.
     """
@@ -52,7 +52,7 @@ class Wanted:
         return list(dict.fromkeys((*self.numbers, *self.copied)))
 
     def is_text(self, name: str) -> bool:
-        """Whether a column is copied as it stands."""
+        """Whether a column is copied unchanged."""
         return self.texts and name not in self._computed
 
     def __post_init__(self) -> None:
@@ -63,15 +63,15 @@ class Table:
     """A file with columns. `parts` reads, one part after the other; `piece` may be called in any thread."""
 
     names: list[str]
-    size: int  # bytes; 0 if nobody knows
-    total: int | None  # of what `Piece.done` counts; None if nobody knows
+    size: int  # bytes; 0 if unknown
+    total: int | None  # in the unit of `Piece.done`; None if unknown
     nameless: bool  # whether the file names no columns
     typed = False  # whether what is copied has a type that Parquet can keep
 
     def __init__(self, path: str) -> None:
         self.path = path
         self.size = 0
-        with suppress(OSError, ValueError):  # a path without a file is refused where it is read
+        with suppress(OSError, ValueError):  # a path without a file is refused when it is read
             self.size = os.path.getsize(path)
         self.names = []
         self.total = None
@@ -85,7 +85,7 @@ class Table:
         return name
 
     def require(self, name: str, place: Origin | None = None) -> None:
-        """Refuse a name that no column has, or two have; `place` is where the name stands.
+        """Refuse a name that no column has, or two have; `place` is the place of the name.
 
         Raises AgradError of kind `name`, with the facts UnknownColumn where no column has it.
         """
@@ -111,7 +111,7 @@ class Table:
         return f"its columns are {shown}" if self.names else "it has no columns"
 
     def parts(self, wanted: Wanted) -> Iterator[Any]:
-        """What `piece` takes, in the order of the file. Raises AgradError of kind `file`."""
+        """The parts for `piece`, in the order of the file. Raises AgradError of kind `file`."""
         raise NotImplementedError
 
     def piece(self, part: Any, wanted: Wanted) -> Piece:
@@ -119,10 +119,10 @@ class Table:
         raise NotImplementedError
 
     def close(self) -> None:
-        """Nothing more will be read."""
+        """Release the file: nothing more will be read."""
 
     def at_row(self, number: int) -> dict[str, Any]:
-        """How an error speaks of a row, counted from 1."""
+        """The phrase for a row in an error, counted from 1."""
         return {"notes": [f"in row {number} of {self.path}"]}
 
 
@@ -136,14 +136,14 @@ def column_names(path: str, count: int, given: Sequence[str]) -> list[str]:
 
 def names_given(path: str) -> AgradError:
     """The error for names that are given to columns which have names."""
-    return AgradError("file", f"{path} has names for its columns already", facts=NamedColumns())
+    return AgradError("file", f"{path} already has names for its columns", facts=NamedColumns())
 
 
 def unreadable(path: str, problem: OSError | ValueError) -> AgradError:
-    """The error for a file that the system does not open."""
+    """The error for a file that cannot be opened."""
     if isinstance(problem, FileNotFoundError):
         return AgradError("file", f"there is no file {path}", facts=MissingFile(path))
     if not isinstance(problem, OSError):
-        return AgradError("file", f"cannot read {path}: that names no file")
+        return AgradError("file", f"cannot read {path}: that is not the name of a file")
     reason = "it is a folder" if isinstance(problem, IsADirectoryError) else problem.strerror
     return AgradError("file", f"cannot read {path}: {reason}")

@@ -1,6 +1,6 @@
-"""What can be seen of a graph: `explain` shows the chain rule in numbers, path by path (`paths` finds these);
+"""The inspection of a graph: `explain` shows the chain rule in numbers, path by path (`paths` finds these);
 `backward_trace` shows a backward pass as a table; `memory` counts what a graph holds; `dump/` draws it.
 
-Nothing here changes a graph, and a calculation loads none of it. `grammar` may import all of it; of the engine, only
+Nothing here changes a graph, and a calculation does not load it. `grammar` may import all of it; of the engine, only
 `program/printer` imports from here, the labels of a dump.
 """

@@ -6,7 +6,7 @@
     b = a**2     Pow        [0.5, 0.5, 0.5, 0.5]      a        [0.2, 0.4, 0.6, 0.8]  [0.1, 0.2, 0.3, 0.4]
     a.grad += [0.1, 0.2, 0.3, 0.4]
 
-The derivative is that of the node by the operand alone; it is left out where it would be a matrix.
+The derivative is that of the node by this operand; it is left out if it would be a matrix.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _HEAD = ("node", "operation", "gradient", "operand", "derivative", "contribution
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """One contribution. No `local` derivative is shown where it would be a matrix."""
+    """One contribution. No `local` derivative is shown if it would be a matrix."""
 
     node: Node
     operand: Node
@@ -109,17 +109,17 @@ class BackwardTrace:
 
 
 def _plain(x: Any) -> Any:
-    """The value of what may be a handle, as it is in a walk that builds a graph."""
+    """The value of a plain value or a handle, which it is in a backward pass that builds a graph."""
     return x.value if type(x) is Tensor else x
 
 
 def _attributes(op: Op, node: Node, position: int) -> dict[str, Any]:
-    """The attributes as the rule for one operand wants them."""
+    """The attributes in the form for the rule of one operand."""
     return {**(node.attrs or {}), "which": position} if op.variadic else node.attrs or {}
 
 
 def _applied(op: Op, node: Node, position: int, g: Any) -> Any:
-    """What the rule for one operand makes of a cotangent."""
+    """The result of the rule for one operand, for a cotangent."""
     values = [operand_value(x, False) for x in node.inputs]
     return applied(op.rule(position), g, operand_value(node, False), values, _attributes(op, node, position))
 
@@ -139,7 +139,7 @@ def _selected(op: Op, node: Node, position: int) -> bool:
 
 
 def _local(op: Op, node: Node, position: int) -> Value | None:
-    """The derivative of a node by an operand, if it has no more entries than one of them: what becomes of a 1."""
+    """The derivative of a node by an operand, if it has no more entries than one of them: the rule applied to 1."""
     operand = node.inputs[position]
     assert isinstance(operand, Node)
     if not node.shape:
@@ -160,13 +160,13 @@ def named(node: Node) -> str:
 
 
 def statement(node: Node) -> str:
-    """What a node is called and how it was computed: `b = a**2`."""
+    """The name of a node and how it was computed: `b = a**2`."""
     text = node.origin.text if node.origin and node.op else ""
     return truncate(f"{node.name} = {text}", _NAME) if node.name and text else named(node)
 
 
 def short(value: Value, precision: int | None, each: bool = False) -> str:
-    """A value in a few words: of a long array the ends and its shape. With `each`, equal entries are said once."""
+    """A value in a few words: for a long array the ends and its shape. With `each`, equal entries are shown once."""
     if isinstance(value, float):
         return format_number(value, precision)
     equal = value.size > 1 and bool((value == value.flat[0]).all())

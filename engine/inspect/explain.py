@@ -25,14 +25,14 @@ from agrad.engine.inspect.paths import Edge, LargestPaths, search
 from agrad.engine.text import align
 from agrad.engine.values import Value, format_number
 
-_CANCELS = 1e3  # the paths' size, in derivatives, from which on it is said that they cancel
+_CANCELS = 1e3  # the ratio of the paths' size to the derivative from which on cancellation is reported
 _SUMMED = 8  # contributions that are written as a sum
 _EPSILON = 2.0**-52
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One operation of a path: what was computed, by which operand; its derivative where both are numbers."""
+    """One operation of a path: the node, the operand, and the derivative if both are numbers."""
 
     text: str
     by: str
@@ -41,7 +41,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """One path in words: what it contributes, and the first and last of its `length` steps."""
+    """One path in words: its contribution, and the first and last of its `length` steps."""
 
     contribution: Value
     length: int
@@ -51,11 +51,11 @@ class Path:
 
 @dataclass(frozen=True, slots=True)
 class Derivative:
-    """The derivative of a value by another, and the largest of the paths that it is the sum of.
+    """The derivative of a value by another, and the largest of the paths whose contributions add up to it.
 
     `count` paths lead there; `unselected` of them contribute exactly 0: an operand on them was not selected or, among
     arrays, nothing arrived. `size` is the sum of the absolute contributions, None among arrays; there `followed` says
-    how many paths were looked at, if not all of them.
+    how many paths were followed, if not all of them.
     """
 
     of: str
@@ -75,7 +75,7 @@ class Derivative:
 
     @property
     def remainder(self) -> Value:
-        """What the paths that are not shown add up to."""
+        """The sum of the paths that are not shown."""
         if isinstance(self.gradient, float):
             return _remainder(self.gradient, [float(path.contribution) for path in self.paths], self.size)
         rest = self.gradient
@@ -84,7 +84,7 @@ class Derivative:
         return rest
 
     def lines(self, precision: int | None) -> list[str]:
-        """A heading, a line per path, and what is to be said of them together."""
+        """A heading, a line per path, and remarks on their sum."""
         heading = f"d({self.of})/d({self.by}) = {short(self.gradient, precision)}"
         lines = [f"{heading} at {self.by} = {short(self.at, precision)}"]
         lines += align([_cells(path, precision) for path in self.paths]) if self.paths else []
@@ -148,11 +148,11 @@ class Explanation:
 
 
 def explain(root: Tensor, wrt: Sequence[Tensor] | None = None, limit: int = 20, name: str | None = None) -> Explanation:
-    """Why the derivatives of `root` are what they are: by `wrt`, or by every leaf; `limit` of these, and paths of each.
+    """The derivatives of `root` by `wrt`, or by every leaf, path by path; at most `limit` of these, and paths of each.
 
     Among numbers the paths shown are the largest of all. Among arrays a path's contribution is the cotangent sent down
     that path alone, its size that of the largest entry, and the paths shown are the largest of those that 10,000 steps
-    lead to. `name` is what the text calls the root. Changes nothing.
+    lead to. `name` is the name of the root in the text. Changes nothing.
 
     Raises AgradError as `grad` does: of kind `grad`, `shape`, `freed` or `stale`.
     """
@@ -204,7 +204,7 @@ def _step(edge: Edge) -> Step:
 
 
 def _cells(path: Path, precision: int | None) -> tuple[str, str, str]:
-    """The columns of a path: contribution, how it comes about, the operations."""
+    """The columns of a path: contribution, its factors, the operations."""
     contribution = short(path.contribution, precision)
     if not path.length:
         return contribution, "", "the value itself"
@@ -226,7 +226,7 @@ def _by(step: Step, precision: int | None) -> str:
 
 
 def _remainder(total: float, parts: list[float], size: float | None) -> float:
-    """The total without the parts; 0 where rounding is all that is left."""
+    """The total without the parts; 0 if only rounding is left."""
     numbers = [total, *(-part for part in parts)]
     if not all(map(math.isfinite, numbers)):
         return sum(numbers)

@@ -1,4 +1,4 @@
-"""Values as what JSON can say: floats, lists of them, and null for what it cannot."""
+"""Values for JSON: floats, lists of them, and null for nan and inf."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from agrad.engine.errors import AgradError
 def plain(value: Any, path: str, nonfinite: dict[str, str]) -> object:
     """A float, or lists of them, for a number, an array or a sequence of these.
 
-    JSON has no nan and no inf: None stands there, and `nonfinite` says under its path, `grad.x[2]`, which it was.
+    JSON has no nan and no inf: they become None, and `nonfinite` gives them by path, `grad.x[2]`.
     Raises AgradError of kind `type` for anything else.
     """
     if isinstance(value, (list, tuple)):

@@ -1,8 +1,8 @@
-"""What a graph holds: the numbers that its rules saved, beside those of its leaves and constants. And who keeps it.
+"""What a graph holds: the numbers that its rules saved, and those of its leaves and constants; and what keeps it.
 
-An array counts once, by its buffer, however many nodes and aliases lead to it. What a leaf or a constant holds is its
-own, also where a rule reads it; the graph's is what only the graph needs: results and choices that a walk will read.
-A number counts 8 bytes. What was freed counts nothing, nor does a node by itself (some 250 bytes).
+An array counts once, by its buffer, however many nodes and aliases lead to it. The data of a leaf or a constant are
+its own, even if a rule reads them; the graph holds what only it needs: results and selections that a backward reads.
+A number counts 8 bytes. Freed values do not count, nor do the nodes themselves (some 250 bytes each).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Held:
 
 
 def held(root: Tensor | Node) -> Held:
-    """What the graph behind a value holds: its rules, and its leaves and constants."""
+    """The memory of the graph behind a value: of its rules, and of its leaves and constants."""
     saved, given = _Tally(), _Tally()
     nodes = 0
     for node in _behind(root.node if isinstance(root, Tensor) else root):
@@ -49,7 +49,7 @@ def held(root: Tensor | Node) -> Held:
 
 
 class _Tally:
-    """Numbers and buffers met so far."""
+    """The numbers and buffers counted so far."""
 
     __slots__ = ("buffers", "scalars")
 
@@ -99,7 +99,7 @@ def _links(node: Node) -> Iterator[Node]:
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """The graphs behind several values at a glance. Past a bound nodes are not looked at: then `more` is true."""
+    """A summary of the graphs behind several values. Beyond a bound nodes are not visited: then `more` is true."""
 
     leaves: int  # that require grad
     nodes: int  # of operations
@@ -109,7 +109,7 @@ class Survey:
 
 
 def survey(values: Iterable[Any], most: int) -> Survey:
-    """What the graphs behind the values hold together; of large ones about `most` nodes are looked at."""
+    """The memory of the graphs behind the values together; of large ones about `most` nodes are visited."""
     found = {value.node for value in values if isinstance(value, Tensor)}
     stack, saved = list(found), _Tally()
     nodes = freed = 0
@@ -132,9 +132,9 @@ def survey(values: Iterable[Any], most: int) -> Survey:
 
 
 def holders(names: Mapping[str, Any], node: Node) -> list[str]:
-    """The names whose graph contains a node, in their order: while one of them is there, so is the node.
+    """The names whose graph contains a node, in their order: while one of them exists, so does the node.
 
-    A name stands for a value, a node, or several in a tuple.
+    A name refers to a value, a node, or several in a tuple.
     """
     roots = {name: list(_roots(value)) for name, value in names.items()}
     keeping = _leading_to(node, (root for own in roots.values() for root in own))
@@ -142,7 +142,7 @@ def holders(names: Mapping[str, Any], node: Node) -> list[str]:
 
 
 def _roots(value: Any) -> Iterator[Node]:
-    """The nodes that a name leads to at once."""
+    """The nodes that a name refers to directly."""
     stack = [value]
     while stack:
         part = stack.pop()
@@ -155,7 +155,7 @@ def _roots(value: Any) -> Iterator[Node]:
 
 
 def _leading_to(target: Node, roots: Iterable[Node]) -> set[Node]:
-    """The nodes behind the roots that were computed from the target, and the target: nothing older is looked at."""
+    """The nodes behind the roots that were computed from the target, and the target: nothing older is visited."""
     found = set(roots)
     stack = list(found)
     while stack:

@@ -1,4 +1,4 @@
-"""The paths of a graph, from a result back to one of the values behind it, and what each contributes by itself.
+"""The paths of a graph, from a result back to one of the values behind it, and the contribution of each.
 
 There may be too many paths to list: a hundred doublings have 2**100. They are counted, and their sizes added up, from
 node to node; only the largest are listed. If every node between is a number, these are found exactly: the most that a
@@ -20,12 +20,12 @@ from agrad.engine.autodiff.reverse import Flight, applied, operand_value, spread
 from agrad.engine.core.graph import Node, leading_to
 from agrad.engine.values import Value, np, size_of, spread
 
-STEPS = 10_000  # of the search among arrays; the first path is always followed to its end
-_ENTRIES = 1000  # of an array, that cost as much as a step
+STEPS = 10_000  # steps of the search among arrays; the first path is always followed to its end
+_ENTRIES = 1000  # entries of an array that cost as much as a step
 
 _HEAD, _TAIL = 4, 2  # edges of a long path that are kept
 
-# Logarithms for derivatives that have none. A path of a million steps leaves room to add them up.
+# Logarithms for derivatives of 0, inf and nan. They can be added up over a path of a million steps.
 _VANISHES = -1e200
 _NOT_FINITE = 1e250
 
@@ -40,7 +40,7 @@ class Edge(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """A path from the result, and what it contributes; of a long one the first and last of its `length` edges."""
+    """A path from the result, and its contribution; of a long one the first and last of its `length` edges."""
 
     contribution: Value
     length: int
@@ -50,12 +50,12 @@ class Path:
 
 @dataclass(frozen=True, slots=True)
 class LargestPaths:
-    """The largest paths to a target. `followed` is how many were looked at, None for all of them."""
+    """The largest paths to a target. `followed` is how many were followed, None for all of them."""
 
     paths: list[Path]
     count: int
     unselected: int  # of the count: these contribute exactly 0
-    size: float | None  # the sum of all absolute contributions, where all is numbers
+    size: float | None  # the sum of all absolute contributions, if all nodes are numbers
     followed: int | None = None
 
 
@@ -103,7 +103,7 @@ def _size(contribution: Value) -> float:
 
 
 def _ends(length: int) -> tuple[range, range]:
-    """The places of the edges that are kept."""
+    """The indices of the edges that are kept."""
     if length <= _HEAD + _TAIL + 1:
         return range(length), range(0)
     return range(_HEAD), range(length - _TAIL, length)
@@ -124,7 +124,7 @@ class _Candidate(NamedTuple):
     """A path not yet followed: the first `length` links of another one, then `link`, then the best continuation."""
 
     bound: float
-    number: int  # that two are never compared further
+    number: int  # so that later fields are never compared
     before: list[_Link]
     length: int
     link: _Link | None
@@ -168,7 +168,7 @@ class _Numbers:
         return LargestPaths(paths, total, total - live, size)
 
     def _bounds(self, target: int) -> list[float]:
-        """For each node the logarithm of the most that a path from there to the target multiplies by."""
+        """For each node the logarithm of the largest factor of a path from there to the target."""
         bounds = [-math.inf] * len(self.order)
         bounds[target] = 0.0
         for place in range(target - 1, -1, -1):
@@ -195,7 +195,7 @@ class _Numbers:
     def _finish(
         self, path: list[_Link], size: float, target: int, bounds: list[float], waiting: list[_Candidate], room: int
     ) -> None:
-        """Complete a path by its best continuation; the `room` best others are kept waiting, the best at the end."""
+        """Complete a path by its best continuation; the `room` best others are kept for later, the best at the end."""
         place = path[-1].operand if path else 0
         while place != target:
             links = self.links[place]
@@ -206,7 +206,7 @@ class _Numbers:
                     bound = size + link.size + bounds[link.operand]
                     if link is best or bound == -math.inf or (len(waiting) >= room and bound <= _least(waiting)):
                         continue
-                    # Of equals the first seen waits at the end.
+                    # Of equal ones the first seen is at the end.
                     insort(waiting, _Candidate(bound, next(self.numbers), path, len(path), link, size + link.size))
                     if len(waiting) > room:
                         del waiting[0]
@@ -262,7 +262,7 @@ def _logarithm(local: float) -> float:
 
 
 class _Branches(Flight):
-    """Keeps the contributions apart that a backward pass would add up."""
+    """Keeps the contributions separate that a backward pass would add up."""
 
     __slots__ = ("apart",)
 
@@ -290,7 +290,7 @@ class _PartialPath(NamedTuple):
 
 
 def _counts(order: list[Node], root: Node, targets: Sequence[Node]) -> dict[Node, int]:
-    """How many paths lead from the root to each target, whatever they contribute."""
+    """How many paths lead from the root to each target, with any contribution."""
     flight, known, wanted = {root: 1}, set(order), set(targets)
     counts = dict.fromkeys(targets, 0)
     for node in order:

@@ -1,8 +1,8 @@
-"""Which function of agrad stands for which of NumPy's: what `numpy_protocol` hands calls to.
+"""The functions of agrad for those of NumPy, to which `numpy_protocol` passes calls.
 
-What has one name in both (`sum`, `linalg.inv`) is not listed. `NAMES` has what is called differently, `MADE` what is
-made of several operations, or differs: there the parameters are named as NumPy names them, and an argument that is not
-among them is refused by its name.
+Functions with the same name in both (`sum`, `linalg.inv`) are not listed. `NAMES` has those with other names, `MADE`
+those made from several operations, or with other arguments: their parameters have NumPy's names, and any other
+argument is refused.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ RENAMED = {
     "a_min": "lo", "a_max": "hi", "min": "lo", "max": "hi", "newshape": "shape",
 }  # fmt: skip
 
-# What tells something about an array, or stores it, and makes no other: NumPy's own, on the plain entries. What
-# compares entries and gives a truth decides something by them; the others do not.
+# Functions that describe an array, or store it, without making another: NumPy's own, on the plain entries. Those that
+# compare entries and return a truth value make a guard; the others do not.
 DECIDING = "allclose array_equal array_equiv".split()
 DESCRIBING = """
     shape ndim size iscomplexobj isrealobj result_type can_cast common_type min_scalar_type may_share_memory
@@ -71,12 +71,12 @@ _LOGIC: dict[str, Function] = {
 
 
 def _of_truths(name: str) -> Function:
-    """`mask & mask`: what is done bit by bit is logic where there is nothing but 0 and 1."""
+    """`mask & mask`: bitwise operations are logic where all entries are 0 or 1."""
 
     def function(*xs: Any) -> Any:
         for x in xs:
             if not np.isin(getattr(x, "value", x), (0, 1)).all():
-                fixes = [Hint(f"np.{name}, which takes whatever is not 0 as true")]
+                fixes = [Hint(f"np.{name}, which treats every entry that is not 0 as true")]
                 raise AgradError("type", "& | ^ ~ need entries that are 0 or 1: a Tensor has no bits", fixes=fixes)
         return _LOGIC[name](*xs)
 
@@ -166,7 +166,7 @@ _Singular = namedtuple("_Singular", "U S Vh")
 
 
 def _symmetric(name: str, function: Function) -> Function:
-    """NumPy reads one triangle of the matrix, agrad the symmetric part: the same only where the two triangles are."""
+    """NumPy reads one triangle of the matrix, agrad the symmetric part: these are equal only for a symmetric matrix."""
 
     def call(a: Any, UPLO: Any = "L") -> Any:  # noqa: N803 - NumPy's name: which triangle is read, of equal ones
         if UPLO not in ("L", "U"):
@@ -200,7 +200,7 @@ def _svd(a: Any, full_matrices: Any = True, compute_uv: Any = True) -> Any:
 
 
 def _lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Any, Any, int, Any]:
-    """The solution, the sums of squares that are left (where they are unique), the rank and the singular values."""
+    """The solution, the sums of squared residuals (if they are unique), the rank and the singular values."""
     if rcond is not None:
         raise AgradError("type", "np.linalg.lstsq has no counterpart in agrad with rcond=", fixes=[Hint("rcond=None")])
     a, b = operand(a), operand(b)
@@ -315,7 +315,7 @@ MADE: dict[str, Function] = {
 
 @cache
 def counterparts() -> Mapping[Any, Entry | Function]:
-    """What stands for each of NumPy's functions: an entry of agrad's table, or one of those made here."""
+    """The function for each of NumPy's: an entry of agrad's table, or one of those made here."""
     same = {
         path + name: entry
         for name, entry in FUNCTIONS.items()
@@ -334,7 +334,7 @@ def counterparts() -> Mapping[Any, Entry | Function]:
 
 @cache
 def describing() -> Mapping[Any, bool]:
-    """NumPy's functions that run on the plain entries, and whether they decide something by them."""
+    """NumPy's functions that run on the plain entries, and whether they make a guard."""
     found = {_in_numpy(name): name in DECIDING for name in (*DESCRIBING, *DECIDING)}
     return {function: decides for function, decides in found.items() if function is not None}
 

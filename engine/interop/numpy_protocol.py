@@ -1,17 +1,17 @@
 """NumPy's own functions on Tensors: `np.sin(x)`, `array * x`, `np.sum(x, axis=0)`, `np.linalg.inv(x)`.
 
-NumPy asks an operand that is no array of its own what to do: in `__array_ufunc__` for what works entry by entry, which
-is also what an operator of an array calls, and in `__array_function__` for all else. Here the call is handed to agrad's
-function, so that a plain NumPy function is differentiable unchanged: `numpy_functions` says to which. What agrad cannot
+NumPy asks an operand that is not an array of its own what to do: in `__array_ufunc__` for ufuncs, which operators of
+arrays call as well, and in `__array_function__` for all other functions. Here the call is passed to agrad's
+function, so that a plain NumPy function is differentiable unchanged: `numpy_functions` has the table. What agrad cannot
 do raises an AgradError that names the function, since a result that had lost its graph would be a wrong derivative.
 
 NumPy does not ask everywhere. For a list of Tensors (`np.array([x, y])`, `np.sum([x, y])`), in the methods of arrays
 (`a.dot(x)`), in `a[:] = x`, `np.full(3, x)`, `np.vectorize` and `np.random` it wants an array, in `__array__`; for one
-entry, `a[0] = x`, only a number. Both are refused to what requires grad: `x.numpy()` and `float(x)` are the ways out.
+entry, `a[0] = x`, only a number. Both are refused for a Tensor that requires grad: use `x.numpy()` or `float(x)` there.
 
-What is left is the number that a call asks for: `a.fill(x)`, `np.fromiter([x, y], float)`, `np.float64(x)` and
-`a.itemset(0, x)`, with a Tensor of one entry, cannot be told from `float(x)`, and lose the graph as it does. An array
-of truths takes the truth of a Tensor, which has no derivative.
+What cannot be refused is the number that a call asks for: `a.fill(x)`, `np.fromiter([x, y], float)`, `np.float64(x)`
+and `a.itemset(0, x)`, with a Tensor of one entry, cannot be told from `float(x)`, and lose the graph as it does. An
+array of booleans takes the truth value of a Tensor, which has no derivative.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _METHODS = ("astype", "ravel", "swapaxes", "take")
 
 
 def install() -> None:
-    """Give Tensors the methods that NumPy looks for, and what else arrays have: `&`, `|`, `^`, `~`, `x.ravel()`."""
+    """Give Tensors the methods that NumPy looks for, and others of arrays: `&`, `|`, `^`, `~`, `x.ravel()`."""
     methods: dict[str, Any] = {
         "__array__": _array,
         "__array_ufunc__": _array_ufunc,
@@ -74,7 +74,7 @@ def _method(name: str) -> Function:
 
 
 def _array(self: Tensor, dtype: Any = None, copy: bool | None = None) -> Any:
-    """The entries for NumPy, read only unless they are copied; refused to what requires grad."""
+    """The entries for NumPy, read only unless they are copied; refused for a Tensor that requires grad."""
     if self.requires_grad:
         message = f"{self.node.spell()} requires grad: NumPy would make a plain array of it, without the graph"
         together = Hint("np.stack([x, y]) or np.concatenate([x, y]) to put several together: np.mean(np.stack([x, y]))")
@@ -88,8 +88,8 @@ def _array(self: Tensor, dtype: Any = None, copy: bool | None = None) -> Any:
 def _number(convert: Function) -> Function:
     """`float(x)` or `int(x)`, but not for `array[0] = x`.
 
-    There NumPy asks for a number, and for nothing before: only the instruction of the caller tells the two apart.
-    NumPy may make a ValueError of the refusal, with the refusal as its cause.
+    There NumPy asks for a number, and nothing else: only the instruction of the caller distinguishes the two.
+    NumPy may turn the refusal into a ValueError, with the refusal as its cause.
     """
 
     def method(self: Tensor) -> Any:
@@ -148,13 +148,13 @@ def _method_of_ufunc(name: str, ufunc: Any, method: str, function: Function) -> 
 
 
 def _known(kind: type) -> bool:
-    """Whether it is a Tensor, an array, or what has no say of its own."""
+    """Whether it is a Tensor, an array, or a type without `__array_ufunc__`."""
     return issubclass(kind, Tensor | np.ndarray) or not hasattr(kind, "__array_ufunc__")
 
 
 @cache
 def _ufuncs() -> Mapping[Any, Function]:
-    """agrad's function for each of NumPy's ufuncs, looked up when the first is called: nobody else loads the table."""
+    """agrad's function for each of NumPy's ufuncs, looked up when the first is called, which loads the table."""
     from agrad.engine.interop.numpy_functions import counterparts
 
     return {
@@ -172,7 +172,7 @@ def _from_scipy(ufunc: Any) -> Function | None:
     return in_scipy(name) if getattr(sys.modules.get("scipy.special"), name, None) is ufunc else None
 
 
-# All else
+# Other functions
 
 
 def _array_function(self: Tensor, function: Any, types: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
@@ -205,7 +205,7 @@ class _Counterpart:
         from agrad.engine.interop.numpy_functions import RENAMED
 
         self.name = _name_of(function)
-        if isinstance(target, Entry):  # its operands stand in NumPy's order, the rest goes by name
+        if isinstance(target, Entry):  # its operands are in NumPy's order, the rest goes by name
             self.call, self.operands = target.call, len(target.signature.operands)
             known = set(target.signature.attributes)
         else:
@@ -213,7 +213,7 @@ class _Counterpart:
             known = set(inspect.signature(target).parameters)
         try:
             self.signature = inspect.signature(function)
-        except ValueError:  # before NumPy 2.4, what is written in C shows none
+        except ValueError:  # before NumPy 2.4, functions written in C have no signature
             self.signature = inspect.signature(self.call)
         names = {name: RENAMED.get(name, name) for name in self.signature.parameters}
         self.takes = {name: name if name in known else ours for name, ours in names.items() if {name, ours} & known}
@@ -232,7 +232,7 @@ class _Counterpart:
         return self.call(*operands, **{self.takes[name]: value for name, value in given.items()})
 
     def _given(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> dict[str, Any]:
-        """The arguments that say something, in order: those at their default, and mere hints, are left out."""
+        """The arguments that have an effect, in order: those at their default, and hints, are left out."""
         try:
             bound = self.signature.bind(*args, **keywords).arguments
         except TypeError as error:
@@ -248,20 +248,20 @@ class _Counterpart:
 
 
 def _idle(name: str, value: Any, default: Any = None) -> bool:
-    """Whether an argument leaves the result as it is without it."""
+    """Whether an argument does not change the result."""
     if value is default or name in _HINTS:
         return True
     if name == "dtype":
         return bool(np.dtype(value) == np.float64)
     if name == "where":
         return value is True
-    if name == "order" and value in ("C", "A", "K"):  # there are no views, and entries lie row by row
+    if name == "order" and value in ("C", "A", "K"):  # there are no views, and entries are stored row by row
         return True
     return isinstance(value, bool | int | float | str) and type(value) is type(default) and bool(value == default)
 
 
 def _plain(x: Any, decides: bool) -> Any:
-    """An argument with the entries of its Tensors in their place."""
+    """An argument with its Tensors replaced by their entries."""
     if isinstance(x, Tensor):
         return x.numpy() if decides else np.asarray(x.read_only())
     return type(x)(_plain(one, decides) for one in x) if type(x) in (list, tuple) else x
@@ -271,7 +271,7 @@ def _plain(x: Any, decides: bool) -> Any:
 
 
 def _name_of(function: Any) -> str:
-    """As it is written in a program: np.sum, np.linalg.inv."""
+    """Its name in a program: np.sum, np.linalg.inv."""
     name = str(function.__name__)
     if isinstance(function, np.ufunc):
         return f"np.{name}" if getattr(np, name, None) is function else name
@@ -315,4 +315,4 @@ def _check_real(name: str, arguments: Any) -> None:
             _check_real(name, x)
         elif isinstance(x, np.ndarray) and x.dtype.kind not in "biuf":
             fixes = [Hint("np.stack, for an array of Tensors")] if x.dtype.kind == "O" else []
-            raise AgradError("type", f"{name}: an array of {x.dtype} is not made of real numbers", fixes=fixes)
+            raise AgradError("type", f"{name}: an array of {x.dtype} does not contain real numbers", fixes=fixes)

@@ -1,4 +1,4 @@
-"""NumPy's functions of shapes that agrad makes of its own: see `numpy_functions`, which lists them."""
+"""NumPy's functions of shapes, made from agrad's operations: see `numpy_functions`, which lists them."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def ravel(a: Any, order: str = "C") -> Any:
 
 
 def transpose(a: Any, axes: Any = None) -> Any:
-    """Two axes named are an order here, where agrad's transpose exchanges them."""
+    """Two axes are an order here, while agrad's transpose exchanges them."""
     return ag.transpose(a) if axes is None else ag.permute(a, axes)
 
 
@@ -58,7 +58,7 @@ def swapaxes(a: Any, axis1: Any, axis2: Any) -> Any:
 
 
 def moveaxis(a: Any, source: Any, destination: Any) -> Any:
-    """Some axes in other places, the rest in their order."""
+    """Some axes at other positions, the rest in their order."""
     shape = shape_of(a)
     sources, places = (
         [axis_of("moveaxis", shape, one) for one in sizes_of("moveaxis", given)] for given in (source, destination)
@@ -72,7 +72,7 @@ def moveaxis(a: Any, source: Any, destination: Any) -> Any:
 
 
 def expand_dims(a: Any, axis: Any) -> Any:
-    """New axes of length 1, in the places that they have in the result."""
+    """New axes of length 1, at their positions in the result."""
     shape = list(shape_of(a))
     result = (1,) * (len(shape) + len(sizes_of("expand_dims", axis)))
     for place in axes_of("expand_dims", result, axis):
@@ -81,7 +81,7 @@ def expand_dims(a: Any, axis: Any) -> Any:
 
 
 def at_least(x: Any, axes: int) -> Any:
-    """New axes go in front; where there are to be three, one goes behind."""
+    """New axes come first; for three axes, one comes last."""
     x = operand(x)
     shape = shape_of(x)
     if len(shape) >= axes:
@@ -111,13 +111,13 @@ def broadcast_arrays(args: Any) -> tuple[Any, ...]:
 
 
 def concatenate(arrays: Any, axis: Any = 0) -> Any:
-    """Without an axis, all entries of all."""
+    """Without an axis, all entries of all arrays."""
     parts = [operand(x) for x in arrays]
     return ag.concat([ag.flatten(x) for x in parts]) if axis is None else ag.concat(parts, axis)
 
 
 def hstack(tup: Any) -> Any:
-    """Vectors one behind the other, others along their second axis."""
+    """Vectors one after the other, others along their second axis."""
     parts = [at_least(x, 1) for x in tup]
     return ag.concat(parts, 0 if len(shape_of(parts[0])) == 1 else 1)
 
@@ -158,13 +158,13 @@ def array_split(ary: Any, indices_or_sections: Any, axis: Any = 0) -> list[Any]:
 
 
 def take(a: Any, indices: Any, axis: Any = None) -> Any:
-    """The entries at some places, of all in one row or along an axis."""
+    """The entries at some indices, of the flattened array or along an axis."""
     a = operand(a)
     return ag.flatten(a)[indices] if axis is None else a[at(axis_of("take", shape_of(a), axis), indices)]
 
 
 def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Any:
-    """For each row along an axis, its entries at places of its own."""
+    """For each row along an axis, the entries at the indices for that row."""
     arr, indices = operand(arr), operand(indices)
     if axis is None:
         return ag.flatten(arr)[indices]
@@ -177,7 +177,7 @@ def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Any:
 
 
 def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
-    """One matrix product: the axes summed over stand last in a, and first in b."""
+    """One matrix product: the axes summed over are last in a, and first in b."""
     a, b = operand(a), operand(b)
     have, other = shape_of(a), shape_of(b)
     pair = tuple(axes) if hasattr(axes, "__iter__") else (range(len(have) - axes, len(have)), range(axes))

@@ -1,7 +1,7 @@
-"""What Python expects of a number, of Tensors: `x == None`, `round(x)`, `divmod(x, 2)`, `f"{x:.4f}"`, `pickle`, `copy`.
+"""Methods of Python's numbers for Tensors: `x == None`, `round(x)`, `divmod(x, 2)`, `f"{x:.4f}"`, `pickle`, `copy`.
 
-`round` and `divmod` are operations: `round(x)` is a Tensor, and no int as of a float. A Tensor is not registered as a
-`numbers.Real`, since it may be an array, as which it is no number.
+`round` and `divmod` are operations: `round(x)` is a Tensor, not an int as for a float. A Tensor is not registered as a
+`numbers.Real`, since it may be an array, which is not a number.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def install() -> None:
 
 
 def _comparing(name: str) -> Function:
-    """`x == y`; of what is no number, Python asks the other operand, and then whether it is the same object."""
+    """`x == y`; if y is not a number, Python calls the other operand, and then compares identity."""
     compare = OPS[name].call
 
     def method(self: Tensor, other: Any) -> Any:
@@ -60,7 +60,7 @@ def _divided(x: Any, y: Any) -> tuple[Any, Any]:
 
 
 def _formatted(self: Tensor, spec: str) -> str:
-    """For a person to read, and so no choice: see `guards`."""
+    """For people, and so without a guard: see `guards`."""
     if not spec:
         return str(self)
     if self.shape:
@@ -78,7 +78,7 @@ def _is_whole(self: Tensor) -> bool:
 
 def _data_of_leaf(self: Tensor, what: str) -> Any:
     if self.node.op is not None:
-        message = f"{self.node.spell()} was computed: {what} has no graph, and a gradient would get lost there"
+        message = f"{self.node.spell()} was computed: {what} has no graph, and its gradient would be lost"
         raise AgradError(
             "leaf", message, fixes=[Hint("x.detach() for the value alone"), Hint("x.clone() for a copy in the graph")]
         )
@@ -86,7 +86,7 @@ def _data_of_leaf(self: Tensor, what: str) -> Any:
 
 
 def _reduced(self: Tensor) -> tuple[Any, ...]:
-    """As PyTorch: a leaf with its value, and whether it requires grad; not its gradient."""
+    """As in PyTorch: a leaf with its value, and whether it requires grad; without its gradient."""
     return _restored, (_data_of_leaf(self, "a pickle"), self.requires_grad, self.name)
 
 
@@ -97,7 +97,7 @@ def _restored(data: Any, requires_grad: bool, name: str | None) -> Tensor:
 
 
 def _copied(self: Tensor, memo: Any = None) -> Tensor:
-    """A leaf of its own, with a copy of the gradient."""
+    """A new leaf, with a copy of the gradient."""
     made = _restored(_data_of_leaf(self, "a copy of this kind"), self.requires_grad, self.name)
     if self.grad is not None:
         made.node.grad = Gradient(tensor(self.grad.detach()), (), 1, None)

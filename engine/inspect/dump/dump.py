@@ -1,7 +1,7 @@
 """The graph as data: the nodes behind a value, numbered in the order they were made, and drawn in several forms.
 
-The numbers start at 1 and are the same from run to run, in every form and however little of a graph is shown; a part
-that is used twice is listed once. One walk finds the nodes; the forms only write down what it found.
+The numbers start at 1 and are the same from run to run, in every form and for every part of a graph; a part
+that is used twice is listed once. One walk finds the nodes; the forms only write the result.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Dump(GraphRows):
         return dot.render(self, precision)
 
     def mermaid(self, precision: int | None = 10) -> str:
-        """A flowchart in Mermaid's language, as Markdown pages on the web draw it."""
+        """A flowchart in Mermaid's language, which Markdown pages on the web can draw."""
         from agrad.engine.inspect.dump.forms import mermaid
 
         return mermaid.render(self, precision)
@@ -50,13 +50,13 @@ class Dump(GraphRows):
         return boxes.render(self, precision)
 
     def program(self, precision: int | None = 10) -> str:
-        """What computes the value, in a straight line of instructions. AgradError where a part of the graph is gone."""
+        """The computation of the value as straight-line code. AgradError if a part of the graph is gone."""
         from agrad.engine.inspect.dump.forms import program
 
         return program.render(self, precision)
 
     def svg(self, precision: int | None = 10) -> str:
-        """A picture, as programs that show pages of the web draw it. Needs the extra `plot`."""
+        """A picture, which web browsers can draw. Needs the extra `plot`."""
         from agrad.engine.inspect.dump.forms import svg
 
         return svg.render(self, precision)
@@ -84,8 +84,8 @@ def dump(root: Tensor, name: str | None = None, depth: int | None = None, since:
     """The graph behind a value, constants with a name or more than one entry included.
 
     With `depth`, only the nodes at most so many operations behind the value; with `since`, only those on a path from
-    these to the value, and what they were computed from. Raises AgradError of kind `type` or `domain` for a depth
-    that is none, and of kind `grad` where no path leads from one of `since` to the value.
+    these to the value, and what they were computed from. Raises AgradError of kind `type` or `domain` for an invalid
+    depth, and of kind `grad` where no path leads from one of `since` to the value.
     """
     recorded = collect([root.node])
     ordered = sorted([*recorded, *_constants(recorded)], key=lambda node: node.seq)

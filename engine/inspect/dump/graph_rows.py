@@ -1,4 +1,4 @@
-"""The graph behind a value as rows, a row for each node: what every form is made from."""
+"""The graph behind a value as rows, a row for each node: the source of every form."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ HEAD, TAIL = 50, 150  # of a graph with more nodes, a form other than JSON shows
 class GraphRows:
     """The graph behind one value, or the part of it that was asked for, as rows.
 
-    Rows are made when a form asks for them, since most forms show few of a large graph: ask before it changes.
+    Rows are made when a form needs them, since most forms show few of a large graph: use them before it changes.
     """
 
     width = 80  # columns that a drawing may take
@@ -44,7 +44,7 @@ class GraphRows:
 
     @property
     def guards(self) -> list[GuardRow]:
-        """The guards that decided which operations there are."""
+        """The guards on which the operations of the graph depend."""
         return list(self.builder.guards)
 
     @property
@@ -54,7 +54,7 @@ class GraphRows:
         return f"graph of {one_line(self.name)}: {count}, {self.state}{', stale' if self.stale else ''}"
 
     def left_out(self, shown: int) -> list[str]:
-        """The line that says how many nodes are not among the shown, and how to see them; none where all are."""
+        """The line with the number of nodes that are not shown, and how to show them; none if all are."""
         if shown == self.nodes:
             return []
         name, remedies = one_line(self.name), []

@@ -11,7 +11,7 @@ GUARDS = 20  # so many are listed
 
 
 def name_and_text(node: NodeRow) -> str:
-    """`b = a**2`, or the half of it that there is; on one line, cut in the middle where it is long."""
+    """`b = a**2`, or the half of it that is known; on one line, cut in the middle if it is long."""
     text = node.text
     return one_line(f"{node.name} = {text}" if node.name and text else node.name or text)
 
@@ -66,9 +66,9 @@ def box_lines(node: NodeRow, precision: int | None) -> list[str]:
 
 
 def edges(rows: tuple[NodeRow, ...]) -> tuple[dict[tuple[int, int], int], list[int], list[int]]:
-    """From operand to result, how often each; and what hangs on nodes that are not shown, behind and before it.
+    """The edges from operand to result, with their number; and the nodes with operands, or users, that are not shown.
 
-    Everything is behind the last, so that what none of the shown was computed from leads to one that is left out.
+    Every node leads to the last one, so a node without shown users has one that is left out.
     """
     there = {node.number for node in rows}
     found: dict[tuple[int, int], int] = {}

@@ -1,4 +1,4 @@
-"""One node as plain data, without references into the graph: all that a form may show of it."""
+"""One node as plain data, without references into the graph: everything that a form may show of it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LONG = 400  # characters of a source text
 
 @dataclass(frozen=True, slots=True)
 class ValueSummary:
-    """What a dump shows of a value: its shape, and its entries if they are few."""
+    """The description of a value in a dump: its shape, and its entries if they are few."""
 
     shape: Shape
     value: Value | None  # None where there are more than a few entries, or where it is gone
@@ -38,7 +38,7 @@ class GuardRow:
     """A guard that the graph depends on, with its outcome, and the guard before it."""
 
     text: str  # x > 0 is true, line 3
-    stamp: int  # when: a loop has the same guard again and again
+    stamp: int  # when it was made: a loop repeats the same guard
     parent: int | None  # its place among the guards
 
 
@@ -66,14 +66,14 @@ class NodeRow:
 
     @property
     def freed(self) -> bool:
-        """Whether what its rules need is gone."""
+        """Whether the values that its rules need have been freed."""
         return self.freed_by is not None
 
     @property
     def text(self) -> str:
-        """What was computed: its source text, or `Mul(%1, 2)` where none is known; nothing for a leaf.
+        """Its source text, or `Mul(%1, 2)` if none is known; nothing for a leaf.
 
-        Of a long one the ends: a sum of many terms is a node for each, and all texts together would be enormous.
+        A long one is cut: a sum of many terms has a node for each, and all texts together would be enormous.
         """
         if self.leaf:
             return ""
@@ -90,7 +90,7 @@ class NodeRow:
 
 
 def elided(operands: tuple[int | ValueSummary, ...]) -> list[str]:
-    """Numbers and constants in words; of many, the first three and the last."""
+    """Numbers and constants in words; if many, the first three and the last."""
     some = operands if len(operands) <= FEW else (*operands[:3], *operands[-1:])
     words = [f"%{x}" if isinstance(x, int) else format_shape(x.shape) if x.shape else x.text() for x in some]
     return words if len(words) == len(operands) else [*words[:3], "…", *words[3:]]
@@ -109,7 +109,7 @@ class RowBuilder:
             self._list(node.guard)
 
     def row(self, node: Node) -> NodeRow:
-        """All about one node."""
+        """Everything about one node."""
         value = self.root.value if node is self.root.node else node.value
         gradient = None if node.grad is None or node.grad.value is None else node.grad.value.value
         computed, written = node.op is not None, node.storage if node.storage and node.storage.count else None
@@ -138,7 +138,7 @@ class RowBuilder:
         if type(operand) is not Node:
             return summary(operand)
         number = self.numbers.get(operand.seq)
-        if number is None or operand.seq > node.seq:  # what is left of a plain array is younger than its user
+        if number is None or operand.seq > node.seq:  # the remains of a plain array are younger than its user
             return ValueSummary(operand.shape, operand.value if type(operand.value) is float else None)
         return number
 
@@ -168,12 +168,12 @@ class RowBuilder:
 
 
 def summary(value: Value) -> ValueSummary:
-    """A value with its entries, copied, if it has a few at most."""
+    """A value with a copy of its entries, if they are few."""
     shape = shape_of(value)
     few = size_of(shape) <= FEW and all(length <= FEW for length in shape)
     return ValueSummary(shape, (value if isinstance(value, float) else value.copy()) if few else None)
 
 
 def _in_words(by: Any) -> str:
-    """Who did it: a statement by its place, or a phrase."""
+    """What caused a change: a statement by its place, or a phrase."""
     return by if isinstance(by, str) else str(by.where)

@@ -11,7 +11,7 @@ from agrad.engine.values import whole
 
 
 def selected(root: Node, ordered: list[Node], depth: int | None, since: Sequence[Tensor]) -> set[int] | None:
-    """The `seq` of each node that is wanted; None for all. Raises as `dump` does."""
+    """The `seq` of each node to show; None for all. Raises as `dump` does."""
     near = None if depth is None else _within(root, depth)
     between = _between(root, ordered, [x.node for x in since]) if since else None
     return near & between if near is not None and between is not None else between if near is None else near

@@ -244,7 +244,7 @@ def test_a_column_is_a_leaf_like_any_other(inside, data):
         (
             "@d.csv",
             [
-                'load_csv: d.csv, line 2, column 3: "here" is no number',
+                'load_csv: d.csv, line 2, column 3: "here" is not a number',
                 "  fix: @d.csv:0   for one column of it, by its name or number",
             ],
         ),
@@ -264,7 +264,7 @@ def test_what_is_not_in_a_file(inside, data, value, lines):
 
 def test_an_entry_of_a_column_that_is_no_number_has_its_place(inside, data):
     expected = (
-        'd.csv:2:5: error[file]: column place: "here" is no number\n  2 | 1,2,here\n    |     ^^^^\n'
+        'd.csv:2:5: error[file]: column place: "here" is not a number\n  2 | 1,2,here\n    |     ^^^^\n'
         "  note: in x=@d.csv:place\n"
     )
     assert inside("eval", "x", "x=@d.csv:place") == ("", expected, 1)

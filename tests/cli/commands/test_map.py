@@ -188,7 +188,11 @@ def test_with_and_without_pyarrow_the_same_texts_are_numbers(mapped, request, te
     if extra == "none":
         request.getfixturevalue("without_pyarrow")
     out, err, code = mapped("x", "-", given=f"x\n{text}\n")
-    assert (out, err.partition("\n")[0], code) == ("", f'<stdin>:2:1: error[file]: column x: "{text}" is no number', 1)
+    assert (out, err.partition("\n")[0], code) == (
+        "",
+        f'<stdin>:2:1: error[file]: column x: "{text}" is not a number',
+        1,
+    )
     assert mapped("x", "-", "--keep", "s", given=f"x,s\n1,{text}\n") == (f"s,value\n{text},1\n", "", 0)
 
 
@@ -262,7 +266,7 @@ def test_a_bad_entry_is_an_error_with_its_place(mapped, request, extra):
         request.getfixturevalue("without_pyarrow")
     assert mapped("x*y", "-", given=BAD) == (
         "",
-        '<stdin>:4:3: error[file]: column x: "abc" is no number\n  4 | b,abc,3\n    |   ^^^\n'
+        '<stdin>:4:3: error[file]: column x: "abc" is not a number\n  4 | b,abc,3\n    |   ^^^\n'
         '  fix: go on without such rows: agrad map "x*y" - --on-error null\n',
         1,
     )
@@ -271,20 +275,20 @@ def test_a_bad_entry_is_an_error_with_its_place(mapped, request, extra):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("x,y\n1,2\n3,\n", "<stdin>:3:3: error[file]: column y: nothing stands there\n  3 | 3,\n    |   ^\n"),
+        ("x,y\n1,2\n3,\n", "<stdin>:3:3: error[file]: column y: the entry is empty\n  3 | 3,\n    |   ^\n"),
         ("x,y\n1,2\n3\n", "<stdin>:3:1: error[file]: 1 entry, not 2\n  3 | 3\n    | ^\n"),
         (
             "x,y\n\n1,2\n3,4,5\n",
             "<stdin>:4:1: error[file]: 3 entries, not 2\n  4 | 3,4,5\n    | ^^^^^\n",
         ),
-        ('x,y\n"1\n","a,"\n', '<stdin>:3:3: error[file]: column y: "a," is no number\n'),
+        ('x,y\n"1\n","a,"\n', '<stdin>:3:3: error[file]: column y: "a," is not a number\n'),
         (
             'a,x,y\n"u\nv",abc,2\n',
-            '<stdin>:3:4: error[file]: column x: "abc" is no number\n  3 | v",abc,2\n    |    ^^^\n',
+            '<stdin>:3:4: error[file]: column x: "abc" is not a number\n  3 | v",abc,2\n    |    ^^^\n',
         ),
-        ('x,y\n1,"\n\n"\n', "<stdin>:2:3: error[file]: column y: nothing stands there\n"),
+        ('x,y\n1,"\n\n"\n', "<stdin>:2:3: error[file]: column y: the entry is empty\n"),
         ('x,s,y\n1,"a\n"\n', "<stdin>:2:1: error[file]: 2 entries, not 3\n"),
-        ("y,x\n,\n", "<stdin>:2:2: error[file]: column x: nothing stands there\n  2 | ,\n    |  ^\n"),
+        ("y,x\n,\n", "<stdin>:2:2: error[file]: column x: the entry is empty\n  2 | ,\n    |  ^\n"),
     ],
 )
 @pytest.mark.parametrize("size", [4, 2**20])
@@ -302,7 +306,9 @@ def test_on_error_null_goes_on_and_counts(mapped, monkeypatch, threads):
         "x*y", "-", "--wrt", "x", "--on-error", "null", "--keep", "x", "--threads", threads, given=BAD
     )
     assert (out, code) == ("x,value,d/dx\n1,2,2\n,,\n,,\n1,,\n7,56,8\n9,9,1\n", 0)
-    assert err.startswith('<stdin>:4:3: note: 3 of 6 rows have no results; the first: column x: "abc" is no number\n')
+    assert err.startswith(
+        '<stdin>:4:3: note: 3 of 6 rows have no results; the first: column x: "abc" is not a number\n'
+    )
 
 
 @pytest.mark.parametrize(
@@ -325,7 +331,7 @@ def test_parquet_nulls_are_bad_rows(mapped, tmp_path):
     parquet.write_table(pa.table({"x": [1, None, 3], "s": ["a", "b", None]}), tmp_path / "n.parquet")
     _, err, code = mapped("2*x", "n.parquet")
     assert code == 1
-    assert err.startswith("error[file]: column x: nothing stands there\n  note: in row 2 of n.parquet\n")
+    assert err.startswith("error[file]: column x: the entry is empty\n  note: in row 2 of n.parquet\n")
     assert mapped("2*x", "n.parquet", "--on-error", "null", "-o", "m.parquet", "--keep", "s")[2] == 0
     table = parquet.read_table(tmp_path / "m.parquet")
     assert table.to_pydict() == {"s": ["a", "b", None], "value": [2.0, None, 6.0]}
@@ -531,17 +537,17 @@ def test_a_form_that_the_file_has_not_is_wrong_usage(mapped):
         (["x", "."], "cannot read .: it is a folder"),
         (["x", "empty.csv"], "empty.csv is empty"),
         (["x", "mac.csv"], "mac.csv ends its lines with \\r alone, as old Macs did: write it with \\n"),
-        (["x", "broken.npy"], "broken.npy is no array that numpy saved, or it is not all there"),
-        (["x", "broken.npz"], "broken.npz is no archive that numpy saved"),
-        (["x", "broken.parquet"], "broken.parquet is no Parquet file, or it is not all there"),
-        (["x", "cut.npy"], "cut.npy is no array that numpy saved, or it is not all there"),
+        (["x", "broken.npy"], "broken.npy is not an array saved by numpy, or is incomplete"),
+        (["x", "broken.npz"], "broken.npz is not an archive saved by numpy"),
+        (["x", "broken.parquet"], "broken.parquet is not a Parquet file, or is incomplete"),
+        (["x", "cut.npy"], "cut.npy is not an array saved by numpy, or is incomplete"),
         (["x", "cube.npy"], "cube.npy holds an array of shape (2, 2, 2); rows and columns are needed"),
-        (["c0", "texts.npy"], "texts.npy: the column c0 holds <U1, and no numbers"),
-        (["m", "m.npz"], "m.npz: m has the shape (2, 2), and is no column"),
+        (["c0", "texts.npy"], "texts.npy: the column c0 holds <U1, not numbers"),
+        (["m", "m.npz"], "m.npz: m has the shape (2, 2), and is not a column"),
         (["x*y", "m.npz"], "m.npz: the columns have different lengths: x 2, y 3"),
-        (["x", "m.npz", "--columns", "a"], "m.npz has names for its columns already"),
-        (["x", "points.csv", "--columns", "x,y,z"], "points.csv has names for its columns already"),
-        (["x", "fields.npy", "--columns", "x,y"], "fields.npy has names for its columns already"),
+        (["x", "m.npz", "--columns", "a"], "m.npz already has names for its columns"),
+        (["x", "points.csv", "--columns", "x,y,z"], "points.csv already has names for its columns"),
+        (["x", "fields.npy", "--columns", "x,y"], "fields.npy already has names for its columns"),
         (["x", "bare.csv", "--columns", "a,b"], "bare.csv has 3 columns, and 2 names are given: a, b"),
         (["x", "points.csv", "-o", "points.csv"], "points.csv holds the data, and the results would overwrite it: choose another name"),
         (["x", "points.csv", "-o", "no/out.csv"], "cannot write no/out.csv: there is no folder {}/no"),
@@ -577,7 +583,7 @@ def test_a_damaged_archive_is_told_of(mapped, tmp_path):
 def test_a_text_cannot_be_copied_to_where_numbers_are(mapped):
     _, err, code = mapped("x", "points.csv", "--keep", "name", "-o", "out.npy", "--on-error", "null")
     assert code == 1
-    assert err.startswith('points.csv:2:1: error[file]: column name: "a" is no number\n')
+    assert err.startswith('points.csv:2:1: error[file]: column name: "a" is not a number\n')
 
 
 def test_two_columns_of_one_name_are_refused_where_they_are_used(mapped):

@@ -207,7 +207,11 @@ def marked(data, local, central, value):
 
 def test_an_encrypted_archive_is_refused(summed, tmp_path):
     out, err, code = summed(marked(archive(tmp_path / "b.npz"), 6, 8, 1))
-    assert (out, err, code) == ("", "error[file]: a.npz: x is encrypted, and agrad reads no encrypted archives\n", 1)
+    assert (out, err, code) == (
+        "",
+        "error[file]: a.npz: x is encrypted, and agrad does not read encrypted archives\n",
+        1,
+    )
 
 
 def test_an_unknown_compression_is_refused(summed, tmp_path):

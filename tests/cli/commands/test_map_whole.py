@@ -14,7 +14,7 @@ def test_a_failure_leaves_what_was_there_and_nothing_else(agrad, tmp_path):
     (tmp_path / "out.csv").write_text("old")
     before = sorted(tmp_path.iterdir())
     _, err, code = agrad("map", "x", "bad.csv", "-o", "out.csv")
-    assert (err.partition("\n")[0], code) == ('bad.csv:400002:1: error[file]: column x: "no" is no number', 1)
+    assert (err.partition("\n")[0], code) == ('bad.csv:400002:1: error[file]: column x: "no" is not a number', 1)
     assert (tmp_path / "out.csv").read_text() == "old"
     assert sorted(tmp_path.iterdir()) == before
 

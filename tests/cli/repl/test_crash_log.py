@@ -266,7 +266,7 @@ def test_files_that_were_written_since_are_told_once_each(environment, tmp_path,
     (tmp_path / "d.csv").write_text("1,two\n")
     err = resumed(agrad, "")[1].splitlines()
     assert [line.split()[1] for line in err if line.startswith("note: ")] == ["l.ag", "e.csv", "d.csv"]
-    assert err[3] == 'error[file]: load_csv: d.csv, line 1, column 2: "two" is no number'
+    assert err[3] == 'error[file]: load_csv: d.csv, line 1, column 2: "two" is not a number'
     assert err[-2] == "restored 1 of 5 statements from 14:03: z, e"
 
 

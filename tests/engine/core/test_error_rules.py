@@ -55,7 +55,7 @@ def test_what_was_written_names_both_places(says):
         "stale: y cannot be differentiated: b was written to, and the derivative of y reads it",
         "line 3, b*b: MulBackward saved b",
         "line 4, b += 1: … written here",
-        "fix: write to a value of its own: b2 = …",
+        "fix: write to a new value: b2 = …",
     )
 
 

@@ -27,8 +27,8 @@ NOTES = [
     ("reshape", ((6,),), {"shape": (2, 4)}, "(2, 4) holds 8; (2, 3) would fit"),
     ("reshape", ((7,),), {"shape": (2, 3)}, "(2, 3) holds 6"),
     ("reshape", ((0,),), {"shape": (2, 3)}, "(2, 3) holds 6"),
-    ("reshape", ((6,),), {"shape": (-1, -1)}, "no length is below 0, but one of them may be -1, for what is left"),
-    ("reshape", ((6,),), {"shape": (-2, 3)}, "no length is below 0, but one of them may be -1, for what is left"),
+    ("reshape", ((6,),), {"shape": (-1, -1)}, "a length cannot be below 0, except for one -1, which is computed"),
+    ("reshape", ((6,),), {"shape": (-2, 3)}, "a length cannot be below 0, except for one -1, which is computed"),
 ]
 
 

@@ -134,7 +134,7 @@ def test_history_of_a_value_times_itself_is_refused():
     assert refusal(b.backward) == lines(
         "stale: b cannot be differentiated: b was written to, and the derivative of b reads it",
         "written by an earlier *=",
-        "fix: write to a value of its own: b2 = …",
+        "fix: write to a new value: b2 = …",
     )
     for write in (lambda b: b.__imul__(a), lambda b: b.__iadd__(b)):
         b = a * 2
@@ -153,7 +153,7 @@ def test_saved_value_that_changed_is_refused_before_anything_changes():
     assert refusal(y.backward) == lines(
         "stale: y cannot be differentiated: b was written to, and the derivative of r reads it",
         "written by an earlier +=",
-        "fix: write to a value of its own: b2 = …",
+        "fix: write to a new value: b2 = …",
     )
     assert a.grad is None
 
@@ -167,7 +167,7 @@ def test_saved_result_that_changed():
     assert refusal(y.backward) == lines(
         "stale: y cannot be differentiated: b was written to, and its own derivative reads it",
         "written by an earlier x[…] =",
-        "fix: write to a value of its own: b2 = …",
+        "fix: write to a new value: b2 = …",
     )
 
 
@@ -195,7 +195,7 @@ def test_saved_per_operand_what_a_rule_reads_may_not():
     assert refusal(lambda: y.backward([1, 1])) == lines(
         "stale: y cannot be differentiated: k was written to, and the derivative of y reads it",
         "written by an earlier x[…] =",
-        "fix: write to a value of its own: k2 = …",
+        "fix: write to a new value: k2 = …",
     )
 
 

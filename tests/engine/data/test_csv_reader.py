@@ -26,12 +26,12 @@ GOOD = {
     "digits grouped as Python takes them": "0_1,2\n3,4\n",
 }
 BAD = {
-    "an entry that is a word": ("x,y\n1,2\n\n3,four\n", 4, '"four" is no number'),
-    "an empty entry": ("1,2\n3,\n", 2, "nothing stands there"),
+    "an entry that is a word": ("x,y\n1,2\n\n3,four\n", 4, '"four" is not a number'),
+    "an empty entry": ("1,2\n3,\n", 2, "the entry is empty"),
     "an entry too many": ("1,2\n3,4,5\n", 2, "3 entries, not 2"),
     "an entry too few": ("x,y\n1,2\n3\n", 3, "1 entry, not 2"),
     "fewer entries than names": ("x,y,z\n1,2\n", 2, "2 entries, not 3"),
-    "what only pyarrow takes for a number": ("1,2\n3,nan(1)\n", 2, '"nan(1)" is no number'),
+    "what only pyarrow takes for a number": ("1,2\n3,nan(1)\n", 2, '"nan(1)" is not a number'),
     "bytes that are not UTF-8": ("1,2\n3,\udcff\n", 2, "this is not UTF-8 text"),
 }
 
@@ -81,7 +81,7 @@ def test_all_refuse_the_same_with_the_place(file, read, text, line, reason):
         read(file(text))
     assert caught.value.message.endswith(reason)
     assert (caught.value.kind, caught.value.facts.line) == ("file", line)
-    assert bool(caught.value.fixes) == (reason == "nothing stands there")
+    assert bool(caught.value.fixes) == (reason == "the entry is empty")
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_a_first_line_with_some_numbers_names_columns_only_where_names_are_used(
     assert read_by_map(path) == [[1, 2]]
     assert from_file(f"{path}:2019").tolist() == [2]
     for read in (read_by_load_csv, read_by_chunks, read_by_column):
-        with pytest.raises(ag.AgradError, match='"x" is no number'):
+        with pytest.raises(ag.AgradError, match='"x" is not a number'):
             read(path)
     assert from_file(f"{path}:1").tolist() == [2019, 2]
 

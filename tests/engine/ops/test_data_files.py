@@ -10,15 +10,15 @@ import agrad.engine as ag
 from agrad.engine.core.context import current
 
 BAD = [
-    ("1,2\n3,x\n", 'line 2, column 2: "x" is no number'),
-    ("1,2\n\n\n3,x\n", 'line 4, column 2: "x" is no number'),
+    ("1,2\n3,x\n", 'line 2, column 2: "x" is not a number'),
+    ("1,2\n\n\n3,x\n", 'line 4, column 2: "x" is not a number'),
     ("1,2\n\n\n3,4,x\n", "line 4: 3 entries, not 2"),
-    ("1,2\n3,\n", "line 2, column 2: nothing stands there"),
-    ("a,2\n3,4\n", 'line 1, column 1: "a" is no number'),
-    ("a,b\nc,d\n1,2\n", 'line 2, column 1: "c" is no number'),
+    ("1,2\n3,\n", "line 2, column 2: the entry is empty"),
+    ("a,2\n3,4\n", 'line 1, column 1: "a" is not a number'),
+    ("a,b\nc,d\n1,2\n", 'line 2, column 1: "c" is not a number'),
     ("1,2\n3\n", "line 2: 1 entry, not 2"),
     ("1,2\n3,4,5\n", "line 2: 3 entries, not 2"),
-    (f"1\n{'x' * 50}\n", f'line 2, column 1: "{"x" * 19}…" is no number'),
+    (f"1\n{'x' * 50}\n", f'line 2, column 1: "{"x" * 19}…" is not a number'),
 ]
 EMPTY = {"": "{} is empty", "\n\n": "{} is empty", "a,b\n": "there are no numbers in {}"}
 
@@ -81,10 +81,10 @@ def test_pieces_of_what_numpy_saved(tmp_path):
     with pytest.raises(ag.AgradError, match="holds one number, and no rows"):
         walked(str(tmp_path / "number.npy"), 2)
     (tmp_path / "torn.npy").write_bytes((tmp_path / "cube.npy").read_bytes()[:-5])
-    with pytest.raises(ag.AgradError, match="is no array that numpy saved"):
+    with pytest.raises(ag.AgradError, match="is not an array saved by numpy"):
         walked(str(tmp_path / "torn.npy"), 2)
     np.save(tmp_path / "objects.npy", np.array([None]), allow_pickle=True)
-    with pytest.raises(ag.AgradError, match="is no array that numpy saved"):
+    with pytest.raises(ag.AgradError, match="is not an array saved by numpy"):
         walked(str(tmp_path / "objects.npy"), 2)
 
 

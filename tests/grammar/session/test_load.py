@@ -251,7 +251,7 @@ def test_an_error_in_the_middle_of_a_file_takes_the_loop_back(folder, tmp_path):
     (tmp_path / "a.csv").write_text("1,2\n3,4\n5,x\n")
     session = Session()
     error = refused('n = 0\nfor p in chunks("a.csv", 1): n += sum(p)', session)
-    assert error.message == 'chunks: a.csv, line 3, column 2: "x" is no number'
+    assert error.message == 'chunks: a.csv, line 3, column 2: "x" is not a number'
     assert said("n", session) == ["0"]
 
 

@@ -49,7 +49,7 @@ error[file]: there is no file nowhere.ag
   session line 1 | load "nowhere.ag"
                  |      ^^^^^^^^^^^^""",
     "def cube(x) = x**3\nvar a = 2\nhessian(cube, a)": """\
-error[arity]: hessian: after a function comes the number of an argument, and this is a value
+error[arity]: hessian: a function is followed by the number of an argument, not by a value
   session line 3 | hessian(cube, a)
                  | ^^^^^^^^^^^^^^^^
   fix: hessian(cube)(a)   at the point a

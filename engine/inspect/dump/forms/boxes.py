@@ -11,7 +11,7 @@ from agrad.engine.inspect.dump.labels import guard_lines, name_and_text, one_lin
 from agrad.engine.inspect.dump.node_rows import NodeRow
 from agrad.engine.values import format_shape
 
-MOST = 30  # boxes: more are no picture any more
+MOST = 30  # boxes: more are not legible
 _TEXT = 26  # characters in a box
 _UP, _DOWN, _LEFT, _RIGHT = 1, 2, 4, 8
 _SIGNS = {
@@ -58,7 +58,7 @@ def _lines_of(node: NodeRow, precision: int | None) -> list[str]:
 
 
 def _cut(text: str) -> str:
-    """A text as a box takes it; what is left out of it is marked by signs that are as wide in ASCII."""
+    """A text for a box; omissions are marked with characters that have the same width in ASCII."""
     return one_line(text, _TEXT).replace("…", "..")
 
 
@@ -99,7 +99,7 @@ class _Drawing:
         return ["".join(self.cells.get((row, column), " ") for column in range(self.width)) for row in range(bottom)]
 
     def _box(self, joint: Joint, top: int) -> int:
-        """One box; the row behind it."""
+        """One box; returns the row after it."""
         inside, text = self._size(joint) - 2, self.text[joint[0]]
         rows = [f"┌{'─' * inside}┐", *(f"│ {row:<{inside - 1}}│" for row in text), f"└{'─' * inside}┘"]
         for row, signs in enumerate(rows, top):
@@ -130,7 +130,7 @@ class _Drawing:
         return nets
 
     def _channel(self, nets: dict[int, list[int]], top: int) -> int:
-        """Draw the lines between two layers; the row behind them."""
+        """Draw the lines between two layers; returns the row after them."""
         if not nets:
             return top
         tracks = _tracks(nets)
@@ -147,9 +147,9 @@ class _Drawing:
 
 
 def _ports(sources: Sequence[int], first: int, last: int, trunks: Collection[int]) -> list[int]:
-    """The columns, from first to last, where lines from others enter a box: straight below them where that can be.
+    """The columns, from first to last, where lines from others enter a box: straight below them if possible.
 
-    None is below the beginning of a line to somewhere else, which it would run into.
+    None is below the beginning of a line to another box, which it would cross.
     """
     columns: list[int] = []
     for place, source in enumerate(sources):
@@ -165,9 +165,9 @@ def _ports(sources: Sequence[int], first: int, last: int, trunks: Collection[int
 
 
 def _tracks(nets: Mapping[int, Sequence[int]]) -> dict[int, int]:
-    """The row on which each line runs sideways, so that no two share a stretch of one.
+    """The row of the horizontal part of each line, so that no two overlap.
 
-    A line that comes down where another one began has to begin lower than that one has turned aside.
+    If a line ends in the column where another begins, its horizontal part must be lower than that of the other.
     """
     waiting = {source: targets for source, targets in sorted(nets.items()) if set(targets) != {source}}
     tracks: dict[int, int] = {}

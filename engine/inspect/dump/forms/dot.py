@@ -8,7 +8,7 @@ from agrad.engine.inspect.dump.node_rows import NodeRow
 
 
 def render(graph: GraphRows, precision: int | None) -> str:
-    """A digraph: leaves are boxes, what requires grad is filled, what was freed dashed, what is stale dotted."""
+    """A digraph: leaves are boxes, nodes that require grad are filled, freed ones dashed, stale ones dotted."""
     shown = graph.shown
     counted, behind, before = edges(shown)
     missing = graph.left_out(len(shown))

@@ -13,7 +13,7 @@ def render(graph: GraphRows) -> str:
     """`{"schema": 1, "name": …, "state": …, "nodes": […]}`, a node on each line.
 
     An operand is `{"node": 3}` or `{"value": 2.0}`. A value of more than a few entries is `{"shape": [100]}`, one that
-    is not held is null. So is a number that is not finite; `nonfinite` says which it was, by its path.
+    is not held is null. So is a number that is not finite; `nonfinite` gives its value by its path.
     """
     from json import JSONEncoder  # here, since no other form needs it
 
@@ -38,7 +38,7 @@ def render(graph: GraphRows) -> str:
 
 
 def _node(node: NodeRow, path: str, nonfinite: dict[str, str]) -> dict[str, Any]:
-    """All about one node."""
+    """Everything about one node."""
 
     def shown(value: ValueSummary | None, at: str) -> Any:
         if value is None:

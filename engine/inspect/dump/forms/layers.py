@@ -1,4 +1,4 @@
-"""Where the boxes of a graph stand: in layers, each below what it was computed from, with few crossings.
+"""The layout of the boxes of a graph: in layers, each below its operands, with few crossings.
 
 The method is that of Sugiyama, Tagawa and Toda, "Methods for visual understanding of hierarchical system structures"
 (1981), with places by least squares. `arrange` is meant for the few boxes that fit a terminal; for larger pictures a
@@ -14,7 +14,7 @@ from typing import NamedTuple
 GAP = 3  # columns between two boxes
 _SWEEPS = 8
 
-Joint = tuple[int, ...]  # (box,), or (from, to, layer): where a line passes the layer of boxes that it goes by
+Joint = tuple[int, ...]  # (box,), or (from, to, layer): where a line passes a layer
 Edge = tuple[int, int]
 
 
@@ -57,7 +57,7 @@ def _levels(boxes: Sequence[int], edges: Sequence[Edge]) -> dict[int, int]:
 
 
 def _untangle(layers: list[list[Joint]], lines: Sequence[tuple[Joint, Joint]]) -> None:
-    """Order every layer by the neighbours above it, then by those below, again and again; the best order stays."""
+    """Order every layer by the neighbours above it, then by those below, repeatedly; the best order is kept."""
     best, fewest = [list(layer) for layer in layers], _crossings(layers, lines)
     above, below = _neighbours(lines)
     for sweep in range(_SWEEPS):
@@ -102,7 +102,7 @@ def middles(
     widths: Mapping[int, int],
     gap: int = GAP,
 ) -> dict[Joint, int]:
-    """The middle column of every joint, in the order given: as near to its neighbours as the boxes beside it let it."""
+    """The middle column of every joint, in the order given: as near to its neighbours as the boxes next to it allow."""
     size = {joint: widths[joint[0]] if len(joint) == 1 else 1 for layer in layers for joint in layer}
     above, below = _neighbours(lines)
     middle: dict[Joint, float] = {}
@@ -133,9 +133,9 @@ def _wanted(joint: Joint, near: Sequence[Joint], middle: Mapping[Joint, float]) 
 
 
 def _apart(wanted: Sequence[tuple[float, int]], sizes: Sequence[int], gap: int) -> list[float]:
-    """Middles in the same order, as near as can be to those wanted by their weight, that leave each box its room.
+    """Middles in the same order, as near as possible to the given ones by their weight, with room for each box.
 
-    Least squares under an order is solved by pooling neighbours that are in each other's way.
+    Least squares under an order is solved by pooling neighbours that overlap.
     """
     offsets, reach = [], 0.0
     for position, size in enumerate(sizes):

@@ -14,7 +14,7 @@ CLASSES = {
 
 
 def render(graph: GraphRows, precision: int | None) -> str:
-    """A flowchart: leaves are boxes, what requires grad is filled, what was freed dashed, what is stale dotted."""
+    """A flowchart: leaves are boxes, nodes that require grad are filled, freed ones dashed, stale ones dotted."""
     shown = graph.shown
     counted, behind, before = edges(shown)
     missing = graph.left_out(len(shown))
@@ -49,7 +49,7 @@ def _node(node: NodeRow, precision: int | None) -> str:
 
 
 def _quoted(rows: list[str]) -> str:
-    """A text of several rows in quotes, with all that Mermaid, Markdown or HTML would read as theirs by number."""
+    """A text of several rows in quotes, with special characters of Mermaid, Markdown and HTML as numeric entities."""
     text = "<br/>".join("".join(f"#{ord(x)};" if x in _SPECIAL else x for x in row) for row in rows)
     return f'"{text.replace("#34;", "#quot;")}"'
 

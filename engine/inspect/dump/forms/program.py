@@ -10,7 +10,7 @@ from agrad.engine.program.trace import extract
 
 
 def render(graph: GraphRows, precision: int | None) -> str:
-    """The program of the value; of a long one the first lines, inputs included, and the last.
+    """The program of the value; for a long one the first lines, inputs included, and the last.
 
     Raises AgradError of kind `freed` where a part of the graph is gone.
     """

@@ -13,7 +13,7 @@ from agrad.engine.inspect.dump.labels import box_lines, edges, guard_lines, one_
 from agrad.engine.inspect.dump.node_rows import NodeRow
 from agrad.engine.text import display_width
 
-_SIZE = 12  # of the letters, in pixels like all that follows
+_SIZE = 12  # of the letters, in pixels like everything below
 _CHARACTER = 7.4  # the width of one, at most, in the fonts that are called monospace
 _ROW = 16
 _INSIDE = 10  # between a text and its box
@@ -21,7 +21,7 @@ _BETWEEN = 46  # one layer and the next
 _BESIDE = 24  # a box and the next
 _AROUND = 20
 _LONGEST = 44  # characters in a row of a box
-_REST = 0  # the number of the box that stands for what is left out
+_REST = 0  # the number of the box for omitted nodes
 _STYLE = """\
 text { font: 12px monospace; fill: #000; white-space: pre }
 .heading { font-weight: bold }
@@ -35,9 +35,9 @@ path { fill: none; stroke: #444 }
 
 
 def render(graph: GraphRows, precision: int | None) -> str:
-    """An SVG image: leaves have corners, what requires grad is filled, what was freed dashed, what is stale dotted.
+    """An SVG image: leaves have corners, nodes that require grad are filled, freed ones dashed, stale ones dotted.
 
-    Raises AgradError of kind `limit` where the library is not there.
+    Raises AgradError of kind `limit` if the library is not installed.
     """
     shown = graph.shown
     missing = graph.left_out(len(shown))
@@ -45,7 +45,7 @@ def render(graph: GraphRows, precision: int | None) -> str:
     texts = {node.number: [one_line(row, _LONGEST) for row in box_lines(node, precision)] for node in shown}
     if missing:
         texts[_REST] = missing
-        first = min(behind, default=0)  # so that no line leads up: what is left out stands at one place
+        first = min(behind, default=0)  # so that no line leads up: omitted nodes are at one place
         counted |= {(_REST, number): 1 for number in behind}
         counted |= {(number, _REST): 1 for number in before if number < first}
     widths = {number: round(max(map(display_width, rows)) * _CHARACTER) + 2 * _INSIDE for number, rows in texts.items()}
@@ -73,7 +73,9 @@ def _layout(widths: Mapping[int, int], wanted: Sequence[tuple[int, int]]) -> Lay
     layers: list[list[Joint]] = [[]]
     lines: list[tuple[Joint, Joint]] = []
     boxes = sorted({number for edge in wanted for number in edge})
-    order = {number: place for place, number in enumerate(boxes)}  # the joints on long lines are numbered behind them
+    order = {
+        number: place for place, number in enumerate(boxes)
+    }  # the joints on long lines have the numbers after theirs
     edges = [(order[source], order[target]) for source, target in wanted]
     found: Any = _library().from_edges(edges, vertex_spacing=1, dummy_vertices=True, dummy_size=1) if edges else []
     for part, (places, _, height, drawn) in enumerate(found):
@@ -121,7 +123,7 @@ class _Page:
         return self.widths[joint[0]] if len(joint) == 1 else 0
 
     def box(self, node: NodeRow) -> Iterator[str]:
-        """A box with its text; where its value was made is told by pointing at it."""
+        """A box with its text; a tooltip gives the place where its value was made."""
         joint, state = (node.number,), "freed" if node.freed else "stale" if node.stale else ""
         x, y, width = self.middle[joint] - self._wide(joint) // 2, self.top[joint], self._wide(joint)
         classes = " ".join(filter(None, ("grad" if node.requires_grad else "", state)))
@@ -133,7 +135,7 @@ class _Page:
         yield "</g>"
 
     def rest(self) -> Iterator[str]:
-        """What is left out, in words."""
+        """The omitted nodes, in words."""
         if _REST in self.texts:
             joint = (_REST,)
             yield from _text(
@@ -141,7 +143,7 @@ class _Page:
             )
 
     def lines(self, counted: Mapping[tuple[int, int], int]) -> Iterator[str]:
-        """The lines, from operand to result, with how often an operand is used where that is more than once."""
+        """The lines, from operand to result, with the number of uses of an operand if there is more than one."""
         below: dict[Joint, list[Joint]] = {}
         for upper, lower in self.layout.lines:
             below.setdefault(upper, []).append(lower)
@@ -176,7 +178,7 @@ class _Page:
 
 
 def _chain(joints: list[Joint], below: Mapping[Joint, Sequence[Joint]]) -> list[Joint]:
-    """A line followed through the layers that it goes by, to the box where it ends."""
+    """A line followed through the layers that it passes, to the box where it ends."""
     while len(joints[-1]) > 1:
         (following,) = below[joints[-1]]
         joints.append(following)

@@ -8,7 +8,7 @@ from agrad.engine.text import align
 
 
 def render(graph: GraphRows, precision: int | None) -> str:
-    """A heading, a line per node in columns, the guards; `…` stands where nodes are left out."""
+    """A heading, a line per node in columns, the guards; `…` marks omitted nodes."""
     shown = graph.shown
     body, before = [], 0
     rows = align([(f"%{node.number}", *cells(node, precision)) for node in shown])

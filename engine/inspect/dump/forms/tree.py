@@ -10,14 +10,14 @@ from agrad.engine.inspect.dump.labels import cells, guard_lines
 from agrad.engine.inspect.dump.node_rows import NodeRow, elided
 from agrad.engine.text import align
 
-LEVELS = 12  # so deep a tree is indented; what lies deeper is drawn as a tree of its own below
+LEVELS = 12  # the depth of a tree; deeper nodes are drawn as separate trees below
 BRANCHES = 20  # of more operands, only the first and the last are drawn
 
 Branch: TypeAlias = "int | str"  # the number of a node that is shown, or words
 
 
 def render(graph: GraphRows, precision: int | None) -> str:
-    """Trees with box drawing. A part used twice is drawn once; then, `%3 (above)` stands for it."""
+    """Trees with box drawing. A part used twice is drawn once; then as `%3 (above)`."""
     shown = {node.number: node for node in graph.shown}
     drawn: set[int] = set()
     below = deque([max(shown)])
@@ -38,9 +38,11 @@ def _block(
     waiting: set[int],
     precision: int | None,
 ) -> list[tuple[str, ...]]:
-    """The rows of one tree; what is too deep for it is added to `below`."""
+    """The rows of one tree; nodes that are too deep for it are added to `below`."""
     rows: list[tuple[str, ...]] = []
-    stack: list[tuple[Branch, str, str, int]] = [(top, "", "", 0)]  # what, its own indentation, that below it, level
+    stack: list[tuple[Branch, str, str, int]] = [
+        (top, "", "", 0)
+    ]  # the item, its indentation, that of the rows below it, its level
     while stack:
         branch, own, under, level = stack.pop()
         deep = level >= LEVELS and isinstance(branch, int) and any(isinstance(x, int) for x in shown[branch].operands)
@@ -67,7 +69,7 @@ def _block(
 
 
 def _branches(node: NodeRow, shown: dict[int, NodeRow]) -> list[Branch]:
-    """What a node was computed from: operands that are shown, and words for those that are not."""
+    """The operands of a node: those that are shown, and words for those that are not."""
     used = [x for x in node.operands if isinstance(x, int)]
     there: list[Branch] = [x for x in used if x in shown]
     missing = tuple(dict.fromkeys(x for x in used if x not in shown))
