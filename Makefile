@@ -1,6 +1,7 @@
 # make run      sets up .venv and shows a first answer
-# make test     runs all tests (PYTHON=python3.13: with that Python, in a separate environment)
+# make test     runs all tests, in build/venv-test, which has all extras (PYTHON=python3.13: with that Python)
 # make check    runs lint, the format check, strict types, and all tests but the long ones; CI runs this, then make test
+# make bounds   runs all tests with the lowest versions of the dependencies that pyproject.toml allows
 # make explore  runs the property tests, the fuzz claims and the comparisons with new random cases (CASES=200000: more)
 # make format   fixes the format of the sources
 # make table    rebuilds the parser's table, grammar/agrad.pickle, after a change of grammar/agrad.lark
@@ -9,13 +10,17 @@
 # make clean    removes all generated files but the committed ones
 
 PYTHON ?= python3
-VENV := $(if $(filter python3,$(PYTHON)),.venv,build/venv-$(patsubst python%,%,$(notdir $(PYTHON))))
+SUFFIX := $(if $(filter python3,$(PYTHON)),,-$(patsubst python%,%,$(notdir $(PYTHON))))
+# Two environments: what a user has, and all that the tests need, since the extras change what agrad can do.
+VENV := $(if $(SUFFIX),build/venv$(SUFFIX),.venv)
 BIN := $(VENV)/bin
+TESTS := build/venv-test$(SUFFIX)
 CASES ?= 2000
 PARALLEL := --numprocesses auto --dist worksteal
-INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+PROPERTIES = $(shell grep -rl '@given' tests --include='test_*.py') tests/fuzz
+INSTALL := bin/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: run test check explore format types table bench docs clean
+.PHONY: run test check bounds explore format types table bench docs clean
 
 run: $(VENV)/.agrad
 	@echo '$$ agrad eval "a**2*2" a=3 --wrt a'
@@ -31,24 +36,29 @@ run: $(VENV)/.agrad
 	@echo '  . $(BIN)/activate                                      in this shell'
 	@echo '  pipx install .                                            in every shell'
 
-test: $(VENV)/.test
-	$(BIN)/python -m pytest -q -m 'not signals' $(PARALLEL)
-	$(BIN)/python -m pytest -q -m signals
+test: $(TESTS)/.test
+	$(TESTS)/bin/python -m pytest -q -m 'not signals' $(PARALLEL)
+	$(TESTS)/bin/python -m pytest -q -m signals
 
-check: $(VENV)/.dev types
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
-	$(BIN)/mypy
-	$(BIN)/python -m pytest -q -m 'not signals and not long' $(PARALLEL)
-	$(BIN)/python -m pytest -q -m 'signals and not long'
+check: $(TESTS)/.dev types
+	$(TESTS)/bin/ruff check .
+	$(TESTS)/bin/ruff format --check .
+	$(TESTS)/bin/mypy
+	$(TESTS)/bin/python -m pytest -q -m 'not signals and not long' $(PARALLEL)
+	$(TESTS)/bin/python -m pytest -q -m 'signals and not long'
 
-explore: $(VENV)/.test
-	$(BIN)/python -m pytest -q --hypothesis-profile=explore tests/grammar/syntax/test_precedence.py tests/grammar/runtime/test_properties.py tests/fuzz
-	$(BIN)/python tests/fuzz/compare.py --cases $(CASES)
+bounds:
+	@mkdir -p build
+	@$(PYTHON) tests/support/lowest.py > build/lowest.txt
+	@$(MAKE) --no-print-directory test TESTS=build/venv-bounds$(SUFFIX) BOUNDS='--constraint build/lowest.txt'
 
-format: $(VENV)/.dev
-	$(BIN)/ruff check --fix .
-	$(BIN)/ruff format .
+explore: $(TESTS)/.test
+	$(TESTS)/bin/python -m pytest -q --hypothesis-profile=explore $(PROPERTIES)
+	$(TESTS)/bin/python tests/fuzz/compare.py --cases $(CASES)
+
+format: $(TESTS)/.dev
+	$(TESTS)/bin/ruff check --fix .
+	$(TESTS)/bin/ruff format .
 
 # mypy does not follow an editable install: it finds the packages through these links, under their installed names.
 types:
@@ -65,11 +75,11 @@ bench: build/bench-venv/.peers
 	@build/bench-venv/bin/python -m pip install --quiet --disable-pip-version-check --force-reinstall --no-deps .
 	build/bench-venv/bin/python bench/run.py $(ONLY)
 
-docs: $(VENV)/.test  # with pyte, the terminal that the pictures are taken from
-	$(BIN)/python docs/make_pages.py
-	$(BIN)/agrad --no-init man --markdown > docs/cli.md
-	$(BIN)/agrad --no-init man > docs/agrad.1
-	$(BIN)/python docs/make_pictures.py
+docs: $(TESTS)/.test  # with pyte, the terminal that the pictures are taken from
+	$(TESTS)/bin/python docs/make_pages.py
+	$(TESTS)/bin/agrad --no-init man --markdown > docs/cli.md
+	$(TESTS)/bin/agrad --no-init man > docs/agrad.1
+	$(TESTS)/bin/python docs/make_pictures.py
 
 clean:
 	rm -rf .venv build dist agrad.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis
@@ -77,21 +87,21 @@ clean:
 
 # A stamp file marks a set-up step as done.
 
-$(VENV)/.made:
+$(VENV)/.made $(TESTS)/.made:
 	@sh -c "$$CHECK_PYTHON"
-	@echo "setting up $(VENV), once"
-	@$(PYTHON) -m venv $(VENV)
+	@echo "setting up $(@D), once"
+	@$(PYTHON) -m venv $(@D)
 	@touch $@
 
 # Editable, so that changes on disk take effect at once; this costs 4 ms per start. Compiling here saves users who set
 # PYTHONDONTWRITEBYTECODE from compiling at every start.
 $(VENV)/.agrad: pyproject.toml | $(VENV)/.made
-	@$(INSTALL) --editable .
+	@$(VENV)/$(INSTALL) --editable .
 	@$(BIN)/python -m compileall -q cli grammar engine
 	@touch $@
 
-$(VENV)/.test $(VENV)/.dev: $(VENV)/.%: $(VENV)/.agrad
-	@$(INSTALL) --editable '.[$*]'
+$(TESTS)/.test $(TESTS)/.dev: $(TESTS)/.%: pyproject.toml | $(TESTS)/.made
+	@$(TESTS)/$(INSTALL) $(BOUNDS) --editable '.[$*]'
 	@touch $@
 
 build/bench-venv/.peers: bench/requirements.txt pyproject.toml

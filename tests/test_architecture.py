@@ -75,7 +75,11 @@ def test_a_change_does_what_the_page_says(changed, example):
 
 @pytest.mark.parametrize(
     ("changed", "typed", "word"),
-    [("An operation", "y = haver", "haversin"), ("A command", "leav", "leaves")],
+    [
+        ("An operation", "y = haver", "haversin"),
+        ("A command", "leav", "leaves"),
+        ("A command", "leaves d v", "values"),
+    ],
     indirect=["changed"],
 )
 def test_completion_knows_the_new_word(changed, typed, word):

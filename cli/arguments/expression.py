@@ -13,15 +13,13 @@ import click
 from agrad.cli.base import Command, read_text
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Hint, NotOneNumber, SyntaxMistake, UnknownName
-from agrad.engine.text import as_name
 from agrad.grammar.session.bindings import bind, open_names, require_free
 from agrad.grammar.session.session import Session
 
 _F = TypeVar("_F", bound=Callable[..., Any])
-_NAME = r"[^\W\d](?:\w|[^\x00-\x7f])*"  # including combining marks
 _BRACKETS = r"(?s)[(\[].*[)\]]"
-_NEXT = rf",\s*({_NAME})\s*=(?!=)"
-_BINDING = rf"(?s)\s*({_NAME})\s*=(?!=)(.*)"
+_NEXT = r",\s*([^\W\d]\w*)\s*=(?!=)"
+_BINDING = r"(?s)\s*([^\W\d]\w*)\s*=(?!=)(.*)"
 
 
 class FormulaCommand(Command):
@@ -205,8 +203,8 @@ def binding(word: str) -> tuple[str, str]:
 
 
 def _named(name: str) -> str:
-    """The name as in expressions, which read π as pi, and names that look alike as one."""
-    return "pi" if name == "π" else as_name(name)
+    """The name as in expressions, which read π as pi."""
+    return "pi" if name == "π" else name
 
 
 def texts_by_name(
@@ -263,7 +261,7 @@ def require_one(option: str, word: str) -> None:
     """Refuse `x=1,y=2`, which is two values for an option that takes one. Raises click.UsageError."""
     bare = re.sub(_BRACKETS, "", word)
     if re.search(_NEXT, bare):
-        again = " ".join(f"{option} {part}" for part in re.split(rf",\s*(?={_NAME}\s*=(?!=))", bare))
+        again = " ".join(f"{option} {part}" for part in re.split(r",\s*(?=[^\W\d]\w*\s*=(?!=))", bare))
         advice = f": {again}" if bare == word else ""
         raise click.UsageError(f"{option} takes one name and its value; repeat it for the next{advice}")
 

@@ -27,6 +27,8 @@ class Toolbar:
     def look(self, seconds: float | None = None) -> None:
         """Count the graphs now; `seconds`: how long the last statement took."""
         parts = graphs(survey(self.session, _MOST))
+        if self.session.steps.told:
+            parts.append(f"undo {format_bytes(self.session.steps.bytes)}")
         if seconds is not None:
             parts.append(duration(seconds))
         self.told = _GAP.join(parts)

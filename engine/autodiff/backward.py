@@ -8,16 +8,29 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from time import perf_counter
 from typing import Any
+from weakref import ref
 
 from agrad.engine.autodiff.nonfinite import say_not_finite
 from agrad.engine.autodiff.reverse import Watch, walk
-from agrad.engine.core.context import current
-from agrad.engine.core.graph import Gradient, Node, collect, free, leading_to, new_node, reachable, touch
+from agrad.engine.core.context import current, next_stamp
+from agrad.engine.core.graph import (
+    FirstNumber,
+    Gradient,
+    Node,
+    Roots,
+    Storage,
+    collect,
+    free,
+    leading_to,
+    new_node,
+    reachable,
+    touch,
+)
 from agrad.engine.core.graph_errors import MissingSeed, no_grad_error, unused_error
-from agrad.engine.core.guards import take_behind
+from agrad.engine.core.guards import chain, look_behind, note_read, take_behind
 from agrad.engine.core.op import OPS
 from agrad.engine.core.tensor import CLEARED, Tensor, bare, handle
-from agrad.engine.core.versions import check_walkable, walkable
+from agrad.engine.core.versions import check_walkable, roots_of, together, walkable
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.values import Shape, Value, coerce, format_shape, np, shape_of, spread
 
@@ -43,21 +56,29 @@ def backward(
         raise no_grad_error(root)
     keeps = create_graph if retain_graph is None else retain_graph
     plain = gradient is None and not (create_graph or watch)
-    if context.tracing is not None and not create_graph:
-        take_behind(node)
+    if not create_graph:
+        note_read(node)
+        if context.tracing is not None:
+            take_behind(node)
     replay = node.cache_slot if plain and node.op is not None else None  # see `program.cached_replay`
     found: Any = replay.gradients(node) if replay is not None and keeps else None
     order: list[Node] = []
+    cut: list[Node] = []
     if found is None:
         seed = 1.0 if plain and not node.shape else _seed(root, gradient, create_graph)
-        order = walkable(node)
+        order, cut = walkable(node)
         found = walk(order, {node: seed}, create_graph, watch=watch)
         if context.listener is not None:
             say_not_finite(order, {node: seed}, found)
         if replay is not None:
             replay.walked_in(node, perf_counter() - began)
-    if not _are_first_numbers(found):
-        found = {target: _collected(target, value, fresh) for target, value in found.items()}
+    # With create_graph, a gradient without a graph depends on nothing.
+    storage, stamp = None if create_graph else _storage_of(node, order or found, cut), next_stamp()
+    if _are_first_numbers(found):
+        found = {target: (number, storage, stamp) for target, number in found.items()}
+    else:
+        collect_more = _Collecting(storage, stamp, fresh)
+        found = {target: collect_more(target, value) for target, value in found.items()}
     if context.undo_log is not None:
         for target in found:
             touch(target)
@@ -133,27 +154,58 @@ def _are_first_numbers(found: dict[Node, Any]) -> bool:
     return True
 
 
-def _collected(node: Node, value: Any, fresh: bool) -> Gradient | float:
-    """The gradient of a leaf after one more backward: a new value each time. The first may be a number: see `Node`."""
-    before = None if fresh or node.collected is None else node.grad
-    if type(value) is float and (before is None or before.value is None):
-        return value
-    result = value if isinstance(value, Tensor) else _handle(value)
-    part = (result.item(),) if not result.shape else ()
-    if before is None or before.value is None:
-        return Gradient(result, part, 1, None)
-    parts = before.parts + part if len(before.parts) == before.calls < 8 else before.parts
-    if before.value.node.recorded or result.node.recorded:
-        total = before.value + result
-    else:
-        total = _handle(OPS["add"].call(before.value.value, result.value))
-    return Gradient(total, parts, before.calls + 1, None)
+class _Collecting:
+    """Makes the gradient of a leaf after one more backward: a new value each time.
+
+    The first may be a number: see `Node`. What it was computed from is known of each, so that to choose by it is a
+    choice by that.
+    """
+
+    def __init__(self, storage: Storage | None, stamp: int, fresh: bool) -> None:
+        self.storage, self.stamp, self.fresh = storage, stamp, fresh
+        self.joined: dict[Storage | None, Storage | None] = {}
+
+    def __call__(self, node: Node, value: Any) -> Gradient | FirstNumber:
+        before = None if self.fresh or node.collected is None else node.grad
+        if type(value) is float and (before is None or before.value is None):
+            return value, self.storage, self.stamp
+        result = value if isinstance(value, Tensor) else _handle(value)
+        part = (result.item(),) if not result.shape else ()
+        if before is None or before.value is None:
+            if result is not value:
+                result.node.storage = self.storage
+            return Gradient(result, part, 1, None)
+        parts = before.parts + part if len(before.parts) == before.calls < 8 else before.parts
+        if before.value.node.recorded or result.node.recorded:
+            total = before.value + result
+        else:
+            total = _handle(OPS["add"].call(before.value.value, result.value), self._with(before.value.node.storage))
+        return Gradient(total, parts, before.calls + 1, None)
+
+    def _with(self, before: Storage | None) -> Storage | None:
+        """What is known of the sum of this gradient and one from before."""
+        if before not in self.joined:
+            roots = together(*[one.roots for one in (before, self.storage) if one is not None])
+            self.joined[before] = Storage([], roots=roots) if roots else None
+        return self.joined[before]
 
 
-def _handle(value: Value) -> Tensor:
+def _storage_of(root: Node, order: Iterable[Node], cut: Iterable[Node]) -> Storage | None:
+    """What is known of the data of all gradients of a backward pass: the leaves that they depend on."""
+    roots: Roots = tuple([ref(node) for node in order if node.op is None])
+    behind = [roots_of(node) for node in cut]
+    if root.guard is not None and current().statement is not None:  # in Python, all guards so far count anyhow
+        guards = chain(root.guard)
+        look_behind(guards)
+        behind += [guard.roots for guard in guards]
+    roots = together(roots, *behind) if behind else roots
+    return Storage([], roots=roots) if roots else None
+
+
+def _handle(value: Value, storage: Storage | None = None) -> Tensor:
     """A plain value that the pass made, as a Tensor, without a copy: plain data, without guards."""
     node = new_node(None, (), None, value, () if type(value) is float else shape_of(value), False)
-    node.guard = None
+    node.guard, node.storage = None, storage
     return bare(node)
 
 
@@ -162,9 +214,10 @@ def result_of(value: Any, shape: Shape, y: Tensor, create_graph: bool) -> Tensor
     if value is None:
         value = np.zeros(shape) if shape else 0.0
     if not create_graph:
+        note_read(y.node)
         if current().tracing is not None:
             take_behind(y.node)
-        return value.detach() if isinstance(value, Tensor) else _handle(value)
+        return value.detach() if isinstance(value, Tensor) else _handle(value, _storage_of(y.node, (), (y.node,)))
     result = value if isinstance(value, Tensor) else _handle(value)
     node = new_node(OPS["depends"], (result.node,), {"on": y.node}, result.value, shape, True)
     return handle(node, None if not shape else result.value)

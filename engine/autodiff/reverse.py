@@ -351,7 +351,7 @@ def _whole(g: Any, node: Node, flight: Flight) -> Any:
     """A cotangent as the gradient of a value: with its shape, in a new array."""
     full = spread_to(g, node.shape)
     if type(full) is Tensor:
-        return OPS["clone"].call(full)
+        return OPS["own"].call(full)
     if type(full) is float or (full is g and node in flight.owned and node.op is None):
         return full
     return np.array(full)

@@ -17,16 +17,17 @@ from typing import Any
 from agrad.engine.autodiff.backward import grad as gradients
 from agrad.engine.autodiff.backward import paths, result_of
 from agrad.engine.autodiff.forward_mode import push
+from agrad.engine.autodiff.lost import refuse_lost
 from agrad.engine.autodiff.nonfinite import say_not_finite
 from agrad.engine.autodiff.reverse import walk
 from agrad.engine.core.context import current, scope
 from agrad.engine.core.dispatch import operand
 from agrad.engine.core.graph import Node, collect, reachable
 from agrad.engine.core.graph_errors import MissingLeaf, no_grad_error
+from agrad.engine.core.guards import note_read
 from agrad.engine.core.limits import afford
 from agrad.engine.core.op import OPS, Function, composed
-from agrad.engine.core.tensor import Tensor, bare, tensor
-from agrad.engine.core.versions import roots_of
+from agrad.engine.core.tensor import Tensor, bare, inherit, tensor
 from agrad.engine.errors import AgradError, Facts, Hint, Origin
 from agrad.engine.values import describe, format_shape, np, spread, whole
 
@@ -81,6 +82,8 @@ def jvp(y: Any, x: Any, v: Any, create_graph: bool = False) -> Any:
     if isinstance(y, Tensor):
         xs, single = _inputs("jvp", y, x)
         result = _pushed(y, xs, _directions(v, single), [])
+        if not create_graph:
+            note_read(y.node)
         return result if create_graph else result.detach()
     return _at("jvp", y, x, lambda y, xs: (_pushed(y, xs, _directions(v, not isinstance(x, tuple)), xs),))
 
@@ -338,14 +341,17 @@ def _entered(value: Any) -> Tensor:
     """An argument to differentiate by; a value with a graph stays connected to it."""
     value = operand(value)
     if isinstance(value, Tensor) and value.node.recorded and value.node.requires_grad:
-        copy: Tensor = OPS["clone"].call(value)
+        copy: Tensor = OPS["own"].call(value)
         return copy
-    return tensor(value, requires_grad=True)
+    made = tensor(value, requires_grad=True)
+    if isinstance(value, Tensor):
+        inherit(made.node, (value.node,))  # so that the result knows what it was computed from
+    return made
 
 
 def _handle(x: Tensor) -> Tensor:
     """The argument for a function: a copy that it may write to, while x stays the value to differentiate by."""
-    copy: Tensor = OPS["clone"].call(x)
+    copy: Tensor = OPS["own"].call(x)
     return copy
 
 
@@ -360,18 +366,10 @@ def _called(
     reads: list[tuple[Node, Origin | None]] = []
     with scope(reads=reads):
         y = _result(name, function(*given, **(keywords or {})))
-    behind = reachable(y.node) if reads and y.requires_grad else set()
-    for place, x in enumerate(xs if reads else ()):
-        leaves = {root() for root in roots_of(x.node)}
-        read = [at for node, at in reads if any(root() in leaves for root in roots_of(node))]
-        if x.node not in behind and read:
-            where = f" at {read[0].where}" if read[0] is not None else ""
-            f = getattr(function, "__name__", "f")
-            message = (
-                f"{name} of {f}: its result has no graph, since argument {place} was read as a plain number{where}"
-            )
-            fixes = ["ag.sin(x) instead of math.sin(x)", "if x > 0 instead of if x.item() > 0"]
-            raise AgradError("grad", message, notes=["its derivative would be 0, as of a constant"], fixes=fixes)
+    outer = current().reads
+    if outer is not None:
+        outer += reads  # of arguments of a function around this one
+    refuse_lost(name, function, y, dict(enumerate(xs)), reads)
     return y
 
 

@@ -14,7 +14,7 @@ from agrad.engine.compile.specializations import TRACING, Specialization, Specia
 from agrad.engine.compile.vmap import Vmap
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.program.passes import optimised
-from agrad.engine.program.trace import Diverged, Program, data_of, plain, trace, traced
+from agrad.engine.program.trace import Diverged, Program, check_kept, data_of, plain, trace, traced
 from agrad.engine.values import Array, Value, coerce, describe, format_shape, np, shape_of, whole
 
 _FEW = 10_000  # entries, whose bytes are compared sooner than they are
@@ -145,6 +145,7 @@ class Compiled:
         wrt = () if derive is value_of else self._places
         values = tuple(map(_copied, values))
         traced = self._trace_at(values)
+        check_kept(traced, self.function, values, wrt, self.names)
 
         def exact() -> Program:
             return optimised(derive(traced, values, [(place,) for place in wrt]))

@@ -18,7 +18,7 @@ from agrad.engine.core.graph import Node, collect, leading_to
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.program.ir import Diverged
 from agrad.engine.program.passes import optimised
-from agrad.engine.program.trace import as_graph, checked, extract, gradient_of, trace
+from agrad.engine.program.trace import as_graph, check_kept, checked, extract, gradient_of, trace
 from agrad.engine.values import Array, Shape, Value, np, size_of
 
 
@@ -76,7 +76,9 @@ class Hessian:
             count = size_of(shape)
             values.append(np.array(flat[taken : taken + count]).reshape(shape) if shape else flat[taken])
             taken += count
-        program = optimised(trace(self.function, values, self.names, self.wrt), again=True)
+        traced = trace(self.function, values, self.names, self.wrt)
+        check_kept(traced, self.function, values, self.wrt, self.names)
+        program = optimised(traced, again=True)
         gradient_of(program, values, ())  # says what is wrong with a result that is no number
         numbers = program if program.is_scalar else scalarised(program)
         if numbers is None:

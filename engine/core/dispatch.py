@@ -53,6 +53,31 @@ def caller(op: Op) -> Function:
     return call
 
 
+def operator_of(op: Op, method: str) -> Function:
+    """The method of Tensors for an operator. Of an operand that is no number, Python asks the reflected method."""
+    if len(op.signature.operands) != 2:
+        return op.call
+    general = _giving_way(_general(op), f"__{_MIRRORED.get(method, 'r' + method)}__")
+    return _binary(op, general) if op.scalar is not None and not op.signature.attributes else general
+
+
+_MIRRORED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
+_NUMBERS = ("builtins", "numpy", "decimal", "fractions")  # modules of types that are understood, or refused
+
+
+def _giving_way(call: Function, reflected: str) -> Function:
+    def method(x: Any, y: Any, *rest: Any) -> Any:
+        try:
+            return call(x, y, *rest)
+        except AgradError as error:
+            kind = type(y)
+            if error.kind == "type" and kind.__module__.split(".")[0] not in _NUMBERS and hasattr(kind, reflected):
+                return NotImplemented
+            raise
+
+    return method
+
+
 def ieee(op: Op, values: tuple[Value, ...], attrs: Mapping[str, Any] = {}) -> float:
     """Floats again, on numpy's arithmetic: inf and nan where Python's raises."""
     with np.errstate(all="ignore"):
@@ -168,11 +193,11 @@ def _unary(op: Op) -> Function:
     return call
 
 
-def _binary(op: Op) -> Function:
+def _binary(op: Op, general: Function | None = None) -> Function:
     scalar = op.scalar
     assert scalar is not None
     first, second = (rule is not None for rule in op.rules)
-    general = _general(op)
+    general = general or _general(op)
 
     def call(x: Any = MISSING, y: Any = MISSING, *rest: Any) -> Any:
         nx: Any  # a node, or the number itself

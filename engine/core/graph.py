@@ -75,6 +75,8 @@ class Extra:
         self.storage: Storage | None = None
 
 
+# The first number that a walk left in a leaf, what is known of its data (the leaves behind it), and when that was.
+FirstNumber: TypeAlias = "tuple[float, Storage | None, int]"
 Input: TypeAlias = "Node | Value"
 Roots: TypeAlias = "tuple[weakref.ref[Node], ...]"
 
@@ -118,7 +120,7 @@ class Node:
     stamp: int
     origin: Origin | None
     name: str | None
-    collected: Gradient | float | None  # see `grad`
+    collected: Gradient | FirstNumber | None  # see `grad`
     freed: object  # the statement that freed it, or a phrase
     guard: Guard | None  # the guards that it depends on
     extra: Extra | None

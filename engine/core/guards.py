@@ -176,20 +176,39 @@ def take_out(node: Node, value: Value) -> None:
     """A guard, if the caller that reads plain data is not code of agrad, which makes its own guards."""
     if node.extra is None and node.op is None and not node.requires_grad:
         return  # a constant
-    caller: FrameType | None = sys._getframe(1)
-    while caller is not None and caller.f_globals.get("__name__") in _DOORS:
-        caller = caller.f_back
+    caller = _caller(1, _DOORS)
     context = current()
     traced = context.tracing is not None
     if caller is not None and is_ours(caller) and not _is_function_itself(caller):
         return
-    place = Place(caller) if caller is not None and not is_ours(caller) else None
+    place = _place() if caller is not None and not is_ours(caller) else None
     if context.reads is not None:
         context.reads.append((node, place))
     if traced:
         take(node, value)
     else:
         _take_at(node, place)
+
+
+def note_read(node: Node) -> None:
+    """Note, while a derivative of a function is computed, that it has taken a value without its graph."""
+    reads = current().reads
+    if reads is not None:
+        reads.append((node, _place()))
+
+
+def _place() -> Place | None:
+    """The line of the program that runs: not of agrad, nor of NumPy."""
+    caller = _caller(1, ("agrad.", "numpy."))
+    return Place(caller) if caller is not None else None
+
+
+def _caller(depth: int, skipped: tuple[str, ...]) -> FrameType | None:
+    """The innermost frame of a module whose name does not begin with one of these."""
+    caller: FrameType | None = sys._getframe(depth + 1)
+    while caller is not None and (caller.f_globals.get("__name__") or "").startswith(skipped):
+        caller = caller.f_back
+    return caller
 
 
 def _take_at(node: Node, place: Place | None) -> None:

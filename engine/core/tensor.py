@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from agrad.engine.core.context import CURRENT, Context, current, scope
 from agrad.engine.core.graph import Gradient, Node, Roots, Storage, leaf, new_node, touch
 from agrad.engine.core.graph_errors import leaf_error
-from agrad.engine.core.guards import choose, forget, integer, is_ours, joined, number, take_out, truth
+from agrad.engine.core.guards import choose, forget, integer, is_ours, joined, note_read, number, take_out, truth
 from agrad.engine.core.versions import mark_written, roots_of, share_storage, sharers, supersede, together
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.values import (
@@ -41,6 +41,10 @@ class NoIndex(AgradError, TypeError):
     For `array ** x` NumPy, before 2.3, calls `__index__` first, and would return an array without the graph. A
     TypeError makes it call the operation.
     """
+
+
+class NoLength(AgradError, TypeError):
+    """A scalar has no entries: a TypeError, since code that asks whether something can be iterated over expects one."""
 
 
 class Tensor:
@@ -286,7 +290,7 @@ class Tensor:
 
     def __len__(self) -> int:
         if not self.shape:
-            raise AgradError("type", "a scalar has no length")
+            raise NoLength("type", "a scalar has no length")
         return self.shape[0]
 
     def __iter__(self) -> Iterator[Tensor]:
@@ -461,10 +465,12 @@ def gradient_of(node: Node) -> Gradient | None:
     found = node.collected
     if found is None or isinstance(found, Gradient):
         return found
-    value = new_node(None, (), None, found, (), False)
+    number, storage, stamp = found
+    value = new_node(None, (), None, number, (), False)
     value.origin = value.guard = None  # plain data, without guards
-    value.seq = value.stamp = node.seq  # at least as old as the backward pass, so that a write to it is logged
-    node.collected = gradient = Gradient(bare(value), (found,), 1, None)
+    value.seq, value.stamp = node.seq, stamp  # at least as old as the backward pass, so that a write to it is logged
+    value.storage = storage
+    node.collected = gradient = Gradient(bare(value), (number,), 1, None)
     return gradient
 
 
@@ -510,6 +516,7 @@ def tensor(value: object, requires_grad: bool = False) -> Tensor:
     """A new leaf from a number, nested lists or an array (copied). Raises AgradError of kind `type` or `shape`."""
     source = value.node if isinstance(value, Tensor) else None
     if isinstance(value, Tensor):
+        note_read(value.node)
         value = value._taken() if requires_grad else value.value
     elif type(value) in (list, tuple) or getattr(getattr(value, "dtype", None), "hasobject", False):
         for one in _tensors_in(value):

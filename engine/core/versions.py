@@ -108,9 +108,13 @@ def _roots_behind(node: Node) -> Roots:
     return together(tuple(found))
 
 
-def walkable(root: Node) -> list[Node]:
-    """`collect` of one root, and `check_walkable`, in one pass if nothing was freed or changed."""
+def walkable(root: Node) -> tuple[list[Node], list[Node]]:
+    """`collect` of one root, and `check_walkable`, in one pass if nothing was freed or changed.
+
+    Returns the nodes, youngest first, and those constants that may have been computed from leaves.
+    """
     order, found = [root], {root}
+    cut: list[Node] = []
     newest, suspect = 0, False
     for node in order:  # which grows during the loop
         stamp = node.stamp
@@ -123,8 +127,11 @@ def walkable(root: Node) -> list[Node]:
                 if operand.requires_grad or operand.recorded:
                     found.add(operand)
                     order.append(operand)
-                elif operand.stamp > stamp:
-                    suspect = True
+                else:
+                    if operand.extra is not None:
+                        cut.append(operand)
+                    if operand.stamp > stamp:
+                        suspect = True
     order.sort(key=by_seq, reverse=True)
     if newest and not suspect:  # only a node that was made before the last write can be older than what was written
         for node in reversed(order):
@@ -133,7 +140,7 @@ def walkable(root: Node) -> list[Node]:
                 break
     if suspect:
         check_walkable(order, root)
-    return order
+    return order, cut
 
 
 def check_walkable(order: list[Node], root: Node) -> None:

@@ -324,9 +324,7 @@ def _lines(data: bytes) -> int:
 
 
 def _rows(data: bytes) -> Iterator[_Row]:
-    """All rows of some lines. Entries over 128 kB are taken only if Python is told so, for the whole process."""
-    if csv.field_size_limit() < min(len(data), _LONGEST):
-        csv.field_size_limit(_LONGEST)
+    """All rows of some lines."""
     reader = csv.reader(io.StringIO(data.decode("utf-8", "surrogateescape"), newline=""))
     line = 0
     for entries in reader:

@@ -13,6 +13,7 @@ from typing import Any
 
 from agrad.engine.core.graph import Node
 from agrad.engine.core.tensor import Tensor
+from agrad.engine.inspect.nodes import listed
 
 _NUMBER = 8
 
@@ -21,7 +22,7 @@ _NUMBER = 8
 class Held:
     """The memory of the graph behind one value."""
 
-    nodes: int  # as a dump lists them: without numbers that have no name
+    nodes: int  # as a dump lists them
     arrays: int  # saved by its rules
     scalars: int  # results of its computed nodes
     bytes: int  # of these arrays and scalars
@@ -31,9 +32,8 @@ class Held:
 def held(root: Tensor | Node) -> Held:
     """The memory of the graph behind a value: of its rules, and of its leaves and constants."""
     saved, given = _Tally(), _Tally()
-    nodes = 0
-    for node in _behind(root.node if isinstance(root, Tensor) else root):
-        nodes += node.recorded or node.name is not None or node.shape != ()
+    root = root.node if isinstance(root, Tensor) else root
+    for node in _behind(root):
         if node.op is None:
             given.add(node.value)
         elif node.freed is None:
@@ -45,7 +45,7 @@ def held(root: Tensor | Node) -> Held:
                 saved.add(attribute)
     for buffer in given.buffers:
         saved.buffers.pop(buffer, None)
-    return Held(nodes, len(saved.buffers), saved.scalars, saved.bytes, given.bytes)
+    return Held(len(listed(root)), len(saved.buffers), saved.scalars, saved.bytes, given.bytes)
 
 
 class _Tally:

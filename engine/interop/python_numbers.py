@@ -32,7 +32,10 @@ def install() -> None:
         "real": property(lambda x: x),
         "imag": property(lambda x: tensor(np.zeros(x.shape) if x.shape else 0.0)),
         "conjugate": lambda x: x,
-        "is_integer": _is_whole,
+        "is_integer": lambda x: x.item().is_integer(),
+        "as_integer_ratio": lambda x: x.item().as_integer_ratio(),
+        "hex": lambda x: x.item().hex(),
+        "__contains__": _contains,
     }
     for name, method in methods.items():
         setattr(Tensor, name, method)
@@ -55,8 +58,9 @@ def _comparing(name: str) -> Function:
     return method
 
 
-def _divided(x: Any, y: Any) -> tuple[Any, Any]:
-    return FUNCTIONS["floor_divide"].call(x, y), FUNCTIONS["remainder"].call(x, y)
+def _divided(x: Any, y: Any) -> Any:
+    whole = x // y if type(x) is not Tensor else x.__floordiv__(y)
+    return whole if whole is NotImplemented else (whole, FUNCTIONS["remainder"].call(x, y))
 
 
 def _formatted(self: Tensor, spec: str) -> str:
@@ -69,8 +73,11 @@ def _formatted(self: Tensor, spec: str) -> str:
     return format(self._number(), spec)
 
 
-def _is_whole(self: Tensor) -> bool:
-    return self.item().is_integer()
+def _contains(self: Tensor, value: Any) -> bool:
+    """`2 in x`: whether an entry, of however many axes, is equal, as in NumPy."""
+    len(self)  # a scalar has no entries
+    found = self == value
+    return found if type(found) is bool else bool(FUNCTIONS["any"].call(found))
 
 
 # Copies

@@ -24,6 +24,19 @@ clone: Function = row(
     example="clone(3) == 3",
 )
 
+own: Function = row(
+    "own",
+    "x",
+    family="internal",
+    title="Gradient",
+    scalar=float,
+    array=lambda x: x.copy(),
+    rules={"x": ("", onward)},
+    is_copy=True,
+    doc="A copy that a derivative makes, of its argument or of its result: see `inspect.nodes`.",
+    derivative="1",
+)
+
 stop: Function = row(
     "stop",
     "x",
@@ -39,6 +52,7 @@ depends: Function = row(
     "depends",
     "x; on",
     family="internal",
+    title="Gradient",
     scalar=lambda x, on: x,
     array=lambda x, on: x.copy(),
     rules={"x": ("", lambda g, out, x, on: g)},

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from agrad.engine.core.context import current
-from agrad.engine.core.dispatch import choose_all, operand
+from agrad.engine.core.dispatch import choose_all, operand, operator_of
 from agrad.engine.core.facts import Operator
 from agrad.engine.core.graph_errors import leaf_error
 from agrad.engine.core.op import FUNCTIONS, OPS, Function, Op
@@ -42,7 +42,7 @@ def install() -> None:
 
 def _install_operator(op: Op, operator: Operator) -> None:
     """Python's methods for an operator; the operators that compute have a reflected one and one in place."""
-    setattr(Tensor, f"__{operator.method}__", op.call)
+    setattr(Tensor, f"__{operator.method}__", operator_of(op, operator.method))
     if operator.precedence and len(op.signature.operands) == 2:
         setattr(Tensor, f"__r{operator.method}__", _reflected(op.call))
         setattr(Tensor, f"__i{operator.method}__", _in_place(op.call, f"{operator.sign}="))

@@ -21,9 +21,10 @@ from dataclasses import replace
 from typing import Any
 
 from agrad.engine.autodiff.backward import grad
+from agrad.engine.autodiff.lost import refuse_lost
 from agrad.engine.core.context import Tracing, current, scope
 from agrad.engine.core.graph import Node, leaf, new_node, reachable
-from agrad.engine.core.guards import take
+from agrad.engine.core.guards import bits, note_read, take
 from agrad.engine.core.numpy_warnings import quiet
 from agrad.engine.core.tensor import Tensor, bare, handle, tensor
 from agrad.engine.errors import AgradError, Hint
@@ -37,6 +38,7 @@ __all__ = [
     "Input",
     "Program",
     "Step",
+    "check_kept",
     "checks_of",
     "extract",
     "gradient_of",
@@ -97,11 +99,41 @@ def gradients(y: Tensor, xs: Sequence[Tensor]) -> list[Tensor]:
     return [found[x.node] if x.node in found else tensor(np.zeros(x.shape) if x.shape else 0.0) for x in xs]
 
 
+def check_kept(
+    program: Program, f: Callable[..., Any], values: Sequence[Value], wrt: Sequence[int], names: Sequence[str]
+) -> None:
+    """AgradError of kind `grad` where the function has lost its graph: see `refuse_lost`.
+
+    `program` is that of the function at these values. Where plain data were read in it, and its result does not depend
+    on an argument, the function is traced again to find out where they were read.
+    """
+    if any(check.read is bits for check in program.checks) and not set(wrt) <= _behind(program):
+        reads: list[tuple[Node, Any]] = []
+        with traced(f, values, wrt, names, reads) as (y, xs):
+            refuse_lost("compile", f, y, {place: xs[place] for place in wrt}, reads)
+
+
+def _behind(program: Program) -> set[int]:
+    """The slots that the first output is computed from."""
+    found = {program.outputs[0]}
+    for place in reversed(range(len(program.steps))):
+        if program.first + place in found:
+            found.update(program.steps[place].operands)
+    return found
+
+
 @contextmanager
 def traced(
-    f: Callable[..., Any], examples: Sequence[object], wrt: Sequence[int] | None = None, names: Sequence[str] = ()
+    f: Callable[..., Any],
+    examples: Sequence[object],
+    wrt: Sequence[int] | None = None,
+    names: Sequence[str] = (),
+    reads: list[tuple[Node, Any]] | None = None,
 ) -> Iterator[tuple[Tensor, list[Tensor]]]:
-    """The result of a function on placeholders for some values, and these placeholders, within the recording."""
+    """The result of a function on placeholders for some values, and these placeholders, within the recording.
+
+    `reads` is told what values were taken as plain data, and where.
+    """
     tracing = current().tracing
     # The program of this function may hold any argument of a function that is being traced around it.
     for x in tracing.inputs if tracing is not None else ():
@@ -109,7 +141,7 @@ def traced(
     with _recording():
         given = [_entered(x, wrt is None or place in wrt).clone() for place, x in enumerate(examples)]  # to be written
         xs = [bare(x.node, x.value) for x in given]
-        y = _called(f, given, xs, names)
+        y = _called(f, given, xs, names, reads)
         if isinstance(y, tuple | list | str) or callable(y) or y is None:
             raise AgradError("type", f"a function whose result is {describe(y)}, not a number or an array")
         for x in xs:
@@ -117,9 +149,15 @@ def traced(
         yield y if isinstance(y, Tensor) else tensor(y), xs
 
 
-def _called(f: Callable[..., Any], given: Sequence[Tensor], xs: Sequence[Tensor], names: Sequence[str]) -> Any:
+def _called(
+    f: Callable[..., Any],
+    given: Sequence[Tensor],
+    xs: Sequence[Tensor],
+    names: Sequence[str],
+    reads: list[tuple[Node, Any]] | None,
+) -> Any:
     """The result of a function; plain data that it reads from its arguments makes guards."""
-    with scope(tracing=Tracing(xs, names)):
+    with scope(tracing=Tracing(xs, names), reads=reads):
         return f(*given)
 
 
@@ -139,6 +177,7 @@ def data_of(x: object) -> object:
     """The value of a Tensor without its graph; in a function being traced, reading it makes a guard."""
     if not isinstance(x, Tensor):
         return x
+    note_read(x.node)
     if current().tracing is not None:
         take(x.node, x.value)
     return x.value

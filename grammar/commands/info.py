@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from agrad.engine.core.graph import Node, collect
 from agrad.engine.core.tensor import Tensor
-from agrad.engine.core.versions import check_walkable, out_of_date
+from agrad.engine.core.versions import check_walkable, out_of_date, sharers
 from agrad.engine.errors import AgradError
 from agrad.engine.inspect.memory import held, holders
 from agrad.engine.text import align, truncate
@@ -36,6 +36,8 @@ def describe(name: str, value: Any, session: Session) -> str:
         facts = [(name, _plain(value, session))]
         if value is not None and not callable(value):
             facts.append(("value", _shown(value, session, _VALUE)))
+    if session.steps.told:
+        facts.append(("undo", f"keeps {session.steps.told}, earlier values among them"))
     width, margin = session.settings.width, max(len(label) for label, _ in facts) + 2
     if width is not None and width - margin < _LEAST:  # a long name is on its own line
         margin = max(len(label) for label, _ in facts[1:]) + 2 if facts[1:] else 2
@@ -81,10 +83,12 @@ def _data(name: str, value: Tensor, session: Session) -> list[tuple[str, str]]:
     entries = size_of(value.shape)
     gradient = gradient_of(name, value, session).text(session.settings).removeprefix(f"{name}.grad = ")
     function = value.grad_fn
+    shared = _shared(value.node, session)
     return [
         ("shape", f"{format_shape(value.shape)}, {_count(entries, 'entry', 'entries')}"),
         ("value", _shown(value, session, _VALUE)),
         ("version", version),
+        *([("shared", f"with {shared}: a write to one of them writes all")] if shared else []),
         ("grad", gradient if value.grad is None else truncate(gradient.replace("\n", ""), _VALUE)),
         ("grad_fn", "none" if function is None else repr(function)),
     ]
@@ -92,7 +96,16 @@ def _data(name: str, value: Tensor, session: Session) -> list[tuple[str, str]]:
 
 def _own(value: Tensor, session: Session) -> list[tuple[str, str]]:
     """The memory of a leaf, and what keeps it."""
-    return [("memory", f"{format_bytes(held(value).leaves)}, its own"), ("kept by", _kept_by(value.node, session))]
+    whose = "shared" if len(sharers(value.node)) > 1 else "its own"
+    return [("memory", f"{format_bytes(held(value).leaves)}, {whose}"), ("kept by", _kept_by(value.node, session))]
+
+
+def _shared(node: Node, session: Session) -> str:
+    """The values that share their data with this one; nothing where none does."""
+    others = {other for other in sharers(node) if other is not node}
+    names = [name for name, value in session.names.items() if isinstance(value, Tensor) and value.node in others]
+    unnamed = len(others) - len({session.names[name].node for name in names})
+    return _listed([*names, *([f"{unnamed} without a name"] if unnamed else [])])
 
 
 def _graph(value: Tensor, session: Session) -> list[tuple[str, str]]:
@@ -157,7 +170,7 @@ def _kept_by(node: Node, session: Session) -> str:
         names[name] = _captured(value, session) if isinstance(value, Closure) else value
         if isinstance(value, Tensor) and value.grad is not None and value.grad.node.recorded:
             names[f"{name}.grad"] = value.grad
-    return _listed(holders(names, node)) or "no name"
+    return _listed([*holders(names, node), *(["undo"] if session.steps.holds(node) else [])]) or "no name"
 
 
 def _captured(function: Closure, session: Session) -> tuple[Any, ...]:
@@ -175,6 +188,8 @@ def list_names(session: Session) -> str:
     rows = [(name, *_cells(value, stale, session)) for name, value in session.names.items()]
     widths = _fitted([max(len(row[column]) for row in rows) for column in range(5)], session.settings.width or _WIDTH)
     lines = align([truncate(cell, width) for cell, width in zip(row, widths, strict=True)] for row in rows)
+    if session.steps.told:
+        lines.append(f"undo keeps {session.steps.told}")
     return "\n".join(truncate(line, session.settings.width or len(line)) for line in lines)
 
 

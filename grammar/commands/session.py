@@ -125,8 +125,8 @@ def _limits(session: Session) -> str:
     "undo",
     "undo [3]",
     "Takes back the last statement that changed something, or several: names, values, gradients, freed graphs, random "
-    "numbers, limits. A session can take back the last 100, fewer if the old values need more than a quarter of the "
-    "memory; a script only if it contains undo.",
+    "numbers, limits. A session can take back the last 100, fewer if the old values need more than 256 MB or a quarter "
+    "of the memory; vars says how much they need. A script can only if it contains undo.",
     "var x = 2; x = 3; undo; assert x == 2",
     changes="session",
     forms="undo, or undo 3",

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Protocol
+from weakref import ref
 
 from agrad.engine.autodiff.optim import kept_of, remember
 from agrad.engine.compile.python_backend import Compiled
 from agrad.engine.core.graph import Gradient, Storage, collect, leaf, touch
 from agrad.engine.core.tensor import Tensor, bare
-from agrad.engine.core.versions import sharers
+from agrad.engine.core.versions import sharers, together
 from agrad.engine.errors import AgradError
 from agrad.engine.program.passes import optimised
 from agrad.engine.program.trace import Program, extract
@@ -199,6 +200,9 @@ class CompiledIteration:
         calls = before.calls if owner.cleared else before.calls + owner.calls * done
         data = leaf(value)
         data.guard = None
+        known = before.value.node.storage if before.value is not None else None
+        leaves = [ref(other.value.node) for other in self.placeholders if other.kind == LEAF]
+        data.storage = Storage([], roots=together(known.roots if known is not None else (), tuple(leaves)))
         node.grad = Gradient(bare(data), before.parts, calls, before.cleared)
 
 

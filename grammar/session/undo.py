@@ -17,10 +17,14 @@ from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError
 from agrad.engine.struct import Struct
 from agrad.engine.text import truncate
+from agrad.engine.values import format_bytes
 from agrad.grammar.diagnostics import Span
 
 DEPTH = 100  # statements, where they are kept
+MOST = 256e6  # bytes, of all but the last statement
 SHARE = 4  # what is kept may take a quarter of the available memory
+_MUCH = 1e6  # bytes that are worth telling
+_FORGOTTEN = "earlier statements are forgotten: undo keeps at most {} of old values, or a quarter of the memory"
 _NODE = 400  # bytes of a node by itself
 _LONGEST = 60  # characters of a statement
 
@@ -45,10 +49,23 @@ class Steps:
         self.depth = 0
         self._kept: deque[Step] = deque()
         self._seen: set[Node] = set()  # nodes that are counted already
+        self._forgotten = False  # whether statements were forgotten to save memory
 
     @property
-    def _bytes(self) -> int:
+    def bytes(self) -> int:
+        """What is kept, at most: a part of it may be in use anyhow."""
         return sum(step.bytes for step in self._kept)
+
+    @property
+    def told(self) -> str:
+        """The same in words, where it is much: `up to 720 MB for 30 statements`."""
+        if self.bytes < _MUCH:
+            return ""
+        return f"up to {format_bytes(self.bytes)} for {len(self)} statement{'' if len(self) == 1 else 's'}"
+
+    def holds(self, node: Node) -> bool:
+        """Whether an old value leads to a node."""
+        return node in self._seen
 
     def __len__(self) -> int:
         return len(self._kept)
@@ -61,7 +78,9 @@ class Steps:
         step = Step(truncate(text, _LONGEST), span, log, answer, chosen, place)
         self._weigh(step)
         self._kept.append(step)
-        while len(self._kept) > self.depth or self._bytes > current().limits.memory / SHARE:
+        share = current().limits.memory / SHARE
+        while len(self._kept) > self.depth or self.bytes > (min(MOST, share) if len(self._kept) > 1 else share):
+            self._forgotten = self._forgotten or len(self._kept) <= self.depth
             self._forget(self._kept.popleft())
 
     def drop(self, log: UndoLog) -> None:
@@ -86,10 +105,11 @@ class Steps:
     def too_few(self, count: int) -> AgradError:
         """The error if fewer statements can be taken back than were requested."""
         there = len(self)
+        notes = [_FORGOTTEN.format(format_bytes(int(MOST)))] if self._forgotten else []
         if there:
             message = f"undo {count}: only {there} statement{'s' if there > 1 else ''} can be taken back"
-            return AgradError("limit", message, fixes=[f"undo {there}" if there > 1 else "undo"])
-        notes = [f"undo takes back what changed something, the last {DEPTH} statements at most; see help undo"]
+            return AgradError("limit", message, notes=notes, fixes=[f"undo {there}" if there > 1 else "undo"])
+        notes = notes or [f"undo takes back what changed something, the last {DEPTH} statements at most; see help undo"]
         return AgradError("limit", "there is nothing to take back", notes=notes)
 
     def turn_off(self) -> None:
@@ -101,6 +121,7 @@ class Steps:
         """Forget all."""
         self._kept.clear()
         self._seen.clear()
+        self._forgotten = False
 
     def _forget(self, step: Step) -> None:
         """Stop counting the nodes of a step. May be called again if it was interrupted."""

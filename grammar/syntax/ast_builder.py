@@ -128,7 +128,8 @@ class Builder(Expressions):
     def command(self, parts: Parts, operands: Parts, options: Parts) -> s.Command:
         return s.Command(str(parts[0]), tuple(operands), tuple(options), self.span(parts[0], parts[-1]))
 
-    def backward(self, parts: Parts) -> s.Command:
+    def command_with_options(self, parts: Parts) -> s.Command:
+        """An operand, and words after it in any order, some of them with a value."""
         options: list[tuple[str, s.Expr | None]] = []
         for part in parts[2:]:
             if isinstance(part, Token):

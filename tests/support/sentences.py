@@ -60,7 +60,6 @@ LOOKS = {
     "POWER": ["**", "^"],
     "SUM": ["+", "-"],
     "PRODUCT": ["*", "/", "//", "%", "@"],
-    "FLAG": ["retain", "create_graph", "fresh", "trace"],
     # An operand is more often a name than one of these.
     "TRUE": ["True", "x", "s", "W", "z"],
     "FALSE": ["False", "x", "y", "k", "v"],

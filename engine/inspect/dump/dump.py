@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from agrad.engine.core.graph import Node, collect
+from agrad.engine.core.graph import collect
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.core.versions import out_of_date
 from agrad.engine.inspect.dump.graph_rows import GraphRows
 from agrad.engine.inspect.dump.node_rows import RowBuilder
 from agrad.engine.inspect.dump.slice import selected
+from agrad.engine.inspect.nodes import listed
 
 
 class Dump(GraphRows):
@@ -87,23 +88,8 @@ def dump(root: Tensor, name: str | None = None, depth: int | None = None, since:
     these to the value, and what they were computed from. Raises AgradError of kind `type` or `domain` for an invalid
     depth, and of kind `grad` where no path leads from one of `since` to the value.
     """
-    recorded = collect([root.node])
-    ordered = sorted([*recorded, *_constants(recorded)], key=lambda node: node.seq)
+    ordered = listed(root.node)
     kept = selected(root.node, ordered, depth, since)
     wanted = ordered if kept is None else [node for node in ordered if node.seq in kept]
-    return Dump(name or root.node.spell(), ordered, wanted, RowBuilder(root, ordered, wanted, out_of_date(recorded)))
-
-
-def _constants(nodes: list[Node]) -> list[Node]:
-    """The constants among the operands that get a line of their own.
-
-    A freed node knows its constants no longer, only that there were some; one that others still hold is listed once.
-    """
-    found: dict[int, Node] = {}
-    for node in nodes:
-        for operand in node.inputs:
-            if type(operand) is not Node or operand.recorded or not (operand.shape or operand.name):
-                continue
-            if operand.seq < node.seq and (operand.seq not in found or found[operand.seq].value is None):
-                found[operand.seq] = operand
-    return list(found.values())
+    builder = RowBuilder(root, ordered, wanted, out_of_date(collect([root.node])))
+    return Dump(name or root.node.spell(), ordered, wanted, builder)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from agrad.engine.core.graph import Node
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import Origin
+from agrad.engine.inspect.nodes import through
 from agrad.engine.text import truncate
 from agrad.engine.values import Shape, Value, format_shape, format_value, shape_of, size_of
 
@@ -119,7 +120,7 @@ class RowBuilder:
             origin=node.origin,
             title=node.title if computed else "leaf" if node.requires_grad else "constant",
             shape=node.shape,
-            operands=tuple([self._operand(x, node) for x in node.inputs]),
+            operands=tuple([self._operand(through(x), node) for x in node.inputs]),
             saves=self._saves(node) if computed and node.requires_grad else (),
             value=None if value is None else summary(value),
             leaf=not computed,
@@ -146,7 +147,7 @@ class RowBuilder:
         """Which nodes the rules read, in the order of the operands; the node itself where they read the result."""
         assert node.op is not None
         reads, reads_result = node.op.read_in(node)
-        read = [x.seq for x, on in zip(node.inputs, reads, strict=True) if on and type(x) is Node]
+        read = [x.seq for x, on in zip(map(through, node.inputs), reads, strict=True) if on and type(x) is Node]
         if reads_result:
             read.append(node.seq)
         return tuple([self.numbers[seq] for seq in read if seq in self.numbers])

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from agrad.engine.core.graph import Node
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError
+from agrad.engine.inspect.nodes import through
 from agrad.engine.values import whole
 
 
@@ -50,4 +51,4 @@ def _between(root: Node, ordered: list[Node], sources: list[Node]) -> set[int]:
 
 def operands(node: Node) -> Iterator[Node]:
     """The operands that are nodes."""
-    return (x for x in node.inputs if type(x) is Node)
+    return (x for x in map(through, node.inputs) if type(x) is Node)

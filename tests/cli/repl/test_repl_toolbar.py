@@ -68,9 +68,9 @@ def test_of_a_large_graph_a_part_is_looked_at():
     session = Session()
     session.run("var y = [1, 2]\nfor i in range(30000): y = y*1.0001")
     toolbar = Toolbar(session)
-    start = time.process_time()
+    start = time.perf_counter()
     toolbar.look()
-    assert time.process_time() - start < 2
+    assert time.perf_counter() - start < 0.2
     assert toolbar.told == "over 10000 nodes, held"
 
 
@@ -180,3 +180,16 @@ def test_tables_fit_the_terminal(width):
     session.run("vars\ninfo a b a_name_rather_long", lambda result: lines.extend(result.lines.split("\n")))
     assert len(lines) > 20
     assert max(map(len, lines)) <= width
+
+
+def test_what_undo_keeps_is_told_where_it_is_much():
+    session = Session()
+    session.steps.depth = 100
+    line = Toolbar(session)
+    for text in ("var a = ones(200_000)", "y = sum(exp(a))"):
+        session.run(text)
+        line.look()
+        assert "undo" not in line.told
+    session.run("y = sum(exp(a))")
+    line.look()
+    assert line.told.endswith("undo 3.2 MB")

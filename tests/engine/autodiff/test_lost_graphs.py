@@ -17,7 +17,32 @@ LOST = {
     "math.floor": math.floor,
     "np.float64": lambda x: np.float64(x) * 2,
     "one that decides": lambda x: 1.0 if x.item() > 0 else 2.0,
+    "a constant of it": lambda x: ag.tensor(x) * 2,
+    "np.full": lambda x: ag.sum(ag.tensor(np.full(3, x.item()))),
+    "np.vectorize": lambda x: ag.tensor(np.vectorize(math.sin)(x.detach())),
+    "a compiled function": lambda x: ag.compile(lambda z: z * z, 1.0).value(x),
+    "a compiled gradient": lambda x: ag.compile(lambda z: z * z, 1.0).value_and_grad(x)[1],
+    "compiled columns": lambda x: ag.sum(ag.tensor(ag.compile(lambda z: z * z, 1.0).map(x)[0])),
+    "ag.grad": lambda x: ag.grad(x**3, x),
+    "ag.jacobian": lambda x: ag.jacobian(x**3, x),
+    "ag.hessian": lambda x: ag.hessian(x**3, x),
+    "ag.vjp": lambda x: ag.vjp(x**3, x, 1.0),
+    "ag.jvp": lambda x: ag.jvp(x**3, x, 1.0),
+    "ag.hvp": lambda x: ag.hvp(x**3, x, 1.0),
+    "a gradient": lambda x: gradient_in(x),
+    "read inside another": lambda x: ag.grad(lambda z: z * x.item())(2.0),
 }
+
+
+def gradient_in(x):
+    y = x * 1
+    y.retain_grad()
+    (y**3).backward()
+    return y.grad
+
+
+# A program of these is refused: a constant was computed from an argument.
+UNTRACED = {name for name in LOST if name.startswith("ag.")} | {"a constant of it", "a gradient"}
 WAYS = {
     "grad": lambda f: ag.grad(f)(0.5),
     "jacobian": lambda f: ag.jacobian(f)(0.5),
@@ -26,17 +51,46 @@ WAYS = {
     "jvp": lambda f: ag.jvp(f, 0.5, 1.0),
     "vjp": lambda f: ag.vjp(f, 0.5, 1.0),
     "hvp": lambda f: ag.hvp(f, 0.5, 1.0),
+    "compiled": lambda f: ag.compile(f, 0.5).value_and_grad(0.5),
+    "compiled elsewhere": lambda f: ag.compile(f, 0.25).value_and_grad(0.5),
+    "compiled columns": lambda f: ag.compile(f, 0.5).map([0.5, 0.75]),
+    "compiled hessian": lambda f: ag.compile(f, 0.5).hessian(0.5),
 }
 
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("name", LOST)
 def test_a_function_that_loses_its_graph_has_no_derivative(way, name):
+    if name in UNTRACED and way.startswith("compiled"):
+        with pytest.raises(ag.AgradError, match="cannot be compiled"):
+            WAYS[way](LOST[name])
+        return
     with pytest.raises(ag.AgradError, match="its result has no graph") as caught:
         WAYS[way](LOST[name])
     assert caught.value.kind == "grad"
     direct = name in ("math.sin", "math.floor")
+    assert caught.value.message.startswith(f"{way.split()[0].replace('compiled', 'compile')} of ")
     assert (f"{__file__}:" in caught.value.message) is not direct
+
+
+@pytest.mark.parametrize("name", sorted(LOST.keys() - UNTRACED))
+def test_the_value_of_such_a_function_can_be_compiled(name):
+    compiled = ag.compile(LOST[name], 0.25)
+    for x in (0.25, 0.5, 0.75):
+        y = LOST[name](ag.tensor(x))
+        assert compiled.value(x) == (y.item() if isinstance(y, ag.Tensor) else y)
+
+
+def test_only_what_is_asked_for_has_to_have_a_graph():
+    compiled = ag.compile(lambda x, y: x * y.item(), 2.0, 3.0, wrt=0)
+    assert compiled.value_and_grad(5.0, 7.0) == (35.0, 7.0)
+    with pytest.raises(ag.AgradError, match="argument 1 was read"):
+        ag.compile(lambda x, y: x * y.item(), 2.0, 3.0).value_and_grad(5.0, 7.0)
+
+
+@pytest.mark.parametrize("name", LOST)
+def test_the_check_of_such_a_function_fails(name):
+    assert not ag.check(LOST[name], 0.5).ok or name in ("math.floor", "one that decides")
 
 
 def test_the_argument_that_was_read_is_named():

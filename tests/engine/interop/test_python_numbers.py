@@ -1,8 +1,16 @@
 """What Python expects of a number, and what NumPy's methods and arrays of objects mean, hold for Tensors."""
 
+import array
+import bisect
 import copy
+import functools
+import heapq
 import math
+import operator
 import pickle
+import random
+import statistics
+import struct
 from decimal import Decimal
 from fractions import Fraction
 
@@ -186,6 +194,100 @@ def test_round_and_divmod_are_operations():
     assert x.grad.item() == 1
     assert [y.item() for y in divmod(20, leaf(7.0))] == [2, 6]
     assert math.trunc(x) == 7
+
+
+class Length:
+    """A number of another library, which knows what to do with a Tensor."""
+
+    def __radd__(self, other):
+        return "reflected"
+
+    __rsub__ = __rmul__ = __rtruediv__ = __rfloordiv__ = __rmod__ = __rpow__ = __rmatmul__ = __rdivmod__ = __radd__
+    __lt__ = __le__ = __gt__ = __ge__ = __radd__
+
+
+BINARY = "add sub mul truediv floordiv mod pow lt le gt ge".split()
+
+
+@pytest.mark.parametrize("value", [2.5, [1.0, 2.0]])
+@pytest.mark.parametrize("name", BINARY)
+def test_an_operator_gives_way_to_the_reflected_one_of_another_type(name, value):
+    x, operate = leaf(value), getattr(operator, name)
+    assert operate(x, Length()) == "reflected"
+    assert divmod(x, Length()) == "reflected"
+    for other in ("a", None, [None], object(), 1j, np.ma.array([1.0, 2.0], mask=[0, 1])):
+        with pytest.raises(ag.AgradError) as caught:
+            operate(x, other)
+        assert caught.value.kind == "type"
+    assert isinstance(operate(x, Fraction(1, 2)), ag.Tensor)
+    assert isinstance(operate(x, np.float32(0.5)), ag.Tensor)
+
+
+def test_the_matrix_product_gives_way_too():
+    assert leaf([1.0, 2.0]) @ Length() == "reflected"
+
+
+@pytest.mark.parametrize("function", [ag.add, ag.mul, ag.pow, ag.less])
+def test_a_function_of_two_numbers_does_not(function):
+    with pytest.raises(ag.AgradError):
+        function(leaf(2.0), Length())
+
+
+def test_entries_are_looked_for_in_all_axes_as_in_numpy():
+    m = ag.tensor(M)
+    assert 3.0 in m
+    assert 9.0 not in m
+    assert 3.0 in m[0]
+    assert "a" not in m
+    assert None not in m
+    assert [0, 1, 2, 3] in ag.tensor(M)  # a row of it, as NumPy compares
+    with pytest.raises(TypeError, match="no length"):
+        assert 1.0 in leaf(1.0)
+
+
+def test_a_scalar_is_not_iterable():
+    x = leaf(2.5)
+    assert not np.iterable(x)
+    assert np.iterable(x * [1.0, 2.0])
+    assert operator.length_hint(x) == 0
+    for use in (len, iter, list, reversed, set, tuple):
+        with pytest.raises(TypeError, match="no length"):
+            use(x)
+
+
+# Of a Tensor, each gives what it gives of its number.
+OF_A_FLOAT = """
+    int(x) float(x) complex(x) bool(x) math.floor(x) math.ceil(x) math.trunc(x) math.sqrt(x) math.isnan(x) math.modf(x)
+    math.frexp(x) math.log(x,2) math.hypot(x,1) math.fsum([x,x]) x.is_integer() x.hex() x.as_integer_ratio()
+    f"{x:.3f}" f"{x:>10}" f"{x:,}" f"{x:%}" f"{x:+08.1e}" f"{x:g}" "%.2f"%x "%d"%x "{:.1f}".format(x)
+    x.__trunc__() bisect.bisect([1,2,3],x) struct.pack("d",x) array.array("d",[x]) np.float64(x) random.Random(1).gauss(0,x)
+    [1,2]+[x]==[1,2,x] x=="a" x!=None x==None (x=="a")is(False) statistics.fmean([x,x]) x<3 x>=3 x!=x sorted([3,x,1]) max(x,1)
+    min(x,1) max([1,x,3]) min([1,x,3]) sum([x,x,1]) sum([x],1) round(x) round(x,1) divmod(x,2) divmod(7,x) abs(-x) +x -x x//2
+    x%2 7//x 7%x x**2 2**x pow(x,2) math.prod([x,x,2]) functools.reduce(operator.mul,[x,x]) any([x,0]) all([x,0])
+    x.real x.imag x.conjugate() np.round(x,1) np.abs(x) np.sqrt(x) len([x,x]) (x,1)==(x,1) x+True x-Fraction(1,2)
+    statistics.median([x,1.0,3.0]) [*map(abs,[x])] heapq.nsmallest(1,[x,3.0])
+""".split()
+
+
+NAMES = {m.__name__: m for m in (array, bisect, functools, heapq, math, operator, random, statistics, struct)}
+NAMES |= {"np": np, "Fraction": Fraction}
+
+
+def plainly(value):
+    if isinstance(value, ag.Tensor):
+        return value.item()
+    return type(value)(map(plainly, value)) if isinstance(value, tuple | list) else value
+
+
+@pytest.mark.parametrize("number", [2.625, -1.5, 7.0, 0.25])
+@pytest.mark.parametrize("use", OF_A_FLOAT)
+def test_a_tensor_is_used_as_its_number(use, number):
+    if number < 0 and ("sqrt" in use or "log" in use or use == "2**x"):
+        number = -number
+    found, expected = plainly(eval(use, NAMES, {"x": leaf(number)})), eval(use, NAMES, {"x": number})
+    assert found == expected
+    if isinstance(expected, str | bytes | bool):
+        assert type(found) is type(expected) or use[1] in "<>=!"
 
 
 def test_formats():

@@ -168,3 +168,53 @@ def test_vars_fits_80_columns():
 
 def test_vars_without_names():
     assert list_names(Session()) == "no names yet"
+
+
+GRAPHS = {
+    "numbers": "var x = 2; y = sin(x)*x + 3",
+    "a constant with a name": "var x = [1, 2]; c = [3, 4]; y = sum(x*c) + 1",
+    "detached": "var x = [1, 2]; y = sum(sin(x)*x + detach(x)*2)",
+    "a loop": "var x = 1; y = x\nfor i in range(5):\n    y = y*2 + sin(y)",
+    "a gradient": "var x = [1, 2]; z = sum(sin(x)*x); y = grad(z, x)",
+    "a second gradient": "var x = 2; y = grad(grad(x**3, x), x)",
+    "a gradient of a loop": "var x = 1; z = x\nfor i in range(5):\n    z = z*2 + sin(z)\ny = grad(z, x)",
+    "a gradient of a function": "var x = 2; def f(t) = t**3\ny = grad(f)(x)*2",
+    "a hessian": "var x = [1, 2]; y = sum(hessian(prod(x)*sum(x), x))",
+    "a product with a Jacobian": "var x = [1, 2]; y = sum(jvp(sin, x, [1, 1]) + vjp(sin, x, [1, 1]))",
+    "a gradient with a graph": "var x = 2; z = x**3; z.backward(create_graph=True); y = x.grad*x",
+    "the gradient itself": "var x = 2; z = x**3; z.backward(create_graph=True); y = x.grad",
+    "a derivative that vanishes": "var x = 2; y = grad(3*x, x)",
+    "written": "var x = [1, 2]; y = x*2; y[0] = x[1]",
+    "freed": "var x = [1, 2]; y = sum(exp(x)*[2, 3]); backward y",
+}
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+def test_info_counts_the_nodes_that_graph_lists(name):
+    lines, session = [], after(GRAPHS[name])
+    session.run("graph y", lines.append)
+    listing = str(lines[0].text(session.settings))
+    counted = facts("y", GRAPHS[name])["graph"].split(":")[0]
+    heading, *rows = listing.split("\n")
+    assert f"{counted.split(',')[0]}," in heading
+    assert len([row for row in rows if row.lstrip().startswith("%")]) == int(counted.split()[0])
+    for internal in ("Clone", "Depends", "Own", "Stop"):
+        assert internal not in listing + info("y", GRAPHS[name])
+
+
+def test_a_clone_of_the_program_is_listed():
+    lines = []
+    after("var x = 2; y = clone(x)*3").run("graph y", lines.append)
+    assert "Clone" in str(lines[0].text(None))
+
+
+def test_shared_data():
+    text = "var x = [1, 2]; b = x.detach(); c = b.detach()\n"
+    found = facts("b", text)
+    assert found["shared"] == "with x and c: a write to one of them writes all"
+    assert found["memory"] == "16 bytes, shared"
+    assert facts("x", text)["shared"].startswith("with b and c")
+    assert facts("y", f"{text}y = x*2; d = y.detach()")["shared"].startswith("with d:")
+    assert "shared" not in facts("x", "var x = [1, 2]; b = x*2")
+    assert facts("x", "var x = 2; y = x.detach(); y = 1")["memory"] == "8 bytes, its own"
+    assert facts("a", "var x = [1, 2]; a = x.detach(); b = (x.detach(), 1)\nno_grad: x += 1")["value"] == "[2, 3]"

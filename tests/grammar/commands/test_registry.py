@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from agrad.engine.errors import AgradError
@@ -14,7 +16,7 @@ from agrad.grammar.session.session import Session
 from agrad.grammar.syntax import keywords
 from agrad.grammar.syntax.parser import RESERVED, SOFT, parse
 
-GIVEN = "var a = 3; b = 2*a; c = b*a; def f(x) = x**2"
+GIVEN = "var a = 3; b = 2*a; c = b*a; d = a**2; def f(x) = x**2"
 # The operands of each command that needs some, as typed behind GIVEN.
 TYPED = {
     **dict.fromkeys(("backward", "retain", "graph", "explain", "forward"), "c"),
@@ -28,12 +30,8 @@ TYPED = {
     "save": '"nowhere/session.ag"',
     "time": ": d = a**2",
 }
-# The forms of options: behind which operands they stand, where these are not those above.
+# The values of options that have one.
 OPTIONS = {
-    "retain": "",
-    "create_graph": "",
-    "fresh": "",
-    "trace": "",
     "seed": "1",
     "wrt": "a",
     "with": "a=2",
@@ -45,7 +43,10 @@ OPTIONS = {
 
 
 def typed(made: Command) -> str:
-    return f"{made.word} {TYPED.get(made.word, '')}".strip().replace(" :", ":")
+    """A command with operands: those above, or those of its example."""
+    example = re.search(rf"(?:^|; ){made.word}\b([^;]*)", made.example)
+    operands = TYPED.get(made.word, example[1] if example else "")
+    return f"{made.word} {operands.strip()}".strip().replace(" :", ":")
 
 
 @pytest.mark.parametrize("made", COMMANDS.values(), ids=lambda made: made.word)
@@ -78,7 +79,9 @@ def test_the_options_are_those_of_the_grammar(made: Command) -> None:
     assert keywords.OPTIONS.get(made.word, {}).keys() <= made.options.keys()
     for word, option in made.options.items():
         assert option.meaning
-        (statement,) = parse(Source("session", f"{typed(made)} {word} {OPTIONS[word]}".strip()))
+        (statement,) = parse(
+            Source("session", f"{typed(made)} {word} {OPTIONS[word] if option.value or option.choices else ''}".strip())
+        )
         behind = [*statement.operands, *(name for name, _ in statement.options)]
         assert len(behind) > len(parse_all(typed(made))[0].operands), word
 

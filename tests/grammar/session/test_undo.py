@@ -1,5 +1,6 @@
 """`undo` leads back to the state before the last statement that changed something: all of it, to the last bit."""
 
+import tracemalloc
 from contextlib import suppress
 
 import numpy as np
@@ -10,6 +11,7 @@ from session_state import difference, picture
 
 from agrad.engine.core.context import UndoLog, current
 from agrad.engine.errors import AgradError
+from agrad.grammar.session import undo
 from agrad.grammar.session.session import Session
 from agrad.grammar.session.undo import DEPTH
 
@@ -270,7 +272,7 @@ def test_what_is_kept_takes_no_more_than_a_fourth_of_the_memory(little_memory, t
     made = session(START + "var big = ones(1e5)")
     for number in range(30):
         made.run(text.format(number))
-        assert made.steps._bytes <= 10e6
+        assert made.steps.bytes <= 10e6
     assert 0 < len(made.steps) < 25
 
 
@@ -278,7 +280,7 @@ def test_a_statement_that_replaces_more_than_may_be_kept_clears_what_was_kept(li
     made = session(START + "big = ones(2e6)")
     made.run("z = 1\nbig = 0")
     assert not len(made.steps)
-    assert made.steps._bytes == 0 and not made.steps._seen
+    assert made.steps.bytes == 0 and not made.steps._seen
 
 
 def test_a_growing_graph_is_weighed_once():
@@ -336,3 +338,69 @@ def watched(made):
     generator = made.context.random.generator
     state = generator.bit_generator.state if generator is not None else None
     return made.watch.time, made.watch.nodes, made.watch.memory, str(state), np.geterr()
+
+
+LARGE = "var a = linspace(0, 1, 300_000)\n"
+
+
+@pytest.fixture
+def few(monkeypatch):
+    """25 MB for undo, so that the tests need little time."""
+    assert undo.MOST == 256e6
+    monkeypatch.setattr(undo, "MOST", 25e6)
+
+
+def test_statements_that_replace_much_are_forgotten_from_the_oldest_on(few):
+    made = session(LARGE)
+    for _ in range(30):
+        made.run("y = sum(exp(a))")
+        assert made.steps.bytes <= undo.MOST
+    kept = len(made.steps)
+    assert 5 < kept < 15
+    with pytest.raises(AgradError, match=f"only {kept} statements") as caught:
+        made.run("undo 30")
+    assert "at most 25 MB" in caught.value.notes[0]
+    assert caught.value.fixes == [f"undo {kept}"]
+    made.run(f"undo {kept}")
+    with pytest.raises(AgradError, match="nothing to take back") as caught:
+        made.run("undo")
+    assert "at most 25 MB" in caught.value.notes[0]
+
+
+def test_memory_of_graphs_that_only_undo_holds_is_given_back(few):
+    made = session(LARGE)
+    tracemalloc.start()
+    try:
+        for _ in range(40):
+            made.run("y = sum(exp(a))")
+        assert tracemalloc.get_traced_memory()[0] < undo.MOST
+    finally:
+        tracemalloc.stop()
+
+
+def test_the_last_statement_can_be_taken_back_though_it_replaced_more(few):
+    made = session("x = zeros(5_000_000); y = 1")
+    made.run("y = 2; x = 3")
+    assert len(made.steps) == 1
+    made.run("undo")
+    assert made.names["x"].shape == (5_000_000,)
+
+
+def test_what_undo_keeps_is_told():
+    made = session(LARGE)
+    assert "undo" not in said(made, "info a")[0] + said(made, "vars")[0]
+    made.run("y = sum(exp(a)); y = sum(exp(a)); y = 2*y")
+    assert said(made, "vars")[0].endswith(f"undo keeps {made.steps.told}")
+    assert "MB for 3 statements" in made.steps.told
+    lines = dict(line.split(None, 1) for line in said(made, "info y")[0].split("\n") if line[0] != " ")
+    assert lines["undo"].startswith("keeps up to ")
+    assert lines["kept"] == "by  y"
+    assert said(made, "info a")[0].count("a, y and undo") == 1
+
+
+def test_statements_beyond_the_hundredth_are_not_said_to_need_memory():
+    made = session("k = 1")
+    made.run("k += 1\n" * (DEPTH + 5))
+    with pytest.raises(AgradError) as caught:
+        made.run(f"undo {DEPTH + 1}")
+    assert caught.value.notes == []

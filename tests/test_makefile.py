@@ -1,0 +1,72 @@
+"""What make runs, and in which environment: that of a user stays as a user has it."""
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+TARGETS = re.findall(r"^# make (\w+)", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)
+needs_make = pytest.mark.skipif(not shutil.which("make"), reason="make is not installed")
+
+
+def commands(*words):
+    """What make would run, if nothing were there yet."""
+    kept = {name: text for name, text in os.environ.items() if not name.startswith("MAKE") and name != "MFLAGS"}
+    done = subprocess.run(
+        ["make", "--always-make", "--dry-run", *words], cwd=ROOT, env=kept, capture_output=True, text=True, check=True
+    )
+    return done.stdout
+
+
+@needs_make
+@pytest.mark.parametrize("target", ["test", "check", "format", "explore", "docs"])
+def test_tools_and_extras_stay_out_of_the_environment_of_a_user(target):
+    made = commands(target)
+    assert ".venv" not in made
+    assert re.search(r"build/venv-test/bin/python -m pip install .*--editable '\.\[(test|dev)\]'", made)
+    assert made.count("pip install") == 1
+
+
+@needs_make
+def test_the_environment_of_a_user_has_no_extras():
+    made = commands("run")
+    assert "build/venv" not in made
+    assert re.findall(r"pip install .*", made) == [
+        "pip install --quiet --disable-pip-version-check --editable .",
+        # the last words that it prints say how to install agrad
+    ]
+
+
+@needs_make
+def test_another_python_has_environments_of_its_own():
+    assert "python3.13 -m venv build/venv-3.13\n" in commands("run", "PYTHON=python3.13")
+    assert "python3.13 -m venv build/venv-test-3.13\n" in commands("test", "PYTHON=python3.13")
+
+
+@needs_make
+def test_the_lower_bounds_are_tested_in_an_environment_of_their_own():
+    made = commands("bounds")
+    assert "tests/support/lowest.py > build/lowest.txt" in made
+    installed = re.search(r"build/venv-bounds/bin/python -m pip install .*", made)[0]
+    assert "--constraint build/lowest.txt" in installed
+    assert "build/venv-bounds/bin/python -m pytest" in made
+
+
+@needs_make
+@pytest.mark.parametrize("target", TARGETS)
+def test_the_files_that_make_names_exist(target):
+    named = set(
+        re.findall(r"(?:^|[\s=])((?:tests|docs|bench|examples|cli|grammar|engine)(?:/[\w.-]+)+)", commands(target))
+    )
+    assert [path for path in named if not (ROOT / path).exists()] == []
+
+
+def test_every_target_is_described_and_every_description_has_one():
+    rules = set(re.findall(r"^(\w+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE))
+    assert set(TARGETS) == rules - {"types"}
+    told = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+    assert [target for target in TARGETS if f"make {target}" not in told] == ["clean"]
