@@ -161,6 +161,7 @@ def method(value: Any, name: str) -> Callable[..., Any]:
     if name in FUNCTIONS or name in RENAMED:
         return FUNCTIONS[RENAMED.get(name, name)].call
     if name in ATTRIBUTES:
+        as_tensor(value, f".{name}")  # what has no attributes is refused as without the brackets
         message = f"{name} is not a function: leave out the brackets"
         raise AgradError("type", message, fixes=[Hint(f".{name}")], facts=WrongAttribute(f"{name}()", (f".{name}",)))
     raise _unknown(value, name, {**ATTRIBUTES, **METHODS, **FUNCTIONS})

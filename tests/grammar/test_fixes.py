@@ -64,6 +64,7 @@ WITHOUT = {
     "(2 + 3)!": "gamma(n + 1) for n!",
     "precision 5": 'print f"{x:.5g}"',
     "50 + 20%": "20/100 for 20 percent",
+    "x.data()(2)": ".data",
 }
 
 
@@ -121,6 +122,11 @@ def test_a_backward_of_a_plain_value_names_the_value() -> None:
     error = failure(new_session(), "x = 2; y = x**2; y.backward()")
     assert error is not None
     assert error.message.startswith("y does not require grad")
+
+
+def test_an_attribute_that_a_function_has_not_is_refused_with_brackets_as_without() -> None:
+    messages = [getattr(failure(new_session(), text), "message", None) for text in ("qr.data()", "qr.data")]
+    assert messages == [".data needs a number or an array, not the function qr"] * 2
 
 
 EXAMPLES = [example.replace(CARET, "") for entry in MESSAGES.values() for example in entry.examples]

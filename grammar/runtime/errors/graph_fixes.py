@@ -188,6 +188,8 @@ def _attribute(name: str, instead: tuple[str, ...], at: Origin | None) -> list[s
         return []
     start = at.start + at.text.rindex(f".{name}")
     place = Span(at.source, start, start + len(name) + 1)
+    if at.source.text[place.end :].lstrip(" ").startswith("(") and name.endswith("()"):
+        return []  # what is left would be called, too
     return [fix for word in instead if can_be_read(fix := corrected(place, word))]
 
 
