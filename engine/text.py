@@ -19,6 +19,15 @@ def printable(text: str) -> str:
 _BLANKS = "\n\t\N{NO-BREAK SPACE}\N{NARROW NO-BREAK SPACE}"
 
 
+def as_name(text: str) -> str:
+    """A name as the language spells it: as in Python, names that look alike are the same."""
+    if text.isascii():
+        return text
+    from unicodedata import normalize  # here, since most names are ASCII
+
+    return normalize("NFKC", text)
+
+
 def truncate(text: str, width: int, where: Literal["end", "middle"] = "end", mark: str = "…") -> str:
     """A text of at most `width` characters; `mark` replaces what is left out."""
     if len(text) <= width:

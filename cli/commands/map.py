@@ -23,15 +23,22 @@ from agrad.cli.terminal.progress import AFTER, Loop, Progress, duration, on_term
 from agrad.cli.terminal.terminal import shown
 from agrad.engine.compile.registry import AUTO, CHOICES, NATIVE, described
 from agrad.engine.errors import AgradError, Hint, Note
+from agrad.engine.text import as_name
 from agrad.grammar.results import derivative_name
 
 _S = TypeVar("_S")
 _T = TypeVar("_T")
 _TYPED = "agrad.typed"
 _ROOM = 2**30  # bytes of addresses
+<<<<<<< ours
 _LARGE = 2**24  # bytes of a file: computing a larger one takes longer than making machine code
 _AHEAD = 8  # pieces, of some MB each, that wait for a slower step, such as making machine code, on few cores
 _GLUED = re.compile(r"-D[^\W\d]\w*=(?!=)")
+=======
+_LARGE = 2**24  # bytes of a file: computing it takes longer than making machine code
+_AHEAD = 8  # pieces, of some MB each, that wait for what is slower, such as making machine code, on few cores
+_GLUED = re.compile(r"-D[^\W\d](?:\w|[^\x00-\x7f])*=(?!=)")
+>>>>>>> theirs
 
 
 class MapCommand(FormulaCommand):
@@ -181,7 +188,7 @@ class Job:
         self.session, self.wrt, self.tolerant, self.threads = session, wrt, tolerant, threads
         self.table = table
         self.used = self._used()
-        self.kept = self.table.names if kept == ["all"] else list(kept)
+        self.kept = self.table.names if kept == ["all"] else [self.table.spelled(name) for name in kept]
         self.table.require_each(self.kept)
         slopes = [derivative_name("grad", (name,)) for name in wrt]
         self.results = [title, *slopes]
@@ -192,13 +199,14 @@ class Job:
         if title in slopes:
             message = f"--value {title}: a derivative already has that name"
             raise AgradError("name", message, fixes=[Hint("--value result")])
-        self.wanted = Wanted(self.used, self.kept, tolerant=tolerant)
+        self.wanted = Wanted(list(self.used.values()), self.kept, tolerant=tolerant)
         self.rows = self.failed = 0
         self.first: AgradError | None = None
         self.undefined = 0  # rows whose value is nan, though none of their numbers is
         self.first_undefined: Note | None = None
         self.slow = ""  # why there is no machine code, if it was requested
 
+<<<<<<< ours
     def _used(self) -> list[str]:
         """The columns that are needed. Raises AgradError of kind `name` for one that the table does not have."""
         used: dict[str, None] = {}
@@ -206,6 +214,18 @@ class Job:
             self.table.require(name, span)
             used[name] = None
         return list(used)
+=======
+    def _used(self) -> dict[str, str]:
+        """The names of columns that are needed, and how the table spells each.
+
+        Raises AgradError of kind `name` for one that the table has not.
+        """
+        used: dict[str, str] = {}
+        for name, span in self.session.columns(set(map(as_name, self.table.names)), self.wrt):
+            used[name] = self.table.spelled(name)
+            self.table.require(used[name], span)
+        return used
+>>>>>>> theirs
 
     def run(self, stream: BinaryIO, form: str, precision: int | None, backend: str, visible: bool) -> None:
         """Read, compute and write all rows. Raises AgradError."""
@@ -217,7 +237,7 @@ class Job:
         if backend != AUTO:
             self._require(backend)
         evaluation = Evaluation(
-            self.session, self.used, self.wrt, lambda: self._backend(backend), self.threads, self.tolerant
+            self.session, list(self.used), self.wrt, lambda: self._backend(backend), self.threads, self.tolerant
         )
         line = on_terminal(Reading) if visible else None
         parts = self.table.parts(self.wanted)
@@ -265,7 +285,8 @@ class Job:
 
         for piece in pieces:
             if piece.rows:
-                results, bad = evaluation(piece.columns, piece.rows, piece.bad, piece.place)
+                columns = {name: piece.columns[spelled] for name, spelled in self.used.items()}
+                results, bad = evaluation(columns, piece.rows, piece.bad, piece.place)
                 copied = {name: piece.columns[name] for name in self.kept}
                 yield Rows(copied, dict(zip(self.results, results, strict=True)), bad)
                 if bad is not None:

@@ -67,6 +67,7 @@ def _column(path: str, column: str) -> Tensor:
         if column not in table.names and column.isdecimal():
             table.use_places()
             column = table.names[int(column)] if int(column) < table.width else column
+        column = table.spelled(column)
         if column not in table.names:
             fixes = [Hint(f"@{path}:{name}") for name in suggest(column, table.names)]
             raise AgradError("file", f"{path} has no column {column}; {table.listing()}", fixes=fixes)

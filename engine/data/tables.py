@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from agrad.engine.errors import AgradError, Label, MissingFile, NamedColumns, Origin, UnknownColumn
+from agrad.engine.text import as_name
 from agrad.engine.values import np
 
 Numbers: TypeAlias = "np.ndarray[tuple[int], np.dtype[np.float64]]"
@@ -75,6 +76,13 @@ class Table:
         self.names = []
         self.total = None
         self.nameless = False
+
+    def spelled(self, name: str) -> str:
+        """The column that a name of the language stands for: the one of that name, or the only one that looks like it."""
+        if name not in self.names:
+            alike = [known for known in self.names if as_name(known) == as_name(name)]
+            return alike[0] if len(alike) == 1 else name
+        return name
 
     def require(self, name: str, place: Origin | None = None) -> None:
         """Refuse a name that no column has, or two have; `place` is the place of the name.

@@ -15,6 +15,7 @@ from typing import Any, Self, TypeAlias
 import lark.lexer
 
 from agrad.engine.errors import AgradError, Label
+from agrad.engine.text import as_name
 from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.syntax.errors.messages import corrected, syntax_error
 from agrad.grammar.syntax.keywords import (
@@ -275,6 +276,8 @@ class _Scanner:
 
     def word(self, kind: str, end: int) -> Iterator[Item]:
         """A name or a keyword."""
+        while self.text[end : end + 1] > "\x7f" and f"a{self.text[end]}".isidentifier():
+            end += 1  # a mark on the letter before, which is no character of a word by itself
         word = self.text[self.position : end]
         if not word.isascii():
             if word == "π":
@@ -335,11 +338,8 @@ class _Scanner:
     def foreign_word(self, word: str, end: int) -> Iterator[Item]:
         r"""A name with other letters than ASCII's. `\w` takes more than a name may have, such as `²`."""
         if word.isidentifier():
-            # Imported here: most names are ASCII. Python, too, treats names that look alike as the same.
-            import unicodedata
-
             token = self.token("NAME", end)
-            yield Token("NAME", unicodedata.normalize("NFKC", word), token.start_pos, end)
+            yield Token("NAME", as_name(word), token.start_pos, end)
             return
         good = next(size for size in range(len(word)) if not word[: size + 1].isidentifier())
         if good:

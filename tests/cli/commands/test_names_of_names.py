@@ -1,5 +1,7 @@
 """Values that are computed from other values: what a derivative by a name includes then."""
 
+import unicodedata
+
 import pytest
 
 THROUGH = "d/dx includes what goes through y"
@@ -62,3 +64,37 @@ def test_a_statement_is_no_expression(inside):
     assert (out, code) == ("", 2)
     assert err.endswith('  fix: agrad eval -e "1; 2"   for statements; the last must be an expression\n')
     assert inside("eval", "-e", "y = 2; y") == ("2\n", "", 0)
+
+
+MARKED = "e\u0301"  # é as some systems write it: a letter, and a mark that stands on it
+
+
+@pytest.mark.parametrize("typed", ["é", MARKED])
+@pytest.mark.parametrize("written", ["é", MARKED])
+def test_a_column_is_addressed_by_any_spelling_of_its_name(agrad, tmp_path, typed, written):
+    (tmp_path / "d.csv").write_text(f"{written},x\n1,2\n3,4\n", "utf-8")
+    out = agrad("map", f"{typed}**2*k", "d.csv", "-D", "k=2", "--wrt", f"{typed},k", "--keep", typed)
+    assert out == (f"{written},value,d/dé,d/dk\n1,2,4,1\n3,18,12,9\n", "", 0)
+    assert agrad("eval", "sum(x)", f"x=@d.csv:{typed}") == ("4\n", "", 0)
+    assert agrad("eval", f"{typed}*2", f"{written}=3", "--wrt", typed) == ("6\nd/dé = 2\n", "", 0)
+
+
+def test_of_two_columns_that_look_alike_each_is_addressed_by_its_own_spelling(agrad, tmp_path):
+    (tmp_path / "d.csv").write_text(f"é,{MARKED}\n1,2\n", "utf-8")
+    assert agrad("eval", "sum(x)", "x=@d.csv:é") == ("1\n", "", 0)
+    assert agrad("eval", "sum(x)", f"x=@d.csv:{MARKED}") == ("2\n", "", 0)
+    (tmp_path / "d.csv").write_text("ﬁ,fi\n1,2\n", "utf-8")
+    assert agrad("map", "fi", "d.csv") == ("value\n2\n", "", 0)
+
+
+def test_two_columns_that_look_alike_and_unlike_the_name_are_not_told_apart(agrad, tmp_path):
+    (tmp_path / "d.csv").write_text("ﬁ,ｆi\n1,2\n", "utf-8")
+    out, err, code = agrad("map", "fi", "d.csv")
+    assert (out, code) == ("", 1)
+    assert err.startswith("error[name]: d.csv has no column fi\n")
+
+
+@pytest.mark.parametrize("name", ["हिन्दी", "ｆｉ", "ﬁ", "a\u0323\u0302"])
+def test_names_of_all_scripts_are_names_on_the_command_line(agrad, name):
+    spelled = unicodedata.normalize("NFKC", name)
+    assert agrad("eval", f"{name}*2", f"{name}=3", "--wrt", name) == (f"6\nd/d{spelled} = 2\n", "", 0)

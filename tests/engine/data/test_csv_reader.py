@@ -86,7 +86,7 @@ def test_all_refuse_the_same_with_the_place(file, read, text, line, reason):
 
 @pytest.mark.parametrize(
     ("text", "message"),
-    [("", "is empty"), ("1,2\r3,4\r", "write it with \\n"), ('1,2\n"' + "3" * 140_000, "cannot read")],
+    [("", "is empty"), ("1,2\r3,4\r", "write it with \\n"), ('1,2\n"' + "3" * 140_000, "1 entry, not 2")],
 )
 @pytest.mark.parametrize("read", READERS)
 def test_all_refuse_a_file_that_is_no_table(file, read, text, message):
@@ -135,3 +135,13 @@ def test_a_large_file_is_read_by_pyarrow_where_it_is_installed(file, monkeypatch
 
 def test_a_row_of_very_many_entries(file):
     assert ag.load_csv(file(",".join(["1"] * 200_000))).shape == (1, 200_000)
+
+
+@pytest.mark.parametrize("fast", [True, False])
+def test_an_entry_of_any_length_is_read_with_pyarrow_and_without(file, fast):
+    text, digits = "a" * 200_000, "0." + "1" * 200_000
+    with closing(CsvTable(file(f"name,x\n{text},2\nb,{digits}\n"), fast=fast)) as table:
+        wanted = Wanted(["x"], ["name"], texts=True)
+        (piece,) = [table.piece(part, wanted) for part in table.parts(wanted)]
+    assert piece.columns["x"].tolist() == [2, 1 / 9]
+    assert list(map(str, piece.columns["name"])) == [text, "b"]
