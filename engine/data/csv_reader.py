@@ -324,7 +324,7 @@ def _lines(data: bytes) -> int:
 
 
 def _rows(data: bytes) -> Iterator[_Row]:
-    """All rows of some lines. Python takes entries of 128 kB only, unless it is told otherwise for the whole process."""
+    """All rows of some lines. Entries over 128 kB are taken only if Python is told so, for the whole process."""
     if csv.field_size_limit() < min(len(data), _LONGEST):
         csv.field_size_limit(_LONGEST)
     reader = csv.reader(io.StringIO(data.decode("utf-8", "surrogateescape"), newline=""))

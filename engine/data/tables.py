@@ -78,7 +78,7 @@ class Table:
         self.nameless = False
 
     def spelled(self, name: str) -> str:
-        """The column that a name of the language stands for: the one of that name, or the only one that looks like it."""
+        """The column that a name of the language refers to: the one of that name, or else the only one like it."""
         if name not in self.names:
             alike = [known for known in self.names if as_name(known) == as_name(name)]
             return alike[0] if len(alike) == 1 else name
