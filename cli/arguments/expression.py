@@ -18,16 +18,10 @@ from agrad.grammar.session.bindings import bind, open_names, require_free
 from agrad.grammar.session.session import Session
 
 _F = TypeVar("_F", bound=Callable[..., Any])
-<<<<<<< ours
+_NAME = r"[^\W\d](?:\w|[^\x00-\x7f])*"  # including combining marks
 _BRACKETS = r"(?s)[(\[].*[)\]]"
-_NEXT = r",\s*([^\W\d]\w*)\s*=(?!=)"
-_BINDING = r"(?s)\s*([^\W\d]\w*)\s*=(?!=)(.*)"
-=======
-_BRACKETS = re.compile(r"[(\[].*[)\]]", re.DOTALL)
-_NAME = r"[^\W\d](?:\w|[^\x00-\x7f])*"  # with the marks on its letters that are no characters of words
-_NEXT = re.compile(rf",\s*({_NAME})\s*=(?!=)")
-_BINDING = re.compile(rf"\s*({_NAME})\s*=(?!=)(.*)", re.DOTALL)
->>>>>>> theirs
+_NEXT = rf",\s*({_NAME})\s*=(?!=)"
+_BINDING = rf"(?s)\s*({_NAME})\s*=(?!=)(.*)"
 
 
 class FormulaCommand(Command):
@@ -211,13 +205,8 @@ def binding(word: str) -> tuple[str, str]:
 
 
 def _named(name: str) -> str:
-<<<<<<< ours
-    """The name as in expressions, which read π as pi."""
-    return "pi" if name == "π" else name
-=======
-    """The name as expressions have it: they read π as pi, and names that look alike as one."""
+    """The name as in expressions, which read π as pi, and names that look alike as one."""
     return "pi" if name == "π" else as_name(name)
->>>>>>> theirs
 
 
 def texts_by_name(
@@ -272,15 +261,9 @@ def _require_file(name: str, text: str) -> None:
 
 def require_one(option: str, word: str) -> None:
     """Refuse `x=1,y=2`, which is two values for an option that takes one. Raises click.UsageError."""
-<<<<<<< ours
     bare = re.sub(_BRACKETS, "", word)
     if re.search(_NEXT, bare):
-        again = " ".join(f"{option} {part}" for part in re.split(r",\s*(?=[^\W\d]\w*\s*=(?!=))", bare))
-=======
-    bare = _BRACKETS.sub("", word)
-    if _NEXT.search(bare):
         again = " ".join(f"{option} {part}" for part in re.split(rf",\s*(?={_NAME}\s*=(?!=))", bare))
->>>>>>> theirs
         advice = f": {again}" if bare == word else ""
         raise click.UsageError(f"{option} takes one name and its value; repeat it for the next{advice}")
 

@@ -30,15 +30,9 @@ _S = TypeVar("_S")
 _T = TypeVar("_T")
 _TYPED = "agrad.typed"
 _ROOM = 2**30  # bytes of addresses
-<<<<<<< ours
 _LARGE = 2**24  # bytes of a file: computing a larger one takes longer than making machine code
 _AHEAD = 8  # pieces, of some MB each, that wait for a slower step, such as making machine code, on few cores
-_GLUED = re.compile(r"-D[^\W\d]\w*=(?!=)")
-=======
-_LARGE = 2**24  # bytes of a file: computing it takes longer than making machine code
-_AHEAD = 8  # pieces, of some MB each, that wait for what is slower, such as making machine code, on few cores
 _GLUED = re.compile(r"-D[^\W\d](?:\w|[^\x00-\x7f])*=(?!=)")
->>>>>>> theirs
 
 
 class MapCommand(FormulaCommand):
@@ -206,26 +200,16 @@ class Job:
         self.first_undefined: Note | None = None
         self.slow = ""  # why there is no machine code, if it was requested
 
-<<<<<<< ours
-    def _used(self) -> list[str]:
-        """The columns that are needed. Raises AgradError of kind `name` for one that the table does not have."""
-        used: dict[str, None] = {}
-        for name, span in self.session.columns(self.table.names, self.wrt):
-            self.table.require(name, span)
-            used[name] = None
-        return list(used)
-=======
     def _used(self) -> dict[str, str]:
         """The names of columns that are needed, and how the table spells each.
 
-        Raises AgradError of kind `name` for one that the table has not.
+        Raises AgradError of kind `name` for one that the table does not have.
         """
         used: dict[str, str] = {}
         for name, span in self.session.columns(set(map(as_name, self.table.names)), self.wrt):
             used[name] = self.table.spelled(name)
             self.table.require(used[name], span)
         return used
->>>>>>> theirs
 
     def run(self, stream: BinaryIO, form: str, precision: int | None, backend: str, visible: bool) -> None:
         """Read, compute and write all rows. Raises AgradError."""

@@ -24,7 +24,7 @@ class Pager:
     def show(self, text: str) -> None:
         """Print a text, through the pager if it is longer than the screen and there is someone to read it."""
         text = shown(text)
-        if not (_readable() and _longer(text)):
+        if not (_readable() and _longer(text) and _is_there()):
             click.echo(text)
             return
         os.environ.setdefault("LESS", "FRX")  # the text stays on the screen
@@ -58,9 +58,21 @@ def _longer(text: str) -> bool:
     return sum(1 + max(len(line) - 1, 0) // columns for line in text.split("\n")) >= rows
 
 
+def _is_there() -> bool:
+    """Whether the program that PAGER names can be called: some versions of click call it in vain, and show nothing."""
+    import shlex  # here and below, since most output does not go to a terminal
+    import shutil
+
+    try:
+        words = shlex.split(os.environ.get("PAGER", ""))
+    except ValueError:  # a quote that is not closed
+        return False
+    return not words or os.name == "nt" or shutil.which(words[0]) is not None
+
+
 def _size() -> tuple[int, int]:
     """The columns and rows of the terminal."""
-    import shutil  # here, since most output does not go to a terminal
+    import shutil
 
     return shutil.get_terminal_size()
 

@@ -13,6 +13,7 @@ import time
 
 import pyte
 
+PATIENCE = 100  # seconds to wait for what must come, also on a busy machine
 PROMPTS = ("agrad>", "  ...>")
 BELOW = re.compile(r" \d+(\.\d+)? m?s$| no graph yet")  # the toolbar
 START = """
@@ -72,7 +73,7 @@ class Terminal:
         started, presses = time.monotonic(), 0
         while text not in self.shown:
             passed = time.monotonic() - started
-            assert passed < 30, f"no {text!r} in {self.shown!r}"
+            assert passed < PATIENCE, f"no {text!r} in {self.shown!r}"
             if pressing and passed * 2 > presses:
                 presses += 1
                 self.type(pressing)
@@ -90,7 +91,7 @@ class Terminal:
 
     def wait_for(self, holds, what):
         """Until something holds of the screen."""
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + PATIENCE
         while not holds():
             assert time.monotonic() < deadline, "\n".join([f"no {what!r} in", *self.lines()])
             self.read()

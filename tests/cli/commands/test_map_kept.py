@@ -5,7 +5,7 @@ import json
 import zipfile
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
-from time import perf_counter
+from time import process_time
 from uuid import UUID
 
 import numpy as np
@@ -161,9 +161,9 @@ def test_keeping_many_columns_takes_time_in_proportion(inside, tmp_path, monkeyp
     for count in (2_000, 16_000):
         names = [f"c{place}" for place in range(count)]
         (tmp_path / "wide.csv").write_text(",".join(names) + "\n" + ",".join(["1"] * count) + "\n")
-        start = perf_counter()
+        start = process_time()
         out, err, code = inside("map", "c1", "wide.csv", "--keep", "all")
-        taken.append(perf_counter() - start)
+        taken.append(process_time() - start)
         assert (err, code) == ("", 0)
         assert out.count(",") == 2 * count
     assert taken[1] < 8 * 4 * taken[0]  # quadratic: 64 times

@@ -55,36 +55,36 @@ def endless(environment, tmp_path):
 @pytest.mark.parametrize("form", ["csv", "parquet"])
 def test_an_interruption_removes_what_was_half_written_and_says_so(endless, tmp_path, name, code, form):
     process = endless("-o", f"out.{form}")
-    until = time.monotonic() + 30
+    until = time.monotonic() + 60
     while not any(path.stat().st_size for path in tmp_path.glob(".*.tmp")):
         assert time.monotonic() < until
         time.sleep(0.01)
     process.send_signal(getattr(signal, name))
-    _, err = process.communicate(timeout=30)
+    _, err = process.communicate(timeout=60)
     assert (err.lstrip().partition("\n")[0], process.returncode) == (f"note: stopped: out.{form} is not written", code)
     assert "Exception" not in err  # such as one that Python ignores
     assert list(tmp_path.iterdir()) == []
 
 
 def test_timeout_ends_it_and_leaves_nothing(endless, tmp_path):
-    process = endless("--timeout", "1")
-    _, err = process.communicate(timeout=30)
-    assert (err.partition("\n")[0], process.returncode) == ("error[limit]: this took longer than 1 s, the limit", 124)
+    process = endless("--timeout", "3")
+    _, err = process.communicate(timeout=60)
+    assert (err.partition("\n")[0], process.returncode) == ("error[limit]: this took longer than 3 s, the limit", 124)
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("said", ["", "x\n", "x\n1\n"])
 def test_timeout_ends_it_where_nothing_comes_to_be_read(environment, tmp_path, said):
     process = subprocess.Popen(
-        [sys.executable, "-m", "agrad.cli", "map", "x", "-", "--timeout", "1", "-o", "out.csv"],
+        [sys.executable, "-m", "agrad.cli", "map", "x", "-", "--timeout", "3", "-o", "out.csv"],
         stdin=subprocess.PIPE, stderr=subprocess.PIPE, env=environment, cwd=tmp_path, text=True,
     )  # fmt: skip
     process.stdin.write(said)
     process.stdin.flush()
-    assert process.wait(timeout=30) == 124
+    assert process.wait(timeout=60) == 124
     err = process.stderr.read()
     process.communicate()
-    assert err == "error[limit]: this took longer than 1 s, the limit\n  1 | x\n    | ^\n"
+    assert err == "error[limit]: this took longer than 3 s, the limit\n  1 | x\n    | ^\n"
     assert list(tmp_path.iterdir()) == []
 
 
