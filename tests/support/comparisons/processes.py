@@ -12,6 +12,7 @@ import io
 import json
 import math
 import os
+import pkgutil
 import random
 import signal
 import sys
@@ -21,14 +22,18 @@ import traceback
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from sentences import STORE, mutate
 
-from agrad.cli import main
+import agrad.cli
+import agrad.engine
+import agrad.grammar
 from agrad.cli.__main__ import process
+from agrad.grammar.session.session import Session
 
 from .files import Table, configuration, damaged, numpy_archive, numpy_file, parquet_file, table
 
@@ -80,20 +85,17 @@ def cases(dice: random.Random) -> Iterator[None]:
 
 
 def _load() -> None:
-    """Import what commands import, so that a forked process finds it there."""
-    import numpy as np
-
-    import agrad.cli.data.advice
-    import agrad.cli.data.writers
-    import agrad.engine.data.formats
-    import agrad.grammar.session.rowwise  # noqa: F401
-
-    np.linalg.inv(np.eye(2))
-    for name in main.COMMANDS:
-        main.root.get_command(None, name)  # type: ignore[arg-type]
+    """Import all that a command may import, so that a forked process finds it there."""
+    for package in (agrad.engine, agrad.grammar, agrad.cli):
+        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            if not module.name.endswith("__main__"):
+                import_module(module.name)
+    for name in ("concurrent.futures.thread", "difflib", "mmap", "numpy.ma"):
+        import_module(name)
     if PYARROW:
-        import pyarrow.csv
-        import pyarrow.parquet  # noqa: F401
+        for name in ("pyarrow.compute", "pyarrow.csv", "pyarrow.parquet"):
+            import_module(name)
+    Session().run("x = inv(eye(2))\ny = sum(x)")  # which loads the table of the parser
     gc.freeze()
 
 
