@@ -74,7 +74,7 @@ def test_each_row_has_the_value_and_the_derivatives_of_eager_computation(mapped)
         (["y", "-D", "y=7"], "value\n7\n7\n7\n7\n"),
         (["cos(0)*x", "--value", "result", "--keep", "name"], "name,result\na,1\nb,0.5\nc,-2\nd,3\n"),
         (["x/3", "--precision", "3"], "value\n0.333\n0.167\n-0.667\n1\n"),
-        (["log(abs(x))", "--keep", "all"], "name,x,y,value\na,1,2,0\nb,0.5,-1,-0.6931471805599453\nc,-2,0.25,0.6931471805599453\nd,3,1.5,1.0986122886681098\n"),
+        (["sqrt(abs(x))", "--keep", "all"], "name,x,y,value\na,1,2,1\nb,0.5,-1,0.7071067811865476\nc,-2,0.25,1.4142135623730951\nd,3,1.5,1.7320508075688772\n"),
     ],
 )  # fmt: skip
 def test_a_row_is_the_unit(mapped, arguments, answer):

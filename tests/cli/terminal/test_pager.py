@@ -5,6 +5,8 @@ import sys
 import pytest
 from screens import Terminal
 
+from agrad.cli.terminal.pager import PAGER
+
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="it needs a pseudo-terminal")
 
 
@@ -78,6 +80,17 @@ def test_without_a_pager_all_of_it_is_printed(screen, tmp_path, given, said, var
     with screen("help", **variables) as terminal:
         assert "and help on commands" in terminal.until("pytorch and topics")
     assert given() is None
+
+
+@pytest.mark.parametrize("told", ["no-such-pager", "no-such-pager --quiet", "'unfinished", "/dev/null"])
+def test_a_pager_that_cannot_be_run_is_not_tried(monkeypatch, capsys, told):
+    """Whatever click would do about it: its versions differ."""
+    monkeypatch.setenv("PAGER", told)
+    monkeypatch.setattr("agrad.cli.terminal.pager._readable", lambda: True)
+    monkeypatch.setattr("click.echo_via_pager", lambda text: pytest.fail("it was tried"))
+    text = "a line\n" * 200
+    PAGER.show(text)
+    assert capsys.readouterr().out == f"{text}\n"
 
 
 def test_a_pager_gets_no_more_than_the_terminal_can_show(screen, given):
