@@ -172,7 +172,7 @@ class Specialization:
         backend = load(name)  # needs an extra, and only a long computation pays for it
         lowered = self._make_shared()
         program = unchecked(lowered.program)
-        self.reason = backend.supports(program) or ""
+        self.reason = lowered.reason or backend.supports(program) or ""
         if not self.reason:
             native = lowered.called(kept(name, program, backend.compile), len(lowered.program.checks))
             self.checks = lowered.program.checks

@@ -7,6 +7,8 @@ from typing import Any, TypedDict
 
 from agrad.engine.struct import Struct
 
+from agrad.engine.values import Shape
+
 
 class Operator(Struct):
     """How an operation is written as an operator. A higher precedence binds more tightly; comparisons have 0."""
@@ -65,6 +67,7 @@ class OpFacts(EntryFacts, total=False):
     is_view: bool
     tied_by: str
     moves_entries: bool
+    sums: Callable[..., tuple[Shape, float]] | None
     entries: Callable[..., Any] | None
     python: str
     python_raises: bool

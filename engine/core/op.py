@@ -26,6 +26,7 @@ from agrad.engine.core.graph import Node
 from agrad.engine.core.limits import exhausted
 from agrad.engine.core.signature import Signature
 from agrad.engine.struct import Struct, computed
+from agrad.engine.values import Shape
 
 Function: TypeAlias = Callable[..., Any]
 Reach: TypeAlias = Literal["pointwise", "whole", "part", "mixed"]
@@ -79,6 +80,8 @@ class Op(Entry, eq=False, frozen=False, kw_only=True):
     is_view: bool = False  # whether `array` gives a view of the operand, which programs keep as a view
     tied_by: str = ""  # an attribute with a node that the result stays connected to; its value is the operand
     moves_entries: bool = False  # whether `array` only moves, adds and multiplies entries, and so takes symbols too
+    # (operand's shape, attributes) -> the axes over which it sums the entries, and what the sums are divided by
+    sums: Callable[..., tuple[Shape, float]] | None = None
     # On arrays of symbols, one an entry, where `array` does not take them: the expansion into numbers, or None if that
     # is too long. Its derivatives must be those of the rules. Where a row may raise, the expansion may instead give an
     # entry that is not finite: then the operation is computed as a whole.

@@ -20,15 +20,15 @@ from typing import Any
 from agrad.engine.compile.backend import NativeBackend
 from agrad.engine.compile.llvm.ir_builder import Code, Symbol, UnwrittenError
 from agrad.engine.compile.llvm.kernels import compute_kernel, rows_kernel
+from agrad.engine.compile.llvm.loops.code import Loops, reason_against
 from agrad.engine.compile.llvm.lowering import lower
-from agrad.engine.compile.llvm.target import NEEDED, binding, definitions, llvmlite, machine, missing
+from agrad.engine.compile.llvm.target import NEEDED, binding, definitions, llvmlite, machine, missing, processor
 from agrad.engine.compile.llvm.threads import in_pieces
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.program.passes import arranged
 from agrad.engine.program.trace import Program, Step
-from agrad.engine.values import Array, describe, format_shape, np
+from agrad.engine.values import Array, describe, np
 
-_QUICK, _FULL = 0, 2  # how hard LLVM works at the choice of instructions and registers
 _LONG = 8_000  # steps from which on full work takes seconds: it grows with the square
 _MOST = 50_000  # instructions: each may take a place on the stack, of 64 bytes for 8 lanes, and a stack has 8 MB
 _PASSED = 100_000  # inputs and outputs: they lie on the stack as well
@@ -39,15 +39,12 @@ def supports(program: Program) -> str | None:
     """Why there is no machine code for a program, in words; None if there is."""
     if binding() is None:
         return f"{NEEDED} is not installed"
-    for one in program.inputs:
-        if one.shape:
-            return f"{one.name} has shape {format_shape(one.shape)}, and machine code computes single numbers"
-    if any(type(value) is not float for value in program.constants):
-        return "a constant is an array, and machine code computes single numbers"
+    return _of_numbers(program) if program.is_scalar else reason_against(program)
+
+
+def _of_numbers(program: Program) -> str | None:
     length, lengths = 0, dict[tuple[str, str], int]()
     for step in program.steps:
-        if step.shape:
-            return f"{step.op.name} gives shape {format_shape(step.shape)}, and machine code computes single numbers"
         kind = step.op.name, repr(step.attrs)
         if kind not in lengths:
             try:
@@ -204,7 +201,7 @@ class Native:
 
     def assembly(self) -> str:
         """The processor's instructions for that loop."""
-        return str(_target(True).emit_assembly(_inlined(self.source(), True)))
+        return str(processor(True).emit_assembly(_inlined(self.source(), True)))
 
     def _loop(self, fast: bool) -> tuple[Any, Any]:
         """The engine in which the code of the loop over rows stands, and its function."""
@@ -238,9 +235,9 @@ class LLVMBackend(NativeBackend):
         """Why there is no machine code for a program, in words; None if there is."""
         return supports(program)
 
-    def compile(self, program: Program) -> Native:
+    def compile(self, program: Program) -> Native | Loops:
         """The code; it is compiled when it is first called."""
-        return Native(program)
+        return Native(program) if program.is_scalar else Loops(program)
 
 
 BACKEND = LLVMBackend()
@@ -256,12 +253,6 @@ def _written(program: Program, code: Code) -> list[Symbol]:
     return [slots[i] for i in program.outputs]
 
 
-def _target(fast: bool) -> Any:
-    here = machine()
-    target, level = llvmlite().Target.from_default_triple(), _FULL if fast else _QUICK
-    return target.create_target_machine(cpu=here.name, features=here.features, opt=level, jit=True)
-
-
 def _inlined(text: str, fast: bool) -> Any:
     """A module, with the small functions of the loop put in place.
 
@@ -270,13 +261,13 @@ def _inlined(text: str, fast: bool) -> Any:
     """
     llvm = llvmlite()
     module = llvm.parse_assembly(text)
-    builder = llvm.create_pass_builder(_target(fast), llvm.create_pipeline_tuning_options(speed_level=0))
+    builder = llvm.create_pass_builder(processor(fast), llvm.create_pipeline_tuning_options(speed_level=0))
     builder.getModulePassManager().run(module, builder)
     return module
 
 
 def _compiled(text: str, fast: bool) -> Any:
-    engine = llvmlite().create_mcjit_compiler(_inlined(text, fast), _target(fast))
+    engine = llvmlite().create_mcjit_compiler(_inlined(text, fast), processor(fast))
     engine.finalize_object()
     return engine
 

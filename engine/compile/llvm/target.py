@@ -19,6 +19,7 @@ NEEDED = "llvmlite 0.45 or later"
 _OLDEST = 20  # the LLVM in it
 _LANES = {8: ("avx512f", "e"), 4: ("avx2", "d"), 2: ("sse4.2", "b")}  # what they need, libmvec's letter
 _ELSEWHERE = 2  # lanes on processors whose features have other names: all have vectors of two numbers
+_QUICK, _FULL = 0, 2  # how hard LLVM works at the choice of instructions and registers
 _PURE = "nounwind willreturn memory(none)"
 
 
@@ -77,6 +78,13 @@ def machine() -> Machine:
         if features.get(needs):
             return Machine(name, text, lanes, letter)
     return Machine(name, text, _ELSEWHERE, "")
+
+
+def processor(fast: bool) -> Any:
+    """The machine as LLVM makes code for it; with `fast`, LLVM works harder at instructions and registers."""
+    here = machine()
+    target, level = llvmlite().Target.from_default_triple(), _FULL if fast else _QUICK
+    return target.create_target_machine(cpu=here.name, features=here.features, opt=level, jit=True)
 
 
 def missing(functions: Mapping[str, int]) -> str | None:

@@ -20,7 +20,7 @@ from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.program.ir import Program
 from agrad.engine.program.passes import optimised
 from agrad.engine.program.trace import as_graph, checked, extract, gradient_of, gradients
-from agrad.engine.values import Shape, Value, np, size_of
+from agrad.engine.values import Shape, Value, mask_type, np, size_of
 
 _MOST = 5_000  # instructions of a value
 _MOST_DERIVED = 40_000  # and of what is derived of it
@@ -35,6 +35,7 @@ class Lowered:
 
     program: Program
     shapes: tuple[tuple[Shape, ...], tuple[Shape, ...]] | None = None
+    reason: str = ""  # why there is no machine code for it, if that is known
 
     def called(self, native: NativeCode, checks: int) -> NativeCode:
         """The code of the program, with so many numbers for checks, as the function is called."""
@@ -51,6 +52,8 @@ class TooLong(Exception):
 def lowered(program: Program, values: Sequence[Value], places: Sequence[int], derive: Derive) -> Lowered:
     """What machine code is made of for what is derived of a program by the arguments at some places."""
     numbers = None if program.is_scalar else scalarised(program, _MOST)
+    if derive is value and not program.is_scalar and type(program.run(*values)[0]) is mask_type():
+        return Lowered(program, reason="its result is a mask, which selects where it is 1")
     if numbers is not None and of_numbers(numbers) < interpreted(program):
         found = _of_entries(program, numbers, values, places, derive)
         if found is not None:

@@ -57,6 +57,12 @@ def _python_collapse(have: Shape, shape: Shape, attrs: Mapping[str, Any]) -> str
     return f"np_sum({{0}}, {stretched}, None, None, True)" if stretched else None
 
 
+def _collapsed(have: Shape, attrs: Mapping[str, Any]) -> tuple[Shape, float]:
+    """The axes that broadcasting added or stretched."""
+    extra = len(have) - len(attrs["shape"])
+    return tuple([a for a in range(len(have)) if a < extra or attrs["shape"][a - extra] == 1 != have[a]]), 1.0
+
+
 collapse: Function = row(
     "sum_to",
     "x; shape",
@@ -68,6 +74,7 @@ collapse: Function = row(
     samples=(([[1.0, 2.0], [3.0, 4.0]], {"shape": (2,)}), ([[1.0, 2.0]], {"shape": (1, 1)})),
     keeps_numbers=True,
     moves_entries=True,
+    sums=_collapsed,
     python_arrays=_python_collapse,
     doc="The sum over the axes that broadcasting from `shape` added or stretched.",
     derivative="1 for each entry",

@@ -220,3 +220,11 @@ def test_a_column_of_matrices_is_mapped_by_machine_code():
     np.testing.assert_allclose(slopes, ag.grad(lambda x: ag.sum(2 * x / (2 * x * x - 1)))(x).value, rtol=1e-12)
     with pytest.raises(ag.AgradError):
         ag.compile(lambda x: ag.inv([[x, 1.0], [1.0, x]])[0, 0], 3.0, backend="llvm").map(np.array([3.0, 1.0, 2.0]))
+
+
+@native
+def test_a_mask_stays_one():
+    for size in (3, 300):
+        x = np.linspace(-1.0, 2.0, size)
+        mask = ag.compile(lambda x: (x > 0) * (x < 1), x, backend="llvm").value(x)
+        assert np.array_equal(ag.tensor(x)[mask].value, x[(x > 0) & (x < 1)])

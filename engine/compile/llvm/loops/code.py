@@ -1,0 +1,311 @@
+"""Programs of arrays as loops in machine code: compiled, and called with arrays.
+
+    loops = Loops(program)
+    loops.call(x, y)     # the outputs, arrays of their own
+
+A call has buffers of its own for what is stored on the way; they are used again by later calls. What is no loop is
+computed by the array functions of its operations, in between.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Any
+
+from agrad.engine.compile.llvm.ir_builder import Code, Symbol
+from agrad.engine.compile.llvm.loops.kernel import KernelCode, helpers
+from agrad.engine.compile.llvm.loops.schedule import Kernel, Library, Numbers, Schedule, Stage
+from agrad.engine.compile.llvm.loops.views import View
+from agrad.engine.compile.llvm.lowering import lower
+from agrad.engine.compile.llvm.target import definitions, llvmlite, machine, processor
+from agrad.engine.core.numpy_warnings import quiet
+from agrad.engine.program.ir import Program, computed
+from agrad.engine.values import Array, Value, np, size_of
+
+_MOST = 20_000  # instructions, in all kernels
+_FEWEST = 64  # entries: of fewer, a call of numpy takes as long
+
+
+def reason_against(program: Program) -> str | None:
+    """Why a program is not computed in loops, in words; None if it is."""
+    schedule = Schedule(program)
+    kernels = [stage for stage in schedule.stages if isinstance(stage, Kernel)]
+    if not any(size_of(kernel.space) >= _FEWEST for kernel in kernels):
+        return "there is no loop over many entries in it"
+    steps = sum(len(kernel.steps) for kernel in kernels)
+    if steps > _MOST:
+        return f"its loops have {steps} instructions, and machine code is for at most {_MOST}"
+    return None
+
+
+class Loops:
+    """The code of a program of arrays. It is compiled when it is first called."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.schedule = Schedule(program)
+        self.memory = _Memory(self.schedule)
+        self.parts = list(_parts(self.schedule.stages))
+        self._pool: list[_Buffers] = []
+
+    @cached_property
+    def _engine(self) -> Any:
+        llvm = llvmlite()
+        module = llvm.parse_assembly(self.source())
+        options = llvm.create_pipeline_tuning_options(speed_level=2)
+        options.loop_vectorization = options.slp_vectorization = options.loop_unrolling = False
+        builder = llvm.create_pass_builder(processor(True), options)
+        builder.getModulePassManager().run(module, builder)
+        engine = llvm.create_mcjit_compiler(module, processor(True))
+        engine.finalize_object()
+        return engine
+
+    @cached_property
+    def _plan(self) -> list[Any]:
+        """What a call does, one after the other: a function of machine code, or a step of the library."""
+        kind = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
+        address = self._engine.get_function_address
+        return [
+            part.slot if isinstance(part, Library) else kind(address(f"part{number}"))
+            for number, part in enumerate(self.parts)
+        ]
+
+    def call(self, *values: Value) -> tuple[Value, ...]:
+        """The outputs, for floats and contiguous arrays."""
+        plan = self._plan
+        try:
+            buffers = self._pool.pop()
+        except IndexError:
+            buffers = _Buffers(self.memory)
+        buffers.enter(values)
+        table, numbers = buffers.addresses
+        with quiet():
+            for part in plan:
+                if isinstance(part, int):
+                    self._by_library(part, buffers)
+                else:
+                    part(table, numbers)
+        found = tuple(buffers.outputs(self.program.outputs))
+        buffers.leave()
+        self._pool.append(buffers)
+        return found
+
+    def _by_library(self, slot: int, buffers: _Buffers) -> None:
+        step = self.schedule.step(slot)
+        buffers.put(slot, computed(step.op, tuple([buffers.get(x) for x in step.operands]), step.attrs))
+
+    def source(self) -> str:
+        """LLVM's code of all loops."""
+        lanes, texts = machine().lanes, list[str]()
+        codes: list[Code] = []
+        for number, part in enumerate(self.parts):
+            if isinstance(part, Library):
+                continue
+            calls = []
+            for place, stage in enumerate(part):
+                name = f"part{number}.{place}"
+                if isinstance(stage, Kernel):
+                    kernel = KernelCode(name, self.schedule, stage, self.memory, lanes)
+                    texts.append(kernel.text)
+                    codes += kernel.codes
+                else:
+                    text, code = _numbers(name, self.schedule, stage, self.memory)
+                    texts.append(text)
+                    codes.append(code)
+                calls.append(f"  call void @{name}(ptr %tab, ptr %num)")
+            texts.append("\n".join([f"define void @part{number}(ptr %tab, ptr %num) {{", *calls, "  ret void", "}"]))
+        declared: dict[str, None] = {}
+        for width in (1, lanes):
+            here = [code for code in codes if code.lanes == width]
+            called = {name: count for code in here for name, count in code.called.items()}
+            lines = [*definitions(called, width), *[line for code in here for line in code.declared()]]
+            declared.update(dict.fromkeys(lines))
+        return "\n\n".join((*declared, *helpers(lanes), *texts))
+
+    # What code for numbers can do, too
+
+    def shortcut(self, ask: Callable[..., Any], known: Sequence[Value] | None, is_single: bool) -> Callable[..., Any]:
+        """There is none."""
+        return ask
+
+    def map(self, columns: Sequence[Array], outs: Sequence[Array], threads: int | None = None) -> None:
+        """The outputs of each row of the columns, of a program of numbers."""
+        for row, values in enumerate(zip(*[x.tolist() for x in columns], strict=True)):
+            for out, result in zip(outs, self.call(*values), strict=True):
+                out[row] = result
+
+    def packed(self, *values: float) -> bytes:
+        """The outputs as bytes."""
+        return bytes(self._bytes(self.call(*values)))
+
+    def raw(self, given: bytes) -> bytearray:
+        """The outputs as bytes, for all inputs as bytes."""
+        flat, values, start = np.frombuffer(given), [], 0
+        for one in self.program.inputs:
+            part = flat[start : start + size_of(one.shape)]
+            values.append(part.reshape(one.shape) if one.shape else float(part[0]))
+            start += len(part)
+        return self._bytes(self.call(*values))
+
+    def _bytes(self, outputs: Sequence[Value]) -> bytearray:
+        return bytearray(b"".join([np.asarray(x, dtype=np.float64).tobytes() for x in outputs]))
+
+
+class _Memory:
+    """Where the arrays and numbers of a schedule are: by slot, in a table of addresses and an array of numbers."""
+
+    def __init__(self, schedule: Schedule) -> None:
+        self.program, self.schedule = schedule.program, schedule
+        self.count = self.program.first + len(self.program.steps)
+        first = len(self.program.inputs)
+        self.constants: dict[int, Value] = dict(enumerate(map(_laid_out, self.program.constants), first))
+        self.tables: list[Any] = []  # kept as long as code reads them
+        self.addressed = {view.slot for view in schedule.views.values()}  # what machine code reads
+        for stage in schedule.stages:
+            if isinstance(stage, Kernel):
+                self.addressed |= {view.slot for view in stage.reads.values()}
+
+    def array(self, slot: int, name: str) -> str:
+        """The lines that give the address of an array a name."""
+        if slot in self.constants:
+            return f"  {name} = getelementptr i8, ptr inttoptr (i64 {_address(self.constants[slot])} to ptr), i64 0"
+        return f"  {name}.at = getelementptr ptr, ptr %tab, i64 {slot}\n  {name} = load ptr, ptr {name}.at"
+
+    def table(self, view: View, name: str) -> str:
+        """The same of the table of a view."""
+        table = np.ascontiguousarray(view.table)
+        self.tables.append(table)
+        return f"  {name} = getelementptr i8, ptr inttoptr (i64 {_address(table)} to ptr), i64 0"
+
+    def number(self, slot: int, name: str) -> str:
+        """The same of a number."""
+        return f"  {name} = getelementptr double, ptr %num, i64 {slot}"
+
+    def value(self, slot: int) -> float | None:
+        """The number, if it is known."""
+        value = self.constants.get(slot)
+        return value if isinstance(value, float) else None
+
+
+def _laid_out(value: Value) -> Value:
+    return value if isinstance(value, float) else np.ascontiguousarray(value)
+
+
+def _address(array: Any) -> int:
+    found: int = array.__array_interface__["data"][0]
+    return found
+
+
+class _Buffers:
+    """What one call at a time writes to."""
+
+    def __init__(self, memory: _Memory) -> None:
+        self.memory, program = memory, memory.program
+        self.table = (ctypes.c_void_p * memory.count)()
+        self.numbers = (ctypes.c_double * memory.count)()
+        self.addresses = ctypes.addressof(self.table), ctypes.addressof(self.numbers)
+        self.arrays: dict[int, Array] = {}
+        outputs = {*program.outputs}
+        schedule = memory.schedule
+        made = [slot for slot, kind in schedule.kinds.items() if kind in ("kernel", "sum") and program.shape(slot)]
+        stored = {slot for stage in schedule.stages if isinstance(stage, Kernel) for slot in stage.stores}
+        made = [slot for slot in made if slot in stored or schedule.kinds[slot] == "sum"]
+        self.laid: dict[int, Array] = {}
+        self.written = {slot for slot in made if slot in outputs}
+        self.fresh = [(slot, program.shape(slot)) for slot in made if slot in outputs]
+        self.own = {slot: np.empty(program.shape(slot)) for slot in made if slot not in outputs}
+        for slot, array in self.own.items():
+            self.table[slot] = _address(array)
+
+    def enter(self, values: Sequence[Value]) -> None:
+        """The inputs of a call, and new arrays for its outputs."""
+        for slot, value in enumerate(values):
+            self.put(slot, value)
+        for slot, shape in self.fresh:
+            self.put(slot, np.empty(shape))
+
+    def put(self, slot: int, value: Value) -> None:
+        """What is in a slot."""
+        if isinstance(value, float):
+            self.numbers[slot] = value
+        else:
+            self.arrays[slot] = value
+            if slot in self.memory.addressed or slot in self.written:
+                self.laid[slot] = laid = value if value.flags.c_contiguous else np.ascontiguousarray(value)
+                self.table[slot] = _address(laid)
+
+    def get(self, slot: int) -> Value:
+        """The value in a slot."""
+        if slot in self.memory.constants:
+            return self.memory.constants[slot]
+        if slot in self.own:
+            return self.own[slot]
+        return self.arrays[slot] if self.memory.program.shape(slot) else self.numbers[slot]
+
+    def outputs(self, slots: Sequence[int]) -> list[Value]:
+        """The outputs, each an array of its own."""
+        found: list[Value] = []
+        for place, slot in enumerate(slots):
+            value = self.get(slot)
+            if not isinstance(value, float) and (slot in slots[:place] or not self._is_new(slot, value)):
+                value = value.copy()
+            found.append(value)
+        return found
+
+    def _is_new(self, slot: int, value: Array) -> bool:
+        """Whether an array is the result of this call, and nothing else's."""
+        if slot in self.written:
+            return True
+        schedule = self.memory.schedule
+        if schedule.kind(slot) != "library" or value.base is not None:
+            return False
+        return all(value is not self.get(x) for x in schedule.step(slot).operands)
+
+    def leave(self) -> None:
+        """Let go of what the caller has."""
+        self.arrays.clear()
+        self.laid.clear()
+
+
+def _parts(stages: Sequence[Stage]) -> list[Any]:
+    """The stages, with those of machine code that follow each other together."""
+    parts: list[Any] = []
+    for stage in stages:
+        if isinstance(stage, Library):
+            parts.append(stage)
+        elif parts and isinstance(parts[-1], list):
+            parts[-1].append(stage)
+        else:
+            parts.append([stage])
+    return parts
+
+
+def _numbers(name: str, schedule: Schedule, stage: Numbers, memory: _Memory) -> tuple[str, Code]:
+    """The code of steps on numbers."""
+    code, found = Code(1), dict[int, Symbol]()
+
+    def operand(slot: int) -> Symbol:
+        view = schedule.views.get(slot)
+        base = slot if view is None else view.slot
+        value = memory.value(base)
+        if value is not None:
+            return code.constant(value)
+        if view is not None and memory.program.shape(base):
+            code.lines.append(memory.array(base, f"%a{slot}"))
+            code.lines.append(f"  %x{slot}.at = getelementptr double, ptr %a{slot}, i64 {view.offset}")
+        else:
+            code.lines.append(memory.number(base, f"%x{slot}.at"))
+        code.lines.append(f"  %x{slot} = load double, ptr %x{slot}.at, align 1")
+        return code.argument(f"%x{slot}")
+
+    for slot in stage.steps:
+        step = schedule.step(slot)
+        for x in step.operands:
+            if x not in found:
+                found[x] = operand(x)
+        found[slot] = lower(step.op, [found[x] for x in step.operands], step.attrs)
+        code.lines.append(memory.number(slot, f"%y{slot}"))
+        code.lines.append(f"  store double {found[slot].text}, ptr %y{slot}, align 1")
+    return "\n".join([f"define internal void @{name}(ptr %tab, ptr %num) {{", *code.lines, "  ret void", "}"]), code

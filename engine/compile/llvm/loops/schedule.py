@@ -1,0 +1,276 @@
+"""The stages in which a program of arrays is computed.
+
+A step is one of these kinds:
+
+kernel   an operation entry by entry, computed in a loop over its shape, the *space*
+sum      the sum of the entries of such a result, or of any array, over some axes
+number   an operation on numbers
+view     an operation that only moves entries: where it is used, its entries are read where they lie
+library  anything else: its own array function
+
+The *level* of a step is the number of loops that have to be over before it. All kernels of one space and one level
+become one loop; what it computes is stored only where something else needs it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from agrad.engine.compile.llvm.ir_builder import Code, UnwrittenError
+from agrad.engine.compile.llvm.loops.views import View, broadcast, dense, moved
+from agrad.engine.compile.llvm.lowering import lower
+from agrad.engine.compile.llvm.target import missing
+from agrad.engine.program.ir import Program, Step
+from agrad.engine.values import Shape, size_of
+
+
+@dataclass(frozen=True, slots=True)
+class Sum:
+    """A sum: its slot, what is summed up over which axes, and by what the result is divided."""
+
+    slot: int
+    operand: int
+    axes: Shape
+    divisor: float
+
+
+@dataclass(slots=True, eq=False)
+class Kernel:
+    """One loop: what it reads, the steps in it, the sums, and the slots that it stores."""
+
+    space: Shape
+    level: int
+    reads: dict[int, View] = field(default_factory=dict)  # by the slot of the operand
+    steps: dict[int, None] = field(default_factory=dict)
+    sums: list[Sum] = field(default_factory=list)
+    stores: list[int] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Numbers:
+    """Steps on numbers."""
+
+    steps: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Library:
+    """A step that is computed by its own array function."""
+
+    slot: int
+
+
+Stage = Kernel | Numbers | Library
+
+
+class Schedule:
+    """The stages of a program, in order."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.kinds: dict[int, str] = {}
+        self.views: dict[int, View] = {}
+        self.sums: dict[int, Sum] = {}
+        self.levels = dict.fromkeys(range(program.first), 0)
+        self.lowered: dict[tuple[str, str], bool | None] = {}
+        for slot, step in enumerate(program.steps, program.first):
+            self.kinds[slot] = self._kind(slot, step)
+        self.stored: set[int] = set()  # results of kernels that are needed as arrays
+        self._need_arrays()
+        for slot, step in enumerate(program.steps, program.first):
+            self.levels[slot] = self._level(slot, step)
+        self.kernels: dict[tuple[Shape, int], Kernel] = {}
+        self._fuse()
+        self.stages = list(self._stages())
+
+    # What a step is
+
+    def _kind(self, slot: int, step: Step) -> str:
+        shape, shapes = step.shape, [self.program.shape(x) for x in step.operands]
+        if step.op.reach == "pointwise" and "axis" not in step.attrs and self.calls(step) is not None:
+            if not any((shape, *shapes)):
+                return "number"
+            if shape and size_of(shape):
+                return "kernel"
+        if len(shapes) == 1 and step.op.sums is not None and shapes[0] and size_of(shapes[0]):
+            axes, divisor = step.op.sums(shapes[0], step.attrs)
+            self.sums[slot] = Sum(slot, step.operands[0], axes, divisor)
+            return "sum"
+        if len(shapes) == 1 and not step.op.is_copy:
+            base = self._base(step.operands[0])
+            view = moved(step.op, base, shapes[0], shape, step.attrs)
+            if view is not None:
+                self.views[slot] = view
+                return "view"
+        return "library"
+
+    def _base(self, slot: int) -> View:
+        return self.views.get(slot) or dense(slot, self.program.shape(slot))
+
+    def calls(self, step: Step) -> bool | None:
+        """Whether a step calls functions of the C library; None where there is no machine code for it."""
+        key = step.op.name, repr(step.attrs)
+        if key not in self.lowered:
+            code = Code(1)
+            try:
+                lower(step.op, [code.argument(f"%x{i}") for i in range(len(step.operands))], step.attrs)
+                self.lowered[key] = bool(code.called) if missing(code.called) is None else None
+            except UnwrittenError:
+                self.lowered[key] = None
+        return self.lowered[key]
+
+    def step(self, slot: int) -> Step:
+        """The step of a slot."""
+        return self.program.steps[slot - self.program.first]
+
+    def kind(self, slot: int) -> str:
+        """Its kind; `given` for inputs and constants."""
+        return self.kinds.get(slot, "given")
+
+    # What has to be there as an array
+
+    def _need_arrays(self) -> None:
+        """Find what is stored: a view that a library function reads, or that is an output, is one of its steps."""
+        wanted = list(self.program.outputs)
+        for slot, step in enumerate(self.program.steps, self.program.first):
+            if self.kinds[slot] == "library":
+                wanted += step.operands
+            space = self._space(slot, step)
+            wanted += [x for x in step.operands if space is not None and not self._is_readable(x, space)]
+        while wanted:
+            slot = wanted.pop()
+            if self.kind(slot) == "view":
+                self.kinds[slot] = "library"
+                del self.views[slot]
+                wanted += self.step(slot).operands
+            self.stored.add(slot)
+        self._settle_views()
+        for slot, step in enumerate(self.program.steps, self.program.first):
+            space = self._space(slot, step)
+            for x in step.operands if space is not None else ():
+                if not self.is_direct(x, space):
+                    self.stored.add(self._base(x).slot)
+
+    def _is_readable(self, slot: int, space: Shape) -> bool:
+        """Whether a loop can read something where it lies."""
+        view = self.views.get(slot)
+        return view is None or broadcast(view, self.program.shape(slot), space) is not None
+
+    def _settle_views(self) -> None:
+        """A view of what has become an array is one of that array."""
+        for slot in list(self.views):
+            step = self.step(slot)
+            base = self._base(step.operands[0])
+            view = moved(step.op, base, self.program.shape(step.operands[0]), step.shape, step.attrs)
+            assert view is not None
+            self.views[slot] = view
+
+    def _space(self, slot: int, step: Step) -> Shape | None:
+        """The shape over which a kernel, or a sum, loops; () for a number."""
+        kind = self.kinds[slot]
+        if kind == "sum":
+            return self.program.shape(step.operands[0])
+        return step.shape if kind in ("kernel", "number") else None
+
+    def is_direct(self, slot: int, space: Shape | None) -> bool:
+        """Whether a slot is computed in the same loop."""
+        return self.kind(slot) == "kernel" and self.program.shape(slot) == space
+
+    # When
+
+    def _level(self, slot: int, step: Step) -> int:
+        kind = self.kinds[slot]
+        if kind == "view":
+            return 0
+        space = self._space(slot, step)
+        return max([self._ready(x, space) for x in step.operands], default=0)
+
+    def _ready(self, operand: int, space: Shape | None) -> int:
+        """The level from which on something can be read."""
+        if self.is_direct(operand, space):
+            return self.levels[operand]
+        base = self._base(operand).slot
+        return self.levels[base] + (self.kind(base) in ("kernel", "sum"))
+
+    # Kernels
+
+    def _kernel(self, space: Shape, level: int) -> Kernel:
+        return self.kernels.setdefault((space, level), Kernel(space, level))
+
+    def _fuse(self) -> None:
+        wanted: dict[tuple[Shape, int], list[int]] = {}
+        for slot, step in enumerate(self.program.steps, self.program.first):
+            kind = self.kinds[slot]
+            if kind == "sum":
+                space = self.program.shape(step.operands[0])
+                self._kernel(space, self.levels[slot]).sums.append(self.sums[slot])
+                wanted.setdefault((space, self.levels[slot]), []).append(step.operands[0])
+            elif kind == "kernel" and slot in self.stored:
+                self._kernel(step.shape, self.levels[slot]).stores.append(slot)
+                wanted.setdefault((step.shape, self.levels[slot]), []).append(slot)
+        home: dict[int, Kernel] = {}
+        for key in sorted(wanted, key=lambda key: key[1]):
+            for slot in wanted[key]:
+                self._take(slot, self.kernels[key], home)
+
+    def _take(self, slot: int, kernel: Kernel, home: dict[int, Kernel]) -> None:
+        """Have a slot, and all that leads to it, computed in a kernel, or read there."""
+        stack = [slot]
+        while stack:
+            x = stack[-1]
+            if x in kernel.steps or x in kernel.reads:
+                stack.pop()
+                continue
+            if not self.is_direct(x, kernel.space):
+                kernel.reads[x] = self._read(x, kernel.space)
+                stack.pop()
+                continue
+            before = home.get(x)
+            if before is not None and before is not kernel and (x in self.stored or self.calls(self.step(x))):
+                if x not in before.stores:  # computed there, at some expense: it is kept
+                    before.stores.append(x)
+                    self.stored.add(x)
+                kernel.reads[x] = dense(x, kernel.space)
+                stack.pop()
+                continue
+            missing = [y for y in self.step(x).operands if y not in kernel.steps and y not in kernel.reads]
+            if missing:
+                stack += missing
+                continue
+            kernel.steps[stack.pop()] = None
+            home.setdefault(x, kernel)
+
+    def _read(self, slot: int, space: Shape) -> View:
+        view = broadcast(self._base(slot), self.program.shape(slot), space)
+        assert view is not None
+        return view
+
+    # In which order
+
+    def _stages(self) -> Iterator[Stage]:
+        last = max([*self.levels.values(), 0])
+        steps: dict[int, list[int]] = {}
+        for slot, kind in self.kinds.items():
+            if kind in ("number", "library"):
+                steps.setdefault(self.levels[slot], []).append(slot)
+        kernels = sorted(self.kernels.values(), key=lambda kernel: kernel.level)
+        for level in range(last + 1):
+            yield from self._between(steps.get(level, ()))
+            for kernel in kernels:
+                if kernel.level == level:
+                    yield kernel
+
+    def _between(self, slots: Iterable[int]) -> Iterator[Stage]:
+        """Steps outside of loops."""
+        numbers: list[int] = []
+        for slot in slots:
+            if self.kinds[slot] == "number":
+                numbers.append(slot)
+                continue
+            if numbers:
+                yield Numbers(tuple(numbers))
+                numbers = []
+            yield Library(slot)
+        if numbers:
+            yield Numbers(tuple(numbers))

@@ -1,0 +1,204 @@
+"""Programs of arrays as loops in machine code: equal to the eager results but for the order of sums."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import guarded_loops
+import numpy as np
+import pytest
+from array_programs import Grown
+
+import agrad.engine as ag
+from agrad.engine.compile.llvm import target
+from agrad.engine.compile.llvm.loops import code
+from agrad.engine.compile.llvm.loops.code import Loops, reason_against
+from agrad.engine.compile.llvm.loops.kernel import CHUNK
+from agrad.engine.compile.llvm.loops.schedule import Kernel, Library, Schedule
+from agrad.engine.compile.llvm.loops.views import dense, moved
+from agrad.engine.core.op import OPS
+from agrad.engine.program.passes import optimised
+from agrad.engine.program.trace import gradient_of, trace
+
+pytestmark = pytest.mark.skipif(target.binding() is None, reason="llvmlite is not installed")
+RNG = np.random.default_rng(3)
+
+
+def program_of(f, *examples, gradients=True):
+    values = [x if isinstance(x, float) else np.ascontiguousarray(x) for x in examples]
+    program = optimised(trace(f, values), again=True)
+    return optimised(gradient_of(program, values, range(len(values)))) if gradients else program
+
+
+def check(f, *examples, gradients=True, rtol=1e-13):
+    """The results of a call, and of the next, which uses the buffers again."""
+    program = program_of(f, *examples, gradients=gradients)
+    loops = Loops(program)
+    expected = program.run(*examples)
+    for _ in range(2):
+        found = loops.call(*examples)
+        for one, other in zip(found, expected, strict=True):
+            assert np.shape(one) == np.shape(other)
+            finite = np.abs(other)[np.isfinite(other)]
+            scale = finite.max() if np.size(finite) else 0.0
+            np.testing.assert_allclose(one, other, rtol=rtol, atol=rtol * scale)
+            if not isinstance(one, float):
+                one[...] = np.nan  # nobody else's
+    return loops
+
+
+def stages(loops):
+    return [type(stage) for stage in loops.schedule.stages]
+
+
+def loss(w, b, x, t):
+    return ag.mean((w * x + b - t) ** 2)
+
+
+@pytest.mark.parametrize("length", [*range(71), *[CHUNK * i + d for i in (1, 2) for d in (-9, -1, 0, 1, 7, 33)]])
+def test_every_length_is_summed_up(length):
+    x, t = RNG.normal(size=(2, length))
+    if not length:
+        assert reason_against(program_of(lambda w, b: loss(w, b, x, t), 0.3, 0.1)) is not None
+        return
+    check(lambda w, b: loss(w, b, x, t), 0.3, 0.1)
+    check(lambda x: ag.sum(ag.sin(x) * x), x)
+    check(lambda x: ag.sin(x) * 2, x, gradients=False)
+
+
+@pytest.mark.parametrize("columns", [1, 2, 3, 4, 5, 7, 8, 9, 16, 17, 33, 70])
+def test_every_width_of_rows_is_summed_up_along_each_axis(columns):
+    m, w = RNG.normal(size=(9, columns)), RNG.normal(size=columns)
+    check(lambda m, w: ag.sum(ag.sum(ag.tanh(m * w), axis=1) ** 2), m, w)
+    check(lambda m, w: ag.sum(ag.mean(ag.tanh(m * w), axis=0) ** 2), m, w)
+    check(lambda m, w: ag.sum(ag.sum(m * w, axis=1, keepdims=True) * m), m, w)
+    check(lambda m: ag.sum(ag.exp(m.T - m[:, :1].T) ** 2), m)
+
+
+def test_a_regression_is_one_loop_in_which_nothing_is_stored():
+    x, t = RNG.normal(size=(2, 1000))
+    loops = check(lambda w, b: loss(w, b, x, t), 0.3, 0.1)
+    (kernel,) = [stage for stage in loops.schedule.stages if isinstance(stage, Kernel)]
+    assert not kernel.stores and len(kernel.sums) == 3
+
+
+def test_what_was_computed_at_some_expense_is_kept_for_the_next_loop():
+    loops = check(lambda x: ag.sum((ag.exp(x) - ag.mean(ag.exp(x))) ** 2), RNG.normal(size=200))
+    assert "call" in loops.source()
+    first, *rest = [stage for stage in loops.schedule.stages if isinstance(stage, Kernel)]
+    calls = {slot for slot in first.steps if loops.schedule.step(slot).op.name == "exp"}
+    assert calls and not any(calls & set(stage.steps) for stage in rest)
+
+
+def test_slices_transposes_and_gathers_are_read_where_they_lie():
+    places = RNG.integers(0, 100, size=100)
+    x = RNG.normal(size=100)
+    loops = check(lambda x: ag.sum(x[1:] * x[:-1]) + ag.sum(ag.sin(x[places] + x[::-1])), x, gradients=False)
+    assert Library not in stages(loops)
+    check(lambda x: ag.sum(x[1:] * x[:-1]) + ag.sum(ag.sin(x[places] + x[::-1])), x)
+
+
+def test_products_of_matrices_are_left_to_the_library():
+    b, y, w = RNG.normal(size=(200, 5)), RNG.normal(size=200), RNG.normal(size=5)
+    loops = check(lambda w: ag.mean(ag.softplus(b @ w) - y * (b @ w)), w)
+    assert stages(loops) == [Library, Kernel, Library]
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, -0.0, 5e-324, 1e308])
+def test_edge_values_come_out_as_without_compilation(bad):
+    x = RNG.normal(size=100)
+    for place in (0, 50, 99):
+        x[place] = bad
+        f = [
+            lambda x: ag.sin(x) / x,
+            lambda x: x + x * -0.0,
+            lambda x: ag.maximum(x, x[::-1]),
+            lambda x: ag.where(x > 0, ag.log(x), 0.0),
+            lambda x: ag.sign(x) + ag.floor(x),
+        ]
+        for one in f:
+            program = program_of(one, x, gradients=False)
+            (found,), (expected,) = Loops(program).call(x), program.run(x)
+            np.testing.assert_allclose(found, expected, rtol=1e-14)
+            assert np.array_equal(np.signbit(found), np.signbit(expected)) or np.isnan(expected).any()
+        with np.errstate(all="ignore"):
+            check(lambda x: ag.sum(ag.where(x > 0, ag.log(x), x)), x)
+
+
+def test_the_sum_of_negative_zeros_is_what_it_is_without_compilation():
+    zeros = np.full(100, -0.0)
+    program = program_of(lambda x: ag.sum(x * 1.5), zeros, gradients=False)
+    assert repr(Loops(program).call(zeros)) == repr(program.run(zeros))
+
+
+def test_a_sum_keeps_its_digits_over_many_entries():
+    x = RNG.uniform(size=1_000_003)
+    program = program_of(lambda x: ag.sum(x * 1.0 + 0.0), x, gradients=False)
+    assert abs(Loops(program).call(x)[0] / program.run(x)[0] - 1) < 1e-14
+
+
+def test_any_kind_of_array_may_be_given():
+    f = ag.compile(lambda x, m: ag.sum(ag.sin(x) * m), np.ones(90), np.ones((80, 90)), backend="llvm")
+    x, m = (RNG.normal(size=90) * 20).round(), (RNG.normal(size=(80, 90)) * 20).round()
+    expected = f.value_and_grad(x, m)
+    assert isinstance(f._gradient.known[0].native, Loops)
+    held = np.zeros((160, 180))
+    held[::2, ::2] = m
+    fixed = m.copy()
+    fixed.flags.writeable = False
+    unaligned = np.zeros(8 * m.size + 1, np.uint8)[1:].view(np.float64).reshape(m.shape)
+    unaligned[...] = m
+    kinds = [held[::2, ::2], fixed, np.asfortranarray(m), m.astype(">f8"), m[::-1][::-1], unaligned, ag.tensor(m)]
+    for given in [*kinds, *[m.astype(kind) for kind in (np.float32, np.int64, np.int8)]]:
+        value, gradients = f.value_and_grad(x, given)
+        assert value == expected[0]
+        assert all(np.array_equal(a, b) for a, b in zip(gradients, expected[1], strict=True))
+
+
+@pytest.mark.parametrize("seed", [*range(30), *[pytest.param(s, marks=pytest.mark.long) for s in range(30, 2000)]])
+def test_random_functions_of_arrays_are_the_eager_ones(seed):
+    f = Grown(seed)
+    exact, fast = (ag.compile(f, *f.examples, backend=backend) for backend in ("python", "llvm"))
+    for point in f.points(2):
+        value, slopes = exact.value_and_grad(*point)
+        found, others = fast.value_and_grad(*point)
+        scale = max(abs(value), *[np.abs(x).max() for x in slopes], 1.0)
+        assert abs(found - value) <= 1e-12 * scale
+        for one, other in zip(others, slopes, strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-11, atol=1e-12 * scale)
+        assert abs(fast.value(*point) - value) <= 1e-12 * scale
+
+
+def test_threads_may_call_the_same_loops():
+    from concurrent.futures import ThreadPoolExecutor
+
+    loops = Loops(program_of(lambda x: ag.sum(ag.exp(x - ag.mean(x))), np.ones(3000)))
+    points = [RNG.normal(size=3000) for _ in range(20)]
+    expected = [loops.call(x) for x in points]
+    with ThreadPoolExecutor(4) as pool:
+        for found, other in zip(pool.map(loops.call, points * 5), expected * 5, strict=True):
+            assert found[0] == other[0] and np.array_equal(found[1], other[1])
+
+
+def test_nothing_outside_the_arrays_is_read_or_written():
+    done = subprocess.run(
+        [sys.executable, Path(guarded_loops.__file__)], capture_output=True, text=True, check=False, timeout=300
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_only_what_moves_entries_is_a_view():
+    x = dense(0, (4, 5))
+    assert moved(OPS["permute"], x, (4, 5), (5, 4), {"axes": (1, 0)}).strides == (1, 5)
+    table = moved(OPS["roll"], x, (4, 5), (4, 5), {"shift": (1,), "axis": (0,)})
+    assert table.table[0].tolist() == [15, 16, 17, 18, 19]
+    assert moved(OPS["cumsum"], x, (4, 5), (4, 5), {"axis": 0}) is None
+    inner = moved(OPS["getitem"], x, (4, 5), (2, 5), {"index": (slice(1, 3),), "shape": (4, 5)})
+    assert (inner.offset, inner.strides) == (5, (5, 1))
+    assert moved(OPS["flip"], inner, (2, 5), (2, 5), {"axis": (1,)}).strides == (5, -1)
+
+
+def test_a_program_without_long_loops_is_left_to_python():
+    assert "no loop" in reason_against(program_of(lambda x: ag.sum(x * x), np.ones(10)))
+    assert code._FEWEST == 64
+    assert Schedule(program_of(lambda x: ag.sum(ag.sort(x)), np.ones(100))).stages

@@ -1,0 +1,60 @@
+"""Arrays that end or begin at a page which nobody may touch, for loops over arrays: see `guarded`."""
+
+import sys
+
+import numpy as np
+from guarded import fenced
+
+import agrad.engine as ag
+from agrad.engine.compile.llvm.loops import code
+from agrad.engine.program.passes import optimised
+from agrad.engine.program.trace import gradient_of, trace
+
+
+class Fenced:
+    """numpy, whose new arrays are fenced in."""
+
+    def __init__(self):
+        self.at_end = False
+        self.memories = []
+
+    def __getattr__(self, name):
+        return getattr(np, name)
+
+    def empty(self, shape):
+        memory = fenced()
+        memory[:] = 0xA5
+        size = 8 * int(np.prod(shape))
+        self.memories.append((memory, size, self.at_end))
+        return memory[len(memory) - size if self.at_end else 0 :][:size].view(np.float64).reshape(shape)
+
+    def check(self):
+        for memory, size, at_end in self.memories:
+            around = memory[: len(memory) - size] if at_end else memory[size:]
+            assert (around == 0xA5).all()
+
+
+def main():
+    rng = np.random.default_rng(1)
+    for at_end in (False, True):
+        for n in [*range(1, 36), 63, 64, 65, 100]:
+            shim = code.np = Fenced()
+            shim.at_end = at_end
+            places = rng.integers(0, n, size=n)
+            x, y = shim.empty((n,)), shim.empty((n, 7))
+            x[:], y[:] = rng.normal(size=n), rng.normal(size=(n, 7))
+
+            def f(x, y, places=places):
+                z = ag.sin(x) * y[:, 3] + x[places] * x[::-1]
+                return ag.sum(ag.exp(z - ag.mean(z))) + ag.sum(ag.sum(y * x[:, None], axis=0) ** 2)
+
+            program = optimised(gradient_of(optimised(trace(f, (x, y)), again=True), (x, y), (0, 1)))
+            loops = code.Loops(program)
+            for _ in range(2):
+                for found, expected in zip(loops.call(x, y), program.run(x, y), strict=True):
+                    np.testing.assert_allclose(found, expected, rtol=1e-11, atol=1e-12)
+            shim.check()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
