@@ -36,10 +36,10 @@ def compile(  # noqa: A001 - PyTorch's name
 
     `backend` is the name of a row in `agrad.engine.compile.registry`, such as `python`, whose results are bit for bit
     those of the function, but for the sign of a gradient that is 0, and for products of matrices of which one is
-    transposed, which BLAS may sum in another order, and `llvm` (extra `jit`), machine code for numbers, small arrays entry
-    by entry, and large ones in loops, within 4 ulp for each function of the C library, and with sums in another order. The default,
-    `auto`, begins with the first and changes to the second when that pays. What a backend does not support is computed
-    by `python`.
+    transposed, which BLAS may sum in another order, and `llvm` (extra `jit`), machine code for numbers, for small
+    arrays entry by entry, and for large ones in loops, within 4 ulp for each function of the C library, and with sums
+    in another order. The default, `auto`, begins with the first and changes to the second when that pays. What a
+    backend does not support is computed by `python`.
 
     Where the function branches on a value, each set of outcomes is traced when it first occurs, and of very many the
     latest are kept. Reading plain data from a value, as by `float(x)`, `x.item()` or `x.numpy()`, is such a branch: the

@@ -30,10 +30,11 @@ class UnwrittenError(Exception):
 class Code:
     """A straight line of instructions. The same instruction on the same operands is written once."""
 
-    __slots__ = ("called", "intrinsics", "known", "lanes", "lines", "number", "truth")
+    __slots__ = ("called", "intrinsics", "known", "lanes", "lines", "number", "prefix", "truth")
 
-    def __init__(self, lanes: int) -> None:
+    def __init__(self, lanes: int, prefix: str = "v") -> None:
         self.lanes = lanes
+        self.prefix = prefix  # of the names of results
         self.number = "double" if lanes == 1 else f"<{lanes} x double>"
         self.truth = "i1" if lanes == 1 else f"<{lanes} x i1>"
         self.lines: list[str] = []
@@ -45,7 +46,7 @@ class Code:
         """The name of the result of an instruction."""
         name = self.known.get(instruction)
         if name is None:
-            self.known[instruction] = name = f"%v{len(self.lines)}"
+            self.known[instruction] = name = f"%{self.prefix}{len(self.lines)}"
             self.lines.append(f"  {name} = {instruction}")
         return name
 

@@ -47,24 +47,6 @@ class _Reference:
     strides: Shape
 
 
-class _Code(Code):
-    """Code whose names begin with a prefix."""
-
-    __slots__ = ("prefix",)
-
-    def __init__(self, lanes: int, prefix: str) -> None:
-        super().__init__(lanes)
-        self.prefix = prefix
-
-    def write(self, instruction: str) -> str:
-        """The name of the result of an instruction."""
-        name = self.known.get(instruction)
-        if name is None:
-            self.known[instruction] = name = f"%{self.prefix}{len(self.lines)}"
-            self.lines.append(f"  {name} = {instruction}")
-        return name
-
-
 class KernelCode:
     """The text of a kernel as a function of the tables of addresses, and what it calls."""
 
@@ -81,7 +63,7 @@ class KernelCode:
         if self.length < 2 * self.unrolled * lanes:
             self.unrolled = 1
         self.inner_sums = [s for s in kernel.sums if not self.references["sum", s.slot].strides[-1]]
-        self.codes = (_Code(lanes, "v"), _Code(lanes, "t"))
+        self.codes = (Code(lanes, "v"), Code(lanes, "t"))
         body = list(self._nest())
         width = 64 * lanes
         attributes = f'"prefer-vector-width"="{width}" "min-legal-vector-width"="{width}"'
@@ -275,7 +257,7 @@ class KernelCode:
 
     # The body of the innermost loop
 
-    def _body(self, code: _Code, u: int, at: str, mask: str | None) -> Mapping[int, Symbol]:
+    def _body(self, code: Code, u: int, at: str, mask: str | None) -> Mapping[int, Symbol]:
         """Write the steps for a vector of entries from `at` on, in the tail under a mask."""
         if mask is None:
             code.lines.append(f"  {at} = add i64 %j, {u * self.lanes}")
@@ -293,7 +275,7 @@ class KernelCode:
                 self._write(code, f"%sum{one.slot}.row", code.argument(place) + found[one.operand], at, mask)
         return found
 
-    def _read(self, code: _Code, slot: int, view: View, at: str, mask: str | None) -> Symbol:
+    def _read(self, code: Code, slot: int, view: View, at: str, mask: str | None) -> Symbol:
         if not self.schedule.program.shape(view.slot):
             value = self.memory.value(view.slot)
             return code.argument(f"%n{view.slot}.all") if value is None else code.constant(value)
@@ -311,7 +293,7 @@ class KernelCode:
         code.lines.append(f"  {name}.row = getelementptr double, ptr {one.name}.row, i64 {name}.by")
         return code.argument(self._gathered(code, f"{name}.row", self._counted(stride), mask))
 
-    def _load(self, code: _Code, row: str, at: str, mask: str | None, unit: str = "double") -> str:
+    def _load(self, code: Code, row: str, at: str, mask: str | None, unit: str = "double") -> str:
         name = f"%{code.prefix}{len(code.lines)}"
         vector = f"<{self.lanes} x {unit}>"
         code.lines.append(f"  {name}.at = getelementptr {unit}, ptr {row}, i64 {at}")
@@ -324,7 +306,7 @@ class KernelCode:
             code.lines.append(f"  {name} = call {vector} @llvm.masked.load.{suffix}({given})")
         return name
 
-    def _gathered(self, code: _Code, row: str, places: str, mask: str | None) -> str:
+    def _gathered(self, code: Code, row: str, places: str, mask: str | None) -> str:
         name = f"%{code.prefix}{len(code.lines)}"
         pointers = f"<{self.lanes} x ptr>"
         code.lines.append(f"  {name}.at = getelementptr double, ptr {row}, <{self.lanes} x i64> {places}")
@@ -334,7 +316,7 @@ class KernelCode:
         code.lines.append(f"  {name} = call {self.number} @llvm.masked.gather.{suffix}({given})")
         return name
 
-    def _write(self, code: _Code, row: str, value: Symbol, at: str, mask: str | None) -> None:
+    def _write(self, code: Code, row: str, value: Symbol, at: str, mask: str | None) -> None:
         name = f"%{code.prefix}{len(code.lines)}"
         code.lines.append(f"  {name} = getelementptr double, ptr {row}, i64 {at}")
         if mask is None:
