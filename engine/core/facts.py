@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any, TypedDict
 
 from agrad.engine.struct import Struct
-
 from agrad.engine.values import Shape
 
 
