@@ -37,15 +37,13 @@ run: $(VENV)/.agrad
 	@echo '  pipx install .                                            in every shell'
 
 test: $(TESTS)/.test
-	$(TESTS)/bin/python -m pytest -q -m 'not signals' $(PARALLEL)
-	$(TESTS)/bin/python -m pytest -q -m signals
+	AGRAD_TESTS=start $(TESTS)/bin/python -m pytest -q $(PARALLEL)
 
 check: $(TESTS)/.dev types
 	$(TESTS)/bin/ruff check .
 	$(TESTS)/bin/ruff format --check .
 	$(TESTS)/bin/mypy
-	$(TESTS)/bin/python -m pytest -q -m 'not signals and not long' $(PARALLEL)
-	$(TESTS)/bin/python -m pytest -q -m 'signals and not long'
+	$(TESTS)/bin/python -m pytest -q -m 'not long' $(PARALLEL)
 
 bounds:
 	@mkdir -p build

@@ -5,12 +5,12 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 from html import unescape
 from itertools import groupby
 from pathlib import Path
 
 import click
+import launch
 import pytest
 from transcript import replayed
 
@@ -48,9 +48,7 @@ def test_what_differs_from_pytorch_is_so(lines):
 
 @pytest.mark.parametrize(("name", "option"), [("cli.md", ["--markdown"]), ("agrad.1", [])])
 def test_a_document_of_the_command_line_is_fresh(name, option):
-    made = subprocess.run(
-        [sys.executable, "-m", "agrad.cli", "--no-init", "man", *option], capture_output=True, check=True
-    ).stdout
+    made = subprocess.run([*launch.agrad(), "--no-init", "man", *option], capture_output=True, check=True).stdout
     assert (DOCS / name).read_bytes() == made, "make docs writes it anew"
 
 

@@ -3,10 +3,10 @@
 import re
 import shlex
 import subprocess
-import sys
 import tomllib
 from pathlib import Path
 
+import launch
 import pytest
 
 ROOT = Path(__file__).parent.parent
@@ -25,9 +25,7 @@ def commands():
 def test_a_command_of_the_readme(command, output):
     words = shlex.split(command)
     assert words[0] == "agrad"
-    ran = subprocess.run(
-        [sys.executable, "-m", "agrad.cli", *words[1:]], cwd=ROOT, capture_output=True, text=True, check=False
-    )
+    ran = subprocess.run([*launch.agrad(), *words[1:]], cwd=ROOT, capture_output=True, text=True, check=False)
     assert (ran.stdout, ran.stderr, ran.returncode) == (output, "", 0)
 
 

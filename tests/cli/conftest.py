@@ -6,6 +6,7 @@ import subprocess
 import sys
 from threading import Timer
 
+import launch
 import pytest
 
 from agrad.cli.main import main
@@ -25,7 +26,7 @@ def agrad(environment, tmp_path):
 
     def run(*arguments, given=""):
         done = subprocess.run(
-            [sys.executable, "-m", "agrad.cli", *arguments],
+            [*launch.agrad(), *arguments],
             input=given.encode() if isinstance(given, str) else given,
             capture_output=True,
             env=environment,

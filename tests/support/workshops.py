@@ -1,18 +1,26 @@
 """A folder to try commands in, as a reader of the documents would."""
 
 import os
+import shlex
 import shutil
 import sys
 from pathlib import Path
 
+from launch import agrad
+
 EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+def put_command(folder):
+    """Put a script `agrad` into a folder, to be found on a path."""
+    (folder / "agrad").write_text(f'#!/bin/sh\nexec {shlex.join(agrad())} "$@"\n', "utf-8")
+    (folder / "agrad").chmod(0o755)
 
 
 def equipped(folder):
     """What a shell needs there: the examples, a command `agrad` on the path, no colour and no settings of a user."""
     shutil.copytree(EXAMPLES, folder / "examples")
-    (folder / "agrad").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m agrad.cli "$@"\n', "utf-8")
-    (folder / "agrad").chmod(0o755)
+    put_command(folder)
     path = f"{folder}{os.pathsep}{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     alone = {"HOME": str(folder), "XDG_CONFIG_HOME": str(folder / "config"), "PATH": path}
     return {"cwd": folder, "env": os.environ | alone}

@@ -5,6 +5,7 @@ import stat
 import subprocess
 import sys
 
+import launch
 import pytest
 from screens import Terminal
 
@@ -62,7 +63,7 @@ def test_words_beyond_ascii_are_read_in_any_locale(environment, tmp_path, locale
     (tmp_path / "é.csv").write_text("x\n1\n2\n")
 
     def said(*arguments):
-        command = [sys.executable, "-m", "agrad.cli", *arguments]
+        command = [*launch.agrad(), *arguments]
         return subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True).stdout
 
     assert said("eval", 'f"{é} é"', "é=2") == rb"2 \xe9" + b"\n"

@@ -50,7 +50,6 @@ def endless(environment, tmp_path):
     data.communicate()
 
 
-@pytest.mark.signals
 @pytest.mark.parametrize(("name", "code"), [("SIGINT", 130), ("SIGTERM", 143)])
 @pytest.mark.parametrize("form", ["csv", "parquet"])
 def test_an_interruption_removes_what_was_half_written_and_says_so(endless, tmp_path, name, code, form):

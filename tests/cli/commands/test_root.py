@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import pytest
+from workshops import put_command
 
 SCRIPT = '#!/usr/bin/env agrad\nx = 2\nprint "args", args\nx*3\n'
 
@@ -43,8 +44,7 @@ def test_a_script_that_is_not_there(agrad):
 
 @pytest.mark.skipif(os.name == "nt", reason="it is Unix that reads the first line")
 def test_a_script_can_be_a_program(environment, tmp_path, script):
-    (tmp_path / "agrad").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m agrad.cli "$@"\n', "utf-8")
-    (tmp_path / "agrad").chmod(0o755)
+    put_command(tmp_path)
     path = {"PATH": f"{tmp_path}:{environment['PATH']}"}
     done = subprocess.run(
         ["./s", "one", "-2"], capture_output=True, text=True, env=environment | path, cwd=tmp_path, check=False

@@ -1,11 +1,11 @@
 """Tab in a shell: the scripts, and what agrad answers them by click's protocol of environment variables."""
 
-import os
 import subprocess
-import sys
 from shutil import which
 
+import launch
 import pytest
+from workshops import put_command
 
 from agrad.cli.main import COMMANDS
 
@@ -20,9 +20,7 @@ def tab(environment, tmp_path):
             "COMP_WORDS": " ".join(["agrad", *words]),
             "COMP_CWORD": str(len(words)),
         }
-        done = subprocess.run(
-            [sys.executable, "-m", "agrad.cli"], capture_output=True, text=True, env=environment | asked, cwd=tmp_path
-        )
+        done = subprocess.run(launch.agrad(), capture_output=True, text=True, env=environment | asked, cwd=tmp_path)
         assert (done.stderr, done.returncode) == ("", 0)
         return [line.removeprefix("plain,") for line in done.stdout.splitlines()]
 
@@ -70,9 +68,7 @@ def test_words(tab, words, offered):
 
 def test_fish_is_told_what_a_function_is(environment):
     asked = {"_AGRAD_COMPLETE": "fish_complete", "COMP_WORDS": "agrad help sinc", "COMP_CWORD": "sinc"}
-    out = subprocess.run(
-        [sys.executable, "-m", "agrad.cli"], capture_output=True, text=True, env=environment | asked
-    ).stdout
+    out = subprocess.run(launch.agrad(), capture_output=True, text=True, env=environment | asked).stdout
     assert out == "plain,sinc\tsin(pi*x)/(pi*x), and 1 at 0.\n"
 
 
@@ -86,8 +82,7 @@ def test_the_script_of_a_shell_asks_agrad_in_its_way(agrad, shell):
 
 @pytest.mark.skipif(not which("bash"), reason="bash is not installed")
 def test_bash_completes_with_the_script(environment, tmp_path, agrad):
-    (tmp_path / "agrad").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m agrad.cli "$@"\n', "utf-8")
-    os.chmod(tmp_path / "agrad", 0o755)
+    put_command(tmp_path)
     script = agrad("completion", "bash")[0] + (
         "COMP_WORDS=(agrad eval '\"sin(x)*speed\"' --wrt s); COMP_CWORD=4\n"
         '_agrad_completion agrad; printf "%s\\n" "${COMPREPLY[@]}"\n'

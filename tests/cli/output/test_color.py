@@ -4,8 +4,8 @@ import io
 import os
 import pty
 import subprocess
-import sys
 
+import launch
 import pytest
 
 from agrad.cli.terminal.terminal import coloured, drawable, stand_ins
@@ -25,7 +25,7 @@ def bytes_of(environment, tmp_path):
 
     def run(*arguments, terminal=False, **settings):
         env = {name: text for name, text in (environment | settings).items() if text is not None}
-        command = [sys.executable, "-m", "agrad.cli", *arguments]
+        command = [*launch.agrad(), *arguments]
         if not terminal:
             done = subprocess.run(command, capture_output=True, env=env, cwd=tmp_path, stdin=subprocess.DEVNULL)
             return done.stdout, done.stderr

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from workshops import put_command
 
 DOCUMENT = (Path(__file__).parents[3] / "docs" / "json.md").read_text("utf-8")
 SHOWN = [
@@ -35,8 +36,7 @@ q
 @pytest.fixture
 def shell(environment, tmp_path):
     """Run a line as a shell does, where `agrad` is this one: (stdout, stderr, exit code)."""
-    (tmp_path / "agrad").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m agrad.cli "$@"\n', "utf-8")
-    (tmp_path / "agrad").chmod(0o755)
+    put_command(tmp_path)
     path = {"PATH": f"{tmp_path}:{environment['PATH']}"}
 
     def run(line):

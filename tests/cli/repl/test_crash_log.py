@@ -445,7 +445,6 @@ def test_a_disk_that_is_full_later_is_one_note(tmp_path, monkeypatch, capsys):
     kept.end()
 
 
-@pytest.mark.signals
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="the system has no timer that signals")
 def test_ctrl_c_leaves_what_came_back_so_far(environment, tmp_path, monkeypatch, capsys):
     killed(environment, tmp_path, "x = 1")

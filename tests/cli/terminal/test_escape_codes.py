@@ -3,9 +3,9 @@
 import os
 import pty
 import subprocess
-import sys
 import termios
 
+import launch
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -85,7 +85,7 @@ def on_terminal(environment, folder, arguments, typed):
     termios.tcsetattr(inside, termios.TCSANOW, silent)
     environment = environment | {"TERM": "dumb", "NO_COLOR": "1", "PYTHONUTF8": "1"}
     environment["XDG_CONFIG_HOME"] = str(folder / NAME)
-    command = [sys.executable, "-m", "agrad.cli", *arguments]
+    command = [*launch.agrad(), *arguments]
     process = subprocess.Popen(command, stdin=inside, stdout=inside, stderr=inside, env=environment, cwd=folder)
     os.close(inside)
     os.write(end, typed.encode())
@@ -110,7 +110,7 @@ def test_what_a_program_prints_is_its_own(environment, tmp_path):
 
 @pytest.mark.parametrize("arguments", [["--json", "--nosuch"], ["--nosuch"], ["--version"], ["eval", "1"]])
 def test_a_disk_that_is_full_is_no_traceback(arguments, environment, tmp_path):
-    command = [sys.executable, "-m", "agrad.cli", *arguments]
+    command = [*launch.agrad(), *arguments]
     with open("/dev/full", "w") as full:
         for streams in ({"stdout": full}, {"stdout": full, "stderr": full}):
             done = subprocess.run(command, **{"stderr": subprocess.PIPE} | streams, env=environment, cwd=tmp_path)

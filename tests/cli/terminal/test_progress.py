@@ -6,6 +6,7 @@ import sys
 from contextlib import suppress
 from threading import Timer
 
+import launch
 import pytest
 
 from agrad.cli.terminal.progress import AFTER, Progress, duration
@@ -161,7 +162,7 @@ def on_terminal(arguments, environment, folder):
     import pty  # here, since not every system has it
 
     terminal, inside = pty.openpty()
-    command = [sys.executable, "-m", "agrad.cli", *arguments]
+    command = [*launch.agrad(), *arguments]
     process = subprocess.Popen(command, stdin=inside, stdout=inside, stderr=inside, env=environment, cwd=folder)
     os.close(inside)
     last = Timer(60, process.kill)

@@ -23,10 +23,7 @@ from agrad.grammar.session.log import SessionLog
 from agrad.grammar.session.session import Session
 from agrad.grammar.session.undo import Steps
 
-pytestmark = [
-    pytest.mark.signals,
-    pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="the system has no timer that signals"),
-]
+pytestmark = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="the system has no timer that signals")
 
 TRIES = 14
 SCALARS = "var x = 1.1\nvar w = 0.5\nd = x\nfor i in range(3400):\n    d = sin(d*w) + x\n"
