@@ -126,7 +126,9 @@ FAILING = {
 }
 
 
-@pytest.mark.parametrize("name", FAILING)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[] if name == "everything" else pytest.mark.long) for name in FAILING]
+)
 def test_a_failed_statement_is_taken_back_from_each_bytecode_of_its_roll_back(name):
     before = "manual_seed(1)\nvar a = rand(3)\nvar b = rand(4)\nvar x = 1\nk = 2\ne = tanh(a*x) + a\n"
     for session, interrupted in at_each_bytecode(before, (Session._take_back, Session._end)):
