@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from html import unescape
 from itertools import groupby
 from pathlib import Path
