@@ -2,6 +2,7 @@
 
 import importlib.abc
 import sys
+from importlib.metadata import version
 
 import pytest
 
@@ -100,15 +101,38 @@ def test_what_does_without_them_goes_on(without, tmp_path, fault):
     assert ag.erf(ag.tensor([0.0])).tolist() == [0.0]
 
 
-def test_an_old_llvmlite_is_told_by_the_llvm_in_it(monkeypatch):
+def refused(function):
+    """A stand-in for a function that another version refuses to run."""
+
+    def call():
+        raise RuntimeError(f"{function} is not supported any more")
+
+    return call
+
+
+@pytest.mark.parametrize(
+    ("name", "stand_in", "reason"),
+    [
+        ("llvm_version_info", (15, 0, 7), "this one has LLVM 15, not 20"),
+        ("llvm_version_info", None, "TypeError: 'NoneType' object is not subscriptable"),
+        ("initialize_native_target", refused("it"), "RuntimeError: it is not supported any more"),
+    ],
+)
+def test_an_llvmlite_of_another_version_is_told_with_that_and_how_to_do_without(monkeypatch, name, stand_in, reason):
     binding = pytest.importorskip("llvmlite.binding")
-    monkeypatch.setattr(binding, "llvm_version_info", (15, 0, 7))
+    monkeypatch.setattr(binding, name, stand_in)
     target.binding.cache_clear()
     try:
-        with pytest.raises(ag.AgradError, match="this one has LLVM 15, not 20"):
+        with pytest.raises(ag.AgradError) as caught:
             target.llvmlite()
+        assert ag.compile(lambda x: x * x, 2.0).map([1.0, 3.0])[0].tolist() == [1.0, 9.0]
     finally:
         target.binding.cache_clear()
+    problem = caught.value
+    assert problem.kind == "extra"
+    assert problem.message == f"machine code needs {target.NEEDED}; llvmlite {version('llvmlite')} is installed"
+    assert problem.notes == [reason]
+    assert problem.fixes == ['pip install --upgrade "agrad[jit]"', 'backend="python"']
 
 
 def test_running_out_of_memory_is_not_taken_for_a_broken_library(without):

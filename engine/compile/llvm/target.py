@@ -27,15 +27,9 @@ _PURE = "nounwind willreturn memory(none)"
 def binding() -> Any:
     """llvmlite's binding, ready to compile; None without it."""
     try:
-        llvm = _loaded()
+        return _loaded()
     except AgradError:
         return None
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
-    for library in ("libm.so.6", "libmvec.so.1"):
-        with suppress(RuntimeError):  # there are systems without them
-            llvm.load_library_permanently(library)
-    return llvm
 
 
 def llvmlite() -> Any:
@@ -46,11 +40,30 @@ def llvmlite() -> Any:
 def _loaded() -> Any:
     """The module. Raises AgradError of kind `extra`."""
     llvm = extra("llvmlite.binding", "machine code", NEEDED, "jit", ['backend="python"'])  # 0.03 s
-    found = llvm.llvm_version_info[0]
+    try:
+        found = llvm.llvm_version_info[0]
+        llvm.initialize_native_target()
+        llvm.initialize_native_asmprinter()
+    except Exception as problem:  # another version does without these, or raises anything
+        raise _unfit(f"{type(problem).__name__}: {problem}") from None
     if found < _OLDEST:
-        message = f"machine code needs {NEEDED}, which is not installed: this one has LLVM {found}, not {_OLDEST}"
-        raise AgradError("extra", message, fixes=[Hint('pip install "agrad[jit]"'), Hint('backend="python"')])
+        raise _unfit(f"this one has LLVM {found}, not {_OLDEST}")
+    for library in ("libm.so.6", "libmvec.so.1"):
+        with suppress(RuntimeError):  # there are systems without them
+            llvm.load_library_permanently(library)
     return llvm
+
+
+def _unfit(reason: str) -> AgradError:
+    """The error for a version of llvmlite that cannot be used."""
+    from importlib.metadata import PackageNotFoundError, version  # here, since it is hardly ever needed
+
+    try:
+        installed = f"llvmlite {version('llvmlite')}"
+    except PackageNotFoundError:
+        installed = "another llvmlite"
+    fixes = [Hint('pip install --upgrade "agrad[jit]"'), 'backend="python"']
+    return AgradError("extra", f"machine code needs {NEEDED}; {installed} is installed", notes=[reason], fixes=fixes)
 
 
 @dataclass(frozen=True, slots=True)
