@@ -307,7 +307,7 @@ def test_without_llvmlite_it_is_said_what_to_install():
         ag.AgradError, match=r"needs llvmlite 0\.45 or later(, which is not|; llvmlite \S+ is) installed"
     ) as error:
         target.llvmlite()
-    assert error.value.kind == "extra" and error.value.fixes == ['pip install "agrad[jit]"', 'backend="python"']
+    assert error.value.kind == "extra" and 'backend="python"' in error.value.fixes
 
 
 def test_a_function_that_the_c_library_lacks_is_said(monkeypatch):
