@@ -32,7 +32,7 @@ FROM_ENGINE = {
     "agrad.engine.core.tensor": {"Tensor"},
     "agrad.engine.autodiff.comparison": {"Finding"},
     "agrad.engine.text": {"as_name", "align", "fit", "printable", "truncate"},
-    "agrad.engine.data.arrow": {"as_text", "pyarrow", "require_pyarrow"},
+    "agrad.engine.data.arrow": {"WIDE", "as_text", "pyarrow", "require_pyarrow"},
     "agrad.engine.data.csv_reader": {"CsvTable"},
     "agrad.engine.data.formats": {"open_table"},
     "agrad.engine.data.tables": {"Column", "Wanted"},

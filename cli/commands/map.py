@@ -115,8 +115,9 @@ def command(
 
     The results, columns value, d/dx, ..., go to standard output as CSV, or to OUT, in the format of its extension:
     .csv, .jsonl, .npy (a matrix), .npz or .parquet. OUT is written only when everything has succeeded; otherwise an
-    existing file is kept. DATA may be larger than memory. EXPR is evaluated for one row at a time, so
-    mean(x) is an error; random numbers are drawn once, not for every row.
+    existing file is kept. DATA may be larger than memory: a table of a few columns takes some 200 MB, however many
+    rows it has. With --max-memory, the process ends with an error before it takes 1.3 GB more than SIZE. EXPR is
+    evaluated for one row at a time, so mean(x) is an error; random numbers are drawn once, not for every row.
 
     \b
     agrad map "x**2 + y**3 - sin(x*y)" examples/points.csv --wrt x,y

@@ -14,7 +14,7 @@ from typing import Any, BinaryIO, TypeAlias
 
 import click
 
-from agrad.engine.data.arrow import as_text, pyarrow, require_pyarrow
+from agrad.engine.data.arrow import WIDE, as_text, pyarrow, require_pyarrow
 from agrad.engine.data.tables import Column
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.values import format_number, np
@@ -110,7 +110,7 @@ class CsvWriter(Writer):
         """See Writer."""
         rows = _as_texts(rows, "CSV")
         # An empty entry alone would be an empty line, which is not a row: pyarrow writes it, the csv module quotes it.
-        if self.precision is None and (rows.bad is None or len(rows.columns) > 1):
+        if self.precision is None and (rows.bad is None or len(rows.columns) > 1) and len(rows.columns) <= WIDE:
             # Neither is there without pyarrow, nor does it take bytes that are not UTF-8, which are copied as they are.
             with suppress(ImportError, UnicodeEncodeError):
                 return _fast_lines(rows)

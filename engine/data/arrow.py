@@ -7,6 +7,8 @@ from typing import Any
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.extras import extra
 
+WIDE = 10_000  # columns of CSV: for more, pyarrow takes 10 kB each, and ends the process where that is not available
+
 
 def pyarrow(part: str = "") -> Any:
     """A module of the library, for which mypy has no types. Raises ImportError, also where it is broken."""

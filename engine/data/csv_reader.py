@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from itertools import chain, islice
 from typing import Any, BinaryIO, TypeAlias
 
-from agrad.engine.data.arrow import pyarrow
+from agrad.engine.data.arrow import WIDE, pyarrow
 from agrad.engine.data.tables import (
     BYTES,
     FILL_IN,
@@ -192,6 +192,8 @@ class CsvTable(Table):
         if b"(" in block.data and _PAYLOAD.search(block.data):
             return None
         places = self._places(wanted)
+        if len(places) > WIDE:
+            return None
         kinds = {str(place): wanted.is_text(name) for name, place in places.items()} or {"0": True}
         try:
             table = fast.read_csv(

@@ -1,6 +1,7 @@
 """Limits of time and memory: the same for every command that computes, wherever they are given."""
 
 import os
+import subprocess
 import sys
 import time
 
@@ -102,3 +103,50 @@ def test_a_column_of_an_array_of_numpy_that_does_not_fit_is_an_error(agrad, tmp_
     _, err, code = agrad("eval", "sum(x)", "x=@x.npy", "--max-memory", "10MB")
     assert (code, "Traceback" in err) == (1, False)
     assert err.startswith("error[limit]: ")
+
+
+PEAK = """
+from agrad.cli.main import main
+try:
+    main()
+finally:
+    (peak,) = [line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM")]
+    open("peak", "w").write(peak)
+"""
+
+
+@pytest.fixture
+def peak(environment, tmp_path):
+    """The megabytes that a process of `agrad map` takes, its exit code, and its error."""
+
+    def run(*arguments):
+        command = [sys.executable, "-c", PEAK, "map", *arguments]
+        done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment, cwd=tmp_path)
+        return int((tmp_path / "peak").read_text()) / 1e3, done.returncode, done.stderr.decode()
+
+    return run
+
+
+needs_status = pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="Linux tells how much memory it was")
+
+
+@needs_status
+def test_what_map_takes_depends_neither_on_the_rows_nor_on_the_limit(peak, tmp_path):
+    (tmp_path / "few.csv").write_text("x,y\n" + "0.123456789,2.5\n" * 300_000)
+    (tmp_path / "many.csv").write_text("x,y\n" + "0.123456789,2.5\n" * 900_000)
+    few = peak("x*2 + sin(y)", "few.csv", "--max-memory", "10MB")
+    for taken in (peak("x*2 + sin(y)", "many.csv", "--max-memory", size) for size in ("10MB", "2GB")):
+        assert taken[1:] == few[1:] == (0, "")
+        assert taken[0] < min(400, few[0] + 100)
+
+
+@needs_status
+@pytest.mark.long
+@pytest.mark.parametrize("rows", [2, 5])
+def test_a_table_of_very_many_columns_is_computed_or_is_an_error_in_words(peak, tmp_path, rows):
+    columns = 300_000
+    names = ",".join(f"c{place}" for place in range(columns))
+    (tmp_path / "wide.csv").write_text(f"{names}\n" + (",".join(["1.5"] * columns) + "\n") * rows)
+    taken, code, err = peak("c1", "wide.csv", "--keep", "all", "--max-memory", "10MB")
+    assert taken < 1300
+    assert (code, err) == (0, "") or (code == 1 and err.startswith("error[limit]: "))
