@@ -4,13 +4,13 @@
     f.value(2.0, 3.0)               # bit for bit what the function itself gives, in a tenth of the time
     f.value_and_grad(2.0, 3.0)
     f.hessian(2.0, 3.0)
-    f.map(xs, ys)                   # of each row of some columns
+    f.map(xs, ys)                   # for each row of some columns
 
 `function` has the compiled function, `specializations` its programs, `vmap` and `hessian` make further programs, and
 the folder `lower` prepares programs of arrays for machine code. `registry` lists the backends, which run them:
 `python_backend` and the folder `llvm`; `backend` says what a backend has to do. From outside import `compile`; replays
-and hot loops run their programs by `python_backend.Compiled`, and `llvm.target` says whether machine code is there.
-This file imports nothing: it is read whenever the engine is.
+and hot loops run their programs by `python_backend.Compiled`, and `llvm.target` says whether machine code is available.
+This file imports nothing, since it is loaded with the engine.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def compile(  # noqa: A001 - PyTorch's name
 ) -> Compiled:
     """A function of numbers and arrays, compiled for the shapes of `examples`.
 
-    `wrt` says by which arguments to differentiate, by place or by name: by all if None.
+    `wrt`: the arguments to differentiate by, as numbers or names; all if None.
 
     `backend` is the name of a row in `agrad.engine.compile.registry`, such as `python`, whose results are bit for bit
     those of the function, but for the sign of a gradient that is 0, and for products of matrices of which one is
@@ -41,14 +41,14 @@ def compile(  # noqa: A001 - PyTorch's name
     in another order. The default, `auto`, begins with the first and changes to the second when that pays. What a
     backend does not support is computed by `python`.
 
-    Where the function branches on a value, each set of outcomes is traced when it first occurs, and of very many the
-    latest are kept. Reading plain data from a value, as by `float(x)`, `x.item()` or `x.numpy()`, is such a branch: the
-    function is traced anew for each other number, which is far slower than agrad's own functions. It must be a function
-    of its arguments only: what it prints or draws at random happens when it is traced. Threads may share a compiled
+    Where the function branches on a value, each set of outcomes is traced when it first occurs; if there are very many,
+    the latest are kept. Reading plain data from a value, as by `float(x)`, `x.item()` or `x.numpy()`, is such a branch:
+    the function is traced again for each other number, which is far slower than agrad's own functions. It must be a
+    function of its arguments only: output and random numbers occur only when it is traced. Threads may share a compiled
     function.
 
-    Raises what the function raises at the examples, and AgradError of kind `guard` for what cannot be traced.
+    Raises the errors of the function at the examples, and AgradError of kind `guard` for what cannot be traced.
     """
-    from agrad.engine.compile.function import Compiled  # only who compiles waits for the compiler
+    from agrad.engine.compile.function import Compiled  # here, so that only a call of compile loads the compiler
 
     return Compiled(f, examples, wrt, backend)

@@ -1,4 +1,4 @@
-"""What a backend has to do. `registry` lists the backends; the module of each defines its `BACKEND`."""
+"""The interface of a backend. `registry` lists the backends; the module of each defines its `BACKEND`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Code(Protocol):
     def call(self) -> Callable[..., tuple[Value, ...]]:
         """The function from values, floats and contiguous arrays of the shapes of the inputs, to the outputs.
 
-        It raises Diverged where a check of the program does not hold, and what an operation raises.
+        It raises Diverged if a check of the program does not hold, and the errors of operations.
         """
 
     def source(self) -> str:
@@ -48,10 +48,10 @@ class Backend(ABC):
     """A way to compute programs. Its results are bit for bit those of `Program.run`."""
 
     def require(self) -> None:  # noqa: B027 - most need nothing
-        """Raise AgradError of kind `limit` if the backend cannot be used here, as where a package is missing."""
+        """Raise AgradError of kind `limit` if the backend cannot be used here, for example if a package is missing."""
 
     def supports(self, program: Program) -> str | None:
-        """Why the backend cannot compile a program, in words; None if it can. `python` computes what others cannot."""
+        """Why the backend cannot compile a program, in words; None if it can. `python` supports every program."""
         return None
 
     @abstractmethod
@@ -60,7 +60,7 @@ class Backend(ABC):
 
 
 class NativeBackend(Backend):
-    """A backend for programs of numbers that may round differently.
+    """A backend for programs of numbers, which may round differently.
 
     Its programs are simplified, and have no checks: the values that these read are further outputs, and the caller
     evaluates the checks.

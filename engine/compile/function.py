@@ -17,7 +17,7 @@ from agrad.engine.program.passes import optimised
 from agrad.engine.program.trace import Diverged, Program, check_kept, data_of, plain, trace, traced
 from agrad.engine.values import Array, Value, coerce, describe, format_shape, np, shape_of, whole
 
-_FEW = 10_000  # entries, whose bytes are compared sooner than they are
+_FEW = 10_000  # entries: up to so many, comparing bytes is faster
 
 
 class Compiled:
@@ -48,7 +48,7 @@ class Compiled:
         self._trace = trace(f, self._examples, self.names, self._places)
         self._program = optimised(self._trace, again=True)
 
-    # What can be asked of it
+    # The public methods
 
     def value(self, *args: object) -> Any:
         """The value of the function: a float, or a new array."""
@@ -78,7 +78,7 @@ class Compiled:
         return found[0] if self._single else found
 
     def hessian(self, *args: object) -> Any:
-        """The second derivatives, as `hessian` gives them: a matrix by numbers, or by one array in its shape twice.
+        """The second derivatives, as `hessian` returns them: a matrix for numbers, for one array its shape twice.
 
         By several arrays the blocks, a tuple of tuples. Raises AgradError of kind `arity` where `wrt` has an argument
         twice, and of kind `shape` as `value_and_grad` does.
@@ -97,8 +97,8 @@ class Compiled:
     def map(self, *columns: object, out: Any = None, threads: int | None = None) -> tuple[Array, list[Array]]:
         """The value of each row of some columns, and a column for each gradient; into `out`, if it is given.
 
-        A number stands for a column of equal entries. `threads` is for machine code: all cores if None. Raises
-        AgradError of kind `shape` if the columns have not one length, or the function is not one of numbers, and of
+        A number means a column of equal entries. `threads` is for machine code: all cores if None. Raises
+        AgradError of kind `shape` if the columns have different lengths, or the function is not one of numbers, and of
         kind `type` or `domain` if there are no such `threads`.
         """
         if not self._of_numbers:
@@ -134,7 +134,7 @@ class Compiled:
         return f"<compiled {getattr(self.function, '__name__', 'function')} of {given}>"
 
     def __reduce__(self) -> Any:
-        """Copied, or written by `pickle`, it is what it was made of, and compiled again."""
+        """A copy, or a pickle, contains the arguments of `compile`, and is compiled again."""
         wrt = self._places[0] if self._single else self._places
         return Compiled, (self.function, self._examples, wrt, self.backend)
 
@@ -175,7 +175,7 @@ class Compiled:
         return self._trace
 
     def _verify(self, values: tuple[Value, ...]) -> None:
-        """At the first other values, hold the program against the function, which may be one of more than these."""
+        """At the first other values, compare the program with the function, which may be impure."""
         if self._is_verified or (
             values == self._examples if self._of_numbers else all(map(_is_example, values, self._examples))
         ):
@@ -249,7 +249,7 @@ class Compiled:
 
 
 def names_of(f: Callable[..., Any], count: int) -> list[str]:
-    """What the arguments of a function are called."""
+    """The names of the arguments of a function."""
     code = getattr(f, "__code__", None)
     names = list(code.co_varnames[: code.co_argcount]) if code is not None else []
     if names and getattr(f, "__self__", None) is not None:
@@ -260,7 +260,7 @@ def names_of(f: Callable[..., Any], count: int) -> list[str]:
 
 
 def _several(threads: object) -> int | None:
-    """How many threads were asked for; None for as many as there are cores."""
+    """The requested number of threads; None for all cores."""
     if threads is None:
         return None
     count = whole(threads, "map: the number of threads")
@@ -278,14 +278,14 @@ def _same(x: Value, y: Value) -> bool:
 
 
 def _is_example(x: Value, y: Value) -> bool:
-    """The same, sooner: at a difference that is none, such as that of 0 and -0, nothing is lost."""
+    """A faster comparison; it may differ for equal values such as 0 and -0, which does no harm."""
     if isinstance(x, float) or isinstance(y, float) or x.size > _FEW:
         return _same(x, y)
     return x.shape == y.shape and x.tobytes() == y.tobytes()
 
 
 def _results(out: Any, rows: int, count: int) -> tuple[Array, list[Array]]:
-    """Where results are written."""
+    """The arrays that results are written into."""
     if out is None:
         return np.empty(rows), [np.empty(rows) for _ in range(count)]
     fixes = [Hint("out=(values, [gradient, …]), each a contiguous array of float64 with an entry for each row")]

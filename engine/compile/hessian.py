@@ -1,7 +1,7 @@
-"""The Hessian of a compiled function: only the second derivatives that are not 0 for certain are computed.
+"""The Hessian of a compiled function: only the second derivatives that can differ from 0 are computed.
 
-A gradient's entry is walked back over its own part of the graph: where values are coupled in a chain, that is a link
-of it. The matrix is symmetric, and one half is computed.
+Each entry of the gradient is differentiated over its own part of the graph, which is small if values are coupled in a
+chain. The matrix is symmetric, and one half is computed.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Hessian:
         return used, np.fromiter(found, np.float64, len(found))
 
     def _shaped(self, matrix: Array, single: bool) -> Any:
-        """The matrix by all entries, as it is given back."""
+        """The matrix by all entries, in the shape of the result."""
         shapes = [self.shapes[place] for place in self.wrt]
         if single:
             return matrix.reshape(shapes[0] * 2) if shapes[0] else float(matrix[0, 0])
@@ -79,7 +79,7 @@ class Hessian:
         traced = trace(self.function, values, self.names, self.wrt)
         check_kept(traced, self.function, values, self.wrt, self.names)
         program = optimised(traced, again=True)
-        gradient_of(program, values, ())  # says what is wrong with a result that is no number
+        gradient_of(program, values, ())  # raises the error for a result that is not a number
         numbers = program if program.is_scalar else scalarised(program)
         if numbers is None:
             raise _Dense
@@ -99,11 +99,11 @@ class Hessian:
 
 
 class _Dense(Exception):
-    """There is no program of numbers for a function of arrays."""
+    """Raised if there is no program of numbers for a function of arrays."""
 
 
 class _Specialization(Specialization):
-    """A specialisation, and where its second derivatives stand in the matrix."""
+    """A specialisation, and the places of its second derivatives in the matrix."""
 
     def __init__(self, gradient: Sequence[Tensor], xs: Sequence[Node], backend: str) -> None:
         self.constant = np.zeros((len(xs), len(xs)))
@@ -126,12 +126,12 @@ class _Specialization(Specialization):
         self.wanted = backend
 
     def settle(self, program: Any) -> None:
-        """Take the program of what varies."""
+        """Set the program of the second derivatives that vary."""
         size = len(program.steps)
         super().__init__(lambda: program, lambda: Lowered(program), size, self.wanted, is_of_data(program))
 
     def matrix(self, found: Array) -> Array:
-        """The Hessian, with what varies as it was found."""
+        """The Hessian, with the computed values of the second derivatives that vary."""
         full = self.constant.copy()
         full.reshape(-1)[self.places] = found[self.which]
         return full

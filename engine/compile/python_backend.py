@@ -1,13 +1,13 @@
-"""A program as Python: source over floats, and over arrays whose buffers are used again. Bit for bit what eager gives.
+"""A program as Python code: on floats, and on arrays whose buffers are reused. Bit for bit the eager results.
 
     def compiled(x, y):
         t3 = sin(y)
         return x*t3 + 1.0,
 
-Arithmetic stands in the source, a function of the `math` module is called by its name, and so is whatever else has a
-function on floats. The source is run once; where Python's arithmetic raises what IEEE 754 has an answer for, a careful
-one, in which each operation that may raise asks numpy instead, is run from the start. An operation on arrays that is
-one of numpy's ufuncs writes into a buffer of its own; the rest are computed as everywhere.
+Arithmetic is written as operators; functions of the `math` module, and other functions on floats, are called by name.
+If Python's arithmetic raises where IEEE 754 has a result, a second, careful source is run from the start, in which each
+operation that may raise uses numpy instead. An operation on arrays that is one of numpy's ufuncs writes into its own
+buffer; the rest are computed as without compilation.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from agrad.engine.program.ir import Diverged, Program, Step, checks_of, computed
 from agrad.engine.values import IEEE, Shape, Value, np, settle, size_of
 
 NAME = "compiled"
-_DEEP = 8  # how far formulas are put into each other
+_DEEP = 8  # how deep formulas are nested
 _LONG = 200  # characters
 Layout: TypeAlias = "tuple[int, ...]"
 _LITERALS = (float, int, bool, type(None), str)
@@ -36,7 +36,7 @@ _LITERALS = (float, int, bool, type(None), str)
 class Compiled:
     """A program that can be called: `call(*values)` gives its outputs, for floats and contiguous arrays of its shapes.
 
-    Raises Diverged where a check does not hold, and what an operation raises.
+    Raises Diverged if a check does not hold, and the errors of operations.
     """
 
     def __init__(self, program: Program) -> None:
@@ -54,7 +54,7 @@ class Compiled:
             return self.careful(*values)
 
     def _first(self, *values: Value) -> tuple[Value, ...]:
-        """On arrays that are all new: a sum rounds by where its entries lie, and so they shall in the buffers."""
+        """On new arrays: the rounding of a sum depends on the memory layout, which must be that of the buffers."""
         found = self._over_arrays(*values)
         if self.layouts:
             self.call = self._second
@@ -70,7 +70,7 @@ class Compiled:
             return self._over_floats(*values)
 
     def inside(self, *values: Value) -> tuple[Value, ...]:
-        """The same as `call`, sooner, where numpy's warnings are off already."""
+        """The same as `call`, but faster, if numpy's warnings are already off."""
         if not self.is_settled:
             return self.call(*values)
         try:
@@ -79,7 +79,7 @@ class Compiled:
             return self.careful(*values)
 
     def careful(self, *values: Value) -> tuple[Value, ...]:
-        """The same, with an answer where Python's arithmetic has none."""
+        """The same, with IEEE's result where Python's arithmetic raises."""
         if self._careful is None:
             self._careful = _Writer(self.program, is_careful=True).function()
         with quiet():
@@ -91,7 +91,7 @@ class Compiled:
 
 
 def source(program: Program) -> str:
-    """The source for a program, as it is once arrays have buffers."""
+    """The source for a program, once its arrays have buffers."""
     return _Writer(program, layouts=dict.fromkeys(_writable(program), ())).source
 
 
@@ -99,7 +99,7 @@ class PythonBackend(Backend):
     """Python code; it supports every program."""
 
     def compile(self, program: Program) -> Compiled:
-        """A function of Python; it is generated at once."""
+        """A Python function; it is generated at once."""
         return Compiled(program)
 
 
@@ -121,7 +121,7 @@ class _Writer:
         self.names: dict[str, Any] = {"nan": math.nan, "inf": math.inf, "Diverged": Diverged}
         self.names |= {"abs": abs, "float": float}
         self.texts: list[str] = []  # how each slot is written
-        self.depths: dict[int, int] = {}  # of formulas that are not in a variable of their own
+        self.depths: dict[int, int] = {}  # of formulas that are not in a variable
         self.notes: dict[str, str] = {}
         self.uses = _uses(program)
         self.checks = checks_of(program)
@@ -219,7 +219,7 @@ class _Writer:
         else:
             self.names[name] = op.scalar
             if getattr(op.scalar, "__module__", "") != "math":
-                self.notes[name] = f"# {name} is a function on floats, called as it is"
+                self.notes[name] = f"# {name} is a function on floats, called directly"
         return f"{name}({', '.join([*given, *self._keywords(attrs)])})"
 
     def _keywords(self, attrs: dict[str, Any]) -> Iterator[str]:
@@ -254,11 +254,11 @@ class _Writer:
             return text.format(*given)
         name = f"{step.op.name}_"
         self.names[name] = _whole(step.op)
-        self.notes[name] = f"# {name} is computed as it is without compilation"
+        self.notes[name] = f"# {name} is computed as without compilation"
         return f"{name}({', '.join([*given, *self._keywords(step.attrs)])})"
 
     def _narrowed(self, step: Step, place: int) -> str:
-        """An operand of a ufunc: one entry is spread over many in half the time if it has no axes."""
+        """An operand of a ufunc: broadcasting one entry takes half the time if it has no axes."""
         shapes = [self.program.shape(x) for x in step.operands]
         text = self.texts[step.operands[place]]
         alone = shapes[place] and size_of(shapes[place]) == 1 < size_of(step.shape)
@@ -266,7 +266,7 @@ class _Writer:
 
     def _boxed(self, number: float, shape: Shape) -> str:
         """A constant for a ufunc, which takes two thirds longer if it has to make an array of it each time."""
-        shape = shape if size_of(shape) == 1 else ()  # and twice as long to spread it over one entry
+        shape = shape if size_of(shape) == 1 else ()  # and twice as long to broadcast it to one entry
         name = f"n{number!r}_{len(shape)}_".replace(".", "_").replace("-", "m").replace("+", "")
         self.names[name] = np.full(shape, number)
         self.notes[name] = f"# {name} is {number!r} as numpy takes it"
@@ -287,7 +287,7 @@ class _Writer:
             yield f"    raise Diverged({number})"
 
     def _output(self, slot: int, is_given: bool) -> str:
-        """An output: each array is one of its own, also where two outputs are equal."""
+        """An output: each array is a separate one, even if two outputs are equal."""
         text = self.texts[slot]
         if not self.program.shape(slot):
             return text
@@ -342,7 +342,7 @@ def _whole(op: Op) -> Callable[..., Value]:
             value = settle(array(*values, **attrs))
             return value if view else own(value)
         except (ValueError, IndexError, MemoryError):
-            return computed(op, values, attrs)  # which says what is wrong
+            return computed(op, values, attrs)  # which raises the error
 
     return call
 
@@ -358,7 +358,7 @@ def _number_in(program: Program, slot: int) -> float | None:
 
 
 def _ufunc(program: Program, step: Step) -> tuple[Any, tuple[int | float, ...]] | None:
-    """The same as `ufunc_of` of a step; by some numbers an operation may be another ufunc, as a square is a product."""
+    """The same as `ufunc_of` for a step; with some numbers an operation is another ufunc: a square is a product."""
     if step.attrs or not step.shape:
         return None
     found = ufunc_of(step.op, (None,) * len(step.operands))
@@ -372,8 +372,8 @@ def _ufunc(program: Program, step: Step) -> tuple[Any, tuple[int | float, ...]] 
 def ufunc_of(op: Op, numbers: tuple[float | None, ...]) -> tuple[Any, tuple[int | float, ...]] | None:
     """The ufunc of numpy (or SciPy) that an operation on arrays is, and its arguments: operands by place, and numbers.
 
-    `numbers` has the operands that are known numbers. None where it is not just one ufunc, and for a power, of which
-    numpy computes some by other means.
+    `numbers` has the operands that are known numbers. None if it is not a single ufunc, and for a power, of which
+    numpy computes some in another way.
     """
     operands = len(numbers)
     seen: list[tuple[Any, tuple[Any, ...]]] = []
@@ -390,7 +390,7 @@ def ufunc_of(op: Op, numbers: tuple[float | None, ...]) -> tuple[Any, tuple[int 
 
     try:
         result = op.array(*[Probe(place) if x is None else x for place, x in enumerate(numbers)])
-    except Exception:  # whatever it says, it is not one ufunc
+    except Exception:  # with any error, it is not a single ufunc
         return None
     if len(seen) != 1 or not isinstance(result, Probe) or result.place != operands or seen[0][0] is np.power:
         return None
@@ -401,7 +401,7 @@ def ufunc_of(op: Op, numbers: tuple[float | None, ...]) -> tuple[Any, tuple[int 
 
 
 def _writable(program: Program) -> list[int]:
-    """The slots that may be written into a buffer: arrays that are nothing but a step on the way."""
+    """The slots that may be written into a buffer: arrays that are only intermediate results."""
     kept = {*program.outputs}
     return [
         slot
@@ -449,7 +449,7 @@ class _Buffers:
         return "".join(f"b{number}, " for number in range(len(self.kinds))).rstrip()
 
     def lent(self) -> tuple[Callable[[], Any], Callable[[Any], None]]:
-        """How a call takes buffers, and gives them back for the next; two calls at a time have two sets."""
+        """The functions by which a call takes buffers, and returns them; two calls at a time have two sets of buffers."""
         pool: list[Any] = []
         kinds = self.kinds
 

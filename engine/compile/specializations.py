@@ -26,15 +26,15 @@ from agrad.engine.values import Value
 MOST = 64  # specialisations of one function
 TRACING = RLock()  # one for all functions: a function that is traced may call another that is compiled
 _KEPT = 500_000  # steps, in programs that are kept compiled
-_LARGE = 5_000  # steps: where Python's own compiler is slow, and its code too, machine code comes at once
+_LARGE = 5_000  # steps from which on machine code is made at once, since Python's own compiler is slow
 _OTHER = "the backend is {}"
-_BY_DATA = "a number was read, as by float(x): each other number is traced again"
+_BY_DATA = "a number was read, as by float(x): every new number is traced again"
 
 _compiled: OrderedDict[object, tuple[Any, int]] = OrderedDict()
 
 
 def kept(backend: str, program: Program, make: Callable[[Program], Any]) -> Any:
-    """What was made of a program, or of one of the same structure before."""
+    """The code of a program, or of an earlier one with the same structure."""
     name = backend, key(program)
     with TRACING:
         if name in _compiled:
@@ -48,7 +48,7 @@ def kept(backend: str, program: Program, make: Callable[[Program], Any]) -> Any:
 
 
 def names_of(backend: str) -> tuple[str, str | None]:
-    """The backend of a function's own program, and that of machine code, where there may be some, by their names."""
+    """The backend of a function's own program, and that of machine code, if possible, by their names."""
     if backend == AUTO:
         return REFERENCE, NATIVE
     return (REFERENCE, backend) if isinstance(load(backend), NativeBackend) else (backend, None)
@@ -61,7 +61,7 @@ def supporting(backend: str, program: Program) -> tuple[str, str]:
 
 
 def is_of_data(program: Program) -> bool:
-    """Whether it is the program for some values alone: the function took plain data out of what it was given."""
+    """Whether it is the program for some values only: the function read plain data from its arguments."""
     return any(check.read is bits for check in program.checks)
 
 
@@ -80,16 +80,16 @@ class Specialization:
         is_of_data: bool = False,
     ) -> None:
         self._make_exact, self._make_shared = exact, shared
-        self.is_of_data = is_of_data  # and so for these values alone: to make machine code would take far too long
+        self.is_of_data = is_of_data  # for these values only: making machine code would take far too long
         self._exact: Program | None = None
         self._code: Code | None = None
         self.backend = backend
         self.exact_backend, self.native_backend = names_of(backend)
-        self.is_native_first = backend == self.native_backend  # machine code was asked for, and need not pay
+        self.is_native_first = backend == self.native_backend  # machine code was requested, even if it is slower
         self.size = size
         self.calls = 0
         self.native: NativeCode | None = None
-        # Why there is no machine code.
+        # the reason why there is no machine code
         self.reason = _OTHER.format(backend) if self.native_backend is None else _BY_DATA if is_of_data else ""
         self.checks: Sequence[GuardCheck] = ()  # of the machine code: their slots are its last outputs
 
@@ -114,7 +114,7 @@ class Specialization:
         return self._code
 
     def source(self, backend: str | None) -> str:
-        """The code by a backend as text; by the one that computes if it is None or AUTO."""
+        """The code of a backend as text; of the current one if it is None or AUTO."""
         asked = None if backend == AUTO else backend
         exact, native = names_of(asked or self.backend)
         if native is None or not (asked or self.is_native_first or self.native is not None):
@@ -130,7 +130,7 @@ class Specialization:
         return (f"# not by {backend}: {reason}\n" if reason else "") + code.source()
 
     def begin(self) -> None:
-        """Make the program that the first call takes: an error in it is raised here.
+        """Make the program for the first call: an error in it is raised here.
 
         The one for machine code may be a hundredth of the function's own, which is not made then.
         """
@@ -168,8 +168,8 @@ class Specialization:
         if self.native is not None or self.reason:  # by another thread
             return
         name = self.native_backend
-        assert name is not None  # or there was a reason
-        backend = load(name)  # needs an extra, and only a long computation pays for it
+        assert name is not None  # or a reason was found
+        backend = load(name)  # imported here: it needs an extra, and only long computations use it
         lowered = self._make_shared()
         program = unchecked(lowered.program)
         self.reason = lowered.reason or backend.supports(program) or ""
@@ -208,7 +208,7 @@ class Specializations:
                 outputs = one.call(values)
             except Diverged:
                 continue
-            if number and TRACING.acquire(blocking=False):  # the order only matters to speed
+            if number and TRACING.acquire(blocking=False):  # the order affects only speed
                 try:
                     self.known = (one, *[other for other in self.known if other is not one])[:MOST]
                 finally:
@@ -220,13 +220,13 @@ class Specializations:
         new = self.at(values)
         try:
             return new, new.call(values)
-        except Diverged:  # machine code may round otherwise: then the exact program decides
+        except Diverged:  # machine code may round differently: then the exact program decides
             return new, new.code.call(*values)
 
     def at(self, values: tuple[Value, ...]) -> Specialization:
         """A new specialisation, traced at some values."""
         with TRACING:
             new = self.trace(values)
-            new.begin()  # what fails here is not kept
+            new.begin()  # a specialisation that fails here is not kept
             self.known = (new, *self.known)[:MOST]
         return new

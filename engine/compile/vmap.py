@@ -1,6 +1,6 @@
 """A function of numbers over the rows of columns: its operations on whole pieces of columns, or row by row.
 
-What is computed of a row is what the operations compute of arrays. Rows at which a guard has another outcome are
+A row gets the result of the operations on arrays. Rows at which a guard has another outcome are
 computed by the specialisation for that outcome.
 """
 
@@ -22,7 +22,7 @@ from agrad.engine.values import Array, np
 PIECE = 8192  # rows: what a program needs for so many stays in a core's cache
 _SHORT = 64  # rows: a shorter piece is filled up
 _WORK = 10_000_000  # numbers that numpy computes in about the time that it takes to compile machine code
-_SPLIT = 4_000_000  # numbers that machine code computes in half a ms: what another thread spares of that, it takes
+_SPLIT = 4_000_000  # numbers that machine code computes in half a ms, about the time that another thread takes to start
 
 
 class Vmap:
@@ -51,7 +51,7 @@ class Vmap:
                 self._fill([x[here] for x in columns], [out[here] for out in outs], threads)
 
     def _pays(self, used: Specialization) -> bool:
-        """Whether machine code is asked for, or saves more than it takes to compile."""
+        """Whether machine code is requested, or saves more than it takes to compile."""
         return used.native is not None or used.is_native_first or self.done * used.size > _WORK
 
     def _first(self, columns: Sequence[Array]) -> Specialization:
@@ -85,7 +85,7 @@ class Vmap:
     def _by(self, used: Specialization, columns: list[Array], count: int, threads: int | None) -> tuple[Any, list[Any]]:
         """The outputs of some rows by one specialisation, and for which of the rows it holds; None for all."""
         rows = len(columns[0])
-        if used.is_of_data:  # no other row has to be tried: the first is computed by itself
+        if used.is_of_data:  # no other row is needed: the first is computed by itself
             return np.zeros(rows, dtype=bool), [np.empty(rows) for _ in range(count)]
         checks: Sequence[GuardCheck]
         native = used.promote() if self._pays(used) else None
@@ -141,7 +141,7 @@ class Vmap:
 
 
 def is_batchable(program: Program) -> bool:
-    """Whether its operations on columns do to each row what they do to a number."""
+    """Whether its operations on columns have the same result for each row as on a number."""
     return program.is_scalar and all(
         step.op.reach == "pointwise" and "axis" not in step.attrs for step in program.steps
     )
@@ -161,7 +161,7 @@ def _row(columns: Sequence[Array], row: int) -> tuple[float, ...]:
 
 
 def _filled_up(column: Array, length: int) -> Array:
-    """A column of a length that there is code for: its last row again and again."""
+    """A column extended to a length for which there is code, by repeating its last row."""
     if len(column) == length:
         return column
     full = np.empty(length)

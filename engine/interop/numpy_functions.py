@@ -320,7 +320,7 @@ def counterparts() -> Mapping[Any, Entry | Function]:
         path + name: entry
         for name, entry in FUNCTIONS.items()
         for path in ("", "linalg.")
-        if entry.family != "makers"  # these take no Tensor
+        if entry.family != "creation"  # these take no Tensor
     }
     named = {name: FUNCTIONS[ours] for name, ours in NAMES.items()}
     targets: dict[str, Entry | Function] = {**same, **named, **MADE}

@@ -1,7 +1,7 @@
 """The operations, a row for each, in a file for each family.
 
-A row says all that is known about its operation: what it computes, its derivative, how it is written, what backends
-and passes may do with it, and what `help` says. Importing this package fills the tables `OPS` and `FUNCTIONS` of
+A row has all facts about its operation: what it computes, its derivative, how it is written, what backends
+and passes may do with it, and its help. Importing this package fills the tables `OPS` and `FUNCTIONS` of
 `engine.core.op`, by which everything else finds operations, and gives Tensors their operators and methods.
 """
 

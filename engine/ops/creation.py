@@ -1,4 +1,4 @@
-"""What makes values out of numbers, shapes and chance: Tensors without a graph."""
+"""Values made from numbers, shapes and random numbers: Tensors without a graph."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from agrad.engine.errors import AgradError
 from agrad.engine.ops.arrays.shaping import expand, shape_of_any
 from agrad.engine.values import Shape, np, whole
 
-FAMILY = "makers"
+FAMILY = "creation"
 NONE = "none: the result is a leaf"
 
 
@@ -23,7 +23,7 @@ def maker(
 ) -> Callable[[Function], Function]:
     """Decorator: an entry whose result is a new leaf.
 
-    It takes `requires_grad`, and a `dtype` and a `device` that say nothing.
+    It takes `requires_grad`, and a `dtype` and a `device`, which are ignored.
     """
     text = f"{signature}{', ' if ';' in signature else '; '}requires_grad=False, dtype=None, device=None"
 
@@ -54,7 +54,7 @@ def _filled(name: str, shape: Any, value: float) -> Tensor:
     "tensor",
     "data; requires_grad=False, dtype=None, device=None",
     family=FAMILY,
-    doc="A leaf from a number, nested lists or an array. Everything is float64.",
+    doc="A leaf from a number, nested lists or an array. Every number is a float64.",
     derivative=NONE,
     example="tensor([1, 2]) == [1, 2]",
 )
@@ -191,11 +191,11 @@ def linspace(start: Any, stop: Any, num: Any) -> Tensor:
     return tensor(np.linspace(number_of("linspace", "start", start), number_of("linspace", "stop", stop), count))
 
 
-# Chance
+# Random numbers
 
 
 def remember_random(numbers: RandomNumbers) -> None:
-    """Log how to go back to the random numbers of now, if a statement is running."""
+    """Log how to restore the state of the random numbers, if a statement is running."""
     log, generator = current().undo_log, numbers.generator
     if log is None or "random" in log.undos:
         return
@@ -245,7 +245,7 @@ def randn(shape: Any) -> Tensor:
     "manual_seed",
     "; seed",
     family=FAMILY,
-    doc="Make rand and randn give the same numbers each time from now on.",
+    doc="Set the seed of rand and randn, so that the same numbers follow each time.",
     derivative="none: it returns nothing",
     example="manual_seed(1) is None",
 )

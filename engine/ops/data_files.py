@@ -29,13 +29,13 @@ _BYTES_OF_ROW = 16  # about as many as a short row has
 
 
 def require_files(what: str) -> None:
-    """Refuse `what` where files are switched off. Raises AgradError of kind `file`."""
+    """Refuse `what` if access to files is off. Raises AgradError of kind `file`."""
     if not current().files.on:
         raise AgradError("file", f"{what}: file access is switched off")
 
 
 def note_read(path: str) -> None:
-    """Record that a file is about to be read, if that is asked for."""
+    """Record that a file is about to be read, if such records are kept."""
     seen = current().files.seen
     if seen is not None:
         with suppress(OSError, ValueError):  # a file that cannot be read is reported where it is read
@@ -65,7 +65,7 @@ class Chunks:
 
 
 def _existing(name: str, path: Any) -> Path:
-    from pathlib import Path  # not at the start: a calculation reads no file
+    from pathlib import Path  # not at the start: a calculation does not read files
 
     require_files(name)
     if not isinstance(path, str | Path):
@@ -78,7 +78,7 @@ def _existing(name: str, path: Any) -> Path:
             note_read(str(there))
             return there
         found, is_folder = there.exists(), there.is_dir()
-    except (OSError, ValueError, RuntimeError):  # no system has such a name, or such a home
+    except (OSError, ValueError, RuntimeError):  # no file can have such a name, or there is no such home
         found = is_folder = False
     if found:
         what = "a folder" if is_folder else "not a regular file"
@@ -102,7 +102,7 @@ def _as_typed(columns: Columns) -> str:
 
 
 def _chosen(name: str, table: CsvTable, columns: Columns | None) -> list[str]:
-    """What the chosen columns are called, once all are called by their numbers, from 1.
+    """The names of the chosen columns, if the names are their numbers, from 1.
 
     Raises AgradError of kind `name` for a column that is not there.
     """
@@ -128,16 +128,16 @@ def _named_if_possible(table: CsvTable, places: list[int]) -> Columns:
 
 
 def _is_simple(text: str) -> bool:
-    """Whether it is typed between quotes as it is."""
+    """Whether it can be typed between quotes unchanged."""
     return text.isprintable() and not set(text) & {'"', "\\"}
 
 
 def _matrices(name: str, path: Path, columns: Columns | None, rest: str = "", block: int = 0) -> Iterator[Array]:
     """The numbers of a CSV file, some rows at a time, read from so many bytes. Raises AgradError of kind `file`.
 
-    `rest`: what stands behind the path in the call.
+    `rest`: the rest of the call after the path.
     """
-    from agrad.engine.data.csv_reader import CsvTable  # here, as below: a calculation reads no file
+    from agrad.engine.data.csv_reader import CsvTable  # here, as below: a calculation does not read files
     from agrad.engine.data.tables import Wanted
 
     rows, fast = 0, False if 0 < block < _LEAST else None
@@ -198,10 +198,10 @@ def _chunks_of_csv(chunks: Chunks) -> Iterator[Array]:
 def _chunks_of_array(chunks: Chunks) -> Iterator[Array]:
     array = _array("chunks", chunks.path, mapped=True)
     if not array.ndim:
-        raise AgradError("file", f"chunks: {chunks.path} holds one number, and no rows")
+        raise AgradError("file", f"chunks: {chunks.path} holds one number, not rows")
     if chunks.columns is not None:
         raise AgradError(
-            "file", f"chunks: {chunks.path} is no CSV file", fixes=[Hint("piece[:, columns] of each piece")]
+            "file", f"chunks: {chunks.path} is not a CSV file", fixes=[Hint("piece[:, columns] of each piece")]
         )
     for start in range(0, len(array), chunks.rows):
         yield array[start : start + chunks.rows]
@@ -215,12 +215,12 @@ def _array(name: str, path: Path, mapped: bool = False) -> Any:
 
 
 def _is_npy(path: Path) -> bool:
-    """Whether numpy saved an array in a file, as its first bytes tell."""
+    """Whether a file has an array saved by numpy, by its first bytes."""
     try:
         with path.open("rb") as file:
             return file.read(6) == b"\x93NUMPY"
     except OSError:
-        return False  # the reader of its rows says why it cannot be read
+        return False  # the reader of its rows raises the error
 
 
 @composed(
@@ -236,7 +236,7 @@ def load_csv(path: Any, columns: Any) -> Tensor:
     """See the entry."""
     from array import array
 
-    data, width = array("d"), 0  # eight bytes a number, also while it grows
+    data, width = array("d"), 0  # eight bytes per number, also while it grows
     file = _existing("load_csv", path)
     for matrix in _matrices("load_csv", file, _columns_of("load_csv", columns)):
         data.frombytes(matrix.tobytes())
@@ -246,7 +246,7 @@ def load_csv(path: Any, columns: Any) -> Tensor:
     return tensor(np.frombuffer(data).reshape(-1, width))
 
 
-@composed("load_npy", "path", family=FAMILY, doc="The array in a file that numpy saved.", derivative=NONE, example="")
+@composed("load_npy", "path", family=FAMILY, doc="The array in a file saved by numpy.", derivative=NONE, example="")
 def load_npy(path: Any) -> Tensor:
     """See the entry."""
     array = _array("load_npy", _existing("load_npy", path))
@@ -259,7 +259,7 @@ def load_npy(path: Any) -> Tensor:
     "path; rows, columns=None",
     family=FAMILY,
     doc="The rows of a file for load_csv or load_npy, a fixed number at a time, for loops over more data than fits in "
-    "memory. The last array may have fewer rows. columns: as of load_csv.",
+    "memory. The last array may have fewer rows. columns: as for load_csv.",
     derivative="none: the arrays are leaves",
     example="",
 )

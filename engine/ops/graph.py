@@ -1,4 +1,4 @@
-"""The operations that stand for doing nothing to a value, and something to its graph."""
+"""The operations that do not change a value, but its graph."""
 
 from __future__ import annotations
 

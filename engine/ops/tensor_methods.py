@@ -1,4 +1,4 @@
-"""What Tensors can do because the table can: operators, methods, `[]`, and writing in place."""
+"""The operators and methods of Tensors that come from the table, `[]`, and writing in place."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError
 from agrad.engine.values import Value, coerce, format_shape, np, shape_of
 
-_NO_METHODS = {"makers", "comparison"}  # the families of functions that are not about one value
+_NO_METHODS = {"creation", "comparison"}  # the families of functions that are not methods of a value
 
 
 def install() -> None:
-    """Give Tensors their operators and methods. A method of a handle's own (detach, …) stays."""
+    """Give Tensors their operators and methods. A method of Tensor itself (detach, …) is kept."""
     for name, entry in FUNCTIONS.items():
         operands = entry.signature.operands
         if operands[:1] == ("x",) and entry.family not in _NO_METHODS and not hasattr(Tensor, name):
@@ -48,7 +48,7 @@ def _install_operator(op: Op, operator: Operator) -> None:
         setattr(Tensor, f"__i{operator.method}__", _in_place(op.call, f"{operator.sign}="))
 
 
-# Methods that read their arguments otherwise than the function of the same name
+# Methods that read their arguments in another way than the function of the same name
 
 METHOD_FORMS = {  # the arguments after the value itself
     "max": "axis=None, keepdims=False",
@@ -88,7 +88,7 @@ def _reflected(call: Function) -> Function:
 
 
 def _writes_data(target: Tensor, operand: Any) -> bool:
-    """Whether a write goes to the data, and leaves no trace in the graph."""
+    """Whether a write goes to the data alone, without recording."""
     node = target.node
     if not current().recording:
         return True
@@ -102,7 +102,7 @@ def _plain(operand: Any) -> Value:
 
 
 def _in_place(call: Function, sign: str) -> Function:
-    """`x += y`: on the data where nothing is recorded, otherwise as a new history of the same value."""
+    """`x += y`: on the data if nothing is recorded, otherwise as a new history of the same value."""
 
     def operator(self: Tensor, other: Any) -> Tensor:
         other = operand(other)
@@ -121,7 +121,7 @@ def _in_place(call: Function, sign: str) -> Function:
 
 
 def set_entries(self: Tensor, index: Any, value: Any) -> None:
-    """`x[index] = value`: on the data where nothing is recorded, otherwise as a new history of the same value."""
+    """`x[index] = value`: on the data if nothing is recorded, otherwise as a new history of the same value."""
     put, value = OPS["index_put"], operand(value)
     if not _writes_data(self, value):
         self.adopt(put.call(self, value, index), "x[…] =")
@@ -133,4 +133,4 @@ def set_entries(self: Tensor, index: Any, value: Any) -> None:
     if self.shape:
         self.write_entries(tidy, plain, value.node if isinstance(value, Tensor) else None)
     else:
-        put.call(self.value, plain, index)  # says why a scalar has no entries
+        put.call(self.value, plain, index)  # raises the error for a scalar

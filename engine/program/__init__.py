@@ -2,5 +2,5 @@
 
 `ir` defines `Program`; `trace` and `extract` make programs, `passes` make them shorter, `printer` lists them. `replay`
 computes a graph again in place, and `cached_replay` remembers how. From outside import `trace`, `ir`, `passes`,
-`printer.listing` and `replay.forward`. Nothing here knows operations by name: their rows say what passes may do.
+`printer.listing` and `replay.forward`. Operations are not known by name here: their rows say what passes may do.
 """

@@ -1,4 +1,4 @@
-"""A replay that comes again and again, and the backward after it, as compiled programs.
+"""A repeated replay, and the backward after it, as compiled programs.
 
 A replay of a graph of scalars spends most of its time on finding out what to compute. Where the same leaves change each
 time, and no choice and no alias is involved, the answer is the same: once replays have taken as long as compiling
@@ -27,27 +27,27 @@ Run: TypeAlias = Callable[..., "tuple[Value, ...]"]
 
 
 class CachedReplay:
-    """What the replay of a root is each time. It holds on to all nodes but the root, which knows it."""
+    """The repeated replay of a root. It keeps all nodes alive except the root, which refers to it."""
 
     __slots__ = ("after", "changed", "late", "program", "rest", "slope", "spent", "stamp", "walked")
 
     def __init__(self, changed: list[Node], late: list[Node], rest: list[Node]) -> None:
         self.changed = changed  # the leaves that are new each time
         self.late = late  # the nodes that are computed, the oldest first, without the root
-        self.rest = rest  # what else is behind the root, or a constant there
+        self.rest = rest  # the other nodes and constants behind the root
         self.stamp = 0  # of the last replay
         self.spent = 0.0  # seconds, by replays like this
         self.walked = 0.0  # and by the backwards after them
         self.program: Run | None = None
         self.slope: Run | None = None
-        self.after: list[Node] = []  # the leaves that the slope is for
+        self.after: list[Node] = []  # the leaves of the gradient program
 
     def is_like(self, other: CachedReplay) -> bool:
         """Whether another replay did the same."""
         return (self.changed, self.late, self.rest) == (other.changed, other.late, other.rest)
 
     def holds(self, root: Node) -> bool:
-        """Whether nothing but the changed leaves is otherwise than after the last replay."""
+        """Whether nothing but the leaves has changed since the last replay."""
         stamp = self.stamp
         if root.stamp != stamp or not _is_plain(root):
             return False
@@ -57,13 +57,13 @@ class CachedReplay:
         return all(node.stamp <= stamp and (node.op is None or _is_plain(node)) for node in self.rest)
 
     def run(self, root: Node) -> bool:
-        """Compute the late nodes by the program; False, and nothing has changed, where they want an ordinary replay."""
+        """Compute the nodes by the program; False, without any change, if they need an ordinary replay."""
         if self.program is None or any(leaf.stamp <= self.stamp for leaf in self.changed) or not self.holds(root):
             return False
         try:
             found = self.program(*self._values())
         except AgradError:
-            return False  # an ordinary replay says more of it
+            return False  # an ordinary replay has the better message
         self._write(root, found)
         return True
 
@@ -93,7 +93,7 @@ class CachedReplay:
         self.stamp = stamp
 
     def gradients(self, root: Node) -> dict[Node, Value] | None:
-        """What a backward from the root finds, by a program; None where it wants an ordinary walk."""
+        """The gradients of a backward from the root, by a program; None if it needs an ordinary backward."""
         if self.slope is None or any(leaf.stamp > self.stamp for leaf in self.changed) or not self.holds(root):
             return None
         if any(node.keeps_grad for node in (*self.late, *self.rest) if node.op is not None) or root.keeps_grad:
@@ -103,13 +103,13 @@ class CachedReplay:
         except AgradError:
             return None
         if not all(value - value == 0.0 for value in found):
-            return None  # the walk says where an inf or nan began
+            return None  # an ordinary backward finds where an inf or nan began
         return dict(zip(self.after, found, strict=True))
 
     # Learning
 
     def learn(self, root: Node, seconds: float) -> None:
-        """Another replay like the last took so long: compile where that would have been no longer."""
+        """Another replay like the last took so long: compile if that takes no longer."""
         self.spent += seconds
         if self.program is None and self.spent > COST * (len(self.late) + 1):
             self.spent = float("-inf")  # once
@@ -138,12 +138,12 @@ class CachedReplay:
 
 
 def cached_replay_of(root: Node) -> CachedReplay | None:
-    """What is known of the replays of a root."""
+    """The record of the replays of a root."""
     return root.cache_slot if root.op is not None else None
 
 
 def seen(root: Node, order: list[Node], late: set[Node], stamp: int, seconds: float) -> None:
-    """A replay of a root, of a graph without choices and aliases, is over: remember it, or learn that it came again."""
+    """Record a finished replay of a graph without guards and aliases: a first one, or a repetition."""
     computed = [node for node in reversed(order) if node in late]
     constants = dict.fromkeys(x for node in order for x in node.inputs if type(x) is Node and not x.recorded)
     rest = [*(node for node in reversed(order) if node not in late), *constants]
@@ -163,14 +163,14 @@ def seen(root: Node, order: list[Node], late: set[Node], stamp: int, seconds: fl
 
 
 def _is_plain(node: Node) -> bool:
-    """Whether a computed value is there, not shared, and was never written to."""
+    """Whether a computed value exists, is not shared, and was never written to."""
     storage = node.storage
     return node.freed is None and (storage is None or not (storage.nodes or storage.count or storage.successor))
 
 
 def _compiled(outputs: list[Node], inputs: list[Node]) -> Run | None:
-    """A program for the values of some nodes; None where there is none without a guard."""
-    from agrad.engine.compile.python_backend import Compiled  # here, since few graphs are run again
+    """A program for the values of some nodes; None if it would have guards."""
+    from agrad.engine.compile.python_backend import Compiled  # here, since few graphs are replayed
     from agrad.engine.program.extract import extract
     from agrad.engine.program.passes import optimised
 

@@ -38,7 +38,7 @@ class _Extraction:
         self.leaves = {root() for x in inputs for root in roots_of(x)}
         self.names = list(names) or [x.name or "" for x in inputs]
         self.resolved: dict[Node, Node | Value] = {}
-        self.operands: dict[Node, list[Node | Value]] = {}  # of all that has to be computed
+        self.operands: dict[Node, list[Node | Value]] = {}  # of everything that has to be computed
         self.guards: set[Guard] = set()
         self._add_guards(chosen)
         self._need(outputs)
@@ -48,7 +48,7 @@ class _Extraction:
             self._need([guard.node for guard in self._of_inputs() if guard.node is not None])
 
     def _need(self, roots: Iterable[Node]) -> None:
-        """Find all that has to be computed for some nodes, and the guards under which it was computed."""
+        """Find everything that has to be computed for some nodes, and the guards under which it was computed."""
         stack = list(roots)
         while stack:
             node = self._resolve(stack.pop())
@@ -71,7 +71,7 @@ class _Extraction:
         return [guard for guard in self.found_guards if any(root() in self.leaves for root in guard.roots)]
 
     def _resolve(self, node: Node) -> Node | Value:
-        """What stands for a node: an input, an operation, or a constant."""
+        """The slot of a node: an input, an operation, or a constant."""
         found = self.resolved.get(node)
         if found is None:
             self.resolved[node] = found = self._find(node)
@@ -107,7 +107,7 @@ class _Extraction:
         return None
 
     def program(self) -> Program:
-        """Slots for all that is needed."""
+        """Slots for everything that is needed."""
         ordered = sorted(self.operands, key=lambda node: node.seq)
         slots: dict[Any, int] = {node: slot for slot, node in enumerate(self.inputs)}
         constants: list[Value] = []
@@ -125,7 +125,7 @@ class _Extraction:
         )
 
     def _place(self, x: Any, slots: dict[Any, int], constants: list[Value]) -> Any:
-        """What an operand is listed under: its node, or the constant."""
+        """The key of an operand: its node, or the constant."""
         if type(x) is Node:
             return x
         key = repr(x) if isinstance(x, float) else id(x)  # 0 and -0 are two constants
@@ -173,7 +173,7 @@ def _cut_off(name: str, behind: Node | None, origin: Any) -> AgradError:
 
 
 def check_unwritten(node: Node) -> None:
-    """Refuse a value that is no longer what its operation gave."""
+    """Refuse a value that is no longer the result of its operation."""
     if rewritten(node) and node.storage is not None and not node.storage.successor:
         raise AgradError(
             "guard",
@@ -184,7 +184,7 @@ def check_unwritten(node: Node) -> None:
 
 
 def _named(names: Sequence[str], shapes: Sequence[Shape]) -> Iterator[Input]:
-    """Inputs with names of their own."""
+    """Inputs with distinct names."""
     taken: set[str] = set()
     for place, shape in enumerate(shapes):
         name = names[place] if place < len(names) and names[place] not in taken else ""

@@ -1,4 +1,4 @@
-"""`Program`: instructions in a straight line, their inputs and constants, and the guards that must hold."""
+"""`Program`: straight-line code, their inputs and constants, and the guards that must hold."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class GuardCheck:
-    """A guard in a program: the slot that it reads, what it reads of the value, the expected outcome, and a text."""
+    """A guard in a program: the slot that it reads, how it reads the value, the expected outcome, and a text."""
 
     slot: int
     read: Callable[[Value], object]
@@ -40,7 +40,7 @@ class GuardCheck:
     text: str
 
     def holds(self, value: Value) -> bool:
-        """Whether the guard has its expected outcome; not where there is nothing to read (`int(nan)`)."""
+        """Whether the guard has its expected outcome; False if the value cannot be read (`int(nan)`)."""
         try:
             found = self.read(value)
         except (ValueError, OverflowError):
@@ -98,7 +98,8 @@ class Program:
 def computed(op: Op, values: tuple[Value, ...], attrs: dict[str, Any]) -> Value:
     """The result of an operation: there are no views.
 
-    Only the rules of linear algebra turn a matrix in place, also here: BLAS rounds by where entries lie.
+    Only the rules of linear algebra turn a matrix in place, also here: the rounding of BLAS depends on the memory
+    layout.
     """
     value = compute(op, values, attrs)
     return value if op.is_view else own(value)

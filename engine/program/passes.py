@@ -4,7 +4,7 @@ fold      computes the steps whose operands are all constants
 simplify  leaves out a step that gives its operand bit for bit: x*1, x/1, x**1, x - 0, x + -0.0, -(-x), a copy, the sum
           of one number; and turns x*-1 into -x. The rows of the operations say which (`identities`, `is_copy`, …).
           Never x*0 or x + 0: 0 times inf is nan, and -0 plus 0 is 0
-share     computes once what is computed twice; x + y is y + x where the row says that the operation commutes
+share     computes equal steps once; x + y is y + x if the row says that the operation commutes
 prune     drops steps that no output and no guard depends on
 arranged  the same steps in another order, for machine code
 """
@@ -26,9 +26,9 @@ Visit: TypeAlias = "Callable[[Rewriting, Step, tuple[int, ...]], int | None]"
 
 
 def optimised(program: Program, again: bool = False) -> Program:
-    """All passes; those that take longer when what is computed often stands there once.
+    """All passes; the slower ones after equal steps have been shared.
 
-    With `again` the program will be differentiated: what stops a derivative stays.
+    With `again` the program will be differentiated: operations that stop a derivative are kept.
     """
     return prune(share(simplify(fold(share(program)), again)))
 
@@ -56,12 +56,12 @@ class Rewriting:
         return len(self.inputs) + len(self.steps) - 1
 
     def made_by(self, reference: int) -> tuple[Step, tuple[int, ...]] | None:
-        """The step that a reference is to."""
+        """The step of a reference."""
         number = reference - len(self.inputs)
         return self.steps[number] if number >= 0 else None
 
     def number(self, reference: int) -> float | None:
-        """The constant that a reference is to, if it is a number."""
+        """The constant of a reference, if it is a number."""
         value = self.constants[~reference] if reference < 0 else None
         return value if isinstance(value, float) else None
 
@@ -103,7 +103,7 @@ def rewritten(program: Program, visit: Visit) -> Program:
 
 
 def frozen(value: Any) -> object:
-    """A key that is equal for what is the same in every bit: constants, attributes."""
+    """A key that is equal for constants or attributes with the same bits."""
     if isinstance(value, float):
         return value.hex() if value else (value, math.copysign(1.0, value))
     if hasattr(value, "tobytes"):
@@ -121,7 +121,7 @@ def frozen(value: Any) -> object:
 
 
 def fold(program: Program) -> Program:
-    """Compute what only constants lead to; what cannot be computed stays, to say so when it is run."""
+    """Compute the steps on constants; one that raises is kept, to raise when the program runs."""
 
     def visit(new: Rewriting, step: Step, operands: tuple[int, ...]) -> int | None:
         if not operands or max(operands) >= 0:
@@ -136,7 +136,7 @@ def fold(program: Program) -> Program:
 
 
 def simplify(program: Program, again: bool = False) -> Program:
-    """Leave out what is exactly its operand."""
+    """Drop steps whose result is exactly their operand."""
 
     def visit(new: Rewriting, step: Step, operands: tuple[int, ...]) -> int | None:
         op = step.op
@@ -169,7 +169,7 @@ def _identity(new: Rewriting, step: Step, operands: tuple[int, ...]) -> tuple[st
 
 
 def share(program: Program) -> Program:
-    """Compute once what is computed twice."""
+    """Compute equal steps once."""
     known: dict[object, int] = {}
 
     def visit(new: Rewriting, step: Step, operands: tuple[int, ...]) -> int:
@@ -198,7 +198,7 @@ def prune(program: Program) -> Program:
 
 
 def arranged(program: Program) -> Program:
-    """Each step as late as it can be, right before what needs it: what few registers hold need not be put away.
+    """Each step as late as possible, directly before its first use, so that few registers have to be spilled.
 
     The steps that lead to no output and no check are dropped.
     """
@@ -216,7 +216,7 @@ def arranged(program: Program) -> Program:
 
 
 def _of_slots(program: Program, kept: list[int]) -> Program:
-    """The program of some of its slots, in an order in which what a step needs is before it."""
+    """The program of some of its slots, in an order in which operands precede each step."""
     inputs, first = len(program.inputs), program.first
     place = {slot: number for number, slot in enumerate(kept)}
     steps = [program.steps[slot - first] for slot in kept if slot >= first]
@@ -230,7 +230,7 @@ def _of_slots(program: Program, kept: list[int]) -> Program:
 
 
 def key(program: Program) -> object:
-    """What is equal for programs that compute the same in the same way."""
+    """A key that is equal for programs with the same steps."""
     return (
         tuple([given.shape for given in program.inputs]),
         tuple(map(frozen, program.constants)),

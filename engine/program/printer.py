@@ -8,12 +8,12 @@ from agrad.engine.text import truncate
 from agrad.engine.values import format_shape, format_value
 
 _SPACED = 1  # operators up to this precedence are written with spaces around them
-_TIGHT = 5  # the precedence of what needs no brackets
+_TIGHT = 5  # the precedence of a formula that needs no brackets
 _LONG = 40  # characters: a longer formula is called by its slot
 
 
 def listing(program: Program, precision: int | None = 10) -> str:
-    """Inputs, a line for each step with its formula beside it, what must hold, and outputs."""
+    """Inputs, a line for each step with its formula, the checks, and the outputs."""
     before, steps, after = parts(program, precision)
     return "\n".join([*before, *steps, *after])
 
@@ -38,7 +38,7 @@ def parts(program: Program, precision: int | None = 10) -> tuple[list[str], list
 
 
 def slot_names(program: Program, precision: int | None = 10) -> list[str]:
-    """What each slot is called: an input by name, a number as it is written, the rest by number."""
+    """The name of each slot: an input's name, a number itself, else the number of the slot."""
     names = [one_line(given.name) for given in program.inputs]
     for constant in program.constants:
         names.append(format_value(constant, precision) if isinstance(constant, float) else f"c{len(names)}")
@@ -60,7 +60,7 @@ def _clipped(text: str) -> str:
 
 
 def _call(step: Step, operands: list[str]) -> str:
-    """`sum(x, axis=(0,))`: the operation as it stands in the table."""
+    """`sum(x, axis=(0,))`: the operation as in the table."""
     attributes = step.op.signature.attributes
     given = [f"{name}={_attribute(value)}" for name, value in step.attrs.items() if name in attributes]
     return f"{step.op.name}({', '.join([*operands, *given])})"
@@ -79,7 +79,7 @@ def _attribute(value: object) -> str:
 
 
 def _formula(step: Step, operands: list[tuple[int, str]]) -> tuple[int, str]:
-    """What a step computes, as it is typed, and the precedence of that."""
+    """The formula of a step, as it is typed, and its precedence."""
     given = [operands[x] for x in step.operands]
     operator = step.op.operator
     if operator is None or step.attrs.keys() & step.op.signature.attributes.keys():

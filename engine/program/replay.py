@@ -1,7 +1,7 @@
-"""Replay: a graph that is still there, run again on the present data of its leaves, in place and in order.
+"""Replay: a graph computed again on the current data of its leaves, in place and in order.
 
 The nodes stay, their values are new, and every handle on one of them sees the new value. Only what is out of date is
-computed, by the functions that computed it first, so that the result is bit for bit that of a graph built afresh.
+computed, by the same functions, so that the result is bit for bit that of a new graph.
 Values are written when all have been computed and every guard has held: until then nothing has changed.
 """
 
@@ -26,10 +26,10 @@ from agrad.engine.values import Value, shape_of
 
 
 def forward(*roots: Tensor) -> None:
-    """Compute the roots, and all that leads to them and is out of date, again: once a node, however many roots.
+    """Compute again the roots, and all nodes behind them that are out of date: each node once.
 
-    Raises AgradError of kind `grad` for a value without a graph, `freed` where a backward used the graph up, `guard`
-    where a choice that the graph was built under comes out otherwise; then nothing has changed.
+    Raises AgradError of kind `grad` for a value without a graph, `freed` if a backward freed the graph, `guard`
+    if a guard of the graph has another outcome; then nothing has changed.
     """
     if not roots:
         return
@@ -56,7 +56,7 @@ def _no_graph(node: Node) -> AgradError:
 
 
 class _Replay:
-    """What a replay knows before it writes: the nodes of the graph, what is late, the values found so far."""
+    """The state of a replay before it writes: the nodes of the graph, those out of date, the values so far."""
 
     def __init__(self, roots: list[Node]) -> None:
         self.root = roots[0]
@@ -75,7 +75,7 @@ class _Replay:
 
     @property
     def is_straight(self) -> bool:
-        """Whether no choice and no alias had a part in it."""
+        """Whether it involved no guard and no alias."""
         return not (self.guards or self.sources or any(x.storage is not None for x in self.constants))
 
     def _scanned(self) -> list[Node]:
@@ -86,12 +86,12 @@ class _Replay:
         return [x for node in self.graph for x in node.inputs if type(x) is Node and not x.recorded]
 
     def _new_sources(self) -> dict[Node, Node]:
-        """Those constants that are seen to be aliases of computed values, with these."""
+        """Those constants that are aliases of computed values, with these values."""
         aliases = [x for x in self.constants if x.storage is not None and x not in self.sources]
         return {x: source for x in aliases if (source := _source(x)) is not None}
 
     def run(self) -> None:
-        """Compute what is late, the oldest first, and each guard as soon as its value is known."""
+        """Compute the nodes out of date, the oldest first, and each guard as soon as its value is known."""
         self._check_constants()
         needed = self._needed()
         last = {x: node for node in needed for x in node.inputs if type(x) is Node and x.value is None}
@@ -114,7 +114,7 @@ class _Replay:
                 self.found.pop(x, None)
 
     def _needed(self) -> list[Node]:
-        """What has to be computed, oldest first: what is late, and values behind it that are no longer referenced."""
+        """The nodes to compute, oldest first: those out of date, and those behind them whose values are gone."""
         needed = self.late
         if any(node.shape for node in self.order):  # a number is never lost
             read = (guard.node for guard in self.guards if guard.node is not None and _is_renewed(guard.node, guard))
@@ -143,7 +143,7 @@ class _Replay:
         return out if out.base is None else out.copy()  # type: ignore[union-attr]
 
     def _check(self, guard: Guard) -> None:
-        """Stop where a choice comes out otherwise."""
+        """Stop if a guard has another outcome."""
         node = guard.node
         if node is None:
             changed = any(leaf is not None and leaf.stamp > guard.stamp for leaf in (root() for root in guard.roots))
@@ -156,7 +156,7 @@ class _Replay:
             raise error
 
     def _check_constants(self) -> None:
-        """Refuse what was cut off from a leaf that has changed since, and cannot be computed here."""
+        """Refuse a value that was cut off from a leaf that has changed since, which cannot be computed here."""
         for x in self.constants:
             if x.storage is not None and x not in self.sources:
                 for leaf in (root() for root in x.storage.roots):
@@ -186,7 +186,7 @@ class _Replay:
                 touch(node)
             for handle, _ in handles:
                 log.remember(handle, partial(setattr, handle, "array", handle.array), handle.array)
-            _put(nodes, handles)  # interrupted, it is taken back with its statement
+            _put(nodes, handles)  # if interrupted, it is restored with its statement
             return stamp
         log = UndoLog()
         before = [(node, node.value, node.stamp) for node, _, _ in nodes], [(one, one.array) for one, _ in handles]
@@ -221,7 +221,7 @@ def _source(alias: Node) -> Node | None:
 
 
 def _guards(nodes: list[Node]) -> list[Guard]:
-    """The choices that nodes were made under, the oldest first."""
+    """The guards under which nodes were made, the oldest first."""
     seen: set[Guard] = set()
     for guard in {node.guard for node in nodes}:
         while guard is not None and guard not in seen:
@@ -232,13 +232,13 @@ def _guards(nodes: list[Node]) -> list[Guard]:
 
 
 def _is_renewed(node: Node, guard: Guard) -> bool:
-    """Whether a value was set, or computed again, after a choice was made about it."""
+    """Whether a value was set, or computed again, after a guard on it was made."""
     superseded = rewritten(node) and node.storage is not None and node.storage.successor
     return node.stamp > guard.stamp and not superseded
 
 
 def _held(node: Node) -> Value | None:
-    """The value of a computed node, where it or a name still has it."""
+    """The value of a computed node, if the node or a handle still has it."""
     if node.value is not None:
         return node.value
     handle = node.handle() if node.handle is not None else None

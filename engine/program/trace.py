@@ -1,4 +1,4 @@
-"""Programs of functions: a graph as a straight line of instructions, to be computed on other data, by other means.
+"""Programs of functions: a graph as straight-line code, to be computed on other data, in other ways.
 
     print(listing(trace(lambda x, y: x*ag.sin(y) + 1, (2.0, 3.0), ("x", "y"))))
 
@@ -51,10 +51,10 @@ __all__ = [
 def trace(
     f: Callable[..., Any], examples: Sequence[object], names: Sequence[str] = (), wrt: Sequence[int] | None = None
 ) -> Program:
-    """The program of a function, traced at some values: numbers, arrays, or what makes them.
+    """The program of a function, traced at some values: numbers, arrays, or functions that make them.
 
     An argument that is not among `wrt` (all) requires no gradient, and may be an index. Raises what the function
-    raises, and AgradError of kind `type` where its result is no number and no array.
+    raises, and AgradError of kind `type` if its result is neither a number nor an array.
     """
     with traced(f, examples, wrt, names) as (y, xs):
         return extract([y], xs, names, current().guard)
@@ -73,10 +73,9 @@ def gradient_program(
 
 
 def gradient_of(program: Program, values: Sequence[Value], wrt: Sequence[int]) -> Program:
-    """From a program of one number that of the number and its gradients, by running it at some values.
+    """The program of one number and its gradients, from the program of the number, by running it at some values.
 
-    What the program computes once, its gradient computes once: of one that was made shorter before, the gradient is
-    much shorter, and its sums are in another order.
+    If the program was shortened by passes before, its gradient is much shorter, and its sums are in another order.
     """
     with as_graph(program, values, wrt) as (results, xs):
         y, *read = results
@@ -90,7 +89,7 @@ def gradients(y: Tensor, xs: Sequence[Tensor]) -> list[Tensor]:
     if y.shape:
         raise AgradError(
             "shape",
-            f"the result has shape {format_shape(y.shape)}: a gradient is that of one number",
+            f"the result has shape {format_shape(y.shape)}: a gradient needs one number",
             fixes=[Hint("sum the entries up")],
         )
     behind = reachable(y.node) if y.requires_grad else set()
@@ -162,7 +161,7 @@ def _called(
 
 
 def _recording() -> scope:
-    """Record, also inside no_grad, and under no guard."""
+    """Record, also inside no_grad, without guards."""
     return scope(recording=True, guard=None)
 
 
@@ -184,7 +183,7 @@ def data_of(x: object) -> object:
 
 
 def plain(x: object) -> Value:
-    """A number, or a contiguous array: a sum rounds by where its entries lie."""
+    """A number, or a contiguous array: the rounding of a sum depends on the memory layout."""
     value = coerce(data_of(x), copy=False)
     return value if isinstance(value, float) else np.ascontiguousarray(value)
 

@@ -8,7 +8,7 @@ from agrad.engine.core.op import OPS
 # Operands that are no numbers to differentiate by: a choice, places, subscripts.
 FIXED = {"where": {0}, "take_along": {1}, "put_along": {1}, "einsum": {0}}
 ROWS = list(OPS.values())
-ENTRIES = [*ROWS, *(entry for entry in ag.FUNCTIONS.values() if entry not in ROWS and entry.family != "makers")]
+ENTRIES = [*ROWS, *(entry for entry in ag.FUNCTIONS.values() if entry not in ROWS and entry.family != "creation")]
 
 
 def samples():

@@ -5,7 +5,7 @@
     native.map([xs, ys], [out])    # the outputs of each row, into arrays
 
 Arithmetic is exactly that of the program; a function of the C library is within 4 ulp of Python's. Checks of the
-program are left to the caller, who asks for the slots that they read as outputs.
+program are left to the caller, which adds the slots that they read to the outputs.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from agrad.engine.program.passes import arranged
 from agrad.engine.program.trace import Program, Step
 from agrad.engine.values import Array, describe, np
 
-_LONG = 8_000  # steps from which on full work takes seconds: it grows with the square
+_LONG = 8_000  # steps from which on full optimization takes seconds: the time is quadratic
 _MOST = 50_000  # instructions: each may take a place on the stack, of 64 bytes for 8 lanes, and a stack has 8 MB
 _PASSED = 100_000  # inputs and outputs: they lie on the stack as well
-_MANY = 1 << 22  # rows from which on that pays for a loop: it takes some ms, and spares half a ns a row
+_MANY = 1 << 22  # rows from which on that pays for a loop: it takes some ms, and saves half a ns per row
 
 
 def supports(program: Program) -> str | None:
@@ -76,8 +76,8 @@ class Native:
     def __init__(self, program: Program, fast: bool | None = None) -> None:
         """With `fast` or without, the results have the same bits.
 
-        Without, a long program is compiled ten times as fast, and runs two thirds as fast. If None, a very long one
-        is. Raises AgradError of kind `limit` where there is no machine code.
+        Without it, a long program is compiled ten times as fast, and runs at two thirds of the speed. None means
+        without for a very long program. Raises AgradError of kind `limit` where there is no machine code.
         """
         reason = supports(program)
         if reason is not None:
@@ -91,7 +91,7 @@ class Native:
 
     @cached_property
     def call(self) -> Callable[..., tuple[float, ...]]:
-        """The function of Python that computes the program: from as many numbers as it has inputs to a tuple."""
+        """The Python function that computes the program: from its inputs, as numbers, to a tuple."""
         pack, compute, read = self._pack, self._compute, self._numbers
         inputs = len(self.program.inputs)
 
@@ -101,14 +101,14 @@ class Native:
             except struct.error:
                 if len(values) != inputs:
                     raise TypeError(f"the program takes {inputs} numbers") from None
-                given = pack(*[math.copysign(x, x) for x in values])  # which says what is no number
+                given = pack(*[math.copysign(x, x) for x in values])  # which raises the error for what is not a number
             found: tuple[float, ...] = compute(given, read)
             return found
 
         return call
 
     def packed(self, *values: float) -> bytes:
-        """The same, to the bytes of an array: of many outputs sooner than a tuple."""
+        """The same, to the bytes of an array: for many outputs faster than a tuple."""
         found: bytes = self._compute(self._pack(*values), bytes)
         return found
 
@@ -130,7 +130,7 @@ class Native:
         def call(*values: Any) -> Any:
             try:
                 given = pack(*values)
-            except Exception:  # `ask` says what is wrong
+            except Exception:  # `ask` raises the error
                 return ask(*values)
             if expected is not None and given != expected:
                 return ask(*values)
@@ -153,7 +153,7 @@ class Native:
     def _compute(self) -> Callable[[bytes, Callable[[Any], Any]], Any]:
         """Run the code on packed inputs, and read the buffer of its results.
 
-        Each call has a buffer to itself as long as it runs, so that threads may call side by side.
+        Each call has its own buffer while it runs, so that threads may call at the same time.
         """
         size, engine = 8 * len(self.program.outputs), self._engine
         run = ctypes.PYFUNCTYPE(None, ctypes.c_char_p, ctypes.c_void_p)(engine.get_function_address("compute"))
@@ -174,14 +174,14 @@ class Native:
 
     @cached_property
     def _engine(self) -> Any:
-        """The engine in which the code for numbers stands."""
+        """The LLVM engine with the code for numbers."""
         return _compiled(self._module(1), self.fast)
 
     def map(self, columns: Sequence[Array], outs: Sequence[Array], threads: int | None = None) -> None:
         """Compute the outputs of each row of the columns into the arrays `outs`, on so many threads, or all cores.
 
-        Raises AgradError of kind `arity`, `type` or `shape` if an array is not as the code needs it: float64, of one
-        dimension, all of one length, those of `outs` contiguous and apart from each other.
+        Raises AgradError of kind `arity`, `type` or `shape` unless the arrays are as the code needs them: float64, of
+        one dimension, all of one length, those of `outs` contiguous and without shared memory.
         """
         rows, columns = _fitting(columns, outs, (len(self.program.inputs), len(self.program.outputs)))
         self._mapped += rows
@@ -190,7 +190,7 @@ class Native:
         places, results = _packed(map(_address, columns)), _packed(map(_address, outs))
 
         def work(first: int, end: int, kept: object = (columns, outs)) -> None:
-            """Some rows; the arrays stay as long as a thread knows where they are."""
+            """Some rows; the arrays stay alive while a thread has their addresses."""
             run(places, strides, results, first, end)
 
         in_pieces(rows, work, threads)
@@ -204,7 +204,7 @@ class Native:
         return str(processor(True).emit_assembly(_inlined(self.source(), True)))
 
     def _loop(self, fast: bool) -> tuple[Any, Any]:
-        """The engine in which the code of the loop over rows stands, and its function."""
+        """The LLVM engine with the code of the loop over rows, and its function."""
         if fast not in self._loops:
             engine = _compiled(self._module(machine().lanes), fast)
             numbers, count = ctypes.c_char_p, ctypes.c_int64
@@ -256,8 +256,8 @@ def _written(program: Program, code: Code) -> list[Symbol]:
 def _inlined(text: str, fast: bool) -> Any:
     """A module, with the small functions of the loop put in place.
 
-    Other passes of LLVM find nothing to do in a straight line that repeats nothing; its vectorizer of such lines takes
-    seconds where there are thousands of them, and gains nothing.
+    Other passes of LLVM have no effect on straight-line code without repetition; its vectorizer for such code takes
+    seconds for thousands of lines, without gain.
     """
     llvm = llvmlite()
     module = llvm.parse_assembly(text)

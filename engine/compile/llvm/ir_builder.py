@@ -1,12 +1,12 @@
-"""`Symbol`: a value in machine code under construction. What is computed with symbols is written down as LLVM's code.
+"""`Symbol`: a value in machine code under construction. Computing with symbols writes LLVM's code.
 
     code = Code(1)
     x = code.argument("%x")
     (x * x + 1.0).text, code.lines
 
 A symbol takes Python's operators and numpy's functions, so that the array function of a row, called with symbols,
-writes the code of its operation, and no operation is defined twice. The code is over numbers, or over vectors of so
-many lanes that hold neighbouring rows.
+writes the code of its operation, and no operation is defined twice. The code is for numbers, or for vectors whose
+lanes hold neighbouring rows.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ MOST_FACTORS = 4  # a power by a larger whole exponent loses more digits as a pr
 
 
 class UnwrittenError(Exception):
-    """There is no machine code for this; says for what."""
+    """There is no machine code for an operation, which the message names."""
 
 
 class Code:
-    """A straight line of instructions. The same instruction on the same operands is written once."""
+    """Straight-line code. The same instruction on the same operands is written once."""
 
     __slots__ = ("called", "intrinsics", "known", "lanes", "lines", "number", "prefix", "truth")
 
@@ -40,7 +40,7 @@ class Code:
         self.lines: list[str] = []
         self.known: dict[str, str] = {}
         self.called: dict[str, int] = {}  # functions of the C library, with the number of their arguments
-        self.intrinsics: dict[str, int] = {}  # the same of what LLVM writes itself
+        self.intrinsics: dict[str, int] = {}  # the same for LLVM's intrinsics
 
     def write(self, instruction: str) -> str:
         """The name of the result of an instruction."""
@@ -57,7 +57,7 @@ class Code:
         return Symbol(self, text if self.lanes == 1 else f"splat (double {text})", value)
 
     def argument(self, name: str) -> Symbol:
-        """What has that name in the code around this."""
+        """The symbol with that name in the surrounding code."""
         return Symbol(self, name)
 
     def call(self, function: str, *operands: Symbol) -> Symbol:
@@ -66,13 +66,13 @@ class Code:
         return self._apply(target(function, len(operands), self.lanes), operands)
 
     def intrinsic(self, name: str, *operands: Symbol) -> Symbol:
-        """A function that LLVM itself writes the instructions of."""
+        """An intrinsic function of LLVM."""
         full = f"llvm.{name}.{'f64' if self.lanes == 1 else f'v{self.lanes}f64'}"
         self.intrinsics[full] = len(operands)
         return self._apply(full, operands)
 
     def declared(self) -> Iterator[str]:
-        """The declarations of what LLVM writes the instructions of."""
+        """The declarations of LLVM's intrinsics."""
         for name, count in sorted(self.intrinsics.items()):
             yield f"declare {self.number} @{name}({', '.join([self.number] * count)})"
 
@@ -130,7 +130,7 @@ class Symbol:
         return power(self, self.like(other))
 
     def __bool__(self) -> bool:
-        raise UnwrittenError("a choice by its value")
+        raise UnwrittenError("a branch on its value")
 
     def copy(self) -> Symbol:
         """Itself: no instruction changes it."""
@@ -149,11 +149,11 @@ class Symbol:
         return self.code.call(function, self, *map(self.like, others))
 
     def intrinsic(self, name: str, *others: Any) -> Symbol:
-        """A function that LLVM writes the instructions of."""
+        """An intrinsic function of LLVM."""
         return self.code.intrinsic(name, self, *map(self.like, others))
 
     def __array_ufunc__(self, ufunc: Any, method: str, *operands: Any, **options: Any) -> Any:
-        """What numpy's function does with symbols."""
+        """numpy's function, on symbols."""
         meaning = UFUNCS.get(ufunc.__name__)
         if meaning is None or method != "__call__" or options:
             raise UnwrittenError(f"numpy's {ufunc.__name__}")
@@ -161,7 +161,7 @@ class Symbol:
         return meaning(*(one if isinstance(one, Truth) else kin.like(one) for one in operands))
 
     def __array_function__(self, function: Any, types: Any, operands: Any, options: Any) -> Any:
-        """numpy's `where`, the one function beside the ufuncs that a row on entries needs."""
+        """numpy's `where`, the only function besides ufuncs that a row on entries needs."""
         if function.__name__ != "where" or options or not isinstance(operands[0], Truth):
             raise UnwrittenError(f"numpy's {function.__name__}")
         return operands[0].choose(*operands[1:])
@@ -191,14 +191,14 @@ class Truth:
         return self ^ Truth(self.code, everywhere)
 
     def __bool__(self) -> bool:
-        raise UnwrittenError("a choice by its value")
+        raise UnwrittenError("a branch on its value")
 
     def like(self, other: Any) -> Symbol:
         """A number as a symbol of the same code."""
         return Symbol(self.code, "").like(other)
 
     def choose(self, here: Any, there: Any) -> Symbol:
-        """The one number where this is true, the other where it is not."""
+        """One number if this is true, else the other."""
         code, here, there = self.code, self.like(here), self.like(there)
         line = f"select {code.truth} {self.text}, {code.number} {here.text}, {code.number} {there.text}"
         return Symbol(code, code.write(line))
@@ -214,7 +214,7 @@ def power(x: Symbol, y: Symbol) -> Symbol:
         return x.call("pow", y)
     exponent = y.value
     if exponent == 0.0 or x.value == 1.0:
-        return x.code.constant(1.0)  # of nan too, as the C library has it
+        return x.code.constant(1.0)  # of nan too, as in the C library
     if exponent is None or math.isnan(exponent):
         return x.call("pow", y)
     if abs(exponent) == 0.5:

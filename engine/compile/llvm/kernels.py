@@ -1,4 +1,4 @@
-"""LLVM's code around the straight line of a program: a function from array to array, and a loop over rows."""
+"""LLVM's code around the straight-line code of a program: a function from array to array, and a loop over rows."""
 
 from __future__ import annotations
 
@@ -76,8 +76,8 @@ done:
 
 def compute_kernel(lines: Sequence[str], inputs: int, outputs: Sequence[str]) -> str:
     """The function `compute`, from an array of inputs to one of outputs; the inputs are called %x0, %x1, …"""
-    # By a frame pointer, what is on the stack is reached in a byte less than by the stack pointer; a long program takes
-    # about as long as its bytes take to be fetched.
+    # With a frame pointer, an instruction on the stack is one byte shorter than with the stack pointer; the time of a
+    # long program is about that of fetching its bytes.
     attribute = '"frame-pointer"="all"'
     head = [f"define void @compute(ptr noalias %in, ptr noalias %out) {attribute} {{"]
     for i in range(inputs):

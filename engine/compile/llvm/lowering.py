@@ -1,6 +1,6 @@
 """How an operation is written in machine code: by its own array function, called with symbols.
 
-A row has a `lower` of its own where its function on arrays does not take symbols, or differs at -0, inf or nan from
+A row has its own `lower` if its function on arrays does not take symbols, or differs at -0, inf or nan from
 its function on numbers.
 """
 

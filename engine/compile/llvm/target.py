@@ -1,4 +1,4 @@
-"""The machine that code is made for: how many lanes its vectors have, and which functions there are for vectors.
+"""The target machine of the code: the lanes of its vectors, and the functions for vectors.
 
 glibc's libmvec has the elementary functions for vectors of 2, 4 and 8 numbers, within 4 ulp and with the edges of
 those for one number. Where it is absent, or lacks one, the function for one number is called for each lane.
@@ -17,7 +17,7 @@ from agrad.engine.extras import extra
 
 NEEDED = "llvmlite 0.45 or later"
 _OLDEST = 20  # the LLVM in it
-_LANES = {8: ("avx512f", "e"), 4: ("avx2", "d"), 2: ("sse4.2", "b")}  # what they need, libmvec's letter
+_LANES = {8: ("avx512f", "e"), 4: ("avx2", "d"), 2: ("sse4.2", "b")}  # the needed features, libmvec's letter
 _ELSEWHERE = 2  # lanes on processors whose features have other names: all have vectors of two numbers
 _QUICK, _FULL = 0, 2  # how hard LLVM works at the choice of instructions and registers
 _PURE = "nounwind willreturn memory(none)"
@@ -34,7 +34,7 @@ def binding() -> Any:
 
 def llvmlite() -> Any:
     """The same; AgradError, which says what to install, without it."""
-    return binding() or _loaded()  # which says why not
+    return binding() or _loaded()  # which raises the error
 
 
 def _loaded() -> Any:
@@ -76,14 +76,14 @@ class Machine:
     letter: str  # of libmvec's functions for so many lanes; "" where there are none
 
     def vector_name(self, function: str, arguments: int) -> str | None:
-        """libmvec's function for whole vectors, if it is there."""
+        """libmvec's function for whole vectors, if there is one."""
         name = f"_ZGV{self.letter}N{self.lanes}{'v' * arguments}_{function}"
         return name if self.letter and llvmlite().address_of_symbol(name) else None
 
 
 @cache
 def machine() -> Machine:
-    """The one that this runs on."""
+    """The processor of this machine."""
     llvm = llvmlite()
     features = llvm.get_host_cpu_features()
     name, text = llvm.get_host_cpu_name(), features.flatten()
@@ -106,14 +106,14 @@ def missing(functions: Mapping[str, int]) -> str | None:
 
 
 def target(function: str, arguments: int, lanes: int) -> str:
-    """What is called for a function of the C library, on so many lanes."""
+    """The name to call for a function of the C library, on so many lanes."""
     if lanes == 1:
         return function
     return machine().vector_name(function, arguments) or f"lanes.{function}"
 
 
 def definitions(functions: Mapping[str, int], lanes: int) -> Iterator[str]:
-    """The code that goes with such calls."""
+    """The declarations and definitions for such calls."""
     for function, arguments in sorted(functions.items()):
         name = target(function, arguments, lanes)
         if name == f"lanes.{function}":

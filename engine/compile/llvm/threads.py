@@ -1,4 +1,4 @@
-"""Rows in pieces on all cores: code that lets go of Python's lock runs side by side in threads."""
+"""Rows in pieces on all cores: code that releases Python's lock runs in parallel in threads."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 from threading import Thread
 
-PIECE = 1 << 15  # rows: few enough that a thread which is to stop stops soon
+PIECE = 1 << 15  # rows: few enough that a thread can be stopped soon
 
 
 def cores() -> int:
@@ -20,14 +20,14 @@ def cores() -> int:
 def in_pieces(rows: int, work: Callable[[int, int], object], threads: int | None = None) -> None:
     """Call `work(first, end)` for pieces that make up all rows, on so many threads; on all cores if None.
 
-    Interrupted, or when a piece fails, no further piece begins; it waits for those that have, and raises.
+    If it is interrupted, or a piece fails, no further piece begins; it waits for those that have begun, and raises.
     """
     pieces = iter(range(0, rows, PIECE))
     failures: list[BaseException] = []
 
     def take() -> None:
         try:
-            for first in pieces:  # each piece once, by whichever thread asks
+            for first in pieces:  # each piece once, in any thread
                 if failures:
                     return
                 work(first, min(first + PIECE, rows))
@@ -40,7 +40,7 @@ def in_pieces(rows: int, work: Callable[[int, int], object], threads: int | None
         take()
         for helper in helpers:
             helper.join()
-    except BaseException as error:  # an interruption while it waited
+    except BaseException as error:  # an interruption during the wait
         failures.append(error)
         for helper in helpers:
             helper.join()
@@ -49,7 +49,7 @@ def in_pieces(rows: int, work: Callable[[int, int], object], threads: int | None
 
 
 def _start(helpers: list[Thread], take: Callable[[], None], count: int) -> None:
-    """So many threads, or as many as the system has room for."""
+    """So many threads, or as many as the system allows."""
     for _ in range(count):
         helper = Thread(target=take, daemon=True)
         try:

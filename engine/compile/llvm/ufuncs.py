@@ -1,7 +1,7 @@
 """numpy's ufuncs in machine code: functions of symbols, by the name that a ufunc gives itself.
 
-The array function of a row, called with symbols, writes its code by these. They are written in terms of what a
-symbol can do (see `ir_builder`): its operators, LLVM's intrinsics, and calls of the C library.
+The array function of a row, called with symbols, writes its code by these. They use what a
+symbol supports (see `ir_builder`): its operators, LLVM's intrinsics, and calls of the C library.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ Function = Callable[..., Any]
 
 
 def _whole(name: str) -> Function:
-    """Rounding of numbers has no -0."""
+    """Rounding as for numbers, without -0."""
     return lambda x: x.intrinsic(name) + 0.0
 
 

@@ -59,7 +59,7 @@ def _method(name: str, is_reflected: bool = False) -> Callable[..., _Scalar]:
 
 
 class _Scalar:
-    """A number of the new program. Arithmetic with it is an instruction."""
+    """A number of the new program. Arithmetic with it adds instructions."""
 
     __slots__ = ("new", "reference")
 
@@ -149,7 +149,7 @@ def _expanded(new: _Expansion, step: Step, operands: list[Any]) -> Any:
 
 
 def _boxed(entries: list[Any], shape: tuple[int, ...]) -> Any:
-    """Entries as an array of objects. numpy keeps an array of no axes that was written to one as the entry itself."""
+    """Entries as an array of objects. numpy would store an array without axes that is assigned to one as the entry."""
     box = np.empty(len(entries), dtype=object)
     box[:] = [entry.item() if isinstance(entry, np.ndarray) else entry for entry in entries]
     return box.reshape(shape)

@@ -1,6 +1,6 @@
 """Running sums and products, and the product of all entries: exact with zeros among them, in all orders.
 
-No rule divides by an entry. What stands in for it is the recurrence y[k] = a[k] y[k-1] + b[k], whose derivative is the
+No rule divides by an entry. Instead there is the recurrence y[k] = a[k] y[k-1] + b[k], whose derivative is the
 same recurrence run backwards.
 """
 
@@ -69,7 +69,7 @@ def _recurrence(a: Any, b: Any, axis: int) -> Any:
 
 
 def _shifted(x: Any, axis: int, first: float) -> Any:
-    """Every entry moved on by one place; the last falls out, `first` comes in."""
+    """Every entry shifted by one place; the last is dropped, `first` is inserted."""
     shape = list(shape_of(x))
     kept = getitem(x, at(axis, slice(0, shape[axis] - 1)))
     shape[axis] = 1
@@ -160,7 +160,7 @@ def cumprod(x: Any, axis: Any) -> Any:
 
 
 def _others(x: Any) -> Any:
-    """For each entry of the last axis, the product of all others: of those before it and those behind it."""
+    """For each entry of the last axis, the product of all others: of those before it and those after it."""
     axis = len(shape_of(x)) - 1
     before = _shifted(_cumprod(x, axis), axis, 1.0)
     behind = flip(_shifted(_cumprod(flip(x, axis), axis), axis, 1.0), axis)

@@ -1,7 +1,7 @@
 """Indexing: taking entries, and putting others in their place.
 
-An index is an attribute, made tidy once: whole numbers, slices, new axes, `...`, and arrays of whole numbers (a mask
-is the places where it is 1).
+An index is an attribute, normalised once: whole numbers, slices, new axes, `...`, and arrays of whole numbers (a mask
+becomes the indices where it is 1).
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from agrad.engine.values import Shape, broadcast, describe, fits, format_shape, 
 def positions(shape: Shape, index: Any) -> tuple[Any, ...]:
     """An index as a tuple that numpy takes, checked against a shape.
 
-    Raises AgradError of kind `shape` for what is out of range, with the valid range, and of kind `type` for what is
-    no index.
+    Raises AgradError of kind `shape` for an index out of range, with the valid range, and of kind `type` for what
+    is not an index.
     """
-    if type(index) is int and shape and -shape[0] <= index < shape[0]:  # what most loops ask for
+    if type(index) is int and shape and -shape[0] <= index < shape[0]:  # the case of most loops
         return (index,)
     parts = index if isinstance(index, tuple) else (index,)
     parts = tuple(part if type(part) is int else _tidy(part) for part in parts)
@@ -80,7 +80,7 @@ def tidy_slice(part: slice) -> slice:
 
 
 def _width(part: Any) -> int:
-    """How many axes a part of an index speaks of."""
+    """The number of axes that a part of an index takes."""
     if part is None or part is Ellipsis:
         return 0
     return part.ndim if hasattr(part, "dtype") and part.dtype.kind == "b" else 1
@@ -119,7 +119,7 @@ def _out_of_range(shape: Shape, axis: int, index: int) -> NoReturn:
 
 
 def _advanced(index: tuple[Any, ...]) -> bool:
-    """Whether an entry may be meant twice."""
+    """Whether an entry may be selected twice."""
     return any(hasattr(part, "dtype") for part in index)
 
 
@@ -168,7 +168,7 @@ def _add_into(buffer: Any, g: Any, fresh: bool, index: tuple[Any, ...], shape: S
 
 
 def _scattered(g: Any, index: tuple[Any, ...], shape: Shape) -> Any:
-    buffer = np.zeros(shape, dtype=getattr(g, "dtype", np.float64))  # of symbols as of numbers
+    buffer = np.zeros(shape, dtype=getattr(g, "dtype", np.float64))  # for symbols as for numbers
     _add_into(buffer, g, True, index, shape)
     return buffer
 
@@ -189,7 +189,7 @@ getitem: Function = row(
         ([1.0, 2.0, 3.0], {"index": [0, 2, 2]}),
     ),
     moves_entries=True,
-    doc="The entries of x at an index, as x[index]: whole numbers, slices, ..., new axes, arrays of places, masks.",
+    doc="The entries of x at an index, as x[index]: whole numbers, slices, ..., new axes, arrays of indices, masks.",
     derivative="1 for each entry taken, exactly 0 for the others",
 )
 
@@ -261,7 +261,7 @@ index_put: Function = row(
         ([1.0, 2.0, 3.0], [4.0, 5.0, 6.0], {"index": [0, 2, 2]}),
     ),
     moves_entries=True,
-    doc="x with the entries at an index replaced wrt v: what x[index] = v makes.",
+    doc="x with the entries at an index replaced by v, as by x[index] = v.",
     derivative="wrt x: 1 for the entries left, exactly 0 for those replaced; wrt v: 1",
 )
 
@@ -290,7 +290,7 @@ take_along: Function = row(
     prepare=_along("take_along"),
     reach="part",
     samples=(([[3.0, 1.0, 2.0], [5.0, 6.0, 4.0]], [[1.0, 2.0], [2.0, 0.0]], {"axis": 1}),),
-    doc="The entries at the places i along an axis; no place is named twice.",
+    doc="The entries at the indices i along an axis; no index occurs twice.",
     derivative="1 for each entry taken, exactly 0 for the others",
 )
 
@@ -302,6 +302,6 @@ put_along: Function = row(
     rules={"g": ("i", lambda g, out, x, i, axis, shape: take_along(g, i, axis))},
     reach="whole",
     samples=(([[3.0, 1.0]], [[1.0, 2.0]], {"axis": 1, "shape": (1, 3)}),),
-    doc="Zeros of a shape, with g put at the places i along an axis.",
-    derivative="the entries of the gradient at these places",
+    doc="Zeros of a shape, with g put at the indices i along an axis.",
+    derivative="the entries of the gradient at these indices",
 )

@@ -116,7 +116,7 @@ def split(x: Any, parts: Any, axis: Any) -> tuple[Any, ...]:
     else:
         count = small("split", "the number of parts", parts)
         if not length and count > _MOST_EMPTY:
-            raise AgradError("limit", f"split: nothing is cut into at most {_MOST_EMPTY} parts, not {count}")
+            raise AgradError("limit", f"split: an empty axis is split into at most {_MOST_EMPTY} parts, not {count}")
         if count < 1 or length % count:
             raise AgradError("shape", f"split: {length} entries do not divide into {count} equal parts")
         ends = list(range(0, length + 1, length // count)) if length else [0] * (count + 1)

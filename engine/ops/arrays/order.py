@@ -1,4 +1,4 @@
-"""Order: the places of the largest and smallest entries, sorting, the median."""
+"""Order: the indices of the largest and smallest entries, sorting, the median."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def _sorting(x: Any, axis: Any, descending: Any) -> dict[str, Any]:
 
 
 def _order(x: Any, axis: int, descending: bool) -> Any:
-    """Places, which are no mask even where x is one."""
+    """Indices, which are not a mask, even if x is one."""
     return np.argsort(-np.asarray(x) if descending else np.asarray(x), axis=axis, kind="stable")
 
 
@@ -129,7 +129,7 @@ topk_places: Function = row(
     family=FAMILY,
     samples=(([1.0, 3.0, 2.0], {"k": 2}), ([[1.0, 2.0], [4.0, 3.0]], {"k": 1, "axis": 0, "largest": False})),
     kinks=(SORTED_TIES,),
-    doc="The k largest (or smallest) entries, and their indices: values, places = topk(x, 2).",
+    doc="The k largest (or smallest) entries, and their indices: values, indices = topk(x, 2).",
     derivative="1 for each entry taken, exactly 0 for the others",
     example="topk([1, 5, 3], 2)[0] == [5, 3]",
 )

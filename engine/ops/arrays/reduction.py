@@ -64,7 +64,7 @@ def widened(value: Any, wide: Shape) -> Any:
 
 
 def count_of(shape: Shape, axes: Shape) -> int:
-    """How many entries go into one."""
+    """The number of entries that are reduced to one."""
     return math.prod([shape[axis] for axis in axes])
 
 
@@ -75,7 +75,7 @@ def summed(x: Any, axis: Shape, keepdims: bool) -> Any:
 
 
 def itself(x: float, **_: Any) -> float:
-    """What sum, mean, prod, max and min of one number are."""
+    """The result of sum, mean, prod, max and min of one number."""
     return x
 
 
@@ -147,7 +147,7 @@ mean: Function = row(
 
 
 def _share(g: Any, out: Any, x: Any, axis: Shape, keepdims: bool, wide: Shape) -> Any:
-    """Ties share equally, exactly 0 for the others; where the result is nan, it came from the entries that are."""
+    """Ties share equally, exactly 0 for the others; if the result is nan, the entries that are nan get the gradient."""
     top = widened(out, wide)
     chosen = maximum(equal(x, top), not_equal(x, x))
     return where(chosen, widened(g, wide) / total(chosen, axis, True), 0.0)
@@ -176,7 +176,7 @@ amin: Function = _extreme("amin", "Min", "smallest")
 
 
 def _of_several(name: str, both: Function, reduce: Function, x: Any, others: Any, axis: Any, keepdims: Any) -> Any:
-    """`max(a, b)` of several values is maximum, `max(x)` of one the reduction; an axis goes by its name only."""
+    """`max(a, b)` of several values is maximum, `max(x)` of one the reduction; an axis must be given by name."""
     rest = others if isinstance(others, tuple) else (others,)
     if not rest:
         return reduce(x, axis, keepdims)
@@ -234,7 +234,7 @@ def smallest(x: Any, others: Any, axis: Any, keepdims: Any) -> Any:
 
 
 def _of_entries(method: str, empty: float) -> Function:
-    """Any or all of the entries by the larger or smaller of their truths."""
+    """Any or all of the entries, as the larger or smaller of their truth values."""
 
     def expand(x: Any, axis: Shape, keepdims: bool, wide: Shape) -> Any:
         truths = np.frompyfunc(lambda entry: entry.differs(0.0), 1, 1)(x)
@@ -250,7 +250,7 @@ def _truth(name: str, combine: Function, entries: Function, doc: str, example: s
     return row(
         name,
         "x; axis=None, keepdims=False",
-        family="choices",
+        family="selection",
         scalar=lambda x, **_: float(x != 0.0),
         array=lambda x, axis, keepdims, wide: as_mask(combine(x, axis, keepdims)),
         prepare=reducing(name),

@@ -1,4 +1,4 @@
-"""Shapes: the operations that move entries about without choosing among them."""
+"""Shapes: the operations that rearrange entries without selecting any."""
 
 from __future__ import annotations
 
@@ -241,7 +241,7 @@ def squeeze(x: Any, axis: Any) -> Any:
     total=True,
     family=FAMILY,
     samples=(([1.0, 2.0], {"axis": 0}), ([[1.0, 2.0]], {"axis": -1})),
-    doc="x with a new axis of length 1 in that place.",
+    doc="x with a new axis of length 1 at that position.",
     derivative="the gradient in the old shape",
     example="unsqueeze([1, 2], 1) == [[1], [2]]",
 )

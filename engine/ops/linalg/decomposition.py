@@ -1,6 +1,6 @@
-"""Decompositions of matrices, and what rests on them. Leading axes are a batch, as in numpy.
+"""Decompositions of matrices, and operations based on them. Leading axes are a batch, as in numpy.
 
-Each result is an operation of its own, whose rule computes the other results that it needs as operations again: so
+Each result is a separate operation, whose rule computes the other results that it needs as operations again: so
 all orders follow. Of a symmetric matrix only its symmetric part (A + A.T)/2 counts. Formulas: M. Giles, Collected
 matrix derivative results for forward and reverse mode algorithmic differentiation, 2008; Golub and Pereyra, 1973.
 """
@@ -310,7 +310,7 @@ def qr(x: Any) -> tuple[Any, Any]:
     shape = shape_of_any(x)
     if len(shape) < 2 or shape[-2] >= shape[-1]:
         return qr_q(x), qr_r(x)
-    q = qr_q(getitem(x, (Ellipsis, slice(0, shape[-2]))))  # of a wide matrix, the square in front decides
+    q = qr_q(getitem(x, (Ellipsis, slice(0, shape[-2]))))  # for a wide matrix, the square block on the left decides
     return q, matmul(swap(q), x)
 
 
@@ -343,7 +343,7 @@ pinv: Function = row(
     prepare=matrices("pinv", square=False),
     reach="mixed",
     samples=_OBLONG,
-    doc="The pseudo-inverse: the inverse of a regular matrix, and the nearest to it of any other.",
+    doc="The pseudo-inverse: the inverse of a regular matrix, and the best substitute for any other.",
     derivative="that of constant rank",
     example="pinv([[2, 0], [0, 0]]) == [[0.5, 0], [0, 0]]",
 )

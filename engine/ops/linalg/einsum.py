@@ -13,7 +13,7 @@ from agrad.engine.ops.linalg.matrices import FAMILY
 from agrad.engine.values import Shape, describe, format_number, format_shape, np, shape_of, size_of, whole_as_float
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-_MOST_PRODUCTS = 10**12  # an hour, in which numpy hears no Ctrl-C
+_MOST_PRODUCTS = 10**12  # an hour, during which numpy does not react to Ctrl-C
 
 
 def explicit(subscripts: Any, shapes: list[Shape]) -> tuple[tuple[str, ...], str]:

@@ -59,7 +59,7 @@ def _with_unit_diagonal(x: Any, lower: bool) -> Any:
         ([[2.0, 1.0], [0.5, 3.0]], [1.0, 2.0]),
         ([[2.0, 1.0], [0.5, 3.0]], [[1.0, 2.0], [0.5, -1.0]], {"lower": True}),
     ),
-    doc="The solution of x @ s = y by the upper (or lower) triangle of x alone; what stands in the other is not read.",
+    doc="The solution of x @ s = y by the upper (or lower) triangle of x alone; the other triangle is not read.",
     derivative="that of solve, in the triangle",
     example="solve_triangular([[2, 1], [9, 4]], [4, 4]) == [1.5, 1]",
 )

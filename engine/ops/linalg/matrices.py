@@ -47,7 +47,7 @@ def matrices(name: str, square: bool = True) -> Function:
 
 
 def check_matrix(name: str, shape: Shape, square: bool = True) -> None:
-    """AgradError of kind `shape` for what is no matrix, or not a square one."""
+    """AgradError of kind `shape` for what is not a matrix, or not a square one."""
     if len(shape) < 2 or (square and shape[-1] != shape[-2]):
         wanted = "a square matrix" if square else "a matrix"
         raise AgradError("shape", f"{name} needs {wanted}, not a value of shape {format_shape(shape)}")
@@ -277,7 +277,7 @@ solve: Function = row(
 
 
 def _as_matrices(g: Any) -> Any:
-    """A gradient of a number a matrix, with two axes more."""
+    """A gradient with one number per matrix, with two more axes."""
     return g if not shape_of(g) else reshape(g, (*shape_of(g), 1, 1))
 
 
@@ -384,7 +384,7 @@ def slogdet(x: Any) -> tuple[Any, Any]:
         "square matrices; not singular for n < 0", "matrix_power([[2]], -1)[0, 0]", "matrix_power([[0]], -1)"
     ),
     doc="The square matrix multiplied with itself n times; its inverse, for a negative n.",
-    derivative="the sum over the places of each factor",
+    derivative="the sum over the positions of the factor",
     example="matrix_power([[1, 1], [0, 1]], 3) == [[1, 3], [0, 1]]",
 )
 def matrix_power(x: Any, n: Any) -> Any:

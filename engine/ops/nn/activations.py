@@ -1,4 +1,4 @@
-"""Functions of learning: activations, entry by entry, and those that look at all entries along an axis."""
+"""Functions of learning: activations, entry by entry, and those over all entries along an axis."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ def _pair(name: str, x: Any, y: Any) -> tuple[Any, Any]:
 
 
 def _reduced(name: str, losses: Any, reduction: Any) -> Any:
-    """One number from the losses of all entries, or these as they are."""
+    """One number from the losses of all entries, or these unchanged."""
     ways: dict[Any, Function] = {"mean": mean, "sum": total, "none": lambda x: x}
     if not isinstance(reduction, str) or reduction not in ways:
         raise AgradError("type", f'{name}: reduction is "mean", "sum" or "none", not {describe(reduction)}')
@@ -57,7 +57,7 @@ def _squares_rule(which: int) -> Function:
     return rule
 
 
-# A row of its own, since this is what most steps of learning begin with: half the arrays of mean(square(x - y)).
+# A separate row, since most training steps use it: it needs half the arrays of mean(square(x - y)).
 squared_error: Function = row(
     "squared_error",
     "x, y; mean",
@@ -192,7 +192,7 @@ def cross_entropy(x: Any, target: Any, reduction: Any) -> Any:
 
 
 def _classes(target: Any, count: int) -> Any:
-    """The number of a class, or of one for each row; a negative one would count from the end, and is a mistake."""
+    """The number of a class, or of one for each row; a negative one, which would count from the end, is an error."""
     values = np.asarray(getattr(target, "value", target))
     outside = values[~((values >= 0) & (values < count))]
     if outside.size:

@@ -118,7 +118,7 @@ def flat(*_: Any, **__: Any) -> float:
     return 0.0
 
 
-# How these two divide in machine code, where the operands are symbols: as Python divides floats.
+# The division of these two in machine code, where the operands are symbols: as Python divides floats.
 
 
 def _is_on_other_side(rest: Any, y: Any) -> Any:
@@ -210,7 +210,7 @@ def mod(x: Any, y: Any) -> Any:
 
 
 def _pow_by_base(g: Any, out: Any, x: Any, y: Any) -> Any:
-    """y x**(y-1). Where y is 0 it vanishes, at x = 0 and nan by choice: d/dy of it stays exact at (2, 0)."""
+    """y x**(y-1). Where y is 0 it vanishes, at x = 0 and nan by definition: d/dy of it stays exact at (2, 0)."""
     if type(y) is float:
         if y == 0.0:
             return 0.0

@@ -10,7 +10,7 @@ from agrad.engine.core.facts import Kink, Operator
 from agrad.engine.core.op import Function, composed, row
 from agrad.engine.values import mask_type, np, shape_of
 
-FAMILY = "choices"
+FAMILY = "selection"
 
 EQUAL_VALUES = Kink(
     "maximum, minimum, max, min of two equal values",

@@ -120,7 +120,7 @@ inverse_of_positive: Function = elementary(
 
 
 def _log_rule(g: Any, out: Any, x: Any) -> Any:
-    # The product, which g / x would differ from in the last bit: a program of the graph computes the same.
+    # The product, since g / x would differ in the last bit: a program of the graph computes the same.
     return g * (1.0 / x) if type(x) is float and x > 0.0 else g * inverse_of_positive(x)
 
 

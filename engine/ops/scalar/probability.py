@@ -68,7 +68,7 @@ def _hazard(x: Any) -> Any:
 
 def _hazard_of_number(x: float) -> float:
     reciprocal = float(from_scipy("log_ndtr", "erfcx")(x * -math.sqrt(0.5)))
-    return math.sqrt(2.0 / math.pi) / reciprocal  # raises far left, where the array function gives inf
+    return math.sqrt(2.0 / math.pi) / reciprocal  # raises for very negative x, where the array function returns inf
 
 
 normal_hazard: Function = elementary(
@@ -122,19 +122,19 @@ def _quadrature() -> Callable[..., Any]:
 
 
 def _integral(function: Callable[[float], float], peak: float, width: float, end: float) -> float:
-    """The integral from -inf to `end` of what has its peak at `peak`, where it is about `width` wide."""
+    """The integral from -inf to `end` of a function with its peak at `peak`, which is about `width` wide."""
     marks = [peak - 8.0 * width, peak - 2.0 * width, peak, peak + 2.0 * width, peak + 8.0 * width]
     edges = [-math.inf, *(mark for mark in marks if mark < end), end]
     if len(edges) == 2:
         edges.insert(1, end - width)
     quad = _quadrature()
     pieces = pairwise(edges)
-    # With full_output it tells of doubts in its result, and does not warn.
+    # With full_output it returns its doubts about the result, and does not warn.
     return math.fsum(quad(function, a, b, epsabs=0.0, epsrel=1e-13, limit=200, full_output=1)[0] for a, b in pieces)
 
 
 def _entry_by_entry(function: Callable[..., float]) -> Function:
-    """On arrays. SciPy is looked for first."""
+    """On arrays. SciPy is imported first."""
 
     def array(*operands: Any, **attrs: Any) -> Any:
         _quadrature()
@@ -201,7 +201,7 @@ gamma_moment: Function = row(
     },
     samples=((1.5, 2.0, {"k": 1}), ([0.7, 3.2], [2.0, 2.5], {"k": 2})),
     doc="The integral up to x of (log t - digamma(a))**k times the density of the gamma distribution.",
-    derivative="wrt a: the next one, less k*trigamma(a) times the one before; wrt x: what is integrated",
+    derivative="wrt a: the next one, less k*trigamma(a) times the one before; wrt x: the integrand",
 )
 
 _GAMMA = ((1.5, 2.0), ([1.0, 2.0], 3.5), ([[0.5], [2.0]], [3.0, 0.5]))
@@ -280,7 +280,7 @@ def _beta_moment(a: float, b: float, x: float, j: int, k: int) -> float:
     scale = math.lgamma(a) + math.lgamma(b) - math.lgamma(a + b)
 
     def density(u: float) -> float:
-        """What is integrated over u = log(t/(1 - t))."""
+        """The integrand over u = log(t/(1 - t))."""
         small = math.log1p(math.exp(-abs(u)))
         log_t, log_rest = (-small, -u - small) if u > 0.0 else (u - small, -small)
         return float((log_t - centre) ** j * (log_rest - other) ** k * math.exp(a * log_t + b * log_rest - scale))
@@ -336,7 +336,7 @@ beta_moment: Function = row(
     rules={"a": ("a b x", _beta_by_a), "b": ("a b x", _beta_by_b), "x": ("a b x", _beta_by_x)},
     samples=((1.5, 2.0, 0.4, {"j": 1, "k": 0}), ([0.7, 3.2], 2.0, [0.2, 0.8], {"j": 1, "k": 1})),
     doc="The integral up to x of powers of log t and log(1 - t), less their means, times the beta density.",
-    derivative="wrt a and b: those with the next powers, less what their means change by; wrt x: what is integrated",
+    derivative="wrt a and b: those with the next powers, less the change of their means; wrt x: the integrand",
 )
 
 betainc: Function = row(

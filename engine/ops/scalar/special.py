@@ -1,4 +1,4 @@
-"""Special functions. SciPy serves those that the standard library lacks; it is loaded when one is first called."""
+"""Special functions. SciPy computes those that the standard library lacks; it is loaded when one is first called."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ ndtr: Function = elementary(
     example="ndtr(0) == 0.5",
 )
 
-# The gamma function and its kin
+# The gamma function and related functions
 
 
 def _gamma_pole(x: float) -> float:

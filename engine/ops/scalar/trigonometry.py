@@ -183,7 +183,7 @@ def _sech_squared(t: Any) -> Any:
     return 4.0 * t / (1.0 + t) ** 2
 
 
-# A row of its own so that derivatives of all orders stay products of itself and tanh, finite everywhere.
+# A separate row, so that derivatives of all orders stay products of itself and tanh, finite everywhere.
 sech_squared: Function = elementary(
     "sech_squared",
     lambda x: _sech_squared(math.exp(-2.0 * abs(x))),
@@ -257,7 +257,7 @@ rad2deg: Function = elementary(
 )
 
 
-# sinc, whose derivatives at 0 no composition of sin and division gets right
+# sinc, whose derivatives at 0 would be wrong for a composition of sin and division
 
 
 def _series(z: Any, n: int) -> Any:

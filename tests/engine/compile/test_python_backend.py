@@ -132,8 +132,8 @@ def test_what_is_used_twice_is_computed_once():
 
 
 def test_the_source_says_what_it_calls_as_it_is():
-    assert source(ag.sigmoid, 2.0).startswith("# sigmoid is a function on floats, called as it is\n")
-    assert "# det_ is computed as it is without compilation\n" in source(ag.det, np.eye(2))
+    assert source(ag.sigmoid, 2.0).startswith("# sigmoid is a function on floats, called directly\n")
+    assert "# det_ is computed as without compilation\n" in source(ag.det, np.eye(2))
 
 
 def test_a_choice_stands_in_the_source():

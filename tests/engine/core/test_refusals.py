@@ -184,7 +184,7 @@ VALUES = [
 ]  # fmt: skip
 ATTRIBUTES = [0, 1, -1, 2, 7, 0.5, None, "x", (0, 1), [0], float("nan"), True, [1, 2], "ij->ji", -3, len, {}]
 NAMES = sorted(
-    name for name, entry in ag.FUNCTIONS.items() if entry.family not in ("makers", "derivatives") and name in dir(ag)
+    name for name, entry in ag.FUNCTIONS.items() if entry.family not in ("creation", "derivatives") and name in dir(ag)
 )
 
 

@@ -17,13 +17,13 @@ LANGUAGE = {
     "learning": """relu leaky_relu elu selu gelu silu softplus sigmoid logsigmoid softmax log_softmax logaddexp hardtanh
         mse_loss l1_loss huber_loss cross_entropy binary_cross_entropy""",
     "special": "erf erfc erfinv comb perm gcd lcm gamma lgamma digamma beta lbeta ndtr j0 j1 i0 i1 xlogy",
-    "choices": "where maximum minimum clip max min argmax argmin sort topk any all isnan isfinite",
+    "selection": "where maximum minimum clip max min argmax argmin sort topk any all isnan isfinite",
     "reductions": "sum mean prod var std norm cumsum cumprod logsumexp median",
     "shapes": """reshape transpose permute flatten squeeze unsqueeze expand concat stack split flip roll repeat tile
         diag diagonal tril triu outer""",
     "linear algebra": """dot matmul inv det slogdet trace solve cholesky lstsq pinv eigh svd qr norm kron matrix_power
         einsum""",
-    "makers": """tensor Variable zeros ones full eye arange linspace rand randn zeros_like ones_like manual_seed
+    "creation": """tensor Variable zeros ones full eye arange linspace rand randn zeros_like ones_like manual_seed
         load_csv load_npy""",
     "graph": "detach clone",
     "derivatives": "grad jacobian hessian jvp vjp hvp",
@@ -99,7 +99,7 @@ def test_every_example_holds(entry):
 @pytest.mark.parametrize("name", sorted(name for names in LANGUAGE.values() for name in names.split()))
 def test_a_function_of_one_value_is_also_a_method(name):
     entry = ag.FUNCTIONS[name]
-    if entry.signature.operands[:1] == ("x",) and entry.family not in ("makers",):
+    if entry.signature.operands[:1] == ("x",) and entry.family not in ("creation",):
         assert callable(getattr(ag.tensor(1.0), name))
 
 

@@ -153,7 +153,7 @@ def test_a_function_gives_a_number_or_an_array(result):
 
 
 def test_the_gradient_of_an_array_is_refused():
-    with pytest.raises(ag.AgradError, match=r"the result has shape \(2\): a gradient is that of one number"):
+    with pytest.raises(ag.AgradError, match=r"the result has shape \(2\): a gradient needs one number"):
         gradient_program(lambda x: x * 2, ([1.0, 2.0],))
 
 
