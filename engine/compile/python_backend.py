@@ -449,7 +449,7 @@ class _Buffers:
         return "".join(f"b{number}, " for number in range(len(self.kinds))).rstrip()
 
     def lent(self) -> tuple[Callable[[], Any], Callable[[Any], None]]:
-        """The functions by which a call takes buffers, and returns them; two calls at a time have two sets of buffers."""
+        """The functions by which a call takes buffers, and returns them; two calls at a time have two sets."""
         pool: list[Any] = []
         kinds = self.kinds
 
