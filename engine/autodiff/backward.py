@@ -71,7 +71,7 @@ def backward(
         if context.listener is not None:
             say_not_finite(order, {node: seed}, found)
         if replay is not None:
-            replay.walked_in(node, perf_counter() - began)
+            replay.walked(node)
     # With create_graph, a gradient without a graph depends on nothing.
     storage, stamp = None if create_graph else _storage_of(node, order or found, cut), next_stamp()
     if _are_first_numbers(found):

@@ -7,7 +7,7 @@ from typing import Any
 
 from agrad.engine.autodiff.transforms import jacobian
 from agrad.engine.compile.hessian import Hessian, as_values
-from agrad.engine.compile.lower.plan import Derive, Lowered, TooLong, gradient, lowered, rows
+from agrad.engine.compile.lower.plan import Derive, Lowered, TooLong, explained, gradient, lowered, rows
 from agrad.engine.compile.lower.plan import value as value_of
 from agrad.engine.compile.registry import AUTO, load, require_choice
 from agrad.engine.compile.specializations import TRACING, Specialization, Specializations, is_of_data
@@ -125,6 +125,15 @@ class Compiled:
         known = family.known
         latest = known[0] if known else family.at(self._examples)
         return latest.source(backend)
+
+    def explain(self) -> str:
+        """The ways to compute the function, with what a call is estimated to take or why it is none, and the one taken.
+
+        The estimates are counted, and about the value alone; what is derived of it is computed in the same way.
+        """
+        family = self._value if self._program.shape(self._program.outputs[0]) else self._gradient
+        latest = family.known[0] if family.known else family.at(self._examples)
+        return f"{explained(self._program)}\ncomputed by {latest.state()}"
 
     def __repr__(self) -> str:
         given = ", ".join(

@@ -7,6 +7,7 @@ tuple that readers take without a lock, and only tracing and compiling hold `TRA
 
 from __future__ import annotations
 
+import math
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from functools import cached_property
@@ -14,7 +15,7 @@ from threading import RLock
 from typing import Any
 
 from agrad.engine.compile.backend import Code, NativeBackend, NativeCode
-from agrad.engine.compile.lower.cost import calls_before_machine_code, interpreted
+from agrad.engine.compile.lower.cost import calls_before_machine_code
 from agrad.engine.compile.lower.plan import Lowered
 from agrad.engine.compile.lower.scalarise import regular
 from agrad.engine.compile.registry import AUTO, NATIVE, REFERENCE, load
@@ -89,13 +90,14 @@ class Specialization:
         self.size = size
         self.calls = 0
         self.native: NativeCode | None = None
+        self.lowering = ""  # the name of the way that machine code computes it
         # the reason why there is no machine code
         self.reason = _OTHER.format(backend) if self.native_backend is None else _BY_DATA if is_of_data else ""
         self.checks: Sequence[GuardCheck] = ()  # of the machine code: their slots are its last outputs
 
     @cached_property
     def _most_calls(self) -> float:
-        return calls_before_machine_code(interpreted(self.exact))
+        return calls_before_machine_code(self.exact)
 
     @property
     def exact(self) -> Program:
@@ -157,6 +159,14 @@ class Specialization:
                 raise Diverged(number)
         return found[:count]
 
+    def state(self) -> str:
+        """What computes it, and why, in words."""
+        if self.native is not None:
+            return f"machine code, as {self.lowering}"
+        if self.reason:
+            return f"{self.exact_backend}, since {self.reason}"
+        return f"{self.exact_backend}, and machine code from call {math.ceil(self._most_calls + 1)} on"
+
     def promote(self) -> NativeCode | None:
         """Change to machine code, if there is any, and return it."""
         if self.native is None and not self.reason:
@@ -176,6 +186,7 @@ class Specialization:
         if not self.reason:
             native = lowered.called(kept(name, program, backend.compile), len(lowered.program.checks))
             self.checks = lowered.program.checks
+            self.lowering = lowered.name
             self.native = native  # last: from here on other threads call it, and read the checks
 
 

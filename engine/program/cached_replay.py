@@ -1,10 +1,10 @@
 """A repeated replay, and the backward after it, as compiled programs.
 
 A replay of a graph of scalars spends most of its time on finding out what to compute. Where the same leaves change each
-time, and no choice and no alias is involved, the answer is the same: once replays have taken as long as compiling
-takes, the late values are computed by a program, to the bit what the operations give one by one, and put into the
-nodes as by any other replay. So are the gradients after it, but that one that is 0 may have the other sign. Whatever
-is otherwise than it was makes the next one an ordinary replay.
+time, and no choice and no alias is involved, the answer is the same: once so many replays came that compiling pays, the
+late values are computed by a program, to the bit what the operations give one by one, and put into the nodes as by any
+other replay. So are the gradients after it, but that one that is 0 may have the other sign. Whatever is otherwise than
+it was makes the next one an ordinary replay.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from agrad.engine.core.tensor import bare
 from agrad.engine.errors import AgradError
 from agrad.engine.values import Value
 
-COST = 60e-6  # seconds that compiling takes for each operation, about
+COST = 60  # replays of a graph that take about as long as compiling it
 _LARGEST = 50_000  # operations
 
 Run: TypeAlias = Callable[..., "tuple[Value, ...]"]
@@ -29,15 +29,15 @@ Run: TypeAlias = Callable[..., "tuple[Value, ...]"]
 class CachedReplay:
     """The repeated replay of a root. It keeps all nodes alive except the root, which refers to it."""
 
-    __slots__ = ("after", "changed", "late", "program", "rest", "slope", "spent", "stamp", "walked")
+    __slots__ = ("after", "changed", "late", "program", "replays", "rest", "slope", "stamp", "walks")
 
     def __init__(self, changed: list[Node], late: list[Node], rest: list[Node]) -> None:
         self.changed = changed  # the leaves that are new each time
         self.late = late  # the nodes that are computed, the oldest first, without the root
         self.rest = rest  # the other nodes and constants behind the root
         self.stamp = 0  # of the last replay
-        self.spent = 0.0  # seconds, by replays like this
-        self.walked = 0.0  # and by the backwards after them
+        self.replays: float = 0  # so many were like this
+        self.walks: float = 0  # and so many backwards came after them
         self.program: Run | None = None
         self.slope: Run | None = None
         self.after: list[Node] = []  # the leaves of the gradient program
@@ -108,20 +108,20 @@ class CachedReplay:
 
     # Learning
 
-    def learn(self, root: Node, seconds: float) -> None:
-        """Another replay like the last took so long: compile if that takes no longer."""
-        self.spent += seconds
-        if self.program is None and self.spent > COST * (len(self.late) + 1):
-            self.spent = float("-inf")  # once
+    def learn(self, root: Node) -> None:
+        """Count another replay like the last: compile if all of them took as long as that."""
+        self.replays += 1
+        if self.program is None and self.replays > COST:
+            self.replays = float("-inf")  # once
             self.program = _compiled([*self.late, root], [*self.changed, *self.rest])
 
-    def walked_in(self, root: Node, seconds: float) -> None:
-        """A backward from the root, after a replay, took so long."""
+    def walked(self, root: Node) -> None:
+        """There was a backward from the root, after a replay."""
         if self.program is None or not self.holds(root):
             return
-        self.walked += seconds
-        if self.slope is None and self.walked > 3 * COST * (len(self.late) + 1):
-            self.walked = float("-inf")
+        self.walks += 1
+        if self.slope is None and self.walks > 3 * COST:
+            self.walks = float("-inf")
             self._compile_slope(root)
 
     def _compile_slope(self, root: Node) -> None:
@@ -142,7 +142,7 @@ def cached_replay_of(root: Node) -> CachedReplay | None:
     return root.cache_slot if root.op is not None else None
 
 
-def seen(root: Node, order: list[Node], late: set[Node], stamp: int, seconds: float) -> None:
+def seen(root: Node, order: list[Node], late: set[Node], stamp: int) -> None:
     """Record a finished replay of a graph without guards and aliases: a first one, or a repetition."""
     computed = [node for node in reversed(order) if node in late]
     constants = dict.fromkeys(x for node in order for x in node.inputs if type(x) is Node and not x.recorded)
@@ -159,7 +159,7 @@ def seen(root: Node, order: list[Node], late: set[Node], stamp: int, seconds: fl
         replay = known
     root.cache_slot = replay
     replay.stamp = stamp
-    replay.learn(root, seconds)
+    replay.learn(root)
 
 
 def _is_plain(node: Node) -> bool:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from functools import partial
-from time import perf_counter
 from typing import TypeAlias
 
 from agrad.engine.core.context import UndoLog, current, next_stamp
@@ -40,13 +39,12 @@ def forward(*roots: Tensor) -> None:
     cached = cached_replay_of(nodes[0])
     if cached is not None and len(nodes) == 1 and cached.run(nodes[0]):
         return
-    began = perf_counter()
     replay = _Replay(nodes)
     with quiet() if any(node.shape for node in replay.late) else nullcontext():
         replay.run()
     stamp = replay.write()
     if len(nodes) == 1 and nodes[0] in replay.late and replay.is_straight:
-        seen(nodes[0], replay.order, replay.late, stamp, perf_counter() - began)
+        seen(nodes[0], replay.order, replay.late, stamp)
 
 
 def _no_graph(node: Node) -> AgradError:

@@ -6,7 +6,8 @@ machine and in every run.
 
 from __future__ import annotations
 
-from agrad.engine.program.ir import Program
+from agrad.engine.compile.llvm.loops.schedule import Kernel, Library, Schedule
+from agrad.engine.program.ir import Program, Step
 from agrad.engine.values import size_of
 
 _STEP = 60.0  # of Python, on floats
@@ -17,22 +18,29 @@ _PRODUCT = 0.15  # of two entries in a product of matrices
 _INSTRUCTION = 0.5  # of machine code in a straight line
 _PACKED = 0.4  # an entry that goes in or out of such code
 _ENTERED = 1200.0  # a call of machine code with arrays
+_CALLED = 300.0  # and with numbers
+_LOOPED = 3000.0  # a call of loops
+_KERNEL = 100.0  # a loop
+_VECTOR = 0.08  # an instruction of a loop, for an entry
+_FUNCTION = 1.0  # a function of the C library in a loop, for an entry
 _COMPILED = 60_000.0  # an instruction, from its operation to machine code
+_REPAID = 10_000  # calls among which that is divided
+_SMALL = 64  # entries of an array, up to which a program of such arrays becomes one of numbers
 _CALLS = 1_000  # that Python computes before machine code, at least
 _PAID = 5e6 * _STEP  # or when so much was computed
 
 
 def interpreted(program: Program) -> float:
     """A call of Python code for the program."""
-    total = 0.0
-    for step in program.steps:
-        shapes = [program.shape(x) for x in step.operands]
-        if step.shape or any(shapes):
-            total += (_CALL if step.op.reach == "pointwise" else _WHOLE) + _ENTRY * size_of(step.shape)
-            total += _PRODUCT * products(step.shape, shapes) if step.op.reach == "mixed" else 0.0
-        else:
-            total += _STEP
-    return total
+    return sum([_of_step(program, step) for step in program.steps])
+
+
+def _of_step(program: Program, step: Step) -> float:
+    shapes = [program.shape(x) for x in step.operands]
+    if not step.shape and not any(shapes):
+        return _STEP
+    total = (_CALL if step.op.reach == "pointwise" else _WHOLE) + _ENTRY * size_of(step.shape)
+    return total + (_PRODUCT * products(step.shape, shapes) if step.op.reach == "mixed" else 0.0)
 
 
 def products(shape: tuple[int, ...], operands: list[tuple[int, ...]]) -> int:
@@ -40,12 +48,31 @@ def products(shape: tuple[int, ...], operands: list[tuple[int, ...]]) -> int:
     return size_of(shape) * max([x[-1] for x in operands if x], default=1)
 
 
-def of_numbers(program: Program) -> float:
-    """A call of machine code for a program of numbers."""
-    return _ENTERED + _INSTRUCTION * len(program.steps) + _PACKED * (len(program.inputs) + len(program.outputs))
+def of_numbers(program: Program, has_arrays: bool) -> float:
+    """A call of machine code for a program of numbers, made of one of arrays or not, with its part of compiling it."""
+    entered = _ENTERED if has_arrays else _CALLED
+    packed = _PACKED * (len(program.inputs) + len(program.outputs))
+    return entered + packed + (_INSTRUCTION + _COMPILED / _REPAID) * len(program.steps)
 
 
-def calls_before_machine_code(called: float) -> float:
-    """How many calls of what takes so long Python computes before compiling pays."""
-    called = max(called, _STEP)
-    return min(_CALLS, _PAID / called) + 1e5 * _STEP / called
+def of_loops(schedule: Schedule) -> float:
+    """A call of loops in machine code, and of the library in between."""
+    total = _LOOPED
+    for stage in schedule.stages:
+        if isinstance(stage, Kernel):
+            calls = sum([bool(schedule.calls(schedule.step(slot))) for slot in stage.steps])
+            simple = len(stage.steps) + len(stage.reads) + len(stage.stores) + len(stage.sums)
+            total += (
+                _KERNEL + simple * _COMPILED / _REPAID + size_of(stage.space) * (_VECTOR * simple + _FUNCTION * calls)
+            )
+        elif isinstance(stage, Library):
+            total += _of_step(schedule.program, schedule.step(stage.slot))
+    return total
+
+
+def calls_before_machine_code(program: Program) -> float:
+    """How many calls of a program Python computes before compiling pays."""
+    called = max(interpreted(program), _STEP)
+    sizes = [size_of(step.shape) for step in program.steps if step.shape]
+    scalarised = _COMPILED * sum(sizes) if sum(sizes) <= _SMALL * len(sizes) else 0.0
+    return min(_CALLS, _PAID / called) + (1e5 * _STEP + scalarised) / called

@@ -7,23 +7,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from agrad.engine.autodiff.transforms import jacobian
 from agrad.engine.compile.backend import NativeCode
-from agrad.engine.compile.lower.cost import interpreted, of_numbers
+from agrad.engine.compile.llvm.backend import supports
+from agrad.engine.compile.llvm.loops.schedule import Kernel, Library, Schedule
+from agrad.engine.compile.llvm.target import NEEDED, binding
+from agrad.engine.compile.lower.cost import interpreted, of_loops, of_numbers
 from agrad.engine.compile.lower.packed import Packed
 from agrad.engine.compile.lower.scalarise import scalarised
 from agrad.engine.core.context import current
 from agrad.engine.core.graph import reachable
 from agrad.engine.core.tensor import Tensor, tensor
-from agrad.engine.program.ir import Program
+from agrad.engine.program.ir import Program, unchecked
 from agrad.engine.program.passes import optimised
 from agrad.engine.program.trace import as_graph, checked, extract, gradient_of, gradients
-from agrad.engine.values import Shape, Value, mask_type, np, size_of
+from agrad.engine.values import Shape, Value, format_shape, mask_type, np, size_of
 
-_MOST = 5_000  # instructions of a value
-_MOST_DERIVED = 40_000  # and of what is derived of it
+_MOST = 10_000  # instructions of a value
+_MOST_DERIVED = 45_000  # and of what is derived of it
 _MOST_ROWS = 20_000  # steps of a Jacobian row by row
 
 Derive: TypeAlias = Callable[[Program, Sequence[Value], Sequence[Sequence[int]]], Program]
@@ -35,6 +38,7 @@ class Lowered:
 
     program: Program
     shapes: tuple[tuple[Shape, ...], tuple[Shape, ...]] | None = None
+    name: str = "numbers"
     reason: str = ""  # why there is no machine code for it, if that is known
 
     def called(self, native: NativeCode, checks: int) -> NativeCode:
@@ -49,16 +53,75 @@ class TooLong(Exception):
     """The derived program would have too many steps."""
 
 
+class Way(NamedTuple):
+    """One way to compute a program: its name, what a call takes in ns (None: there is no such way), and about it."""
+
+    name: str
+    cost: float | None
+    text: str
+
+
+def ways(program: Program, numbers: Program | None) -> list[Way]:
+    """All ways to compute a program, of which `numbers` is the one of numbers if there is one."""
+    if binding() is None:
+        native = [Way(name, None, f"{NEEDED} is not installed") for name in ("numbers", "loops")]
+    else:
+        native = [_as_numbers(numbers, not program.is_scalar), _as_loops(program)]
+    return [*native, Way("python", interpreted(program), _counted(len(program.steps), "operation"))]
+
+
+def _as_numbers(numbers: Program | None, has_arrays: bool) -> Way:
+    if numbers is None:
+        text = f"an operation has no expansion into numbers, or there are more than {_MOST} instructions"
+        return Way("numbers", None, text)
+    reason = supports(unchecked(numbers))
+    if reason:
+        return Way("numbers", None, reason)
+    return Way("numbers", of_numbers(numbers, has_arrays), _counted(len(numbers.steps), "instruction"))
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}{'s' * (number != 1)}"
+
+
+def _as_loops(program: Program) -> Way:
+    reason = "all of it are numbers" if program.is_scalar else supports(unchecked(program))
+    if reason:
+        return Way("loops", None, reason)
+    schedule = Schedule(program)
+    loops = [stage for stage in schedule.stages if isinstance(stage, Kernel)]
+    calls = [schedule.step(stage.slot).op.name for stage in schedule.stages if isinstance(stage, Library)]
+    text = f"{len(loops)} over {', '.join(dict.fromkeys([format_shape(x.space) for x in loops]))}"
+    return Way("loops", of_loops(schedule), text + (f"; by the library {', '.join(calls)}" if calls else ""))
+
+
+def expanded(program: Program) -> Program | None:
+    """A program of small arrays as one of numbers."""
+    return program if program.is_scalar else scalarised(program, _MOST)
+
+
+def explained(program: Program) -> str:
+    """All ways to compute a program, a line for each."""
+    lines = []
+    for name, cost, text in ways(program, expanded(program)):
+        lines.append(f"  {name:8} {f'about {cost / 1000:.3g} µs a call: ' if cost is not None else 'no: '}{text}")
+    return "\n".join(lines)
+
+
 def lowered(program: Program, values: Sequence[Value], places: Sequence[int], derive: Derive) -> Lowered:
     """What machine code is made of for what is derived of a program by the arguments at some places."""
-    numbers = None if program.is_scalar else scalarised(program, _MOST)
-    if derive is value and not program.is_scalar and type(program.run(*values)[0]) is mask_type():
+    groups = [(place,) for place in places]
+    if program.is_scalar:
+        return Lowered(optimised(derive(program, values, groups)))
+    if derive is value and type(program.run(*values)[0]) is mask_type():
         return Lowered(program, reason="its result is a mask, which selects where it is 1")
-    if numbers is not None and of_numbers(numbers) < interpreted(program):
+    numbers = expanded(program)
+    costs = {name: cost for name, cost, _ in ways(program, numbers) if cost is not None and name != "python"}
+    if numbers is not None and min(costs, key=lambda name: costs[name], default="") == "numbers":
         found = _of_entries(program, numbers, values, places, derive)
         if found is not None:
             return found
-    return Lowered(optimised(derive(program, values, [(place,) for place in places])))
+    return Lowered(optimised(derive(program, values, groups)), name="loops")
 
 
 def _of_entries(

@@ -163,7 +163,7 @@ def test_without_llvmlite_everything_but_machine_code_works(monkeypatch):
         ag.compile(seed, 2.0, 3.0, backend="llvm")
     assert any("agrad[jit]" in fix for fix in caught.value.fixes)
     f = ag.compile(lambda x, y: seed(x, y) * 1.25, 2.0, 3.0)
-    monkeypatch.setattr(specializations, "calls_before_machine_code", lambda called: 2)
+    monkeypatch.setattr(specializations, "calls_before_machine_code", lambda program: 2)
     for _ in range(5):
         assert math.isclose(f.value_and_grad(1.5, 2.5)[0], 1.25 * seed(1.5, 2.5))
     assert "# no machine code: llvmlite" in f.source("llvm")

@@ -1,0 +1,194 @@
+"""Functions of arrays, compiled: value and gradient, or the Jacobian, beside jax.jit and casadi."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from harness import Case, Work, repeated, serve
+
+WORKS = (
+    Work("regression, 100,000 points, value and gradient", "regression 100000", {"jax": 0.2}, threads=1),
+    Work("the same, 1,000 points", "regression 1000", {"jax": 1.0}, threads=1),
+    Work("a curve with exp and tanh, 100,000 points", "curve 100000", {"jax": 1.0}, threads=1),
+    Work("logistic regression, 1,000x20", "logistic 1000", {"jax": 1.0}, threads=1),
+    Work("logistic regression, 100,000x20", "logistic 100000", {"jax": 1.0}, threads=1),
+    Work("Rosenbrock of 1,000 entries", "rosenbrock 1000", {"jax": 1.0}, threads=1),
+    Work("mixture of 5 normals, 1,000x10", "mixture", {"jax": 1.0}, threads=1),
+    Work("determinant 8x8 of an array, by minors", "determinant", {"casadi": 0.15}, threads=1),
+    Work("robot arm of 6 joints, Jacobian", "arm", {"jax": 0.1, "casadi": 0.3}, threads=1),
+    Work("bundle adjustment, Jacobian of one observation", "bundle", {"jax": 1.0}, threads=1),
+)
+JOINTS = ((0, 0.4, math.pi / 2), (0.5, 0, 0), (0.3, 0.1, math.pi / 2), (0, 0.4, -math.pi / 2), (0, 0, math.pi / 2))
+JOINTS += ((0, 0.2, 0),)
+
+
+class Functions:
+    """The functions, over a module of array functions: agrad's engine, jax.numpy or casadi."""
+
+    def __init__(self, np: Any, softplus: Callable[[Any], Any]) -> None:
+        self.np, self.softplus = np, softplus
+
+    def regression(self, w: Any, b: Any, x: Any, t: Any) -> Any:
+        """The mean squared error of a line."""
+        return self.np.mean((w * x + b - t) ** 2)
+
+    def curve(self, a: Any, b: Any, x: Any, t: Any) -> Any:
+        """The same of a curve."""
+        return self.np.mean((a * self.np.exp(-b * x) + 0.3 * self.np.tanh(x * b) - t) ** 2)
+
+    def logistic(self, w: Any, x: Any, y: Any) -> Any:
+        """The mean of the negative log-likelihoods."""
+        z = x @ w
+        return self.np.mean(self.softplus(z) - y * z)
+
+    def rosenbrock(self, x: Any) -> Any:
+        """Its sum over neighbours."""
+        return self.np.sum(100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2)
+
+    def mixture(self, means: Any, scales: Any, z: Any) -> Any:
+        """A likelihood of points by the distances from some means."""
+        apart = self.np.sum(((z[:, None, :] - means) * scales) ** 2, axis=2)
+        return self.np.sum(self.np.log(self.np.sum(self.np.exp(-0.05 * apart), axis=1)))
+
+    def determinant(self, a: Any) -> Any:
+        """By minors, each computed once."""
+        known: dict[Any, Any] = {}
+
+        def minor(i: int, columns: tuple[int, ...]) -> Any:
+            if len(columns) == 1:
+                return a[i, columns[0]]
+            if columns not in known:
+                total = None
+                for k, j in enumerate(columns):
+                    term = a[i, j] * minor(i + 1, columns[:k] + columns[k + 1 :])
+                    total = term if total is None else total - term if k % 2 else total + term
+                known[columns] = total
+            return known[columns]
+
+        return minor(0, tuple(range(8)))
+
+    def arm(self, q: Any) -> Any:
+        """Where a robot's arm ends."""
+        turned: Any = None
+        for i, (a, d, alpha) in enumerate(JOINTS):
+            c, s = self.np.cos(q[i]), self.np.sin(q[i])
+            ca, sa, zero, one = math.cos(alpha), math.sin(alpha), 0.0 * c, 0.0 * c + 1.0
+            rows = ([c, -s * ca, s * sa, a * c], [s, c * ca, -c * sa, a * s], [zero, sa * one, ca * one, d * one])
+            link = self.np.stack([self.np.stack(row) for row in (*rows, [zero, zero, zero, one])])
+            turned = link if turned is None else turned @ link
+        return turned[:3, 3]
+
+    def bundle(self, camera: Any, point: Any) -> Any:
+        """A point as a camera sees it: rotated, moved, projected, distorted."""
+        np, w, t, (f, k1, k2) = self.np, camera[:3], camera[3:6], (camera[6], camera[7], camera[8])
+        angle = np.sqrt(np.sum(w * w))
+        v, c, s = w / angle, np.cos(angle), np.sin(angle)
+        crossed = np.stack([v[i] * point[j] - v[j] * point[i] for i, j in ((1, 2), (2, 0), (0, 1))])
+        seen = point * c + crossed * s + v * (np.sum(v * point) * (1 - c)) + t
+        flat = seen[:2] / seen[2]
+        square = np.sum(flat * flat)
+        return f * (1 + k1 * square + k2 * square * square) * flat
+
+
+def works() -> dict[str, tuple[str, tuple[Any, ...], tuple[Any, ...]]]:
+    """For each case the function, its parameters, and its data."""
+    import numpy as np
+
+    rng = np.random.default_rng(0)
+    found: dict[str, tuple[str, tuple[Any, ...], tuple[Any, ...]]] = {}
+    for n in (1_000, 100_000):
+        x = np.arange(n) / (n - 1)
+        found[f"regression {n}"] = "regression", (0.3, 0.1), (x, 2 * x + 1 + 0.1 * np.sin(40 * x))
+        found[f"curve {n}"] = "curve", (0.3, 0.1), (x, 2 * x + 1 + 0.1 * np.sin(40 * x))
+        labels = (rng.random(n) > 0.5) * 1.0
+        found[f"logistic {n}"] = "logistic", (rng.normal(size=20),), (rng.normal(size=(n, 20)), labels)
+    found["rosenbrock 1000"] = "rosenbrock", (rng.normal(size=1_000),), ()
+    found["mixture"] = "mixture", (rng.normal(size=(5, 10)), rng.normal(size=(5, 10))), (rng.normal(size=(1000, 10)),)
+    found["determinant"] = "determinant", (rng.normal(size=(8, 8)),), ()
+    found["arm"] = "arm", (rng.normal(size=6),), ()
+    camera = np.array([0.1, 0.2, 0.3, 0.1, 0.2, 3.0, 500.0, 0.01, 0.001])
+    found["bundle"] = "bundle", (camera, np.array([0.3, 0.2, 1.0])), ()
+    return found
+
+
+OF_ARRAYS = ("arm", "bundle")  # of which the Jacobian is computed
+
+
+def numbers(result: Any) -> list[float]:
+    """All entries of a value and gradients, or of Jacobians."""
+    import numpy as np
+
+    parts = result if isinstance(result, tuple | list) else [result]
+    return [float(x) for part in parts for x in (numbers(part) if isinstance(part, tuple) else np.ravel(part))]
+
+
+def agrad() -> dict[str, Case]:
+    """Compiled for machine code."""
+    import agrad.engine as ag
+
+    functions = Functions(ag, ag.softplus)
+
+    def case(name: str, given: tuple[Any, ...], data: tuple[Any, ...]) -> Case:
+        f, made = getattr(functions, name), list[Any]()
+
+        def call() -> Any:
+            if not made:
+                compiled = ag.compile(lambda *xs: f(*xs, *data), *given, backend="llvm")
+                made.append(compiled.jacobian if name in OF_ARRAYS else compiled.value_and_grad)
+                made[0](*[x * 1.5 for x in given])  # at other values, it is held against the function once
+            return made[0](*given)
+
+        return repeated(call, numbers)
+
+    return {key: case(*one) for key, one in works().items()}
+
+
+def jax() -> dict[str, Case]:
+    """Jitted, with the data as arguments."""
+    import jax
+    import jax.numpy as jnp
+
+    jax.config.update("jax_enable_x64", True)
+    functions = Functions(jnp, jax.nn.softplus)
+
+    def case(name: str, given: tuple[Any, ...], data: tuple[Any, ...]) -> Case:
+        f = getattr(functions, name)
+        derive = jax.jacfwd if name in OF_ARRAYS else jax.value_and_grad
+        made = jax.jit(lambda xs, data: derive(lambda xs: f(*xs, *data))(xs))
+        xs, held = tuple(map(jnp.asarray, given)), tuple(map(jnp.asarray, data))
+        return repeated(lambda: jax.block_until_ready(made(xs, held)), numbers)
+
+    return {key: case(*one) for key, one in works().items() if one[0] != "determinant"}
+
+
+def casadi() -> dict[str, Case]:
+    """SX functions, called as one does from Python."""
+    import casadi
+
+    class Names:
+        """casadi's functions by the names that the others have."""
+
+        cos, sin = casadi.cos, casadi.sin
+
+        @staticmethod
+        def stack(parts: list[Any]) -> Any:
+            """A row of numbers, or a matrix of rows."""
+            rows = isinstance(parts[0], casadi.SX) and parts[0].numel() > 1
+            return casadi.vertcat(*parts) if rows else casadi.horzcat(*parts)
+
+    functions, given = Functions(Names, casadi.exp), works()
+    matrix, q = casadi.SX.sym("a", 8, 8), casadi.SX.sym("q", 6)
+    y = casadi.cse(functions.determinant(matrix))
+    by_minors = casadi.Function("f", [matrix], [y, casadi.gradient(y, matrix)])
+    arm = casadi.Function("g", [q], [casadi.jacobian(functions.arm(q), q)])
+    a, joints = (casadi.DM(given[name][1][0]) for name in ("determinant", "arm"))
+    return {
+        "determinant": repeated(lambda: by_minors(a), lambda r: [float(r[0]), *r[1].full().ravel().tolist()]),
+        "arm": repeated(lambda: arm(joints), lambda r: r.full().ravel().tolist()),
+    }
+
+
+if __name__ == "__main__":
+    serve({"agrad": agrad, "jax": jax, "casadi": casadi})
