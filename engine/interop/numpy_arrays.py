@@ -155,6 +155,13 @@ def _places(obj: Any) -> Any:
 # Shapes
 
 
+def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
+    """One axis moved to stand before another."""
+    count = len(shape_of(a))
+    place, before = axis_of("rollaxis", shape_of(a), axis), start + count if start < 0 else start
+    return moveaxis(a, place, before - 1 if place < before else before)
+
+
 def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
     """Turned by quarters, from the first of two axes to the second."""
     first, second = sizes_of("rot90", axes)

@@ -36,7 +36,15 @@ NAMES = {
 }  # fmt: skip
 
 # SciPy's name -> agrad's, where scipy.special has another.
-IN_SCIPY = {"gammaln": "lgamma", "psi": "digamma", "betaln": "lbeta", "expit": "sigmoid", "log_expit": "logsigmoid"}
+IN_SCIPY = {
+    "gammaln": "lgamma",
+    "psi": "digamma",
+    "betaln": "lbeta",
+    "expit": "sigmoid",
+    "log_expit": "logsigmoid",
+    "jn": "jv",
+    "yn": "yv",
+}
 
 # NumPy's name of an argument -> agrad's.
 RENAMED = {
@@ -165,18 +173,16 @@ _Orthogonal = namedtuple("_Orthogonal", "Q R")
 _Singular = namedtuple("_Singular", "U S Vh")
 
 
-def _symmetric(name: str, function: Function) -> Function:
-    """NumPy reads one triangle of the matrix, agrad the symmetric part: these are equal only for a symmetric matrix."""
+def _of_triangle(name: str, function: Function) -> Function:
+    """NumPy reads one triangle of a matrix, agrad the symmetric part: that of the triangle, and its transpose."""
 
-    def call(a: Any, UPLO: Any = "L") -> Any:  # noqa: N803 - NumPy's name: which triangle is read, of equal ones
+    def call(a: Any, UPLO: Any = "L") -> Any:  # noqa: N803 - NumPy's name
         if UPLO not in ("L", "U"):
             raise AgradError("type", f"{name}: UPLO is L or U, not {UPLO!r}")
-        entries = np.asarray(getattr(a, "value", a))
-        if entries.ndim > 1 and not np.allclose(entries, np.swapaxes(entries, -1, -2), rtol=1e-9, equal_nan=True):
-            raise AgradError(
-                "domain", f"{name} of a matrix that is not symmetric", fixes=[Hint("(x + x.T)/2 instead of x")]
-            )
-        return function(a)
+        if len(shape_of(operand(a))) < 2:
+            return function(a)
+        lower = ag.tril(a) if UPLO == "L" else shapes.swapaxes(ag.triu(a), -1, -2)
+        return function(ag.add(lower, shapes.swapaxes(ag.tril(lower, -1), -1, -2)))
 
     return call
 
@@ -236,6 +242,12 @@ MADE: dict[str, Function] = {
     "nan_to_num": _nan_to_num,
     "astype": _astype,
     "real": lambda val: val,
+    "imag": lambda val: ag.mul(val, 0.0),
+    "real_if_close": lambda a: ag.clone(a),
+    "isreal": lambda x: ag.equal(ag.mul(ag.isnan(x), 0.0), 0.0),
+    "iscomplex": lambda x: ag.not_equal(ag.mul(ag.isnan(x), 0.0), 0.0),
+    "angle": lambda z, deg=False: ag.mul(ag.atan2(0.0, ag.add(z, 0.0)), 180.0 / math.pi if deg else 1.0),
+    "rollaxis": arrays.rollaxis,
     "ptp": lambda a, axis=None, keepdims=False: ag.sub(
         ag.max(a, axis=axis, keepdims=keepdims), ag.min(a, axis=axis, keepdims=keepdims)
     ),
@@ -302,9 +314,9 @@ MADE: dict[str, Function] = {
     "linalg.multi_dot": lambda arrays: reduce(ag.dot, arrays),
     "linalg.matrix_norm": _matrix_norm,
     "linalg.vector_norm": _vector_norm,
-    "linalg.cholesky": _symmetric("np.linalg.cholesky", lambda a: ag.cholesky(a)),
-    "linalg.eigh": _symmetric("np.linalg.eigh", lambda a: _Eigen(*ag.eigh(a))),
-    "linalg.eigvalsh": _symmetric("np.linalg.eigvalsh", eigh_values),
+    "linalg.cholesky": lambda a: _of_triangle("np.linalg.cholesky", lambda a: ag.cholesky(a))(a),
+    "linalg.eigh": _of_triangle("np.linalg.eigh", lambda a: _Eigen(*ag.eigh(a))),
+    "linalg.eigvalsh": _of_triangle("np.linalg.eigvalsh", eigh_values),
     "linalg.slogdet": lambda a: _Log(*ag.slogdet(a)),
     "linalg.svd": _svd,
     "linalg.svdvals": lambda x: svd_values(x),
