@@ -241,6 +241,8 @@ def composed(
                 raise exhausted(name, error) from None
 
         call.__name__, call.__doc__ = name, doc
+        if alone is not None:
+            call.alone = alone  # type: ignore[attr-defined]
         FUNCTIONS[name] = Entry(
             name=name,
             family=family,

@@ -62,6 +62,7 @@ OPERATORS = (
     ("x and y", "x if that is 0, else y"),
     ("x or y", "x if that is not 0, else y"),
     ("x if c else y", "a choice"),
+    ("[x**k for k in 0..9]", "x**k for each k, both ends included; also in a call, sum(1/k**2 for k in 1..100)"),
 )
 
 _PYTORCH = """\

@@ -213,6 +213,9 @@ class _Check:
                 waiting.append((part.items, sure))
             elif isinstance(part, ast.Node):
                 stored = False
+                if isinstance(part, ast.Each):
+                    waiting += [(part.values, sure), (part.last or (), sure)]
+                    part = ast.Over(part.name, part.value, part.span)
                 if isinstance(part, ast.Over):
                     self._over(part, sure)
                     continue

@@ -128,6 +128,12 @@ def _range(start: Any, stop: Any, step: Any) -> range:
     return range(first, last, stride)
 
 
+def between(first: Any, last: Any) -> range:
+    """The whole numbers `first..last`, both included."""
+    low, high = (_counted(end, f"the {which} of whole numbers") for which, end in (("first", first), ("last", last)))
+    return range(low, high + 1)
+
+
 def _counted(value: Any, what: str) -> int:
     count = whole(value, what)
     if isinstance(value, Tensor):

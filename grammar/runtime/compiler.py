@@ -335,6 +335,14 @@ def _over(node: ast.Over) -> list[Part]:
     return [(Do.CONSTANT, definition, node.span)]
 
 
+def _each(node: ast.Each) -> list[Part]:
+    """An anonymous function, which is called for each value."""
+    code = compile_expression(node.value)
+    definition = Definition(node.value.span.text, (node.name.id,), 0, code, node.value.span)
+    last = () if node.last is None else (node.last,)
+    return [node.values, *last, (Do.EACH, (definition, bool(last), node.apart), node.span)]
+
+
 def _takes_several(name: str) -> bool:
     """Whether a list in a call means several values, of any shapes: concat([a, b]), grad(y, [w, b])."""
     entry = FUNCTIONS.get(name)
@@ -342,6 +350,8 @@ def _takes_several(name: str) -> bool:
 
 
 def _as_tuple(argument: ast.Expr) -> ast.Expr:
+    if isinstance(argument, ast.Each):
+        return argument.changed(apart=True)
     return ast.Tuple(argument.items, argument.span) if isinstance(argument, ast.List) else argument
 
 
@@ -437,5 +447,6 @@ EXPRESSIONS: dict[type, Callable[[Any], list[Part]]] = {
     ast.Attribute: _attribute,
     ast.Slice: _slice,
     ast.Over: _over,
+    ast.Each: _each,
     ast.Index: lambda node: [node.value, node.index, (Do.INDEX, None, node.span)],
 }

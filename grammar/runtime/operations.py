@@ -34,6 +34,13 @@ _LAYOUT = r"(.?[<>=^])?[-+ ]?z?(#?)0?\d*[,_]?"
 _IN_FULL = 1e16  # from here on Python writes a float with an exponent
 
 
+def listed(items: list[Any]) -> Tensor:
+    """What `[x, y]` is: the entries as an array."""
+    if all(type(item) is float for item in items):
+        return tensor(items)
+    return OPS["stack"].call(rows(items))  # type: ignore[no-any-return]
+
+
 def rows(items: list[Any]) -> list[Any]:
     """The entries of a list that becomes an array. Raises AgradError if shapes differ, or an entry is not a number."""
     entries = [as_array(item) for item in items]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from itertools import pairwise
 from typing import Any
 
 from agrad.engine.core.graph import reachable
@@ -57,8 +58,10 @@ def _remark(names: dict[str, Any], name: str, value: Tensor, wrt: Collection[str
 
 
 def open_names(text: str) -> list[str]:
-    """The names in an expression that are not names of the language, in order, with repetitions."""
+    """The names in an expression that are neither the language's nor variables of its own, behind a `for`; in order."""
     from agrad.grammar.runtime.builtins import CONSTANTS, FUNCTIONS
 
-    names = (text[start:end] for kind, start, end in tokens(text) if kind == "name")
-    return [name for name in names if name not in FUNCTIONS and name not in CONSTANTS]
+    words = [(kind, text[start:end]) for kind, start, end in tokens(text)]
+    own = {name for (_, before), (_, name) in pairwise(words) if before == "for"}
+    names = [word for kind, word in words if kind == "name"]
+    return [name for name in names if name not in FUNCTIONS and name not in CONSTANTS and name not in own]

@@ -377,6 +377,21 @@ class Over(Node):
     span: Span
 
 
+class Each(Node):
+    """An expression for each of some values: `1/k**2 for k in 1..9`, alone in the brackets of a call or a list.
+
+    `last`: the last of the whole numbers that begin with `values`; None where `values` are all of them. `apart`:
+    whether the results stay several values, and do not become an array.
+    """
+
+    value: Expr
+    name: Name
+    values: Expr
+    last: Expr | None
+    apart: bool
+    span: Span
+
+
 class Command(Node):
     """A command on the graph or the session, such as `backward d retain`.
 

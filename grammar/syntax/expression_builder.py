@@ -94,6 +94,14 @@ class Expressions:
     def vector(self, parts: Parts) -> s.List:
         return s.List(self.nodes(parts), self.span(parts[0], parts[-1]))
 
+    def each(self, parts: Parts) -> s.Each:
+        value, _, name, values, *last = parts
+        return s.Each(value, name, values, last[0] if last else None, False, self.span(value, parts[-1]))
+
+    def comprehension(self, parts: Parts) -> s.Each:
+        each: s.Each = parts[1]
+        return each.changed(span=self.span(parts[0], parts[2]))
+
     def bare_tuple(self, parts: Parts) -> s.Tuple:
         return s.Tuple(tuple(parts), self.span(parts[0], parts[-1]))
 

@@ -147,6 +147,7 @@ class _Scanner:
         # Every open bracket, its position, and whether a `~=` before it waits for its `+-`.
         self.brackets: list[tuple[str, int, bool]] = []
         self.near = False
+        self.each: list[int] = []  # how many brackets were open at each `for` inside brackets that are still open
         # Every open f-string: its quote, where it starts, and how many brackets were open then.
         self.fstrings: list[tuple[str, int, int]] = []
 
@@ -195,6 +196,8 @@ class _Scanner:
         self.previous = kind
         if kind == "_NEAR":
             self.near = True
+        elif kind == "FOR" and self.brackets:
+            self.each.append(len(self.brackets))
         return Token(kind, self.text[start:end], start, end)
 
     def virtual(self, kind: str, at: int) -> Token:
@@ -482,6 +485,8 @@ class _Scanner:
             yield self.wrong("stray bracket", start, end, bracket=closer)
         else:
             opener, place, self.near = self.brackets.pop()
+            while self.each and self.each[-1] > len(self.brackets):
+                self.each.pop()
             if CLOSERS[opener] != closer:
                 problem = self.wrong(
                     "mismatched bracket", start, end, bracket=closer, opener=opener, closer=CLOSERS[opener]
@@ -505,8 +510,10 @@ class _Scanner:
 
     @property
     def ranging(self) -> bool:
-        """Whether two dots may separate the ends of a range here: only `plot` has one."""
-        return self.options is OPTIONS["plot"] and not self.brackets
+        """Whether two dots may separate the ends of a range here: in `plot`, and behind a `for` in brackets."""
+        if self.brackets:
+            return bool(self.each) and self.each[-1] == len(self.brackets)
+        return self.options is OPTIONS["plot"]
 
     def dots(self, kind: str, end: int) -> Iterator[Item]:
         """`..` is an operator in a range, and an error elsewhere."""

@@ -9,10 +9,11 @@ from agrad.engine.core.context import current, next_stamp
 from agrad.engine.errors import AgradError
 from agrad.grammar.diagnostics import Span
 from agrad.grammar.runtime import attributes
-from agrad.grammar.runtime.builtins import Closure
+from agrad.grammar.runtime.at_once import at_once
+from agrad.grammar.runtime.builtins import Closure, between
 from agrad.grammar.runtime.bytecode import Definition, Frame
 from agrad.grammar.runtime.errors.name_errors import not_called
-from agrad.grammar.runtime.operations import adapted
+from agrad.grammar.runtime.operations import adapted, iterate, listed
 from agrad.grammar.runtime.vm.names import Names
 
 MAX_CALLS = 2000
@@ -36,6 +37,21 @@ class Calls(Names):
         current().origin = span
         stack.append(invoke(function, args, keywords))
         return False
+
+    def _each(self, frame: Frame, detail: tuple[Definition, bool, bool], span: Span) -> None:
+        definition, has_last, apart = detail
+        current().origin = span
+        last = frame.stack.pop() if has_last else None
+        values = between(frame.stack.pop(), last) if has_last else frame.stack.pop()
+        function = Closure(definition, (), self, frame.scopes)
+        if not apart:
+            whole = at_once(self, function, values)
+            if whole is not None:
+                frame.stack.append(whole)
+                return
+        results = [self.call(function, (value,), {}) for value in iterate(values)]
+        current().origin = span
+        frame.stack.append(tuple(results) if apart else listed(results))
 
     def _enter(self, function: Closure, args: tuple[Any, ...], keywords: dict[str, Any]) -> Frame:
         if len(self.frames) > MAX_CALLS:

@@ -7,8 +7,7 @@ from typing import Any, NoReturn
 
 from agrad.engine.core.context import current
 from agrad.engine.core.guards import choose, entries
-from agrad.engine.core.op import OPS
-from agrad.engine.core.tensor import Tensor, tensor
+from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Hint, Label
 from agrad.grammar.diagnostics import Span
 from agrad.grammar.runtime import attributes
@@ -21,7 +20,7 @@ from agrad.grammar.runtime.operations import (
     is_near,
     iterate,
     joined,
-    rows,
+    listed,
     truth,
     tuple_of,
 )
@@ -65,10 +64,7 @@ class Expressions(Core):
         items = stack[len(stack) - count :]
         del stack[len(stack) - count :]
         current().origin = span
-        if all(type(item) is float for item in items):
-            stack.append(tensor(items))
-        else:
-            stack.append(OPS["stack"].call(rows(items)))
+        stack.append(listed(items))
 
     def _tuple(self, frame: Frame, count: int, span: Span) -> None:
         stack = frame.stack

@@ -250,9 +250,14 @@ MESSAGES: dict[str, SyntaxMessage] = {
         ),
     ),
     "comprehension": SyntaxMessage(
-        "agrad has no comprehensions",
-        hint="compute with whole vectors, as in arange(3)**2, or write a for loop",
-        examples=("[x ‸for x in y]", "sum(x**2 ‸for x in y)"),
+        "a `for` in brackets stands there once, behind the one expression",
+        hint="sum(sum(i*j for j in 1..3) for i in 1..3)   for two of them",
+        examples=("sum((x ‸for x in y))", "[i*j for i in x ‸for j in y]"),
+    ),
+    "filter": SyntaxMessage(
+        "a `for` in brackets has no condition",
+        hint="where(condition, x, 0)   counts the others as 0",
+        examples=("sum(x for x in y ‸if x > 0)", "[x for x in 1..9 ‸if x % 2]"),
     ),
     "walrus": SyntaxMessage(
         "agrad has no `:=`",
