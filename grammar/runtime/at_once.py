@@ -14,10 +14,10 @@ from functools import cache
 from typing import Any
 
 from agrad.engine.core.limits import afford
-from agrad.engine.core.op import FUNCTIONS, OPS
+from agrad.engine.core.op import OPS
 from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.values import np
-from agrad.grammar.runtime.builtins import CONSTANTS, Caller, Closure
+from agrad.grammar.runtime.builtins import Caller, Closure, meaning
 from agrad.grammar.runtime.bytecode import Code, Do
 
 _FEW = 16  # values that are computed one by one
@@ -64,7 +64,7 @@ def _followed(code: Code, own: dict[str, Any], scopes: Sequence[dict[str, Any]],
         if do is Do.CONSTANT and type(detail) is float:
             stack.append(_ONE)
         elif do is Do.LOAD:
-            stack.append(own[detail] if detail in own else _kind_of(_found(detail, scopes)))
+            stack.append(own[detail] if detail in own else _kind_of(meaning(detail, scopes, None)))
         elif do is Do.STORE:
             own[detail[0]] = stack.pop()
         elif do in (Do.UNARY, Do.BINARY):
@@ -93,18 +93,6 @@ def _applied(function: Any, given: list[Any], depth: int) -> Any:
     if getattr(function, "alone", function) not in _pointwise():
         raise _Unlike
     return _EACH if _EACH in given else _ONE
-
-
-def _found(name: str, scopes: Sequence[dict[str, Any]]) -> Any:
-    """What a name stands for outside the expression."""
-    for names in scopes:
-        if name in names:
-            return names[name]
-    if name in CONSTANTS:
-        return CONSTANTS[name]
-    if name in FUNCTIONS:
-        return FUNCTIONS[name].call
-    raise _Unlike
 
 
 def _kind_of(value: Any) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Protocol
 
 from agrad.engine.core.context import current
@@ -16,6 +16,16 @@ from agrad.engine.values import Value, describe, format_shape, whole, whole_as_f
 __all__ = ["CONSTANTS", "FUNCTIONS", "Closure", "as_tensor"]
 
 CONSTANTS: dict[str, float] = {"pi": math.pi, "e": math.e, "inf": math.inf, "nan": math.nan, "tau": math.tau}
+
+
+def meaning(name: str, scopes: Iterable[Mapping[str, Any]], otherwise: Any) -> Any:
+    """What a name stands for in some scopes, the innermost first, or in the language itself."""
+    for names in scopes:
+        if name in names:
+            return names[name]
+    if name in CONSTANTS:
+        return CONSTANTS[name]
+    return FUNCTIONS[name].call if name in FUNCTIONS else otherwise
 
 
 class Caller(Protocol):

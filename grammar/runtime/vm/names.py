@@ -13,12 +13,12 @@ from agrad.engine.errors import AgradError, Hint, Label, Note
 from agrad.grammar.diagnostics import Span, suggest
 from agrad.grammar.results import Noted
 from agrad.grammar.runtime import attributes, pytorch_names
-from agrad.grammar.runtime.builtins import CONSTANTS, as_tensor
+from agrad.grammar.runtime.builtins import CONSTANTS, as_tensor, meaning
 from agrad.grammar.runtime.bytecode import Frame
 from agrad.grammar.runtime.errors.name_errors import unknown, unknown_in
 from agrad.grammar.runtime.operations import as_array
 from agrad.grammar.runtime.pytorch_names import IGNORED
-from agrad.grammar.runtime.vm.core import Core
+from agrad.grammar.runtime.vm.core import MISSING, Core
 
 
 class Names(Core):
@@ -26,13 +26,9 @@ class Names(Core):
 
     def look_up(self, name: str, span: Span) -> Any:
         """The value of a name that the innermost scope does not have."""
-        for names in self.frames[-1].scopes[1:]:
-            if name in names:
-                return names[name]
-        if name in CONSTANTS:
-            return CONSTANTS[name]
-        if name in FUNCTIONS:
-            return FUNCTIONS[name].call
+        found = meaning(name, self.frames[-1].scopes[1:], MISSING)
+        if found is not MISSING:
+            return found
         if name in ("_", "ans"):
             if self.session.answer is None:
                 raise AgradError("name", f"{name} is the last answer, and there is none yet", labels=[Label(span)])
