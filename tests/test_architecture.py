@@ -36,6 +36,7 @@ def changed(tmp_path, request):
     """A copy of the source with a change of the page in it: where it is, and the environment to run it in."""
     for floor in FLOORS:
         shutil.copytree(ROOT / floor, tmp_path / "agrad" / floor, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "cli" / "package" / "__init__.py", tmp_path / "agrad")
     for file, hunks in changes(EXAMPLES[request.param]):
         apply(tmp_path / "agrad", file, hunks)
     (tmp_path / "bin").mkdir()
