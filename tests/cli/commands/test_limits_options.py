@@ -24,9 +24,9 @@ def test_what_fails_in_time_has_its_own_exit_code(agrad):
 
 def test_timeout_stops_a_script_with_its_place(agrad, tmp_path):
     (tmp_path / "slow.ag").write_text(f'print "begun"\n{SLOW}print "never"\n')
-    out, err, code = agrad("run", "--timeout", "0.3", "slow.ag")
+    out, err, code = agrad("run", "--timeout", "3", "slow.ag")
     assert (out, code) == ("begun\n", 124)
-    assert err.startswith("slow.ag:2:1: error[limit]: this took longer than 0.3 s, the limit\n")
+    assert err.startswith("slow.ag:2:1: error[limit]: this took longer than 3 s, the limit\n")
 
 
 def test_timeout_is_for_the_whole_script(agrad):
@@ -48,7 +48,7 @@ def test_timeout_ends_what_numpy_computes_and_cannot_be_interrupted_in(agrad):
     out, err, code = agrad("eval", "--timeout", "0.5", 'einsum("ab,cd->", ones(700, 700), ones(900, 900))')
     assert (out, code) == ("", 124)
     assert "error[limit]" in err
-    assert time.monotonic() - began < 30
+    assert time.monotonic() - began < 60
 
 
 def test_timeout_that_numpy_cannot_hear_is_json_for_those_who_ask(agrad):
