@@ -100,7 +100,8 @@ def command(
         given = what.bind(session, asked.names)
         for remark in what.remarks if not bare else ():
             note(remark)
-        for text, value in _values(session, what, emit):
+        hear = _unheard if bare or asked.names else emit  # with derivatives, a note on these says as much
+        for text, value in _values(session, what, emit, hear):
             drawing(value, text, precision)
             leaves = what.leaves(session, asked.names, given)
             found = session.derive(value, leaves, asked.request(session), _unheard if bare else emit)
@@ -133,11 +134,13 @@ def _undrawn(value: Any, text: str, precision: int | None) -> None:
     """Draws nothing."""
 
 
-def _values(session: Calculation, what: Formula, emit: Printer) -> Iterator[tuple[str, Any]]:
+def _values(
+    session: Calculation, what: Formula, emit: Printer, hear: Callable[[Result], None]
+) -> Iterator[tuple[str, Any]]:
     """Each text with its value: the one expression; or each -e, or the file, with the last value that it shows."""
     if len(what.words) == 1:
         text = what.text()
-        yield text, session.evaluate(text)
+        yield text, session.evaluate(text, emit=hear)
         return
     found = False
     for option, word in zip(what.words[::2], what.words[1::2], strict=True):

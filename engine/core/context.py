@@ -44,6 +44,7 @@ next_stamp = count(1).__next__  # of all threads: a number is used once
 _NUMBER = 8  # bytes
 _UNKNOWN = 4e9  # bytes of memory that a machine is assumed to have if it does not say
 _CONTAINER = "/sys/fs/cgroup/memory.max"
+MOST_UNDEFINED = 8  # operations with a result that is nan, of which a statement keeps what they were
 PYTHON_ADVICE = "agrad.engine.core.limits.allow({}e9)"
 
 
@@ -222,6 +223,7 @@ class Context:
         "silence",
         "statement",
         "tracing",
+        "undefined",
         "undo_log",
     )
 
@@ -235,6 +237,7 @@ class Context:
         self.reads: list[tuple[Node, Origin | None]] | None = None  # values read as plain data, if collected
         self.clock: Clock | None = None
         self.listener: Callable[[Note], None] | None = None  # receives notes on results
+        self.undefined: list[Any] | None = None  # operations whose result is nan: see `inspect.undefined`
         self.silence: Any = None  # while numpy's warnings are off: see `numpy_warnings`
         self.quietly: Callable[[], Any] | None = None  # what runs one operation of numpy without warnings
         self.outer: Context | None = None  # that this is derived from
@@ -250,7 +253,7 @@ class Context:
         made.recording, made.guard = self.recording, self.guard
         made.origin, made.statement = self.origin, self.statement
         made.undo_log, made.tracing, made.reads = self.undo_log, self.tracing, self.reads
-        made.clock, made.listener = self.clock, self.listener
+        made.clock, made.listener, made.undefined = self.clock, self.listener, self.undefined
         made.limits, made.random, made.files = self.limits, self.random, self.files
         made.silence, made.quietly = self.silence, self.quietly
         made.outer, made.scope, made.given = self, None, self.guard

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 from weakref import ref
 
-from agrad.engine.core.context import current, next_stamp
+from agrad.engine.core.context import MOST_UNDEFINED, current, next_stamp
 from agrad.engine.core.graph import Input, Node, new_node
 from agrad.engine.core.guards import choose, entries, number
 from agrad.engine.core.limits import afford_spread, exhausted
@@ -81,7 +81,12 @@ def _giving_way(call: Function, reflected: str) -> Function:
 def ieee(op: Op, values: tuple[Value, ...], attrs: Mapping[str, Any] = {}) -> float:
     """Floats again, on numpy's arithmetic: inf and nan where Python's raises."""
     with np.errstate(all="ignore"):
-        return float(op.array(*(np.float64(value) for value in values), **attrs))
+        out = float(op.array(*(np.float64(value) for value in values), **attrs))
+    if out != out:
+        context = current()
+        if context.undefined is not None and len(context.undefined) < MOST_UNDEFINED:
+            context.undefined.append((op, values, out, context.origin))
+    return out
 
 
 def compute(op: Op, values: tuple[Value, ...], attrs: dict[str, Any]) -> Value:
@@ -188,7 +193,7 @@ def _unary(op: Op) -> Function:
             made = Tensor()
             made.node, made.array = node, None
             return made
-        return _single(op, x, {})
+        return of_one(op, x, {})
 
     return call
 
@@ -223,7 +228,7 @@ def _binary(op: Op, general: Function | None = None) -> Function:
         if rest:
             return general(x, y, *rest)
         if type(a) is not float or type(b) is not float:
-            return _pair(op, nx, ny, x.array if a is None else a, y.array if b is None else b)
+            return of_two(op, nx, ny, x.array if a is None else a, y.array if b is None else b)
         try:
             out = scalar(a, b)
         except IEEE:
@@ -245,7 +250,7 @@ def _binary(op: Op, general: Function | None = None) -> Function:
     return call
 
 
-def _pair(op: Op, nx: Node | float, ny: Node | float, a: Any, b: Any) -> Tensor:
+def of_two(op: Op, nx: Node | float, ny: Node | float, a: Any, b: Any) -> Tensor:
     """The same where one of two operands is an array: `a` and `b` are their values."""
     out: Any
     one = b if type(a) is float else a
@@ -290,7 +295,7 @@ def _value_of(x: Tensor) -> Any:
     return x.array if value is None else value
 
 
-def _single(op: Op, x: Tensor, attrs: dict[str, Any]) -> Tensor:
+def of_one(op: Op, x: Tensor, attrs: dict[str, Any]) -> Tensor:
     """The result for one handle."""
     source, a = x.node, _value_of(x)
     if op.prepare is not None:
@@ -324,7 +329,7 @@ def _general(op: Op) -> Function:
 
     def call(*args: Any, **attrs: Any) -> Any:
         if defaults is not None and not attrs and len(args) == 1 and type(args[0]) is Tensor:
-            return _single(op, args[0], defaults)
+            return of_one(op, args[0], defaults)
         operands, attrs = op.signature.bind(args, attrs)
         if attrs:
             choose_all(attrs.values())

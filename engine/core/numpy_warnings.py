@@ -26,10 +26,12 @@ _T = TypeVar("_T")
 class Silence:
     """The switch for the warnings. `before`: the setting to return to, or None while they are not off yet."""
 
-    __slots__ = ("before",)
+    __slots__ = ("before", "call", "invalid")
 
-    def __init__(self) -> None:
+    def __init__(self, invalid: Callable[[str, int], None] | None = None) -> None:
         self.before: dict[str, Any] | None = None
+        self.invalid = invalid  # is called at an invalid operation
+        self.call: Any = None  # what was called before
 
     def begin(self) -> None:
         """Turn the warnings off if numpy is there."""
@@ -37,11 +39,16 @@ class Silence:
             self.before = {}  # first, since loading `geterr` may call this again
             self.before = np.geterr()  # type: ignore[assignment]
             np.seterr(all="ignore")
+            if self.invalid is not None:
+                self.call = np.seterrcall(self.invalid)
+                np.seterr(invalid="call")
 
     def end(self) -> None:
         """Restore the previous setting. May be called again if it was interrupted."""
         if self.before is not None:
             np.seterr(**self.before)
+            if self.invalid is not None:
+                np.seterrcall(self.call)
         self.before = None
 
 

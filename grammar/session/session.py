@@ -20,7 +20,7 @@ from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Label, Note
 from agrad.engine.ops.creation import remember_random
 from agrad.engine.text import printable
-from agrad.engine.values import Value
+from agrad.engine.values import Value, np
 from agrad.grammar.commands import COMMANDS, gradient_of
 from agrad.grammar.commands.registry import Call, Command, of
 from agrad.grammar.diagnostics import Source, Span
@@ -40,6 +40,22 @@ from agrad.grammar.syntax.parser import parse, parse_expression
 __all__ = ["COMMANDS", "Session"]
 
 _T = TypeVar("_T")
+_FEW = 10_000  # entries, which are looked at in some microseconds
+
+
+def _on_invalid(kind: str, flag: int) -> None:
+    """What numpy calls where an operation on arrays is not defined."""
+    from agrad.engine.core.undefined import on_invalid  # here, since few are
+
+    on_invalid(kind, flag)
+
+
+def _is_nan(value: Any) -> bool:
+    """Whether a result is nan, or an array with one, if that is soon known. Of a large array, numpy says so itself."""
+    number = value.value if type(value) is Tensor else value
+    if type(number) is float:
+        return number != number
+    return type(value) is Tensor and value.size <= _FEW and bool(np.isnan(number).any())
 
 
 def _ignore(result: Result) -> None:
@@ -139,10 +155,13 @@ class Session:
         finally:
             self.loading = []
 
-    def evaluate(self, text: str, source: str = "expression") -> Any:
-        """The value of one expression: a float, a Tensor, a tuple, a text or None. Raises AgradError."""
+    def evaluate(self, text: str, source: str = "expression", emit: Callable[[Result], None] = _ignore) -> Any:
+        """The value of one expression: a float, a Tensor, a tuple, a text or None; notes go to `emit`.
+
+        Raises AgradError.
+        """
         expression = self._read(parse_expression, Source(source, text))
-        return self._guarded(lambda: self.machine.run(compile_expression(expression)), expression.span, _ignore)
+        return self._guarded(lambda: self.machine.run(compile_expression(expression)), expression.span, emit)
 
     def all_at_once(self, action: Callable[[], _T], span: Span | None = None) -> _T:
         """Run an action as one statement: as a whole, within the limits. `span`: the place for its errors."""
@@ -290,7 +309,8 @@ class Session:
     ) -> _T:
         """Run an action as one statement: all of it or nothing. A `statement` that succeeds is added to the log."""
         context, outer = self.context.derived(), current().limits
-        context.statement, context.silence = span, Silence()
+        context.statement, context.silence = span, Silence(_on_invalid)
+        context.undefined = []
         result: _T = enter(context, self._all_or_nothing, action, span, emit, statement, outer)
         return result
 
@@ -316,6 +336,7 @@ class Session:
         try:
             silence.begin()
             result = action()
+            self._tell_undefined(result, log, held, span)
             self.steps.keep(span, log, before[0], before[2], place)
             if statement is not None:
                 self.record.add(statement)
@@ -339,6 +360,19 @@ class Session:
             if isinstance(error, RecursionError | MemoryError | TimeUp):
                 raise self._stopped(error, span) from None
             raise
+
+    def _tell_undefined(self, result: Any, log: UndoLog, held: OutputBuffer, span: Span | None) -> None:
+        """Note where the result of a statement became nan."""
+        context, names = current(), id(self.names)
+        bound = [self.names.get(key[1]) for key in log.undos if type(key) is tuple and key[0] == names]
+        given = [result, held.shown]
+        if not context.undefined and not any(map(_is_nan, [*given, *bound])):
+            return
+        from agrad.grammar.session.undefined import note_on  # here, since few results are nan
+
+        note = note_on(given, context.undefined or [], log, span, self.names, held.printed_nan)
+        if note is not None and context.listener is not None:
+            context.listener(note)
 
     def _take_back(
         self, error: BaseException, log: UndoLog, before: tuple[Any, int | None, dict[str, Guard]], place: int

@@ -1,0 +1,123 @@
+"""Results that are nan though no operand is, such as log(-1): where they began.
+
+A session tells of them once for each statement whose own result is nan. Nothing of this takes time where there is no
+such result. On floats, Python's arithmetic raises where an operation is not defined, and `ieee` then computes it; on
+arrays, numpy calls back where the processor has met an invalid operation. Both are kept in `Context.undefined`.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from types import CodeType
+from typing import TYPE_CHECKING, Any
+
+from agrad.engine.core import dispatch
+from agrad.engine.core.context import MOST_UNDEFINED as MOST
+from agrad.engine.core.context import current
+from agrad.engine.core.graph import Node
+from agrad.engine.errors import Label, Note, Origin
+from agrad.engine.values import format_number, np
+
+if TYPE_CHECKING:
+    from agrad.engine.core.op import Op
+
+_FRAMES = 12  # between a function of numpy and the operation that calls it
+# What computes an operation on arrays: how its operands and attributes are found in its frame.
+_COMPUTING: dict[CodeType, Callable[[dict[str, Any]], tuple[Sequence[Any], dict[str, Any]]]] = {
+    dispatch.on_arrays.__code__: lambda names: (names["values"], names["attrs"]),
+    dispatch.of_one.__code__: lambda names: ((names["a"],), names["attrs"]),
+    dispatch.of_two.__code__: lambda names: ((names["a"], names["b"]), {}),
+}
+
+
+def on_invalid(kind: str, flag: int) -> None:
+    """What numpy calls: the operation under way is found by its frame, and computed again to count its results."""
+    context = current()
+    kept = context.undefined
+    if kept is None or len(kept) >= MOST:
+        return
+    frame: Any = sys._getframe(1)
+    for _ in range(_FRAMES):
+        if frame is None:
+            return
+        read = _COMPUTING.get(frame.f_code)
+        if read is not None:
+            op = frame.f_locals["op"]
+            values, attrs = read(frame.f_locals)
+            with np.errstate(all="ignore"):
+                kept.append((op, values, op.array(*values, **attrs), context.origin))
+            return
+        frame = frame.f_back
+
+
+def first_note(kept: Sequence[tuple[Op, Sequence[Any], Any, Origin | None]]) -> Note | None:
+    """A note on the first of the results that were kept that is nan though no operand is."""
+    notes = (undefined_note(*one) for one in kept)
+    return next((note for note in notes if note is not None), None)
+
+
+def undefined_note(op: Op, values: Sequence[Any], out: Any, origin: Origin | None) -> Note | None:
+    """`log(x) is nan: log of -1`; None where no result is nan, or it came from an operand that is."""
+    text = origin.text if origin is not None else op.name
+    labels = [Label(origin)] if origin is not None else []
+    if type(out) is float and all(type(value) is float for value in values):
+        if out == out or any(value != value for value in values):
+            return None
+        called = _called(op, values)
+        return Note(f"{text} is nan{'' if _same(text, called) else f': {called}'}", labels=labels)
+    bad = np.isnan(np.asarray(out))
+    for value in values:
+        came = np.isnan(np.asarray(value, dtype=float))
+        if came.any() and (op.reach != "pointwise" or bad.shape != np.broadcast_shapes(bad.shape, came.shape)):
+            return None
+        bad = bad & ~came if op.reach == "pointwise" else bad
+    count = int(bad.sum())
+    if not count:
+        return None
+    if op.reach != "pointwise" or not bad.shape:
+        several = f" in {count} of {bad.size} entries" if bad.size > 1 else ""
+        return Note(f"{text} is nan{several}: {op.name} is not defined there", labels=labels)
+    index = tuple(int(place) for place in np.unravel_index(int(np.argmax(bad)), bad.shape))
+    first = [float(np.broadcast_to(np.asarray(value), bad.shape)[index]) for value in values]
+    where = f"{_called(op, first)} at [{', '.join(map(str, index))}]"
+    return Note(f"{text} is nan in {count} of {bad.size} entries: {where}", labels=labels)
+
+
+def _called(op: Op, values: Sequence[float]) -> str:
+    """`log(-1)`, or `(-8) ** 0.5`."""
+    numbers = [format_number(value) for value in values]
+    if op.operator is not None and len(numbers) == 2:
+        return f" {op.operator.sign} ".join(f"({x})" if x.startswith("-") else x for x in numbers)
+    return f"{op.name}({', '.join(numbers)})"
+
+
+def _same(one: str, other: str) -> bool:
+    return "".join(one.split()) == "".join(other.split())
+
+
+def undefined_behind(root: Node, since: int) -> tuple[bool, Note | None]:
+    """Where the nan of a value with a graph began: whether that is known, and a note, if it was after `since`."""
+    node = root
+    if node.op is None:
+        return False, None  # its data were written
+    while node.op is not None:
+        values = [x.value if type(x) is Node else x for x in node.inputs]
+        bad = [x for x, value in zip(node.inputs, values, strict=True) if has_nan(value)]
+        if not bad and any(value is None for value in values):
+            return False, None
+        if not bad:
+            found = None if node.value is None or node.seq <= since else node.value
+            note = None if found is None else undefined_note(node.op, values, found, node.origin)
+            return node.value is not None, note
+        if type(bad[0]) is not Node:
+            break
+        node = bad[0]
+    return True, None  # it came in
+
+
+def has_nan(value: Any) -> bool:
+    """Whether a plain value is nan, or an entry of it."""
+    if type(value) is float:
+        return value != value
+    return hasattr(value, "dtype") and bool(np.isnan(value).any())
