@@ -170,7 +170,10 @@ def _kept_by(node: Node, session: Session) -> str:
         names[name] = _captured(value, session) if isinstance(value, Closure) else value
         if isinstance(value, Tensor) and value.grad is not None and value.grad.node.recorded:
             names[f"{name}.grad"] = value.grad
-    return _listed([*holders(names, node), *(["undo"] if session.steps.holds(node) else [])]) or "no name"
+    return (
+        _listed([*holders(names, node), *(["undo"] if session.steps.told and session.steps.holds(node) else [])])
+        or "no name"
+    )
 
 
 def _captured(function: Closure, session: Session) -> tuple[Any, ...]:

@@ -14,7 +14,7 @@ from agrad.engine.errors import AgradError, Label
 from agrad.engine.ops import creation
 from agrad.grammar.commands.registry import COMMANDS, of, words
 from agrad.grammar.diagnostics import Source, Span
-from agrad.grammar.results import Printed, Result, Shown
+from agrad.grammar.results import Noted, Printed, Result, Shown
 from agrad.grammar.runtime.bytecode import Do
 from agrad.grammar.syntax import ast
 from agrad.grammar.syntax.parser import parse
@@ -126,11 +126,14 @@ class OutputBuffer:
         self.waiting: list[Result] = []
         self.printed_nan = False  # whether a line that was printed has one
         self.shown: Any = None  # the value that was shown last
+        self.noted = False  # whether there was a note, such as on a gradient that is nan
 
     def __call__(self, result: Result) -> None:
         """Hold a result back, or pass it on."""
         if type(result) is Shown:
             self.shown = result.value
+        elif type(result) is Noted:
+            self.noted = True
         elif type(result) is Printed and "nan" in result.line:
             self.printed_nan = True
         if self.waiting or (self.frames is not None and len(self.frames) <= 1):

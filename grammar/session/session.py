@@ -366,7 +366,7 @@ class Session:
         context, names = current(), id(self.names)
         bound = [self.names.get(key[1]) for key in log.undos if type(key) is tuple and key[0] == names]
         given = [result, held.shown]
-        if not context.undefined and not any(map(_is_nan, [*given, *bound])):
+        if held.noted or (not context.undefined and not any(map(_is_nan, [*given, *bound]))):
             return
         from agrad.grammar.session.undefined import note_on  # here, since few results are nan
 
