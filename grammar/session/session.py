@@ -45,7 +45,7 @@ _FEW = 10_000  # entries, which are looked at in some microseconds
 
 def _on_invalid(kind: str, flag: int) -> None:
     """What numpy calls where an operation on arrays is not defined."""
-    from agrad.engine.core.undefined import on_invalid  # here, since few are
+    from agrad.engine.inspect.undefined import on_invalid  # here, since few are
 
     on_invalid(kind, flag)
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from agrad.engine.core.context import UndoLog
 from agrad.engine.core.tensor import Tensor
-from agrad.engine.core.undefined import first_note, has_nan, undefined_behind
 from agrad.engine.errors import Label, Note
+from agrad.engine.inspect.undefined import first_note, has_nan, undefined_behind
 from agrad.engine.values import np
 from agrad.grammar.diagnostics import Span
 
