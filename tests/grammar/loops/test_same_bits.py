@@ -43,11 +43,15 @@ def program(seed):
         start += f"; b = {dice.uniform(-1, 1)!r}; v = 0.0"
         loss = f"0*w + {expression(dice, dice.randrange(2, 5), ['w', 'u', 'x', 'b', 'v'])}"
     elif kind == "vector":
-        start = f"manual_seed({seed}); var w = randn(3); var u = randn(3); x = randn(3)*{dice.choice('01')}; v = zeros(3)"
+        start = (
+            f"manual_seed({seed}); var w = randn(3); var u = randn(3); x = randn(3)*{dice.choice('01')}; v = zeros(3)"
+        )
         names = ["w", "u", "x", "v", "w[[0, 0, 1]]", "u[[2, 1, 1]]", "w[0]", "u[-1]"]
         loss = f"sum({expression(dice, dice.randrange(2, 4), names)} + 0*w)"
     else:
-        start = f"manual_seed({seed}); var w = randn(3, 4); var u = randn(4, 2); x = randn(5, 3); b = randn(2); v = 0.0*w"
+        start = (
+            f"manual_seed({seed}); var w = randn(3, 4); var u = randn(4, 2); x = randn(5, 3); b = randn(2); v = 0.0*w"
+        )
         product = dice.choice(["x@w@u", "(w.T@x.T).T@u", "x@(w@u)", "tanh(x@w)@u", "(x@w)@u + b", "x@w@u*b"])
         loss = f"{dice.choice(['sum', 'mean'])}({dice.choice(['', 'tanh', 'square', 'sin'])}({product}))"
     body = [*dice.choice([["zero_grad"], []]), f"y = {loss}", "backward y"]
