@@ -7,6 +7,7 @@ from typing import Any
 
 from agrad.engine.autodiff.transforms import jacobian
 from agrad.engine.compile.hessian import Hessian, as_values
+from agrad.engine.compile.lower.packed import Packed
 from agrad.engine.compile.lower.plan import Derive, Lowered, TooLong, explained, gradient, lowered, rows
 from agrad.engine.compile.lower.plan import value as value_of
 from agrad.engine.compile.registry import AUTO, load, require_choice
@@ -42,6 +43,7 @@ class Compiled:
         self._gradient = Specializations(lambda values: self._specialized(values, gradient))
         self._rows = Specializations(lambda values: self._specialized(values, rows))
         self._quick: Callable[..., Any] | None = None  # value and gradients by machine code
+        self._quick_rows: Packed | None = None  # the Jacobian by it
         self._vmap: Vmap | None = None
         self._hessian: Hessian | None = None
         self._is_verified = False
@@ -69,13 +71,9 @@ class Compiled:
 
         A tuple of them, or one alone by a single argument.
         """
-        values = self._entered(args)
-        self._verify(values)
-        try:
-            found = self._rows.call(values)
-        except TooLong:  # then each call builds a graph
-            found = as_values(jacobian(self.function, self._places)(*values))
-        return found[0] if self._single else found
+        quick = self._quick_rows.quickly(args) if self._quick_rows is not None else None
+        found = self._rows_at(args) if quick is None else quick
+        return found[0] if self._single else tuple(found)
 
     def hessian(self, *args: object) -> Any:
         """The second derivatives, as `hessian` returns them: a matrix for numbers, for one array its shape twice.
@@ -165,6 +163,18 @@ class Compiled:
 
         size = len(self._program.steps) * (1 if derive is value_of else 3)
         return Specialization(exact, shared, size, self.backend, is_of_data(traced))
+
+    def _rows_at(self, args: tuple[object, ...]) -> Sequence[Any]:
+        values = self._entered(args)
+        self._verify(values)
+        try:
+            used, found = self._rows.found(values)
+        except TooLong:  # then each call builds a graph
+            derived: tuple[Any, ...] = as_values(jacobian(self.function, self._places)(*values))
+            return derived
+        if self._is_verified and isinstance(used.native, Packed) and not used.checks:
+            self._quick_rows = used.native
+        return found
 
     def _value_and_grad(self, *args: object) -> tuple[float, Any]:
         values = self._entered(args)

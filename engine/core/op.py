@@ -80,6 +80,8 @@ class Op(Entry, eq=False, frozen=False, kw_only=True):
     is_view: bool = False  # whether `array` gives a view of the operand, which programs keep as a view
     tied_by: str = ""  # an attribute with a node that the result stays connected to; its value is the operand
     moves_entries: bool = False  # whether `array` only moves, adds and multiplies entries, and so takes symbols too
+    # attributes -> the operation, and its attributes, that takes the entries which this adds into zeros
+    transpose_of: Callable[..., tuple[str, dict[str, Any]]] | None = None
     # (operand's shape, attributes) -> the axes over which it sums the entries, and what the sums are divided by
     sums: Callable[..., tuple[Shape, float]] | None = None
     # On arrays of symbols, one an entry, where `array` does not take them: the expansion into numbers, or None if that

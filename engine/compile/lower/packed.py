@@ -15,7 +15,8 @@ class Packed:
 
     def __init__(self, native: NativeCode, inputs: Sequence[Shape], outputs: Sequence[Shape]) -> None:
         self.native = native
-        self.inputs = tuple(inputs)
+        self._kinds: list[tuple[Any, Shape]] = [(np.ndarray, shape) if shape else (float, ()) for shape in inputs]
+        self._double = np.dtype(np.float64)
         ends = [0]
         for shape in outputs:
             ends.append(ends[-1] + 8 * size_of(shape))
@@ -33,27 +34,32 @@ class Packed:
             for start, size, shape in self._parts
         ]
 
+    def quickly(self, args: tuple[Any, ...]) -> list[Value] | None:
+        """The outputs for floats and arrays of the shapes of the inputs, in any layout; None for anything else."""
+        if len(args) != len(self._kinds):
+            return None
+        parts = []
+        for x, (kind, shape) in zip(args, self._kinds, strict=True):
+            if type(x) is not kind or (shape and (x.shape != shape or x.dtype is not self._double)):
+                return None
+            parts.append(x.tobytes() if shape else struct.pack("d", x))
+        return self._outputs(self.native.raw(parts[0] if len(parts) == 1 else b"".join(parts)))
+
     def shortcut(self, ask: Callable[..., Any], known: Sequence[Value] | None, is_single: bool) -> Callable[..., Any]:
         """A function from values to the first output and a tuple of the rest, or with `is_single` the one other.
 
-        Where its arguments are not contiguous arrays of its shapes and floats, or not those `known` (any if None), it
-        calls `ask` with them.
+        Where its arguments are not floats and arrays of its shapes, or not those `known` (any if None), it calls `ask`
+        with them.
         """
         if known is not None:
             return ask
-        kinds: list[tuple[Any, Shape]] = [(np.ndarray, shape) if shape else (float, ()) for shape in self.inputs]
-        raw, outputs, double = self.native.raw, self._outputs, np.dtype(np.float64)
+        quickly = self.quickly
 
         def call(*args: Any) -> Any:
-            if len(args) != len(kinds):
+            found = quickly(args)
+            if found is None:
                 return ask(*args)
-            parts = []
-            for x, (kind, shape) in zip(args, kinds, strict=True):
-                if type(x) is not kind or (shape and (x.shape != shape or x.dtype is not double)):
-                    return ask(*args)
-                parts.append(x.tobytes() if shape else struct.pack("d", x))
-            first, *rest = outputs(raw(parts[0] if len(parts) == 1 else b"".join(parts)))
-            return first, rest[0] if is_single else tuple(rest)
+            return found[0], found[1] if is_single else tuple(found[1:])
 
         return call
 

@@ -201,6 +201,7 @@ scatter: Function = row(
     rules={"g": ("", lambda g, out, x, index, shape: getitem(g, index))},
     reach="whole",
     moves_entries=True,
+    transpose_of=lambda attrs: ("getitem", attrs),
     samples=(([1.0, 2.0], {"index": (slice(0, 2),), "shape": (3,)}),),
     doc="Zeros of a shape, with g added at an index: the transpose of taking entries.",
     derivative="the entries of the gradient at the index",

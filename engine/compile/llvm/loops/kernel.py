@@ -15,7 +15,7 @@ from agrad.engine.compile.llvm.ir_builder import Code, Symbol
 from agrad.engine.compile.llvm.loops.schedule import Kernel, Schedule, Sum
 from agrad.engine.compile.llvm.loops.views import View, strides_of
 from agrad.engine.compile.llvm.lowering import lower
-from agrad.engine.values import Shape
+from agrad.engine.values import Shape, size_of
 
 CHUNK = 4096  # entries of a row that are summed up before they are added to the other chunks
 _NOTHING = "0x8000000000000000"  # -0, which added to any number leaves it as it is; a sum itself begins with 0
@@ -88,7 +88,7 @@ class KernelCode:
             self._refer("store", slot, self.memory.array(slot, f"%store{slot}"), 0, strides_of(space))
         for one in self.kernel.sums:
             address = self.memory.array if program.shape(one.slot) else self.memory.number
-            self._refer("sum", one.slot, address(one.slot, f"%sum{one.slot}"), 0, _kept(space, one))
+            self._refer("sum", one.slot, address(one.slot, f"%sum{one.slot}"), one.offset, one.strides)
 
     def _refer(self, kind: str, slot: int, lines: str, offset: int, strides: Shape) -> None:
         self.opening.append(lines)
@@ -143,10 +143,7 @@ class KernelCode:
         yield "  ret void"
 
     def _entries(self, one: Sum) -> int:
-        count = 1
-        for length, stride in zip(self.axes, self.references["sum", one.slot].strides, strict=True):
-            count *= length if stride else 1
-        return count
+        return size_of(self.schedule.program.shape(one.slot))
 
     def _beginning(self) -> Iterator[str]:
         yield from self.opening
@@ -324,12 +321,6 @@ class KernelCode:
         else:
             given = f"{self.number} {value.text}, ptr {name}, i32 1, <{self.lanes} x i1> {mask}"
             code.lines.append(f"  call void @llvm.masked.store.v{self.lanes}f64.p0({given})")
-
-
-def _kept(space: Shape, one: Sum) -> Shape:
-    """The strides of a dense result along the axes of the operand: 0 along those that are summed up."""
-    kept = [1 if axis in one.axes else length for axis, length in enumerate(space)]
-    return tuple([0 if axis in one.axes else stride for axis, stride in enumerate(strides_of(tuple(kept)))])
 
 
 def helpers(lanes: int) -> Sequence[str]:

@@ -18,21 +18,26 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from agrad.engine.compile.llvm.ir_builder import Code, UnwrittenError
-from agrad.engine.compile.llvm.loops.views import View, broadcast, dense, moved
+from agrad.engine.compile.llvm.loops.views import View, broadcast, dense, is_injective, moved, strides_of
 from agrad.engine.compile.llvm.lowering import lower
 from agrad.engine.compile.llvm.target import missing
+from agrad.engine.core.op import OPS
 from agrad.engine.program.ir import Program, Step
 from agrad.engine.values import Shape, size_of
 
 
 @dataclass(frozen=True, slots=True)
 class Sum:
-    """A sum: its slot, what is summed up over which axes, and by what the result is divided."""
+    """A sum: its slot, what is summed up, and by what the result is divided.
+
+    Each entry of the operand is added at an offset plus its index times strides, which are 0 along axes of the sum.
+    """
 
     slot: int
     operand: int
-    axes: Shape
-    divisor: float
+    strides: Shape
+    offset: int = 0
+    divisor: float = 1.0
 
 
 @dataclass(slots=True, eq=False)
@@ -95,7 +100,9 @@ class Schedule:
                 return "kernel"
         if len(shapes) == 1 and step.op.sums is not None and shapes[0] and size_of(shapes[0]):
             axes, divisor = step.op.sums(shapes[0], step.attrs)
-            self.sums[slot] = Sum(slot, step.operands[0], axes, divisor)
+            self.sums[slot] = Sum(slot, step.operands[0], _kept(shapes[0], axes), 0, divisor)
+            return "sum"
+        if step.op.transpose_of is not None and self._adds(slot, step):
             return "sum"
         if len(shapes) == 1 and not step.op.is_copy:
             base = self._base(step.operands[0])
@@ -104,6 +111,20 @@ class Schedule:
                 self.views[slot] = view
                 return "view"
         return "library"
+
+    def _adds(self, slot: int, step: Step) -> bool:
+        """Whether a step adds into zeros, in vectors of neighbours, each entry at a place of its own; a sum then."""
+        assert step.op.transpose_of is not None
+        name, attrs = step.op.transpose_of(step.attrs)
+        shape = self.program.shape(step.operands[0])
+        view = moved(OPS[name], dense(slot, step.shape), step.shape, shape, attrs) if shape else None
+        if view is None or view.table is not None or not is_injective(view, shape):
+            return False
+        wide = [stride for stride, length in zip(view.strides, shape, strict=True) if length > 1]
+        if wide and wide[-1] != 1:
+            return False
+        self.sums[slot] = Sum(slot, step.operands[0], view.strides, view.offset)
+        return True
 
     def _base(self, slot: int) -> View:
         return self.views.get(slot) or dense(slot, self.program.shape(slot))
@@ -274,3 +295,9 @@ class Schedule:
             yield Library(slot)
         if numbers:
             yield Numbers(tuple(numbers))
+
+
+def _kept(space: Shape, axes: Shape) -> Shape:
+    """The strides of a dense result along the axes of the operand: 0 along those that are summed up."""
+    kept = tuple([1 if axis in axes else length for axis, length in enumerate(space)])
+    return tuple([0 if axis in axes else stride for axis, stride in enumerate(strides_of(kept))])

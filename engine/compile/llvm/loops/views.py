@@ -52,6 +52,11 @@ def moved(op: Op, base: View, shape: Shape, result: Shape, attrs: dict[str, Any]
     return _affine(base.slot, table) or View(base.slot, 0, strides_of(result), table)
 
 
+def is_injective(view: View, shape: Shape) -> bool:
+    """Whether no two entries of a view of this shape lie in one place."""
+    return bool(np.bincount(_places(view, shape).ravel()).max() == 1)
+
+
 def _places(view: View, shape: Shape) -> Any:
     """Where the entries of a view lie."""
     if view.table is not None:

@@ -98,6 +98,33 @@ def test_slices_transposes_and_gathers_are_read_where_they_lie():
     check(lambda x: ag.sum(x[1:] * x[:-1]) + ag.sum(ag.sin(x[places] + x[::-1])), x)
 
 
+@pytest.mark.parametrize(
+    "index",
+    [
+        slice(1, None), slice(None, -1), slice(0, 80, 2), slice(None, None, -1), 5, [3, 1, 3], np.arange(40), slice(7, 8),
+        np.arange(20)[:, None] + np.arange(5), np.arange(0, 100, 2).reshape(10, 5), np.arange(60).reshape(6, 10),
+        (None, slice(2, 50)), np.arange(100) % 2 == 0,
+    ],
+    ids=str,
+)  # fmt: skip
+def test_what_is_added_at_an_index_is_the_transpose_of_taking_it(index):
+    check(lambda x: ag.sum(ag.sin(x[index]) ** 2 * 1.5) + ag.sum(x * x), RNG.normal(size=100))
+
+
+def test_parts_of_a_matrix_are_added_where_they_were_taken():
+    m = RNG.normal(size=(12, 15))
+    for index in (
+        (slice(1, 9), slice(2, 11)),
+        (slice(None), 3),
+        4,
+        (slice(None, None, 3), slice(5, None)),
+        (..., [1, 1]),
+    ):
+        check(lambda m, index=index: ag.sum(ag.sin(m[index]) ** 2) + ag.sum(m * m), m)
+    f = check(lambda x: ag.sum((x[1:] - x[:-1] ** 2) ** 2), RNG.normal(size=500))
+    assert Library not in stages(f)
+
+
 def test_products_of_matrices_are_left_to_the_library():
     b, y, w = RNG.normal(size=(200, 5)), RNG.normal(size=200), RNG.normal(size=5)
     loops = check(lambda w: ag.mean(ag.softplus(b @ w) - y * (b @ w)), w)
