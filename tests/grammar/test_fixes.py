@@ -18,6 +18,9 @@ from agrad.grammar.session.session import Session
 from agrad.grammar.syntax.errors.messages import CARET, MESSAGES
 from agrad.grammar.syntax.parser import parse
 
+# The timer that ends a slow fix may go off where Python ignores what is raised: in a callback of garbage collection.
+pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+
 # What people type who come from elsewhere, and what they are to be told to type.
 ELSEWHERE = {
     "let z = 4": "z = 4",

@@ -120,7 +120,6 @@ def test_how_it_is_read(text: str) -> None:
         ("plot f(x), x in -2..2", "shape", "in"),
         ("plot x..y", "shape", ".."),
         ("plot f(1..2)", "bad number", "1..2"),
-        ("plot f(x for x in 1)", "comprehension", "for"),
         ("plot x to y", "shape", "y"),
         ("x = 1..2", "bad number", "1..2"),
         ("x..y", "missing name", "."),
