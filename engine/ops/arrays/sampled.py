@@ -116,7 +116,13 @@ def correlate(x: Any, y: Any, mode: Any) -> Any:
 
 
 def _interval(x: Any, xs: Any) -> Any:
-    """The place of the last of some ascending numbers that is not above x; not beyond the last but one."""
+    """The place of the last of some ascending numbers that is not above x; not beyond the last but one.
+
+    The order is checked here, not in `interp`, so that a replay checks it too.
+    """
+    if not np.all(xs[1:] >= xs[:-1]):
+        fixes = [Hint("order = argsort(xp); interp(x, xp[order], fp[order])")]
+        raise AgradError("domain", "interp: xp must be in ascending order", fixes=fixes)
     found = np.searchsorted(xs, x, side="right") - 1
     return np.clip(found, 0, max(len(xs) - 2, 0)).astype(float)
 
@@ -156,10 +162,6 @@ def interp(x: Any, xp: Any, fp: Any, left: Any, right: Any) -> Any:
     count = shape_of(xp)[0]
     if shape_of(fp)[0] != count:
         raise AgradError("shape", f"interp: {count} places and {shape_of(fp)[0]} values")
-    places = getattr(xp, "value", xp)
-    if not np.all(places[1:] >= places[:-1]):
-        fixes = [Hint("order = argsort(xp); interp(x, xp[order], fp[order])")]
-        raise AgradError("domain", "interp: xp must be in ascending order", fixes=fixes)
     first, last = getitem(fp, 0), getitem(fp, count - 1)
     low, high = getitem(xp, 0), getitem(xp, count - 1)
     inside: Any = last

@@ -31,6 +31,9 @@ def points(xs):
     ]
 
 
+CHOOSES_ENTRIES = {"interp"}  # by computed places: where these have changed, a replay is refused
+
+
 @pytest.mark.parametrize("order", [1, 2])
 @pytest.mark.parametrize(("entry", "sample"), list(samples()))
 def test_every_operation_and_its_gradient_graph(entry, sample, order):
@@ -42,7 +45,7 @@ def test_every_operation_and_its_gradient_graph(entry, sample, order):
             raise
         pytest.skip("SciPy is not installed")
     for data in points(xs):
-        check(built, function, data, order, data)
+        check(built, function, data, order, data, may_refuse=entry.name in CHOOSES_ENTRIES)
 
 
 DATA_BY_NAME = {
