@@ -24,7 +24,7 @@ SPECIAL = SLOW if find_spec("scipy") else NEED_SCIPY
 def on_numbers():
     """Every operation that has a function on floats, with the attributes of its samples."""
     for name, op in sorted(OPS.items()):
-        if op.scalar is None or op.variadic or name in ("depends", *SPECIAL):
+        if op.scalar is None or op.variadic or not op.total or name in ("depends", *SPECIAL):
             continue
         if not find_spec("scipy") and name in NEEDED and name != "sinc_derivative":
             continue

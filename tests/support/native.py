@@ -18,8 +18,8 @@ EDGES = [
 ]  # fmt: skip
 # Sums of terms that cancel, and a product with a term that underflows: what is within 4 ulp is the term.
 CANCELLING = {"sinc", "sinc_derivative", "logaddexp", "gelu"}
-ELSEWHERE = "all any argmax argmin bessel_i bessel_j beta digamma erfinv gamma i0 i1 j0 j1 lbeta lgamma log_softmax "
-ELSEWHERE += "lower_middle softmax std upper_middle var "
+ELSEWHERE = "all any argmax argmin bessel_i bessel_j beta comb digamma erfinv gamma gcd i0 i1 j0 j1 lbeta lcm lgamma log_softmax "
+ELSEWHERE += "lower_middle perm softmax std upper_middle var "
 ELSEWHERE += "bessel_iv bessel_jv bessel_kv bessel_yv beta_moment betainc digamma_derivative entr erfcinv gamma_moment gammainc gammaincc log_ndtr logit ndtri normal_hazard"
 
 

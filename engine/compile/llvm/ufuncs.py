@@ -40,6 +40,8 @@ UFUNCS: dict[str, Function] = {
     "ceil": _whole("ceil"),
     "trunc": _whole("trunc"),
     "sign": _sign,
+    "copysign": lambda x, y: x.intrinsic("copysign", y),
+    "heaviside": lambda x, y: (x != x).choose(x, (x > 0.0).choose(1.0, (x == 0.0).choose(y, 0.0))),
     "fmod": lambda x, y: x.fmod(y),
     "maximum": lambda x, y: ((x >= y) | (x != x)).choose(x, y),
     "minimum": lambda x, y: ((x <= y) | (x != x)).choose(x, y),

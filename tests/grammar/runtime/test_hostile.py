@@ -78,7 +78,7 @@ HOSTILE = {
     "half a surrogate pair": ("x = \ud800", "syntax"),
     "half a pair in a text": ('print "\ud800"', None),
     "marks of direction": ("x \u202e= 1\u2066", "syntax"),
-    "accents piled up": ("a" + "\u0301" * 100_000, "syntax"),
+    "accents piled up": ("a" + "\u0301" * 100_000, "name"),
     "a look-alike of a keyword": ("ｉｆ 1: 2", "syntax"),
     "only marks": ("‼" * 50_000, "syntax"),
     "an escape of the terminal": ("\x1b[31mred", "syntax"),
