@@ -28,7 +28,7 @@ def from_file(word: str) -> Tensor:
         array: Tensor = FUNCTIONS[load].call(path)
     except AgradError as problem:
         if problem.row:
-            problem.fixes.append(Hint(f"@{path}:0   for one column of it, by its name or number"))
+            problem.fixes = [Hint(f"@{path}:0   for one column of it, by its name or number")]
         raise
     if not column:
         return array

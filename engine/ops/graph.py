@@ -33,6 +33,7 @@ own: Function = row(
     array=lambda x: x.copy(),
     rules={"x": ("", onward)},
     is_copy=True,
+    samples=((0.5,), ([-1.3, 2.1],)),
     doc="A copy that a derivative makes, of its argument or of its result: see `inspect.nodes`.",
     derivative="1",
 )

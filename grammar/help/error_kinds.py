@@ -87,8 +87,8 @@ KINDS: dict[Kind, ErrorKind] = {
     ),
     "extra": ErrorKind(
         "a library that is needed is not installed, or does not load",
-        ("digamma(1)",),
-        ("digamma(1)",),
+        ("expm([[0, 1], [0, 0]])",),
+        ("expm([[0, 1], [0, 0]])",),
         shell='pip install "agrad[science]"',
         missing="scipy",
     ),

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
+from agrad.engine.core.context import Context, enter
 from agrad.engine.errors import AgradError
 from agrad.grammar.diagnostics import render
 from agrad.grammar.help.error_kinds import KINDS
@@ -36,7 +37,7 @@ def _sections() -> Iterator[str]:
         meaning = " ".join(kind.meaning.split())
         yield f"## {name}\n\n{prose(meaning[0].upper() + meaning[1:])}.\n"
         if kind.program:
-            session = Session()
+            session = enter(Context(), Session)  # whatever the limits of this process
             session.steps.depth = DEPTH  # as at the prompt
             with without(kind.missing):
                 yield from ("```agrad", *_transcript(session, kind.program), "```\n", "What to type then:\n")

@@ -622,7 +622,7 @@ def test_a_large_file_is_computed_by_machine_code_where_there_is_some(mapped, mo
     out, err, code = mapped(CURVE, "points.csv", "--wrt", "x,y", "--backend", backend)
     if backend == "llvm":
         assert (out, code, chosen) == ("", 1, [])
-        assert "error[limit]: machine code needs llvmlite" in err
+        assert "error[extra]: machine code needs llvmlite" in err
         assert "--backend python" in err
         return
     np.testing.assert_allclose(rows(out), [curve(x, y) for x, y in zip(X, Y, strict=True)], rtol=1e-14)
