@@ -49,7 +49,7 @@ def test_what_lark_imports_and_a_calculation_does_not_use_is_not_run(environment
     assert "hashlib" in imported and not {"_hashlib", "bz2", "lzma"} & imported  # imported by lark, and by hashlib
 
 
-def test_a_module_that_is_loaded_lazily_is_there_when_it_is_used():
+def test_a_module_that_is_loaded_lazily_is_there_when_it_is_used(environment):
     code = """
 from agrad.cli import lazy_imports
 lazy_imports.install()
@@ -57,9 +57,7 @@ import hashlib, tempfile
 assert type(hashlib) is not type(lazy_imports)
 print(hashlib.sha256(b"").hexdigest()[:8], tempfile.gettempdir() != "", type(hashlib) is type(lazy_imports))
 """
-    done = subprocess.run(
-        [sys.executable, "-S", "-c", code], capture_output=True, text=True, env={"PYTHONPATH": ":".join(sys.path)}
-    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment)
     assert done.stdout == "e3b0c442 True True\n", done.stderr
 
 
