@@ -7,6 +7,7 @@ import time
 
 import numpy as np
 import pytest
+from thinned import thinned
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the system keeps no such limits")
 
@@ -29,7 +30,7 @@ def folder(tmp_path):
     return tmp_path
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", thinned(COMMANDS, 4))
 def test_every_command_ends_at_its_timeout_inside_numpy(agrad, folder, command):
     before = sorted(path.name for path in folder.iterdir())
     began = time.monotonic()
@@ -40,7 +41,7 @@ def test_every_command_ends_at_its_timeout_inside_numpy(agrad, folder, command):
     assert sorted(path.name for path in folder.iterdir()) == before
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", thinned(COMMANDS, 3))
 def test_every_command_keeps_the_limit_of_time_in_config_toml(agrad, folder, command):
     (folder / "agrad").mkdir()
     (folder / "agrad" / "config.toml").write_text("[limits]\ntime = 0.5\n")
@@ -51,7 +52,7 @@ def test_every_command_keeps_the_limit_of_time_in_config_toml(agrad, folder, com
     assert sorted(path.name for path in folder.iterdir()) == before
 
 
-@pytest.mark.parametrize("command", ["eval", "graph", "check", "run"])
+@pytest.mark.parametrize("command", thinned(["eval", "graph", "check", "run"], 4))
 def test_a_timeout_that_is_typed_takes_the_place_of_the_configured_one(agrad, folder, command):
     (folder / "agrad").mkdir()
     (folder / "agrad" / "config.toml").write_text("[limits]\ntime = 0.001\n")
@@ -88,6 +89,7 @@ def test_a_text_without_an_end_is_out_of_memory_and_no_traceback(agrad, words):
 
 
 @pytest.mark.skipif(sys.platform == "darwin", reason="the system does not keep this limit")
+@pytest.mark.long
 @pytest.mark.parametrize("line", ['x = nosuch + "' + "a" * 10**7 + '"', "(" * 10**6], ids=["text", "brackets"])
 def test_a_line_of_megabytes_is_an_error_and_no_traceback(agrad, tmp_path, line):
     (tmp_path / "long.ag").write_text(line)

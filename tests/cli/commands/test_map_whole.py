@@ -7,6 +7,7 @@ import time
 
 import numpy as np
 import pytest
+from thinned import thinned
 
 
 def test_a_failure_leaves_what_was_there_and_nothing_else(agrad, tmp_path):
@@ -51,7 +52,7 @@ def endless(environment, tmp_path):
 
 
 @pytest.mark.parametrize(("name", "code"), [("SIGINT", 130), ("SIGTERM", 143)])
-@pytest.mark.parametrize("form", ["csv", "parquet"])
+@pytest.mark.parametrize("form", thinned(["csv", "parquet"], 2))
 def test_an_interruption_removes_what_was_half_written_and_says_so(endless, tmp_path, name, code, form):
     process = endless("-o", f"out.{form}")
     until = time.monotonic() + 60
@@ -65,6 +66,7 @@ def test_an_interruption_removes_what_was_half_written_and_says_so(endless, tmp_
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.long
 def test_timeout_ends_it_and_leaves_nothing(endless, tmp_path):
     process = endless("--timeout", "3")
     _, err = process.communicate(timeout=60)
@@ -72,7 +74,7 @@ def test_timeout_ends_it_and_leaves_nothing(endless, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("said", ["", "x\n", "x\n1\n"])
+@pytest.mark.parametrize("said", thinned(["x\n", "", "x\n1\n"], 3))
 def test_timeout_ends_it_where_nothing_comes_to_be_read(environment, tmp_path, said):
     process = subprocess.Popen(
         [sys.executable, "-m", "agrad.cli", "map", "x", "-", "--timeout", "3", "-o", "out.csv"],

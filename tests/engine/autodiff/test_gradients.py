@@ -11,7 +11,7 @@ from agrad.engine.core.op import OPS, row
 TOLERANCE = {1: 1e-9, 2: 1e-9, 3: 1e-8}
 
 
-@pytest.mark.parametrize("order", [1, 2, 3])
+@pytest.mark.parametrize("order", [1, 2, pytest.param(3, marks=pytest.mark.long)])
 @pytest.mark.parametrize(("entry", "sample"), list(samples()))
 def test_rule(entry, sample, order):
     function, xs = function_of(entry, sample)

@@ -64,6 +64,7 @@ def test_a_new_specialisation_does_not_disturb_those_that_compute(backend):
     assert len(compiled._gradient.known) == 40  # each was traced once, in whichever thread came first
 
 
+@pytest.mark.long
 def test_more_specialisations_than_are_kept():
     compiled = ag.compile(lambda n, x: x * int(n), 0.0, 3.0, backend="python")
 

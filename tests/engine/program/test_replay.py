@@ -7,6 +7,7 @@ import pytest
 from matrix_functions import matrix_function
 from replays import Built, check, same_bits, value
 from samples import function_of, samples
+from thinned import thinned
 
 import agrad.engine as ag
 
@@ -65,7 +66,7 @@ def test_operands_that_stand_behind_others_are_data_and_no_guard(name):
             check(built, function, data, order, data)
 
 
-@pytest.mark.parametrize("batch", range(20))
+@pytest.mark.parametrize("batch", thinned(range(20), 5))
 def test_random_expressions_over_the_whole_table(batch):
     for number in range(50 * batch, 50 * batch + 50):
         rng, generator = random.Random(number), np.random.default_rng(number)

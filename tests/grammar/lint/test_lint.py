@@ -204,6 +204,7 @@ def test_nothing_runs(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.long
 def test_long_and_deep_scripts_are_checked_too():
     assert kinds("x = 1\n" + "x = x + 1\n" * 5000 + "y = x" + " + x" * 20000) == []
     assert kinds("y = " + "(" * 2000 + "q" + ")" * 2000) == ["name"]

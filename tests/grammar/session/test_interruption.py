@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from interruptions import Interruption, at_bytecode
 from session_state import assert_same, picture, plain
+from thinned import thinned
 
 from agrad.cli.terminal.interrupt import stop_once
 from agrad.engine.core.context import UndoLog, current
@@ -67,12 +68,13 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", thinned(CASES, 5))
 def test_an_interrupted_statement_leaves_everything_as_it_was(name):
     hits = interrupted_many_times(*CASES[name], raising)
     assert hits >= TRIES // 4, "the signal hardly ever came while the statement ran: this tests nothing"
 
 
+@pytest.mark.long
 def test_a_ctrl_c_that_is_held_down_stops_a_statement_once_and_not_the_tidying_up():
     assert interrupted_many_times(SCALARS, "forward d with x=1.3, w=0.4", pressing, repeat=0.0003) >= TRIES // 4
 

@@ -8,6 +8,7 @@ import itertools
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from thinned import thinned
 
 from agrad.engine.errors import AgradError
 from agrad.grammar.diagnostics import Source
@@ -327,7 +328,7 @@ DEEP = {
 }
 
 
-@pytest.mark.parametrize("name", DEEP)
+@pytest.mark.parametrize("name", thinned(DEEP, 4))
 def test_neither_length_nor_depth_recurses(name: str) -> None:
     assert parse(Source("session", DEEP[name]))
 
