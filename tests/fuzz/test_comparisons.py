@@ -21,6 +21,7 @@ def test_random_work_gives_the_same_when_done_otherwise(name):
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the system cannot fork")
+@pytest.mark.long
 def test_processes_end_properly_whatever_is_in_their_files():
     script = Path(__file__).parent / "compare.py"
     words = [sys.executable, str(script), IN_PROCESSES, "--cases", "50", "--seed", "0"]

@@ -7,6 +7,7 @@ import tomllib
 import click
 import pytest
 from screens import Terminal
+from thinned import thinned
 
 from agrad.cli.commands.config import example
 from agrad.cli.settings.config_toml import read
@@ -269,7 +270,7 @@ def test_a_file_that_cannot_be_read(inside, written, data):
     assert err.endswith("; the file is ignored\n")
 
 
-@pytest.mark.parametrize("words", [["eval", "1"], ["run", "-"], ["repl"], ["config"], ["help", "sin"]])
+@pytest.mark.parametrize("words", thinned([["eval", "1"], ["run", "-"], ["repl"], ["config"], ["help", "sin"]], 5))
 def test_where_there_is_no_file_nothing_that_reads_one_is_loaded(environment, written, words):
     def loaded():
         command = [sys.executable, "-c", PROBE, *words]

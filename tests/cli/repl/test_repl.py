@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from screens import Terminal
+from thinned import thinned
 
 from agrad.cli.commands.repl import loop
 from agrad.cli.repl import history
@@ -75,7 +76,7 @@ def test_a_block_in_a_pipe_ends_where_a_line_is_not_indented(agrad):
 SCRIPTS = [script for script in sorted(EXAMPLES.glob("*.ag")) if ".csv" not in script.read_text()]
 
 
-@pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.stem)
+@pytest.mark.parametrize("script", thinned(SCRIPTS, 3), ids=lambda script: script.stem)
 def test_a_script_in_a_pipe_says_what_it_says_as_a_file(agrad, script):
     assert agrad("repl", given=script.read_bytes()) == agrad("run", str(script))
 

@@ -10,6 +10,7 @@ from differences import eager, weights
 from expressions import number_function, on_numbers
 from matrix_functions import matrix_function
 from replays import same_bits
+from thinned import thinned
 
 import agrad.engine as ag
 from agrad.engine.compile import python_backend
@@ -84,7 +85,7 @@ def test_what_takes_a_list_is_the_same(name):
 WEIGHTS = np.cos(np.arange(9.0)).reshape(3, 3)
 
 
-@pytest.mark.parametrize("group", range(10))
+@pytest.mark.parametrize("group", thinned(range(10), 5))
 def test_random_expressions_of_matrices_are_bit_for_bit_the_same(group):
     for number in range(30 * group, 30 * group + 30):
         rng, generator = random.Random(number), np.random.default_rng(number)
@@ -100,7 +101,7 @@ def test_random_expressions_of_matrices_are_bit_for_bit_the_same(group):
             same([value, *gradients], eager(f, values), text)
 
 
-@pytest.mark.parametrize("number", range(60))
+@pytest.mark.parametrize("number", thinned(range(60), 4))
 def test_random_programs_of_numbers_are_bit_for_bit_the_same(number):
     rng = random.Random(1000 + number)
     f = number_function(rng, 30)

@@ -35,7 +35,7 @@ def points(xs):
 CHOOSES_ENTRIES = {"interp"}  # by computed places: where these have changed, a replay is refused
 
 
-@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize("order", [1, pytest.param(2, marks=pytest.mark.long)])
 @pytest.mark.parametrize(("entry", "sample"), list(samples()))
 def test_every_operation_and_its_gradient_graph(entry, sample, order):
     function, xs = function_of(entry, sample)
@@ -131,7 +131,7 @@ def by_minors(rows):
     return sum(terms[1:], terms[0])
 
 
-@pytest.mark.parametrize("size", [3, 4, 5, 6])
+@pytest.mark.parametrize("size", thinned([3, 4, 5, 6], 4))
 def test_the_determinant_by_minors_of_a_hundred_matrices(size):
     generator = np.random.default_rng(size)
     a = ag.tensor(generator.normal(size=(size, size)), requires_grad=True)

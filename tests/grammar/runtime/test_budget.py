@@ -379,7 +379,7 @@ LARGE = {
 }
 
 
-@pytest.mark.parametrize("name", LARGE)
+@pytest.mark.parametrize("name", thinned(LARGE, 4))
 def test_what_is_long_or_deep_is_computed(name):
     text, expected = LARGE[name]
     assert said(Session(), text) == [expected]

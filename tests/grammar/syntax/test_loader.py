@@ -106,6 +106,7 @@ def test_lark_is_imported_with_the_first_text() -> None:
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
 
 
+@pytest.mark.long
 def test_threads_may_parse_at_the_same_time() -> None:
     def read(number: int) -> set[str]:
         text = f"y{number} = x + {number}*(z - {number})\n" * 50
@@ -116,6 +117,7 @@ def test_threads_may_parse_at_the_same_time() -> None:
             assert found == {f"y{number} = x + {number}*(z - {number})"}
 
 
+@pytest.mark.long
 def test_a_changed_rule_needs_nothing_else(installation: Path, built: list[str]) -> None:
     text = Source("session", "x = 3 minus 2")
     with pytest.raises(AgradError):
