@@ -15,7 +15,7 @@ _WINDOW = 100
 _LEAST = 20  # columns of it, however narrow the terminal is
 _TAB = 4
 _LONG = 200  # characters of a line in which words that are too long for a message are cut
-_LONG_WORD = r"(\w{60})\w{40,}"
+_LONG_WORD = r"([\w\u0300-\u036f]{60})[\w\u0300-\u036f]{40,}"  # with marks on letters, which names may have
 
 
 def suggest(word: str, candidates: Iterable[str]) -> list[str]:
