@@ -48,7 +48,7 @@ class Backend(ABC):
     """A way to compute programs. Its results are bit for bit those of `Program.run`."""
 
     def require(self) -> None:  # noqa: B027 - most need nothing
-        """Raise AgradError of kind `limit` if the backend cannot be used here, for example if a package is missing."""
+        """Raise AgradError of kind `extra` if the backend cannot be used here, for example if a package is missing."""
 
     def supports(self, program: Program) -> str | None:
         """Why the backend cannot compile a program, in words; None if it can. `python` supports every program."""

@@ -20,6 +20,7 @@ from agrad.engine.compile.lower.plan import Lowered
 from agrad.engine.compile.lower.scalarise import regular
 from agrad.engine.compile.registry import AUTO, NATIVE, REFERENCE, load
 from agrad.engine.core.guards import bits
+from agrad.engine.errors import AgradError
 from agrad.engine.program.ir import Diverged, GuardCheck, Program, unchecked
 from agrad.engine.program.passes import key
 from agrad.engine.values import Value
@@ -165,7 +166,12 @@ class Specialization:
             return f"machine code, as {self.lowering}"
         if self.reason:
             return f"{self.exact_backend}, since {self.reason}"
-        return f"{self.exact_backend}, and machine code from call {math.ceil(self._most_calls + 1)} on"
+        assert self.native_backend is not None  # or a reason was found
+        try:
+            load(self.native_backend).require()
+        except AgradError as problem:
+            return f"{self.exact_backend}, since {problem.message}"
+        return f"{self.exact_backend}; machine code is tried from call {math.ceil(self._most_calls + 1)} on"
 
     def promote(self) -> NativeCode | None:
         """Change to machine code, if there is any, and return it."""

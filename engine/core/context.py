@@ -94,6 +94,13 @@ class UndoLog:
         if stopped is not None:
             raise stopped
 
+    def roll_back_surely(self) -> None:
+        """The same, also where a Ctrl-C arrives before its first line."""
+        try:
+            self.roll_back()
+        finally:
+            self.roll_back()  # does nothing, unless the first could not begin
+
     def _restore(self) -> None:
         while self.undos:
             next(reversed(self.undos.values()))()  # the last first: what was logged later may hold less
@@ -357,10 +364,8 @@ class taken_back(scope):  # noqa: N801 - used like a function
         log = current().undo_log
         try:
             if log is not None:
-                log.roll_back()
+                log.roll_back_surely()
         finally:
-            if log is not None:
-                log.roll_back()  # does nothing, unless a Ctrl-C came before the first could begin
             super().__exit__()
 
 

@@ -82,10 +82,7 @@ class CachedReplay:
                 _put(nodes, found, [stamp] * len(nodes))
                 self.stamp = stamp
             except BaseException:
-                try:
-                    log.roll_back()
-                finally:
-                    log.roll_back()  # does nothing, unless a Ctrl-C came before the first could begin
+                log.roll_back_surely()
                 raise
             return
         log.remember((id(self), self), before, nodes)

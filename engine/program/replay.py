@@ -192,10 +192,7 @@ class _Replay:
         try:
             _put(nodes, handles)
         except BaseException:
-            try:
-                log.roll_back()
-            finally:
-                log.roll_back()  # does nothing, unless a Ctrl-C came before the first could begin
+            log.roll_back_surely()
             raise
         return stamp
 

@@ -47,7 +47,7 @@ GLOSSARY = {
 EXTRAS = {
     "science": "SciPy's special functions, such as digamma, erfinv and the Bessel functions",
     "plot": "plots and graphs as files: SVG, PNG and PDF",
-    "jit": "compilation to machine code, with llvmlite",
+    "jit": "compilation to machine code, with llvmlite; the last digits of functions and of sums may differ",
     "data": "Parquet files, and CSV files at pyarrow's speed",
 }
 

@@ -85,7 +85,7 @@ def _counted(number: int, what: str) -> str:
 
 
 def _as_loops(program: Program) -> Way:
-    reason = "all of it are numbers" if program.is_scalar else supports(unchecked(program))
+    reason = "it computes with numbers alone" if program.is_scalar else supports(unchecked(program))
     if reason:
         return Way("loops", None, reason)
     schedule = Schedule(program)
@@ -160,7 +160,7 @@ def gradient(program: Program, values: Sequence[Value], groups: Sequence[Sequenc
 def rows(program: Program, values: Sequence[Value], groups: Sequence[Sequence[int]]) -> Program:
     """The Jacobian by each group: of all outputs, in order, by all inputs of the group.
 
-    Raises TooLong where a walk from each entry of the outputs makes too many steps.
+    Raises TooLong where a backward pass from each entry of the outputs makes too many steps.
     """
     count = len(program.outputs)
     entries = sum(size_of(program.shape(slot)) for slot in program.outputs)

@@ -8,6 +8,7 @@ import pytest
 
 import agrad.engine as ag
 from agrad.engine.compile.llvm import target
+from agrad.engine.errors import AgradError
 
 ENGINE = Path(ag.__file__).parent
 native = pytest.mark.skipif(target.binding() is None, reason="llvmlite is not installed")
@@ -50,7 +51,7 @@ def test_what_is_no_way_says_why():
 @native
 def test_by_default_machine_code_comes_after_calls_that_are_counted():
     _, last = told(lambda x: ag.sum(ag.sin(x)), np.ones(1000), backend="auto")
-    assert re.fullmatch(r"computed by python, and machine code from call \d+ on", last)
+    assert re.fullmatch(r"computed by python; machine code is tried from call \d+ on", last)
     assert told(lambda x: ag.sum(ag.sin(x)), np.ones(1000), backend="auto")[1] == last
     assert told(lambda x: x * 2, 1.0, backend="python")[1] == "computed by python, since the backend is python"
 
@@ -63,6 +64,13 @@ def test_without_machine_code_it_says_so(monkeypatch):
         monkeypatch.setattr(module, "binding", lambda: None)
     lines, _ = told(lambda x: ag.sum(ag.sin(x)), np.ones(1000), backend="auto")
     assert "is not installed" in lines[0] and "is not installed" in lines[1]
+    monkeypatch.setattr(type(backend.BACKEND), "require", missing)
+    _, last = told(lambda x: ag.sum(ag.sin(x)), np.ones(1000), backend="auto")
+    assert last == "computed by python, since machine code needs llvmlite, which is not installed"
+
+
+def missing(_: object) -> None:
+    raise AgradError("extra", "machine code needs llvmlite, which is not installed")
 
 
 def test_no_clock_decides_how_a_program_is_computed():
