@@ -20,6 +20,9 @@ PARALLEL := --numprocesses auto --dist worksteal
 PROPERTIES = $(shell grep -rl '@given' tests --include='test_*.py') tests/fuzz
 INSTALL := bin/python -m pip install --quiet --disable-pip-version-check
 
+# Where it is set, each of the many processes that the tests start would compile what it imports.
+export PYTHONDONTWRITEBYTECODE =
+
 .PHONY: run test check bounds explore format types table bench docs clean
 
 run: $(VENV)/.agrad
@@ -39,11 +42,13 @@ run: $(VENV)/.agrad
 test: $(TESTS)/.test
 	AGRAD_TESTS=start $(TESTS)/bin/python -m pytest -q $(PARALLEL)
 
+# mypy runs beside the tests, which wait for processes at times.
 check: $(TESTS)/.dev types
 	$(TESTS)/bin/ruff check .
 	$(TESTS)/bin/ruff format --check .
-	$(TESTS)/bin/mypy
-	$(TESTS)/bin/python -m pytest -q -m 'not long' $(PARALLEL)
+	@$(TESTS)/bin/mypy > build/mypy.txt & types=$$!; \
+	$(TESTS)/bin/python -m pytest -q -m 'not long' $(PARALLEL); tests=$$?; \
+	wait $$types; types=$$?; cat build/mypy.txt; exit $$((types | tests))
 
 bounds:
 	@mkdir -p build

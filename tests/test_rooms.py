@@ -58,6 +58,7 @@ def modules():
     return found
 
 
+@cache
 def imported(path):
     """The modules of agrad that a file imports: (module, kind), where kind is `top`, `function` or `typing`."""
 

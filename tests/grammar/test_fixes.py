@@ -8,6 +8,7 @@ import pytest
 from claims import START
 from fixes import bad_fixes, failure, new_session
 from sentences import ROOT, STORE, mutate
+from thinned import thinned
 from transcript import statements
 
 import agrad.grammar.commands  # noqa: F401  # which says how each command is written
@@ -136,7 +137,7 @@ def test_an_attribute_that_a_function_has_not_is_refused_with_brackets_as_withou
 EXAMPLES = [example.replace(CARET, "") for entry in MESSAGES.values() for example in entry.examples]
 
 
-@pytest.mark.parametrize("start", ["", START])
+@pytest.mark.parametrize("start", thinned(["", START], 2))
 def test_the_fixes_of_all_syntax_errors(start: str) -> None:
     assert not [bad for example in EXAMPLES for bad in bad_fixes([start], example)]
 
@@ -161,7 +162,7 @@ def mutated(count: int, seed: int) -> list[str]:
     return [mutate(dice.choice(STORE), dice) for _ in range(count)]
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", thinned(range(4), 4))
 def test_the_fixes_of_random_statements(seed: int) -> None:
     assert not [bad for text in mutated(60, seed) for bad in bad_fixes([START], text)]
 

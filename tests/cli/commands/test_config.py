@@ -159,6 +159,7 @@ def test_color_and_ascii(agrad, written):
     assert agrad("eval", "arange(2000)")[0] == "[0, 1, 2, ..., 1997, 1998, 1999]   shape (2000)\n"
 
 
+@pytest.mark.long
 def test_limits_are_those_of_a_session_and_can_be_lifted_there(agrad, written):
     written("config.toml", '[limits]\nmemory = "50 MB"\ntime = 60\nnodes = 1000')
     assert agrad("run", "-", given="limit\n")[0].splitlines() == [

@@ -30,7 +30,7 @@ def folder(tmp_path):
     return tmp_path
 
 
-@pytest.mark.parametrize("command", thinned(COMMANDS, 4))
+@pytest.mark.parametrize("command", thinned(COMMANDS, 5))
 def test_every_command_ends_at_its_timeout_inside_numpy(agrad, folder, command):
     before = sorted(path.name for path in folder.iterdir())
     began = time.monotonic()
@@ -41,7 +41,7 @@ def test_every_command_ends_at_its_timeout_inside_numpy(agrad, folder, command):
     assert sorted(path.name for path in folder.iterdir()) == before
 
 
-@pytest.mark.parametrize("command", thinned(COMMANDS, 3))
+@pytest.mark.parametrize("command", thinned(COMMANDS, 5))
 def test_every_command_keeps_the_limit_of_time_in_config_toml(agrad, folder, command):
     (folder / "agrad").mkdir()
     (folder / "agrad" / "config.toml").write_text("[limits]\ntime = 0.5\n")
@@ -80,7 +80,9 @@ def test_max_memory_refuses_what_is_larger(agrad, words):
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/zero") or sys.platform == "darwin", reason="needs /dev/zero and limits")
-@pytest.mark.parametrize("words", [["run", "/dev/zero"], ["run", "--check", "/dev/zero"], ["eval", "-f", "/dev/zero"]])
+@pytest.mark.parametrize(
+    "words", thinned([["run", "/dev/zero"], ["run", "--check", "/dev/zero"], ["eval", "-f", "/dev/zero"]], 3)
+)
 def test_a_text_without_an_end_is_out_of_memory_and_no_traceback(agrad, words):
     out, err, code = agrad(*words, "--max-memory", "100MB")
     assert (out, code) == ("", 1)
@@ -132,6 +134,7 @@ def peak(environment, tmp_path):
 needs_status = pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="Linux tells how much memory it was")
 
 
+@pytest.mark.long
 @needs_status
 def test_what_map_takes_depends_neither_on_the_rows_nor_on_the_limit(peak, tmp_path):
     (tmp_path / "few.csv").write_text("x,y\n" + "0.123456789,2.5\n" * 300_000)

@@ -20,7 +20,7 @@ def test_a_failure_leaves_what_was_there_and_nothing_else(agrad, tmp_path):
     assert sorted(tmp_path.iterdir()) == before
 
 
-@pytest.mark.parametrize("form", ["csv", "npy", "npz", "parquet"])
+@pytest.mark.parametrize("form", thinned(["csv", "npy", "npz", "parquet"], 4))
 def test_a_full_disk_is_told_of_and_leaves_nothing(environment, tmp_path, form):
     resource = pytest.importorskip("resource")
     (tmp_path / "x.csv").write_text("x\n" + "".join(f"{n / 7}\n" for n in range(20000)))
@@ -51,8 +51,9 @@ def endless(environment, tmp_path):
     data.communicate()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("name", "code"), [("SIGINT", 130), ("SIGTERM", 143)])
-@pytest.mark.parametrize("form", thinned(["csv", "parquet"], 2))
+@pytest.mark.parametrize("form", ["csv", "parquet"])
 def test_an_interruption_removes_what_was_half_written_and_says_so(endless, tmp_path, name, code, form):
     process = endless("-o", f"out.{form}")
     until = time.monotonic() + 60
@@ -74,6 +75,7 @@ def test_timeout_ends_it_and_leaves_nothing(endless, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("said", thinned(["x\n", "", "x\n1\n"], 3))
 def test_timeout_ends_it_where_nothing_comes_to_be_read(environment, tmp_path, said):
     process = subprocess.Popen(
@@ -96,6 +98,7 @@ def test_a_pipe_that_closes_ends_it_silently(environment, tmp_path):
     assert (done.stdout, done.stderr) == ("value\n1\n", "")
 
 
+@pytest.mark.long
 def test_a_file_larger_than_a_piece_takes_the_memory_of_a_few_pieces(environment, tmp_path):
     pytest.importorskip("resource")
     code = "import resource, sys\nfrom agrad.cli.main import main\ntry: main()\nexcept SystemExit: pass\n"

@@ -105,6 +105,7 @@ def test_any_values_can_be_drawn(values):
 ENDS = [0, 5e-324, 1e-320, 2.2e-308, 1e-160, 1, 1e17, 1e160, 1.3e308, 1.79e308, math.inf, math.nan]
 
 
+@pytest.mark.long
 @given(st.data(), st.integers(12, 100), st.integers(4, 40), st.booleans())
 @settings(max_examples=300, deadline=None)
 def test_the_ends_of_the_numbers_can_be_drawn(data, width, height, plain):
@@ -126,6 +127,7 @@ def test_a_tiny_range_is_drawn_as_any_other():
 number = st.floats(allow_nan=True, allow_infinity=True)
 
 
+@pytest.mark.long
 @given(
     st.lists(st.tuples(number, number), max_size=30),
     st.sampled_from(["line", "dots", "dashes", "points"]),

@@ -139,6 +139,7 @@ def test_history_is_for_nobody_elses_eyes(typed, tmp_path):
     assert (tmp_path / "agrad" / "history").stat().st_mode & 0o077 == 0
 
 
+@pytest.mark.long
 def test_sessions_side_by_side_lose_nothing_of_the_history(tmp_path):
     path = tmp_path / "history"
     entry = "x = [\n" + "1,\n" * 5000 + "2]"

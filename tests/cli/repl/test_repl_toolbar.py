@@ -64,6 +64,7 @@ def test_the_time_of_the_last_statement(told):
     ]
 
 
+@pytest.mark.long
 def test_of_a_large_graph_a_part_is_looked_at():
     session = Session()
     session.run("var y = [1, 2]\nfor i in range(30000): y = y*1.0001")

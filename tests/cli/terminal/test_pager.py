@@ -125,6 +125,7 @@ def listed(tmp_path):
     return show
 
 
+@pytest.mark.long
 def test_to_leave_a_pager_early_does_not_end_the_session(screen, listed):
     with screen(PAGER="head -1") as terminal:
         listed(terminal, "a_name_of_some_length_0")

@@ -32,7 +32,7 @@ def compared(f, generator):
     return exact, *(difference(f, at, along, seeds, h) for h in (2e-5, 1e-5)), size
 
 
-@pytest.mark.parametrize("group", thinned(range(20), 5))
+@pytest.mark.parametrize("group", thinned(range(20), 10))
 def test_second_and_mixed_derivatives_of_random_expressions(group):
     for number in range(1000 * group, 1000 * group + 50):
         rng, generator = random.Random(number), np.random.default_rng(number)

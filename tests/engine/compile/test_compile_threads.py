@@ -5,6 +5,7 @@ from threading import Barrier, Thread
 
 import numpy as np
 import pytest
+from thinned import thinned
 
 import agrad.engine as ag
 from agrad.engine.compile import specializations
@@ -50,7 +51,7 @@ def staged(n, x):
     return -x
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("backend", thinned(BACKENDS, 2))
 def test_a_new_specialisation_does_not_disturb_those_that_compute(backend):
     compiled = ag.compile(staged, 0.0, 3.0, backend=backend)
 

@@ -23,7 +23,7 @@ Native, supports = backend.Native, backend.supports
 MACHINES = ["as it is", "4 lanes", "2 lanes", "no libmvec"]
 
 
-@pytest.fixture(params=MACHINES)
+@pytest.fixture(params=thinned(MACHINES, len(MACHINES)))
 def machine(request, monkeypatch):
     """This machine, and what it would be with narrower vectors, or without functions for them."""
     here = target.machine()
@@ -189,6 +189,7 @@ def test_the_two_grades_of_code_give_the_same_bits(monkeypatch):
     assert Native(native.program, fast=False).call(0.4, 0.6) == native.call(0.4, 0.6)
 
 
+@pytest.mark.long
 def test_a_program_of_thousands_of_steps():
     steps = [("add" if i % 3 else "mul", (i, i + 1), {}) for i in range(5000)]
     program = program_of(steps, 2)
@@ -209,6 +210,7 @@ def test_as_many_inputs_as_would_not_fit_on_the_stack_are_refused():
     assert supports(many) == "it has 100001 inputs and outputs, and machine code is for at most 100000"
 
 
+@pytest.mark.long
 def test_a_program_at_the_limit_of_length_runs_and_one_beyond_it_is_refused():
     rng = random.Random(8)
     steps = []

@@ -80,6 +80,7 @@ def test_a_result_of_the_call_before_is_an_argument_of_the_next(short):
     assert y == wanted[1][1]
 
 
+@pytest.mark.long
 def test_nothing_is_kept_of_many_calls(short):
     x = 0.1234
     of_argument = sys.getrefcount(x)

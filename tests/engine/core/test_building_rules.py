@@ -219,6 +219,7 @@ def test_views_there_are_none():
     assert y.tolist() == [[9, 9], [3, 4]]
 
 
+@pytest.mark.long
 def test_deep_a_chain_longer_than_any_stack():
     x = leaf(1.0)
     y = x

@@ -272,6 +272,7 @@ def test_a_guard_whose_graph_was_freed_stops_when_its_leaf_has_changed():
     assert "gone" in error.notes[0]
 
 
+@pytest.mark.long
 def test_a_loop_of_ten_thousand_iterations_is_built_and_replayed_in_a_time_that_grows_with_it():
     x = leaf(1.0)
     y, turns = x * 1, 0
@@ -399,6 +400,7 @@ def built(x):
     return y, weakref.ref(middle.node)
 
 
+@pytest.mark.long
 def test_twenty_thousand_choices_about_values_that_are_gone_keep_nothing():
     gc.disable()
     try:

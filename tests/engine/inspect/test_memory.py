@@ -216,10 +216,10 @@ def turns_in_the_language(count, entries=(1.0, 2.0, 3.0), backward="backward y")
 @pytest.mark.parametrize(
     "turns",
     [
-        turns_in_python,
-        lambda count: turns_in_python(count, retain=True),
+        pytest.param(turns_in_python, marks=pytest.mark.long),
+        pytest.param(lambda count: turns_in_python(count, retain=True), marks=pytest.mark.long),
         turns_in_the_language,
-        lambda count: turns_in_the_language(count, backward="backward y retain"),
+        pytest.param(lambda count: turns_in_the_language(count, backward="backward y retain"), marks=pytest.mark.long),
     ],
     ids=["python", "python, retained", "language", "language, retained"],
 )

@@ -66,7 +66,7 @@ def test_operands_that_stand_behind_others_are_data_and_no_guard(name):
             check(built, function, data, order, data)
 
 
-@pytest.mark.parametrize("batch", thinned(range(20), 5))
+@pytest.mark.parametrize("batch", thinned(range(20), 10))
 def test_random_expressions_over_the_whole_table(batch):
     for number in range(50 * batch, 50 * batch + 50):
         rng, generator = random.Random(number), np.random.default_rng(number)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from expressions import number_function
 from replays import same_bits
+from thinned import thinned
 
 import agrad.engine as ag
 from agrad.engine.program.passes import arranged, fold, key, optimised, prune, share, simplify
@@ -177,12 +178,14 @@ def chain(length):
     return f
 
 
+@pytest.mark.long
 def test_a_chain_of_100_000_operations_is_a_program():
     program = trace(chain(100_000), (1.0,))
     assert len(program.steps) == 100_000
     assert program.run(3.0) == (2.0,)
 
 
+@pytest.mark.long
 def test_neither_a_gradient_nor_a_pass_goes_deep():
     program = gradient_program(chain(20_000), (1.0,))
     assert program.run(3.0) == optimised(program).run(3.0) == (2.0, 0.0)
@@ -237,7 +240,7 @@ def test_what_differs_at_an_edge_stays(f):
     assert len(optimised(trace(f, (2.0,))).steps) == 1
 
 
-@pytest.mark.parametrize("number", range(40))
+@pytest.mark.parametrize("number", thinned(range(40), 4))
 def test_the_passes_keep_every_bit(number):
     f = number_function(random.Random(number), 25)
     program = gradient_program(f, (0.7, -1.3))

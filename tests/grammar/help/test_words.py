@@ -3,6 +3,7 @@
 import ast
 import re
 import tomllib
+from functools import cache
 from pathlib import Path
 
 import click
@@ -43,6 +44,7 @@ def of_messages():
                     yield from CODE.findall(node.value)
 
 
+@cache
 def words():
     options = {word for words in OPTIONS.values() for word in words}
     found = of_documents() | set(of_messages()) | options | RESERVED

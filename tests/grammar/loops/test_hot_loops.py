@@ -307,6 +307,7 @@ def test_what_is_stopped_in_between_has_changed_nothing(monkeypatch):
     assert "loss" not in session.names
 
 
+@pytest.mark.long
 def test_a_limit_of_time_stops_it():
     session = Session()
     session.run("limit time=1; s = 1")

@@ -92,6 +92,7 @@ def test_what_fits_is_computed(limited, text):
     limited.run(text)
 
 
+@pytest.mark.long
 def test_a_refusal_says_how_to_allow_it_if_the_machine_has_the_memory(limited):
     problem = error(limited, "zeros(2e7)")
     assert problem.fixes == ['limit memory="1 GB"']
@@ -167,7 +168,7 @@ ENDLESS = [
 
 
 @timer
-@pytest.mark.parametrize("case", thinned(ENDLESS, 3))
+@pytest.mark.parametrize("case", thinned(ENDLESS, 6))
 def test_a_statement_that_takes_too_long_is_stopped_and_leaves_no_trace(case):
     before, text = case
     session = Session()

@@ -223,6 +223,7 @@ def test_quit_ends_the_session():
         Session().run("quit")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("depth", [50_000])
 def test_a_sum_of_many_terms(depth):
     session = _with("var x = 1")

@@ -158,6 +158,7 @@ def test_nothing_of_a_statement_is_left_in_the_context_around_it():
     assert (around.recording, around.undo_log, around.statement, around.guard) == (True, None, None, around.guard)
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="there are no timers")
 def test_the_time_of_a_statement_is_up_also_after_another_session_had_its_own_limit():
     outer, inner = Session(), Session()
