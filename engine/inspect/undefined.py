@@ -21,6 +21,7 @@ from agrad.engine.values import format_number, np
 
 if TYPE_CHECKING:
     from agrad.engine.core.op import Op
+    from agrad.engine.core.tensor import Tensor
 
 _FRAMES = 12  # between a function of numpy and the operation that calls it
 # What computes an operation on arrays: how its operands and attributes are found in its frame.
@@ -49,11 +50,12 @@ def on_invalid(kind: str, flag: int) -> None:
                 kept.append((op, values, op.array(*values, **attrs), context.origin))
             return
         frame = frame.f_back
+    kept.append((None, (), None, None))  # in generated code
 
 
-def first_note(kept: Sequence[tuple[Op, Sequence[Any], Any, Origin | None]]) -> Note | None:
+def first_note(kept: Sequence[tuple[Op | None, Sequence[Any], Any, Origin | None]]) -> Note | None:
     """A note on the first of the results that were kept that is nan though no operand is."""
-    notes = (undefined_note(*one) for one in kept)
+    notes = (undefined_note(op, *rest) for op, *rest in kept if op is not None)
     return next((note for note in notes if note is not None), None)
 
 
@@ -96,8 +98,8 @@ def _same(one: str, other: str) -> bool:
     return "".join(one.split()) == "".join(other.split())
 
 
-def undefined_behind(root: Node, since: int) -> tuple[bool, Note | None]:
-    """Where the nan of a value with a graph began: whether that is known, and a note, if it was after `since`."""
+def undefined_behind(root: Node, is_new: Callable[[Node], bool]) -> tuple[bool, Note | None]:
+    """Where the nan of a value with a graph began: whether that is known, and a note, if `is_new` holds there."""
     node = root
     if node.op is None:
         return False, None  # its data were written
@@ -107,13 +109,24 @@ def undefined_behind(root: Node, since: int) -> tuple[bool, Note | None]:
         if not bad and any(value is None for value in values):
             return False, None
         if not bad:
-            found = None if node.value is None or node.seq <= since else node.value
+            found = node.value if is_new(node) else None
             note = None if found is None else undefined_note(node.op, values, found, node.origin)
             return node.value is not None, note
         if type(bad[0]) is not Node:
             break
         node = bad[0]
     return True, None  # it came in
+
+
+def tell_of_replay(roots: Sequence[Tensor], kept: int) -> None:
+    """Give a note on each root that a replay made nan, in place of what was kept of it since there were `kept`."""
+    context = current()
+    if context.undefined is not None:
+        del context.undefined[kept:]
+    for root in roots:
+        _, note = undefined_behind(root.node, lambda _: True) if has_nan(root.value) else (True, None)
+        if note is not None and context.listener is not None:
+            context.listener(note)
 
 
 def has_nan(value: Any) -> bool:

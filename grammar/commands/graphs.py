@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from os.path import splitext
 from typing import TYPE_CHECKING
 
+from agrad.engine.core.context import current
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Hint, Label, UnknownName
 from agrad.engine.text import fit, printable
@@ -213,7 +214,8 @@ def _set(session: Session, call: Call) -> None:
     options={"with": Option("new data for leaves first", Operands(is_leaf, given="=…"))},
 )
 def _forward(session: Session, call: Call) -> None:
-    from agrad.engine.program.replay import forward  # here, since few sessions replay a graph
+    from agrad.engine.inspect.undefined import tell_of_replay  # here, since few sessions replay a graph
+    from agrad.engine.program.replay import forward
 
     roots = [graphed(call, position) for position in range(len(call.values))]
     for name, written in call.node.options:
@@ -225,7 +227,9 @@ def _forward(session: Session, call: Call) -> None:
             error.message = error.message.replace("set:", "forward:", 1)
             error.labels = error.labels or [Label(written.span)]
             raise
+    kept = len(current().undefined or [])
     forward(*roots)
+    tell_of_replay(roots, kept)
 
 
 def _leaf(session: Session, call: Call, name: str, span: Span) -> Tensor:

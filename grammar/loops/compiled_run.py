@@ -8,6 +8,7 @@ from weakref import ref
 
 from agrad.engine.autodiff.optim import kept_of, remember
 from agrad.engine.compile.python_backend import Compiled
+from agrad.engine.core.context import MOST_UNDEFINED, current
 from agrad.engine.core.graph import Gradient, Storage, collect, leaf, touch
 from agrad.engine.core.tensor import Tensor, bare
 from agrad.engine.core.versions import sharers, together
@@ -63,6 +64,7 @@ class CompiledIteration:
         conditions = self._conditions(stager)
         self.answers = [answer for _, answer in conditions]
         self.staged_conditions = tuple([value.item() for value, _ in conditions])
+        self.undefined: list[Any] | None = None  # operations of the run that are not defined, if it looks at them
         self.conditions = runner(extract([value for value, _ in conditions], inputs)) if conditions else None
 
     def _conditions(self, stager: Stager) -> list[tuple[Tensor, bool]]:
@@ -132,7 +134,17 @@ class CompiledIteration:
         return True
 
     def run(self, counter: Counter, machine: Machine) -> int:
-        """Run iterations as long as the one after does the same; returns how many."""
+        """Run iterations as long as the one after does the same, and its operations are defined; returns how many."""
+        context = current()
+        known = context.undefined
+        # The place of an operation is known where it runs uncompiled; of a few of them it has to be.
+        self.undefined = context.undefined = None if known is None or len(known) == MOST_UNDEFINED else []
+        try:
+            return self._run(counter, machine)
+        finally:
+            context.undefined = known
+
+    def _run(self, counter: Counter, machine: Machine) -> int:
         numbers, places = counter.numbers, [place for place, _ in self.carried]
         values: list[Any] = [0.0, *(_value_of(one) for one in self.placeholders[1:])]
         state: list[Value] | None = None  # carried to the iteration to come
@@ -163,6 +175,8 @@ class CompiledIteration:
                 outputs = step(*values)
             except AgradError:
                 return  # the uncompiled iteration raises it
+            if self.undefined:
+                return  # the uncompiled iteration knows the place
             for place, value in zip(places, outputs, strict=False):
                 values[place] = value
             yield outputs
@@ -174,7 +188,8 @@ class CompiledIteration:
             return len(numbers)
         for count, number in enumerate(numbers):
             found = conditions(float(number), *values[1:])
-            if found != self.staged_conditions and [bool(answer) for answer in found] != self.answers:
+            is_same = found == self.staged_conditions or [bool(answer) for answer in found] == self.answers
+            if self.undefined or not is_same:
                 return count
         return len(numbers)
 

@@ -76,7 +76,7 @@ class Stager(Effects, Machine):
         session, emit = self.session, self.session.emit
         session.emit = _refuse_to_tell
         try:
-            with taken_back(recording=True, guard=None, listener=_refuse_to_tell, clock=None):
+            with taken_back(recording=True, guard=None, listener=_refuse_to_tell, clock=None, undefined=None):
                 self.began = next_stamp()
                 yield
         finally:

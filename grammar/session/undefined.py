@@ -28,7 +28,9 @@ def note_on(
     written = [value for value in names.values() if kept and isinstance(value, Tensor) and _is_written(value, log)]
     for value in filter(_is_nan, _parts([*result, *[names.get(name) for name in bound], *written])):
         node = value.node if isinstance(value, Tensor) else None
-        is_known, note = undefined_behind(node, log.since) if node is not None and node.recorded else (False, None)
+        is_known, note = False, None
+        if node is not None and node.recorded:
+            is_known, note = undefined_behind(node, lambda node: node.seq > log.since)
         if is_known:
             return note
         if kept:
