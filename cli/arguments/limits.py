@@ -7,7 +7,6 @@ import os
 import sys
 from collections.abc import Callable
 from contextlib import suppress
-from time import sleep
 from typing import Any, TypeVar
 
 import click
@@ -19,9 +18,8 @@ TIMED_OUT = 124  # the exit code
 _SPARE = 2**28  # bytes of addresses, for libraries that are loaded later
 _FOREVER = 1e9  # seconds; the clocks of some systems do not count further
 _AMPLE = 2**31  # bytes of addresses that numpy can be loaded into, on any machine
-_LOOK = 0.1  # seconds between two readings of the clock
-_PATIENCE = 0.7  # seconds that a computation inside numpy may exceed its time, before the process ends
 _LATE = "the time limit was exceeded in the middle of a computation"
+_MESSAGE = f"error[limit]: {_LATE}"
 
 
 def _seconds(context: click.Context, parameter: click.Parameter, value: float | None) -> float | None:
@@ -106,7 +104,7 @@ def limit_statements(session: Any) -> None:
 
 
 def end_in(session: Any, seconds: float | None, as_json: bool = False) -> None:
-    """Stop a session after so many seconds, even in the middle of a computation in numpy.
+    """Stop a session after so many seconds, even in the middle of a computation in a library.
 
     Without seconds, each statement has the limit in config.toml. `as_json`: whether to print the error as JSON.
     """
@@ -116,27 +114,19 @@ def end_in(session: Any, seconds: float | None, as_json: bool = False) -> None:
         if session.watch.time < math.inf:
             end_if_late(session, as_json)
         return
-    from threading import Timer  # here, since few runs have a time limit
 
     session.watch.time = math.inf  # a typed limit replaces that of config.toml
     session.watch.end_in(seconds)
-    last = Timer(seconds + _PATIENCE, _leave, [_record() if as_json else ""])
-    last.daemon = True
-    last.start()
+    end_if_late(session, as_json)
 
 
 def end_if_late(session: Any, as_json: bool = False) -> None:
-    """End the process if a statement exceeds its time, which happens inside numpy."""
-    from threading import Thread  # here, as above
+    """End the process if a statement exceeds its time, which happens inside libraries."""
+    from agrad.cli.arguments.time_limit import enforce  # here, since few runs have a time limit
 
     record = _record() if as_json else ""
-
-    def look() -> None:
-        while session.watch.late < _PATIENCE:
-            sleep(_LOOK)
-        _leave(record)
-
-    Thread(target=look, daemon=True).start()
+    last_words = f"{record or _MESSAGE}\n".encode()
+    enforce(lambda: session.watch.left, lambda: _leave(record), 1 if record else 2, last_words)
 
 
 def _record() -> str:
@@ -153,6 +143,6 @@ def _leave(record: str = "") -> None:
 
     discard()
     with suppress(OSError):
-        click.echo(record or f"error[limit]: {_LATE}", err=not record)
+        click.echo(record or _MESSAGE, err=not record)
         sys.stdout.flush()
     os._exit(TIMED_OUT)

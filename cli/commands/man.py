@@ -19,6 +19,7 @@ EXIT = {
     "1": "An error in evaluation or differentiation, a failed assertion, or a derivative that `check` finds wrong.",
     "2": "Wrong usage of the command line, or a syntax error.",
     "124": "The time limit of --timeout, or of limits.time in config.toml, was exceeded.",
+    "137": "The same, in a function of a library that had to be killed.",
     "130": "Interrupted by Ctrl-C.",
 }
 ENVIRONMENT = {

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 from agrad.engine.core.context import current, next_stamp
 from agrad.engine.core.graph import Node, Roots, collect, touch
-from agrad.engine.core.versions import roots_of, sharers, together
+from agrad.engine.core.versions import leaves_of, roots_of, sharers, together
 from agrad.engine.errors import Origin
 from agrad.engine.values import Value, format_number, np
 
@@ -220,7 +220,7 @@ def _take_at(node: Node, place: Place | None) -> None:
     last = context.guard
     if node.guard is not None and node.guard is not last:
         last = context.guard = joined(last, node.guard)
-    stamp = max([leaf.stamp for root in roots if (leaf := root()) is not None], default=0)
+    stamp = max([leaf.stamp for leaf in leaves_of(roots)], default=0)
     if last is not None and last.node is None and last.stamp >= stamp and last.roots == roots:
         return  # it was read before
     _push(Guard(last, None, bits, PLAIN, roots, place, next_stamp()))
@@ -249,9 +249,9 @@ def is_ours(frame: FrameType) -> bool:
 def take_behind(node: Node) -> None:
     """The same on every bit of the arguments behind a value: for what is computed from them without recording."""
     tracing = current().tracing
-    leaves = {root() for root in roots_of(node)}
+    leaves = leaves_of(roots_of(node))
     for x in tracing.inputs if tracing is not None else ():
-        if any(root() in leaves for root in roots_of(x.node)):
+        if leaves & leaves_of(roots_of(x.node)):
             choose(x.node, x.value, bits)
 
 

@@ -77,6 +77,11 @@ def together(*groups: Roots) -> Roots:
     return tuple({leaf: root for group in groups for root in group if (leaf := root()) is not None}.values())
 
 
+def leaves_of(roots: Roots) -> set[Node]:
+    """Those of the leaves that still exist."""
+    return {leaf for root in roots if (leaf := root()) is not None}
+
+
 def roots_of(node: Node) -> Roots:
     """The leaves that a value was computed from, recorded or not."""
     if node.storage is not None and node.storage.roots:
@@ -91,7 +96,7 @@ def roots_of(node: Node) -> Roots:
 
 def _roots_behind(node: Node) -> Roots:
     """The leaves that a node was computed from; where they are known for a node, the walk stops."""
-    found: dict[weakref.ref[Node], None] = {}
+    found: list[Roots] = []
     seen, stack = {node}, [node]
     while stack:
         for x in stack.pop().inputs:
@@ -100,12 +105,12 @@ def _roots_behind(node: Node) -> Roots:
             seen.add(x)
             known = x.storage.roots if x.storage is not None else ()
             if known:
-                found.update(dict.fromkeys(known))
+                found.append(known)
             if x.op is None and x.recorded:
-                found[weakref.ref(x)] = None
+                found.append((weakref.ref(x),))
             elif x.op is not None and not known:
                 stack.append(x)
-    return together(tuple(found))
+    return together(*found)
 
 
 def walkable(root: Node) -> tuple[list[Node], list[Node]]:

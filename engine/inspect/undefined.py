@@ -118,15 +118,17 @@ def undefined_behind(root: Node, is_new: Callable[[Node], bool]) -> tuple[bool, 
     return True, None  # it came in
 
 
-def tell_of_replay(roots: Sequence[Tensor], kept: int) -> None:
-    """Give a note on each root that a replay made nan, in place of what was kept of it since there were `kept`."""
+def tell_of_replay(roots: Sequence[Tensor], before: int) -> None:
+    """Give a note on each root that a replay made nan; `before` it, so many operations had been kept."""
     context = current()
-    if context.undefined is not None:
-        del context.undefined[kept:]
+    kept = context.undefined or []
     for root in roots:
-        _, note = undefined_behind(root.node, lambda _: True) if has_nan(root.value) else (True, None)
-        if note is not None and context.listener is not None:
-            context.listener(note)
+        if has_nan(root.value):
+            is_known, note = undefined_behind(root.node, lambda _: True)
+            note = note if is_known else first_note(kept[before:])
+            if note is not None and context.listener is not None:
+                context.listener(note)
+    del kept[before:]
 
 
 def has_nan(value: Any) -> bool:

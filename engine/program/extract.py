@@ -10,7 +10,7 @@ from agrad.engine.core.graph_errors import freed_error
 from agrad.engine.core.guards import Guard, look_behind
 from agrad.engine.core.op import OPS
 from agrad.engine.core.tensor import Tensor
-from agrad.engine.core.versions import rewritten, roots_of, sharers
+from agrad.engine.core.versions import leaves_of, rewritten, roots_of, sharers
 from agrad.engine.errors import AgradError, Hint, Label
 from agrad.engine.program.ir import GuardCheck, Input, Program, Step
 from agrad.engine.values import Shape, Value
@@ -35,7 +35,7 @@ class _Extraction:
     def __init__(self, outputs: list[Node], inputs: list[Node], names: Sequence[str], chosen: Guard | None) -> None:
         self.outputs, self.inputs = outputs, inputs
         self.given = set(inputs)
-        self.leaves = {root() for x in inputs for root in roots_of(x)}
+        self.leaves = set().union(*(leaves_of(roots_of(x)) for x in inputs))
         self.names = list(names) or [x.name or "" for x in inputs]
         self.resolved: dict[Node, Node | Value] = {}
         self.operands: dict[Node, list[Node | Value]] = {}  # of everything that has to be computed
@@ -68,7 +68,7 @@ class _Extraction:
     def _of_inputs(self) -> list[Guard]:
         """The guards that depend on the same leaves as the inputs."""
         look_behind(self.found_guards)
-        return [guard for guard in self.found_guards if any(root() in self.leaves for root in guard.roots)]
+        return [guard for guard in self.found_guards if self.leaves & leaves_of(guard.roots)]
 
     def _resolve(self, node: Node) -> Node | Value:
         """The slot of a node: an input, an operation, or a constant."""

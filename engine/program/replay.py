@@ -11,7 +11,7 @@ from contextlib import nullcontext
 from functools import partial
 from typing import TypeAlias
 
-from agrad.engine.core.context import UndoLog, current, next_stamp
+from agrad.engine.core.context import Context, UndoLog, current, next_stamp
 from agrad.engine.core.dispatch import compute
 from agrad.engine.core.graph import Node, collect, touch
 from agrad.engine.core.graph_errors import cut_off_error, diverged_error, freed_error
@@ -91,12 +91,21 @@ class _Replay:
     def run(self) -> None:
         """Compute the nodes out of date, the oldest first, and each guard as soon as its value is known."""
         self._check_constants()
+        context = current()
+        before = context.origin
+        try:
+            self._run(context)
+        finally:
+            context.origin = before
+
+    def _run(self, context: Context) -> None:
         needed = self._needed()
         last = {x: node for node in needed for x in node.inputs if type(x) is Node and x.value is None}
         guards = self.guards[::-1]
         for node in needed:
             while guards and guards[-1].stamp < node.seq:
                 self._check(guards.pop())
+            context.origin = node.origin  # which is told where the operation is not defined
             self.found[node] = out = self._computed(node)
             if node.storage is not None:
                 self.found.update(dict.fromkeys(sharers(node), out))

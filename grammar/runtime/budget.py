@@ -97,9 +97,9 @@ class Watch:
         return self.limits.memory
 
     @property
-    def late(self) -> float:
-        """By how many seconds the running statement is late; below 0 while there is time, or nothing runs."""
-        return monotonic() - self._until if self.running else -math.inf
+    def left(self) -> float:
+        """The seconds that the running statement may still take, or that the next one may."""
+        return self._until - monotonic() if self.running else min(self.time, self._deadline - monotonic())
 
     def start(self, span: Span | None = None, outer: Limits | None = None) -> None:
         """A statement is about to run: `running` may be set. Raises AgradError if the deadline has passed already.

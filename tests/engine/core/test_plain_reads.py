@@ -221,3 +221,17 @@ def test_a_descent_that_looks_at_its_gradient_keeps_no_graph(shape):
     z = x * 3
     ag.sum(z).backward()
     assert z.node.guard is None or z.node.guard.length < 5
+
+
+def test_a_value_cut_off_from_a_leaf_that_is_gone_is_read_like_any_other():
+    def cut():
+        return ag.tensor(2.0, requires_grad=True).detach()
+
+    x = ag.tensor(3.0, requires_grad=True)
+    assert (x * cut()).item() == 6.0
+    assert (x * cut() * cut()).item() == 12.0
+    with ag.no_grad():
+        assert float(x * cut()) == 6.0
+    y = x * cut()
+    assert y > 5
+    y.forward()

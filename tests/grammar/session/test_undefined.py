@@ -73,6 +73,36 @@ def test_a_statement_says_it_once_and_the_next_one_nothing():
     assert len([result for result in found if isinstance(result, Noted)]) == 1
 
 
+REPLAYED = {
+    "y = log(a) + 1": "log(a) is nan: log(-1)",
+    "y = sum(exp(v/v)*v)": "v/v is nan in 1 of 2 entries: 0 / 0 at [0]",
+    "y = sum(log(v - 5)) + a": "log(v - 5) is nan in 2 of 2 entries: log(-5) at [0]",
+}
+
+
+@pytest.mark.parametrize("text", REPLAYED)
+def test_a_replay_that_makes_nan_says_where(text):
+    start = f"var a = 1; var v = [6, 7]\n{text}"
+    [note] = notes("forward y with a=-1, v=[0, 1]", start)
+    assert note.message == REPLAYED[text]
+    assert notes("forward y with a=2, v=[7, 8]", start) == []
+    assert notes("y*2", f"{start}\nforward y with a=-1, v=[0, 1]") == []  # it came in
+
+
+@pytest.mark.parametrize(
+    ("body", "place"),
+    [
+        ("q += (i - 200)/(i - 200)", "(i - 200)/(i - 200)"),
+        ("q += sum((t[[1, 0]] - t[::-1])/(t - i))", "(t[[1, 0]] - t[::-1])/(t - i)"),
+        ("q += sum((t - i)@(1/(t - i)))", "(t - i)@(1/(t - i))"),
+    ],
+)
+def test_a_loop_that_runs_compiled_says_where(body, place):
+    start = "q = 0; t = [100, 250]"
+    [note] = notes(f"for i in range(300):\n    {body}", start)
+    assert note.message.startswith(f"{place} is nan")
+
+
 def test_a_session_leaves_numpy_as_it_was():
     import numpy as np
 

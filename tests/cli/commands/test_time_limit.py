@@ -1,0 +1,58 @@
+"""A process ends when its time is over, also inside a library that lets no other thread run."""
+
+import os
+import struct
+import time
+
+import pytest
+
+from agrad.cli.arguments import time_limit
+
+pytest.importorskip("scipy")
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no second process")
+
+LATE = "error[limit]: the time limit was exceeded in the middle of a computation\n"
+# SciPy keeps the lock of the interpreter while it does this, which takes half a minute.
+SLOW = "a = expm(ones(4000, 4000)/1000)\n"
+
+
+@pytest.mark.long
+def test_a_function_that_keeps_the_lock_of_the_interpreter_is_killed_at_the_timeout(agrad, tmp_path):
+    (tmp_path / "slow.ag").write_text(SLOW)
+    assert agrad("run", "--timeout", "2.5", "slow.ag") == ("", LATE, -9)
+
+
+@pytest.mark.long
+def test_it_is_killed_at_the_limit_of_a_statement(agrad, tmp_path):
+    (tmp_path / "agrad").mkdir()
+    (tmp_path / "agrad" / "config.toml").write_text("[limits]\ntime = 1.5\n")
+    assert agrad("run", "-", given="1+1\n" + SLOW) == ("2\n", LATE, -9)
+
+
+def heard(*messages, left=0.0):
+    """Whether the process that listens would kill, if it heard these numbers of seconds, and then the end."""
+    read, write = os.pipe()
+    for seconds in messages:
+        os.write(write, struct.pack("d", seconds))
+    os.close(write)
+    try:
+        return time_limit._is_silent(read, left)
+    finally:
+        os.close(read)
+
+
+def test_a_process_that_has_ended_is_not_killed():
+    assert not heard()
+    assert not heard(5.0, 3.0)
+    assert not heard(-1.0)
+
+
+def test_a_process_that_says_nothing_for_longer_than_it_had_is_killed(monkeypatch):
+    monkeypatch.setattr(time_limit, "PATIENCE", 0.01)
+    read, write = os.pipe()
+    os.write(write, struct.pack("d", 0.02))
+    began = time.monotonic()
+    assert time_limit._is_silent(read, 60.0)
+    assert time.monotonic() - began >= 0.03
+    os.close(read)
+    os.close(write)
