@@ -17,7 +17,7 @@ from agrad.engine.core.op import Function, composed, row
 from agrad.engine.errors import AgradError
 from agrad.engine.ops.scalar.comparison import greater, where
 from agrad.engine.ops.scalar.elementary import exp
-from agrad.engine.ops.scalar.special import FAMILY, digamma, lgamma
+from agrad.engine.ops.scalar.special import FAMILY, digamma, flagging, lgamma
 from agrad.engine.ops.scalar.trigonometry import cos, sin
 from agrad.engine.values import np, shape_of, whole
 
@@ -78,7 +78,7 @@ def _counting(name: str, exact: Callable[[int, int], int], is_ordered: bool, **w
         "n, k",
         family=FAMILY,
         scalar=count,
-        array=lambda n, k: np.vectorize(lambda a, b: count(float(a), float(b)), otypes=[float])(n, k),
+        array=flagging(lambda n, k: np.vectorize(lambda a, b: count(float(a), float(b)), otypes=[float])(n, k)),
         rules={"n": ("n k out", _rule("n", is_ordered)), "k": ("n k out", _rule("k", is_ordered))},
         samples=((5.0, 2.0), (5.5, 2.3), (2.5, 4.2), ([5.0, 3.5], 2.0), ([[4.0], [2.0]], [1.5, 3.0])),
         domain=Domain("n >= 0 and k >= 0", f"{name}(5, 0)", f"{name}(5, -1)"),
@@ -119,6 +119,7 @@ def _of_divisors(name: str, function: Callable[[int, int], int], **words: Any) -
         except OverflowError:  # not said by an operation on floats, which would be computed again
             return math.inf
 
+    @flagging
     def of_arrays(x: Any, y: Any) -> Any:
         return np.vectorize(lambda a, b: of_numbers(float(a), float(b)), otypes=[float])(x, y)
 

@@ -25,6 +25,7 @@ from agrad.engine.ops.scalar.special import (
     FAMILY,
     digamma,
     digamma_derivative,
+    flagging,
     from_scipy,
     lbeta,
     lgamma,
@@ -136,6 +137,7 @@ def _integral(function: Callable[[float], float], peak: float, width: float, end
 def _entry_by_entry(function: Callable[..., float]) -> Function:
     """On arrays. SciPy is imported first."""
 
+    @flagging
     def array(*operands: Any, **attrs: Any) -> Any:
         _quadrature()
         return np.vectorize(lambda *xs: function(*xs, **attrs), otypes=[float])(*operands)

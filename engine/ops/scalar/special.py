@@ -7,6 +7,7 @@ from functools import cache
 from typing import Any
 
 from agrad.engine.core.arguments import small
+from agrad.engine.core.context import current
 from agrad.engine.core.facts import Domain, Kink
 from agrad.engine.core.op import Function, composed, row
 from agrad.engine.errors import AgradError
@@ -32,9 +33,29 @@ def scipy_special() -> Any:
         return None
 
 
+def flagging(function: Function) -> Function:
+    """A function on arrays that sets the processor's flag of an invalid operation where it gives nan.
+
+    SciPy and Python do not set it; by it, numpy says in a session where a nan began.
+    """
+
+    def call(*operands: Any, **attrs: Any) -> Any:
+        out = function(*operands, **attrs)
+        if current().undefined is not None and isinstance(out, np.ndarray):
+            bad = np.isnan(out)
+            for x in operands if bad.any() else ():
+                bad = bad & ~np.isnan(x)
+            if bad.any():
+                np.sqrt(-1.0)
+        return out
+
+    return call
+
+
 def from_scipy(name: str, function: str) -> Function:
     """SciPy's function of that name; AgradError, which says what to install, without SciPy."""
 
+    @flagging
     def call(*operands: Any) -> Any:
         special = scipy_special() or extra("scipy.special", name, "SciPy", "science")  # which says why not
         return getattr(special, function)(*operands)
@@ -51,6 +72,7 @@ def from_math(name: str, scalar: Function, at_pole: Function) -> Function:
         except (ValueError, OverflowError):
             return at_pole(x)  # type: ignore[no-any-return]
 
+    @flagging
     def call(x: Any) -> Any:
         special = scipy_special()
         if special is not None:

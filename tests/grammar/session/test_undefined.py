@@ -1,8 +1,10 @@
 """A statement whose result is nan says which operation is not defined, once; and nothing of a nan that came in."""
 
 import pytest
+from thinned import thinned
 
 from agrad.engine.core.op import OPS
+from agrad.engine.errors import AgradError
 from agrad.grammar.results import Noted
 from agrad.grammar.session.session import Session
 
@@ -133,3 +135,28 @@ def test_each_function_of_a_number_that_gives_nan_says_so(name):
             session.run(f"{name}({argument})", found.append)
             shown = [result.text(session.settings) for result in found if not isinstance(result, Noted)]
             assert any(isinstance(result, Noted) for result in found) is ("nan" in shown[0]), argument
+
+
+# Each of two numbers.
+OF_TWO = sorted(
+    name
+    for name, op in OPS.items()
+    if op.scalar is not None and op.family != "internal" and len(op.signature.operands) == 2
+    if not op.signature.attributes and not op.signature.variadic
+)
+
+
+@pytest.mark.parametrize("name", thinned([*FUNCTIONS, *OF_TWO], 6))
+def test_one_nan_in_a_large_array_is_told_too(name):
+    session = Session()
+    session.run("x = full((20001,), 0.5)")
+    for number in ("-1", "0.5", "2", "-2.5", "inf"):
+        session.run(f"x[7] = {number}")
+        for arguments in ("x",) if name in FUNCTIONS else ("x, 2", "0.5, x", "x, x - 3"):
+            found = []
+            try:
+                session.run(f"y = {name}({arguments})", found.append)
+            except AgradError:
+                continue  # gcd of numbers that are not whole
+            bad = session.names["y"].data
+            assert any(isinstance(one, Noted) for one in found) is bool((bad != bad).any()), (arguments, number)
