@@ -22,7 +22,7 @@ from agrad.engine.interop import numpy_shapes as shapes
 from agrad.engine.interop.numpy_fft import TRANSFORMS
 from agrad.engine.interop.numpy_reductions import REDUCTIONS
 from agrad.engine.interop.numpy_shapes import ag
-from agrad.engine.ops.linalg.decomposition import eigh_values, svd_values
+from agrad.engine.ops.linalg.decomposition import eigh_values, eigh_vectors, svd_values
 from agrad.engine.ops.linalg.norms import of_vector
 from agrad.engine.values import broadcast, format_shape, np, shape_of
 
@@ -177,14 +177,20 @@ def _of_triangle(name: str, function: Function) -> Function:
     """NumPy reads one triangle of a matrix, agrad the symmetric part: that of the triangle, and its transpose."""
 
     def call(a: Any, UPLO: Any = "L") -> Any:  # noqa: N803 - NumPy's name
-        if UPLO not in ("L", "U"):
+        letter = UPLO.upper() if isinstance(UPLO, str) else UPLO
+        if letter not in ("L", "U"):
             raise AgradError("type", f"{name}: UPLO is L or U, not {UPLO!r}")
+        upper = letter == "U"
         if len(shape_of(operand(a))) < 2:
-            return function(a)
-        lower = ag.tril(a) if UPLO == "L" else shapes.swapaxes(ag.triu(a), -1, -2)
-        return function(ag.add(lower, shapes.swapaxes(ag.tril(lower, -1), -1, -2)))
+            return function(a, upper)
+        lower = shapes.swapaxes(ag.triu(a), -1, -2) if upper else ag.tril(a)
+        return function(ag.add(lower, shapes.swapaxes(ag.tril(lower, -1), -1, -2)), upper)
 
     return call
+
+
+def _eigh(a: Any, upper: bool) -> _Eigen:
+    return _Eigen(eigh_values(a, upper=upper), eigh_vectors(a, upper=upper))
 
 
 def _matrix_norm(x: Any, keepdims: Any = False, ord: Any = "fro") -> Any:
@@ -314,9 +320,9 @@ MADE: dict[str, Function] = {
     "linalg.multi_dot": lambda arrays: reduce(ag.dot, arrays),
     "linalg.matrix_norm": _matrix_norm,
     "linalg.vector_norm": _vector_norm,
-    "linalg.cholesky": lambda a: _of_triangle("np.linalg.cholesky", lambda a: ag.cholesky(a))(a),
-    "linalg.eigh": _of_triangle("np.linalg.eigh", lambda a: _Eigen(*ag.eigh(a))),
-    "linalg.eigvalsh": _of_triangle("np.linalg.eigvalsh", eigh_values),
+    "linalg.cholesky": lambda a: _of_triangle("np.linalg.cholesky", lambda a, upper: ag.cholesky(a))(a),
+    "linalg.eigh": _of_triangle("np.linalg.eigh", _eigh),
+    "linalg.eigvalsh": _of_triangle("np.linalg.eigvalsh", lambda a, upper: eigh_values(a, upper=upper)),
     "linalg.slogdet": lambda a: _Log(*ag.slogdet(a)),
     "linalg.svd": _svd,
     "linalg.svdvals": lambda x: svd_values(x),

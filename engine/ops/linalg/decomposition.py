@@ -70,7 +70,12 @@ cholesky: Function = row(
 # Eigenvalues of symmetric matrices
 
 
-def _vectors_rule(g: Any, out: Any, x: Any) -> Any:
+def _triangle(upper: bool) -> Any:
+    """The triangle that LAPACK reads: of a symmetric matrix both are alike, but the signs of the vectors differ."""
+    return "U" if upper else "L"
+
+
+def _vectors_rule(g: Any, out: Any, x: Any, upper: bool) -> Any:
     values = eigh_values(x)
     gaps = unsqueeze(values, -2) - unsqueeze(values, -1)
     eye = np.eye(shape_of(values)[-1])
@@ -78,35 +83,36 @@ def _vectors_rule(g: Any, out: Any, x: Any) -> Any:
     return _symmetric(matmul(matmul(out, inner), swap(out)))
 
 
-def _values_rule(g: Any, out: Any, x: Any) -> Any:
+def _values_rule(g: Any, out: Any, x: Any, upper: bool) -> Any:
     vectors = eigh_vectors(x)
     return matmul(_scaled(vectors, g), swap(vectors))
 
 
 _SYMMETRIC = ([[2.0, 1.0], [1.0, 3.0]],), ([[4.0, 1.0, 0.5], [1.0, 3.0, 0.2], [0.5, 0.2, 2.0]],)
+_EITHER_TRIANGLE = *_SYMMETRIC, (*_SYMMETRIC[0], {"upper": True})
 
 eigh_values: Function = row(
     "eigh_values",
-    "x",
+    "x; upper=False",
     family="internal",
-    array=lambda x: np.linalg.eigvalsh(_symmetric(x)),
+    array=lambda x, upper: np.linalg.eigvalsh(_symmetric(x), _triangle(upper)),
     rules={"x": ("x", _values_rule)},
     prepare=matrices("eigh"),
     reach="mixed",
-    samples=_SYMMETRIC,
+    samples=_EITHER_TRIANGLE,
     doc="The eigenvalues of a symmetric matrix, in ascending order.",
     derivative="V @ diag(g) @ V.T, V the eigenvectors",
 )
 
 eigh_vectors: Function = row(
     "eigh_vectors",
-    "x",
+    "x; upper=False",
     family="internal",
-    array=lambda x: np.linalg.eigh(_symmetric(x))[1],
+    array=lambda x, upper: np.linalg.eigh(_symmetric(x), _triangle(upper))[1],
     rules={"x": ("out x", _vectors_rule)},
     prepare=matrices("eigh"),
     reach="mixed",
-    samples=_SYMMETRIC,
+    samples=_EITHER_TRIANGLE,
     doc="The eigenvectors of a symmetric matrix, in columns.",
     derivative="V @ (F * (V.T @ g)) @ V.T, F one over the differences of the eigenvalues; nan where two are equal",
 )

@@ -6,15 +6,18 @@ import math
 from typing import Any
 
 from agrad.engine.core.arguments import axes_of, axis_of, numbers
+from agrad.engine.core.dispatch import operand
 from agrad.engine.core.facts import Kink
-from agrad.engine.core.op import Function, row
+from agrad.engine.core.op import Function, composed, row
 from agrad.engine.ops.arrays.reduction import FAMILY as REDUCTIONS
 from agrad.engine.ops.arrays.reduction import reducing, total, widened
-from agrad.engine.ops.scalar.comparison import greater, less, where
+from agrad.engine.ops.arrays.shaping import expand
+from agrad.engine.ops.scalar.arithmetic import mul
+from agrad.engine.ops.scalar.comparison import equal, greater, isfinite, less, where
 from agrad.engine.ops.scalar.elementary import AT_ZERO, LN2, elementary, exp
 from agrad.engine.ops.scalar.special import lower_ndtr, ndtr, normal_density
 from agrad.engine.ops.scalar.trigonometry import FLAT_ENDS
-from agrad.engine.values import Shape, np, shape_of
+from agrad.engine.values import Shape, broadcast, np, shape_of
 
 FAMILY = "learning"
 
@@ -295,25 +298,92 @@ def _logsumexp(x: Any, axis: Shape, keepdims: bool, wide: Shape) -> Any:
         return np.log(np.sum(np.exp(x), axis=axis, keepdims=keepdims))
     top, apart = _peak(x, axis)
     value = np.where(np.isfinite(top), top + np.log(np.sum(np.exp(apart), axis=axis, keepdims=True)), top)
-    return value if keepdims else value.reshape([n for one, n in enumerate(np.shape(x)) if one not in axis])
+    return value if keepdims else _without(value, x, axis)
+
+
+def _without(value: Any, x: Any, axis: Shape) -> Any:
+    """A result whose reduced axes were kept, without them."""
+    return value.reshape([n for one, n in enumerate(np.shape(x)) if one not in axis])
 
 
 def _logsumexp_rule(g: Any, out: Any, x: Any, axis: Shape, keepdims: bool, wide: Shape) -> Any:
     return widened(g, wide) * softmax(x, axis)
 
 
-logsumexp: Function = row(
+_LOGSUMEXP = (([1.0, 3.0, 2.0],), ([[1.0, 2.0], [4.0, 3.0]], {"axis": 0}), ([[1.0, 2.0]], {"keepdims": True}))
+
+logsumexp_alone: Function = row(
     "logsumexp",
     "x; axis=None, keepdims=False",
-    family=REDUCTIONS,
+    family="internal",
     scalar=lambda x, **_: x,
     array=_logsumexp,
     rules={"x": ("x", _logsumexp_rule)},
     prepare=reducing("logsumexp"),
     reach="mixed",
-    samples=(([1.0, 3.0, 2.0],), ([[1.0, 2.0], [4.0, 3.0]], {"axis": 0}), ([[1.0, 2.0]], {"keepdims": True})),
+    samples=_LOGSUMEXP,
     kinks=(FAR_OUT,),
     doc="log(sum(exp(x))), of all entries or along an axis, without overflow.",
     derivative="softmax(x)",
-    example="logsumexp([1000, 0]) == 1000",
 )
+
+
+def _weighted(x: Any, b: Any, axis: Shape, keepdims: bool, wide: Shape) -> Any:
+    """Where b is 0, x does not count."""
+    top = np.max(np.where(b == 0.0, -np.inf, x), axis=axis, keepdims=True, initial=-np.inf)
+    top = np.where(np.isfinite(top), top, 0.0)
+    terms = np.where(b == 0.0, 0.0, b * np.exp(x - top))
+    value = np.log(np.sum(terms, axis=axis, keepdims=True)) + top
+    return value if keepdims else _without(value, x, axis)
+
+
+def _by_exponent(g: Any, out: Any, x: Any, b: Any, axis: Shape, keepdims: bool, wide: Shape) -> Any:
+    share = exp(x - widened(out, wide))
+    # masked only where it is not finite: elsewhere the mixed derivative at b = 0 is that of the share
+    ignored = mul(equal(b, 0.0), equal(isfinite(share), 0.0))
+    return widened(g, wide) * where(ignored, 0.0, b * share)
+
+
+def _by_weight(g: Any, out: Any, x: Any, b: Any, axis: Shape, keepdims: bool, wide: Shape) -> Any:
+    return widened(g, wide) * exp(x - widened(out, wide))
+
+
+weighted_logsumexp: Function = row(
+    "weighted_logsumexp",
+    "x, b; axis=None, keepdims=False",
+    family="internal",
+    array=_weighted,
+    rules={"x": ("out x b", _by_exponent), "b": ("out x", _by_weight)},
+    prepare=lambda x, b, axis, keepdims: reducing("logsumexp")(x, axis, keepdims),
+    reach="mixed",
+    samples=(
+        ([1.0, 3.0, 2.0], [1.0, -0.5, 2.0]),
+        ([[1.0, 2.0], [4.0, 3.0]], [[0.5, 2.0], [3.0, 0.0]], {"axis": 0, "keepdims": True}),
+    ),
+    doc="log(sum(b*exp(x))) of x and b of the same shape.",
+    derivative="wrt x: b*exp(x - s) with s the result; wrt b: exp(x - s)",
+)
+
+
+@composed(
+    "logsumexp",
+    "x; axis=None, keepdims=False, b=None",
+    family=REDUCTIONS,
+    alone=logsumexp_alone,
+    data=("b",),
+    pure=True,
+    samples=(*_LOGSUMEXP, ([[1.0, 2.0], [4.0, 3.0]], {"axis": 0, "b": [0.5, 2.0]})),
+    kinks=(FAR_OUT,),
+    doc="log(sum(exp(x))), or log(sum(b*exp(x))), of all entries or along an axis, without overflow; nan where that "
+    "sum is negative.",
+    derivative="softmax(x); with b, and s the result, b*exp(x - s), and wrt b exp(x - s)",
+    example="logsumexp([1000, 0]) == 1000 and logsumexp([0, 0], b=[3, -2]) == 0",
+)
+def logsumexp(x: Any, axis: Any, keepdims: Any, b: Any) -> Any:
+    """See the entry."""
+    if b is None:
+        return logsumexp_alone(x, axis=axis, keepdims=keepdims)
+    x, b = operand(x), operand(b)
+    shape = broadcast(shape_of(x), shape_of(b))
+    x, b = (one if shape_of(one) == shape else expand(one, shape) for one in (x, b))
+    return weighted_logsumexp(x, b, axis=axis, keepdims=keepdims)

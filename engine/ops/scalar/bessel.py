@@ -9,19 +9,28 @@ from __future__ import annotations
 from typing import Any
 
 from agrad.engine.core.arguments import number_of
+from agrad.engine.core.facts import Kink
 from agrad.engine.core.op import Function, composed, row
+from agrad.engine.ops.scalar.elementary import sign
 from agrad.engine.ops.scalar.special import FAMILY, from_scipy
 
 _SOURCE = "NIST Digital Library of Mathematical Functions, 10.6.1 and 10.29.1"
 
 
-def _any_order(name: str, kind: str, before: float, after: float) -> Function:
-    """A row whose derivative is `before` times the order below, plus `after` times the order above."""
+def _any_order(name: str, kind: str, before: float, after: float, factor: Function | None = None) -> Function:
+    """A row whose derivative is `before` times the order below, plus `after` times the order above.
+
+    `factor`: for a function that is multiplied with an exponential, the logarithmic derivative of that.
+    """
 
     def array(x: Any, v: float) -> Any:
         if name == "yv" and v in (0.0, 1.0):
             return from_scipy(name, f"y{int(v)}")(x)
         return from_scipy(name, name)(v, x)
+
+    def rule(g: Any, out: Any, x: Any, v: float) -> Any:
+        slope = before * call(x, v=v - 1.0) + after * call(x, v=v + 1.0)
+        return g * (slope if factor is None else slope + factor(x) * out)
 
     call: Function = row(
         f"bessel_{name}",
@@ -29,7 +38,7 @@ def _any_order(name: str, kind: str, before: float, after: float) -> Function:
         family="internal",
         scalar=lambda x, v: float(array(x, v)),
         array=array,
-        rules={"x": ("x", lambda g, out, x, v: g * (before * call(x, v=v - 1.0) + after * call(x, v=v + 1.0)))},
+        rules={"x": ("x" if factor is None else "out x", rule)},
         samples=((1.5, {"v": 0.0}), ([0.5, 2.0], {"v": 2.5})),
         doc=f"The {kind} of order v.",
         derivative=f"by {_SOURCE}",
@@ -41,6 +50,12 @@ bessel_jv: Function = _any_order("jv", "Bessel function of the first kind", 0.5,
 bessel_yv: Function = _any_order("yv", "Bessel function of the second kind", 0.5, -0.5)
 bessel_iv: Function = _any_order("iv", "modified Bessel function of the first kind", 0.5, 0.5)
 bessel_kv: Function = _any_order("kv", "modified Bessel function of the second kind", -0.5, -0.5)
+bessel_ive: Function = _any_order(
+    "ive", "modified Bessel function of the first kind, times exp(-abs(x)),", 0.5, 0.5, factor=lambda x: -sign(x)
+)
+bessel_kve: Function = _any_order(
+    "kve", "modified Bessel function of the second kind, times exp(x),", -0.5, -0.5, factor=lambda x: 1.0
+)
 
 
 @composed(
@@ -93,6 +108,33 @@ def iv(v: Any, x: Any) -> Any:
 def kv(v: Any, x: Any) -> Any:
     """See the entry."""
     return bessel_kv(x, v=number_of("kv", "the order", v))
+
+
+@composed(
+    "ive",
+    "v, x",
+    family=FAMILY,
+    kinks=(Kink("ive at 0", "iv(v, 0)", "that of iv", ("grad(ive, 1)(0, 0) == 0", "grad(ive, 1)(1, 0) == 0.5")),),
+    doc="iv(v, x)*exp(-abs(x)), which stays finite for large x. No derivative is taken by v.",
+    derivative="(ive(v - 1, x) + ive(v + 1, x))/2 - sign(x)*ive(v, x)",
+    example="ive(2, 0) == 0",
+)
+def ive(v: Any, x: Any) -> Any:
+    """See the entry."""
+    return bessel_ive(x, v=number_of("ive", "the order", v))
+
+
+@composed(
+    "kve",
+    "v, x",
+    family=FAMILY,
+    doc="kv(v, x)*exp(x), which is not 0 for large x; inf at 0. No derivative is taken by v.",
+    derivative="kve(v, x) - (kve(v - 1, x) + kve(v + 1, x))/2",
+    example="kve(0.5, 1) ~= sqrt(pi/2)",
+)
+def kve(v: Any, x: Any) -> Any:
+    """See the entry."""
+    return bessel_kve(x, v=number_of("kve", "the order", v))
 
 
 @composed(

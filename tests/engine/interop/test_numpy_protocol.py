@@ -869,7 +869,8 @@ def test_masks():
 
 
 @pytest.mark.parametrize(
-    "name", ["erf", "erfc", "gamma", "gammaln", "psi", "expit", "log_expit", "ndtr", "j0", "j1", "i0"]
+    "name",
+    ["erf", "erfc", "gamma", "gammaln", "psi", "expit", "log_expit", "ndtr", "j0", "j1", "i0", "rgamma", "gammasgn"],
 )
 def test_functions_of_scipy(name):
     special = pytest.importorskip("scipy.special")
