@@ -1,8 +1,13 @@
 """Forward mode: a direction at the leaves, pushed from the oldest node to the youngest.
 
 No operation has a second rule for this. A vjp rule is linear in the cotangent; for an operation that works entry by
-entry it is its own transpose, so that the rule itself pushes a direction forward. For every other the rule is
-transposed: recorded as a function of the cotangent, and differentiated backward from the direction.
+entry it is its own transpose, so that the rule itself pushes a direction forward. An operation that only moves and adds
+the entries of one operand is linear, and is applied to the direction. For every other the rule is transposed: recorded
+as a function of the cotangent, and differentiated backward from the direction.
+
+Where no graph of the result is asked for, the directions are plain values, and nothing else is recorded. The result is
+the same to the last bit. As the rounding of a sum depends on the memory layout, what was computed from a value of the
+graph is therefore stored row by row, as it is in a Tensor.
 """
 
 from __future__ import annotations
@@ -11,10 +16,11 @@ from typing import Any
 
 from agrad.engine.autodiff.reverse import applied, operand_value, spread_to, walk
 from agrad.engine.core.context import scope
-from agrad.engine.core.graph import Node, collect
+from agrad.engine.core.dispatch import compute
+from agrad.engine.core.graph import Node, collect, leaf
 from agrad.engine.core.numpy_warnings import quiet
 from agrad.engine.core.op import OPS, Op
-from agrad.engine.core.tensor import Tensor, tensor
+from agrad.engine.core.tensor import Tensor, bare, tensor
 from agrad.engine.core.versions import check_walkable
 from agrad.engine.values import np
 
@@ -27,42 +33,73 @@ def push(y: Tensor, directions: dict[Node, Any], create_graph: bool) -> Any:
     """
     order = collect([y.node])[::-1]
     check_walkable(order, y.node)
-    tangents: dict[Node, Any] = dict(directions)
+    passing = _Pass(dict(directions), create_graph)
     with scope(recording=create_graph), quiet():
         for node in order:
             if node.op is None or not node.requires_grad or node in directions:
                 continue
-            total = _pushed(node.op, node, tangents, create_graph)
+            total = passing.pushed(node.op, node)
             if total is not None:
-                tangents[node] = total
-    result = tangents.get(y.node)
+                passing.tangents[node] = total
+    result = passing.tangents.get(y.node)
     return None if result is None else spread_to(result, y.shape)
 
 
-def _pushed(op: Op, node: Node, tangents: dict[Node, Any], create_graph: bool) -> Any:
-    """The direction of a result, from those of its operands; None if they have none."""
-    total: Any = None
-    values: list[Any] | None = None
-    for position, operand in enumerate(node.inputs):
-        rule = op.rule(position)
-        t = tangents.get(operand) if isinstance(operand, Node) else None
-        if t is None or rule is None:
-            continue
-        assert isinstance(operand, Node)
-        if values is None:
-            values = [operand_value(x, create_graph) for x in node.inputs]
-            out = operand_value(node, create_graph)
-        attrs = {**(node.attrs or {}), "which": position} if op.variadic else node.attrs or {}
-        if op.reach == "pointwise":
-            part = applied(rule, spread_to(t, node.shape), out, values, attrs)
-            selected = op.selects[position] if op.selects else None
-            if selected is not None:
-                part = OPS["where"].call(selected(out, *values, **attrs), part, 0.0)
-        else:
-            whole = spread_to(t, operand.shape)
-            part = _transposed(rule, node, whole, out, values, attrs, create_graph)
-        total = part if total is None else total + part
-    return total
+class _Pass:
+    """The directions so far, and of which nodes they are stored row by row."""
+
+    __slots__ = ("by_rows", "create_graph", "tangents")
+
+    def __init__(self, tangents: dict[Node, Any], create_graph: bool) -> None:
+        self.tangents = tangents
+        self.create_graph = create_graph
+        self.by_rows: set[Node] = set()
+
+    def pushed(self, op: Op, node: Node) -> Any:
+        """The direction of a result, from those of its operands; None if they have none."""
+        total: Any = None
+        values: list[Any] | None = None
+        reads = any(op.reads) or op.selects is not None
+        recorded = self.create_graph or (reads and op.reach != "pointwise")
+        for position, operand in enumerate(node.inputs):
+            rule = op.rule(position)
+            t = self.tangents.get(operand) if isinstance(operand, Node) else None
+            if t is None or rule is None:
+                continue
+            assert isinstance(operand, Node)
+            if values is None:
+                values = [operand_value(x, recorded) for x in node.inputs]
+                out = operand_value(node, recorded)
+            attrs = {**(node.attrs or {}), "which": position} if op.variadic else node.attrs or {}
+            if op.reach == "pointwise":
+                part = applied(rule, spread_to(t, node.shape), out, values, attrs)
+                selected = op.selects[position] if op.selects else None
+                if selected is not None:
+                    part = OPS["where"].call(selected(out, *values, **attrs), part, 0.0)
+            elif not recorded and op.moves_entries and len(op.rules) == 1 and not op.variadic:
+                part = compute(op, (spread_to(t, operand.shape),), attrs)
+            else:
+                whole = spread_to(t, operand.shape)
+                if recorded and operand in self.by_rows:
+                    whole = bare(leaf(whole))
+                part = _transposed(rule, node, whole, out, values, attrs, recorded)
+            if not self.create_graph and (operand in self.by_rows or _reads_graph(op, node, position)):
+                self.by_rows.add(node)
+            total = part if total is None else total + part
+        return total if self.create_graph else self._plain(node, total)
+
+    def _plain(self, node: Node, total: Any) -> Any:
+        """A direction without a graph."""
+        if type(total) is Tensor:
+            total = total.value
+        return np.ascontiguousarray(total) if node in self.by_rows and hasattr(total, "shape") else total
+
+
+def _reads_graph(op: Op, node: Node, position: int) -> bool:
+    """Whether the rule of an operand reads a value of the graph, which is more than constants."""
+    *operands, out = op.keeps[0 if op.variadic else position]
+    reads = operands * len(node.inputs) if op.variadic else operands
+    return out or any(read and type(x) is Node for read, x in zip(reads, node.inputs, strict=True))
 
 
 def _transposed(

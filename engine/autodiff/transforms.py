@@ -81,11 +81,11 @@ def jvp(y: Any, x: Any, v: Any, create_graph: bool = False) -> Any:
     """
     if isinstance(y, Tensor):
         xs, single = _inputs("jvp", y, x)
-        result = _pushed(y, xs, _directions(v, single), [])
+        result = _pushed(y, xs, _directions(v, single), [], create_graph)
         if not create_graph:
             note_read(y.node)
-        return result if create_graph else result.detach()
-    return _at("jvp", y, x, lambda y, xs: (_pushed(y, xs, _directions(v, not isinstance(x, tuple)), xs),))
+        return result
+    return _at("jvp", y, x, lambda y, xs: (_pushed(y, xs, _directions(v, not isinstance(x, tuple)), xs, True),))
 
 
 def hvp(y: Any, x: Any, v: Any, create_graph: bool = False) -> Any:
@@ -204,8 +204,14 @@ def _directions(v: Any, single: bool) -> list[Any]:
     return list(v)
 
 
-def _pushed(y: Tensor, xs: Sequence[Tensor], directions: Sequence[Any], own: Sequence[Tensor]) -> Any:
-    """The Jacobian times a direction for each x, in one forward pass; without a graph if y depends on `own` only."""
+def _pushed(
+    y: Tensor, xs: Sequence[Tensor], directions: Sequence[Any], own: Sequence[Tensor], create_graph: bool
+) -> Tensor:
+    """The Jacobian times a direction for each x, in one forward pass.
+
+    With `create_graph` the result has a graph if it depends on a leaf that is none of `own`. Where it has none, the
+    pass computes plain values and records nothing.
+    """
     if len(directions) != len(xs):
         raise AgradError("arity", f"{len(directions)} directions for {len(xs)} values")
     given: dict[Node, Any] = {}
@@ -216,10 +222,18 @@ def _pushed(y: Tensor, xs: Sequence[Tensor], directions: Sequence[Any], own: Seq
                 "shape", f"the direction has shape {format_shape(np.shape(v))}, not {format_shape(x.shape)}"
             )
         given[x.node] = v
-    pushed = push(y, given, True)
+    sources = [y.node, *(v.node for v in given.values() if isinstance(v, Tensor))]
+    create_graph = create_graph and _has_leaves(sources, own)
+    if not create_graph:
+        given = {node: v.value if isinstance(v, Tensor) else v for node, v in given.items()}
+    pushed = push(y, given, create_graph)
     if current().listener is not None and pushed is not None:
         say_not_finite(collect([y.node]), {y.node: spread(1.0, y.shape)}, {y.node: pushed})
-    return _released(result_of(pushed, y.shape, y, True), [*own])
+    if create_graph:
+        return result_of(pushed, y.shape, y, True)
+    result = tensor(pushed) if pushed is not None else _zeros(y.shape)
+    inherit(result.node, sources)
+    return result
 
 
 def _hessian_products(y: Tensor, xs: Sequence[Tensor], directions: Sequence[Any], create_graph: bool) -> list[Tensor]:
@@ -394,12 +408,15 @@ def _released(result: Any, xs: list[Tensor]) -> Any:
     """A result without its graph, unless that contains other leaves than the arguments."""
     if isinstance(result, tuple):
         return tuple(_released(one, xs) for one in result)
-    own = {x.node for x in xs}
-    if not isinstance(result, Tensor) or any(
-        node.op is None and node.requires_grad and node not in own for node in reachable(result.node)
-    ):
-        return result
-    return result.detach()
+    return result if not isinstance(result, Tensor) or _has_leaves([result.node], xs) else result.detach()
+
+
+def _has_leaves(roots: Sequence[Node], own: Sequence[Tensor]) -> bool:
+    """Whether the graph behind some nodes contains a leaf to differentiate by that is none of `own`."""
+    known = {x.node for x in own}
+    return any(
+        node.op is None and node.requires_grad and node not in known for root in roots for node in reachable(root)
+    )
 
 
 def _closed(result: Any, xs: list[Tensor]) -> Any:

@@ -77,3 +77,48 @@ def test_a_direction_has_the_shape_of_its_value():
     x = leaf([1.0, 2.0])
     with pytest.raises(ag.AgradError, match=r"the direction has shape \(3\), not \(2\)"):
         ag.jvp(x * x, x, [1.0, 2.0, 3.0])
+
+
+def at_random(*shapes):
+    numbers = np.random.default_rng(1)
+    return [leaf(numbers.normal(size=shape)) for shape in shapes]
+
+
+@pytest.mark.parametrize(
+    ("function", "shapes"),
+    [
+        (lambda a, b: a @ b, [(17, 19), (19, 17)]),
+        (lambda a, b: a @ b, [(17,), (17,)]),
+        (lambda a, b: (a.T @ b).sum(axis=0), [(17, 5), (17, 17)]),
+        (lambda a: (a.T * 2).sum(), [(17, 70)]),
+        (lambda a: a.T.cumsum(axis=0).sum(), [(17, 5)]),
+        (lambda a: ag.softmax(a, axis=1).T.sum(axis=1), [(17, 5)]),
+        (lambda a, b: ag.stack([a, b, a * b], axis=1).T.sum(axis=1), [(17,), (17,)]),
+        (lambda a, b: ag.einsum("ij,kj,ij->", a, b, a), [(17, 17), (17, 17)]),
+        (lambda a: a[:, 1:].T.sum(axis=1), [(17, 5)]),
+        (lambda a, b: ag.solve(a, b), [(17, 17), (17,)]),
+    ],
+)
+def test_the_same_bits_with_and_without_a_graph(function, shapes):
+    """Also where the rounding of a sum, or of a product of matrices, depends on the memory layout."""
+    xs, directions = at_random(*shapes), at_random(*shapes)
+    y = function(*xs)
+    given = {x.node: v.value for x, v in zip(xs, directions, strict=True)}
+    plain, recorded = push(y, given, False), push(y, given, True)
+    assert np.asarray(plain).tobytes() == number(recorded).tobytes()
+
+
+def test_nothing_is_recorded_where_no_graph_is_asked_for():
+    x, c = leaf([1.0, 2.0]), leaf(3.0)
+    for slope in (ag.jvp(ag.sin(x) * c, x, [1.0, 0.0]), ag.jvp(lambda x: ag.sin(x) * 2, [1.0, 2.0], [1.0, 0.0])):
+        assert not slope.requires_grad
+        assert slope.node.inputs == ()
+    slope = ag.jvp(lambda x: x * x * c, 5.0, 1.0)  # which has another leaf behind it
+    assert ag.grad(slope, c).item() == 10
+
+
+def test_a_direction_of_the_caller_is_not_handed_back():
+    v = np.array([1.0, 2.0])
+    slope = ag.jvp(lambda x: x + 1, [1.0, 2.0], v)
+    v[0] = 9.0
+    assert slope.tolist() == [1, 2]
