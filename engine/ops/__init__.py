@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from agrad.engine.ops import creation, data_files, graph
 from agrad.engine.ops.arrays import (
+    convolution,
     cumulative,
     fourier,
     indexing,
@@ -19,7 +20,7 @@ from agrad.engine.ops.arrays import (
     shaping,
     statistics,
 )
-from agrad.engine.ops.linalg import cross, decomposition, determinant, einsum, functions, matrices, norms
+from agrad.engine.ops.linalg import cross, decomposition, determinant, einsum, equations, functions, matrices, norms
 from agrad.engine.ops.nn import activations, losses
 from agrad.engine.ops.scalar import (
     arithmetic,
@@ -41,6 +42,7 @@ __all__ = [
     "bessel",
     "combinatorics",
     "comparison",
+    "convolution",
     "creation",
     "cross",
     "cumulative",
@@ -49,6 +51,7 @@ __all__ = [
     "determinant",
     "einsum",
     "elementary",
+    "equations",
     "fourier",
     "functions",
     "gamma_functions",

@@ -1,118 +1,17 @@
-"""Functions of sampled signals: convolution, correlation, interpolation."""
+"""Interpolation between samples."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from agrad.engine.core.dispatch import operand
-from agrad.engine.core.limits import afford
 from agrad.engine.core.op import Function, composed, row
 from agrad.engine.errors import AgradError, Hint
+from agrad.engine.ops.arrays.convolution import FAMILY, check_vectors
 from agrad.engine.ops.arrays.indexing import getitem
-from agrad.engine.ops.arrays.shaping import flip
 from agrad.engine.ops.scalar.arithmetic import add, div, mul, sub
 from agrad.engine.ops.scalar.comparison import greater, greater_equal, isnan, less, where
-from agrad.engine.values import format_shape, np, shape_of
-
-FAMILY = "reductions"
-_MODES = ("full", "same", "valid")
-
-
-def _vectors(name: str, *operands: Any) -> None:
-    for x in operands:
-        if len(shape_of(x)) != 1 or not shape_of(x)[0]:
-            raise AgradError("shape", f"{name} needs vectors with entries, not a value of {format_shape(shape_of(x))}")
-
-
-def _prepared(x: Any, y: Any) -> dict[str, Any]:
-    _vectors("convolve", x, y)
-    sizes = shape_of(x)[0], shape_of(y)[0]
-    afford("convolve", (sum(sizes) - 1,))
-    return {"sizes": sizes}
-
-
-def _by(which: int) -> Function:
-    """The gradient is correlated with the other operand: a part of its convolution with that in reverse order."""
-
-    def rule(g: Any, out: Any, x: Any, y: Any, sizes: tuple[int, int]) -> Any:
-        other = y if which == 0 else x
-        before = sizes[1 - which] - 1
-        return getitem(convolution(g, flip(other)), (slice(before, before + sizes[which]),))
-
-    return rule
-
-
-convolution: Function = row(
-    "convolution",
-    "x, y",
-    family="internal",
-    array=lambda x, y, sizes: np.convolve(x, y),
-    rules={"x": ("y", _by(0)), "y": ("x", _by(1))},
-    prepare=_prepared,
-    reach="mixed",
-    commutes=False,
-    samples=(([1.0, 2.0, 3.0], [0.5, -1.0]), ([2.0], [1.0, 3.0])),
-    doc="Of two vectors, the sums of the products x[i]*y[k - i] for each k.",
-    derivative="the gradient convolved with the other vector in reverse order",
-)
-
-
-def _mode(name: str, mode: Any) -> str:
-    if mode not in _MODES:
-        fixes = [Hint(f'mode="{one}"') for one in _MODES]
-        raise AgradError("type", f"{name}: there is no mode {mode!r}", fixes=fixes)
-    return str(mode)
-
-
-def _part(full: Any, sizes: tuple[int, int], mode: str, late: bool = False) -> Any:
-    """The middle of a full convolution: as long as the longer operand, or where the shorter lies within it.
-
-    `late`: whether the middle of what has none is the later entry.
-    """
-    longer, shorter = max(sizes), min(sizes)
-    if mode == "full":
-        return full
-    start = shorter - 1 if mode == "valid" else (shorter - 1 + late) // 2
-    return getitem(full, (slice(start, start + (longer if mode == "same" else longer - shorter + 1)),))
-
-
-@composed(
-    "convolve",
-    "x, y; mode='full'",
-    family=FAMILY,
-    pure=True,
-    samples=(([1.0, 2.0, 3.0], [0.5, -1.0]), ([1.0, 2.0, 3.0], [0.5, -1.0], {"mode": "valid"})),
-    doc="The convolution of two vectors, the coefficients of the product of two polynomials: all of it, the middle "
-    'with mode="same", or where both overlap fully with mode="valid".',
-    derivative="the gradient convolved with the other vector in reverse order",
-    example="convolve([1, 2], [1, 3]) == [1, 5, 6]",
-)
-def convolve(x: Any, y: Any, mode: Any) -> Any:
-    """See the entry."""
-    x, y = operand(x), operand(y)
-    mode = _mode("convolve", mode)
-    full = convolution(x, y)
-    return _part(full, (shape_of(x)[0], shape_of(y)[0]), mode)
-
-
-@composed(
-    "correlate",
-    "x, y; mode='valid'",
-    family=FAMILY,
-    pure=True,
-    samples=(([1.0, 2.0, 3.0], [0.5, -1.0]), ([1.0, 2.0, 3.0], [0.5, -1.0], {"mode": "full"})),
-    doc="The correlation of two vectors: the sums of the products x[k + i]*y[i], where both overlap fully, or for more "
-    'k with mode="same" and mode="full".',
-    derivative="that of convolve, with y in reverse order",
-    example="correlate([1, 2, 3], [0, 1]) == [2, 3]",
-)
-def correlate(x: Any, y: Any, mode: Any) -> Any:
-    """See the entry."""
-    x, y = operand(x), operand(y)
-    mode = _mode("correlate", mode)
-    _vectors("correlate", x, y)
-    sizes = (shape_of(x)[0], shape_of(y)[0])
-    return _part(convolution(x, flip(y)), sizes, mode, late=sizes[0] < sizes[1])
+from agrad.engine.values import np, shape_of
 
 
 def _interval(x: Any, xs: Any) -> Any:
@@ -158,7 +57,7 @@ interval: Function = row(
 def interp(x: Any, xp: Any, fp: Any, left: Any, right: Any) -> Any:
     """See the entry."""
     x, xp, fp = operand(x), operand(xp), operand(fp)
-    _vectors("interp", xp, fp)
+    check_vectors("interp", xp, fp)
     count = shape_of(xp)[0]
     if shape_of(fp)[0] != count:
         raise AgradError("shape", f"interp: {count} places and {shape_of(fp)[0]} values")

@@ -333,3 +333,24 @@ def test_a_copy_has_the_gradient():
 def test_what_was_computed_is_neither_pickled_nor_copied(make):
     with pytest.raises(ag.AgradError, match="was computed"):
         make(leaf(2.0) * 2)
+
+
+@pytest.mark.parametrize("dtype", "float16 float32 longdouble int8 int64 uint16 bool >f4 >i8".split())
+def test_numbers_of_other_sizes_are_converted_and_have_gradients_in_float64(dtype):
+    given = np.array([1, 0, 1]).astype(dtype)
+    plain = given.astype(float)
+
+    def f(x):
+        return ag.sum(x**3 * given)
+
+    x = ag.tensor(given, requires_grad=True)
+    y = f(x)
+    y.backward()
+    found = [x, y, x.grad, ag.grad(f)(given), ag.hessian(f)(given), ag.jacobian(lambda x: x * given)(given)]
+    found += [ag.hvp(f, given, given), ag.jvp(f, given, given), np.multiply(given, x), given * x]
+    assert [one.dtype for one in found] == [np.dtype(float)] * len(found)
+    np.testing.assert_array_equal(x.grad.numpy(), 3.0 * plain**3)
+    value, gradient = ag.compile(f, given).value_and_grad(given)
+    assert type(value) is float
+    assert gradient.dtype == np.float64
+    assert ag.exp(given).tolist() == np.exp(plain).tolist()

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from differences import error_of
 
 import agrad.engine as ag
 
@@ -127,3 +128,143 @@ def test_scipys_own_bessel_functions_take_tensors(name):
     y = getattr(special, name)(1.5, x)
     assert ag.grad(y.sum(), x).shape == (2,)
     np.testing.assert_array_equal(y.detach().numpy(), getattr(special, name)(1.5, [0.5, 2.0]))
+
+
+# Convolution of arrays
+
+signal = pytest.importorskip("scipy.signal")
+linalg = pytest.importorskip("scipy.linalg")
+
+
+def slopes(function, xs):
+    """The derivative in a random direction at random weights: by the gradient, and by differences."""
+    rng = np.random.default_rng(11)
+    leaves = [ag.tensor(x, requires_grad=True) for x in xs]
+    y = function(*leaves)
+    weights = rng.normal(size=y.shape)
+    ways = [rng.normal(size=x.shape) for x in xs]
+    found = sum(np.sum(g.numpy() * way) for g, way in zip(ag.grad(ag.sum(y * weights), leaves), ways, strict=True))
+
+    def along(h):
+        return float(np.sum(function(*[x + h * way for x, way in zip(xs, ways, strict=True)]) * weights))
+
+    return found, derivative(along, 0.0, 1e-3)
+
+
+@pytest.mark.parametrize("mode", ["full", "valid", "same"])
+@pytest.mark.parametrize("case", range(COUNT // 10))
+def test_convolution_of_arrays_is_that_of_scipy(mode, case):
+    rng = np.random.default_rng(case)
+    count = rng.integers(1, 4)
+    small = rng.integers(1, 4, count)
+    x, y = rng.normal(size=small + rng.integers(0, 4, count)), rng.normal(size=small)
+    np.testing.assert_allclose(ag.convolve(x, y, mode=mode), signal.convolve(x, y, mode), rtol=1e-11, atol=1e-12)
+    np.testing.assert_allclose(*slopes(lambda x, y: ag.convolve(x, y, mode=mode), [x, y]), rtol=1e-9, atol=1e-9)
+    if mode != "same":
+        np.testing.assert_allclose(ag.convolve(y, x, mode=mode), signal.convolve(y, x, mode), rtol=1e-11, atol=1e-12)
+
+
+@pytest.mark.parametrize("mode", ["full", "valid", "same"])
+@pytest.mark.parametrize("axes", [0, 2, (0, 2), (1, -1)])
+@pytest.mark.parametrize("shapes", [((4, 3, 5), (2, 3, 2)), ((4, 3, 5), (1, 1, 2)), ((4, 1, 5), (1, 1, 1))])
+def test_convolution_along_some_axes_is_that_of_scipy(mode, axes, shapes):
+    rng = np.random.default_rng(1)
+    x, y = [rng.normal(size=shape) for shape in shapes]
+    if any(x.shape[k] < y.shape[k] for k in np.atleast_1d(axes)):
+        x, y = y, x
+    try:
+        expected = signal.fftconvolve(x, y, mode, axes=axes)
+    except ValueError:
+        with pytest.raises(ag.AgradError):
+            ag.convolve(x, y, mode=mode, axes=axes)
+        return
+    np.testing.assert_allclose(ag.convolve(x, y, mode=mode, axes=axes), expected, rtol=1e-11, atol=1e-12)
+    found = slopes(lambda x, y: ag.convolve(x, y, mode=mode, axes=axes), [x, y])
+    np.testing.assert_allclose(*found, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("mode", ["full", "valid", "same"])
+@pytest.mark.parametrize("axes", [None, 1])
+def test_third_derivatives_of_convolutions(mode, axes):
+    rng = np.random.default_rng(2)
+    x, y = rng.normal(size=(3, 3)), rng.normal(size=(1, 2))
+    assert error_of(lambda x, y: ag.convolve(x * x, y * y, mode=mode, axes=axes), (x, y), 3) < 1e-8
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "words", "message"),
+    [
+        (np.ones((2, 3)), np.ones(3), {}, "needs vectors with entries"),
+        (np.ones((2, 3)), np.ones((2, 3, 1)), {}, "differ in their number of axes"),
+        (np.ones((2, 3)), np.ones((3, 2)), {"mode": "valid"}, "one operand must not be shorter along any axis"),
+        (np.ones((2, 3)), np.ones((3, 2)), {"mode": "same"}, "y must not be longer than x along any axis"),
+        (np.ones((2, 3)), np.ones((2, 0)), {}, "convolve needs entries"),
+        (np.ones((2, 3)), np.ones((3, 3)), {"axes": 1}, "do not fit together"),
+        (np.ones((2, 3)), np.ones((3, 3)), {"axes": ()}, "no axis to convolve along"),
+        (np.ones((2, 3)), np.ones((3, 3)), {"axes": 2}, "there is no axis 2"),
+        (np.ones((2, 3)), np.ones((3, 3)), {"mode": "half"}, "there is no mode 'half'"),
+    ],
+)
+def test_what_is_not_convolved(x, y, words, message):
+    with pytest.raises(ag.AgradError, match=message):
+        ag.convolve(x, y, **words)
+
+
+# Equations
+
+
+@pytest.mark.parametrize("case", range(COUNT // 10))
+def test_sylvesters_equation_is_solved_as_by_scipy(case):
+    rng = np.random.default_rng(case)
+    m, n = rng.integers(1, 6, 2)
+    xs = [rng.normal(size=(m, m)) + 4.0 * np.eye(m), rng.normal(size=(n, n)) + 4.0 * np.eye(n), rng.normal(size=(m, n))]
+    np.testing.assert_allclose(ag.solve_sylvester(*xs), linalg.solve_sylvester(*xs), rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(*slopes(ag.solve_sylvester, xs), rtol=1e-8, atol=1e-9)
+
+
+def test_sylvesters_equation_without_a_single_solution():
+    a = np.array([[1.0, 2.0], [3.0, 4.0]])
+    with pytest.raises(ag.AgradError, match="a and -b have an eigenvalue in common"):
+        ag.solve_sylvester(a, -a.T, np.eye(2))
+    with pytest.raises(ag.AgradError, match="needs square matrices a and b"):
+        ag.solve_sylvester(a, a, np.ones((2, 3)))
+    assert np.isnan(ag.solve_sylvester(a, a, np.full((2, 2), np.nan))).all()
+
+
+@pytest.mark.parametrize("case", range(COUNT // 10))
+def test_banded_systems_are_solved_as_by_scipy(case):
+    rng = np.random.default_rng(case)
+    size, lower, upper = rng.integers(1, 7), rng.integers(0, 4), rng.integers(0, 4)
+    bands = rng.normal(size=(lower + upper + 1, size))
+    bands[upper] += 6.0
+    right = rng.normal(size=(size, 3) if case % 2 else size)
+    both = (int(lower), int(upper))
+    found = ag.solve_banded(both, bands, right)
+    np.testing.assert_allclose(found, linalg.solve_banded(both, bands, right), rtol=1e-11, atol=1e-12)
+    found = slopes(lambda x, y: ag.solve_banded(both, x, y), [bands, right])
+    np.testing.assert_allclose(*found, rtol=1e-8, atol=1e-9)
+
+
+def test_a_banded_system_is_that_of_the_whole_matrix_in_all_orders():
+    bands, right = np.array([[math.nan, 1.0, 0.5], [4.0, 3.0, 5.0], [0.7, -1.0, math.inf]]), np.array([1.0, 2.0, 3.0])
+
+    def whole(x, y):
+        rows = [[x[1, 0], x[0, 1], 0.0], [x[2, 0], x[1, 1], x[0, 2]], [0.0, x[2, 1], x[1, 2]]]
+        return ag.solve(ag.stack([ag.stack(row) for row in rows]), y)
+
+    found, expected = (
+        ag.hessian(lambda x, f=f: ag.sum(f(x, right) ** 3))(bands)
+        for f in (lambda x, y: ag.solve_banded((1, 1), x, y), whole)
+    )
+    np.testing.assert_allclose(found.numpy(), expected.numpy(), rtol=1e-9, atol=1e-12)
+    gradient = ag.grad(lambda x: ag.sum(ag.solve_banded((1, 1), x, right)))(bands).numpy()
+    assert gradient[0, 0] == gradient[2, 2] == 0.0
+
+
+def test_what_is_not_a_banded_system():
+    with pytest.raises(ag.AgradError, match="a row for each of 3 diagonals, and a column for each row of y"):
+        ag.solve_banded((1, 1), np.ones((2, 3)), np.ones(3))
+    with pytest.raises(ag.AgradError, match="l_and_u must be two numbers"):
+        ag.solve_banded((1, -1), np.ones((1, 3)), np.ones(3))
+    with pytest.raises(ag.AgradError, match="singular matrix"):
+        ag.solve_banded((0, 0), np.zeros((1, 3)), np.ones(3))

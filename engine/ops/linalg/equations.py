@@ -1,0 +1,154 @@
+"""Solutions of equations between matrices, and of systems with a banded matrix. SciPy computes them with LAPACK."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from agrad.engine.core.arguments import wholes_of
+from agrad.engine.core.dispatch import operand
+from agrad.engine.core.facts import Domain
+from agrad.engine.core.op import Function, composed, row
+from agrad.engine.errors import AgradError
+from agrad.engine.extras import extra
+from agrad.engine.ops.arrays.indexing import getitem
+from agrad.engine.ops.arrays.reduction import total
+from agrad.engine.ops.arrays.shaping import swap, unsqueeze
+from agrad.engine.ops.linalg.matrices import FAMILY, matmul
+from agrad.engine.ops.scalar.arithmetic import mul
+from agrad.engine.ops.scalar.comparison import where
+from agrad.engine.values import format_shape, np, shape_of
+
+# Sylvester's equation
+
+
+def _check_sylvester(a: Any, b: Any, q: Any) -> dict[str, Any]:
+    shapes = shape_of(a), shape_of(b), shape_of(q)
+    if any(len(shape) != 2 for shape in shapes) or shapes[0] + shapes[1] != shapes[2][:1] * 2 + shapes[2][1:] * 2:
+        wanted = "square matrices a and b, and q with the rows of a and the columns of b"
+        listed = ", ".join(format_shape(shape) for shape in shapes)
+        raise AgradError("shape", f"solve_sylvester needs {wanted}, not shapes {listed}")
+    return {}
+
+
+def _solve_sylvester(a: Any, b: Any, q: Any) -> Any:
+    """By real Schur forms, as Bartels and Stewart, Communications of the ACM 15 (1972).
+
+    scipy.linalg.solve_sylvester does the same, but returns any numbers where there is no single solution.
+    """
+    linalg = extra("scipy.linalg", "solve_sylvester", "SciPy", "science")
+    if not q.size:
+        return np.zeros(q.shape)
+    if not all(np.isfinite(each).all() for each in (a, b, q)):
+        return np.full(q.shape, np.nan)
+    r, u = linalg.schur(a)
+    s, v = linalg.schur(b.T)
+    y, scale, info = linalg.lapack.dtrsyl(r, s, u.T @ q @ v, tranb="T")
+    if info:
+        message = "solve_sylvester: a and -b have an eigenvalue in common, so that there is no single solution"
+        raise AgradError("domain", message)
+    return u @ (y / scale) @ v.T  # LAPACK solves it for scale*q, with a scale below 1 against overflow
+
+
+def _adjoint(g: Any, a: Any, b: Any) -> Any:
+    return solve_sylvester(swap(a), swap(b), g)
+
+
+solve_sylvester: Function = row(
+    "solve_sylvester",
+    "a, b, q",
+    family=FAMILY,
+    array=_solve_sylvester,
+    rules={
+        "a": ("out a b", lambda g, out, a, b, q: -matmul(_adjoint(g, a, b), swap(out))),
+        "b": ("out a b", lambda g, out, a, b, q: -matmul(swap(out), _adjoint(g, a, b))),
+        "q": ("a b", lambda g, out, a, b, q: _adjoint(g, a, b)),
+    },
+    prepare=_check_sylvester,
+    reach="mixed",
+    samples=(
+        ([[2.0, 1.0], [0.5, 3.0]], [[1.0]], [[1.0], [2.0]]),
+        ([[2.0, 1.0], [-1.5, 3.0]], [[1.0, 0.5], [-2.0, 1.5]], [[1.0, 2.0], [0.5, -1.0]]),
+    ),
+    domain=Domain(
+        "a and -b without a common eigenvalue",
+        "solve_sylvester([[1]], [[1]], [[2]])[0, 0]",
+        "solve_sylvester([[1]], [[-1]], [[2]])",
+    ),
+    doc="The solution of a @ x + x @ b = q. An error where there is no single one.",
+    derivative="wrt q: u = solve_sylvester(a.T, b.T, g); wrt a: -u @ x.T; wrt b: -x.T @ u",
+    example="solve_sylvester([[1, 0], [0, 2]], [[1]], [[2], [6]]) == [[1], [2]]",
+)
+
+# Banded matrices, by their diagonals: entry [i, j] is in row upper + i - j and column j
+
+
+def _rows_of_entries(size: int, lower: int, upper: int) -> tuple[Any, Any]:
+    """The row of the matrix of each entry of its diagonals, and whether there is one."""
+    rows = np.arange(size) + np.arange(-upper, lower + 1)[:, None]
+    inside = (rows >= 0) & (rows < size)
+    return np.where(inside, rows, 0), inside
+
+
+def _transposed(x: Any, lower: int, upper: int) -> Any:
+    """The diagonals of the transposed matrix, which has as many below as this has above."""
+    columns, inside = _rows_of_entries(shape_of(x)[1], upper, lower)
+    diagonals = np.arange(lower + upper, -1, -1)[:, None] + np.zeros_like(columns)
+    return where(inside * 1.0, getitem(x, (diagonals, columns)), 0.0)
+
+
+def _solve_banded(x: Any, y: Any, lower: int, upper: int) -> Any:
+    linalg = extra("scipy.linalg", "solve_banded", "SciPy", "science")
+    inside = _rows_of_entries(x.shape[1], lower, upper)[1]
+    return linalg.solve_banded((lower, upper), np.where(inside, x, 0.0), y, check_finite=False)
+
+
+def _by_diagonals(g: Any, out: Any, x: Any, y: Any, lower: int, upper: int) -> Any:
+    rows, inside = _rows_of_entries(shape_of(x)[1], lower, upper)
+    u = banded_solution(_transposed(x, lower, upper), g, lower=upper, upper=lower)
+    products = mul(getitem(u, (rows,)), unsqueeze(out, 0))
+    return where(inside * 1.0, -products if len(shape_of(out)) == 1 else -total(products, -1), 0.0)
+
+
+def _by_right_side(g: Any, out: Any, x: Any, y: Any, lower: int, upper: int) -> Any:
+    return banded_solution(_transposed(x, lower, upper), g, lower=upper, upper=lower)
+
+
+banded_solution: Function = row(
+    "banded_solution",
+    "x, y; lower, upper",
+    family="internal",
+    array=_solve_banded,
+    rules={"x": ("out x", _by_diagonals), "y": ("x", _by_right_side)},
+    reach="mixed",
+    samples=(
+        ([[9.0, 1.0, 0.5], [4.0, 3.0, 5.0], [0.7, -1.0, 9.0]], [1.0, 2.0, 3.0], {"lower": 1, "upper": 1}),
+        ([[4.0, 3.0, 5.0], [0.7, -1.0, 9.0]], [[1.0, 2.0], [3.0, 0.5], [1.0, -1.0]], {"lower": 1, "upper": 0}),
+    ),
+    doc="The solution with a matrix that is given by its diagonals.",
+    derivative="wrt y: u = the solution with the transposed matrix; wrt x: -u[i]*s[j], in the band",
+)
+
+
+@composed(
+    "solve_banded",
+    "l_and_u, x, y",
+    family=FAMILY,
+    pure=True,
+    doc="The solution s of A @ s = y for a banded A with l diagonals below the main one and u above, l_and_u = [l, u]. "
+    "The rows of x are its diagonals, from the top: A[i, j] is x[u + i - j, j]; entries outside A are not read.",
+    derivative="wrt y: v = the solution with A.T; wrt x: -v[i]*s[j], exactly 0 outside A",
+    example="solve_banded([1, 1], [[0, 1, 1], [2, 2, 2], [1, 1, 0]], [3, 4, 3]) ~= [1, 1, 1]",
+)
+def solve_banded(l_and_u: Any, x: Any, y: Any) -> Any:
+    """See the entry."""
+    counts = wholes_of("solve_banded", "a number of diagonals", l_and_u)
+    if len(counts) != 2 or min(counts) < 0:
+        raise AgradError("type", "solve_banded: l_and_u must be two numbers, of the diagonals below and above")
+    x, y = operand(x), operand(y)
+    a, b = shape_of(x), shape_of(y)
+    if len(a) != 2 or len(b) not in (1, 2) or a != (sum(counts) + 1, b[0]):
+        wanted = f"a row for each of {sum(counts) + 1} diagonals, and a column for each row of y"
+        raise AgradError(
+            "shape", f"solve_banded needs {wanted}; the shapes are {format_shape(a)} and {format_shape(b)}"
+        )
+    return banded_solution(x, y, lower=counts[0], upper=counts[1])
