@@ -12,6 +12,7 @@ from thinned import thinned
 from transcript import statements
 
 import agrad.grammar.commands  # noqa: F401  # which says how each command is written
+from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.errors import Hint, typed
 from agrad.grammar.diagnostics import Source, render
 from agrad.grammar.results import Quit
@@ -77,6 +78,16 @@ def test_what_is_written_otherwise_elsewhere(text: str) -> None:
     assert error is not None
     assert typed(error.fixes)[0] == ELSEWHERE[text], render(error)
     assert not list(bad_fixes([START], text))
+
+
+@pytest.mark.parametrize("name", [name for name, entry in FUNCTIONS.items() if entry.pure])
+def test_fixes_of_a_function_that_is_given_numbers(name: str) -> None:
+    session = new_session()
+    for arguments in ("1, 2", "1, 2, 3"):
+        error = failure(session, f"{name}({arguments})")
+        for fix in typed(error.fixes) if error is not None else []:
+            again = failure(session, fix)
+            assert again is None, render(again)
 
 
 @pytest.mark.parametrize("text", WITHOUT)

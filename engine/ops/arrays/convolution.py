@@ -143,8 +143,7 @@ def convolve(x: Any, y: Any, mode: Any, axes: Any) -> Any:
     """See the entry. Of vectors as np.convolve; of arrays as scipy.signal.convolve and fftconvolve."""
     x, y = operand(x), operand(y)
     mode = _mode("convolve", mode)
-    if (axes is None and 1 in (len(shape_of(x)), len(shape_of(y)))) or not shape_of(x):
-        check_vectors("convolve", x, y)
+    check_vectors("convolve", *(one for one in (x, y) if not shape_of(one)))
     a, b = shape_of(x), shape_of(y)
     axes = _convolution_axes(a, b, axes)
     if mode == "valid":

@@ -99,7 +99,10 @@ def _transposed(x: Any, lower: int, upper: int) -> Any:
 def _solve_banded(x: Any, y: Any, lower: int, upper: int) -> Any:
     linalg = extra("scipy.linalg", "solve_banded", "SciPy", "science")
     inside = _rows_of_entries(x.shape[1], lower, upper)[1]
-    return linalg.solve_banded((lower, upper), np.where(inside, x, 0.0), y, check_finite=False)
+    try:
+        return linalg.solve_banded((lower, upper), np.where(inside, x, 0.0), y, check_finite=False)
+    except np.linalg.LinAlgError:
+        raise AgradError("domain", "solve_banded: the matrix is singular") from None
 
 
 def _by_diagonals(g: Any, out: Any, x: Any, y: Any, lower: int, upper: int) -> Any:

@@ -9,7 +9,8 @@ from agrad.engine.autodiff.transforms import SeveralResults, WrongPlace
 from agrad.engine.core.context import current
 from agrad.engine.core.graph import Node, collect
 from agrad.engine.core.graph_errors import Diverged, Freed, MissingLeaf, MissingSeed, Overwritten, Stale, WrittenLeaf
-from agrad.engine.core.op import FUNCTIONS
+from agrad.engine.core.op import FUNCTIONS, Entry
+from agrad.engine.core.signature import REQUIRED
 from agrad.engine.core.versions import out_of_date
 from agrad.engine.errors import AgradError, Hint, NotCalled, Origin, WrongAttribute
 from agrad.grammar.diagnostics import Span
@@ -176,10 +177,16 @@ def _too_many(at: Span) -> list[str]:
     given = [one.strip() for one in brackets[1:-1].split(",")]
     plain = all(re.fullmatch(r"[-\w.]+", one) for one in given)
     fix = ""
-    if name in FUNCTIONS and FUNCTIONS[name].family == "reductions" and len(given) > 1 and plain:
+    entry = FUNCTIONS.get(name)
+    if entry is not None and entry.family == "reductions" and _takes_one(entry) and len(given) > 1 and plain:
         numbers = all(re.fullmatch(r"-?[\d.]+", one) for one in given)
         fix = f"{name}([{', '.join(given)}])" if numbers else ""
     return [fixed] if fix and can_be_read(fixed := corrected(at, fix)) else []
+
+
+def _takes_one(entry: Entry) -> bool:
+    """Whether a function can be called with one argument."""
+    return len(entry.signature.operands) == 1 and REQUIRED not in entry.signature.attributes.values()
 
 
 def _attribute(name: str, instead: tuple[str, ...], at: Origin | None) -> list[str]:
