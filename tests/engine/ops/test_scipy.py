@@ -236,7 +236,7 @@ def test_sylvesters_equation_without_a_single_solution():
 @pytest.mark.parametrize("case", range(COUNT // 10))
 def test_banded_systems_are_solved_as_by_scipy(case):
     rng = np.random.default_rng(case)
-    size, lower, upper = rng.integers(1, 7), rng.integers(0, 4), rng.integers(0, 4)
+    size, lower, upper = rng.integers(2, 7), rng.integers(0, 4), rng.integers(0, 4)
     bands = rng.normal(size=(lower + upper + 1, size))
     bands[upper] += 6.0
     right = rng.normal(size=(size, 3) if case % 2 else size)
@@ -245,6 +245,24 @@ def test_banded_systems_are_solved_as_by_scipy(case):
     np.testing.assert_allclose(found, linalg.solve_banded(both, bands, right), rtol=1e-11, atol=1e-12)
     found = slopes(lambda x, y: ag.solve_banded(both, x, y), [bands, right])
     np.testing.assert_allclose(*found, rtol=1e-8, atol=1e-9)
+
+
+@pytest.mark.parametrize(("lower", "upper"), [(0, 0), (1, 0), (0, 2), (1, 1), (2, 3)])
+def test_a_banded_system_of_one_row_is_a_division(lower, upper):
+    bands = np.arange(2.0, lower + upper + 3.0)[:, None]
+    assert ag.solve_banded((lower, upper), bands, [6.0]).tolist() == [6.0 / bands[upper, 0]]
+    gradient = ag.grad(lambda x: ag.sum(ag.solve_banded((lower, upper), x, [6.0])))(bands).numpy()
+    expected = np.zeros_like(bands)
+    expected[upper] = -6.0 / bands[upper] ** 2
+    np.testing.assert_allclose(gradient, expected)
+    with pytest.raises(ag.AgradError, match="the matrix is singular"):
+        ag.solve_banded((lower, upper), bands * 0.0, [6.0])
+
+
+def test_equations_without_unknowns():
+    assert ag.solve_banded((1, 1), np.ones((3, 0)), np.ones(0)).shape == (0,)
+    assert ag.solve_banded((1, 1), np.ones((3, 2)), np.ones((2, 0))).shape == (2, 0)
+    assert ag.solve_sylvester(np.ones((0, 0)), np.eye(2), np.ones((0, 2))).shape == (0, 2)
 
 
 def test_a_banded_system_is_that_of_the_whole_matrix_in_all_orders():
