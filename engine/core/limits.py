@@ -29,18 +29,20 @@ def allow(memory: float) -> None:
 
 def afford(name: str, *shapes: Shape) -> None:
     """Refuse results of these shapes if they need more memory than allowed; `name` is the operation."""
-    entries = sum(size_of(shape) for shape in shapes)
+    entries = 0
+    for shape in shapes:
+        entries += size_of(shape)
     if entries > current().limits.entries:
         raise _refusal(name, shapes[0], entries)
 
 
 def afford_spread(op: Op, values: Sequence[Value]) -> None:
-    """The same for operands of an operation that would be spread to one large shape."""
+    """The same for operands of a pointwise operation, which would be spread to one large shape."""
     most = 1
     for value in values:
         if type(value) is not float:
             most *= value.size  # type: ignore[union-attr]
-    if most > current().limits.entries and op.reach == "pointwise":
+    if most > current().limits.entries:
         shapes = [value.shape for value in values if not isinstance(value, float)]
         axes = max(map(len, shapes))
         aligned = [(1,) * (axes - len(shape)) + shape for shape in shapes]

@@ -22,9 +22,9 @@ def positions(shape: Shape, index: Any) -> tuple[Any, ...]:
     Raises AgradError of kind `shape` for an index out of range, with the valid range, and of kind `type` for what
     is not an index.
     """
-    if type(index) is int and shape and -shape[0] <= index < shape[0]:  # the case of most loops
-        return (index,)
     parts = index if isinstance(index, tuple) else (index,)
+    if _is_basic(shape, parts):
+        return parts
     parts = tuple(part if type(part) is int else _tidy(part) for part in parts)
     taken = sum(_width(part) for part in parts)
     if taken > len(shape):
@@ -43,6 +43,22 @@ def positions(shape: Shape, index: Any) -> tuple[Any, ...]:
             found += _checked(shape, axis, part)
             axis += _width(part)
     return tuple(found)
+
+
+def _is_basic(shape: Shape, parts: tuple[Any, ...]) -> bool:
+    """Whether an index is made of whole numbers in range and slices, which numpy takes as they are."""
+    if len(parts) > len(shape):
+        return False
+    for part, length in zip(parts, shape, strict=False):
+        if type(part) is slice:
+            for end in (part.start, part.stop, part.step):
+                if end is not None and type(end) is not int:
+                    return False
+            if part.step == 0:
+                return False
+        elif type(part) is not int or not -length <= part < length:
+            return False
+    return True
 
 
 def _tidy(part: Any) -> Any:
@@ -125,6 +141,9 @@ def _advanced(index: tuple[Any, ...]) -> bool:
 
 def _prepared(x: Any, index: Any) -> dict[str, Any]:
     shape = shape_of(x)
+    parts = index if type(index) is tuple else (index,)
+    if _is_basic(shape, parts):  # the case of most loops
+        return {"index": parts, "shape": shape}
     found = positions(shape, index)
     if _advanced(found):
         afford("an index", _taken(shape, found))
@@ -178,7 +197,7 @@ getitem: Function = row(
     "x; index",
     title="Index",
     family="internal",
-    array=lambda x, index, shape: np.asanyarray(x)[index],
+    array=lambda x, index, shape: (x if hasattr(x, "shape") else np.asanyarray(x))[index],
     rules={"x": ("", lambda g, out, x, index, shape: scatter(g, index, shape))},
     prepare=_prepared,
     scatter=_add_into,

@@ -44,11 +44,19 @@ def reducing(name: str, needs_entries: bool = False) -> Function:
         shape = shape_of(x)
         if axis is None and keepdims is False and not (needs_entries and 0 in shape):
             return {**_over_all(shape), **others} if others else _over_all(shape)
+        if type(axis) is int and type(keepdims) is bool:
+            found = cached(shape, axis, keepdims)
+        else:
+            found = over_axes(shape, axis, truth_of(name, "keepdims", keepdims))
+        return {**found, **others} if others else found
+
+    def over_axes(shape: Shape, axis: Any, keepdims: bool) -> dict[str, Any]:
         axes = axes_of(name, shape, axis)
         if needs_entries and any(shape[one] == 0 for one in axes):
             raise AgradError("shape", f"{name} of shape {format_shape(shape)}: there is no entry")
-        return {"axis": axes, "keepdims": truth_of(name, "keepdims", keepdims), "wide": kept(shape, axes), **others}
+        return {"axis": axes, "keepdims": keepdims, "wide": kept(shape, axes)}
 
+    cached = lru_cache(over_axes)
     return prepare
 
 

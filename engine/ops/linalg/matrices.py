@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 from agrad.engine.core.facts import Domain, Kink, Operator
@@ -67,14 +68,20 @@ def _check_inner(name: str, a: Shape, b: Shape) -> None:
 
 
 def _fitting(x: Any, y: Any) -> dict[str, Any]:
-    a, b = shape_of(x), shape_of(y)
+    attrs, result = _fitted(shape_of(x), shape_of(y))
+    afford("@", result)
+    return attrs
+
+
+@lru_cache
+def _fitted(a: Shape, b: Shape) -> tuple[dict[str, Any], Shape]:
+    """What a product of these shapes is prepared for, and the shape of the result."""
     if not a or not b:
         raise AgradError(
             "shape", f"@ of shapes {format_shape(a)} and {format_shape(b)}: a scalar is not a matrix; use *"
         )
     _check_inner("@", a, b)
-    afford("@", broadcast(a[:-2], b[:-2]) + a[-2:-1] + b[1:][-1:])
-    return {"shapes": (a, b)}
+    return {"shapes": (a, b)}, broadcast(a[:-2], b[:-2]) + a[-2:-1] + b[1:][-1:]
 
 
 def _by_left(g: Any, out: Any, x: Any, y: Any, shapes: tuple[Shape, Shape]) -> Any:

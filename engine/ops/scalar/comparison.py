@@ -56,7 +56,7 @@ greater_equal: Function = _comparison("greater_equal", ">=", operator.ge)
 
 
 def _where_array(c: Any, x: Any, y: Any) -> Any:
-    return np.where(np.asarray(c) != 0.0, x, y)
+    return np.where(c, x, y)
 
 
 where: Function = row(

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import agrad.engine as ag
-from agrad.engine.core.dispatch import record
+from agrad.engine.core.dispatch import calls, record
 from agrad.engine.core.graph import collect
 from agrad.engine.core.op import FUNCTIONS, OPS
 from agrad.engine.core.versions import check_walkable, walkable
@@ -99,3 +99,66 @@ def test_no_grad_may_be_entered_inside_itself_and_decorates():
 
     assert not down(2).requires_grad
     assert (leaf(1.0) * 2).requires_grad
+
+
+ARRAY = np.array([[3.0, 1.0, 4.0], [1.0, 5.0, 9.0]])
+SHORT = {
+    "matmul": lambda x: x @ x.T,
+    "matmul of a constant": lambda x: ARRAY.T @ x,
+    "getitem": lambda x: x[1],
+    "getitem of slices": lambda x: x[::-1, 1:],
+    "getitem of numbers": lambda x: x[-1, 2],
+    "sum": lambda x: x.sum(axis=1),
+    "mean": lambda x: x.mean(0, True),
+    "max": lambda x: x.max(axis=-1, keepdims=True),
+    "stack": lambda x: ag.stack([x, 2 * x, ARRAY]),
+    "stack of numbers": lambda x: ag.stack([x[0, 0], 2.0, x[1, 1]]),
+    "concat": lambda x: ag.concat((x, ARRAY), 1),
+    "where": lambda x: ag.where(x > 2, x, 0.0),
+    "where of numbers": lambda x: ag.where(x[0, 0] > 2, x[1, 1], 0.0),
+    "solve": lambda x: ag.solve(x @ x.T, ARRAY),
+}
+
+
+@pytest.mark.parametrize("name", SHORT)
+def test_a_call_with_simple_arguments_is_the_same_on_the_general_path(name, monkeypatch):
+    def run():
+        x = leaf(ARRAY)
+        y = SHORT[name](x)
+        return y, ag.grad(y.sum() if y.shape else y, x)
+
+    short, first = run()
+    for test in ("_is_simple", "_is_value"):
+        monkeypatch.setattr(calls, test, lambda value: False)
+    long, second = run()
+    assert np.asarray(short.value).tobytes() == np.asarray(long.value).tobytes()
+    assert (short.shape, short.node.attrs) == (long.shape, long.node.attrs)
+    assert first.value.tobytes() == second.value.tobytes()
+
+
+@pytest.mark.parametrize(
+    ("call", "kind"),
+    [
+        (lambda x: x[5], "shape"),
+        (lambda x: x[0, 0, 0], "shape"),
+        (lambda x: x[::0], "type"),
+        (lambda x: x[1.5], "type"),
+        (lambda x: x.sum(axis=2), "shape"),
+        (lambda x: x.sum(axis=0, nothing=1), "arity"),
+        (lambda x: ag.stack([x, x[0]]), "shape"),
+        (lambda x: x @ x, "shape"),
+        (lambda x: x @ "a", "type"),
+        (lambda x: ag.where(x), "arity"),
+    ],
+)
+def test_what_is_refused_is_refused_on_the_short_path(call, kind):
+    with pytest.raises(ag.AgradError) as refused:
+        call(leaf(ARRAY))
+    assert refused.value.kind == kind
+
+
+def test_an_index_that_was_computed_makes_a_guard():
+    x, k = leaf([1.0, 2.0, 3.0]), ag.tensor(1.0)
+    i = (leaf(2.0) > 1) * k
+    assert x[i].item() == 2
+    assert x[i].node.guard is not None
