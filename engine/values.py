@@ -220,16 +220,17 @@ def settle(value: Any) -> Value:
 
 def sum_to(value: Value, shape: Shape) -> Value:
     """Sum out what broadcasting spread: the transpose of `broadcast_to(·, value.shape)` from `shape`."""
-    if not shape and type(value) is not float:
-        return float(np.add.reduce(value, None))
+    if not shape and not isinstance(value, float):
+        total = np.add.reduce(value, None)
+        return total if value.dtype.char == "O" else float(total)  # of symbols, which stand for numbers
     if isinstance(value, float) or value.shape == shape:
         return value
     extra = value.ndim - len(shape)
     axes = tuple(range(extra)) + tuple(
         extra + axis for axis, length in enumerate(shape) if length == 1 and value.shape[extra + axis] != 1
     )
-    summed = np.add.reduce(value, axis=axes, keepdims=True) if axes else value
-    return settle(summed.reshape(shape))
+    summed: Array = np.add.reduce(value, axis=axes, keepdims=True) if axes else value
+    return summed.reshape(shape)
 
 
 _PACKED = Struct("d")

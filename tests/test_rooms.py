@@ -32,7 +32,7 @@ ALLOWED = {
     "engine.extras": "errors",
     "engine.inspect": "autodiff core errors extras program text values",
     "engine.interop": "core errors ops values",
-    "engine.ops": "core data errors extras values",
+    "engine.ops": "core data errors extras program values",
     "engine.program": "autodiff compile core errors inspect text values",
     "engine.source": "struct",
     "engine.values": "errors",

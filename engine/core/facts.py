@@ -73,3 +73,5 @@ class OpFacts(EntryFacts, total=False):
     python_raises: bool
     python_arrays: Callable[..., str | None] | None
     lower: Callable[..., Any] | None
+    native: Callable[..., Any] | None
+    repeats: Callable[..., tuple[Any, int]] | None

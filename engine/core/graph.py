@@ -342,4 +342,6 @@ def _ghost(operand: Input) -> Node:
     ghost = new_node(None, (), None, None, shape, False)
     if isinstance(operand, Node):
         ghost.name, ghost.origin, ghost.seq, ghost.stamp = operand.name, operand.origin, operand.seq, operand.seq
+    else:
+        ghost.stamp = 0  # plain data, which were there before
     return ghost

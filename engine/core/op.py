@@ -93,6 +93,8 @@ class Op(Entry, eq=False, frozen=False, kw_only=True):
     # (operand's shape, result's shape, attributes) -> an expression on an array, with `np_sum` for numpy's sum, or None
     python_arrays: Callable[..., str | None] | None = None
     lower: Function | None = None  # on the symbols of machine code; if None, `array` or `scalar` takes them
+    native: Function | None = None  # on arrays, by machine code that it makes of its attributes
+    repeats: Callable[..., tuple[Any, int]] | None = None  # attributes -> a program that it runs, and how often
     variadic: bool = computed()
     keeps: tuple[tuple[bool, ...], ...] = computed()  # for each rule: which operands it reads, then out
     known: dict[tuple[bool, ...], tuple[tuple[bool, ...], bool]] = computed()  # what `read_by` found so far

@@ -17,6 +17,7 @@ from agrad.engine.ops.arrays import (
     order,
     reduction,
     sampled,
+    scan,
     shaping,
     statistics,
 )
@@ -65,6 +66,7 @@ __all__ = [
     "probability",
     "reduction",
     "sampled",
+    "scan",
     "shaping",
     "special",
     "statistics",

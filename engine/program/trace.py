@@ -137,8 +137,8 @@ def traced(
     # The program of this function may hold any argument of a function that is being traced around it.
     for x in tracing.inputs if tracing is not None else ():
         take(x.node, x.value)
-    with _recording():
-        given = [_entered(x, wrt is None or place in wrt).clone() for place, x in enumerate(examples)]  # to be written
+    with recording():
+        given = [entered(x, wrt is None or place in wrt).clone() for place, x in enumerate(examples)]  # to be written
         xs = [bare(x.node, x.value) for x in given]
         y = _called(f, given, xs, names, reads)
         if isinstance(y, tuple | list | str) or callable(y) or y is None:
@@ -160,12 +160,12 @@ def _called(
         return f(*given)
 
 
-def _recording() -> scope:
+def recording() -> scope:
     """Record, also inside no_grad, without guards."""
     return scope(recording=True, guard=None)
 
 
-def _entered(example: object, requires_grad: bool) -> Tensor:
+def entered(example: object, requires_grad: bool = True) -> Tensor:
     """A leaf that is recorded."""
     node = leaf(plain(example), requires_grad)
     node.recorded = True
@@ -193,13 +193,19 @@ def as_graph(
     program: Program, values: Sequence[Value], wrt: Sequence[int]
 ) -> Iterator[tuple[list[Tensor], list[Tensor]]]:
     """A program as a graph: the values of its outputs and of the slots that its checks read, and its inputs."""
-    with _recording(), quiet():
-        xs = [_entered(value, place in wrt) for place, value in enumerate(values)]
-        slots: list[Any] = [x.node for x in xs] + list(program.constants)
-        for step in program.steps:
-            slots.append(_recorded(step.op, tuple([slots[x] for x in step.operands]), step.attrs))
-        asked = (*program.outputs, *[check.slot for check in program.checks])
-        yield [_handle(slots[slot]) for slot in asked], xs
+    with recording(), quiet():
+        xs = [entered(value, place in wrt) for place, value in enumerate(values)]
+        yield inlined(program, xs), xs
+
+
+def inlined(program: Program, xs: Sequence[Tensor]) -> list[Tensor]:
+    """A program computed on values with a graph: its outputs, and the slots that its checks read."""
+    for x in xs:
+        x.node.value = x.value  # which a node of an array does not keep unless it is saved
+    slots: list[Any] = [x.node for x in xs] + list(program.constants)
+    for step in program.steps:
+        slots.append(_recorded(step.op, tuple([slots[x] for x in step.operands]), step.attrs))
+    return [_handle(slots[slot]) for slot in (*program.outputs, *[check.slot for check in program.checks])]
 
 
 def _recorded(op: Any, operands: tuple[Any, ...], attrs: dict[str, Any]) -> Any:

@@ -175,7 +175,7 @@ class Native:
     @cached_property
     def _engine(self) -> Any:
         """The LLVM engine with the code for numbers."""
-        return _compiled(self._module(1), self.fast)
+        return compiled(self._module(1), self.fast)
 
     def map(self, columns: Sequence[Array], outs: Sequence[Array], threads: int | None = None) -> None:
         """Compute the outputs of each row of the columns into the arrays `outs`, on so many threads, or all cores.
@@ -206,7 +206,7 @@ class Native:
     def _loop(self, fast: bool) -> tuple[Any, Any]:
         """The LLVM engine with the code of the loop over rows, and its function."""
         if fast not in self._loops:
-            engine = _compiled(self._module(machine().lanes), fast)
+            engine = compiled(self._module(machine().lanes), fast)
             numbers, count = ctypes.c_char_p, ctypes.c_int64
             kind = ctypes.CFUNCTYPE(None, numbers, numbers, numbers, count, count)
             self._loops[fast] = engine, kind(engine.get_function_address("rows"))
@@ -215,7 +215,7 @@ class Native:
     def _module(self, lanes: int) -> str:
         """The text of a module: for numbers (one lane) with the function `compute`, for vectors with `rows`."""
         code = Code(lanes)
-        outputs = [symbol.text for symbol in _written(self.program, code)]
+        outputs = [symbol.text for symbol in written(self.program, code)]
         inputs = len(self.program.inputs)
         if lanes == 1:
             frame = compute_kernel(code.lines, inputs, outputs)
@@ -243,8 +243,8 @@ class LLVMBackend(NativeBackend):
 BACKEND = LLVMBackend()
 
 
-def _written(program: Program, code: Code) -> list[Symbol]:
-    """The program as code; its outputs."""
+def written(program: Program, code: Code) -> list[Symbol]:
+    """The program of numbers as code, whose inputs are %x0, %x1, …; its outputs."""
     program = arranged(program)
     slots = [code.argument(f"%x{i}") for i in range(len(program.inputs))]
     slots += [code.constant(float(value)) for value in program.constants]
@@ -266,7 +266,8 @@ def _inlined(text: str, fast: bool) -> Any:
     return module
 
 
-def _compiled(text: str, fast: bool) -> Any:
+def compiled(text: str, fast: bool) -> Any:
+    """The LLVM engine with the code of a module."""
     engine = llvmlite().create_mcjit_compiler(_inlined(text, fast), processor(fast))
     engine.finalize_object()
     return engine

@@ -88,6 +88,47 @@ def compute_kernel(lines: Sequence[str], inputs: int, outputs: Sequence[str]) ->
     return "\n".join((*head, *lines, *tail, "  ret void\n}"))
 
 
+def repeat_kernel(lines: Sequence[str], sizes: tuple[int, int, int], outputs: Sequence[str], width: int) -> str:
+    """The function `repeat`: a body that runs again and again, from its state.
+
+    The inputs %x0, %x1, … are the state, a row and what is the same in each iteration, with these `sizes`. The first
+    `width` outputs, of which the first are the new state, are a row of the table; the others are added to sums.
+    """
+    state, row, same = sizes
+    table = "ptr %state, ptr noalias %rows, ptr noalias %same, ptr %table, ptr noalias %sums"
+    entry, body = [f"define void @repeat({table}, i64 %count) {{", "entry:"], []
+
+    def load(place: int, array: str, i: int) -> list[str]:
+        return [
+            f"  %p{place} = getelementptr double, ptr {array}, i64 {i}",
+            f"  %x{place} = load double, ptr %p{place}",
+        ]
+
+    for i in range(same):
+        entry += load(state + row + i, "%same", i)
+    entry += ["  br label %next", "next:", "  %turn = phi i64 [0, %entry], [%following, %body]"]
+    entry += ["  %from = phi ptr [%state, %entry], [%made, %body]", "  %more = icmp slt i64 %turn, %count"]
+    entry += ["  br i1 %more, label %body, label %done", "body:"]
+    for name, array, step in (("row", "rows", row), ("made", "table", width)):
+        body += [
+            f"  %at.{name} = mul i64 %turn, {step}",
+            f"  %{name} = getelementptr double, ptr %{array}, i64 %at.{name}",
+        ]
+    for i in range(state):
+        body += load(i, "%from", i)
+    for i in range(row):
+        body += load(state + i, "%row", i)
+    after = []
+    for i, text in enumerate(outputs):
+        array, place = ("%made", i) if i < width else ("%sums", i - width)
+        after.append(f"  %q{i} = getelementptr double, ptr {array}, i64 {place}")
+        if i >= width:
+            after += [f"  %before{i} = load double, ptr %q{i}", f"  %sum{i} = fadd double %before{i}, {text}"]
+        after.append(f"  store double {text if i < width else f'%sum{i}'}, ptr %q{i}")
+    after += ["  %following = add i64 %turn, 1", "  br label %next", "done:", "  ret void", "}"]
+    return "\n".join((*entry, *body, *lines, *after))
+
+
 def rows_kernel(lines: Sequence[str], inputs: int, outputs: Sequence[str], lanes: int) -> str:
     """The function `rows`, which computes rows of columns; the inputs are called %x0, %x1, …"""
     number = f"<{lanes} x double>"

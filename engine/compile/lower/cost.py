@@ -35,7 +35,11 @@ def interpreted(program: Program) -> float:
     return sum([_of_step(program, step) for step in program.steps])
 
 
-def _of_step(program: Program, step: Step) -> float:
+def _of_step(program: Program, step: Step, is_native: bool = False) -> float:
+    if step.op.repeats is not None:
+        body, count = step.op.repeats(**step.attrs)
+        of_body = _INSTRUCTION * len(body.steps) if is_native and body.is_scalar else interpreted(body)
+        return _WHOLE + count * of_body
     shapes = [program.shape(x) for x in step.operands]
     if not step.shape and not any(shapes):
         return _STEP
@@ -66,7 +70,7 @@ def of_loops(schedule: Schedule) -> float:
                 _KERNEL + simple * _COMPILED / _REPAID + size_of(stage.space) * (_VECTOR * simple + _FUNCTION * calls)
             )
         elif isinstance(stage, Library):
-            total += _of_step(schedule.program, schedule.step(stage.slot))
+            total += _of_step(schedule.program, schedule.step(stage.slot), is_native=True)
     return total
 
 

@@ -32,7 +32,8 @@ def reason_against(program: Program) -> str | None:
     """Why a program is not computed in loops, in words; None if it is."""
     schedule = Schedule(program)
     kernels = [stage for stage in schedule.stages if isinstance(stage, Kernel)]
-    if not any(size_of(kernel.space) >= _FEWEST for kernel in kernels):
+    repeats = any(step.op.native is not None for step in program.steps)
+    if not repeats and not any(size_of(kernel.space) >= _FEWEST for kernel in kernels):
         return "there is no loop over many entries in it"
     steps = sum(len(kernel.steps) for kernel in kernels)
     if steps > _MOST:
@@ -94,7 +95,11 @@ class Loops:
 
     def _by_library(self, slot: int, buffers: _Buffers) -> None:
         step = self.schedule.step(slot)
-        buffers.put(slot, computed(step.op, tuple([buffers.get(x) for x in step.operands]), step.attrs))
+        values = tuple([buffers.get(x) for x in step.operands])
+        if step.op.native is not None:
+            buffers.put(slot, step.op.native(*values, **step.attrs))
+        else:
+            buffers.put(slot, computed(step.op, values, step.attrs))
 
     def source(self) -> str:
         """LLVM's code of all loops."""

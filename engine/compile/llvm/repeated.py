@@ -1,0 +1,54 @@
+"""Machine code for a loop that computes a program of numbers again and again, each time from its last state."""
+
+from __future__ import annotations
+
+import ctypes
+from functools import cached_property
+from typing import Any
+
+from agrad.engine.compile.llvm.backend import compiled, written
+from agrad.engine.compile.llvm.ir_builder import Code
+from agrad.engine.compile.llvm.kernels import repeat_kernel
+from agrad.engine.compile.llvm.target import definitions
+from agrad.engine.program.ir import Program
+from agrad.engine.values import Array
+
+_PIECE = 1 << 16  # iterations between two moments at which Python can be interrupted
+_LONG = 8_000  # steps, from which on full optimization takes seconds
+
+
+class Repeated:
+    """The loop. The program takes the state, a row and what is the same, and gives the state, results and sums."""
+
+    def __init__(self, program: Program, sizes: tuple[int, int, int], width: int) -> None:
+        """`width`: how many outputs an iteration keeps; the others are summed up."""
+        self.program = program
+        self.sizes = sizes
+        self.width = width
+
+    def run(self, state: Array, rows: Array, same: Array, table: Array, sums: Array) -> None:
+        """Compute all rows of the table, and add to the sums; all arrays are contiguous, and of float64."""
+        count, start = len(table), state.ctypes.data
+        given, made = 8 * self.sizes[1], 8 * self.width
+        row, out = rows.ctypes.data, table.ctypes.data
+        for first in range(0, count, _PIECE):
+            some = min(_PIECE, count - first)
+            self._function(start, row + first * given, same.ctypes.data, out + first * made, sums.ctypes.data, some)
+            start = out + (first + some - 1) * made
+
+    @cached_property
+    def _function(self) -> Any:
+        pointer = ctypes.c_void_p
+        kind = ctypes.CFUNCTYPE(None, *[pointer] * 5, ctypes.c_int64)
+        return kind(self._engine.get_function_address("repeat"))
+
+    @cached_property
+    def _engine(self) -> Any:
+        return compiled(self.source(), len(self.program.steps) < _LONG)
+
+    def source(self) -> str:
+        """LLVM's code, as it is before optimization."""
+        code = Code(1)
+        outputs = [symbol.text for symbol in written(self.program, code)]
+        frame = repeat_kernel(code.lines, self.sizes, outputs, self.width)
+        return "\n\n".join((*definitions(code.called, 1), *code.declared(), frame))

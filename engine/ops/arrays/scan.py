@@ -1,0 +1,58 @@
+"""A loop as one operation: see `program.scan`, which traces its body."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from agrad.engine.core.op import Function, composed, row
+from agrad.engine.ops.arrays.joining import concat
+from agrad.engine.ops.arrays.shaping import flip, reshape
+from agrad.engine.values import np
+
+
+def _reverse(g: Any, out: Any, x: Any, body: Any, count: int) -> Any:
+    """A loop from the last iteration to the first, over the states, the rows and the cotangents of the rows."""
+    state, row, _, made, _ = body.sizes
+    width = state + made
+    table, of_rows = reshape(out[: count * width], (count, width)), reshape(g[: count * width], (count, width))
+    rows, same = body.split(x, count)
+    states = concat((reshape(x[:state], (1, state)), table[: count - 1, :state]))
+    backward = reshape(flip(concat((states, rows, of_rows), axis=1), 0), (-1,))
+    operand = concat((np.zeros(state), backward, same, g[count * width :]))
+    found = scanned(operand, body=body.reverse, count=count)
+    table = reshape(found[: count * (state + row)], (count, state + row))
+    of_data = reshape(flip(table[:, state:], 0), (-1,))
+    return concat((table[count - 1, :state], of_data, found[count * (state + row) :]))
+
+
+scanned: Function = row(
+    "scanned",
+    "x; body, count",
+    family="internal",
+    title="Scan",
+    array=lambda x, body, count: body.run(x, count),
+    rules={"x": ("x out", _reverse)},
+    reach="mixed",
+    native=lambda x, body, count: body.run(x, count, is_native=True),
+    repeats=lambda body, count: (body.numbers or body.program, count),
+    doc="All iterations of a body, from a vector of its first state, its rows, and what is the same in each.",
+    derivative="the same, backward",
+)
+
+
+@composed(
+    "scan",
+    "f, start; rows=None, count=None",
+    data=("rows",),
+    family="reductions",
+    samples=(),
+    doc="Runs state, result = f(state, row) for each row along the first axis, from the state at the start; gives the "
+    "last state and all results. The derivative keeps one state an iteration.",
+    derivative="that of the loop, which runs backward",
+    example="scan(f, 1, [2, 3])[0] == 6   # with def f(s, x) = (s*x, s)",
+)
+def scan(f: Any, start: Any, rows: Any = None, count: Any = None) -> Any:
+    """See the entry."""
+    from agrad.engine.program.scan import scanned  # here, since few calculations have such a loop
+
+    return scanned(f, start, rows, count)

@@ -1,0 +1,379 @@
+"""A loop as one operation: its body once, as a program, and how often it runs.
+
+    states, totals = scan(lambda state, row: (state + row, state), 0.0, [1.0, 2.0, 3.0])
+
+The body is a function of three vectors, the state, a row of data, and what is the same in each iteration, that gives
+one vector: the new state, the row of results, and terms of sums over all iterations. The derivative of such a loop is
+a loop of the same kind that runs backward: its state is the cotangent of the state, its rows are the states and rows
+of the loop, and the gradients by what is the same in each iteration are its sums. So it has derivatives of any order,
+and keeps only the states; the rest of an iteration is computed again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
+from math import prod
+from typing import Any, NamedTuple
+
+from agrad.engine.autodiff.backward import grad
+from agrad.engine.compile.llvm.backend import supports
+from agrad.engine.compile.llvm.repeated import Repeated
+from agrad.engine.compile.lower.scalarise import scalarised
+from agrad.engine.compile.python_backend import Compiled
+from agrad.engine.core.context import Tracing, current, scope
+from agrad.engine.core.dispatch import operand
+from agrad.engine.core.graph import Node, reachable
+from agrad.engine.core.guards import Guard
+from agrad.engine.core.limits import afford
+from agrad.engine.core.numpy_warnings import quiet
+from agrad.engine.core.op import FUNCTIONS, OPS, Op
+from agrad.engine.core.tensor import Tensor, bare, tensor
+from agrad.engine.errors import AgradError, Hint, Label
+from agrad.engine.program.extract import extract
+from agrad.engine.program.ir import Program
+from agrad.engine.program.passes import key, optimised
+from agrad.engine.program.trace import entered, inlined, recording
+from agrad.engine.values import Array, describe, format_shape, np, shape_of, whole
+
+_MOST = 10_000  # instructions of a body of numbers
+
+
+class Sizes(NamedTuple):
+    """The lengths of the vectors that a body takes and gives."""
+
+    state: int
+    row: int
+    same: int  # what is the same in each iteration
+    out: int
+    sums: int
+
+
+def _is_rounded_alike(op: Op) -> bool:
+    """Whether numpy rounds an operation on arrays as Python does on numbers."""
+    return op.operator is not None and op.operator.sign in ("+", "-", "*", "/")
+
+
+class Body:
+    """What one iteration computes."""
+
+    def __init__(self, program: Program, sizes: Sizes, example: tuple[Array, Array, Array]) -> None:
+        self.program = program
+        self.sizes = sizes
+        self.example = example  # values at which it was traced
+
+    def __eq__(self, other: object) -> bool:
+        """Whether the other one computes the same."""
+        return isinstance(other, Body) and self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+    def __repr__(self) -> str:
+        return f"<{len(self.program.steps)} operations>"
+
+    @cached_property
+    def _key(self) -> object:
+        return key(self.program), self.sizes
+
+    @property
+    def width(self) -> int:
+        """How many numbers an iteration keeps."""
+        return self.sizes.state + self.sizes.out
+
+    @cached_property
+    def numbers(self) -> Program | None:
+        """The body as a program of numbers, if it has one."""
+        found = scalarised(self.program, _MOST)
+        return found if found is not None and not found.checks else None
+
+    @cached_property
+    def _is_exact(self) -> bool:
+        """Whether the program of numbers gives every bit of that of arrays: all that it computes are numbers."""
+        shape = self.program.shape
+        return all(
+            step.op.moves_entries or _is_rounded_alike(step.op) or not any((step.shape, *map(shape, step.operands)))
+            for step in self.program.steps
+        )
+
+    @cached_property
+    def native(self) -> Repeated | None:
+        """Machine code for the loop, if there is any."""
+        if self.numbers is None or supports(self.numbers) is not None:
+            return None
+        return Repeated(self.numbers, self.sizes[:3], self.width)
+
+    def run(self, x: Array, count: int, is_native: bool = False) -> Array:
+        """All iterations. `x`: the first state, the rows, and what is the same; gives the new states and results in
+        rows, then the sums, as one vector. Raises AgradError of kind `limit` where there is no room for it.
+        """
+        width = self.width
+        afford("scan", (count * width + self.sizes.sums,))
+        found = np.zeros(count * width + self.sizes.sums)
+        table, sums = found[: count * width].reshape(count, width), found[count * width :]
+        rows, same = self.split(x, count)
+        start = np.ascontiguousarray(x[: self.sizes.state])
+        if is_native and self.native is not None:
+            self.native.run(start, np.ascontiguousarray(rows), np.ascontiguousarray(same), table, sums)
+        elif self.numbers is not None and self._is_exact:
+            self._run_numbers(start, rows, same, table, sums)
+        else:
+            self._run_arrays(start, rows, same, table, sums)
+        return found
+
+    def _run_numbers(self, start: Array, rows: Array, same: Array, table: Array, sums: Array) -> None:
+        assert self.numbers is not None
+        step: Callable[..., Any] = Compiled(self.numbers).inside
+        width, size = self.width, self.sizes.state
+        state, given = start.tolist(), same.tolist()
+        for place, row in enumerate(rows.tolist()):
+            result = step(*state, *row, *given)
+            state = result[:size]
+            table[place] = result[:width]
+            if len(sums):
+                sums += result[width:]
+
+    def _run_arrays(self, start: Array, rows: Array, same: Array, table: Array, sums: Array) -> None:
+        step: Callable[..., Any] = Compiled(self.program).inside
+        state = start
+        for row, made in zip(rows, table, strict=True):
+            (result,) = step(state, row, same)
+            made[:] = result[: self.width]
+            sums += result[self.width :]
+            state = made[: self.sizes.state]
+
+    def split(self, x: Any, count: int) -> tuple[Any, Any]:
+        """The rows, and what is the same, of the operand."""
+        state, row, *_ = self.sizes
+        end = state + count * row
+        return x[state:end].reshape(count, row), x[end:]
+
+    @cached_property
+    def reverse(self) -> Body:
+        """The body of the derivative: from the cotangents of what this one gives to those of what it takes."""
+        state, row, same, out, sums = self.sizes
+        state0, row0, same0 = self.example
+        example = np.ones(state), np.concatenate([state0, row0, np.ones(state + out)]), np.append(same0, np.ones(sums))
+        with recording(), scope(listener=None), quiet():
+            xs = [entered(value) for value in example]
+            cotangent, rows, given = xs
+            operands = [rows[:state], rows[state : state + row], given[:same]]
+            (y,) = inlined(self.program, operands)
+            of_rows = rows[state + row :]
+            seed = joined([of_rows[:state] + cotangent, of_rows[state:], given[same:]])
+            found = _gradients(y, operands, seed)
+            program = optimised(extract([joined(found)], xs, ("cotangent", "row", "same"), current().guard))
+        return Body(program, Sizes(state, row + 2 * state + out, same + sums, row, same), example)
+
+
+def _gradients(y: Tensor, xs: Sequence[Tensor], seed: Tensor) -> list[Tensor]:
+    """u times the Jacobian; 0 by what y does not depend on."""
+    behind = reachable(y.node) if y.requires_grad else set()
+    used = [x for x in xs if x.node in behind]
+    found = dict(zip([x.node for x in used], grad(y, used, True, seed), strict=True)) if used else {}
+    return [found[x.node] if x.node in found else tensor(np.zeros(x.shape)) for x in xs]
+
+
+def joined(parts: Sequence[Any]) -> Any:
+    """Vectors one after the other."""
+    return FUNCTIONS["concat"].call(tuple(parts))
+
+
+# From a function to its body
+
+
+def scanned(f: Callable[..., Any], start: Any, rows: Any, count: int | None) -> tuple[Any, Any]:
+    """The last state, and the results of all iterations, each along a new first axis: see the entry `scan`."""
+    first, data = _Parts("the start", start), _Parts("a row", rows, is_rows=True)
+    turns = _turns(data, count)
+    if not turns:
+        return start, ()
+    traced = _Traced(f, first, data)
+    body = traced.body
+    x = joined([first.packed(), data.packed(), *[_flat(one) for one in traced.same]])
+    found = OPS["scanned"].call(x, body=body, count=turns)
+    width = body.sizes.state + body.sizes.out
+    table = FUNCTIONS["reshape"].call(found[: turns * width], (turns, width))
+    last = first.unpacked(table[turns - 1, : body.sizes.state])
+    return last, traced.results.unpacked(table[:, body.sizes.state :], turns)
+
+
+def _turns(data: _Parts, count: int | None) -> int:
+    """How often the loop runs."""
+    lengths = {shape[0] for shape in data.whole}
+    if count is not None:
+        lengths.add(whole(count, "scan: count"))
+    if len(lengths) > 1:
+        raise AgradError("shape", f"scan: the rows are {' and '.join(map(str, sorted(lengths)))}, and not equally many")
+    if not lengths:
+        raise AgradError("arity", "scan needs rows, or how often to run", fixes=[Hint("scan(f, start, count=100)")])
+    (found,) = lengths
+    if found < 0:
+        raise AgradError("domain", f"scan: count is {found}")
+    return found
+
+
+class _Parts:
+    """The numbers and arrays in a value, in tuples and dicts of each other; as one vector and back."""
+
+    def __init__(self, what: str, value: Any, is_rows: bool = False) -> None:
+        self.what = what
+        self.value = value
+        self.leaves = [operand(x) for x in _leaves(value)]
+        self.whole = [shape_of(x) if not isinstance(x, Tensor) else x.shape for x in self.leaves]
+        if is_rows and () in self.whole:
+            raise AgradError("shape", "scan: rows are along the first axis of an array, and this is a number")
+        self.shapes = [shape[1:] if is_rows else shape for shape in self.whole]
+        self.size = sum(map(prod, self.shapes))
+        self.is_rows = is_rows
+
+    def packed(self) -> Any:
+        """The vector."""
+        if not self.is_rows:
+            return joined([_flat(x) for x in self.leaves]) if self.leaves else np.zeros(0)
+        if not self.leaves:
+            return np.zeros(0)
+        count = self.whole[0][0]
+        tables = [FUNCTIONS["reshape"].call(x, (count, prod(s))) for x, s in zip(self.leaves, self.shapes, strict=True)]
+        return _flat(FUNCTIONS["concat"].call(tuple(tables), axis=1))
+
+    def unpacked(self, vector: Any, count: int | None = None) -> Any:
+        """The value of which this is the vector; with a count, of which these are the rows."""
+        parts = []
+        ends = np.cumsum([0, *map(prod, self.shapes)]).tolist()
+        for begin, end, shape in zip(ends, ends[1:], self.shapes, strict=False):
+            if count is not None:
+                parts.append(FUNCTIONS["reshape"].call(vector[:, begin:end], (count, *shape)))
+            else:
+                parts.append(FUNCTIONS["reshape"].call(vector[begin:end], shape) if shape else vector[begin])
+        return _filled(self.value, iter(parts))
+
+
+def _flat(x: Any) -> Any:
+    return FUNCTIONS["reshape"].call(x, (-1,))
+
+
+def _leaves(value: Any) -> Iterator[Any]:
+    if isinstance(value, dict):
+        for key in value:
+            yield from _leaves(value[key])
+    elif isinstance(value, tuple):
+        for one in value:
+            yield from _leaves(one)
+    elif value is not None:
+        yield value
+
+
+def _filled(value: Any, parts: Iterator[Any]) -> Any:
+    """A value of the same structure with other parts."""
+    if isinstance(value, dict):
+        return {key: _filled(value[key], parts) for key in value}
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return type(value)(*[_filled(one, parts) for one in value])
+    if isinstance(value, tuple):
+        return tuple(_filled(one, parts) for one in value)
+    return None if value is None else next(parts)
+
+
+class _Traced:
+    """The body of a function, the structure of its results, and the values from outside that it uses."""
+
+    def __init__(self, f: Callable[..., Any], first: _Parts, data: _Parts) -> None:
+        if not callable(f):
+            raise AgradError("type", f"scan needs a function of a state and a row, not {describe(f)}")
+        self.same: list[Tensor] = []
+        examples = [_plain(first.packed()), _plain(data.packed())[: data.size]]
+        with recording():
+            xs = [entered(example) for example in examples]
+            inputs = [first.unpacked(xs[0]), data.unpacked(xs[1])]
+            began = max(x.node.seq for x in xs)
+            names = ("state", "row")
+            before = _random_state()
+            with scope(tracing=Tracing(xs, names)):
+                y = self._result(f, first, inputs)
+                if _random_state() != before:
+                    raise AgradError(
+                        "domain",
+                        "the function of scan draws random numbers, which would be the same in each iteration",
+                        fixes=[Hint("scan(f, start, rand(100))   draws them before, as rows")],
+                    )
+                guard = current().guard
+                if guard is not None:
+                    raise _decides(guard)
+            self.same = _from_outside(y.node, {x.node for x in xs}, began)
+            inner = extract([y], [*xs, *self.same], (*names, *[x.node.name or "" for x in self.same]), None)
+            same = joined([_plain(_flat(x)) for x in self.same]) if self.same else np.zeros(0)
+            examples.append(same)
+            given = entered(same)
+            operands = [*xs, *self._parts(given)]
+            program = optimised(extract(inlined(inner, operands), [*xs, given], (*names, "same"), None))
+        sizes = Sizes(first.size, data.size, len(same), self.results.size, 0)
+        self.body = Body(program, sizes, (examples[0], examples[1], same))
+
+    def _result(self, f: Callable[..., Any], first: _Parts, inputs: list[Any]) -> Tensor:
+        """The new state and the results of the first iteration, as one vector."""
+        pair = f(*inputs)
+        if not isinstance(pair, tuple) or len(pair) != 2:
+            raise AgradError(
+                "type",
+                f"the function of scan gives two things, the new state and a result, and this gave {describe(pair)}",
+                fixes=[Hint("return state, ()   where there is no result")],
+            )
+        state = _Parts("the new state", pair[0])
+        self.results = _Parts("the result", pair[1])
+        if state.shapes != first.shapes:
+            there, here = (", ".join(map(format_shape, one)) or "nothing" for one in (first.shapes, state.shapes))
+            raise AgradError("shape", f"scan: the state has shape {there}, and the new state {here}")
+        made = joined([state.packed(), self.results.packed()])
+        return made if isinstance(made, Tensor) else tensor(made)
+
+    def _parts(self, given: Tensor) -> list[Tensor]:
+        """The values from outside, of a vector of their entries."""
+        found, end = [], 0
+        for x in self.same:
+            begin, end = end, end + prod(x.shape)
+            part = given[begin:end]
+            found.append(FUNCTIONS["reshape"].call(part, x.shape) if x.shape else given[begin])
+        return found
+
+
+def _random_state() -> Any:
+    generator = current().random.generator
+    return None if generator is None else generator.bit_generator.state
+
+
+def _plain(x: Any) -> Array:
+    found: Array = np.ascontiguousarray(x.value if isinstance(x, Tensor) else x)
+    return found
+
+
+def _decides(guard: Guard) -> AgradError:
+    """A body is the same in each iteration."""
+    return AgradError(
+        "guard",
+        f"the function of scan reads {guard.name}, and might do something else in another iteration",
+        labels=[Label(guard.origin)] if guard.origin is not None else [],
+        fixes=[Hint("where(c, x, y)   chooses between two values")],
+    )
+
+
+def _from_outside(root: Node, inside: set[Node], began: int) -> list[Tensor]:
+    """The values behind a node that were there before its function was called."""
+    found: dict[Node, None] = {}
+    seen, stack = {root}, [root]
+    while stack:
+        node = stack.pop()
+        if node.seq <= began and node not in inside:
+            found[node] = None
+            continue
+        for x in node.inputs if node not in inside else ():
+            if type(x) is Node and x not in seen:
+                seen.add(x)
+                stack.append(x)
+    return [_handle(node) for node in found]
+
+
+def _handle(node: Node) -> Tensor:
+    """The handle of a node, through which a replay renews its array; one that it does not know if it has none."""
+    known = node.handle() if node.handle is not None else None
+    return known if known is not None and known.node is node else bare(node, node.value if node.shape else None)
