@@ -126,7 +126,7 @@ class CachedReplay:
         if not root.requires_grad or any(node.op is not None for node in leaves):
             return
         try:
-            with scope(recording=True, guard=None):
+            with scope(recording=True, guard=None, listener=None, undefined=None):
                 found = grad(bare(root), [bare(leaf) for leaf in leaves], create_graph=True)
                 slope = _compiled([one.node for one in found], [*self.changed, *self.rest])
         except AgradError:

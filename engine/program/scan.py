@@ -154,7 +154,7 @@ class Body:
         state, row, same, out, sums = self.sizes
         state0, row0, same0 = self.example
         example = np.ones(state), np.concatenate([state0, row0, np.ones(state + out)]), np.append(same0, np.ones(sums))
-        with recording(), scope(listener=None), quiet():
+        with recording(), scope(listener=None, undefined=None), quiet():
             xs = [entered(value) for value in example]
             cotangent, rows, given = xs
             operands = [rows[:state], rows[state : state + row], given[:same]]

@@ -193,7 +193,7 @@ def as_graph(
     program: Program, values: Sequence[Value], wrt: Sequence[int]
 ) -> Iterator[tuple[list[Tensor], list[Tensor]]]:
     """A program as a graph: the values of its outputs and of the slots that its checks read, and its inputs."""
-    with recording(), quiet():
+    with recording(), scope(listener=None, undefined=None), quiet():
         xs = [entered(value, place in wrt) for place, value in enumerate(values)]
         yield inlined(program, xs), xs
 

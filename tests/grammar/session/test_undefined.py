@@ -91,6 +91,18 @@ def test_a_replay_that_makes_nan_says_where(text):
     assert notes("y*2", f"{start}\nforward y with a=-1, v=[0, 1]") == []  # it came in
 
 
+def test_each_backward_of_a_replay_has_one_note(monkeypatch):
+    from agrad.engine.program import cached_replay
+
+    monkeypatch.setattr(cached_replay, "COST", 0.0)
+    session = Session()
+    session.run("var a = 0.5; var b = 1; y = (0.5 + 1/where(b < 0, 1.5, 0))*a + b")
+    for number in range(6):
+        found = []
+        session.run(f"zero_grad\nforward y with a={number + 1}\nbackward y retain", found.append)
+        assert [result.note.message.partition(" is ")[0] for result in found] == ["a gradient"]
+
+
 @pytest.mark.parametrize(
     ("body", "place"),
     [

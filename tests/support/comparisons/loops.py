@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -54,9 +55,18 @@ def cases(dice: random.Random) -> Iterator[None]:
         with eager_to_compile(dice):
             for session in sessions:
                 begin_again(session, START)
-                both.append((told(session, read(text)), held(session)))
+                both.append((_without_numbers(told(session, read(text)), text), held(session)))
         if any("nodes, the limit" in said for said in both[1][0]):
             continue  # a compiled loop makes fewer nodes
         for first, second in zip(*both, strict=True):
             assert_equal(first, second, text)
         yield
+
+
+def _without_numbers(said: list[str], text: str) -> list[str]:
+    """What is said, but of a nan only the place: a compiled iteration skips what no later one needs.
+
+    It also skips the side of a choice that is not taken; then a nan there, which is told where it is not, is not met.
+    """
+    is_choosing = "where(" in text or " if " in text
+    return [re.sub(r"^note: .+ is nan(?s:.*)" if is_choosing else r" is nan: .+", " is nan", one) for one in said]
