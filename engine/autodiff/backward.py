@@ -169,6 +169,8 @@ class _Collecting:
         before = None if self.fresh or node.collected is None else node.grad
         if type(value) is float and (before is None or before.value is None):
             return value, self.storage, self.stamp
+        if node.shape and type(value) is not Tensor and (before is None or _is_plain(before)):
+            return self._of_arrays(before, value)
         result = value if isinstance(value, Tensor) else _handle(value)
         part = (result.item(),) if not result.shape else ()
         if before is None or before.value is None:
@@ -182,12 +184,28 @@ class _Collecting:
             total = _handle(OPS["add"].call(before.value.value, result.value), self._with(before.value.node.storage))
         return Gradient(total, parts, before.calls + 1, None)
 
+    def _of_arrays(self, before: Gradient | None, value: Any) -> Gradient:
+        """The same for an array that is added to none or to another."""
+        if before is None or before.value is None:
+            return Gradient(_handle(value, self.storage), (), 1, None)
+        old = before.value.node
+        total = _handle(OPS["add"].call(old.value, value), self._with(old.storage))
+        return Gradient(total, before.parts, before.calls + 1, None)
+
     def _with(self, before: Storage | None) -> Storage | None:
         """What is known of the sum of this gradient and one from before."""
+        if before is not None and self.storage is not None and before.roots == self.storage.roots:
+            return self.storage
         if before not in self.joined:
             roots = together(*[one.roots for one in (before, self.storage) if one is not None])
             self.joined[before] = Storage([], roots=roots) if roots else None
         return self.joined[before]
+
+
+def _is_plain(gradient: Gradient) -> bool:
+    """Whether a gradient is none, or an array without a graph."""
+    tensor = gradient.value
+    return tensor is None or (tensor.node.value is not None and not tensor.node.recorded)
 
 
 def _storage_of(root: Node, order: Iterable[Node], cut: Iterable[Node]) -> Storage | None:

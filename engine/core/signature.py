@@ -73,7 +73,7 @@ class Signature(Struct, eq=False, frozen=False):
     def _attributes(self, rest: tuple[Any, ...], keywords: dict[str, Any]) -> dict[str, Any]:
         attrs = dict(self.attributes)
         if self.gathers is not None and rest:
-            attrs[self.gathers] = _as_one(rest[0]) if len(rest) == 1 else rest
+            attrs[self.gathers] = as_one(rest[0]) if len(rest) == 1 else rest
         elif len(rest) > len(attrs):
             extra = len(rest) - len(attrs)
             count = "one argument" if extra == 1 else f"{extra} arguments"
@@ -84,7 +84,7 @@ class Signature(Struct, eq=False, frozen=False):
             name = ALIASES.get(given, given) if given not in attrs else given
             if name not in attrs:
                 raise self._error(f"{self.name} has no argument {given}: {self.usage}")
-            attrs[name] = _as_one(value) if name == self.gathers else value
+            attrs[name] = as_one(value) if name == self.gathers else value
         for name, value in attrs.items():
             if value is REQUIRED:
                 raise self._error(f"{self.name} needs {name}: {self.usage}")
@@ -104,7 +104,7 @@ class Signature(Struct, eq=False, frozen=False):
         return AgradError("arity", message)
 
 
-def _as_one(given: Any) -> Any:
+def as_one(given: Any) -> Any:
     """A tuple that was given as one argument, as a list: a tuple holds arguments that were given one by one."""
     return [*given] if type(given) is tuple and given else given
 

@@ -125,24 +125,25 @@ def of_two(op: Op, nx: Node | float, ny: Node | float, a: Any, b: Any) -> Tensor
     return made
 
 
-def _value_of(x: Tensor) -> Any:
-    """`x.value`, which checks who reads it, in less time."""
-    value = x.node.value
-    return x.array if value is None else value
-
-
 def of_one(op: Op, x: Tensor, attrs: dict[str, Any]) -> Tensor:
     """The result for one handle."""
-    source, a = x.node, _value_of(x)
+    source = x.node
+    a: Any = source.value
+    if a is None:
+        a = x.array
     if op.prepare is not None:
         attrs = op.prepare(a, **attrs)
     out: Any
     context = current()
-    if type(a) is float or (context.silence is not None and context.silence.before is not None):
+    if type(a) is float:
         out = compute(op, (a,), attrs)
     else:
         try:
-            out = settle((context.quietly or prepare())().run(op.array, a, **attrs))
+            if op.scatter is not None or (context.silence is not None and context.silence.before is not None):
+                out = op.array(a, **attrs)  # an index computes nothing that numpy would warn of
+            else:
+                out = (context.quietly or prepare())().run(op.array, a, **attrs)
+            out = settle(out)
         except (ValueError, IndexError, MemoryError):
             out = on_arrays(op, (a,), attrs)  # raises the error
     if type(out) is not float and out.base is not None:
@@ -168,17 +169,20 @@ def record(op: Op, operands: tuple[Any, ...], attrs: dict[str, Any]) -> Tensor:
     context = current()
     inputs: list[Any] = []  # a node for each handle
     values: list[Any] = []
+    live: list[bool] = []  # whether each needs a gradient
     recorded = has_arrays = False
-    for x in operands:
+    for x, rule in zip(operands, op.rules * len(operands) if op.variadic else op.rules, strict=True):
         if type(x) is Tensor:
             node = x.node
             value = node.value
             inputs.append(node)
             values.append(x.array if value is None else value)
+            live.append(rule is not None and node.requires_grad)
             recorded = recorded or node.requires_grad or node.recorded
         else:
             inputs.append(x)
             values.append(x)
+            live.append(False)
             has_arrays = has_arrays or type(x) is not float
     recorded = recorded and context.recording
     if has_arrays:
@@ -187,7 +191,7 @@ def record(op: Op, operands: tuple[Any, ...], attrs: dict[str, Any]) -> Tensor:
                 inputs[place] = values[place] = kept(x) if recorded else coerce(x, copy=False)
     if op.prepare is not None:
         attrs = op.prepare(*values, **attrs)
-    out: Any = compute(op, tuple(values), attrs)
+    out: Any = (on_arrays if op.scalar is None else compute)(op, tuple(values), attrs)
     shape: Shape = ()
     if type(out) is not float:
         shape = out.shape
@@ -195,8 +199,8 @@ def record(op: Op, operands: tuple[Any, ...], attrs: dict[str, Any]) -> Tensor:
             out = out.copy()  # there are no views: a write to one value never shows in another
     if not recorded:
         return plain(out, inputs)
-    live = op.live(inputs)
-    reads, reads_out = op.known.get(live) or op.read_by(live)
+    known = tuple(live)
+    reads, reads_out = op.known.get(known) or op.read_by(known)
     for x, value, read in zip(inputs, values, reads, strict=True):
         if read and type(x) is Node:
             x.value = value

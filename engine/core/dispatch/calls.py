@@ -15,10 +15,10 @@ from agrad.engine.core.context import current, next_stamp
 from agrad.engine.core.dispatch.arrays import compute, ieee, of_one, of_two, plain, prepared, record
 from agrad.engine.core.graph import Node
 from agrad.engine.core.guards import choose, entries, number
-from agrad.engine.core.signature import REQUIRED, Signature
+from agrad.engine.core.signature import REQUIRED, Signature, as_one
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError
-from agrad.engine.values import IEEE, coerce, np, whole_as_float
+from agrad.engine.values import IEEE, coerce, mask_type, np, whole_as_float
 
 if TYPE_CHECKING:
     from agrad.engine.core.op import Op
@@ -142,7 +142,7 @@ def _binary(op: Op, general: Function | None = None) -> Function:
         elif type(x) is int:
             nx = a = whole_as_float(x)
         else:
-            return general(*(given for given in (x, y) if given is not MISSING), *rest)
+            return general(x, y) if y is not MISSING and not rest else _with_missing(general, x, y, rest)
         if type(y) is Tensor:
             ny = y.node
             b = ny.value
@@ -151,7 +151,7 @@ def _binary(op: Op, general: Function | None = None) -> Function:
         elif type(y) is int:
             ny = b = whole_as_float(y)
         else:
-            return general(*(given for given in (x, y) if given is not MISSING), *rest)
+            return general(x, y) if y is not MISSING and not rest else _with_missing(general, x, y, rest)
         if rest:
             return general(x, y, *rest)
         if type(a) is not float or type(b) is not float:
@@ -177,6 +177,11 @@ def _binary(op: Op, general: Function | None = None) -> Function:
     return call
 
 
+def _with_missing(general: Function, x: Any, y: Any, rest: tuple[Any, ...]) -> Any:
+    """The general call where an argument may be missing, which is its error to raise."""
+    return general(*(given for given in (x, y) if given is not MISSING), *rest)
+
+
 def _of_one(op: Op) -> Function:
     """The call of a row with one operand, and attributes: of a handle or an array, with simple ones."""
     general, signature = _general(op), op.signature
@@ -184,17 +189,21 @@ def _of_one(op: Op) -> Function:
     only = next(iter(signature.attributes)) if len(signature.attributes) == 1 and signature.gathers is None else None
 
     def call(*args: Any, **attrs: Any) -> Any:
-        if only is not None and len(args) == 2 and type(args[0]) is Tensor and not attrs and _is_simple(args[1]):
-            return of_one(op, args[0], {only: args[1]})  # such as x[i]
         if args:
             x = args[0]
             kind = type(x)
-            if kind is Tensor or (kind.__name__ == "ndarray" and _is_value(x)):
-                bound = defaults if len(args) == 1 and not attrs else _bound(signature, args[1:], attrs)
+            if kind is Tensor or (kind.__name__ in _ARRAYS and _is_value(x)):
+                bound: dict[str, Any] | None
+                if len(args) == 1 and not attrs:
+                    bound = defaults
+                elif only is not None and len(args) == 2 and not attrs:  # such as x[i]
+                    bound = {only: args[1]} if _is_simple(args[1]) else None
+                else:
+                    bound = _bound(signature, args[1:], attrs)
+                if bound is not None and kind is Tensor:
+                    return of_one(op, x, bound)
                 if bound is not None:
-                    return (
-                        of_one(op, x, bound) if kind is Tensor else compute(op, args[:1], prepared(op, args[:1], bound))
-                    )
+                    return compute(op, args[:1], prepared(op, args[:1], bound))
         return general(*args, **attrs)
 
     return call
@@ -216,7 +225,7 @@ def _of_several(op: Op) -> Function:
             if kind is Tensor:
                 has_tensor = True
             elif kind is not float:
-                if kind.__name__ != "ndarray" or not _is_value(x):
+                if kind.__name__ not in _ARRAYS or not _is_value(x):
                     return general(*args, **attrs)
                 has_array = True
         bound = defaults if len(args) == count and not attrs else _bound(signature, args[count:], attrs)
@@ -229,26 +238,30 @@ def _of_several(op: Op) -> Function:
     return call
 
 
+_ARRAYS = ("ndarray", "Mask")  # the names of types, so that numpy is not loaded to ask for its own
+
+
 def _is_value(x: Any) -> bool:
     """Whether an array is a value as it is."""
-    return type(x) is np.ndarray and x.dtype.char == "d" and x.dtype.isnative and x.ndim != 0
+    kind = type(x)
+    return (kind is np.ndarray or kind is mask_type()) and x.dtype.char == "d" and x.dtype.isnative and x.ndim != 0
 
 
 def _bound(signature: Signature, rest: tuple[Any, ...], keywords: dict[str, Any]) -> dict[str, Any] | None:
     """The attributes by name, if all are simple, and named as in the row: as `Signature.bind` gives them."""
     bound = dict(signature.attributes)
     if rest:
-        if signature.gathers is not None or len(rest) > len(bound):
+        if not _is_simple(rest) or (signature.gathers is None and len(rest) > len(bound)):
             return None
-        bound.update(zip(bound, rest, strict=False))
+        if signature.gathers is not None:
+            bound[signature.gathers] = as_one(rest[0]) if len(rest) == 1 else rest
+        else:
+            bound.update(zip(bound, rest, strict=False))
     for name, value in keywords.items():
-        if name not in bound or name == signature.gathers:
+        if name not in bound or name == signature.gathers or not _is_simple(value):
             return None
         bound[name] = value
-    for value in bound.values():
-        if not _is_simple(value):
-            return None
-    return bound
+    return None if REQUIRED in bound.values() else bound
 
 
 def _is_simple(value: Any) -> bool:
@@ -273,7 +286,7 @@ def _general(op: Op) -> Function:
         if len(args) == count and not attrs:  # in a backward pass most calls are on plain arrays
             for x in args:
                 kind = type(x)
-                if kind is not float and (kind.__name__ != "ndarray" or not _is_value(x)):
+                if kind is not float and (kind.__name__ not in _ARRAYS or not _is_value(x)):
                     break
             else:
                 return compute(op, args, prepared(op, args, attrs))

@@ -79,7 +79,7 @@ def _stacked(*xs: Any, axis: Any) -> dict[str, Any]:
 
 def _stack(*xs: Any, axis: int) -> Any:
     kinds = set(map(type, xs))
-    if kinds == {float} or (axis == 0 and kinds == {np.ndarray} and {x.dtype.char for x in xs} == {"d"}):
+    if kinds == {float} or (axis == 0 and kinds == {np.ndarray} and xs[0].dtype.char == "d"):
         return np.array(xs)  # in a third of the time
     return np.stack(xs, axis)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
+from agrad.engine.core.context import current
 from agrad.engine.core.facts import Domain, Kink, Operator
 from agrad.engine.core.limits import afford
 from agrad.engine.core.op import Function, composed, row
@@ -15,7 +16,7 @@ from agrad.engine.ops.arrays.shaping import collapse, permute, reshape, shape_of
 from agrad.engine.ops.linalg.determinant import minor_form
 from agrad.engine.ops.linalg.expansions import determinant, inverse, solution
 from agrad.engine.ops.scalar.arithmetic import add, flat, mul
-from agrad.engine.values import Shape, broadcast, format_shape, np, shape_of, whole
+from agrad.engine.values import Shape, broadcast, format_shape, np, shape_of, size_of, whole
 
 FAMILY = "linear algebra"
 
@@ -68,20 +69,22 @@ def _check_inner(name: str, a: Shape, b: Shape) -> None:
 
 
 def _fitting(x: Any, y: Any) -> dict[str, Any]:
-    attrs, result = _fitted(shape_of(x), shape_of(y))
-    afford("@", result)
+    attrs, result, entries = _fitted(shape_of(x), shape_of(y))
+    if entries > current().limits.entries:
+        afford("@", result)
     return attrs
 
 
 @lru_cache
-def _fitted(a: Shape, b: Shape) -> tuple[dict[str, Any], Shape]:
-    """What a product of these shapes is prepared for, and the shape of the result."""
+def _fitted(a: Shape, b: Shape) -> tuple[dict[str, Any], Shape, int]:
+    """What a product of these shapes is prepared for, and the shape and size of the result."""
     if not a or not b:
         raise AgradError(
             "shape", f"@ of shapes {format_shape(a)} and {format_shape(b)}: a scalar is not a matrix; use *"
         )
     _check_inner("@", a, b)
-    return {"shapes": (a, b)}, broadcast(a[:-2], b[:-2]) + a[-2:-1] + b[1:][-1:]
+    result = broadcast(a[:-2], b[:-2]) + a[-2:-1] + b[1:][-1:]
+    return {"shapes": (a, b)}, result, size_of(result)
 
 
 def _by_left(g: Any, out: Any, x: Any, y: Any, shapes: tuple[Shape, Shape]) -> Any:
