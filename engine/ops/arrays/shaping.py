@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from agrad.engine.core.arguments import axes_of, axis_of, is_sequence, sizes_of, small, wholes_of
+from agrad.engine.core.arguments import MOST_AXES, axes_of, axis_of, is_sequence, sizes_of, small, wholes_of
 from agrad.engine.core.dispatch import operand
 from agrad.engine.core.op import Function, composed, row
 from agrad.engine.core.shape_errors import to_expand, to_fill
@@ -81,8 +81,21 @@ collapse: Function = row(
 )
 
 
+def _fills(shape: Any, have: Shape) -> bool:
+    """Whether a shape is given by whole numbers, as in most calls, and has as many entries as another."""
+    if (type(shape) is not list and type(shape) is not tuple) or len(shape) > MOST_AXES:
+        return False
+    for size in shape:
+        if type(size) is not int or size < 0:
+            return False
+    return math.prod(shape) == math.prod(have)
+
+
 def _reshaped(x: Any, shape: Any) -> dict[str, Any]:
-    have, sizes = shape_of(x), sizes_of("reshape", shape)
+    have = shape_of(x)
+    if _fills(shape, have):
+        return {"shape": tuple(shape), "old": have}
+    sizes = sizes_of("reshape", shape)
     known = math.prod(size for size in sizes if size != -1)
     total = size_of(have)
     if sizes.count(-1) == 1 and known > 0 and total % known == 0:
