@@ -19,6 +19,10 @@ WORKS = (
     Work("determinant 8x8 of an array, by minors", "determinant", {"casadi": 0.15}, threads=1),
     Work("robot arm of 6 joints, Jacobian", "arm", {"jax": 0.1, "casadi": 0.3}, threads=1),
     Work("bundle adjustment, Jacobian of one observation", "bundle", {"jax": 1.0}, threads=1),
+    Work("Lotka-Volterra by Runge-Kutta, 1,000 steps of two numbers", "lotka", {"jax": 0.1}, threads=1),
+    Work("the same, of an array", "lotka_array", {"jax": 0.1}, threads=1),
+    Work("likelihood of a Kalman filter, 200 steps", "kalman", {"jax": 0.05}, threads=1),
+    Work("a recurrent network of 16 units, 100 steps", "recurrent", {"jax": 1.0}, threads=1),
 )
 JOINTS = ((0, 0.4, math.pi / 2), (0.5, 0, 0), (0.3, 0.1, math.pi / 2), (0, 0.4, -math.pi / 2), (0, 0, math.pi / 2))
 JOINTS += ((0, 0.2, 0),)
@@ -27,8 +31,8 @@ JOINTS += ((0, 0.2, 0),)
 class Functions:
     """The functions, over a module of array functions: agrad's engine, jax.numpy or casadi."""
 
-    def __init__(self, np: Any, softplus: Callable[[Any], Any]) -> None:
-        self.np, self.softplus = np, softplus
+    def __init__(self, np: Any, softplus: Callable[[Any], Any], scan: Callable[..., Any] | None = None) -> None:
+        self.np, self.softplus, self.scan = np, softplus, scan
 
     def regression(self, w: Any, b: Any, x: Any, t: Any) -> Any:
         """The mean squared error of a line."""
@@ -91,6 +95,70 @@ class Functions:
         square = np.sum(flat * flat)
         return f * (1 + k1 * square + k2 * square * square) * flat
 
+    def lotka(self, a: Any, b: Any, c: Any, d: Any, food: Any) -> Any:
+        """How far hares and lynxes end from 1, with a little food at each step."""
+
+        def slope(x: Any, y: Any) -> Any:
+            return a * x - b * x * y, d * x * y - c * y
+
+        def step(state: Any, extra: Any) -> Any:
+            x, y, h = *state, 0.01
+            k1, l1 = slope(x, y)
+            k2, l2 = slope(x + h / 2 * k1, y + h / 2 * l1)
+            k3, l3 = slope(x + h / 2 * k2, y + h / 2 * l2)
+            k4, l4 = slope(x + h * k3, y + h * l3)
+            return (x + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4) + extra, y + h / 6 * (l1 + 2 * l2 + 2 * l3 + l4)), x
+
+        (x, y), _ = self.scan(step, (1.0, 0.5), food)
+        return (x - 1) ** 2 + (y - 1) ** 2
+
+    def lotka_array(self, rates: Any, start: Any, food: Any) -> Any:
+        """The same, with the state and the rates in arrays."""
+
+        def slope(z: Any) -> Any:
+            both = z[0] * z[1]
+            return self.np.stack([rates[0] * z[0] - rates[1] * both, rates[3] * both - rates[2] * z[1]])
+
+        def step(z: Any, extra: Any) -> Any:
+            h = 0.01
+            k1 = slope(z)
+            k2 = slope(z + h / 2 * k1)
+            k3 = slope(z + h / 2 * k2)
+            k4 = slope(z + h * k3)
+            return z + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4) + extra, z[0]
+
+        last, _ = self.scan(step, start, food)
+        return self.np.sum((last - 1.0) ** 2)
+
+    def kalman(self, noise: Any, turn: Any, seen: Any) -> Any:
+        """The negative log-likelihood of places that are seen, of something that moves, by a filter of two numbers."""
+        np = self.np
+        zero, one = 0.0 * noise, 0.0 * noise + 1.0
+        move = np.stack([np.stack([one, turn]), np.stack([zero, one])])
+        shaken = np.stack([np.stack([noise, zero]), np.stack([zero, 0.1 * noise])])
+
+        def step(state: Any, place: Any) -> Any:
+            mean, spread = state
+            mean, spread = move @ mean, move @ spread @ move.T + shaken
+            whole = spread[0, 0] + 0.5
+            apart, gain = place - mean[0], spread[:, 0] / whole
+            kept = spread - np.stack([gain[0] * spread[0], gain[1] * spread[0]])
+            return (mean + gain * apart, kept), np.log(whole) + apart * apart / whole
+
+        start = (np.stack([zero, zero]), np.stack([np.stack([one, zero]), np.stack([zero, one])]))
+        _, terms = self.scan(step, start, seen)
+        return 0.5 * np.sum(terms)
+
+    def recurrent(self, inner: Any, outer: Any, given: Any) -> Any:
+        """The mean square of the states of a network that reads some numbers at each step."""
+
+        def step(state: Any, x: Any) -> Any:
+            state = self.np.tanh(inner @ state + outer @ x)
+            return state, self.np.sum(state * state)
+
+        _, terms = self.scan(step, self.np.sum(0.0 * inner, axis=1), given)
+        return self.np.mean(terms)
+
 
 def works() -> dict[str, tuple[str, tuple[Any, ...], tuple[Any, ...]]]:
     """For each case the function, its parameters, and its data."""
@@ -110,6 +178,12 @@ def works() -> dict[str, tuple[str, tuple[Any, ...], tuple[Any, ...]]]:
     found["arm"] = "arm", (rng.normal(size=6),), ()
     camera = np.array([0.1, 0.2, 0.3, 0.1, 0.2, 3.0, 500.0, 0.01, 0.001])
     found["bundle"] = "bundle", (camera, np.array([0.3, 0.2, 1.0])), ()
+    food = 0.001 * np.sin(np.arange(1_000))
+    found["lotka"] = "lotka", (1.1, 0.4, 0.4, 0.1), (food,)
+    found["lotka_array"] = "lotka_array", (np.array([1.1, 0.4, 0.4, 0.1]), np.array([1.0, 0.5])), (food,)
+    found["kalman"] = "kalman", (0.2, 0.9), (np.cumsum(rng.normal(size=200)),)
+    weights = rng.normal(size=(16, 16)) / 4, rng.normal(size=(16, 8)) / 4
+    found["recurrent"] = "recurrent", weights, (rng.normal(size=(100, 8)),)
     return found
 
 
@@ -128,7 +202,7 @@ def agrad() -> dict[str, Case]:
     """Compiled for machine code."""
     import agrad.engine as ag
 
-    functions = Functions(ag, ag.softplus)
+    functions = Functions(ag, ag.softplus, ag.scan)
 
     def case(name: str, given: tuple[Any, ...], data: tuple[Any, ...]) -> Case:
         f, made = getattr(functions, name), list[Any]()
@@ -151,7 +225,7 @@ def jax() -> dict[str, Case]:
     import jax.numpy as jnp
 
     jax.config.update("jax_enable_x64", True)
-    functions = Functions(jnp, jax.nn.softplus)
+    functions = Functions(jnp, jax.nn.softplus, jax.lax.scan)
 
     def case(name: str, given: tuple[Any, ...], data: tuple[Any, ...]) -> Case:
         f = getattr(functions, name)

@@ -33,8 +33,9 @@ def note_on(
             is_known, note = undefined_behind(node, lambda node: node.seq > log.since)
         if is_known:
             return note
-        if kept:
-            return first_note(kept)
+        begun = first_note(kept)
+        if begun is not None:
+            return begun
         words = set(_NAME.findall(span.text)) if span is not None else {"nan"}
         before = [*log.held, *[names.get(name) for name in words - bound]]
         if "nan" not in words and not any(map(_is_nan, _parts(before))):

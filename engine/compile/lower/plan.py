@@ -91,8 +91,10 @@ def _as_loops(program: Program) -> Way:
     schedule = Schedule(program)
     loops = [stage for stage in schedule.stages if isinstance(stage, Kernel)]
     calls = [schedule.step(stage.slot).op.name for stage in schedule.stages if isinstance(stage, Library)]
-    text = f"{len(loops)} over {', '.join(dict.fromkeys([format_shape(x.space) for x in loops]))}"
-    return Way("loops", of_loops(schedule), text + (f"; by the library {', '.join(calls)}" if calls else ""))
+    spaces = ", ".join(dict.fromkeys([format_shape(x.space) for x in loops]))
+    text = f"{len(loops)} over {spaces}" if loops else "none over entries"
+    called = ", ".join(dict.fromkeys(calls))
+    return Way("loops", of_loops(schedule), text + (f"; by the library {called}" if called else ""))
 
 
 def expanded(program: Program) -> Program | None:

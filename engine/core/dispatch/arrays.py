@@ -26,7 +26,7 @@ def ieee(op: Op, values: tuple[Value, ...], attrs: Mapping[str, Any] = {}) -> fl
     """Floats again, on numpy's arithmetic: inf and nan where Python's raises."""
     with np.errstate(all="ignore"):
         out = float(op.array(*(np.float64(value) for value in values), **attrs))
-    if out != out:
+    if out != out and all(value == value for value in values):
         context = current()
         if context.undefined is not None and len(context.undefined) < MOST_UNDEFINED:
             context.undefined.append((op, values, out, context.origin))

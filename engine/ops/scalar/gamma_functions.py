@@ -21,7 +21,7 @@ from agrad.engine.ops.arrays.shaping import unsqueeze
 from agrad.engine.ops.scalar.arithmetic import add, flat, sub
 from agrad.engine.ops.scalar.comparison import greater, where
 from agrad.engine.ops.scalar.elementary import elementary
-from agrad.engine.ops.scalar.special import FAMILY, from_scipy, lgamma, special
+from agrad.engine.ops.scalar.special import FAMILY, flagging, from_scipy, lgamma, special
 from agrad.engine.values import np
 
 _MOST_STEPS = 200  # 1/gamma and its derivatives overflow before x is -200
@@ -46,7 +46,7 @@ gammasgn: Function = elementary(
     _gamma_sign_of_number,
     "",
     flat,
-    array=_gamma_sign,
+    array=flagging(_gamma_sign),
     family=FAMILY,
     samples=((2.5,), ([0.7, -0.3, -1.5],)),
     kinks=(Kink("gammasgn at ±0", "±1, as 1/x", "0", ("gammasgn(0) == 1 and gammasgn(-0.0) == -1",)),),

@@ -20,9 +20,11 @@ from agrad.engine.compile.llvm.loops.schedule import Kernel, Library, Numbers, S
 from agrad.engine.compile.llvm.loops.views import View
 from agrad.engine.compile.llvm.lowering import lower
 from agrad.engine.compile.llvm.target import definitions, llvmlite, machine, processor
+from agrad.engine.core.dispatch.arrays import all_floats
 from agrad.engine.core.numpy_warnings import quiet
-from agrad.engine.program.ir import Program, computed
-from agrad.engine.values import Array, Value, np, size_of
+from agrad.engine.core.op import Op
+from agrad.engine.program.ir import Program, computed, own
+from agrad.engine.values import Array, Value, np, settle, size_of
 
 _MOST = 20_000  # instructions, in all kernels
 _FEWEST = 64  # entries: of fewer, a call of numpy takes as long
@@ -94,12 +96,23 @@ class Loops:
         return found
 
     def _by_library(self, slot: int, buffers: _Buffers) -> None:
-        step = self.schedule.step(slot)
-        values = tuple([buffers.get(x) for x in step.operands])
-        if step.op.native is not None:
-            buffers.put(slot, step.op.native(*values, **step.attrs))
-        else:
-            buffers.put(slot, computed(step.op, values, step.attrs))
+        op, operands, attrs = self._library[slot]
+        values = tuple([buffers.get(x) for x in operands])
+        if op.native is not None:
+            buffers.put(slot, op.native(*values, **attrs))
+            return
+        try:
+            value = settle(op.array(*values, **attrs)) if not all_floats(values) else computed(op, values, attrs)
+        except (ValueError, IndexError, MemoryError):
+            value = computed(op, values, attrs)  # which says what is wrong
+        buffers.put(slot, value if op.is_view else own(value))
+
+    @cached_property
+    def _library(self) -> dict[int, tuple[Op, tuple[int, ...], dict[str, Any]]]:
+        """The steps of the library, by their slots."""
+        slots = [part.slot for part in self.parts if isinstance(part, Library)]
+        steps = [(slot, self.schedule.step(slot)) for slot in slots]
+        return {slot: (step.op, step.operands, step.attrs) for slot, step in steps}
 
     def source(self) -> str:
         """LLVM's code of all loops."""
@@ -220,9 +233,10 @@ class _Buffers:
         self.laid: dict[int, Array] = {}
         self.written = {slot for slot in made if slot in outputs}
         self.fresh = [(slot, program.shape(slot)) for slot in made if slot in outputs]
-        self.own = {slot: np.empty(program.shape(slot)) for slot in made if slot not in outputs}
-        for slot, array in self.own.items():
+        kept = {slot: np.empty(program.shape(slot)) for slot in made if slot not in outputs}
+        for slot, array in kept.items():
             self.table[slot] = _address(array)
+        self.known = {**kept, **memory.constants}  # in each call
 
     def enter(self, values: Sequence[Value]) -> None:
         """The inputs of a call, and new arrays for its outputs."""
@@ -243,11 +257,10 @@ class _Buffers:
 
     def get(self, slot: int) -> Value:
         """The value in a slot."""
-        if slot in self.memory.constants:
-            return self.memory.constants[slot]
-        if slot in self.own:
-            return self.own[slot]
-        return self.arrays[slot] if self.memory.program.shape(slot) else self.numbers[slot]
+        known = self.known.get(slot)
+        if known is not None:
+            return known
+        return self.arrays[slot] if slot in self.arrays else self.numbers[slot]
 
     def outputs(self, slots: Sequence[int]) -> list[Value]:
         """The outputs, each an array of its own."""
