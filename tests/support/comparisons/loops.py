@@ -66,7 +66,7 @@ def cases(dice: random.Random) -> Iterator[None]:
 def _without_numbers(said: list[str], text: str) -> list[str]:
     """What is said, but of a nan only the place: a compiled iteration skips what no later one needs.
 
-    It also skips the side of a choice that is not taken; then a nan there, which is told where it is not, is not met.
+    Where there are several places, it may be another one: it also skips the side of a choice that is not taken.
     """
-    is_choosing = "where(" in text or " if " in text
-    return [re.sub(r"^note: .+ is nan(?s:.*)" if is_choosing else r" is nan: .+", " is nan", one) for one in said]
+    has_several = "where(" in text or " if " in text or ";" in text or text.count("\n") > 1
+    return [re.sub(r"^note: .+ is nan(?s:.*)" if has_several else r" is nan: .+", " is nan", one) for one in said]
