@@ -21,7 +21,7 @@ from agrad.engine.compile.llvm.backend import supports
 from agrad.engine.compile.llvm.repeated import Repeated
 from agrad.engine.compile.lower.scalarise import scalarised
 from agrad.engine.compile.python_backend import Compiled
-from agrad.engine.core.context import Tracing, current, scope
+from agrad.engine.core.context import Tracing, UndoLog, current, scope
 from agrad.engine.core.dispatch import operand
 from agrad.engine.core.graph import Node, reachable
 from agrad.engine.core.guards import Guard
@@ -288,15 +288,14 @@ class _Traced:
             inputs = [first.unpacked(xs[0]), data.unpacked(xs[1])]
             began = max(x.node.seq for x in xs)
             names = ("state", "row")
-            before = _random_state()
-            with scope(tracing=Tracing(xs, names)):
+            log = UndoLog(current().undo_log)
+            with scope(tracing=Tracing(xs, names)) as inner_context:
+                inner_context.undo_log = log
                 y = self._result(f, first, inputs)
-                if _random_state() != before:
-                    raise AgradError(
-                        "domain",
-                        "the function of scan draws random numbers, which would be the same in each iteration",
-                        fixes=[Hint("scan(f, start, rand(100))   draws them before, as rows")],
-                    )
+                if log.changed:
+                    draws = "random" in log.undos
+                    log.roll_back_surely()
+                    raise _has_effect(draws)
                 guard = current().guard
                 if guard is not None:
                     raise _decides(guard)
@@ -337,9 +336,13 @@ class _Traced:
         return found
 
 
-def _random_state() -> Any:
-    generator = current().random.generator
-    return None if generator is None else generator.bit_generator.state
+def _has_effect(draws: bool) -> AgradError:
+    """The function of a scan is called once, so that it cannot do anything in each iteration."""
+    if draws:
+        message = "the function of scan draws random numbers, which would be the same in each iteration"
+        return AgradError("domain", message, fixes=[Hint("scan(f, start, rand(100))   draws them before, as rows")])
+    message = "the function of scan changes something outside of it, and is called once for all iterations"
+    return AgradError("grad", message, fixes=[Hint("return it with the state")])
 
 
 def _plain(x: Any) -> Array:

@@ -47,7 +47,8 @@ scanned: Function = row(
     family="reductions",
     samples=(),
     doc="Runs state, result = f(state, row) for each row along the first axis, from the state at the start; gives the "
-    "last state and all results. The derivative keeps one state an iteration.",
+    "last state and all results. f is called once, to find out what an iteration computes. The derivative keeps one "
+    "state an iteration.",
     derivative="that of the loop, which runs backward",
     example="scan(f, 1, [2, 3])[0] == 6   # with def f(s, x) = (s*x, s)",
 )

@@ -232,6 +232,45 @@ REFUSED = {
 }
 
 
+def written(change):
+    """The message where a body changes what is outside of it, which is then as it was."""
+    total, w = ag.tensor([1.0, 2.0]), leaf([1.0, 2.0])
+    w.grad = ag.tensor([5.0, 5.0])
+
+    def f(s, x):
+        change(total, w)
+        return s * x, ag.sum(total * w)
+
+    with pytest.raises(ag.AgradError) as caught:
+        ag.scan(f, 1.0, [1.0, 2.0])
+    assert (total.tolist(), w.tolist(), w.grad.tolist()) == ([1.0, 2.0], [1.0, 2.0], [5.0, 5.0])
+    return caught.value.message
+
+
+def add(total, w):
+    total += 1.0
+
+
+def multiply(total, w):
+    with ag.no_grad():
+        w *= 2.0
+
+
+CHANGES = {
+    "in place": add,
+    "of a leaf": multiply,
+    "of an entry": lambda total, w: total.__setitem__(0, 5.0),
+    "of a gradient": lambda total, w: ag.sum(w * w).backward(),
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_a_change_of_what_is_outside_is_refused_and_taken_back(name):
+    assert written(CHANGES[name]) == (
+        "the function of scan changes something outside of it, and is called once for all iterations"
+    )
+
+
 @pytest.mark.parametrize("expected", REFUSED)
 def test_what_cannot_be_done_is_refused(expected):
     with pytest.raises(ag.AgradError) as caught:
