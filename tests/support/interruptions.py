@@ -28,7 +28,7 @@ def at_bytecode(functions: tuple[Callable[..., Any], ...], interruption: Interru
         if it.came or not (inside or frame.f_code in codes):
             return None
         outermost = not inside
-        inside, frame.f_trace_opcodes, frame.f_trace_lines = True, True, False
+        inside = True
 
         def each(frame: FrameType, event: str, arg: Any) -> Any:
             nonlocal inside
@@ -40,6 +40,8 @@ def at_bytecode(functions: tuple[Callable[..., Any], ...], interruption: Interru
                 raise KeyboardInterrupt
             return each
 
+        frame.f_trace = each  # before the next line: Python 3.13 looks for it there
+        frame.f_trace_opcodes, frame.f_trace_lines = True, False
         return each
 
     outer = sys.gettrace()
