@@ -162,8 +162,15 @@ class Body:
             of_rows = rows[state + row :]
             seed = joined([of_rows[:state] + cotangent, of_rows[state:], given[same:]])
             found = _gradients(y, operands, seed)
-            program = optimised(extract([joined(found)], xs, ("cotangent", "row", "same"), current().guard))
+            program = _settled(extract([joined(found)], xs, ("cotangent", "row", "same"), current().guard))
         return Body(program, Sizes(state, row + 2 * state + out, same + sums, row, same), example)
+
+
+def _settled(program: Program) -> Program:
+    """The program, optimised. AgradError of kind `guard` where it holds only for some values."""
+    if program.checks:
+        raise AgradError("guard", f"scan: {program.checks[0].text} decides what an iteration computes")
+    return optimised(program)
 
 
 def _gradients(y: Tensor, xs: Sequence[Tensor], seed: Tensor) -> list[Tensor]:
@@ -244,8 +251,10 @@ class _Parts:
         for begin, end, shape in zip(ends, ends[1:], self.shapes, strict=False):
             if count is not None:
                 parts.append(FUNCTIONS["reshape"].call(vector[:, begin:end], (count, *shape)))
+            elif shape:
+                parts.append(FUNCTIONS["reshape"].call(vector[begin:end], shape))
             else:
-                parts.append(FUNCTIONS["reshape"].call(vector[begin:end], shape) if shape else vector[begin])
+                parts.append(vector[begin] if isinstance(vector, Tensor) else float(vector[begin]))
         return _filled(self.value, iter(parts))
 
 
@@ -255,7 +264,7 @@ def _flat(x: Any) -> Any:
 
 def _leaves(value: Any) -> Iterator[Any]:
     if isinstance(value, dict):
-        for key in value:
+        for key in sorted(value, key=str):
             yield from _leaves(value[key])
     elif isinstance(value, tuple):
         for one in value:
@@ -267,12 +276,20 @@ def _leaves(value: Any) -> Iterator[Any]:
 def _filled(value: Any, parts: Iterator[Any]) -> Any:
     """A value of the same structure with other parts."""
     if isinstance(value, dict):
-        return {key: _filled(value[key], parts) for key in value}
+        found = {key: _filled(value[key], parts) for key in sorted(value, key=str)}
+        return {key: found[key] for key in value}
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         return type(value)(*[_filled(one, parts) for one in value])
     if isinstance(value, tuple):
         return tuple(_filled(one, parts) for one in value)
     return None if value is None else next(parts)
+
+
+def _structure(value: Any) -> Any:
+    """Equal for values of the same structure."""
+    if isinstance(value, dict):
+        return {key: _structure(one) for key, one in value.items()}
+    return tuple(map(_structure, value)) if isinstance(value, tuple) else value is None
 
 
 class _Traced:
@@ -305,7 +322,7 @@ class _Traced:
             examples.append(same)
             given = entered(same)
             operands = [*xs, *self._parts(given)]
-            program = optimised(extract(inlined(inner, operands), [*xs, given], (*names, "same"), None))
+            program = _settled(extract(inlined(inner, operands), [*xs, given], (*names, "same"), None))
         sizes = Sizes(first.size, data.size, len(same), self.results.size, 0)
         self.body = Body(program, sizes, (examples[0], examples[1], same))
 
@@ -323,6 +340,8 @@ class _Traced:
         if state.shapes != first.shapes:
             there, here = (", ".join(map(format_shape, one)) or "nothing" for one in (first.shapes, state.shapes))
             raise AgradError("shape", f"scan: the state has shape {there}, and the new state {here}")
+        if _structure(pair[0]) != _structure(first.value):
+            raise AgradError("type", "scan: the new state is made of other tuples or dicts than the state")
         made = joined([state.packed(), self.results.packed()])
         return made if isinstance(made, Tensor) else tensor(made)
 

@@ -205,8 +205,18 @@ def test_structures_of_state_rows_and_results():
     assert kept["twice"][0].tolist() == [0.0, 6.0]
 
 
+def test_the_order_of_the_keys_does_not_matter():
+    state, _ = ag.scan(lambda s, x: ({"b": s["a"], "a": s["b"] + x}, ()), {"a": 1.0, "b": 10.0}, [5.0])
+    assert (float(state["a"]), float(state["b"])) == (15.0, 1.0)
+
+
 def test_no_iteration_gives_the_start():
     assert ag.scan(lambda s, x: (s + 1, ()), 5.0, count=0) == (5.0, ())
+
+
+def test_of_plain_values_it_gives_plain_values():
+    state, kept = ag.scan(lambda s, x: (s * x, s), 1.0, [2.0, 3.0])
+    assert (type(state), state, type(kept), kept.tolist()) == (float, 6.0, np.ndarray, [1.0, 2.0])
 
 
 REFUSED = {
@@ -222,6 +232,9 @@ REFUSED = {
     ),
     "shape: scan: the state has shape (), and the new state (2)": lambda: ag.scan(
         lambda s, x: ([s, s], ()), 1.0, [1.0]
+    ),
+    "type: scan: the new state is made of other tuples or dicts than the state": (
+        lambda: ag.scan(lambda s, x: ((s[0], (s[1],)), ()), (1.0, 2.0), [1.0])
     ),
     "guard: the function of scan reads a result of Greater, and might do something else in another iteration": (
         lambda: ag.scan(lambda s, x: (s if s > 0 else -s, ()), 1.0, [1.0])
