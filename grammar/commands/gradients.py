@@ -133,7 +133,7 @@ def why_none(name: str, value: Tensor) -> str:
 @command(
     "zero_grad",
     "zero_grad [a …]",
-    "Clears gradients to none: of all names by default.",
+    "Clears gradients: they are none then. By default those of all names.",
     "var a = 3; backward a**2; zero_grad; grad a",
     staging=Staging.BY_RULE,
     changes="graph",

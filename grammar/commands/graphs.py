@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 # What each form of a graph is for.
 FORMS = {
-    "text": "a line a node, operands first",
+    "text": "one line for each node, operands first",
     "tree": "the result at the root, operands indented below",
     "boxes": "boxes and lines, for a small graph",
     "dot": "for Graphviz",
