@@ -171,6 +171,7 @@ def _gamma_pole(x: float) -> float:
     return math.inf if x > 0.0 else math.copysign(math.inf, x) if x == 0.0 else math.nan
 
 
+@flagging
 def _gamma_array(x: Any) -> Any:
     value = from_math("gamma", math.gamma, _gamma_pole)(x)
     return np.where((x < 0.0) & (x == np.floor(x)), np.nan, value)  # releases of SciPy differ
