@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -20,7 +21,11 @@ class Interruption:
 
 @contextmanager
 def at_bytecode(functions: tuple[Callable[..., Any], ...], interruption: Interruption) -> Iterator[None]:
-    """Raise KeyboardInterrupt once, at that bytecode inside the functions."""
+    """Raise KeyboardInterrupt once, at that bytecode inside the functions.
+
+    The collector does not run meanwhile: what it calls, as Hypothesis does after each collection, is not theirs,
+    and Python loses what is raised there.
+    """
     codes, it, inside = {function.__code__ for function in functions}, interruption, False
 
     def trace(frame: FrameType, event: str, arg: Any) -> Any:
@@ -44,9 +49,12 @@ def at_bytecode(functions: tuple[Callable[..., Any], ...], interruption: Interru
         frame.f_trace_opcodes, frame.f_trace_lines = True, False
         return each
 
-    outer = sys.gettrace()
+    outer, collects = sys.gettrace(), gc.isenabled()
+    gc.disable()
     sys.settrace(trace)
     try:
         yield
     finally:
         sys.settrace(outer)
+        if collects:
+            gc.enable()
