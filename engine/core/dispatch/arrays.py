@@ -186,8 +186,8 @@ def record(op: Op, operands: tuple[Any, ...], attrs: dict[str, Any]) -> Tensor:
             has_arrays = has_arrays or type(x) is not float
     recorded = recorded and context.recording
     if has_arrays:
-        for place, x in enumerate(inputs):
-            if type(x) is not Node:
+        for place, x in enumerate(operands):
+            if type(x) is not Tensor:
                 inputs[place] = values[place] = kept(x) if recorded else coerce(x, copy=False)
     if op.prepare is not None:
         attrs = op.prepare(*values, **attrs)

@@ -283,7 +283,7 @@ def _general(op: Op) -> Function:
     count = 0 if op.variadic or op.signature.attributes else len(op.signature.operands)
 
     def call(*args: Any, **attrs: Any) -> Any:
-        if len(args) == count and not attrs:  # in a backward pass most calls are on plain arrays
+        if count and len(args) == count and not attrs:  # in a backward pass most calls are on plain arrays
             for x in args:
                 kind = type(x)
                 if kind is not float and (kind.__name__ not in _ARRAYS or not _is_value(x)):
