@@ -92,10 +92,13 @@ class CompiledIteration:
             if len(names) > 1 or one.kind == LEAF or one.writes:
                 raise _changes(rebound[0])
             self.rebound[one], value = rebound[0], stager.scope[rebound[0]]
+            is_number = type(value) is float or (isinstance(value, Tensor) and stager.is_number(value))
             if type(value) is float:
                 value = bare(leaf(value))
             if not isinstance(value, Tensor) or value in stager.by_proxy or value.requires_grad:
                 raise _changes(rebound[0])
+            if is_number is not (one.kind == NUMBER):
+                raise NotTraceable(f"{rebound[0]} was a number, and becomes a value, or the other way round")
         if (one.kind == GRADIENT and value is None) or (
             one.kind == LEAF and one.gradient is None and one.proxy.grad is not None
         ):

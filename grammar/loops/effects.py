@@ -106,7 +106,7 @@ class Effects(Names):
         value, target = as_array(frame.stack.pop()), frame.stack.pop()
         one = self.by_proxy.get(target) if isinstance(target, Tensor) else None
         changed = OPS[BINARY[symbol]].call(target, value)
-        if one is None and isinstance(target, Tensor) and not self._is_number(target):
+        if one is None and isinstance(target, Tensor) and not self.is_number(target):
             raise NotTraceable("it writes into a value that it computed")
         if one is None or one.kind == NUMBER:
             frame.stack.append(changed if self.recording else self.cut(changed))
@@ -116,7 +116,7 @@ class Effects(Names):
         self.renew(target, changed)
         frame.stack.append(target)
 
-    def _is_number(self, value: Tensor) -> bool:
+    def is_number(self, value: Tensor) -> bool:
         """Whether a value was computed from plain numbers only, so that it is one when uncompiled."""
         numbers = {one.leaf for one in self.placeholders if one.kind == NUMBER}
         behind = [x for node in collect([value.node]) for x in (node, *node.inputs) if isinstance(x, Node)]

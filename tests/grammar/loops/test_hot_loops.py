@@ -181,6 +181,17 @@ for i in range(150):
     "a graph from outside": "u = w*2\nfor i in range(150): backward u retain",
     "another file": 'for i in range(150):\n    fails file: load "nowhere.ag"',
 }
+# Loops whose first compiled iteration would change the kind of a value.
+OTHER_KIND = {
+    "a number that becomes a value": """k = 1.5
+z = [1, 2]
+for i in range(-3, 200):
+    if i >= i*i: k -= z[0]""",
+    "a value that becomes a number": """k = [1, 2][0]
+for i in range(-3, 200):
+    u = k
+    if i >= i*i: k = 2*i""",
+}
 AFTER = (
     "vars",
     "grad w",
@@ -242,6 +253,18 @@ def test_a_loop_whose_iterations_do_the_same(stretches, name):
 def test_a_loop_whose_iterations_differ_is_interpreted(stretches, name):
     assert everything(DYNAMIC[name], True) == everything(DYNAMIC[name], False)
     assert sum(stretches) == 0
+
+
+@pytest.mark.parametrize("name", sorted(OTHER_KIND))
+def test_a_value_keeps_its_version_where_a_choice_changes_its_kind(name):
+    versions = []
+    for compiles in (True, False):
+        session = Session()
+        session.compiles = compiles
+        session.run(OTHER_KIND[name])
+        k = session.names["k"]
+        versions.append((type(k), getattr(k, "version", None)))
+    assert versions[0] == versions[1]
 
 
 def test_a_gradient_that_is_not_finite_is_reported_in_its_iteration(stretches):
