@@ -7,7 +7,7 @@ from io import BytesIO
 from os.path import splitext
 from typing import TYPE_CHECKING, Any
 
-from agrad.engine.errors import AgradError, Label
+from agrad.engine.errors import AgradError, Hint, Label
 from agrad.engine.ops.data_files import require_files
 from agrad.engine.values import format_number
 from agrad.grammar.diagnostics import Span, suggest
@@ -35,9 +35,10 @@ def form_of(path: str, place: Span) -> str:
     ending = splitext(path)[1].lower()
     if ending not in FORMS:
         stem = splitext(path)[0] or "f"
-        fixes = [f'to "{stem}{form}"' for form in suggest(ending, FORMS) or [".svg"]]
+        fixes = [Hint(f'to "{stem}{form}"') for form in suggest(ending, FORMS) or [".svg"]]
+        named = path or "an empty name"
         message = f"a plot is written to a file that ends in {', '.join(list(FORMS)[:-1])} or {[*FORMS][-1]}"
-        raise AgradError("file", f"{message}, and {path} does not", labels=[Label(place)], fixes=fixes)
+        raise AgradError("file", f"{message}, and {named} does not", labels=[Label(place)], fixes=fixes)
     _matplotlib("figure")
     return ending
 
