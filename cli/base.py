@@ -122,7 +122,7 @@ def complain(problem: Any, as_json: bool = False) -> int:
     return WRONG_SYNTAX if problem.kind == "syntax" else FAILED
 
 
-def internal(error: Exception) -> AgradError:
+def internal(error: Exception, *notes: str) -> AgradError:
     """The error for an exception that should have been caught earlier: its type, and where it was raised."""
     from traceback import extract_tb  # here, since it is rarely needed
 
@@ -132,7 +132,7 @@ def internal(error: Exception) -> AgradError:
     where = [f"raised in {places[-1]}"] + [f"called from {place}" for place in places[-2:-5:-1]]
     text = str(error).partition("\n")[0]
     message = f"an error in agrad itself: {type(error).__name__}" + (f": {text}" if text else "")
-    return AgradError("internal", message, notes=[*where, "the statement is taken back, and the session goes on"])
+    return AgradError("internal", message, notes=[*where, *notes])
 
 
 def options(command: click.Command, context: click.Context) -> list[str]:

@@ -16,7 +16,7 @@ from typing import NoReturn
 import click
 
 from agrad.cli import __version__
-from agrad.cli.base import FAILED, Command, options, unknown
+from agrad.cli.base import FAILED, Command, complain, internal, options, unknown
 from agrad.cli.terminal.interrupt import INTERRUPTED
 
 # agrad.cli.commands.<name>.command
@@ -134,12 +134,15 @@ def main() -> NoReturn:
     """Run the command line and exit: 0, 1 after an error, 2 for wrong usage or syntax, 130 after Ctrl-C."""
     sys.stdin = sys.stdin or open(os.devnull, encoding="utf-8")  # noqa: SIM115 - it was closed: there is nothing to read
     sys.stdout = sys.stdout or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - it was closed: nothing can be written
+    sys.stderr = sys.stderr or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - as above
     try:
         code = _run()
     except OSError as problem:  # errors of files have been handled where they were read
         with suppress(OSError):  # stderr may be as full as stdout
             click.echo(f"error[file]: cannot write the results: {problem.strerror}", err=True)
         code = FAILED
+    except Exception as error:  # the last resort: nobody should read a traceback
+        code = complain(internal(error))
     sys.exit(code)
 
 

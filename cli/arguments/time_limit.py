@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import signal
 import struct
-import sys
 import warnings
 from collections.abc import Callable
 from contextlib import suppress
@@ -48,9 +47,8 @@ def enforce(left: Callable[[], float], leave: Callable[[], None], out: int, last
 
 def _killer(seconds: float, out: int, last_words: bytes) -> int:
     """Start the process that kills this one; returns the descriptor where it reads the seconds that are left."""
-    read, write = os.pipe()
+    read, write = map(_above_streams, os.pipe())
     os.set_blocking(write, False)
-    sys.stdout.flush()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # of threads, which do not matter to what the child does
         parent, child = os.getpid(), os.fork()
@@ -67,6 +65,17 @@ def _killer(seconds: float, out: int, last_words: bytes) -> int:
             os.kill(parent, signal.SIGKILL)
     finally:
         os._exit(0)
+
+
+def _above_streams(descriptor: int) -> int:
+    """The same pipe under a descriptor that is none of a stream: those may be free, where a stream was closed."""
+    if descriptor > 2:
+        return descriptor
+    import fcntl  # here: not on all systems
+
+    moved = fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, 3)
+    os.close(descriptor)
+    return moved
 
 
 def _is_silent(pipe: int, left: float) -> bool:

@@ -200,6 +200,6 @@ def loop(session: Session, statements: Iterator[str], interactive: bool = False)
         except OSError:  # the output cannot be written, so there is no reason to continue
             raise
         except Exception as error:  # an error in agrad itself does not end a session
-            failure = complain(internal(error))
+            failure = complain(internal(error, "the statement is taken back, and the session goes on"))
             code = code or failure
     return 0 if interactive else code

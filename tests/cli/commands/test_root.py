@@ -7,6 +7,8 @@ import sys
 import pytest
 from workshops import put_command
 
+from agrad.cli.main import main
+
 SCRIPT = '#!/usr/bin/env agrad\nx = 2\nprint "args", args\nx*3\n'
 
 
@@ -84,6 +86,8 @@ def test_an_option_that_belongs_behind_a_command(agrad, option, advice):
         ("agrad eval 1 >&-", ("", 0)),
         ("agrad help >&-", ("", 0)),
         ("agrad eval q 2>&-", ("", 1)),
+        ("agrad eval 1+ 2>&-", ("", 2)),
+        ("agrad eval 1 --timeout 9 <&- 2>&-", ("1\n", 0)),
         ("agrad <&- >&- 2>&-", ("", 0)),
     ],
 )
@@ -95,6 +99,21 @@ def test_streams_that_are_closed_are_empty(environment, tmp_path, line, expected
     done = subprocess.run(["sh", "-c", line], capture_output=True, text=True, env=env, check=False)
     assert (done.stdout, done.returncode) == expected
     assert "Traceback" not in done.stderr
+
+
+def test_what_escapes_is_told_without_a_traceback(capsys, monkeypatch):
+    def broken():
+        raise ZeroDivisionError("no such luck")
+
+    monkeypatch.setattr("agrad.cli.main._run", broken)
+    with pytest.raises(SystemExit) as caught:
+        main()
+    out, err = capsys.readouterr()
+    assert (out, caught.value.code) == ("", 1)
+    assert err.startswith(
+        "error[internal]: an error in agrad itself: ZeroDivisionError: no such luck\n  note: raised in "
+    )
+    assert "Traceback" not in err
 
 
 def test_a_session_may_begin_with_a_script(agrad, tmp_path):
