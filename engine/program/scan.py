@@ -11,7 +11,7 @@ and keeps only the states; the rest of an iteration is computed again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from math import prod
 from typing import Any, NamedTuple
@@ -22,7 +22,6 @@ from agrad.engine.compile.llvm.repeated import Repeated
 from agrad.engine.compile.lower.scalarise import scalarised
 from agrad.engine.compile.python_backend import Compiled
 from agrad.engine.core.context import Tracing, UndoLog, current, scope
-from agrad.engine.core.dispatch import operand
 from agrad.engine.core.graph import Node, reachable
 from agrad.engine.core.guards import Guard
 from agrad.engine.core.limits import afford
@@ -33,8 +32,9 @@ from agrad.engine.errors import AgradError, Hint, Label
 from agrad.engine.program.extract import extract
 from agrad.engine.program.ir import Program
 from agrad.engine.program.passes import key, optimised
+from agrad.engine.program.structure import Parts, flat, joined, structure
 from agrad.engine.program.trace import entered, inlined, recording
-from agrad.engine.values import Array, describe, format_shape, np, shape_of, whole
+from agrad.engine.values import Array, describe, format_shape, np, whole
 
 _MOST = 10_000  # instructions of a body of numbers
 
@@ -97,6 +97,17 @@ class Body:
         )
 
     @cached_property
+    def _step(self) -> Callable[..., Any]:
+        """An iteration on arrays."""
+        return Compiled(self.program).inside
+
+    @cached_property
+    def _step_of_numbers(self) -> Callable[..., Any]:
+        """An iteration on numbers, where there is one."""
+        assert self.numbers is not None
+        return Compiled(self.numbers).inside
+
+    @cached_property
     def native(self) -> Repeated | None:
         """Machine code for the loop, if there is any."""
         if self.numbers is None or supports(self.numbers) is not None:
@@ -122,9 +133,7 @@ class Body:
         return found
 
     def _run_numbers(self, start: Array, rows: Array, same: Array, table: Array, sums: Array) -> None:
-        assert self.numbers is not None
-        step: Callable[..., Any] = Compiled(self.numbers).inside
-        width, size = self.width, self.sizes.state
+        step, width, size = self._step_of_numbers, self.width, self.sizes.state
         state, given = start.tolist(), same.tolist()
         for place, row in enumerate(rows.tolist()):
             result = step(*state, *row, *given)
@@ -134,8 +143,7 @@ class Body:
                 sums += result[width:]
 
     def _run_arrays(self, start: Array, rows: Array, same: Array, table: Array, sums: Array) -> None:
-        step: Callable[..., Any] = Compiled(self.program).inside
-        state = start
+        step, state = self._step, start
         for row, made in zip(rows, table, strict=True):
             (result,) = step(state, row, same)
             made[:] = result[: self.width]
@@ -181,23 +189,18 @@ def _gradients(y: Tensor, xs: Sequence[Tensor], seed: Tensor) -> list[Tensor]:
     return [found[x.node] if x.node in found else tensor(np.zeros(x.shape)) for x in xs]
 
 
-def joined(parts: Sequence[Any]) -> Any:
-    """Vectors one after the other."""
-    return FUNCTIONS["concat"].call(tuple(parts))
-
-
 # From a function to its body
 
 
 def scanned(f: Callable[..., Any], start: Any, rows: Any, count: int | None) -> tuple[Any, Any]:
     """The last state, and the results of all iterations, each along a new first axis: see the entry `scan`."""
-    first, data = _Parts("the start", start), _Parts("a row", rows, is_rows=True)
+    first, data = Parts("the start", start), Parts("a row", rows, is_rows=True)
     turns = _turns(data, count)
     if not turns:
         return start, ()
     traced = _Traced(f, first, data)
     body = traced.body
-    x = joined([first.packed(), data.packed(), *[_flat(one) for one in traced.same]])
+    x = joined([first.packed(), data.packed(), *[flat(one) for one in traced.same]])
     found = OPS["scanned"].call(x, body=body, count=turns)
     width = body.sizes.state + body.sizes.out
     table = FUNCTIONS["reshape"].call(found[: turns * width], (turns, width))
@@ -205,97 +208,27 @@ def scanned(f: Callable[..., Any], start: Any, rows: Any, count: int | None) -> 
     return last, traced.results.unpacked(table[:, body.sizes.state :], turns)
 
 
-def _turns(data: _Parts, count: int | None) -> int:
+def _turns(data: Parts, count: int | None) -> int:
     """How often the loop runs."""
-    lengths = {shape[0] for shape in data.whole}
-    if count is not None:
-        lengths.add(whole(count, "scan: count"))
+    lengths = sorted({shape[0] for shape in data.whole})
     if len(lengths) > 1:
-        raise AgradError("shape", f"scan: the rows are {' and '.join(map(str, sorted(lengths)))}, and not equally many")
-    if not lengths:
+        raise AgradError("shape", f"scan: the arrays of rows have {' and '.join(map(str, lengths))} rows")
+    if count is None and not lengths:
         raise AgradError("arity", "scan needs rows, or how often to run", fixes=[Hint("scan(f, start, count=100)")])
-    (found,) = lengths
+    if count is None:
+        return lengths[0]
+    found = whole(count, "scan: count")
     if found < 0:
         raise AgradError("domain", f"scan: count is {found}")
+    if lengths and lengths[0] != found:
+        raise AgradError("shape", f"scan: there are {lengths[0]} rows, and count is {found}")
     return found
-
-
-class _Parts:
-    """The numbers and arrays in a value, in tuples and dicts of each other; as one vector and back."""
-
-    def __init__(self, what: str, value: Any, is_rows: bool = False) -> None:
-        self.what = what
-        self.value = value
-        self.leaves = [operand(x) for x in _leaves(value)]
-        self.whole = [shape_of(x) if not isinstance(x, Tensor) else x.shape for x in self.leaves]
-        if is_rows and () in self.whole:
-            raise AgradError("shape", "scan: rows are along the first axis of an array, and this is a number")
-        self.shapes = [shape[1:] if is_rows else shape for shape in self.whole]
-        self.size = sum(map(prod, self.shapes))
-        self.is_rows = is_rows
-
-    def packed(self) -> Any:
-        """The vector."""
-        if not self.is_rows:
-            return joined([_flat(x) for x in self.leaves]) if self.leaves else np.zeros(0)
-        if not self.leaves:
-            return np.zeros(0)
-        count = self.whole[0][0]
-        tables = [FUNCTIONS["reshape"].call(x, (count, prod(s))) for x, s in zip(self.leaves, self.shapes, strict=True)]
-        return _flat(FUNCTIONS["concat"].call(tuple(tables), axis=1))
-
-    def unpacked(self, vector: Any, count: int | None = None) -> Any:
-        """The value of which this is the vector; with a count, of which these are the rows."""
-        parts = []
-        ends = np.cumsum([0, *map(prod, self.shapes)]).tolist()
-        for begin, end, shape in zip(ends, ends[1:], self.shapes, strict=False):
-            if count is not None:
-                parts.append(FUNCTIONS["reshape"].call(vector[:, begin:end], (count, *shape)))
-            elif shape:
-                parts.append(FUNCTIONS["reshape"].call(vector[begin:end], shape))
-            else:
-                parts.append(vector[begin] if isinstance(vector, Tensor) else float(vector[begin]))
-        return _filled(self.value, iter(parts))
-
-
-def _flat(x: Any) -> Any:
-    return FUNCTIONS["reshape"].call(x, (-1,))
-
-
-def _leaves(value: Any) -> Iterator[Any]:
-    if isinstance(value, dict):
-        for key in sorted(value, key=str):
-            yield from _leaves(value[key])
-    elif isinstance(value, tuple):
-        for one in value:
-            yield from _leaves(one)
-    elif value is not None:
-        yield value
-
-
-def _filled(value: Any, parts: Iterator[Any]) -> Any:
-    """A value of the same structure with other parts."""
-    if isinstance(value, dict):
-        found = {key: _filled(value[key], parts) for key in sorted(value, key=str)}
-        return {key: found[key] for key in value}
-    if isinstance(value, tuple) and hasattr(value, "_fields"):
-        return type(value)(*[_filled(one, parts) for one in value])
-    if isinstance(value, tuple):
-        return tuple(_filled(one, parts) for one in value)
-    return None if value is None else next(parts)
-
-
-def _structure(value: Any) -> Any:
-    """Equal for values of the same structure."""
-    if isinstance(value, dict):
-        return {key: _structure(one) for key, one in value.items()}
-    return tuple(map(_structure, value)) if isinstance(value, tuple) else value is None
 
 
 class _Traced:
     """The body of a function, the structure of its results, and the values from outside that it uses."""
 
-    def __init__(self, f: Callable[..., Any], first: _Parts, data: _Parts) -> None:
+    def __init__(self, f: Callable[..., Any], first: Parts, data: Parts) -> None:
         if not callable(f):
             raise AgradError("type", f"scan needs a function of a state and a row, not {describe(f)}")
         self.same: list[Tensor] = []
@@ -318,7 +251,7 @@ class _Traced:
                     raise _decides(guard)
             self.same = _from_outside(y.node, {x.node for x in xs}, began)
             inner = extract([y], [*xs, *self.same], (*names, *[x.node.name or "" for x in self.same]), None)
-            same = joined([_plain(_flat(x)) for x in self.same]) if self.same else np.zeros(0)
+            same = joined([_plain(flat(x)) for x in self.same]) if self.same else np.zeros(0)
             examples.append(same)
             given = entered(same)
             operands = [*xs, *self._parts(given)]
@@ -326,21 +259,22 @@ class _Traced:
         sizes = Sizes(first.size, data.size, len(same), self.results.size, 0)
         self.body = Body(program, sizes, (examples[0], examples[1], same))
 
-    def _result(self, f: Callable[..., Any], first: _Parts, inputs: list[Any]) -> Tensor:
+    def _result(self, f: Callable[..., Any], first: Parts, inputs: list[Any]) -> Tensor:
         """The new state and the results of the first iteration, as one vector."""
         pair = f(*inputs)
         if not isinstance(pair, tuple) or len(pair) != 2:
             raise AgradError(
                 "type",
-                f"the function of scan gives two things, the new state and a result, and this gave {describe(pair)}",
+                "the function of scan must return two values, the new state and a result; "
+                f"it returned {describe(pair)}",
                 fixes=[Hint("return state, ()   where there is no result")],
             )
-        state = _Parts("the new state", pair[0])
-        self.results = _Parts("the result", pair[1])
+        state = Parts("the new state", pair[0])
+        self.results = Parts("the result", pair[1])
         if state.shapes != first.shapes:
             there, here = (", ".join(map(format_shape, one)) or "nothing" for one in (first.shapes, state.shapes))
             raise AgradError("shape", f"scan: the state has shape {there}, and the new state {here}")
-        if _structure(pair[0]) != _structure(first.value):
+        if structure(pair[0]) != structure(first.value):
             raise AgradError("type", "scan: the new state is made of other tuples or dicts than the state")
         made = joined([state.packed(), self.results.packed()])
         return made if isinstance(made, Tensor) else tensor(made)

@@ -228,7 +228,7 @@ class LLVMBackend(NativeBackend):
     """Machine code by LLVM."""
 
     def require(self) -> None:
-        """Raise AgradError of kind `limit` without llvmlite."""
+        """Raise AgradError of kind `extra` without llvmlite."""
         llvmlite()
 
     def supports(self, program: Program) -> str | None:

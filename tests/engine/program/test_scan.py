@@ -222,12 +222,13 @@ def test_of_plain_values_it_gives_plain_values():
 REFUSED = {
     "arity: scan needs rows, or how often to run": lambda: ag.scan(lambda s, x: (s, ()), 1.0),
     "domain: scan: count is -1": lambda: ag.scan(lambda s, x: (s, ()), 1.0, count=-1),
-    "shape: scan: the rows are 2 and 3, and not equally many": lambda: ag.scan(
-        lambda s, x: (s, ()), 1.0, [1.0, 2.0], 3
+    "shape: scan: the arrays of rows have 2 and 3 rows": lambda: ag.scan(
+        lambda s, x: (s, ()), 1.0, ([1.0, 2.0], [1.0, 2.0, 3.0])
     ),
+    "shape: scan: there are 2 rows, and count is 3": lambda: ag.scan(lambda s, x: (s, ()), 1.0, [1.0, 2.0], 3),
     "shape: scan: rows are along the first axis of an array, and this is a number": lambda: ag.scan(max, 1.0, 3.0),
     "type: scan needs a function of a state and a row, not the number 3": lambda: ag.scan(3.0, 1.0, [1.0]),
-    "type: the function of scan gives two things, the new state and a result, and this gave the number 1": (
+    "type: the function of scan must return two values, the new state and a result; it returned the number 1": (
         lambda: ag.scan(lambda s, x: 1.0, 1.0, [1.0])
     ),
     "shape: scan: the state has shape (), and the new state (2)": lambda: ag.scan(
