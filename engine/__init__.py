@@ -6,17 +6,20 @@
     x.grad
 
 Every operation of the table is a function here, `ag.sin`, and a method of its first operand, `x.sin()`. They take
-and return plain numbers and arrays as well as Tensors.
+and return plain numbers and arrays as well as Tensors. `ag.nn`, `ag.optim` and `ag.utils.data` have the modules,
+optimisers and data loaders of PyTorch.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 from agrad.engine import ops as _ops  # noqa: F401 - fills the table
 from agrad.engine.autodiff.backward import backward
 from agrad.engine.autodiff.gradcheck import check
 from agrad.engine.autodiff.transforms import grad, hessian, hvp, jacobian, jvp, vjp
 from agrad.engine.compile import compile  # noqa: A004 - PyTorch's name
-from agrad.engine.core.op import FUNCTIONS, Function
+from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.core.tensor import Tensor, no_grad, tensor
 from agrad.engine.errors import AgradError
 from agrad.engine.interop import numpy_protocol, python_numbers
@@ -45,7 +48,11 @@ numpy_protocol.install()
 python_numbers.install()
 
 
-def __getattr__(name: str) -> Function:
+def __getattr__(name: str) -> Any:
+    if name in ("nn", "optim", "utils"):
+        import agrad.engine.nn as nn  # here, since few calculations have modules
+
+        return nn if name == "nn" else getattr(nn, name)
     entry = FUNCTIONS.get(name)
     if entry is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
@@ -53,4 +60,4 @@ def __getattr__(name: str) -> Function:
 
 
 def __dir__() -> list[str]:
-    return sorted({*__all__, *FUNCTIONS})
+    return sorted({*__all__, *FUNCTIONS, "nn", "optim", "utils"})

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
+from agrad.engine.data.source import Source as Source  # `as`: the language has its places from here
+from agrad.engine.data.source import Span as Span
 from agrad.engine.errors import AgradError, Label, Note, Origin
-from agrad.engine.source import Source as Source  # `as`: the language has its places from here
-from agrad.engine.source import Span as Span
 from agrad.engine.text import character_width, printable
 
 # Wider source lines are cut to a window around the caret.

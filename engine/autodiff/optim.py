@@ -1,12 +1,12 @@
-"""Optimiser steps: one update of the leaves named, by the gradients they have, outside the graph.
+"""The rules of optimisers, and `step`: one update of the leaves named, by the gradients they have, outside the graph.
 
-A rule is written with operations, so that it works on plain values and with recording alike: from the gradient and the
-state of a leaf it computes what to subtract from the leaf, and the new state.
+A rule is written with operations, so that it works on plain values and with recording alike: from a leaf, its gradient
+and what was kept of the last step it computes what to subtract from the leaf, and what to keep.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeAlias
 
@@ -21,22 +21,48 @@ Kept: TypeAlias = "tuple[Any, ...]"
 Rule: TypeAlias = Callable[..., tuple[Any, Kept]]
 
 
-def sgd(gradient: Any, kept: Kept, *, lr: float = 0.01, momentum: float = 0.0) -> tuple[Any, Kept]:
-    """lr * gradient; with momentum, lr * v where v = momentum * v + gradient."""
+def sgd(
+    x: Any,
+    gradient: Any,
+    kept: Kept,
+    *,
+    lr: float = 0.01,
+    momentum: float = 0.0,
+    dampening: float = 0.0,
+    weight_decay: float = 0.0,
+    nesterov: float = 0.0,
+) -> tuple[Any, Kept]:
+    """lr * gradient; with momentum, lr * v where v = momentum * v + (1 - dampening) * gradient.
+
+    The first v is the gradient. With nesterov, lr * (gradient + momentum * v). weight_decay * x is added to the
+    gradient.
+    """
+    gradient = _decayed(x, gradient, weight_decay)
     if not momentum:
         return lr * gradient, ()
-    velocity = momentum * kept[0] + gradient if len(kept) == 1 else gradient
-    return lr * velocity, (velocity,)
+    velocity = gradient
+    if len(kept) == 1:
+        velocity = momentum * kept[0] + (gradient if not dampening else (1 - dampening) * gradient)
+    return lr * (gradient + momentum * velocity if nesterov else velocity), (velocity,)
 
 
 def adam(
-    gradient: Any, kept: Kept, *, lr: float = 0.001, beta1: float = 0.9, beta2: float = 0.999, eps: float = 1e-8
+    x: Any,
+    gradient: Any,
+    kept: Kept,
+    *,
+    lr: float = 0.001,
+    beta1: float = 0.9,
+    beta2: float = 0.999,
+    eps: float = 1e-8,
+    weight_decay: float = 0.0,
 ) -> tuple[Any, Kept]:
     """lr * m / (sqrt(v) + eps), of the running means m of the gradient and v of its square.
 
     The means decay by beta1 and beta2 and are corrected for starting at 0 (Kingma and Ba 2015, algorithm 1, with
-    eps as in PyTorch).
+    eps as in PyTorch). weight_decay * x is added to the gradient.
     """
+    gradient = _decayed(x, gradient, weight_decay)
     mean, square, count = kept if len(kept) == 3 else (0.0, 0.0, 0.0)
     mean = beta1 * mean + (1 - beta1) * gradient
     square = beta2 * square + (1 - beta2) * gradient * gradient
@@ -46,7 +72,50 @@ def adam(
     return change, (mean, square, count)
 
 
-STEPS: dict[str, Rule] = {"sgd": sgd, "adam": adam}
+def adamw(
+    x: Any,
+    gradient: Any,
+    kept: Kept,
+    *,
+    lr: float = 0.001,
+    beta1: float = 0.9,
+    beta2: float = 0.999,
+    eps: float = 1e-8,
+    weight_decay: float = 0.01,
+) -> tuple[Any, Kept]:
+    """adam, and lr * weight_decay * x (Loshchilov and Hutter 2019)."""
+    change, kept = adam(x, gradient, kept, lr=lr, beta1=beta1, beta2=beta2, eps=eps)
+    return (lr * weight_decay * x + change if weight_decay else change), kept
+
+
+def rmsprop(
+    x: Any,
+    gradient: Any,
+    kept: Kept,
+    *,
+    lr: float = 0.01,
+    alpha: float = 0.99,
+    eps: float = 1e-8,
+    weight_decay: float = 0.0,
+    momentum: float = 0.0,
+) -> tuple[Any, Kept]:
+    """lr * u, where u = gradient / (sqrt(v) + eps), of the running mean v of its square, which decays by alpha.
+
+    With momentum, lr * w where w = momentum * w + u. weight_decay * x is added to the gradient.
+    """
+    gradient = _decayed(x, gradient, weight_decay)
+    square, velocity = kept if len(kept) == 2 else (0.0, 0.0)
+    square = alpha * square + (1 - alpha) * gradient * gradient
+    scaled = gradient / (OPS["sqrt"].call(square) + eps)
+    velocity = momentum * velocity + scaled if momentum else velocity
+    return lr * (velocity if momentum else scaled), (square, velocity)
+
+
+def _decayed(x: Any, gradient: Any, weight_decay: float) -> Any:
+    return gradient + weight_decay * x if weight_decay else gradient
+
+
+STEPS: dict[str, Rule] = {"sgd": sgd, "adam": adam, "adamw": adamw, "rmsprop": rmsprop}
 
 
 def options_of(method: str) -> tuple[str, ...]:
@@ -61,15 +130,20 @@ def step(method: str, leaves: Sequence[Tensor], **rates: float) -> None:
     """
     rule = STEPS[method]
     for name, rate in rates.items():
-        _check_rate(method, name, rate)
+        check_rate(f"step {method}", name, rate)
     for leaf in leaves:
         _check(leaf)
     with no_grad(), quiet():
         for leaf in leaves:
-            assert leaf.grad is not None
-            change, kept = rule(leaf.grad.value, kept_of(leaf.node), **rates)
-            remember(leaf.node, kept)
-            leaf.copy_(leaf.value - change)
+            remember(leaf.node, update(rule, leaf, kept_of(leaf.node), rates))
+
+
+def update(rule: Rule, leaf: Tensor, kept: Kept, rates: Mapping[str, float]) -> Kept:
+    """Write the update of one leaf that has a gradient; returns what to keep for the next. Called without recording."""
+    assert leaf.grad is not None
+    change, kept = rule(leaf.value, leaf.grad.value, kept, **rates)
+    leaf.copy_(leaf.value - change)
+    return kept
 
 
 def kept_of(node: Node) -> Kept:
@@ -87,11 +161,12 @@ def remember(node: Node, kept: Kept) -> None:
         node.cache_slot = kept
 
 
-def _check_rate(method: str, name: str, rate: float) -> None:
+def check_rate(who: str, name: str, rate: float) -> None:
+    """Refuse a rate for which a rule has no meaning. Raises AgradError of kind `domain`."""
     if name.startswith("beta") and not 0 <= rate < 1:
-        raise AgradError("domain", f"step {method}: {name} must be at least 0 and below 1")
+        raise AgradError("domain", f"{who}: {name} must be at least 0 and below 1")
     if name == "eps" and not rate > 0:
-        raise AgradError("domain", f"step {method}: eps must be above 0")
+        raise AgradError("domain", f"{who}: eps must be above 0")
 
 
 def _check(leaf: Tensor) -> None:

@@ -66,10 +66,11 @@ class Storage:
 class Extra:
     """Fields that few nodes have: made when they are needed, so that the others take less memory."""
 
-    __slots__ = ("cache_slot", "keeps", "recorded", "storage")
+    __slots__ = ("cache_slot", "is_parameter", "keeps", "recorded", "storage")
 
     def __init__(self) -> None:
         self.cache_slot: Any = None  # see the property of a node
+        self.is_parameter = False  # a leaf that modules list
         self.keeps = False  # a computed value whose gradient is retained
         self.recorded = False  # a leaf that represents a computed value, though it requires no gradient
         self.storage: Storage | None = None
@@ -162,6 +163,15 @@ class Node:
     def recorded(self, on: bool) -> None:
         if on is not self.recorded:
             self._more().recorded = on
+
+    @property
+    def is_parameter(self) -> bool:
+        """Whether it is a leaf that a module lists among its parameters."""
+        return self.extra is not None and self.extra.is_parameter
+
+    @is_parameter.setter
+    def is_parameter(self, on: bool) -> None:
+        self._more().is_parameter = on
 
     @property
     def keeps_grad(self) -> bool:

@@ -19,6 +19,9 @@ ALIASES = {
     "p": "ord",
     "min": "lo",
     "max": "hi",
+    "min_val": "lo",
+    "max_val": "hi",
+    "negative_slope": "slope",
 }
 REQUIRED = object()  # the default of an attribute that has none
 

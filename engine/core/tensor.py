@@ -225,6 +225,8 @@ class Tensor:
             before = self.node
             node = leaf(self._taken(), bool(on))  # what was computed so far keeps the old one
             node.stamp, node.name, node.grad = before.stamp, before.name, before.grad
+            if before.is_parameter:
+                node.is_parameter = True
             share_storage(before, node)
             self._become(node)
         return self

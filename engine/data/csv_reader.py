@@ -24,6 +24,7 @@ from itertools import chain, islice
 from typing import Any, BinaryIO, TypeAlias
 
 from agrad.engine.data.arrow import WIDE, pyarrow
+from agrad.engine.data.source import Source, Span
 from agrad.engine.data.tables import (
     BYTES,
     FILL_IN,
@@ -37,7 +38,6 @@ from agrad.engine.data.tables import (
     unreadable,
 )
 from agrad.engine.errors import AgradError, BadEntry, Label
-from agrad.engine.source import Source, Span
 from agrad.engine.text import truncate
 from agrad.engine.values import Array, np
 

@@ -22,7 +22,7 @@ from agrad.engine.ops.arrays import (
     statistics,
 )
 from agrad.engine.ops.linalg import cross, decomposition, determinant, einsum, equations, functions, matrices, norms
-from agrad.engine.ops.nn import activations, losses
+from agrad.engine.ops.nn import activations, layers, losses
 from agrad.engine.ops.scalar import (
     arithmetic,
     bessel,
@@ -59,6 +59,7 @@ __all__ = [
     "graph",
     "indexing",
     "joining",
+    "layers",
     "losses",
     "matrices",
     "norms",

@@ -209,14 +209,19 @@ def remember_random(numbers: RandomNumbers) -> None:
     log.remember("random", undo)
 
 
-def _draw(name: str, shape: Any, method: str) -> Tensor:
-    """Random numbers of one distribution."""
+def generator() -> Any:
+    """The generator of random numbers of the current session; a statement that fails restores its state."""
     numbers = current().random
     if numbers.generator is None:
         numbers.generator = np.random.default_rng()
     remember_random(numbers)
+    return numbers.generator
+
+
+def _draw(name: str, shape: Any, method: str) -> Tensor:
+    """Random numbers of one distribution."""
     sizes = _sizes(name, shape)
-    return tensor(getattr(numbers.generator, method)(sizes or None))
+    return tensor(getattr(generator(), method)(sizes or None))
 
 
 @maker(
@@ -245,7 +250,8 @@ def randn(shape: Any) -> Tensor:
     "manual_seed",
     "; seed",
     family=FAMILY,
-    doc="Set the seed of rand and randn, so that the same numbers follow each time.",
+    doc="Set the seed of rand, randn, dropout and the initial values of modules, so that the same numbers follow each "
+    "time. They have the distributions of PyTorch's, but are not the same numbers.",
     derivative="none: it returns nothing",
     example="manual_seed(1) is None",
 )

@@ -236,7 +236,7 @@ class Effects(Names):
                 raise NotTraceable("it has a step of a value that it computed")
             one, gradient = self.by_proxy[target], self._gradient(target)
             kept = tuple(moment.proxy for moment in self._moments(one))
-            change, left = STEPS[method](gradient, kept, **rates)
+            change, left = STEPS[method](target, gradient, kept, **rates)
             if len(left) != len(kept):
                 raise NotTraceable("step keeps something else in the next iteration")
             for moment, value in zip(one.moments, left, strict=True):

@@ -13,7 +13,7 @@ from agrad.engine.errors import AgradError
 from agrad.engine.ops.arrays.indexing import getitem
 from agrad.engine.ops.arrays.reduction import mean, total
 from agrad.engine.ops.arrays.shaping import collapse
-from agrad.engine.ops.nn.activations import FAMILY, log_softmax
+from agrad.engine.ops.nn.activations import FAMILY, log_softmax, softplus
 from agrad.engine.ops.scalar.arithmetic import add, mul, neg, sub
 from agrad.engine.ops.scalar.comparison import less_equal, where
 from agrad.engine.ops.scalar.elementary import absolute, square
@@ -165,6 +165,23 @@ def binary_cross_entropy(x: Any, y: Any, reduction: Any) -> Any:
 
 
 @composed(
+    "binary_cross_entropy_with_logits",
+    'x, y; reduction="mean"',
+    pure=True,
+    total=True,
+    family=FAMILY,
+    samples=((0.3, 1.0), ([-0.3, 2.8], [0.0, 1.0]), ([0.3, 0.8], [0.4, 0.9])),
+    doc="binary_cross_entropy(sigmoid(x), y), without overflow.",
+    derivative="wrt x: (sigmoid(x) - y)/n",
+    example="binary_cross_entropy_with_logits(0, 1) ~= log(2)",
+)
+def binary_cross_entropy_with_logits(x: Any, y: Any, reduction: Any) -> Any:
+    """See the entry."""
+    x, y = _pair("binary_cross_entropy_with_logits", x, y)
+    return _reduced("binary_cross_entropy_with_logits", sub(softplus(x), mul(x, y)), reduction)
+
+
+@composed(
     "cross_entropy",
     'x, target; reduction="mean"',
     pure=True,
@@ -186,18 +203,42 @@ def cross_entropy(x: Any, target: Any, reduction: Any) -> Any:
     if given != shape[:-1]:
         have, want = format_shape(given), format_shape(shape[:-1])
         raise AgradError("shape", f"cross_entropy: the target has shape {have}, neither {want} nor that of the scores")
-    place = _classes(target, shape[-1])
-    index = (place,) if len(shape) == 1 else (np.arange(shape[0]), place)
-    return _reduced("cross_entropy", neg(getitem(logs, index)), reduction)
+    return _reduced("cross_entropy", _at_classes("cross_entropy", logs, target), reduction)
 
 
-def _classes(target: Any, count: int) -> Any:
+@composed(
+    "nll_loss",
+    'x, target; reduction="mean"',
+    pure=True,
+    family=FAMILY,
+    doc="The mean of -x at the target, the number of a class for each row of x: of log_softmax, it is cross_entropy.",
+    derivative="wrt x: -1/n at the target, else 0",
+    example="nll_loss([[-1, -2]], [1]) == 2",
+)
+def nll_loss(x: Any, target: Any, reduction: Any) -> Any:
+    """See the entry."""
+    x, target = operand(x), operand(target)
+    shape, given = shape_of(x), shape_of(target)
+    if not 1 <= len(shape) <= 2 or given != shape[:-1]:
+        have, want = format_shape(given), format_shape(shape)
+        raise AgradError("shape", f"nll_loss: a target of shape {have} does not fit scores of shape {want}")
+    return _reduced("nll_loss", _at_classes("nll_loss", x, target), reduction)
+
+
+def _at_classes(name: str, logs: Any, target: Any) -> Any:
+    """-logs at the class of each row."""
+    shape = shape_of(logs)
+    place = _classes(name, target, shape[-1])
+    return neg(getitem(logs, (place,) if len(shape) == 1 else (np.arange(shape[0]), place)))
+
+
+def _classes(name: str, target: Any, count: int) -> Any:
     """The number of a class, or of one for each row; a negative one, which would count from the end, is an error."""
     values = np.asarray(getattr(target, "value", target))
     outside = values[~((values >= 0) & (values < count))]
     if outside.size:
         wrong = format_number(float(outside.flat[0]))
-        raise AgradError("shape", f"cross_entropy: there is no class {wrong}: there are {count}, from 0 on")
+        raise AgradError("shape", f"{name}: there is no class {wrong}: there are {count}, from 0 on")
     if not values.shape:
         whole(target, "a class")
     return target

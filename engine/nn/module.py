@@ -1,0 +1,286 @@
+"""`Module`: parameters, submodules, and a `forward` that is called with the module."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Self
+
+from agrad.engine.core.graph import touch
+from agrad.engine.core.tensor import Tensor, no_grad
+from agrad.engine.errors import AgradError, Hint
+from agrad.engine.nn.objects import Entries, Object, no_attribute, remember
+from agrad.engine.nn.parameter import is_parameter, parameter
+from agrad.engine.values import describe, format_shape
+
+_STORES = ("_parameters", "_buffers", "_modules")
+
+
+class StateDict(Entries):
+    """The parameters and buffers of a module by their names, without graphs; they share the data."""
+
+
+class Module(Object):
+    """The base of models and layers, as PyTorch's.
+
+    A subclass calls `super().__init__()`, assigns parameters and submodules to attributes, and defines `forward`.
+    """
+
+    def __init__(self) -> None:
+        for name in _STORES:
+            Object.__setattr__(self, name, {})
+        Object.__setattr__(self, "training", True)
+
+    def forward(self, *args: Any, **keywords: Any) -> Any:
+        """The value of the module. A subclass defines it."""
+        message = f"{type(self).__name__} has no forward"
+        raise AgradError("type", message, fixes=[Hint("def forward(self, x): return …   in the class")])
+
+    def __call__(self, *args: Any, **keywords: Any) -> Any:
+        """The value of `forward`."""
+        return self.forward(*args, **keywords)
+
+    # Attributes
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        kind = "_modules" if isinstance(value, Module) else "_parameters" if is_parameter(value) else ""
+        own = self.__dict__
+        if "_modules" not in own:
+            if kind:
+                self._refuse_before_init(name)
+            Object.__setattr__(self, name, value)
+            return
+        known = next((store for store in _STORES if name in own[store]), "")
+        if not kind and known:
+            self._check_replacement(known, name, value)
+            kind = known
+        for entries in (own[store] for store in _STORES if store != kind):
+            _drop(entries, name)
+        if not kind:
+            Object.__setattr__(self, name, value)
+            return
+        _drop(own, name)
+        remember(own[kind], name)
+        own[kind][name] = value
+        name_parameters(name, value)
+
+    def __getattr__(self, name: str) -> Any:
+        own = self.__dict__
+        for store in _STORES:
+            if name in own.get(store, ()):
+                return own[store][name]
+        raise no_attribute(self, name)
+
+    def __delattr__(self, name: str) -> None:
+        for store in _STORES:
+            if name in self.__dict__.get(store, ()):
+                _drop(self.__dict__[store], name)
+                return
+        super().__delattr__(name)
+
+    def _refuse_before_init(self, name: str) -> None:
+        kind = type(self).__name__
+        message = f"{kind}.{name} is assigned before {kind} is initialised"
+        raise AgradError("type", message, fixes=["super().__init__()   is the first line of __init__"])
+
+    def _check_replacement(self, store: str, name: str, value: Any) -> None:
+        """Refuse to replace a parameter, a buffer or a submodule by something else, which would not be listed."""
+        if value is None or (store == "_buffers" and isinstance(value, Tensor)):
+            return
+        what = {"_parameters": "parameter", "_buffers": "buffer", "_modules": "module"}[store]
+        given = f"an array of shape {format_shape(value.shape)}" if isinstance(value, Tensor) else describe(value)
+        fixes = [f"nn.Parameter({name})   makes a parameter"] if what == "parameter" else []
+        message = f"{type(self).__name__}.{name} is a {what}, and cannot become {given}"
+        raise AgradError("type", message, fixes=[Hint(fix) for fix in fixes])
+
+    def register_parameter(self, name: str, param: Any) -> None:
+        """Add a parameter, or None as a place for one."""
+        if param is None:
+            remember(self._parameters, name)
+            self._parameters[name] = None
+        elif is_parameter(param):
+            setattr(self, name, param)
+        else:
+            raise AgradError("type", f"register_parameter needs a Parameter, not {describe(param)}")
+
+    def register_buffer(self, name: str, tensor: Any, persistent: bool = True) -> None:
+        """Add a value that is no parameter, and belongs to the state of the module."""
+        remember(self._buffers, name)
+        self._buffers[name] = tensor
+        if not persistent:
+            Object.__setattr__(self, "_volatile", (*self.__dict__.get("_volatile", ()), name))
+
+    def add_module(self, name: str, module: Module) -> None:
+        """Add a submodule by name."""
+        setattr(self, name, module)
+
+    # What it consists of
+
+    def named_modules(self, memo: set[Module] | None = None, prefix: str = "") -> Iterator[tuple[str, Module]]:
+        """The module and those inside, each once, with their names."""
+        seen = set() if memo is None else memo
+        if self in seen:
+            return
+        seen.add(self)
+        yield prefix, self
+        for name, module in self._modules.items():
+            if module is not None:
+                yield from module.named_modules(seen, _joined(prefix, name))
+
+    def modules(self) -> Iterator[Module]:
+        """The module and those inside, each once."""
+        return (module for _, module in self.named_modules())
+
+    def named_children(self) -> Iterator[tuple[str, Module]]:
+        """The submodules of this one, with their names."""
+        return ((name, module) for name, module in self._modules.items() if module is not None)
+
+    def children(self) -> Iterator[Module]:
+        """The submodules of this one."""
+        return (module for _, module in self.named_children())
+
+    def _named(self, store: str, prefix: str, recurse: bool) -> Iterator[tuple[str, Tensor]]:
+        """The values in a store of this module and those inside, each once."""
+        seen: set[Tensor] = set()
+        for path, module in self.named_modules(prefix=prefix) if recurse else [(prefix, self)]:
+            for name, value in module.__dict__[store].items():
+                if value is not None and value not in seen:
+                    seen.add(value)
+                    yield _joined(path, name), value
+
+    def named_parameters(self, prefix: str = "", recurse: bool = True) -> Iterator[tuple[str, Tensor]]:
+        """The parameters, with their names."""
+        return self._named("_parameters", prefix, recurse)
+
+    def parameters(self, recurse: bool = True) -> Iterator[Tensor]:
+        """The parameters, those of submodules too."""
+        return (value for _, value in self.named_parameters("", recurse))
+
+    def named_buffers(self, prefix: str = "", recurse: bool = True) -> Iterator[tuple[str, Tensor]]:
+        """The buffers, with their names."""
+        return self._named("_buffers", prefix, recurse)
+
+    def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
+        """The buffers, those of submodules too."""
+        return (value for _, value in self.named_buffers("", recurse))
+
+    def apply(self, fn: Callable[[Module], object]) -> Self:
+        """Call a function with each submodule, and then with this module."""
+        for module in self.children():
+            module.apply(fn)
+        fn(self)
+        return self
+
+    # State
+
+    def state_dict(self, prefix: str = "") -> StateDict:
+        """The parameters and buffers by name. They share their data with the module, but have no graph."""
+        found = StateDict()
+        for path, module in self.named_modules(prefix=prefix.removesuffix(".")):
+            volatile = module.__dict__.get("_volatile", ())
+            for store in ("_parameters", "_buffers"):
+                for name, value in module.__dict__[store].items():
+                    if value is not None and name not in volatile:
+                        found[_joined(path, name)] = value.detach()
+        return found
+
+    def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True) -> None:
+        """Write values into the parameters and buffers of the same names.
+
+        Raises AgradError before anything changes: for a name that is missing or not known, if `strict`, and for a value
+        of another shape.
+        """
+        if not isinstance(state_dict, Mapping):
+            raise AgradError("type", f"load_state_dict needs what state_dict() returns, not {describe(state_dict)}")
+        own = self.state_dict()
+        notes = []
+        if strict:
+            notes += [f"missing: {name}" for name in own if name not in state_dict]
+            notes += [f"not known: {name}" for name in state_dict if name not in own]
+        for name, value in own.items():
+            given = _shape_of(state_dict.get(name, value))
+            if given != value.shape:
+                notes.append(f"{name} has shape {format_shape(value.shape)}, and is given {format_shape(given)}")
+        if notes:
+            raise AgradError("shape", f"the state does not fit {type(self).__name__}", notes=notes)
+        with no_grad():
+            for name, value in own.items():
+                if name in state_dict:
+                    value.copy_(state_dict[name])
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Clear the gradients of all parameters; without `set_to_none` they become zeros."""
+        clear(self.parameters(), set_to_none)
+
+    def train(self, mode: bool = True) -> Self:
+        """Switch this module and those inside to training, in which dropout drops entries."""
+        for module in self.modules():
+            module.training = bool(mode)
+        return self
+
+    def eval(self) -> Self:
+        """Switch training off."""
+        return self.train(False)
+
+    def requires_grad_(self, requires_grad: bool = True) -> Self:
+        """Let all parameters require a gradient, or none."""
+        for value in self.parameters():
+            value.requires_grad_(bool(requires_grad))
+        return self
+
+    def to(self, *args: Any, **keywords: Any) -> Self:
+        """The module: there is one device, and one type of numbers."""
+        return self
+
+    cpu = cuda = float = double = to
+
+    # Text
+
+    def extra_repr(self) -> str:
+        """What is shown of the module between its brackets."""
+        return ""
+
+    def __repr__(self) -> str:
+        """As PyTorch prints it."""
+        extra = self.extra_repr()
+        lines = [f"({name}): {_indented(repr(module))}" for name, module in self._modules.items()]
+        name = type(self).__name__
+        if not lines:
+            return f"{name}({_indented(extra)})"
+        return f"{name}(\n  " + "\n  ".join([*filter(None, [extra]), *lines]) + "\n)"
+
+
+def _indented(text: str) -> str:
+    return text.replace("\n", "\n  ")
+
+
+def _joined(prefix: str, name: str) -> str:
+    return f"{prefix}.{name}" if prefix else name
+
+
+def _shape_of(value: Any) -> Any:
+    return value.shape if isinstance(value, Tensor) else parameter(value).shape
+
+
+def _drop(entries: dict[str, Any], name: str) -> None:
+    if name in entries:
+        remember(entries, name)
+        del entries[name]
+
+
+def name_parameters(name: str, value: Any) -> None:
+    """Let parameters be called by where they are: `fc.weight`, once `weight` belongs to the module that is `fc`."""
+    named = value.named_parameters() if isinstance(value, Module) else [("", value)]
+    for path, one in named:
+        if one.node.name is None or one.node.name == path:
+            touch(one.node)
+            one.node.name = _joined(name, path) if path else name
+
+
+def clear(values: Iterator[Tensor], set_to_none: bool) -> None:
+    """Clear gradients, or make zeros of those that there are."""
+    for value in values:
+        gradient = value.grad
+        if set_to_none or gradient is None:
+            value.clear_grad()
+        else:
+            value.grad = gradient.detach() * 0.0

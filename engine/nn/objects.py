@@ -1,0 +1,96 @@
+"""Objects with attributes, as a failed statement and `undo` restore them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, MutableMapping
+from typing import Any
+
+from agrad.engine.core.context import current
+from agrad.engine.errors import AgradError, Hint, WrongAttribute
+
+_MISSING = object()
+
+
+class NoAttribute(AgradError, AttributeError):
+    """An object has no such attribute: an AttributeError, so that `hasattr` is false."""
+
+
+def remember(entries: MutableMapping[Any, Any], key: Any) -> None:
+    """Log how to restore one entry of a mapping. Called before it is written or deleted."""
+    log = current().undo_log
+    if log is None or (id(entries), key) in log.undos:
+        return
+    before = entries.get(key, _MISSING)
+
+    def undo() -> None:
+        if before is _MISSING:
+            entries.pop(key, None)
+        else:
+            entries[key] = before
+
+    log.remember((id(entries), key), undo, before)
+
+
+class Object:
+    """Something with attributes of its own. Each write is logged while a statement of the language runs."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        remember(self.__dict__, name)
+        self.__dict__[name] = value
+
+    def __delattr__(self, name: str) -> None:
+        if name not in self.__dict__:
+            raise no_attribute(self, name)
+        remember(self.__dict__, name)
+        del self.__dict__[name]
+
+    def __getattr__(self, name: str) -> Any:
+        raise no_attribute(self, name)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}>"
+
+
+def no_attribute(value: object, name: str) -> NoAttribute:
+    """The error for an attribute that an object does not have, with similar names."""
+    if name.startswith("_"):  # of Python's own protocols
+        return NoAttribute("name", f"{type(value).__name__} has no attribute {name}")
+    from difflib import get_close_matches  # here, since an error is rare
+
+    close = get_close_matches(name, sorted(attributes_of(value)), 2)
+    instead = tuple(f".{word}" for word in close)
+    message = f"{type(value).__name__} has no attribute {name}"
+    return NoAttribute("name", message, fixes=[Hint(word) for word in instead], facts=WrongAttribute(name, instead))
+
+
+def attributes_of(value: object) -> set[str]:
+    """The names of the attributes and methods that belong to the interface of an object."""
+    own = {name for entries in stores_of(value) for name in entries}
+    return {name for name in own | set(dir(type(value))) if not name.startswith("_")}
+
+
+def stores_of(value: object) -> list[dict[str, Any]]:
+    """The mappings that hold the attributes of an object."""
+    own = value.__dict__
+    return [own, *(own[name] for name in ("_parameters", "_buffers", "_modules") if name in own)]
+
+
+class Entries(dict[Any, Any]):
+    """A dict, each write to which is logged while a statement of the language runs."""
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        remember(self, key)
+        super().__setitem__(key, value)
+
+    def __delitem__(self, key: Any) -> None:
+        remember(self, key)
+        super().__delitem__(key)
+
+    def setdefault(self, key: Any, default: Any = None) -> Any:
+        """As of a dict."""
+        if key not in self:
+            self[key] = default
+        return self[key]
+
+
+Function = Callable[..., Any]
