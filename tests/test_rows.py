@@ -122,6 +122,7 @@ TRANSLATIONS = {
     "engine/interop/numpy_functions.py",
     "engine/interop/numpy_reductions.py",
     "engine/interop/ufunc_methods.py",
+    "engine/nn/init.py",  # PyTorch's gains
     "grammar/runtime/compiler.py",  # PyTorch's methods whose results are views there
     "grammar/runtime/pytorch_names.py",
 }

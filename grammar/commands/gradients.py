@@ -166,8 +166,8 @@ def _check_step(call: Call) -> None:
     "step",
     "step sgd w b lr=0.1 [momentum=0.9] [nesterov=1]   step adam w b lr=0.01 [beta1=0.9] [beta2=0.999] [eps=1e-8]   "
     "step adamw w b [weight_decay=0.01]   step rmsprop w b [alpha=0.99]",
-    "One optimiser update of the given leaves, from their gradients: that of optim.SGD, Adam, AdamW or RMSprop. Running "
-    "means are kept with each leaf.",
+    "One optimiser update of the given leaves, from their gradients: that of optim.SGD, Adam, AdamW or RMSprop. "
+    "Running means are kept with each leaf.",
     "var w = 3; backward w**2; step sgd w lr=0.1; w",
     staging=Staging.BY_RULE,
     changes="graph",
