@@ -35,6 +35,7 @@ from agrad.engine.ops.scalar import (
     steps,
     trigonometry,
 )
+from agrad.engine.ops.solvers import functions as solvers
 from agrad.engine.ops.tensor_methods import install
 
 __all__ = [
@@ -69,6 +70,7 @@ __all__ = [
     "sampled",
     "scan",
     "shaping",
+    "solvers",
     "special",
     "statistics",
     "steps",

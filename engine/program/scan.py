@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from math import prod
 from typing import Any, NamedTuple
 
 from agrad.engine.autodiff.backward import grad
@@ -21,17 +20,17 @@ from agrad.engine.compile.llvm.backend import supports
 from agrad.engine.compile.llvm.repeated import Repeated
 from agrad.engine.compile.lower.scalarise import scalarised
 from agrad.engine.compile.python_backend import Compiled
-from agrad.engine.core.context import Tracing, UndoLog, current, scope
-from agrad.engine.core.graph import Node, reachable
-from agrad.engine.core.guards import Guard
+from agrad.engine.core.context import current, scope
+from agrad.engine.core.graph import reachable
 from agrad.engine.core.limits import afford
 from agrad.engine.core.numpy_warnings import quiet
 from agrad.engine.core.op import FUNCTIONS, OPS, Op
-from agrad.engine.core.tensor import Tensor, bare, tensor
-from agrad.engine.errors import AgradError, Hint, Label
+from agrad.engine.core.tensor import Tensor, tensor
+from agrad.engine.errors import AgradError, Hint
+from agrad.engine.program.closed import closed_over, settled, vector_of
 from agrad.engine.program.extract import extract
 from agrad.engine.program.ir import Program
-from agrad.engine.program.passes import key, optimised
+from agrad.engine.program.passes import key
 from agrad.engine.program.structure import Parts, flat, joined, structure
 from agrad.engine.program.trace import entered, inlined, recording
 from agrad.engine.values import Array, describe, format_shape, np, whole
@@ -107,6 +106,11 @@ class Body:
         assert self.numbers is not None
         return Compiled(self.numbers).inside
 
+    @property
+    def step(self) -> Callable[..., Any]:
+        """One iteration, as Python code: on numbers, if there is a program of numbers, else on the three vectors."""
+        return self._step if self.numbers is None else self._step_of_numbers
+
     @cached_property
     def native(self) -> Repeated | None:
         """Machine code for the loop, if there is any."""
@@ -170,15 +174,8 @@ class Body:
             of_rows = rows[state + row :]
             seed = joined([of_rows[:state] + cotangent, of_rows[state:], given[same:]])
             found = _gradients(y, operands, seed)
-            program = _settled(extract([joined(found)], xs, ("cotangent", "row", "same"), current().guard))
+            program = settled("scan", extract([joined(found)], xs, ("cotangent", "row", "same"), current().guard))
         return Body(program, Sizes(state, row + 2 * state + out, same + sums, row, same), example)
-
-
-def _settled(program: Program) -> Program:
-    """The program, optimised. AgradError of kind `guard` where it holds only for some values."""
-    if program.checks:
-        raise AgradError("guard", f"scan: {program.checks[0].text} decides what an iteration computes")
-    return optimised(program)
 
 
 def _gradients(y: Tensor, xs: Sequence[Tensor], seed: Tensor) -> list[Tensor]:
@@ -231,31 +228,14 @@ class _Traced:
     def __init__(self, f: Callable[..., Any], first: Parts, data: Parts) -> None:
         if not callable(f):
             raise AgradError("type", f"scan needs a function of a state and a row, not {describe(f)}")
-        self.same: list[Tensor] = []
-        examples = [_plain(first.packed()), _plain(data.packed())[: data.size]]
-        with recording():
-            xs = [entered(example) for example in examples]
-            inputs = [first.unpacked(xs[0]), data.unpacked(xs[1])]
-            began = max(x.node.seq for x in xs)
-            names = ("state", "row")
-            log = UndoLog(current().undo_log)
-            with scope(tracing=Tracing(xs, names)) as inner_context:
-                inner_context.undo_log = log
-                y = self._result(f, first, inputs)
-                if log.changed:
-                    draws = "random" in log.undos
-                    log.roll_back_surely()
-                    raise _has_effect(draws)
-                guard = current().guard
-                if guard is not None:
-                    raise _decides(guard)
-            self.same = _from_outside(y.node, {x.node for x in xs}, began)
-            inner = extract([y], [*xs, *self.same], (*names, *[x.node.name or "" for x in self.same]), None)
-            same = joined([_plain(flat(x)) for x in self.same]) if self.same else np.zeros(0)
-            examples.append(same)
-            given = entered(same)
-            operands = [*xs, *self._parts(given)]
-            program = _settled(extract(inlined(inner, operands), [*xs, given], (*names, "same"), None))
+        examples = [vector_of(first.packed()), vector_of(data.packed())[: data.size]]
+
+        def called(state: Tensor, row: Tensor) -> Tensor:
+            return self._result(f, first, [first.unpacked(state), data.unpacked(row)])
+
+        found = closed_over("scan", called, examples, ("state", "row"), "in another iteration")
+        self.same, same = found.same, found.example
+        program = settled("scan", found.program)
         sizes = Sizes(first.size, data.size, len(same), self.results.size, 0)
         self.body = Body(program, sizes, (examples[0], examples[1], same))
 
@@ -278,58 +258,3 @@ class _Traced:
             raise AgradError("type", "scan: the new state is made of other tuples or dicts than the state")
         made = joined([state.packed(), self.results.packed()])
         return made if isinstance(made, Tensor) else tensor(made)
-
-    def _parts(self, given: Tensor) -> list[Tensor]:
-        """The values from outside, of a vector of their entries."""
-        found, end = [], 0
-        for x in self.same:
-            begin, end = end, end + prod(x.shape)
-            part = given[begin:end]
-            found.append(FUNCTIONS["reshape"].call(part, x.shape) if x.shape else given[begin])
-        return found
-
-
-def _has_effect(draws: bool) -> AgradError:
-    """The function of a scan is called once, so that it cannot do anything in each iteration."""
-    if draws:
-        message = "the function of scan draws random numbers, which would be the same in each iteration"
-        return AgradError("domain", message, fixes=[Hint("scan(f, start, rand(100))   draws them before, as rows")])
-    message = "the function of scan changes something outside of it, and is called once for all iterations"
-    return AgradError("grad", message, fixes=[Hint("return it with the state")])
-
-
-def _plain(x: Any) -> Array:
-    found: Array = np.ascontiguousarray(x.value if isinstance(x, Tensor) else x)
-    return found
-
-
-def _decides(guard: Guard) -> AgradError:
-    """A body is the same in each iteration."""
-    return AgradError(
-        "guard",
-        f"the function of scan reads {guard.name}, and might do something else in another iteration",
-        labels=[Label(guard.origin)] if guard.origin is not None else [],
-        fixes=[Hint("where(c, x, y)   chooses between two values")],
-    )
-
-
-def _from_outside(root: Node, inside: set[Node], began: int) -> list[Tensor]:
-    """The values behind a node that were there before its function was called."""
-    found: dict[Node, None] = {}
-    seen, stack = {root}, [root]
-    while stack:
-        node = stack.pop()
-        if node.seq <= began and node not in inside:
-            found[node] = None
-            continue
-        for x in node.inputs if node not in inside else ():
-            if type(x) is Node and x not in seen:
-                seen.add(x)
-                stack.append(x)
-    return [_handle(node) for node in found]
-
-
-def _handle(node: Node) -> Tensor:
-    """The handle of a node, through which a replay renews its array; one that it does not know if it has none."""
-    known = node.handle() if node.handle is not None else None
-    return known if known is not None and known.node is node else bare(node, node.value if node.shape else None)

@@ -10,7 +10,7 @@ from agrad.engine.ops.arrays.shaping import flip, reshape
 from agrad.engine.values import np
 
 
-def _reverse(g: Any, out: Any, x: Any, body: Any, count: int) -> Any:
+def reverse(g: Any, out: Any, x: Any, body: Any, count: int) -> Any:
     """A loop from the last iteration to the first, over the states, the rows and the cotangents of the rows."""
     state, row, _, made, _ = body.sizes
     width = state + made
@@ -31,7 +31,7 @@ scanned: Function = row(
     family="internal",
     title="Scan",
     array=lambda x, body, count: body.run(x, count),
-    rules={"x": ("x out", _reverse)},
+    rules={"x": ("x out", reverse)},
     reach="mixed",
     native=lambda x, body, count: body.run(x, count, is_native=True),
     repeats=lambda body, count: (body.numbers or body.program, count),

@@ -1,0 +1,71 @@
+"""Integrals over an interval, by adaptive Gauss-Kronrod rules (QUADPACK; Piessens and others, 1983)."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from math import inf, isfinite
+from typing import Any
+
+from agrad.engine.core.context import current
+from agrad.engine.errors import AgradError, Note
+from agrad.engine.extras import extra
+from agrad.engine.ops.solvers.function import Evaluated, pulled
+from agrad.engine.program.scan import Body
+from agrad.engine.values import Array, format_number, np
+
+_MOST = 400  # intervals
+_CLOSE = 1e-7  # of the integral of the absolute value: an error estimate above that is none
+
+
+class Integrand:
+    """A function of one number. `infinite`: which of the ends are, and have no derivative."""
+
+    def __init__(self, f: Body, infinite: tuple[bool, bool], is_told: bool = False) -> None:
+        self.f = f
+        self.is_told = is_told  # whether a note tells the error
+        self.infinite = infinite
+
+    @cached_property
+    def by_same(self) -> Integrand:
+        """That of the derivatives by what the function uses from outside, times cotangents, which follow these."""
+        return Integrand(pulled(self.f), self.infinite)
+
+
+def integrals(body: Body, ends: tuple[float, float], same: Array, is_told: bool = False) -> Array:
+    """The integrals of the entries of a function of one number. Raises AgradError of kind `domain`."""
+    quad = extra("scipy.integrate", "integral", "SciPy", "science").quad
+    f = Evaluated(body, same)
+    found = np.empty(body.sizes.out)
+    last: list[Any] = [None, None]  # a point, and all entries there, which the next entry needs too
+
+    def at(x: float, place: int) -> float:
+        if x != last[0]:
+            last[:] = x, f([x])
+        return float(last[1][place])
+
+    with np.errstate(all="ignore"):
+        for place in range(len(found)):
+            found[place], error = _integral(quad, lambda x, place=place: at(x, place), ends)
+            if is_told and current().listener is not None and current().tracing is None:
+                told = (
+                    f"integral: the error is at most {format_number(error, 2)}, after {f.calls} calls of the function"
+                )
+                current().listener(Note(told))  # type: ignore[misc]
+    return found
+
+
+def _integral(quad: Any, f: Any, ends: tuple[float, float]) -> tuple[float, float]:
+    value, error, *more = quad(f, *ends, epsabs=1e-300, epsrel=1e-11, limit=_MOST, full_output=True)
+    if isfinite(value) and error <= 1e-9 * abs(value):
+        return value, error
+    is_known = len(more) < 2  # otherwise, the second says what went wrong
+    size, *_ = quad(lambda x: abs(f(x)), *ends, epsabs=1e-300, epsrel=1e-3, limit=_MOST, full_output=True)
+    if isfinite(value) and (is_known or error <= _CLOSE * size) and size < inf:
+        return value, error
+    where = f"{format_number(ends[0])}..{format_number(ends[1])}"
+    said = f"the sums over smaller and smaller intervals reach {format_number(value, 6)}, with an error of "
+    raise AgradError(
+        "domain",
+        f"integral: the integral over {where} diverges, or converges too slowly",
+        notes=[said + format_number(error, 3)],
+    )

@@ -1,0 +1,245 @@
+"""Zeros, minima, integrals and differential equations: their values, their derivatives, and what they refuse."""
+
+import math
+
+import numpy as np
+import pytest
+
+import agrad.engine as ag
+
+pytest.importorskip("scipy")
+
+INF = math.inf
+
+
+def at(p):
+    return ag.tensor(p, requires_grad=True)
+
+
+def differences(f, p, order):
+    """The derivatives of a function of a vector by central differences of it, extrapolated once."""
+    p = np.asarray(p, dtype=float)
+
+    def slopes(f, p, step):
+        units = np.eye(len(p)) * step
+        return np.stack([(np.asarray(f(p + u)) - np.asarray(f(p - u))) / (2 * step) for u in units], axis=-1)
+
+    def once(f, step):
+        return lambda p: (4 * slopes(f, p, step / 2) - slopes(f, p, step)) / 3
+
+    return once(f, 1e-3)(p) if order == 1 else once(once(f, 4e-3), 4e-3)(p)
+
+
+def root_problem(r):
+    a, b, c = r.uniform(0.5, 2, 3)
+    kind = r.integers(4)
+    functions = [
+        lambda x, p: p[0] * x**3 + p[1] * x - p[2] * 3,
+        lambda x, p: ag.exp(p[0] * x) - p[1] - p[2] * x / 4 - 2,
+        lambda x, p: x - p[0] - 0.3 * ag.sin(p[1] * x) * p[2],
+        lambda x, p: ag.log(x**2 + p[0]) * p[1] + x - p[2],
+    ]
+    return (a, b, c), lambda p: ag.root(lambda x: functions[kind](x, p), 1.0)
+
+
+def system_problem(r):
+    def system(p):
+        return ag.root(
+            lambda v: ag.stack([p[0] * v[0] + 0.3 * ag.sin(v[1]) - p[1], v[1] ** 3 + p[2] * v[1] - v[0] * p[0]]),
+            [0.5, 0.5],
+        ).sum()
+
+    return r.uniform(0.5, 2, 3), system
+
+
+def minimum_problem(r):
+    def least(p):
+        found = ag.argmin(
+            lambda v: ag.cosh(v[0] - p[0]) + p[1] * (v[1] - v[0]) ** 2 + 0.1 * p[2] * v[1] ** 4, [0.3, 0.2]
+        )
+        return found[0] * 2 + found[1]
+
+    return r.uniform(0.5, 2, 3), least
+
+
+def integral_problem(r):
+    kind = r.integers(4)
+    functions = [
+        lambda p: ag.integral(lambda t: ag.sin(p[0] * t) * ag.exp(-p[1] * t), 0.0, p[2]),
+        lambda p: ag.integral(lambda t: ag.exp(-p[0] * t**2) * (1 + p[1] * t**2) * p[2], -INF, INF),
+        lambda p: ag.integral(lambda t: p[0] / (t**2 + p[1]), -p[2], INF),
+        lambda p: ag.integral(lambda t: ag.sqrt(t) * p[0] + p[1] * t, 0.0, p[2] + 1),
+    ]
+    return r.uniform(0.5, 2, 3), functions[kind]
+
+
+def equation_problem(r):
+    def end(p):
+        found = ag.ode(
+            lambda t, y: ag.stack([y[1] + 0.1 * t, -p[0] * ag.sin(y[0]) - 0.2 * y[1]]),
+            ag.stack([p[1], p[2] * 0.5]),
+            [0.0, 0.5, 1.0],
+        )
+        return found[2, 0] + found[1, 1]
+
+    return r.uniform(0.5, 2, 3), end
+
+
+PROBLEMS = {"root": root_problem, "system": system_problem, "argmin": minimum_problem, "integral": integral_problem}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kind", [*PROBLEMS, "ode"])
+def test_derivatives_of_both_orders_are_those_of_differences_of_the_whole_computation(kind):
+    for seed in range(20 if kind == "ode" else 45):  # 200 in all
+        p, f = {**PROBLEMS, "ode": equation_problem}[kind](np.random.default_rng(seed))
+        leaf = at(p)
+        y = f(leaf)
+
+        other = at(p)
+        whole = f(other)
+
+        def plain(q, other=other, whole=whole):
+            other.set_(q)
+            ag.forward(whole)  # solves it again
+            return float(whole)
+
+        np.testing.assert_allclose(ag.grad(y, leaf).data, differences(plain, p, 1), rtol=2e-7, atol=2e-8)
+        hessian = ag.hessian(y, leaf).data
+        np.testing.assert_allclose(hessian, differences(plain, p, 2), rtol=2e-5, atol=2e-5)
+        np.testing.assert_allclose(hessian, hessian.T, rtol=1e-7, atol=1e-8)
+
+
+def test_a_root_has_derivatives_of_any_order():
+    a = at(2.0)
+    y, found = ag.root(lambda x: x**2 - a, 1.0), []
+    for _ in range(4):
+        found.append(float(y))
+        y = ag.grad(y, a, create_graph=True)
+    exact = [2**0.5, 0.5 * 2**-0.5, -0.25 * 2**-1.5, 0.375 * 2**-2.5]
+    assert found == pytest.approx(exact, rel=1e-14)
+
+
+def test_a_bracket_finds_the_same_root():
+    a = at(2.0)
+    x = ag.root(lambda x: x**2 - a, (0, 2))
+    assert float(x) == pytest.approx(2**0.5, rel=1e-15)
+    assert float(ag.grad(x, a)) == pytest.approx(0.5 * 2**-0.5, rel=1e-15)
+    assert ag.root(lambda x: x * (x - 3), (0, 2)) == 0.0
+
+
+def test_what_is_computed_with_plain_numbers_is_plain():
+    assert ag.root(ag.cos, 1.0) == pytest.approx(math.pi / 2, rel=1e-15)
+    assert ag.integral(lambda t: t**2, 0, 3) == pytest.approx(9.0, rel=1e-15)
+    assert ag.argmin([3.0, 1.0, 2.0]) == 1.0
+
+
+def test_a_replay_solves_again():
+    a = at(2.0)
+    y = ag.root(lambda x: x**2 - a, 1.0) + ag.integral(lambda t: a * t, 0, a)
+    a.set_(9.0)
+    ag.forward(y)
+    assert float(y) == pytest.approx(3.0 + 9**3 / 2, rel=1e-14)
+    y.backward()
+    assert float(a.grad) == pytest.approx(1 / 6 + 1.5 * 81, rel=1e-13)
+
+
+def test_one_can_be_inside_another():
+    a = at(2.0)
+    y = ag.root(lambda x: ag.integral(lambda t: ag.exp(t), 0.0, x) - a, 1.0)  # exp(x) - 1 = a
+    assert float(y) == pytest.approx(math.log(3), rel=1e-14)
+    assert float(ag.grad(y, a)) == pytest.approx(1 / 3, rel=1e-12)
+
+
+def test_an_integral_may_have_entries():
+    a = at(2.0)
+    y = ag.integral(lambda t: ag.stack([t * a, t**2]), 0.0, 1.0)
+    np.testing.assert_allclose(y.data, [1.0, 1 / 3], rtol=1e-14)
+    np.testing.assert_allclose(ag.jacobian(y, a).data, [0.5, 0.0], rtol=1e-14, atol=1e-15)
+
+
+def test_times_and_initial_values_of_an_equation_have_derivatives():
+    y0, a, last = at(3.0), at(0.5), at(2.0)
+    y = ag.ode(lambda t, y: -a * y, y0, ag.stack([0.0, last]))[1]
+    found = [float(g) for g in ag.grad(y, (y0, a, last))]
+    decay = math.exp(-1.0)
+    assert found == pytest.approx([decay, -6 * decay, -1.5 * decay], rel=1e-9)
+
+
+def test_a_stiff_equation_is_solved_by_an_implicit_method():
+    k = at(1e6)
+    y = ag.ode(lambda t, y: -k * (y - ag.cos(t)), 1.0, [0, 10], stiff=True)[1]
+    assert float(y) == pytest.approx(math.cos(10), rel=1e-5)
+    assert abs(float(ag.grad(y, k))) < 1e-10
+
+
+def test_taylor_gives_the_coefficients_of_a_polynomial():
+    np.testing.assert_allclose(ag.taylor(ag.exp, 0.0, 4).data, [1, 1, 1 / 2, 1 / 6, 1 / 24], rtol=1e-14)
+    a = at(2.0)
+    np.testing.assert_allclose(
+        ag.jacobian(ag.taylor(lambda x: ag.sin(a * x), 0.0, 3), a).data, [0, 1, 0, -2], rtol=1e-14
+    )
+
+
+REFUSED = {
+    "domain: root: the function has a double zero at 1: its derivative is 0 there": lambda: ag.root(
+        lambda x: (x - 1) ** 2, 3.0
+    ),
+    "domain: root: the function has a double zero at [1, 1]: its Jacobian is singular there": lambda: ag.root(
+        lambda v: ag.stack([v[0] - v[1], (v[0] - 1) * (v[1] - 1)]), [3.0, 2.0]
+    ),
+    "domain: root: there is no zero near 1: the search ended at 0": lambda: ag.root(lambda x: x**2 + 1, 1.0),
+    "domain: root: there is no zero near 1: the search ended at 139.164": lambda: ag.root(lambda x: ag.exp(-x), 1.0),
+    "domain: root: 0..1 is no bracket: f is 1 and 2 at the ends, which have no different signs": lambda: ag.root(
+        lambda x: x**2 + 1, (0, 1)
+    ),
+    "domain: argmin: there is no minimum: the function still falls far away": lambda: ag.argmin(
+        lambda x: ag.exp(-x), 1.0
+    ),
+    "domain: argmin: there is no minimum: the function still falls far away ": lambda: ag.argmin(
+        lambda x: x**3 - 5 * x, -4.0
+    ),
+    "domain: argmin: there is no minimum: the function still falls far away  ": lambda: ag.argmin(lambda x: x, 1.0),
+    "domain: argmin: the minimum at 0 is not a single point that can be differentiated": lambda: ag.argmin(ag.abs, 1.0),
+    "domain: integral: the integral over 0..1 diverges, or converges too slowly": lambda: ag.integral(
+        lambda x: 1 / x, 0, 1
+    ),
+    "domain: integral: the integral over 1..inf diverges, or converges too slowly": lambda: ag.integral(
+        lambda x: 1 / x, 1, INF
+    ),
+    "domain: integral: the integral over -1..1 diverges, or converges too slowly": lambda: ag.integral(
+        lambda x: x**-2, -1, 1
+    ),
+    "domain: integral: the integral over 0..inf diverges, or converges too slowly": lambda: ag.integral(ag.sin, 0, INF),
+    "domain: ode: there is no solution beyond t = 1: it grows without bound, or is nan": lambda: ag.ode(
+        lambda t, y: y**2, 1.0, [0, 2]
+    ),
+    "domain: ode: the times must be two or more, each after the other": lambda: ag.ode(lambda t, y: y, 1.0, [0, 2, 1]),
+    "guard: the function of root reads a result of Greater, and might do something else at another point": lambda: (
+        ag.root(lambda x: x if x > 0 else 2 * x, 1.0)
+    ),
+    "domain: the function of root draws random numbers, which would be the same at each point": lambda: ag.root(
+        lambda x: x - ag.rand(), 1.0
+    ),
+    "type: root needs a function, not the number 3": lambda: ag.root(3, 1),
+    "type: root of a function whose result is a tuple, not a number or an array": lambda: ag.root(lambda x: (x, x), 1),
+    "type: integral: an end is a number, not a list": lambda: ag.integral(ag.sin, 0, [1, 2]),
+    "shape: root: a result of shape () for an argument of shape (2): as many equations as unknowns have a solution": (
+        lambda: ag.root(lambda x: x[0] + x[1], [1.0, 2.0])
+    ),
+}
+
+
+@pytest.mark.parametrize("message", REFUSED)
+def test_what_has_no_answer_says_so(message):
+    with pytest.raises(ag.AgradError) as caught:
+        REFUSED[message]()
+    assert f"{caught.value.kind}: {caught.value.message}" == message.rstrip()
+
+
+@pytest.mark.long
+def test_a_stiff_equation_says_so():
+    with pytest.raises(ag.AgradError) as caught:
+        ag.ode(lambda t, y: -1e6 * (y - ag.cos(t)), 1.0, [0, 10])
+    assert caught.value.message.startswith("ode: the equation is stiff: the solution is at t = 0.01")
+    assert caught.value.fixes == ["ode(f, y0, ts, stiff=True)   an implicit method"]
