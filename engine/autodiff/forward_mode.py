@@ -12,6 +12,7 @@ graph is therefore stored row by row, as it is in a Tensor.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from agrad.engine.autodiff.reverse import applied, operand_value, spread_to, walk
@@ -31,8 +32,14 @@ def push(y: Tensor, directions: dict[Node, Any], create_graph: bool) -> Any:
     The result is a plain value, or with `create_graph` a Tensor that can be differentiated again. Raises AgradError of
     kind `freed` or `stale`.
     """
-    order = collect([y.node])[::-1]
-    check_walkable(order, y.node)
+    return push_all([y], directions, create_graph)[0]
+
+
+def push_all(ys: Sequence[Tensor], directions: dict[Node, Any], create_graph: bool) -> list[Any]:
+    """The same for several values, in one pass."""
+    order = collect([y.node for y in ys])[::-1]
+    for y in ys:
+        check_walkable(order, y.node)
     passing = _Pass(dict(directions), create_graph)
     with scope(recording=create_graph), quiet():
         for node in order:
@@ -41,8 +48,8 @@ def push(y: Tensor, directions: dict[Node, Any], create_graph: bool) -> Any:
             total = passing.pushed(node.op, node)
             if total is not None:
                 passing.tangents[node] = total
-    result = passing.tangents.get(y.node)
-    return None if result is None else spread_to(result, y.shape)
+    found = [passing.tangents.get(y.node) for y in ys]
+    return [None if t is None else spread_to(t, y.shape) for y, t in zip(ys, found, strict=True)]
 
 
 class _Pass:

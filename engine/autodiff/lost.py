@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from agrad.engine.core.graph import Node, reachable
@@ -11,15 +11,17 @@ from agrad.engine.core.versions import roots_of
 from agrad.engine.errors import AgradError
 
 
-def refuse_lost(name: str, function: Any, y: Tensor, xs: Mapping[int, Tensor], reads: list[tuple[Node, Any]]) -> None:
-    """AgradError of kind `grad` where a result does not depend on an argument that was read as a plain number.
+def refuse_lost(
+    name: str, function: Any, results: Sequence[Tensor], xs: Mapping[int, Tensor], reads: list[tuple[Node, Any]]
+) -> None:
+    """AgradError of kind `grad` where no result depends on an argument that was read as a plain number.
 
     `xs` are the arguments to differentiate by, by their places; `reads` are the values that the function has taken
     without their graph, each with the line of the program.
     """
     if not reads:
         return
-    behind = reachable(y.node) if y.requires_grad else set()
+    behind: set[Node] = set().union(*[reachable(y.node) for y in results if y.requires_grad])
     for place, x in xs.items():
         leaves = {root() for root in roots_of(x.node)}
         read = [at for node, at in reads if any(root() in leaves for root in roots_of(node))]

@@ -383,7 +383,7 @@ def _called(
     outer = current().reads
     if outer is not None:
         outer += reads  # of arguments of a function around this one
-    refuse_lost(name, function, y, dict(enumerate(xs)), reads)
+    refuse_lost(name, function, [y], dict(enumerate(xs)), reads)
     return y
 
 

@@ -29,8 +29,12 @@ def compile(  # noqa: A001 - PyTorch's name
     *examples: object,
     wrt: int | str | Sequence[int | str] | None = None,
     backend: str = "auto",
+    **keywords: object,
 ) -> Compiled:
-    """A function of numbers and arrays, compiled for the shapes of `examples`.
+    """A function of numbers and arrays, compiled for the shapes of `examples`, and of `keywords`.
+
+    An argument, and the result, may consist of numbers and arrays in tuples, dicts and lists; a list of numbers is an
+    array. A derivative by such an argument has its structure.
 
     `wrt`: the arguments to differentiate by, as numbers or names; all if None.
 
@@ -51,4 +55,4 @@ def compile(  # noqa: A001 - PyTorch's name
     """
     from agrad.engine.compile.function import Compiled  # here, so that only a call of compile loads the compiler
 
-    return Compiled(f, examples, wrt, backend)
+    return Compiled(f, examples, wrt, backend, keywords)

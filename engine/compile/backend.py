@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from agrad.engine.program.ir import Program
-from agrad.engine.values import Array, Value
+from agrad.engine.values import Array, Value, np
 
 
 class Code(Protocol):
@@ -69,3 +69,8 @@ class NativeBackend(Backend):
     @abstractmethod
     def compile(self, program: Program) -> NativeCode:
         """Compile a program that is supported."""
+
+
+def row_of(columns: Sequence[Array], row: int) -> tuple[Value, ...]:
+    """The values of one row."""
+    return tuple([float(x[row]) if x.ndim == 1 else np.ascontiguousarray(x[row], np.float64) for x in columns])

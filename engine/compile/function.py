@@ -1,197 +1,315 @@
-"""`Compiled`: a function that was traced, with its value, gradients, Hessian, and all of these over columns."""
+"""`Compiled`: a function that was traced, with its value and derivatives, and all of these over columns."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from agrad.engine.autodiff.transforms import jacobian
-from agrad.engine.compile.hessian import Hessian, as_values
+from agrad.engine.compile.arguments import PART, Arguments, Result, Unlike, copied, filled, matched
+from agrad.engine.compile.columns import Columns
+from agrad.engine.compile.hessian import Hessian
+from agrad.engine.compile.lower.derive import GRADIENT, HVP, JVP, ROWS, VALUE, VJP, Derivation, TooLong, row, widened
 from agrad.engine.compile.lower.packed import Packed
-from agrad.engine.compile.lower.plan import Derive, Lowered, TooLong, explained, gradient, lowered, rows
-from agrad.engine.compile.lower.plan import value as value_of
+from agrad.engine.compile.lower.plan import Lowered, explained, lowered
 from agrad.engine.compile.registry import AUTO, load, require_choice
 from agrad.engine.compile.specializations import TRACING, Specialization, Specializations, is_of_data
-from agrad.engine.compile.vmap import Vmap
 from agrad.engine.errors import AgradError, Hint
+from agrad.engine.program.ir import Input
 from agrad.engine.program.passes import optimised
-from agrad.engine.program.trace import Diverged, Program, check_kept, data_of, plain, trace, traced
-from agrad.engine.values import Array, Value, coerce, describe, format_shape, np, shape_of, whole
+from agrad.engine.program.trace import Diverged, Program, check_kept, plain, sole, trace, traced
+from agrad.engine.values import Shape, Value, describe, format_shape, np, shape_of
 
 _FEW = 10_000  # entries: up to so many, comparing bytes is faster
 
 
 class Compiled:
-    """A compiled function: see `compile`. Arguments are numbers and arrays of the shapes of the examples."""
+    """A compiled function: see `compile`. Arguments are numbers and arrays of the shapes of the examples.
 
-    def __init__(self, f: Callable[..., Any], examples: Sequence[object], wrt: Any, backend: str) -> None:
+    They are given by place or by name. An argument, and a result, may consist of such parts, in tuples, dicts and
+    lists; a derivative by it has the same structure.
+    """
+
+    def __init__(
+        self,
+        f: Callable[..., Any],
+        examples: Sequence[object],
+        wrt: Any,
+        backend: str,
+        keywords: Mapping[str, object] | None = None,
+    ) -> None:
         if not callable(f):
             raise AgradError("type", f"compile needs a function, not {describe(f)}")
         require_choice(backend)
-        if not examples:
+        if not examples and not keywords:
             raise AgradError("arity", "compile needs an example of each argument", fixes=[Hint("compile(f, 2.0)")])
         if backend != AUTO:
             load(backend).require()
         self.function = f
         self.backend = backend
-        self.names = names_of(f, len(examples))
-        self._examples = tuple([_copied(plain(x)) for x in examples])
-        self._shapes = [shape_of(x) for x in self._examples]
-        self._of_numbers = not any(self._shapes)
-        self._places, self._single = self._chosen(wrt)
-        self._value = Specializations(lambda values: self._specialized(values, value_of))
-        self._gradient = Specializations(lambda values: self._specialized(values, gradient))
-        self._rows = Specializations(lambda values: self._specialized(values, rows))
+        self.arguments = Arguments(f, examples, keywords or {})
+        self.names = self.arguments.names
+        self._examples = self.arguments.leaves
+        self._of_numbers = not any(self.arguments.shapes)
+        self._is_plain = self._of_numbers and self.arguments.is_flat and not keywords
+        self._wrt, self._single = self.arguments.chosen(wrt)
+        self._places = tuple([leaf for place in self._wrt for leaf in self.arguments.places[place]])
+        self._value, self._gradient, self._rows = map(self._family, (VALUE, GRADIENT, ROWS))
+        self._products: dict[object, Specializations] = {}
         self._quick: Callable[..., Any] | None = None  # value and gradients by machine code
         self._quick_rows: Packed | None = None  # the Jacobian by it
-        self._vmap: Vmap | None = None
+        self._columns: Columns | None = None
         self._hessian: Hessian | None = None
         self._is_verified = False
-        self._trace = trace(f, self._examples, self.names, self._places)
+        self._trace, self._template = self._traced_at(self._examples)
         self._program = optimised(self._trace, again=True)
 
     # The public methods
 
-    def value(self, *args: object) -> Any:
-        """The value of the function: a float, or a new array."""
-        values = self._entered(args)
-        self._verify(values)
-        return self._value.call(values)[0]
+    def value(self, *args: object, **keywords: object) -> Any:
+        """The value of the function: a float, a new array, or what consists of them."""
+        used, found = self._value.found(self._entered(args, keywords))
+        return self._filled(used.template, found)
 
-    def value_and_grad(self, *args: object) -> tuple[float, Any]:
+    def value_and_grad(self, *args: object, **keywords: object) -> tuple[float, Any]:
         """The value and its gradients: a tuple of them, or one alone by a single argument.
 
         Raises AgradError of kind `shape` where the value is not one number.
         """
-        found: tuple[float, Any] = (self._quick or self._value_and_grad)(*args)
+        if keywords or self._quick is None:
+            return self._value_and_grad(*args, **keywords)
+        found: tuple[float, Any] = self._quick(*args)
         return found
 
-    def jacobian(self, *args: object) -> Any:
+    def grad(self, *args: object, **keywords: object) -> Any:
+        """The gradients alone: see `value_and_grad`."""
+        return self.value_and_grad(*args, **keywords)[1]
+
+    def jacobian(self, *args: object, **keywords: object) -> Any:
         """The derivatives of all entries of the value: in its shape followed by that of the argument.
 
-        A tuple of them, or one alone by a single argument.
+        A tuple of them, or one alone by a single argument; in the structure of the result, if that has several parts.
         """
-        quick = self._quick_rows.quickly(args) if self._quick_rows is not None else None
-        found = self._rows_at(args) if quick is None else quick
-        return found[0] if self._single else tuple(found)
+        quick = self._quick_rows.quickly(args) if self._quick_rows is not None and not keywords else None
+        template, found = (self._template, quick) if quick is not None else self._rows_at(self._entered(args, keywords))
+        count = len(found) // max(len(self._places), 1)
+        return self._filled(template, [self._derived(found[place::count]) for place in range(count)])
 
-    def hessian(self, *args: object) -> Any:
+    def hessian(self, *args: object, **keywords: object) -> Any:
         """The second derivatives, as `hessian` returns them: a matrix for numbers, for one array its shape twice.
 
-        By several arrays the blocks, a tuple of tuples. Raises AgradError of kind `arity` where `wrt` has an argument
-        twice, and of kind `shape` as `value_and_grad` does.
+        By several arrays, or parts of arguments, the blocks: in the structure of what it is differentiated by, twice.
+        Raises AgradError of kind `arity` where `wrt` has an argument twice, and of kind `shape` as `value_and_grad`
+        does.
         """
-        for place in self._places:
-            if self._places.count(place) > 1:
+        for place in self._wrt:
+            if self._wrt.count(place) > 1:
                 name = self.names[place]
                 fixes = [Hint("wrt with each argument once")]
                 raise AgradError("arity", f"hessian: wrt has {name} twice", fixes=fixes)
         if self._hessian is None:
-            self._hessian = Hessian(self.function, self.names, self._shapes, self._places, self.backend)
-        values = self._entered(args)
-        self._verify(values)
-        return self._hessian.call(values, self._single)
+            self._hessian = Hessian(self._called, self._leaf_names, self.arguments.shapes, self._places, self.backend)
+        matrix = self._hessian.call(self._entered(args, keywords))
+        shapes = self._shapes_by
+        if self.arguments.is_flat and (self._single or not any(shapes)):
+            shape = shapes[0] * 2 if self._single else matrix.shape
+            return matrix.reshape(shape) if shape else float(matrix[0, 0])
+        return self._derived([self._derived(line) for line in self._hessian.blocks(matrix)])
 
-    def map(self, *columns: object, out: Any = None, threads: int | None = None) -> tuple[Array, list[Array]]:
+    def jvp(self, x: Any, v: Any) -> Any:
+        """The derivative of the result at x in the direction v: the Jacobian times v, in the structure of the result.
+
+        x is the argument, or a tuple of all arguments of a function of several; v has the structure of what it is
+        differentiated by.
+        """
+        values = self._entered(*self._at(x))
+        return self._product(JVP, values, self._direction(v))
+
+    def vjp(self, x: Any, u: Any) -> Any:
+        """u, which has the structure of the result at x, times the Jacobian: the gradient of sum(u*result)."""
+        values = self._entered(*self._at(x))
+        template, shapes = self._result_at(values)
+        try:
+            given = [*matched(template, u)]
+        except Unlike:
+            raise AgradError("type", f"u has other parts than the result: it is {describe(u)}") from None
+        given = [plain(part) for part in given]
+        for one, shape in zip(given, shapes, strict=True):
+            if shape_of(one) != shape:
+                have, expected = format_shape(shape_of(one)), format_shape(shape)
+                raise AgradError("shape", f"u has shape {have}, and the result {expected}")
+        return self._product(VJP, values, given)
+
+    def hvp(self, x: Any, v: Any) -> Any:
+        """The Hessian at x times v, without the Hessian."""
+        values = self._entered(*self._at(x))
+        return self._product(HVP, values, self._direction(v))
+
+    def map(self, *columns: object, out: Any = None, threads: int | None = None, **keywords: object) -> tuple[Any, Any]:
         """The value of each row of some columns, and a column for each gradient; into `out`, if it is given.
 
-        A number means a column of equal entries. `threads` is for machine code: all cores if None. Raises
-        AgradError of kind `shape` if the columns have different lengths, or the function is not one of numbers, and of
-        kind `type` or `domain` if there are no such `threads`.
+        A column has a row along its first axis for each call, and what has the shape of the example is the same in
+        each. `threads` is for machine code: all cores if None. A function of several numbers has no gradient: compile
+        it with `wrt=()` for the values alone.
+
+        Raises AgradError of kind `shape` if the columns have different lengths, and of kind `type` or `domain` if there
+        are no such `threads`.
         """
-        if not self._of_numbers:
-            raise AgradError("shape", "map is for a function of numbers, and the examples were arrays")
-        threads = _several(threads)
-        given = self._columns_of(columns)
-        rows = len(given[0])
-        values, gradients = _results(out, rows, len(self._places))
-        if self._vmap is None:
-            self._vmap = Vmap(self._gradient)
-        outs = [values, *gradients]
-        if out is not None:
-            given = [x.copy() if any(np.may_share_memory(x, one) for one in outs) else x for x in given]
-        if rows:
-            self._verify(tuple([float(x[0]) for x in given]))
-        self._vmap.fill(given, outs, threads)
-        return values, gradients
+        if self._columns is None:
+            self._columns = Columns(self.arguments, self._gradient if self._places else self._value, self._template)
+        given = self._columns.given(self.arguments.listed(columns, keywords, "columns"))
+        if len(given[0]):
+            self._verify(self._columns.row(given, 0))
+        shapes = self._shapes_of(self._program)
+        values, gradients = self._columns.mapped(given, shapes, self._shapes_by, out, threads)
+        return self._filled(self._template, values), self.arguments.nested(gradients, self._wrt)
 
     def source(self, backend: str | None = None) -> str:
-        """The code of value and gradients (of the value alone, if it is an array), as of the latest specialisation."""
+        """The code of value and gradients (of the value alone, if it is no number), as of the latest specialisation."""
         if backend is not None:
             require_choice(backend)
-        family = self._value if self._program.shape(self._program.outputs[0]) else self._gradient
-        known = family.known
-        latest = known[0] if known else family.at(self._examples)
-        return latest.source(backend)
+        return self._latest().source(backend)
 
     def explain(self) -> str:
         """The ways to compute the function, with what a call is estimated to take or why it is none, and the one taken.
 
         The estimates are counted, and about the value alone; what is derived of it is computed in the same way.
         """
-        family = self._value if self._program.shape(self._program.outputs[0]) else self._gradient
-        latest = family.known[0] if family.known else family.at(self._examples)
-        return f"{explained(self._program)}\ncomputed by {latest.state()}"
+        return f"{explained(self._program)}\ncomputed by {self._latest().state()}"
 
     def __repr__(self) -> str:
-        given = ", ".join(
-            f"{name} of shape {format_shape(shape)}" if shape else name
-            for name, shape in zip(self.names, self._shapes, strict=True)
-        )
-        return f"<compiled {getattr(self.function, '__name__', 'function')} of {given}>"
+        return repr(self.arguments)
 
     def __reduce__(self) -> Any:
         """A copy, or a pickle, contains the arguments of `compile`, and is compiled again."""
-        wrt = self._places[0] if self._single else self._places
-        return Compiled, (self.function, self._examples, wrt, self.backend)
+        wrt = self._wrt[0] if self._single else self._wrt
+        given, count = self.arguments.values, self.arguments.by_place
+        keywords = dict(zip(self.names[count:], given[count:], strict=True))
+        return Compiled, (self.function, given[:count], wrt, self.backend, keywords)
 
     # How
 
-    def _specialized(self, values: tuple[Value, ...], derive: Derive) -> Specialization:
-        """A specialisation of the value, of value and gradients, or of the Jacobian."""
-        wrt = () if derive is value_of else self._places
-        values = tuple(map(_copied, values))
-        traced = self._trace_at(values)
-        check_kept(traced, self.function, values, wrt, self.names)
+    @property
+    def _leaf_names(self) -> list[str]:
+        return self.arguments.leaf_names
+
+    @property
+    def _shapes_by(self) -> list[Shape]:
+        """The shapes of what it is differentiated by."""
+        return [self.arguments.shapes[leaf] for leaf in self._places]
+
+    def _latest(self) -> Specialization:
+        family = self._gradient if self._shapes_of(self._program) == [()] else self._value
+        return family.known[0] if family.known else family.at(self._examples)
+
+    def _called(self, *leaves: Any) -> Any:
+        """The parts of the result, or the only one."""
+        found = Result(self.arguments)(*leaves)
+        return found[0] if len(found) == 1 else found
+
+    def _family(self, derived: Derivation) -> Specializations:
+        return Specializations(lambda values: self._specialized(values, derived))
+
+    def _specialized(self, given: tuple[Value, ...], derived: Derivation) -> Specialization:
+        """A specialisation of the value, or of what is derived of it; products with it take more than the arguments."""
+        given = tuple(map(copied, given))
+        count = len(self._examples)
+        values = given[:count]
+        places = () if derived is VALUE else self._places
+        traced, template = self._trace_at(values)
+        check_kept(traced, self._called, values, places, self._leaf_names)
+        if derived in (GRADIENT, HVP):
+            sole(traced)  # a program of its entries has others
+        extras = [Input(f"v{place}", shape_of(x)) for place, x in enumerate(given[count:])]
 
         def exact() -> Program:
-            return optimised(derive(traced, values, [(place,) for place in wrt]))
+            return optimised(derived.program(widened(traced, extras), given, [(place,) for place in places]))
 
         def shared() -> Lowered:
             short = self._program if traced is self._trace else optimised(traced, again=True)
-            return lowered(short, values, wrt, derive)
+            return lowered(widened(short, extras), given, places, derived)
 
-        size = len(self._program.steps) * (1 if derive is value_of else 3)
-        return Specialization(exact, shared, size, self.backend, is_of_data(traced))
+        size = len(self._program.steps) * derived.factor
+        return Specialization(exact, shared, size, self.backend, is_of_data(traced), template, self._shapes_of(traced))
 
-    def _rows_at(self, args: tuple[object, ...]) -> Sequence[Any]:
-        values = self._entered(args)
-        self._verify(values)
+    def _filled(self, template: Any, parts: Sequence[Any]) -> Any:
+        """The parts in a structure."""
+        return filled(template, iter(parts))
+
+    def _derived(self, parts: Sequence[Any]) -> Any:
+        """What there is for each part of what it is differentiated by, in its structure."""
+        found = self.arguments.nested(parts, self._wrt)
+        return found[0] if self._single else tuple(found)
+
+    def _at(self, x: Any) -> tuple[Sequence[Any], Mapping[str, Any]]:
+        """All arguments, in order, as those of a call."""
+        names, count = self.names, self.arguments.by_place
+        if len(names) == 1:
+            args: Sequence[Any] = (x,)
+        elif isinstance(x, tuple) and len(x) == len(names):
+            args = x
+        else:
+            raise AgradError("arity", f"{self!r} takes a tuple of {len(names)} arguments here, not {describe(x)}")
+        return args[:count], dict(zip(names[count:], args[count:], strict=True))
+
+    def _direction(self, v: Any) -> tuple[Value, ...]:
+        parts = [v] if self._single else v
+        if not isinstance(parts, list | tuple) or len(parts) != len(self._wrt):
+            raise AgradError("arity", f"each of {len(self._wrt)} arguments needs a direction; this is {describe(v)}")
+        return self.arguments.of(parts, self._wrt, "the direction")
+
+    def _product(self, derived: Derivation, values: tuple[Value, ...], more: Sequence[Value]) -> Any:
+        key = derived, tuple(map(shape_of, more))
+        family = self._products.get(key) or self._products.setdefault(key, self._family(derived))
+        used, found = family.found((*values, *more))
+        return self._filled(used.template, found) if derived is JVP else self._derived(found)
+
+    def _rows_at(self, values: tuple[Value, ...]) -> tuple[Any, Sequence[Any]]:
+        """The structure of the result, and the Jacobian of each of its parts by each part of the arguments."""
         try:
             used, found = self._rows.found(values)
         except TooLong:  # then each call builds a graph
-            derived: tuple[Any, ...] = as_values(jacobian(self.function, self._places)(*values))
-            return derived
-        if self._is_verified and isinstance(used.native, Packed) and not used.checks:
+            result = Result(self.arguments)
+            with TRACING, traced(result, values, self._places, self._leaf_names) as (ys, xs):
+                by_output = [row(y, [xs[place] for place in self._places], False) for y in ys]
+            return result.template, [copied(one[x].value) for x in range(len(self._places)) for one in by_output]
+        if self._is_verified and isinstance(used.native, Packed) and not used.checks and self.arguments.is_flat:
             self._quick_rows = used.native
-        return found
+        return used.template, found
 
-    def _value_and_grad(self, *args: object) -> tuple[float, Any]:
-        values = self._entered(args)
-        self._verify(values)
-        used, (value, *gradients) = self._gradient.found(values)
-        if used.native is not None and not used.checks:
+    def _value_and_grad(self, *args: object, **keywords: object) -> tuple[float, Any]:
+        used, (value, *gradients) = self._gradient.found(self._entered(args, keywords))
+        if used.native is not None and not used.checks and self.arguments.is_flat and self._is_by_place:
             known: Any = None if self._is_verified else self._examples
             self._quick = used.native.shortcut(self._value_and_grad, known, self._single)
-        return value, gradients[0] if self._single else tuple(gradients)  # type: ignore[return-value]
+        return self._filled(used.template, [value]), self._derived(gradients)
 
-    def _trace_at(self, values: tuple[Value, ...]) -> Program:
-        """The program of the value as it was traced, at values where a guard may have another outcome than at first."""
+    @property
+    def _is_by_place(self) -> bool:
+        """Whether all arguments are given by place, and the result is one number."""
+        return self.arguments.by_place == len(self.names) and self._template is PART
+
+    def _traced_at(self, values: tuple[Value, ...]) -> tuple[Program, Any]:
+        """The program of the results at some values, and their structure."""
+        result = Result(self.arguments)
+        return trace(result, values, self._leaf_names, self._places), result.template
+
+    def _trace_at(self, values: tuple[Value, ...]) -> tuple[Program, Any]:
+        """The program as it was traced, at values where a guard may have another outcome than at first."""
         try:
             self._program.run(*values)
         except Diverged:
-            return trace(self.function, values, self.names, self._places)
-        return self._trace
+            return self._traced_at(values)
+        return self._trace, self._template
+
+    def _result_at(self, values: tuple[Value, ...]) -> tuple[Any, list[Shape]]:
+        """The structure of the result, and the shapes of its parts."""
+        if not self._trace.checks:
+            return self._template, self._shapes_of(self._program)
+        used, _ = self._value.found(values)
+        return used.template, used.shapes
+
+    def _shapes_of(self, program: Program) -> list[Shape]:
+        return [program.shape(slot) for slot in program.outputs]
 
     def _verify(self, values: tuple[Value, ...]) -> None:
         """At the first other values, compare the program with the function, which may be impure."""
@@ -201,12 +319,12 @@ class Compiled:
             return
         self._is_verified = True
         try:
-            (found,) = self._program.run(*values)
+            found = self._program.run(*values)
         except Diverged:
             return
-        with TRACING, traced(self.function, values, self._places, self.names) as (y, _):
-            expected = y.value
-        if not _same(found, expected):
+        with TRACING, traced(Result(self.arguments), values, self._places, self._leaf_names) as (ys, _):
+            expected = [y.value for y in ys]
+        if len(found) != len(expected) or not all(map(_same, found, expected)):
             raise AgradError(
                 "guard",
                 "the function cannot be compiled: its result depends on more than its arguments",
@@ -214,82 +332,15 @@ class Compiled:
                 fixes=["compile a function of its arguments only"],
             )
 
-    def _chosen(self, wrt: Any) -> tuple[tuple[int, ...], bool]:
-        """The places of the arguments to differentiate by, and whether it is a single one."""
-        count = len(self.names)
-        if wrt is None:
-            return tuple(range(count)), count == 1
-        single = not isinstance(wrt, tuple | list)
-        places = []
-        for one in (wrt,) if single else wrt:
-            if isinstance(one, str):
-                if one not in self.names:
-                    raise AgradError(
-                        "name", f"there is no argument {one}", fixes=[Hint(f'wrt="{x}"') for x in self.names]
-                    )
-                place = self.names.index(one)
-            else:
-                place = whole(one, "compile: the number of an argument")
-            if not -count <= place < count:
-                raise AgradError("arity", f"compile: wrt has argument {place}, and the function takes {count}")
-            places.append(place % count)
-        return tuple(places), single
-
-    def _entered(self, args: tuple[object, ...]) -> tuple[Value, ...]:
+    def _entered(self, args: Sequence[Any], keywords: Mapping[str, Any]) -> tuple[Value, ...]:
         """The arguments as values of the shapes that the function was compiled for."""
-        if self._of_numbers and len(args) == len(self._shapes) and {*map(type, args)} == {float}:
-            return args  # type: ignore[return-value]
-        if len(args) != len(self._shapes):
-            raise AgradError("arity", f"{self!r} takes {len(self._shapes)} arguments, and was given {len(args)}")
-        values = tuple([plain(x) for x in args])
-        for name, value, shape in zip(self.names, values, self._shapes, strict=True):
-            if shape_of(value) != shape:
-                have, was = format_shape(shape_of(value)), format_shape(shape)
-                raise AgradError(
-                    "shape",
-                    f"{name} has shape {have}, and the function was compiled for {was}",
-                    fixes=[Hint(f"compile it with an example of shape {have}")],
-                )
+        arguments = self.arguments
+        if self._is_plain and len(args) == len(self._examples) and {*map(type, args)} == {float} and not keywords:
+            values: tuple[Value, ...] = args  # type: ignore[assignment]
+        else:
+            values = arguments.entered(arguments.listed(args, keywords))
+        self._verify(values)
         return values
-
-    def _columns_of(self, columns: tuple[object, ...]) -> list[Array]:
-        if len(columns) != len(self._shapes):
-            raise AgradError("arity", f"{self!r} takes {len(self._shapes)} columns, and was given {len(columns)}")
-        given = [coerce(data_of(x), copy=False) for x in columns]
-        lengths = sorted({len(x) for x in given if not isinstance(x, float)})
-        for name, x in zip(self.names, given, strict=True):
-            if len(shape_of(x)) > 1:
-                raise AgradError("shape", f"{name} has shape {format_shape(shape_of(x))}: a column has one axis")
-        if len(lengths) > 1:
-            listed = ", ".join(map(str, lengths))
-            raise AgradError("shape", f"the columns must have one length, not {listed}")
-        rows = lengths[0] if lengths else 1
-        return [np.full(rows, x) if isinstance(x, float) else np.asarray(x) for x in given]
-
-
-def names_of(f: Callable[..., Any], count: int) -> list[str]:
-    """The names of the arguments of a function."""
-    code = getattr(f, "__code__", None)
-    names = list(code.co_varnames[: code.co_argcount]) if code is not None else []
-    if names and getattr(f, "__self__", None) is not None:
-        del names[0]
-    names = names[:count]
-    rest = "x" if count - len(names) == 1 and "x" not in names else ""
-    return names + [rest or f"x{place}" for place in range(len(names), count)]
-
-
-def _several(threads: object) -> int | None:
-    """The requested number of threads; None for all cores."""
-    if threads is None:
-        return None
-    count = whole(threads, "map: the number of threads")
-    if count < 1:
-        raise AgradError("domain", f"map needs at least 1 thread, not {count}", fixes=[Hint("threads=1")])
-    return count
-
-
-def _copied(x: Value) -> Value:
-    return x if isinstance(x, float) else x.copy()
 
 
 def _same(x: Value, y: Value) -> bool:
@@ -301,24 +352,3 @@ def _is_example(x: Value, y: Value) -> bool:
     if isinstance(x, float) or isinstance(y, float) or x.size > _FEW:
         return _same(x, y)
     return x.shape == y.shape and x.tobytes() == y.tobytes()
-
-
-def _results(out: Any, rows: int, count: int) -> tuple[Array, list[Array]]:
-    """The arrays that results are written into."""
-    if out is None:
-        return np.empty(rows), [np.empty(rows) for _ in range(count)]
-    fixes = [Hint("out=(values, [gradient, …]), each a contiguous array of float64 with an entry for each row")]
-    try:
-        values, gradients = out
-        arrays = [values, *gradients]
-    except (TypeError, ValueError):
-        raise AgradError("type", f"results cannot be written into {describe(out)}", fixes=fixes) from None
-    if len(arrays) != count + 1:
-        raise AgradError("arity", f"there are {count} gradients, and {len(arrays) - 1} arrays for them", fixes=fixes)
-    for one in arrays:
-        fits = isinstance(one, np.ndarray) and one.dtype == np.float64 and one.shape == (rows,)
-        if not fits or not (one.flags.writeable and one.flags.c_contiguous):
-            raise AgradError("shape", f"results of {rows} rows cannot be written into {describe(one)}", fixes=fixes)
-    if any(np.may_share_memory(one, other) for place, one in enumerate(arrays) for other in arrays[:place]):
-        raise AgradError("type", "two arrays for results share their memory", fixes=fixes)
-    return values, list(gradients)

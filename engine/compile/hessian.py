@@ -36,8 +36,8 @@ class Hessian:
         self.specializations = Specializations(self._specialized)
         self.is_dense = False  # no program of numbers: then each call builds a graph
 
-    def call(self, values: tuple[Value, ...], single: bool) -> Any:
-        """The matrix by numbers, or by a single array in its shape twice; by several arrays rows of blocks."""
+    def call(self, values: tuple[Value, ...]) -> Array:
+        """The matrix by all entries of what it is differentiated by."""
         if not self.is_dense:
             try:
                 used, found = self._found(_flat(values))
@@ -46,8 +46,26 @@ class Hessian:
             except _Dense:
                 self.is_dense = True
             else:
-                return self._shaped(used.matrix(found), single)
-        return as_values(hessian(self.function, self.wrt[0] if single else tuple(self.wrt))(*values))
+                return used.matrix(found)
+        derived = hessian(self.function, tuple(self.wrt))(*values)
+        if isinstance(derived, Tensor):  # by numbers
+            return derived.value.copy()  # type: ignore[union-attr]
+        sizes = [size_of(self.shapes[place]) for place in self.wrt]
+        return np.concatenate(
+            [
+                np.concatenate(
+                    [np.reshape(x.value, (rows, columns)) for x, columns in zip(line, sizes, strict=True)], 1
+                )
+                for line, rows in zip(derived, sizes, strict=True)
+            ]
+        )
+
+    def blocks(self, matrix: Array) -> list[list[Value]]:
+        """The parts of the matrix, by each two of what it is differentiated by."""
+        shapes = [self.shapes[place] for place in self.wrt]
+        ends = np.cumsum([0, *map(size_of, shapes)]).tolist()
+        parts = [(slice(*ends[place : place + 2]), shape) for place, shape in enumerate(shapes)]
+        return [[_block(matrix[i, j], a + b) for j, b in parts] for i, a in parts]
 
     def _found(self, flat: tuple[float, ...]) -> tuple[_Specialization, Array]:
         """The specialisation that holds, and the second derivatives that vary."""
@@ -57,17 +75,6 @@ class Hessian:
         used, found = self.specializations.found(flat)
         assert isinstance(used, _Specialization)
         return used, np.fromiter(found, np.float64, len(found))
-
-    def _shaped(self, matrix: Array, single: bool) -> Any:
-        """The matrix by all entries, in the shape of the result."""
-        shapes = [self.shapes[place] for place in self.wrt]
-        if single:
-            return matrix.reshape(shapes[0] * 2) if shapes[0] else float(matrix[0, 0])
-        if not any(shapes):
-            return matrix
-        ends = np.cumsum([0, *map(size_of, shapes)]).tolist()
-        parts = [(slice(*ends[place : place + 2]), shape) for place, shape in enumerate(shapes)]
-        return tuple([tuple([_block(matrix[i, j], a + b) for j, b in parts]) for i, a in parts])
 
     def _specialized(self, flat: tuple[Value, ...]) -> Specialization:
         """The program of the second derivatives that vary, and their pattern."""
@@ -158,10 +165,3 @@ def _flat(values: Sequence[Value]) -> tuple[float, ...]:
 
 def _block(part: Array, shape: Shape) -> Value:
     return part.copy().reshape(shape) if shape else float(part[0, 0])
-
-
-def as_values(derived: Any) -> Any:
-    """The values of Tensors, arrays of their own."""
-    if isinstance(derived, tuple):
-        return tuple(map(as_values, derived))
-    return derived.value if isinstance(derived.value, float) else derived.value.copy()

@@ -23,7 +23,7 @@ from agrad.engine.core.guards import bits
 from agrad.engine.errors import AgradError
 from agrad.engine.program.ir import Diverged, GuardCheck, Program, unchecked
 from agrad.engine.program.passes import key
-from agrad.engine.values import Value
+from agrad.engine.values import Shape, Value
 
 MOST = 64  # specialisations of one function
 TRACING = RLock()  # one for all functions: a function that is traced may call another that is compiled
@@ -80,7 +80,10 @@ class Specialization:
         size: int,
         backend: str,
         is_of_data: bool = False,
+        template: Any = None,
+        shapes: Sequence[Shape] = ((),),
     ) -> None:
+        self.template, self.shapes = template, list(shapes)  # the structure of the result, and of what shapes its parts
         self._make_exact, self._make_shared = exact, shared
         self.is_of_data = is_of_data  # for these values only: making machine code would take far too long
         self._exact: Program | None = None
@@ -97,7 +100,8 @@ class Specialization:
         self.checks: Sequence[GuardCheck] = ()  # of the machine code: their slots are its last outputs
 
     @cached_property
-    def _most_calls(self) -> float:
+    def most_calls(self) -> float:
+        """How many calls Python computes before machine code is tried."""
         return calls_before_machine_code(self.exact)
 
     @property
@@ -145,7 +149,7 @@ class Specialization:
         """The outputs. Raises Diverged where a guard has another outcome."""
         if self.native is None and not self.reason:
             self.calls += 1
-            if self.calls > self._most_calls:
+            if self.calls > self.most_calls:
                 self.promote()
         if self.native is None:
             return self.code.call(*values)
@@ -171,7 +175,7 @@ class Specialization:
             load(self.native_backend).require()
         except AgradError as problem:
             return f"{self.exact_backend}, since {problem.message}"
-        return f"{self.exact_backend}; machine code is tried from call {math.ceil(self._most_calls + 1)} on"
+        return f"{self.exact_backend}; machine code is tried from call {math.ceil(self.most_calls + 1)} on"
 
     def promote(self) -> NativeCode | None:
         """Change to machine code, if there is any, and return it."""

@@ -1,7 +1,7 @@
-"""A function of numbers over the rows of columns: its operations on whole pieces of columns, or row by row.
+"""A function over the rows of columns: its operations on whole pieces of columns, or row by row.
 
-A row gets the result of the operations on arrays. Rows at which a guard has another outcome are
-computed by the specialisation for that outcome.
+A column has a row along its first axis: a number, or an array. A row gets the result of the operations on arrays. Rows
+at which a guard has another outcome are computed by the specialisation for that outcome.
 """
 
 from __future__ import annotations
@@ -10,14 +10,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from agrad.engine.compile.backend import Code
+from agrad.engine.compile.backend import Code, row_of
 from agrad.engine.compile.lower.scalarise import regular
 from agrad.engine.compile.registry import load
 from agrad.engine.compile.specializations import MOST, Specialization, Specializations, supporting
 from agrad.engine.core.guards import truth
 from agrad.engine.core.numpy_warnings import quiet
+from agrad.engine.errors import AgradError
 from agrad.engine.program.ir import Diverged, GuardCheck, Input, Program, unchecked
-from agrad.engine.values import Array, np
+from agrad.engine.values import Array, Shape, np
 
 PIECE = 8192  # rows: what a program needs for so many stays in a core's cache
 _SHORT = 64  # rows: a shorter piece is filled up
@@ -26,10 +27,12 @@ _SPLIT = 4_000_000  # numbers that machine code computes in half a ms, about the
 
 
 class Vmap:
-    """The specialisations of a function of numbers, over columns."""
+    """The specialisations of a function, over columns."""
 
-    def __init__(self, specializations: Specializations) -> None:
+    def __init__(self, specializations: Specializations, of_numbers: bool, template: Any) -> None:
         self.specializations = specializations
+        self.template = template  # the structure of the results
+        self.of_numbers = of_numbers  # whether all columns are of numbers
         self.done = 0  # rows
         self.by_length: dict[tuple[Specialization, int], Code] = {}
 
@@ -46,26 +49,35 @@ class Vmap:
             native.map(columns, outs, threads)
             return
         with quiet():
-            for start in range(0, rows, PIECE):
-                here = slice(start, start + PIECE)
+            entries = sum(x[0].size for x in (*columns, *outs))
+            piece = PIECE if self.of_numbers else max(1, PIECE * _SHORT // entries)
+            for start in range(0, rows, piece):
+                here = slice(start, start + piece)
                 self._fill([x[here] for x in columns], [out[here] for out in outs], threads)
 
     def _pays(self, used: Specialization) -> bool:
         """Whether machine code is requested, or saves more than it takes to compile."""
-        return used.native is not None or used.is_native_first or self.done * used.size > _WORK
+        if used.native is not None or used.is_native_first:
+            return True
+        return self.done * used.size > _WORK if self.of_numbers else self.done > used.most_calls
 
     def _first(self, columns: Sequence[Array]) -> Specialization:
         known = self.specializations.known
-        return known[0] if known else self.specializations.at(_row(columns, 0))
+        return known[0] if known else self.specializations.at(row_of(columns, 0))
 
     def _fill(self, columns: list[Array], outs: list[Array], threads: int | None) -> None:
         """One piece: by the specialisations known, then by those that its rows need."""
         known = [one for one in self.specializations.known if not one.is_of_data]
         places: Any = None  # of the rows that are still to be done; None for all
+        shapes = [out.shape[1:] for out in outs]
         while True:
             is_new = not known
-            used = self.specializations.at(_row(columns, 0)) if is_new else known.pop(0)
-            good, found = self._by(used, columns, len(outs), threads)
+            used = self.specializations.at(row_of(columns, 0)) if is_new else known.pop(0)
+            if used.shapes != shapes[: len(used.shapes)] or used.template != self.template:
+                if not is_new:
+                    continue
+                raise AgradError("shape", "map: the results of the rows have different shapes")
+            good, found = self._by(used, columns, shapes, threads)
             if places is None and good is None:
                 for out, result in zip(outs, found, strict=True):
                     out[:] = result
@@ -75,29 +87,31 @@ class Vmap:
             for out, result in zip(outs, found, strict=True):
                 out[places[good]] = result[good] if np.shape(result) else result
             if is_new and not good[0]:  # other code may round otherwise than what was traced; or it is for this row
-                for out, result in zip(outs, used.code.call(*_row(columns, 0)), strict=True):
+                for out, result in zip(outs, used.code.call(*row_of(columns, 0)), strict=True):
                     out[places[0]] = result
                 good[0] = True
             places, columns = places[~good], [x[~good] for x in columns]
             if not len(places):
                 return
 
-    def _by(self, used: Specialization, columns: list[Array], count: int, threads: int | None) -> tuple[Any, list[Any]]:
+    def _by(
+        self, used: Specialization, columns: list[Array], shapes: list[Shape], threads: int | None
+    ) -> tuple[Any, list[Any]]:
         """The outputs of some rows by one specialisation, and for which of the rows it holds; None for all."""
-        rows = len(columns[0])
+        rows, count = len(columns[0]), len(shapes)
         if used.is_of_data:  # no other row is needed: the first is computed by itself
-            return np.zeros(rows, dtype=bool), [np.empty(rows) for _ in range(count)]
+            return np.zeros(rows, dtype=bool), [np.empty((rows, *shape)) for shape in shapes]
         checks: Sequence[GuardCheck]
         native = used.promote() if self._pays(used) else None
         if native is not None:
             checks = used.checks
-            found: list[Any] = [np.empty(rows) for _ in range(count + len(checks))]
+            found: list[Any] = [np.empty((rows, *shape)) for shape in (*shapes, *[()] * len(checks))]
             native.map(columns, found, threads)
         elif is_batchable(used.exact):
             checks = used.exact.checks
             found = self._over_arrays(used, columns, rows)
         else:
-            return self._by_rows(used, columns, count)
+            return self._by_rows(used, columns, shapes)
         if not checks:
             return None, found
         good = np.ones(rows, dtype=bool)
@@ -109,7 +123,7 @@ class Vmap:
                 good &= _holding(check, np.broadcast_to(column, (rows,)))
         for row in np.flatnonzero(doubtful & good).tolist():  # the operations themselves say what is wrong
             try:
-                for out, result in zip(found[:count], used.code.call(*_row(columns, row)), strict=True):
+                for out, result in zip(found[:count], used.code.call(*row_of(columns, row)), strict=True):
                     out[row] = result
             except Diverged:
                 good[row] = False
@@ -127,12 +141,13 @@ class Vmap:
         found = code.call(*[_filled_up(x, length) for x in columns])
         return [x if isinstance(x, float) else x[:rows] for x in found]
 
-    def _by_rows(self, used: Specialization, columns: list[Array], count: int) -> tuple[Any, list[Any]]:
+    def _by_rows(self, used: Specialization, columns: list[Array], shapes: list[Shape]) -> tuple[Any, list[Any]]:
         rows = len(columns[0])
-        found: list[Any] = [np.empty(rows) for _ in range(count)]
+        found: list[Any] = [np.empty((rows, *shape)) for shape in shapes]
         good = np.ones(rows, dtype=bool)
-        for row, values in enumerate(zip(*[x.tolist() for x in columns], strict=True)):
+        for row in range(rows):
             try:
+                values = row_of(columns, row)
                 for out, result in zip(found, used.call(values), strict=True):
                     out[row] = result
             except Diverged:
@@ -154,10 +169,6 @@ def batched(program: Program, rows: int) -> Program:
         shapes.append((rows,) if any(shapes[x] for x in step.operands) else ())
     steps = [replace(step, shape=shape) for step, shape in zip(program.steps, shapes[program.first :], strict=True)]
     return replace(program, inputs=tuple([Input(x.name, (rows,)) for x in program.inputs]), steps=tuple(steps))
-
-
-def _row(columns: Sequence[Array], row: int) -> tuple[float, ...]:
-    return tuple([float(x[row]) for x in columns])
 
 
 def _filled_up(column: Array, length: int) -> Array:

@@ -232,7 +232,7 @@ _DOORS = (  # modules through which other code reads values
     "agrad.engine.interop.numpy_protocol",
     "agrad.engine.interop.python_numbers",
 )
-_CALLERS = ("agrad.engine.program.trace", "agrad.engine.autodiff.transforms")
+_CALLERS = ("agrad.engine.program.trace", "agrad.engine.autodiff.transforms", "agrad.engine.compile.arguments")
 
 
 def _is_function_itself(frame: FrameType) -> bool:

@@ -53,11 +53,12 @@ def trace(
 ) -> Program:
     """The program of a function, traced at some values: numbers, arrays, or functions that make them.
 
-    An argument that is not among `wrt` (all) requires no gradient, and may be an index. Raises what the function
-    raises, and AgradError of kind `type` if its result is neither a number nor an array.
+    An argument that is not among `wrt` (all) requires no gradient, and may be an index. A list as the result is one of
+    several. Raises what the function raises, and AgradError of kind `type` if a result is neither a number nor an
+    array.
     """
-    with traced(f, examples, wrt, names) as (y, xs):
-        return extract([y], xs, names, current().guard)
+    with traced(f, examples, wrt, names) as (ys, xs):
+        return extract(ys, xs, names, current().guard)
 
 
 def gradient_program(
@@ -77,6 +78,7 @@ def gradient_of(program: Program, values: Sequence[Value], wrt: Sequence[int]) -
 
     If the program was shortened by passes before, its gradient is much shorter, and its sums are in another order.
     """
+    sole(program)
     with as_graph(program, values, wrt) as (results, xs):
         y, *read = results
         names = [given.name for given in program.inputs]
@@ -84,14 +86,25 @@ def gradient_of(program: Program, values: Sequence[Value], wrt: Sequence[int]) -
     return checked(found, program.checks)
 
 
-def gradients(y: Tensor, xs: Sequence[Tensor]) -> list[Tensor]:
-    """The gradients of one number, with their graph; 0 by what it does not depend on."""
-    if y.shape:
+def sole(program: Program) -> None:
+    """AgradError of kind `shape` where the result is not one number."""
+    if len(program.outputs) != 1:
+        raise AgradError("shape", f"the function has {len(program.outputs)} results: a gradient needs one number")
+    _require_number(program.shape(program.outputs[0]))
+
+
+def _require_number(shape: tuple[int, ...]) -> None:
+    if shape:
         raise AgradError(
             "shape",
-            f"the result has shape {format_shape(y.shape)}: a gradient needs one number",
+            f"the result has shape {format_shape(shape)}: a gradient needs one number",
             fixes=[Hint("sum the entries up")],
         )
+
+
+def gradients(y: Tensor, xs: Sequence[Tensor]) -> list[Tensor]:
+    """The gradients of one number, with their graph; 0 by what it does not depend on."""
+    _require_number(y.shape)
     behind = reachable(y.node) if y.requires_grad else set()
     used = [x for x in xs if x.node in behind]
     found = dict(zip([x.node for x in used], grad(y, used, True), strict=True)) if used else {}
@@ -108,13 +121,13 @@ def check_kept(
     """
     if any(check.read is bits for check in program.checks) and not set(wrt) <= _behind(program):
         reads: list[tuple[Node, Any]] = []
-        with traced(f, values, wrt, names, reads) as (y, xs):
-            refuse_lost("compile", f, y, {place: xs[place] for place in wrt}, reads)
+        with traced(f, values, wrt, names, reads) as (ys, xs):
+            refuse_lost("compile", f, ys, {place: xs[place] for place in wrt}, reads)
 
 
 def _behind(program: Program) -> set[int]:
-    """The slots that the first output is computed from."""
-    found = {program.outputs[0]}
+    """The slots that the outputs are computed from."""
+    found = {*program.outputs}
     for place in reversed(range(len(program.steps))):
         if program.first + place in found:
             found.update(program.steps[place].operands)
@@ -128,8 +141,8 @@ def traced(
     wrt: Sequence[int] | None = None,
     names: Sequence[str] = (),
     reads: list[tuple[Node, Any]] | None = None,
-) -> Iterator[tuple[Tensor, list[Tensor]]]:
-    """The result of a function on placeholders for some values, and these placeholders, within the recording.
+) -> Iterator[tuple[list[Tensor], list[Tensor]]]:
+    """The results of a function on placeholders for some values, and these placeholders, within the recording.
 
     `reads` is told what values were taken as plain data, and where.
     """
@@ -141,11 +154,13 @@ def traced(
         given = [entered(x, wrt is None or place in wrt).clone() for place, x in enumerate(examples)]  # to be written
         xs = [bare(x.node, x.value) for x in given]
         y = _called(f, given, xs, names, reads)
-        if isinstance(y, tuple | list | str) or callable(y) or y is None:
-            raise AgradError("type", f"a function whose result is {describe(y)}, not a number or an array")
+        results = y if isinstance(y, list) else [y]
+        for one in results:
+            if isinstance(one, tuple | list | str) or callable(one) or one is None:
+                raise AgradError("type", f"a function whose result is {describe(one)}, not a number or an array")
         for x in xs:
             check_unwritten(x.node)
-        yield y if isinstance(y, Tensor) else tensor(y), xs
+        yield [one if isinstance(one, Tensor) else tensor(one) for one in results], xs
 
 
 def _called(
@@ -157,7 +172,12 @@ def _called(
 ) -> Any:
     """The result of a function; plain data that it reads from its arguments makes guards."""
     with scope(tracing=Tracing(xs, names), reads=reads):
-        return f(*given)
+        try:
+            return f(*given)
+        except ValueError as error:  # of NumPy, where an entry of an array was to hold a graph
+            if isinstance(error.__cause__, AgradError):
+                raise error.__cause__ from None
+            raise
 
 
 def recording() -> scope:

@@ -9,6 +9,8 @@ from typing import Any
 from agrad.engine.compile.backend import NativeCode
 from agrad.engine.values import Array, Shape, Value, np, size_of
 
+_ROWS = 8192  # of columns that are computed at once
+
 
 class Packed:
     """The code of a program of numbers as that of one of arrays: inputs and outputs of these shapes."""
@@ -76,8 +78,20 @@ class Packed:
         return self.native.raw(given)
 
     def map(self, columns: Sequence[Array], outs: Sequence[Array], threads: int | None = None) -> None:
-        """As of the numbers."""
-        self.native.map(columns, outs, threads)
+        """Write the outputs of each row of the columns, whose rows are of the shapes of the inputs, into `outs`."""
+        rows = len(outs[0])
+        for start in range(0, rows, _ROWS):
+            here = slice(start, start + _ROWS)
+            given = [column for table in columns for column in table[here].reshape(-1, _width(table)).T]
+            made = [np.empty((_width(out), len(out[here]))) for out in outs]
+            self.native.map(given, [column for table in made for column in table], threads)
+            for out, table in zip(outs, made, strict=True):
+                out[here] = table.T.reshape(out[here].shape)
+
+
+def _width(table: Array) -> int:
+    """The entries of a row."""
+    return size_of(table.shape[1:])
 
 
 def _bytes(value: Value) -> bytes:

@@ -5,31 +5,24 @@ A program of small arrays is scalarised before it is differentiated; one of larg
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
-from agrad.engine.autodiff.transforms import jacobian
 from agrad.engine.compile.backend import NativeCode
 from agrad.engine.compile.llvm.backend import supports
 from agrad.engine.compile.llvm.loops.schedule import Kernel, Library, Schedule
 from agrad.engine.compile.llvm.target import NEEDED, binding
 from agrad.engine.compile.lower.cost import interpreted, of_loops, of_numbers
+from agrad.engine.compile.lower.derive import VALUE, Derivation, TooLong
 from agrad.engine.compile.lower.packed import Packed
 from agrad.engine.compile.lower.scalarise import scalarised
-from agrad.engine.core.context import current
-from agrad.engine.core.graph import reachable
-from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.program.ir import Program, unchecked
 from agrad.engine.program.passes import optimised
-from agrad.engine.program.trace import as_graph, checked, extract, gradient_of, gradients
 from agrad.engine.values import Shape, Value, format_shape, mask_type, np, size_of
 
 _MOST = 10_000  # instructions of a value
 _MOST_DERIVED = 45_000  # and of what is derived of it
-_MOST_ROWS = 20_000  # steps of a Jacobian row by row
-
-Derive: TypeAlias = Callable[[Program, Sequence[Value], Sequence[Sequence[int]]], Program]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +40,6 @@ class Lowered:
             return native
         inputs, outputs = self.shapes
         return Packed(native, inputs, (*outputs, *[()] * checks))
-
-
-class TooLong(Exception):
-    """The derived program would have too many steps."""
 
 
 class Way(NamedTuple):
@@ -110,12 +99,12 @@ def explained(program: Program) -> str:
     return "\n".join(lines)
 
 
-def lowered(program: Program, values: Sequence[Value], places: Sequence[int], derive: Derive) -> Lowered:
+def lowered(program: Program, values: Sequence[Value], places: Sequence[int], derive: Derivation) -> Lowered:
     """What machine code is made of for what is derived of a program by the arguments at some places."""
     groups = [(place,) for place in places]
     if program.is_scalar:
-        return Lowered(optimised(derive(program, values, groups)))
-    if derive is value and type(program.run(*values)[0]) is mask_type():
+        return Lowered(optimised(derive.program(program, values, groups)))
+    if derive is VALUE and any(type(x) is mask_type() for x in program.run(*values)):
         return Lowered(program, reason="its result is a mask, which selects where it is 1")
     numbers = expanded(program)
     costs = {name: cost for name, cost, _ in ways(program, numbers) if cost is not None and name != "python"}
@@ -123,68 +112,22 @@ def lowered(program: Program, values: Sequence[Value], places: Sequence[int], de
         found = _of_entries(program, numbers, values, places, derive)
         if found is not None:
             return found
-    return Lowered(optimised(derive(program, values, groups)), name="loops")
+    return Lowered(optimised(derive.program(program, values, groups)), name="loops")
 
 
 def _of_entries(
-    program: Program, numbers: Program, values: Sequence[Value], places: Sequence[int], derive: Derive
+    program: Program, numbers: Program, values: Sequence[Value], places: Sequence[int], derive: Derivation
 ) -> Lowered | None:
     flat = [x for value in values for x in ([value] if isinstance(value, float) else value.ravel().tolist())]
     starts = np.cumsum([0, *[size_of(x.shape) for x in program.inputs]]).tolist()
     try:
-        made = optimised(derive(numbers, flat, [range(starts[place], starts[place + 1]) for place in places]))
+        groups = [range(starts[place], starts[place + 1]) for place in places]
+        made = optimised(derive.program(numbers, flat, groups))
     except TooLong:
         return None
     if len(made.steps) > _MOST_DERIVED:
         return None
     inputs = tuple([x.shape for x in program.inputs])
-    result = program.shape(program.outputs[0])
-    given = [inputs[place] for place in places]
-    outputs = (result,) if derive is value else (result, *given)
-    if derive is rows:
-        outputs = tuple([result + x for x in given])
+    results = [program.shape(slot) for slot in program.outputs]
+    outputs = tuple(derive.outputs(results, [inputs[place] for place in places]))
     return Lowered(made, (inputs, outputs) if any((*inputs, *outputs)) else None)
-
-
-# What is derived, by groups of inputs: one for each argument
-
-
-def value(program: Program, values: Sequence[Value], groups: Sequence[Sequence[int]]) -> Program:
-    """The program itself."""
-    return program
-
-
-def gradient(program: Program, values: Sequence[Value], groups: Sequence[Sequence[int]]) -> Program:
-    """One number and its gradients."""
-    return gradient_of(program, values, [place for group in groups for place in group])
-
-
-def rows(program: Program, values: Sequence[Value], groups: Sequence[Sequence[int]]) -> Program:
-    """The Jacobian by each group: of all outputs, in order, by all inputs of the group.
-
-    Raises TooLong where a backward pass from each entry of the outputs makes too many steps.
-    """
-    count = len(program.outputs)
-    entries = sum(size_of(program.shape(slot)) for slot in program.outputs)
-    if entries * len(program.steps) > _MOST_ROWS * (10 if program.is_scalar else 1):
-        raise TooLong
-    wrt = [place for group in groups for place in group]
-    with as_graph(program, values, wrt) as (results, xs):
-        if program.is_scalar:
-            by_output = [dict(zip(wrt, gradients(y, [xs[x] for x in wrt]), strict=True)) for y in results[:count]]
-            found = [row[place] for group in groups for row in by_output for place in group]
-        else:
-            (y,) = results[:count]
-            found = _by_arrays(y, [xs[place] for place in wrt])
-        names = [given.name for given in program.inputs]
-        made = extract([*found, *results[count:]], xs, names, current().guard)
-    return checked(made, program.checks)
-
-
-def _by_arrays(y: Tensor, xs: list[Tensor]) -> list[Tensor]:
-    """The Jacobian of an array; 0 by what it does not depend on."""
-    behind = reachable(y.node) if y.requires_grad else set()
-    used = [x for x in xs if x.node in behind]
-    found = dict(zip([x.node for x in used], jacobian(y, used, True), strict=True)) if used else {}
-    zeros = [tensor(np.zeros(y.shape + x.shape) if y.shape + x.shape else 0.0) for x in xs]
-    return [found.get(x.node, zero) for x, zero in zip(xs, zeros, strict=True)]

@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any
 
+from agrad.engine.compile.backend import row_of
 from agrad.engine.compile.llvm.ir_builder import Code, Symbol
 from agrad.engine.compile.llvm.loops.kernel import KernelCode, helpers
 from agrad.engine.compile.llvm.loops.schedule import Kernel, Library, Numbers, Schedule, Stage
@@ -149,9 +150,9 @@ class Loops:
         return ask
 
     def map(self, columns: Sequence[Array], outs: Sequence[Array], threads: int | None = None) -> None:
-        """The outputs of each row of the columns, of a program of numbers."""
-        for row, values in enumerate(zip(*[x.tolist() for x in columns], strict=True)):
-            for out, result in zip(outs, self.call(*values), strict=True):
+        """Write the outputs of each row of the columns into `outs`."""
+        for row in range(len(outs[0])):
+            for out, result in zip(outs, self.call(*row_of(columns, row)), strict=True):
                 out[row] = result
 
     def packed(self, *values: float) -> bytes:

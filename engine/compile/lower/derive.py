@@ -1,0 +1,168 @@
+"""What is derived of a program for a compiled function: value, gradients, Jacobian, and products with them.
+
+Each is by groups of inputs, one for each part of an argument, or for all of its entries where the program is one of
+numbers. A product takes further inputs, as the last ones: a direction for each input of the groups, or a cotangent for
+each output.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple, TypeAlias
+
+from agrad.engine.autodiff.backward import result_of
+from agrad.engine.autodiff.forward_mode import push_all
+from agrad.engine.autodiff.transforms import jacobian
+from agrad.engine.core.context import current
+from agrad.engine.core.graph import reachable
+from agrad.engine.core.op import FUNCTIONS
+from agrad.engine.core.tensor import Tensor, tensor
+from agrad.engine.program.ir import Input, Program
+from agrad.engine.program.trace import as_graph, checked, extract, gradient_of, gradients
+from agrad.engine.values import Shape, Value, np, size_of
+
+_MOST_ROWS = 20_000  # steps of a Jacobian row by row
+
+Groups: TypeAlias = Sequence[Sequence[int]]
+Shapes: TypeAlias = Sequence[Shape]
+
+
+class TooLong(Exception):
+    """The derived program would have too many steps."""
+
+
+class Derivation(NamedTuple):
+    """How a program is made of that of a function, and of what shapes its outputs are.
+
+    `outputs` is given the shapes of the results, and those of what is differentiated by.
+    """
+
+    program: Callable[[Program, Sequence[Value], Groups], Program]
+    outputs: Callable[[Shapes, Shapes], Shapes]
+    factor: int  # how many times as long as that of the function it is, about
+
+
+def widened(program: Program, extras: Sequence[Input]) -> Program:
+    """The program with further inputs, which it does not use."""
+    if not extras:
+        return program
+    count, more = len(program.inputs), len(extras)
+
+    def moved(slot: int) -> int:
+        return slot if slot < count else slot + more
+
+    return replace(
+        program,
+        inputs=(*program.inputs, *extras),
+        steps=tuple([replace(step, operands=tuple(map(moved, step.operands))) for step in program.steps]),
+        outputs=tuple(map(moved, program.outputs)),
+        checks=tuple([replace(check, slot=moved(check.slot)) for check in program.checks]),
+    )
+
+
+def _value(program: Program, values: Sequence[Value], groups: Groups) -> Program:
+    return program
+
+
+def _gradient(program: Program, values: Sequence[Value], groups: Groups) -> Program:
+    return gradient_of(program, values, _all(groups))
+
+
+def _all(groups: Groups) -> list[int]:
+    return [place for group in groups for place in group]
+
+
+def _made(
+    program: Program,
+    values: Sequence[Value],
+    wrt: Sequence[int],
+    make: Callable[[list[Tensor], list[Tensor]], list[Tensor]],
+) -> Program:
+    """The program of what is made of the outputs and the inputs."""
+    count = len(program.outputs)
+    with as_graph(program, values, wrt) as (results, xs):
+        found = make(results[:count], xs)
+        names = [given.name for given in program.inputs]
+        made = extract([*found, *results[count:]], xs, names, current().guard)
+    return checked(made, program.checks)
+
+
+def _rows(program: Program, values: Sequence[Value], groups: Groups) -> Program:
+    """The Jacobian by each group: of all outputs, in order, by all inputs of the group.
+
+    Raises TooLong where a backward pass from each entry of the outputs makes too many steps.
+    """
+    entries = sum(size_of(program.shape(slot)) for slot in program.outputs)
+    if entries * len(program.steps) > _MOST_ROWS * (10 if program.is_scalar else 1):
+        raise TooLong
+    wrt = _all(groups)
+
+    def make(ys: list[Tensor], xs: list[Tensor]) -> list[Tensor]:
+        by_output = [dict(zip(wrt, row(y, [xs[place] for place in wrt]), strict=True)) for y in ys]
+        return [row[place] for group in groups for row in by_output for place in group]
+
+    return _made(program, values, wrt, make)
+
+
+def row(y: Tensor, xs: list[Tensor], create_graph: bool = True) -> list[Tensor]:
+    """The Jacobian of a number or an array; 0 by what it does not depend on."""
+    if not y.shape and create_graph:
+        return gradients(y, xs)
+    behind = reachable(y.node) if y.requires_grad else set()
+    used = [x for x in xs if x.node in behind]
+    found = dict(zip([x.node for x in used], jacobian(y, used, create_graph), strict=True)) if used else {}
+    return [found[x.node] if x.node in found else _zeros(y.shape + x.shape) for x in xs]
+
+
+def _zeros(shape: Shape) -> Tensor:
+    return tensor(np.zeros(shape) if shape else 0.0)
+
+
+def _pushed(program: Program, values: Sequence[Value], groups: Groups) -> Program:
+    """The derivatives of the outputs along a direction."""
+    wrt = _all(groups)
+
+    def make(ys: list[Tensor], xs: list[Tensor]) -> list[Tensor]:
+        directions = {xs[place].node: v for place, v in zip(wrt, xs[len(xs) - len(wrt) :], strict=True)}
+        return [result_of(t, y.shape, y, True) for y, t in zip(ys, push_all(ys, directions, True), strict=True)]
+
+    return _made(program, values, wrt, make)
+
+
+def _pulled(program: Program, values: Sequence[Value], groups: Groups) -> Program:
+    """Cotangents of the outputs times the Jacobian."""
+    wrt = _all(groups)
+
+    def make(ys: list[Tensor], xs: list[Tensor]) -> list[Tensor]:
+        return gradients(_product(ys, xs[len(xs) - len(ys) :]), [xs[place] for place in wrt])
+
+    return _made(program, values, wrt, make)
+
+
+def _hessian_product(program: Program, values: Sequence[Value], groups: Groups) -> Program:
+    """The Hessian times a direction: the gradient of the gradient in that direction."""
+    wrt = _all(groups)
+
+    def make(ys: list[Tensor], xs: list[Tensor]) -> list[Tensor]:
+        by = [xs[place] for place in wrt]
+        return gradients(_product(gradients(ys[0], by), xs[len(xs) - len(wrt) :]), by)
+
+    return _made(program, values, wrt, make)
+
+
+def _product(ys: Sequence[Tensor], directions: Sequence[Tensor]) -> Tensor:
+    """The sum of the products of all entries."""
+    total: Any = None
+    for y, v in zip(ys, directions, strict=True):
+        part = y * v if not y.shape else FUNCTIONS["sum"].call(y * v)
+        total = part if total is None else total + part
+    return total if total is not None else tensor(0.0)
+
+
+VALUE = Derivation(_value, lambda results, given: results, 1)
+GRADIENT = Derivation(_gradient, lambda results, given: [*results, *given], 3)
+ROWS = Derivation(_rows, lambda results, given: [y + x for x in given for y in results], 3)
+JVP = Derivation(_pushed, lambda results, given: results, 3)
+VJP = Derivation(_pulled, lambda results, given: given, 3)
+HVP = Derivation(_hessian_product, lambda results, given: given, 9)
