@@ -130,6 +130,10 @@ class Arguments:
 
     def entered(self, args: Sequence[Any]) -> tuple[Value, ...]:
         """The parts of all arguments as values of the shapes that the function was compiled for."""
+        if self.is_flat:
+            found = tuple([plain(x) for x in args])
+            if [*map(shape_of, found)] == self.shapes:
+                return found
         return self.of(args, range(len(self.names)))
 
     def of(self, args: Sequence[Any], which: Sequence[int], what: str = "") -> tuple[Value, ...]:

@@ -68,7 +68,7 @@ class Compiled:
     def value(self, *args: object, **keywords: object) -> Any:
         """The value of the function: a float, a new array, or what consists of them."""
         used, found = self._value.found(self._entered(args, keywords))
-        return self._filled(used.template, found)
+        return found[0] if used.template is PART else filled(used.template, iter(found))
 
     def value_and_grad(self, *args: object, **keywords: object) -> tuple[float, Any]:
         """The value and its gradients: a tuple of them, or one alone by a single argument.
@@ -92,7 +92,7 @@ class Compiled:
         quick = self._quick_rows.quickly(args) if self._quick_rows is not None and not keywords else None
         template, found = (self._template, quick) if quick is not None else self._rows_at(self._entered(args, keywords))
         count = len(found) // max(len(self._places), 1)
-        return self._filled(template, [self._derived(found[place::count]) for place in range(count)])
+        return filled(template, iter([self._derived(found[place::count]) for place in range(count)]))
 
     def hessian(self, *args: object, **keywords: object) -> Any:
         """The second derivatives, as `hessian` returns them: a matrix for numbers, for one array its shape twice.
@@ -161,7 +161,7 @@ class Compiled:
             self._verify(self._columns.row(given, 0))
         shapes = self._shapes_of(self._program)
         values, gradients = self._columns.mapped(given, shapes, self._shapes_by, out, threads)
-        return self._filled(self._template, values), self.arguments.nested(gradients, self._wrt)
+        return filled(self._template, iter(values)), self.arguments.nested(gradients, self._wrt)
 
     def source(self, backend: str | None = None) -> str:
         """The code of value and gradients (of the value alone, if it is no number), as of the latest specialisation."""
@@ -231,10 +231,6 @@ class Compiled:
         size = len(self._program.steps) * derived.factor
         return Specialization(exact, shared, size, self.backend, is_of_data(traced), template, self._shapes_of(traced))
 
-    def _filled(self, template: Any, parts: Sequence[Any]) -> Any:
-        """The parts in a structure."""
-        return filled(template, iter(parts))
-
     def _derived(self, parts: Sequence[Any]) -> Any:
         """What there is for each part of what it is differentiated by, in its structure."""
         found = self.arguments.nested(parts, self._wrt)
@@ -261,7 +257,7 @@ class Compiled:
         key = derived, tuple(map(shape_of, more))
         family = self._products.get(key) or self._products.setdefault(key, self._family(derived))
         used, found = family.found((*values, *more))
-        return self._filled(used.template, found) if derived is JVP else self._derived(found)
+        return filled(used.template, iter(found)) if derived is JVP else self._derived(found)
 
     def _rows_at(self, values: tuple[Value, ...]) -> tuple[Any, Sequence[Any]]:
         """The structure of the result, and the Jacobian of each of its parts by each part of the arguments."""
@@ -281,7 +277,7 @@ class Compiled:
         if used.native is not None and not used.checks and self.arguments.is_flat and self._is_by_place:
             known: Any = None if self._is_verified else self._examples
             self._quick = used.native.shortcut(self._value_and_grad, known, self._single)
-        return self._filled(used.template, [value]), self._derived(gradients)
+        return filled(used.template, iter([value])), self._derived(gradients)
 
     @property
     def _is_by_place(self) -> bool:
