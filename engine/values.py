@@ -290,7 +290,7 @@ def format_number(number: float, precision: int | None = 10) -> str:
     """
     if number != number or number in (float("inf"), float("-inf")):
         return str(number)
-    if number.is_integer() and abs(number) <= _WHOLE:
+    if float(number).is_integer() and abs(number) <= _WHOLE:  # an int has no such method before Python 3.12
         return "-0" if precision is None and str(number) == "-0.0" else str(int(number))
     text = repr(number) if precision is None else format(number, f".{precision}g")
     mantissa, e, exponent = text.partition("e")

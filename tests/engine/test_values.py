@@ -24,6 +24,10 @@ def test_bytes_in_words(count, text):
     assert format_bytes(count) == text
 
 
+def test_a_count_is_shown_as_a_number():
+    assert [format_number(count) for count in (0, 20_000, -3, 2**53)] == ["0", "20000", "-3", str(2**53)]
+
+
 @given(st.integers(-(2**53), 2**53), st.sampled_from([1, 3, 10, None]))
 def test_a_whole_number_is_printed_whole(number, precision):
     assert format_number(float(number), precision) == str(number)
