@@ -180,6 +180,11 @@ def describe(value: object) -> str:
         return f"the number {format_number(float(value))}"
     if type(value).__name__ == "ndarray":
         return f"an array of shape {format_shape(value.shape)}"  # type: ignore[attr-defined]
+    if isinstance(value, type):
+        return f"the class {value.__name__}"
+    if getattr(type(value), "is_object", False):  # of a class, whose name is spelt as it is defined
+        name = type(value).__name__
+        return f"{'an' if name[0] in 'AEIOU' else 'a'} {name}"
     if callable(value):
         return f"the function {getattr(value, '__name__', 'f')}"
     return f"a {type(value).__name__.lower()}"

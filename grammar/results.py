@@ -144,6 +144,13 @@ def text_of(value: Any, settings: Settings) -> str:
         return f"range({', '.join(map(str, ends))})"
     if isinstance(value, Node):
         return repr(value)
+    if getattr(type(value), "is_object", False):
+        shown: str = value._shown(lambda part: text_of(part, settings))
+        return shown
+    if isinstance(value, type | super):
+        return f"class {value.__name__}" if isinstance(value, type) else "super()"
+    if isinstance(value, list):
+        return f"[{', '.join(text_of(item, settings) for item in value)}]"
     if callable(value) and not hasattr(value, "definition"):
         entry = FUNCTIONS.get(value.__name__)
         return f"function {entry.signature.usage if entry else value.__name__}"

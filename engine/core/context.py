@@ -202,12 +202,16 @@ class Files:
 
 
 class RandomNumbers:
-    """The generator of random numbers; None until the first is drawn or a seed is set."""
+    """The generator of random numbers; None until the first is drawn or a seed is set.
 
-    __slots__ = ("generator",)
+    `seeds` gives the seed when the first is drawn: a session that keeps its statements notes it.
+    """
+
+    __slots__ = ("generator", "seeds")
 
     def __init__(self) -> None:
         self.generator: Any = None
+        self.seeds: Callable[[], int | None] = lambda: None
 
 
 class Context:

@@ -25,6 +25,8 @@ class Module(Object):
     A subclass calls `super().__init__()`, assigns parameters and submodules to attributes, and defines `forward`.
     """
 
+    is_silent = True  # a call that returns one is made for its effect: the language does not print it
+
     def __init__(self) -> None:
         for name in _STORES:
             Object.__setattr__(self, name, {})

@@ -6,7 +6,7 @@ from collections.abc import Callable, MutableMapping
 from typing import Any
 
 from agrad.engine.core.context import current
-from agrad.engine.errors import AgradError, Hint, WrongAttribute
+from agrad.engine.errors import AgradError
 
 _MISSING = object()
 
@@ -34,6 +34,8 @@ def remember(entries: MutableMapping[Any, Any], key: Any) -> None:
 class Object:
     """Something with attributes of its own. Each write is logged while a statement of the language runs."""
 
+    is_object = True  # which the language asks for, without loading this module
+
     def __setattr__(self, name: str, value: Any) -> None:
         remember(self.__dict__, name)
         self.__dict__[name] = value
@@ -50,23 +52,20 @@ class Object:
     def __repr__(self) -> str:
         return f"<{type(self).__name__}>"
 
+    def _parts(self) -> list[Any]:
+        """The values of its attributes."""
+        return [value for entries in stores_of(self) for value in entries.values()]
+
+    def _shown(self, text: Callable[[Any], str]) -> str:
+        """How it is printed in the language, where `text` is how any value is."""
+        return repr(self)
+
 
 def no_attribute(value: object, name: str) -> NoAttribute:
-    """The error for an attribute that an object does not have, with similar names."""
-    if name.startswith("_"):  # of Python's own protocols
-        return NoAttribute("name", f"{type(value).__name__} has no attribute {name}")
-    from difflib import get_close_matches  # here, since an error is rare
-
-    close = get_close_matches(name, sorted(attributes_of(value)), 2)
-    instead = tuple(f".{word}" for word in close)
-    message = f"{type(value).__name__} has no attribute {name}"
-    return NoAttribute("name", message, fixes=[Hint(word) for word in instead], facts=WrongAttribute(name, instead))
-
-
-def attributes_of(value: object) -> set[str]:
-    """The names of the attributes and methods that belong to the interface of an object."""
-    own = {name for entries in stores_of(value) for name in entries}
-    return {name for name in own | set(dir(type(value))) if not name.startswith("_")}
+    """The error for an attribute that an object does not have. Python adds similar names to a traceback."""
+    problem = NoAttribute("name", f"{type(value).__name__} has no attribute .{name}")
+    problem.name, problem.obj = name, value
+    return problem
 
 
 def stores_of(value: object) -> list[dict[str, Any]]:
@@ -77,6 +76,8 @@ def stores_of(value: object) -> list[dict[str, Any]]:
 
 class Entries(dict[Any, Any]):
     """A dict, each write to which is logged while a statement of the language runs."""
+
+    is_object = True
 
     def __setitem__(self, key: Any, value: Any) -> None:
         remember(self, key)
@@ -92,5 +93,10 @@ class Entries(dict[Any, Any]):
             self[key] = default
         return self[key]
 
+    def _parts(self) -> list[Any]:
+        """Its keys and values."""
+        return [*self, *self.values()]
 
-Function = Callable[..., Any]
+    def _shown(self, text: Callable[[Any], str]) -> str:
+        """How it is printed in the language."""
+        return f"{{{', '.join(f'{text(key)}: {text(value)}' for key, value in self.items())}}}"

@@ -213,7 +213,8 @@ def generator() -> Any:
     """The generator of random numbers of the current session; a statement that fails restores its state."""
     numbers = current().random
     if numbers.generator is None:
-        numbers.generator = np.random.default_rng()
+        remember_random(numbers)
+        numbers.generator = np.random.default_rng(numbers.seeds())
     remember_random(numbers)
     return numbers.generator
 

@@ -15,6 +15,7 @@ from agrad.grammar.commands.operands import CALLED, COMPUTED, EXPRESSION, GRADIE
 from agrad.grammar.commands.registry import Call, Keyword, Operands, Option, command, graphed
 from agrad.grammar.diagnostics import Span
 from agrad.grammar.results import Gradient, Table, text_of
+from agrad.grammar.runtime.builtins import parts_of
 from agrad.grammar.runtime.bytecode import Staging
 from agrad.grammar.runtime.operations import as_array, describe_value
 
@@ -144,7 +145,7 @@ def _zero_grad(session: Session, call: Call) -> None:
     if call.values:
         targets = [graphed(call, position) for position in range(len(call.values))]
     else:
-        targets = [value for value in session.names.values() if isinstance(value, Tensor)]
+        targets = [value for value in parts_of(session.names.values()) if isinstance(value, Tensor)]
     for target in targets:
         target.clear_grad()
 

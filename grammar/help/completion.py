@@ -161,6 +161,7 @@ class _Place:
             "FROM": _modules,
             "IMPORT": _modules,
             "DEF": lambda: (),
+            "CLASS": lambda: (),
             "VAR": self.yours,
             "FOR": self.yours,
             "DEL": self.yours,

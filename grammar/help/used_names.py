@@ -15,10 +15,16 @@ _LINE_ENDS = frozenset({"_NEWLINE", "_INDENT", "_DEDENT", "SEMICOLON"})
 _OPENERS = frozenset({"LPAR", "_LSQB", "LBRACE"})
 _CLOSERS = frozenset({"RPAR", "RSQB", "RBRACE"})
 # A name after these is not read as a value: it is defined here, or is not the name of a value.
-_DEFINING = frozenset({"DEF", "FOR", "VAR", "IMPORT"})
+_DEFINING = frozenset({"DEF", "CLASS", "FOR", "VAR", "IMPORT"})
 _OTHERWISE = frozenset({"_DOT", "AS", "FAILS"}) | {word.upper() for word in words(lambda made: made.choices)}
 _IMPORTS = frozenset({"IMPORT", "FROM"})
-_KNOWN = frozenset({"print", "_", "ans", "no_grad"}) | FUNCTIONS.keys() | CONSTANTS.keys() | PREFIXES | IGNORED
+_KNOWN = (
+    frozenset({"print", "_", "ans", "no_grad", "super", "object"})
+    | FUNCTIONS.keys()
+    | CONSTANTS.keys()
+    | PREFIXES
+    | IGNORED
+)
 
 
 def given(tokens: Sequence[Token]) -> dict[str, Token]:
@@ -38,7 +44,12 @@ def given(tokens: Sequence[Token]) -> dict[str, Token]:
             names = [token]
         elif token.type == "_IN" and statement and statement[0].type == "FOR":
             names = statement
-        elif token.type == "NAME" and before == "AS" and statement[0].type in _IMPORTS:
+        elif (
+            token.type == "NAME"
+            and statement
+            and statement[0].type in _IMPORTS
+            and before in ("AS", "IMPORT", "_COMMA")
+        ):
             names = [token]
         else:
             names = []

@@ -43,6 +43,7 @@ class Files:
         self.unread: set[str] = set()  # the scripts that cannot be parsed
         self.hiding: set[str] = set()  # these, and those that load what cannot be read: any name may have a value there
         self.dark = False  # whether a function does
+        self.of_objects: set[str] | None = None  # the names of attributes that objects may have, once they are wanted
         self._given: dict[str, Givers] = {}
         self._under_way: list[str] = []
 
@@ -78,6 +79,23 @@ class Files:
         self._loaded[id(command)] = source.name
         if source.name not in self.bodies:
             self.read(source)
+
+    def attributes(self) -> set[str]:
+        """The names that objects may have as attributes: those that classes define, or that are assigned to."""
+        found: set[str] = set()
+        waiting: list[object] = [*self.bodies.values()]
+        while waiting:
+            part = waiting.pop()
+            if isinstance(part, tuple):
+                waiting += part
+            elif isinstance(part, ast.Node):
+                waiting += [getattr(part, name) for name in type(part).fields]
+            match part:
+                case ast.Class():
+                    found |= {name for statement in part.body for name, _ in given(statement)}
+                case ast.Assign(targets):
+                    found |= {target.name for target in targets if isinstance(target, ast.Attribute)}
+        return found
 
     def loaded(self, statement: ast.Statement) -> str | None:
         """The name of the script that a statement loads, if it does."""
@@ -198,7 +216,7 @@ def _loads(body: ast.Body) -> Iterator[tuple[ast.Command, bool]]:
     while waiting:
         block, inside = waiting.pop()
         for statement in _statements(block):
-            if isinstance(statement, ast.Define):
+            if isinstance(statement, ast.Define | ast.Class):
                 waiting.append((statement.body, True))
             elif isinstance(statement, ast.Command) and COMMANDS[statement.word].loads:
                 yield statement, inside
@@ -218,6 +236,10 @@ def given(statement: ast.Statement) -> Iterator[tuple[str, Giver]]:
             targets.append(name)
         case ast.Define(name):
             yield name, statement
+        case ast.Class(name):
+            yield name, None
+        case ast.Import(_, names):
+            yield from ((here, None) for _, _, here in names)
     while targets:
         target = targets.pop()
         if isinstance(target, ast.Tuple):

@@ -127,6 +127,8 @@ class _Check:
             self.body(block)
         if isinstance(statement, ast.Define):
             self._function(statement)
+        elif isinstance(statement, ast.Class):
+            self._class(statement)
         elif (name := self.files.loaded(statement)) is not None:
             self._script(name, statement)
         self.straight = before
@@ -159,6 +161,20 @@ class _Check:
         inner.body(node.body)
         self.problems += inner.problems
 
+    def _class(self, node: ast.Class) -> None:
+        """The body of a class: its methods do not see the names of the class."""
+        for statement in node.body:
+            if isinstance(statement, ast.Define):
+                self._expressions(statement)
+                inner = _Check(self.files, _Scope({"super": [None]}, self.scope), straight=False)
+                inner._function(statement)
+                self.problems += inner.problems
+        inner = _Check(
+            self.files, _Scope(self.files.givers(node.body), self.scope), self.known, self.dark, self.straight
+        )
+        inner.body(tuple(one for one in node.body if not isinstance(one, ast.Define)))
+        self.problems += inner.problems
+
     def _expressions(self, statement: ast.Statement) -> None:
         """The expressions of a statement, without its blocks."""
         match statement:
@@ -174,6 +190,8 @@ class _Check:
                 for parameter in statement.parameters:
                     if parameter.default is not None:
                         self._expression(parameter.default)
+            case ast.Class(_, base):
+                self._expression(base)
             case ast.Assign(targets, value):
                 self._expression(value)
                 for target in targets:
@@ -276,9 +294,17 @@ class _Check:
         return True
 
     def _attribute(self, node: ast.Attribute) -> ast.Expr:
-        if node.name not in NODE_ATTRIBUTES:
+        if node.name not in NODE_ATTRIBUTES and not self._of_objects(node.name):
             self._refused(node.span, attribute, _SOMETHING, node.name)
         return node.value
+
+    def _of_objects(self, name: str) -> bool:
+        """Whether an object may have an attribute of this name: one of the script, or of the engine's."""
+        if self.files.of_objects is None:
+            from agrad.grammar.runtime.objects import all_names  # here, since a script without attributes needs none
+
+            self.files.of_objects = self.files.attributes() | all_names()
+        return name in self.files.of_objects
 
     def _call(self, node: ast.Call) -> None:
         """The arguments of a call, if it is certain what is called."""
@@ -304,6 +330,8 @@ class _Check:
                 )
                 entry = entry_of(found) if found is not None else None
                 bind = _binder(entry.signature) if entry is not None else None
+            elif self._of_objects(function.name):
+                pass
             elif function.name in METHODS:
                 bind = METHODS[function.name].form.bind
             else:

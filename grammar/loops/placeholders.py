@@ -11,6 +11,7 @@ from agrad.engine.core.graph import Node
 from agrad.engine.core.op import OPS
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.core.versions import sharers
+from agrad.grammar.runtime.builtins import parts_of
 
 NUMBER, PLAIN, LEAF, GRADIENT, MOMENT = "number", "plain", "leaf", "gradient", "moment"
 
@@ -55,15 +56,12 @@ def recorded_behind(root: Node) -> set[Node]:
 
 
 def is_held(gradient: Tensor | None, names: Mapping[str, Any]) -> bool:
-    """Whether a name refers to a gradient, or to a value that shares its data; entries of tuples count."""
+    """Whether a name refers to a gradient, or to a value that shares its data; those in tuples and objects count."""
     if gradient is None:  # the leaf has none: it was cleared
         return False
-    kin, values = sharers(gradient.node), list(names.values())
-    while values:
-        value = values.pop()
-        if isinstance(value, tuple):
-            values += value
-        elif isinstance(value, Tensor):
+    kin = sharers(gradient.node)
+    for value in parts_of(names.values()):
+        if isinstance(value, Tensor):
             node = value.node
             if node in kin or (node.op is OPS["stop"] and node.inputs[0] in kin):
                 return True

@@ -22,7 +22,7 @@ from agrad.grammar.loops.effects import Effects
 from agrad.grammar.loops.placeholders import GRADIENT, LEAF, NUMBER, PLAIN, NotTraceable, Placeholder
 from agrad.grammar.results import Result
 from agrad.grammar.runtime import attributes
-from agrad.grammar.runtime.builtins import CONSTANTS, Closure, entry_of
+from agrad.grammar.runtime.builtins import CONSTANTS, Closure, entry_of, is_object
 from agrad.grammar.runtime.bytecode import Code, Do, Frame, Staging
 from agrad.grammar.runtime.operations import iterate
 from agrad.grammar.runtime.pytorch_names import RENAMED
@@ -168,7 +168,7 @@ class Stager(Effects, Machine):
         return proxy
 
     def _module(self, frame: Frame, detail: tuple[str, str], span: Span) -> None:
-        _, module = detail
+        module = detail[1].partition(".")[0]
         if any(module in scope for scope in (*frame.scopes, self.session.names)):
             raise NotTraceable(f"{module} is a name of the script")
         super()._module(frame, detail, span)
@@ -273,6 +273,8 @@ class Stager(Effects, Machine):
     def _method(self, frame: Frame, detail: tuple[str, int, tuple[str, ...]], span: Span) -> None:
         name, count, names = detail
         value = frame.stack[-1 - count - len(names)]
+        if is_object(value):
+            raise NotTraceable(f"it calls .{name}() of an object")
         known = attributes.METHODS.get(name)
         if known is None:
             entry = self._pure(FUNCTIONS.get(RENAMED.get(name, name)), f".{name}()")

@@ -15,6 +15,7 @@ from agrad.engine.core.limits import exhausted
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Hint, Label, TimeLimit
 from agrad.engine.values import format_number
+from agrad.grammar.runtime.builtins import parts_of
 
 if TYPE_CHECKING:
     from agrad.grammar.diagnostics import Span
@@ -192,14 +193,11 @@ def _roots(frames: Iterable[Frame]) -> Iterator[Node]:
         stack += frame.stack
         for scope in frame.scopes:
             stack += scope.values()
-    while stack:
-        value = stack.pop()
+    for value in parts_of(stack):
         if isinstance(value, Tensor):
             yield value.node
             if value.grad is not None:
-                stack.append(value.grad)
-        elif isinstance(value, tuple):
-            stack += value
+                yield value.grad.node
 
 
 def bytes_of(text: str) -> float:

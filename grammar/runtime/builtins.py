@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Protocol
 
 from agrad.engine.core.context import current
@@ -99,6 +99,25 @@ def _count(number: int) -> str:
     return "no arguments" if number == 0 else "1 argument" if number == 1 else f"{number} arguments"
 
 
+def is_object(value: Any) -> bool:
+    """Whether a value is an object, a class, or `super()`: something with attributes, and without a number."""
+    kind = type(value)
+    return kind is type or kind is super or getattr(kind, "is_object", False)
+
+
+def parts_of(values: Iterable[Any]) -> Iterator[Any]:
+    """All values, and those in the tuples and objects among them; each object once."""
+    stack, seen = list(values), set()
+    while stack:
+        value = stack.pop()
+        yield value
+        if isinstance(value, tuple | list):
+            stack += value
+        elif is_object(value) and id(value) not in seen and hasattr(type(value), "_parts"):
+            seen.add(id(value))
+            stack += value._parts()
+
+
 def as_tensor(value: Any, what: str) -> Tensor:
     """A handle on a value. Raises AgradError of kind `type` for what is neither a number nor an array."""
     if isinstance(value, Tensor):
@@ -164,6 +183,8 @@ def _counted(value: Any, what: str) -> int:
 )
 def _len(x: Any) -> float:
     if isinstance(x, tuple | str | range):
+        return float(len(x))
+    if is_object(x) and hasattr(type(x), "__len__"):
         return float(len(x))
     return float(len(as_tensor(x, "len")))
 

@@ -72,6 +72,7 @@ class Do(IntEnum):
     NEXT = _AS_IS  # [label] iterator → iterator and the next value, or nothing and jump
     RETURN = _AS_IS  # x → the value of the function
     DEFINE = _NEVER  # [Definition] defaults … → (binds the name)
+    CLASS = _NEVER  # [name, whether it has a base, Code] (base) → (binds the name)
     EACH = _NEVER  # [Definition, whether there is a last value, apart] values (last) → the value of it for each
     NO_GRAD = _BY_RULE  # recording off, until
     END_NO_GRAD = _BY_RULE

@@ -16,7 +16,7 @@ from agrad.engine.errors import Label as Remark
 from agrad.engine.values import shape_of
 from agrad.grammar.diagnostics import Span
 from agrad.grammar.runtime.bytecode import Code, Definition, Do, Instruction, Label, Loop
-from agrad.grammar.runtime.pytorch_names import PREFIXES
+from agrad.grammar.runtime.pytorch_names import PREFIXES, is_class
 from agrad.grammar.syntax import ast
 
 MAX_BLOCKS = 50
@@ -124,7 +124,8 @@ class _Compiler:
                 self.instructions.append((Do.UNPACK, len(target.items), target.span))
                 pending.extend(target.items[::-1])
             elif isinstance(target, ast.Index):
-                refuse_lost_write(target.value, target.span.text + " = …")
+                if not isinstance(target.index, ast.String):  # that of a dict, not of an array
+                    refuse_lost_write(target.value, target.span.text + " = …")
                 self.emit([target.value, target.index, (Do.SET_INDEX, None, target.span)])
             else:
                 self.emit([target.value, (Do.SET_ATTRIBUTE, target.name, target.span)])
@@ -133,7 +134,8 @@ class _Compiler:
         target = node.target
         change = (Do.AUGMENT, node.op, node.span)
         if isinstance(target, ast.Index):
-            refuse_lost_write(target.value, node.span.text)
+            if not isinstance(target.index, ast.String):
+                refuse_lost_write(target.value, node.span.text)
             twice = ((Do.COPY, 1, target.span), (Do.COPY, 1, target.span))
             self.emit([target.value, target.index, *twice, (Do.INDEX, None, target.span), node.value])
             self.emit([(Do.BINARY, OPS[BINARY[node.op]].call, node.span), (Do.SET_INDEX, True, node.span)])
@@ -205,6 +207,11 @@ class _Compiler:
         definition = Definition(node.name, names, len(defaults), code, node.span)
         self.emit([*defaults, (Do.DEFINE, definition, node.span)])
 
+    def _class(self, node: ast.Class) -> None:
+        code = _Compiler(self.depth, in_function=True).body(node.body)
+        base = [] if node.base is None else [node.base]
+        self.emit([*base, (Do.CLASS, (node.name, bool(base), code), node.span)])
+
     def _return(self, node: ast.Return) -> None:
         self._refuse_to_leave(node.span, "return")
         if not self.in_function:
@@ -251,7 +258,9 @@ class _Compiler:
         pass
 
     def _import(self, node: ast.Import) -> None:
-        pass
+        for module, name, here in node.names:
+            if is_class(module, name):  # functions are known without their modules
+                self.emit([(Do.MODULE, (name, module), node.span), (Do.STORE, (here, False), node.span)])
 
     def _command(self, node: ast.Command) -> None:
         operands = node.operands[1:] if node.word in UNEVALUATED else node.operands

@@ -12,7 +12,7 @@ from typing import Any
 from agrad.engine.core.graph import touch
 from agrad.engine.core.guards import Guard, joined
 from agrad.engine.core.tensor import Tensor
-from agrad.grammar.runtime.builtins import Closure
+from agrad.grammar.runtime.builtins import Closure, is_object
 from agrad.grammar.runtime.bytecode import Code, Definition, Do
 
 _WRITES = (Do.SET_INDEX, Do.SET_ATTRIBUTE, Do.METHOD)
@@ -30,7 +30,16 @@ def context(code: Code, chosen: Mapping[str, Guard], names: Mapping[str, Any]) -
             value = names.get(name)
             if isinstance(value, Closure):
                 waiting.append(value.definition.code)
+            elif is_object(value):
+                waiting += _methods(value)
     return guard
+
+
+def _methods(value: Any) -> list[Code]:
+    """The code of the methods of an object, or a class."""
+    from agrad.grammar.runtime import objects  # here, since few calculations have objects
+
+    return [closure.definition.code for closure in objects.methods_of(value)]
 
 
 def after(code: Code, chosen: dict[str, Guard], guard: Guard | None, names: Mapping[str, Any]) -> dict[str, Guard]:
@@ -42,6 +51,7 @@ def after(code: Code, chosen: dict[str, Guard], guard: Guard | None, names: Mapp
     if guard is None:
         return {name: one for name, one in chosen.items() if name not in bound}
     written = {name for name in written if not _is_leaf(names.get(name))}
+    written |= {name for name in _loaded(code) if is_object(names.get(name))}  # whose attributes may be written
     for name in bound | written:
         value = names.get(name)
         if isinstance(value, Tensor) and value.node.op is not None:
@@ -88,6 +98,8 @@ def _given(code: Code) -> tuple[set[str], set[str]]:
             bound.add(detail)
         elif do is Do.DEFINE:
             bound.add(detail.name)
+        elif do is Do.CLASS:
+            bound.add(detail[0])
         elif do in _WRITES and (do is not Do.METHOD or detail[0].endswith("_")):
             written |= used
     return bound, written

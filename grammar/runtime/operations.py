@@ -18,7 +18,7 @@ from agrad.engine.ops.arrays.indexing import tidy_slice
 from agrad.engine.ops.data_files import Chunks
 from agrad.engine.values import describe, format_bytes, format_number, format_shape, format_value, np, whole
 from agrad.grammar.results import Settings, text_of
-from agrad.grammar.runtime.builtins import as_tensor
+from agrad.grammar.runtime.builtins import as_tensor, is_object
 from agrad.grammar.runtime.compiler import BINARY, COMPARE_CALLS
 
 IN_PLACE: dict[str, Callable[[Any, Any], Any]] = {
@@ -56,7 +56,7 @@ def truth(value: Any) -> bool:
     """Whether a value counts as true: not 0, not None, not empty."""
     if isinstance(value, tuple | str):
         return len(value) > 0
-    return bool(value)
+    return True if is_object(value) and not isinstance(value, dict) else bool(value)
 
 
 def tuple_of(items: list[Any]) -> tuple[Any, ...]:
@@ -93,6 +93,8 @@ def iterate(value: Any) -> Iterator[Any]:
         return map(float, value)
     if isinstance(value, tuple | Chunks):
         return iter(value)
+    if is_object(value) and hasattr(type(value), "__iter__"):
+        return map(adapted, value)
     if isinstance(value, Tensor) and value.shape:
         return iter(value)
     raise AgradError(
@@ -106,8 +108,12 @@ def adapted(value: Any) -> Any:
         return value
     if isinstance(value, int):
         return float(value)
-    if isinstance(value, tuple):
+    if isinstance(value, tuple | list) or (isinstance(value, Iterator) and not is_object(value)):
         return tuple(adapted(item) for item in value)
+    if is_object(value):
+        return value
+    if isinstance(value, dict):
+        return tuple((adapted(key), adapted(entry)) for key, entry in value.items())
     return tensor(value) if hasattr(value, "dtype") else value
 
 

@@ -21,7 +21,7 @@ from agrad.engine.ops.arrays.shaping import shape_of_any
 from agrad.engine.ops.linalg.norms import of_vector
 from agrad.engine.values import format_shape
 
-PREFIXES = frozenset({"torch", "np", "numpy", "math", "F"})
+PREFIXES = frozenset({"torch", "np", "numpy", "math", "F", "nn", "optim", "lr_scheduler"})
 
 # Other names for functions of the table; also for methods.
 RENAMED = {
@@ -91,18 +91,10 @@ KNOWN_ELSEWHERE = {
     "append": "losses = concat([losses, [x]])",
     "allclose": "assert a ~= b +- 1e-8",
     "backwards": "backward y",
-    "nn": "layers are written out: y = relu(x @ W + b)",
-    "Linear": "write it out: y = x @ W + b",
-    "Sequential": "write it out: y = relu(x @ W + b)",
-    "ReLU": "relu(…)",
-    "MSELoss": "mse_loss(x, y)",
-    "CrossEntropyLoss": "cross_entropy(x, target)",
-    "Parameter": "var w = …",
-    "optim": _STEP,
+    **{name: f"nn.{name}(…)" for name in ("Linear", "Sequential", "ReLU", "MSELoss", "CrossEntropyLoss", "Parameter")},
+    **{name: f"optim.{name}(…)" for name in ("SGD", "Adam", "AdamW", "RMSprop")},
     "optimizer": _STEP,
     "opt": _STEP,
-    "SGD": _STEP,
-    "Adam": "step adam w b lr=0.01",
     "no_grad": _NO_GRAD,
     "inference_mode": _NO_GRAD,
     "set_grad_enabled": _NO_GRAD,
@@ -259,10 +251,42 @@ OWN_FORMS: dict[str, tuple[str, Callable[..., Any]]] = {
 OWN = {name: _bound(name, form, function) for name, (form, function) in OWN_FORMS.items()}
 
 
+# What PyTorch has in modules of its own, and where agrad has the same names.
+NAMESPACES = {
+    "nn": "agrad.engine.nn",
+    "nn.init": "agrad.engine.nn.init",
+    "nn.parameter": "agrad.engine.nn.parameter",
+    "optim": "agrad.engine.nn.optim",
+    "optim.lr_scheduler": "agrad.engine.nn.optim.lr_scheduler",
+    "lr_scheduler": "agrad.engine.nn.optim.lr_scheduler",
+    "utils.data": "agrad.engine.nn.utils.data",
+}
+
+
+def _in_namespace(place: str, name: str) -> Callable[..., Any] | None:
+    """A class, or a function, of one of the engine's modules; None for what is not of its interface."""
+    from importlib import import_module  # here, with what it imports, since few scripts have modules
+
+    found = getattr(import_module(place), name, None)
+    own = callable(found) and not name.startswith("_") and found.__module__.startswith("agrad.engine.nn")
+    return found if own else None
+
+
+def is_class(prefix: str, name: str) -> bool:
+    """Whether a name of a module is one of a class of the engine, which an import gives a name to."""
+    place = NAMESPACES.get(prefix.removeprefix("torch."))
+    return place is not None and isinstance(_in_namespace(place, name), type)
+
+
 def function(prefix: str, name: str) -> Callable[..., Any] | None:
     """What `prefix.name` calls; None if agrad has nothing of the kind."""
     own = OWN.get(f"{prefix}.{name}")
     if own is not None:
         return own
+    place = NAMESPACES.get(prefix.removeprefix("torch."))
+    if place is not None:
+        found = _in_namespace(place, name)
+        if found is not None:
+            return found
     entry = FUNCTIONS.get(name) or FUNCTIONS.get(RENAMED.get(name, ""))
     return entry.call if entry is not None else None

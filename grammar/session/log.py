@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -38,7 +37,6 @@ if TYPE_CHECKING:
 
 
 _BLOCKS = ast.For | ast.While | ast.If | ast.NoGrad | ast.Time
-_CHANCE = r"\brandn?\b"  # a text that draws random numbers contains one of these words
 _SEED_BYTES = 6  # so many bits are exact in the language
 
 
@@ -68,6 +66,7 @@ class SessionLog:
         self.keeper: Keeper | None = None
         self._seed: int | None = None  # with which the running statement seeded the random numbers
         self._wanted: int | None = None  # with which it has to seed them
+        context.random.seeds = self._first_seed
 
     def __len__(self) -> int:
         return len(self.entries)
@@ -77,18 +76,17 @@ class SessionLog:
         self._seed, self._wanted = None, seed
         self.context.files.seen = {} if self.on else None
 
-    def seed(self, statement: ast.Statement) -> None:
-        """Seed the random numbers where a statement may be the first to draw some, so that they can be repeated."""
-        if not self.on:
-            return
-        if self._wanted is None:
-            span = statement.span
-            drawn = self.context.random.generator is not None
-            if drawn or not re.search(_CHANCE, span.source.text[span.start : span.end]):
-                return
-            self._wanted = int.from_bytes(os.urandom(_SEED_BYTES))
-        self._seed, self._wanted = self._wanted, None
-        creation.manual_seed(float(self._seed))
+    def seed(self) -> None:
+        """Seed the random numbers as the statement that is run again did."""
+        if self.on and self._wanted is not None:
+            self._seed, self._wanted = self._wanted, None
+            creation.manual_seed(float(self._seed))
+
+    def _first_seed(self) -> int | None:
+        """The seed of the first random numbers, so that they can be repeated; None where nothing is kept."""
+        if self.on:
+            self._seed = int.from_bytes(os.urandom(_SEED_BYTES))
+        return self._seed if self.on else None
 
     def add(self, statement: ast.Statement) -> None:
         """Keep a statement that has succeeded."""

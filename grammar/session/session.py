@@ -292,7 +292,7 @@ class Session:
 
     def _do(self, statement: ast.Statement, guard: Guard | None = None) -> None:
         """Run a statement under the guards of the names that it uses, and of the statement that it is a part of."""
-        self.record.seed(statement)
+        self.record.seed()
         code = compile_statement(statement)
         running = current()
         running.guard = joined(guard, context(code, self.chosen, self.names)) if self.chosen else guard

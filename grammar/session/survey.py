@@ -8,6 +8,7 @@ from agrad.engine.core.graph import collect
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.core.versions import out_of_date
 from agrad.engine.inspect import memory
+from agrad.grammar.runtime.builtins import parts_of
 
 if TYPE_CHECKING:
     from agrad.grammar.session.session import Session
@@ -26,7 +27,7 @@ class Graphs(NamedTuple):
 
 def survey(session: Session, most: int) -> Graphs:
     """The graphs behind the names of a session; about `most` nodes are visited."""
-    values = list(session.names.values())
+    values = [value for value in parts_of(session.names.values()) if isinstance(value, Tensor)]
     found = memory.survey(values, most)
     stale = 0
     if not found.more:

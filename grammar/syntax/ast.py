@@ -293,6 +293,15 @@ class Define(Node):
     span: Span
 
 
+class Class(Node):
+    """`class Net(nn.Module): …`: methods and values; `base` is None where it inherits from nothing."""
+
+    name: str
+    base: Expr | None
+    body: Body
+    span: Span
+
+
 class Return(Node):
     """`return`, `return x`."""
 
@@ -363,9 +372,13 @@ class Delete(Node):
 
 
 class Import(Node):
-    """`import torch` and similar lines: accepted, so that a snippet can be pasted, and without effect."""
+    """`import torch` and similar lines: accepted, so that a snippet can be pasted.
+
+    `names`: of `from torch.nn import Linear as L`, ("torch.nn", "Linear", "L").
+    """
 
     text: str
+    names: tuple[tuple[str, str, str], ...]
     span: Span
 
 
@@ -413,6 +426,7 @@ Statement: TypeAlias = (
     | While
     | If
     | Define
+    | Class
     | Return
     | Break
     | Continue

@@ -7,6 +7,7 @@ text is nested. What a grammar cannot say (what can be assigned to, where a `ret
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from typing import get_args
 
 from agrad.engine.errors import AgradError, Kind
@@ -121,7 +122,20 @@ class Builder(Expressions):
             if isinstance(part, Token) and part.type == "PRODUCT" and part != "*":
                 raise syntax_error("unexpected token", self.span(part, part), text=str(part))
         span = self.span(parts[0], parts[-1])
-        return s.Import(span.text, span)
+        return s.Import(span.text, self.imported(parts), span)
+
+    def imported(self, parts: Parts) -> tuple[tuple[str, str, str], ...]:
+        """What `from torch.nn import Linear as L` names: the module, the name there, and the name here."""
+        if parts[0].type != "FROM":
+            return ()
+        module = "".join(parts[1].span.text.split())
+        found: list[tuple[str, str, str]] = []
+        for before, part in pairwise(parts[2:]):
+            if part.type == "NAME" and before.type == "AS":
+                found[-1] = (module, found[-1][1], str(part))
+            elif part.type == "NAME":
+                found.append((module, str(part), str(part)))
+        return tuple(found)
 
     # Commands
 
@@ -337,6 +351,23 @@ class Builder(Expressions):
         keyword, name, _, parameters, _, body = parts
         self.claim(keyword, loop=False)
         return s.Define(str(name), parameters, body, self.span(keyword, body[-1]))
+
+    def class_block(self, parts: Parts) -> s.Class:
+        keyword, name, *between, body = parts
+        bases = [part for part in between if not isinstance(part, Token)]
+        if len(bases) > 1:
+            raise syntax_error("bases", bases[1].span, name=str(name))
+        for statement in body:
+            match statement:
+                case s.Define() | s.Pass() | s.Evaluate(s.String()):
+                    continue
+                case s.Assign(targets) if all(isinstance(target, s.Name) for target in targets):
+                    continue
+            raise syntax_error("class body", statement.span)
+        base = bases[0] if bases else None
+        if isinstance(base, s.Name) and base.id == "object":
+            base = None
+        return s.Class(str(name), base, body, self.span(keyword, body[-1]))
 
     def give_back(self, parts: Parts) -> s.Return:
         value = parts[1] if len(parts) > 1 else None

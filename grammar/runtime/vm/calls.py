@@ -10,13 +10,14 @@ from agrad.engine.errors import AgradError
 from agrad.grammar.diagnostics import Span
 from agrad.grammar.runtime import attributes
 from agrad.grammar.runtime.at_once import at_once
-from agrad.grammar.runtime.builtins import Closure, between
-from agrad.grammar.runtime.bytecode import Definition, Frame
+from agrad.grammar.runtime.builtins import Closure, between, is_object
+from agrad.grammar.runtime.bytecode import Code, Definition, Frame
 from agrad.grammar.runtime.errors.name_errors import not_called
 from agrad.grammar.runtime.operations import adapted, iterate, listed
 from agrad.grammar.runtime.vm.names import Names
 
 MAX_CALLS = 2000
+ENTERED = -1  # what an instruction returns that pushed a frame, instead of a place to jump to
 
 
 class Calls(Names):
@@ -32,6 +33,8 @@ class Calls(Names):
         if isinstance(function, Closure):
             self.frames.append(self._enter(function, args, keywords))
             return True
+        if is_object(function):
+            return self._call_object(stack, function, args, keywords, span)
         if not callable(function):
             raise not_called(function, (*args, *keywords), span)
         current().origin = span
@@ -60,13 +63,45 @@ class Calls(Names):
             self.session.watch.look(self.frames)
         return Frame(function.definition.code, (function.bind(args, keywords), *function.scopes))
 
-    def _method(self, frame: Frame, detail: tuple[str, int, tuple[str, ...]], span: Span) -> None:
+    def _call_object(
+        self, stack: list[Any], function: Any, args: tuple[Any, ...], keywords: dict[str, Any], span: Span
+    ) -> bool:
+        """Call an object, a class, or a method of one; True if that pushed a frame."""
+        from agrad.grammar.runtime import objects  # here, since few calculations have objects
+
+        current().origin = span
+        own = objects.entered(function, args)
+        if own is not None:
+            self.frames.append(self._enter(*own, keywords))
+            return True
+        if not callable(function):
+            raise not_called(function, (*args, *keywords), span)
+        stack.append(adapted(objects.call(function, args, keywords)))
+        return False
+
+    def _class(self, frame: Frame, detail: tuple[str, bool, Code], span: Span) -> None:
+        from agrad.grammar.runtime import objects  # here: see above
+
+        name, has_base, code = detail
+        base = frame.stack.pop() if has_base else None
+        body: dict[str, Any] = {}
+        self._run(Frame(code, (body, *frame.scopes)))
+        self.bind(frame.scopes[0], name, objects.make_class(name, base, body, self, frame.scopes))
+
+    def _method(self, frame: Frame, detail: tuple[str, int, tuple[str, ...]], span: Span) -> int | None:
         name, count, names = detail
         if name == "backward":
             self.growth.next_round()
         value, args, keywords = _arguments(frame.stack, (count, names))
+        if is_object(value):
+            found = attributes.attribute(value, name)
+            if isinstance(found, Closure):  # of a class
+                self.frames.append(self._enter(found, args, keywords))
+                return ENTERED
+            return ENTERED if self._call_object(frame.stack, found, args, keywords, span) else None
         current().origin = span
         frame.stack.append(invoke(attributes.method(value, name), (value, *args), keywords))
+        return None
 
     def _define(self, frame: Frame, definition: Definition, span: Span) -> None:
         count = definition.defaults

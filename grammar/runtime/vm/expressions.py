@@ -11,9 +11,10 @@ from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Hint, Label
 from agrad.grammar.diagnostics import Span
 from agrad.grammar.runtime import attributes
-from agrad.grammar.runtime.builtins import as_tensor
+from agrad.grammar.runtime.builtins import as_tensor, is_object
 from agrad.grammar.runtime.bytecode import Frame
 from agrad.grammar.runtime.operations import (
+    adapted,
     as_array,
     entry_at,
     formatted,
@@ -89,12 +90,16 @@ class Expressions(Core):
         current().origin = span
         if isinstance(value, tuple | range):
             frame.stack.append(entry_at(value, index))
+        elif is_object(value):
+            frame.stack.append(_entry_of(value, index))
         else:
             frame.stack.append(as_tensor(value, "an index")[index])
 
     def _attribute(self, frame: Frame, name: str, span: Span) -> None:
         current().origin = span
-        frame.stack.append(attributes.attribute(frame.stack.pop(), name))
+        value = frame.stack.pop()
+        found = attributes.attribute(value, name)
+        frame.stack.append(adapted(found) if is_object(value) else found)
 
     def _format(self, frame: Frame, parts: tuple[Any, ...], span: Span) -> None:
         values = [part for part in parts if not isinstance(part, str)]
@@ -113,6 +118,13 @@ class Expressions(Core):
 
     def _pop(self, frame: Frame, detail: None, span: Span) -> None:
         frame.stack.pop()
+
+
+def _entry_of(value: Any, index: Any) -> Any:
+    """An entry of an object that has entries: of a Sequential, a state, a group of parameters."""
+    from agrad.grammar.runtime import objects  # here, since few calculations have objects
+
+    return adapted(objects.entry(value, index))
 
 
 def no_arithmetic(span: Span) -> NoReturn:

@@ -11,7 +11,7 @@ from typing import Any
 from agrad.engine.core.context import current, next_stamp
 from agrad.engine.core.tensor import Tensor
 from agrad.grammar.runtime.bytecode import Do
-from agrad.grammar.runtime.vm.calls import Calls
+from agrad.grammar.runtime.vm.calls import ENTERED, Calls
 from agrad.grammar.runtime.vm.control import Control
 from agrad.grammar.runtime.vm.core import MISSING
 from agrad.grammar.runtime.vm.expressions import Expressions, no_arithmetic
@@ -56,6 +56,8 @@ class Machine(Calls, Expressions, Writes, Control, Statements):
                 else:
                     target = handlers[do](frame, detail, span)
                     if target is not None:
+                        if target is ENTERED:
+                            break
                         frame.pc = target
             else:
                 if next_stamp() > self.session.watch.due:

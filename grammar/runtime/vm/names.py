@@ -12,11 +12,11 @@ from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError, Hint, Label, Note
 from agrad.grammar.diagnostics import Span, suggest
 from agrad.grammar.results import Noted
-from agrad.grammar.runtime import attributes, pytorch_names
-from agrad.grammar.runtime.builtins import CONSTANTS, as_tensor, meaning
+from agrad.grammar.runtime import pytorch_names
+from agrad.grammar.runtime.builtins import CONSTANTS, as_tensor, is_object, meaning
 from agrad.grammar.runtime.bytecode import Frame
 from agrad.grammar.runtime.errors.name_errors import unknown, unknown_in
-from agrad.grammar.runtime.operations import as_array
+from agrad.grammar.runtime.operations import adapted, as_array
 from agrad.grammar.runtime.pytorch_names import IGNORED
 from agrad.grammar.runtime.vm.core import MISSING, Core
 
@@ -41,9 +41,12 @@ class Names(Core):
 
     def _module(self, frame: Frame, detail: tuple[str, str], span: Span) -> None:
         name, module = detail
-        own = frame.scopes[0].get(module, self.session.names.get(module))
+        first, *path = module.split(".")
+        own = meaning(first, frame.scopes, None)
         if own is not None:
-            frame.stack.append(attributes.attribute(own, name))
+            from agrad.grammar.runtime import objects  # here, since few scripts use the name of a module for a value
+
+            frame.stack.append(adapted(objects.member(own, [*path, name])))
             return
         if name in CONSTANTS:
             frame.stack.append(CONSTANTS[name])
@@ -71,6 +74,10 @@ class Names(Core):
         if isinstance(value, Tensor) and (value.node.name is None or self._is_strange(value.node, names)):
             touch(value.node)
             value.node.name = name
+        elif is_object(value):
+            from agrad.grammar.runtime import objects  # here, since few calculations have objects
+
+            objects.bound(name, value)
         names[name] = value
 
     def _is_strange(self, node: Node, names: dict[str, Any]) -> bool:

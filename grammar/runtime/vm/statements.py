@@ -14,7 +14,7 @@ from agrad.grammar.diagnostics import Span
 from agrad.grammar.results import Printed, Shown, text_of
 from agrad.grammar.runtime.builtins import as_tensor
 from agrad.grammar.runtime.bytecode import Code, Frame
-from agrad.grammar.runtime.compiler import UNEVALUATED
+from agrad.grammar.runtime.compiler import UNEVALUATED, module_name
 from agrad.grammar.runtime.errors.name_errors import unknown
 from agrad.grammar.runtime.operations import holds, sides, truth
 from agrad.grammar.runtime.vm.core import Core
@@ -33,6 +33,8 @@ class Statements(Core):
             return
         if isinstance(node.value, ast.Name) and node.value.id in SHAPES and _is_own(node.value.id, value):
             raise unknown(node.value.id, span, ())  # `grad`, the command without its operand
+        if getattr(type(value), "is_silent", False) and _is_method_call(node.value):
+            return  # such as `net.eval()`, which is called for its effect
         if value is not None:
             self._note_stale([value], span)
             self.session.emit(Shown(value))
@@ -117,6 +119,13 @@ class Statements(Core):
         options = {name: next(rest) if value is not None else True for name, value in node.options}
         command = self.session.commands[node.word]
         command.perform(self.session, node, taken[: len(operands)], options, frame.scopes[0], span)
+
+
+def _is_method_call(node: ast.Expr) -> bool:
+    """Whether an expression is a call of a method, and not of a function of a module."""
+    return (
+        isinstance(node, ast.Call) and isinstance(node.function, ast.Attribute) and module_name(node.function) is None
+    )
 
 
 def _is_own(name: str, value: Any) -> bool:

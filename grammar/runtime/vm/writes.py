@@ -9,6 +9,7 @@ from agrad.engine.errors import AgradError, Label
 from agrad.engine.values import describe
 from agrad.grammar.diagnostics import Span
 from agrad.grammar.runtime import attributes
+from agrad.grammar.runtime.builtins import is_object
 from agrad.grammar.runtime.bytecode import Frame
 from agrad.grammar.runtime.compiler import BINARY
 from agrad.grammar.runtime.operations import IN_PLACE, as_array
@@ -24,6 +25,9 @@ class Writes(Core):
             value, index, target = stack.pop(), stack.pop(), stack.pop()
         else:
             index, target, value = stack.pop(), stack.pop(), stack.pop()
+        if is_object(target) and isinstance(target, dict):
+            target[index] = value
+            return
         if not isinstance(target, Tensor):
             raise AgradError("type", f"the entries of {describe(target)} cannot be assigned to", labels=[Label(span)])
         current().origin = span
@@ -31,7 +35,8 @@ class Writes(Core):
 
     def _set_attribute(self, frame: Frame, name: str, span: Span) -> None:
         target = frame.stack.pop()
-        attributes.set_attribute(target, name, as_array(frame.stack.pop()))
+        value = frame.stack.pop()
+        attributes.set_attribute(target, name, value if is_object(target) else as_array(value))
 
     def _augment(self, frame: Frame, symbol: str, span: Span) -> None:
         value, target = as_array(frame.stack.pop()), as_array(frame.stack.pop())

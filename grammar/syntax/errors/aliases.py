@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import takewhile
+
 from agrad.engine.core.op import FUNCTIONS
 from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.syntax.errors.messages import syntax_error
@@ -32,6 +34,9 @@ def _check_alias(source: Source, statement: list[Token], path: list[Token], alia
     from agrad.grammar.runtime import pytorch_names  # here, since few texts import anything
 
     name = "".join(path)
+    module = "".join(takewhile(lambda token: token != "import", statement[1:]))
+    if statement[0].type == "FROM" and pytorch_names.is_class(module, name):
+        return
     function = statement[0].type == "FROM" and (name in FUNCTIONS or name in pytorch_names.RENAMED)
     if name == alias or (alias in pytorch_names.PREFIXES and not function):
         return

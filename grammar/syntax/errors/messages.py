@@ -242,12 +242,21 @@ MESSAGES: dict[str, SyntaxMessage] = {
         hint="{instead}",
         examples=(
             "f = ‸lambda x: x",
-            "‸class A: pass",
             "‸try:\n    x",
             "‸global x",
             "‸raise x",
             "‸async def f(): x",
         ),
+    ),
+    "class body": SyntaxMessage(
+        "a class consists of methods and of values that it gives to names",
+        hint="def f(self): …   or x = 3",
+        examples=("class A:\n    ‸print 3", "class A:\n    ‸for i in range(3): x = i", "class A: ‸y.z = 3"),
+    ),
+    "bases": SyntaxMessage(
+        "{name} can inherit from one class only",
+        hint="class {name}(nn.Module): …",
+        examples=("class A(B, ‸C): pass",),
     ),
     "comprehension": SyntaxMessage(
         "a `for` in brackets stands there once, behind the one expression",

@@ -1,0 +1,286 @@
+"""Classes and objects: those of the user, and the engine's modules, optimisers and data loaders.
+
+A class of the language is a class of Python whose functions are methods of the language; so an object of it, or a
+module, is the same thing for the engine and for the language. Only what belongs to the interface of an object can be
+reached: no name of Python's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from importlib import import_module
+from inspect import signature
+from types import FunctionType
+from typing import Any
+
+from agrad.engine.errors import AgradError, Hint, WrongAttribute
+from agrad.engine.nn.module import Module, name_parameters
+from agrad.engine.nn.objects import Object, stores_of
+from agrad.engine.nn.utils.data import Dataset
+from agrad.engine.values import describe, whole
+from agrad.grammar.runtime import attributes
+from agrad.grammar.runtime.builtins import Closure, is_object
+from agrad.grammar.runtime.pytorch_names import NAMESPACES
+
+_SPECIAL = frozenset({"__init__", "__call__", "__len__", "__getitem__", "__repr__", "__str__"})
+_CALLER = (TypeError, ValueError, KeyError, IndexError, AttributeError)
+
+
+class Record(Object):
+    """The base of a class that inherits from nothing."""
+
+    def _shown(self, text: Callable[[Any], str]) -> str:
+        for name in ("__str__", "__repr__"):
+            if type(found := _found(type(self), name)) is Method:
+                return text(found.closure(self))
+        if self in _SHOWING:
+            return "…"
+        _SHOWING.append(self)
+        try:
+            fields = ", ".join(f"{name}={text(value)}" for name, value in self.__dict__.items())
+        finally:
+            _SHOWING.pop()
+        return f"{type(self).__name__}({fields})"
+
+
+_SHOWING: list[Record] = []  # those that are being printed, one inside the other
+
+
+BASES = (Module, Dataset)
+
+
+class Method:
+    """A function of a class: as an attribute of an object, it is bound to that."""
+
+    __slots__ = ("closure",)
+
+    def __init__(self, closure: Closure) -> None:
+        self.closure = closure
+
+    def __get__(self, instance: Any, owner: type) -> Any:
+        return self.closure if instance is None else Bound(self.closure, instance)
+
+
+class Bound:
+    """A method with its object, which is its first argument."""
+
+    __slots__ = ("closure", "instance")
+    is_object = True
+
+    def __init__(self, closure: Closure, instance: Any) -> None:
+        self.closure = closure
+        self.instance = instance
+
+    @property
+    def __name__(self) -> str:
+        """The name of the function."""
+        return self.closure.__name__
+
+    def __call__(self, *args: Any, **keywords: Any) -> Any:
+        """Call the function with the object."""
+        found = self.closure(self.instance, *args, **keywords)
+        return whole(found, "a length") if self.__name__ == "__len__" else found  # Python's len wants an int
+
+    def _shown(self, text: Callable[[Any], str]) -> str:
+        return text(self.closure)
+
+
+class Parent:
+    """`super`, in the methods of a class."""
+
+    __slots__ = ("owner",)
+    is_object = True
+
+    def __init__(self) -> None:
+        self.owner: type = Record
+
+    def __call__(self, *args: Any) -> Any:
+        """`super()` and `super(Net, self)`: the object, with the methods of the base."""
+        if len(args) == 2 and isinstance(args[0], type):
+            owner, instance = args
+        else:
+            owner, instance = self.owner, _first_argument(self)
+        if not isinstance(instance, owner):
+            raise AgradError("type", f"super needs an object of {owner.__name__}", fixes=["super().__init__()"])
+        return super(owner, instance)
+
+    def _shown(self, text: Callable[[Any], str]) -> str:
+        return "function super()"
+
+
+def _first_argument(parent: Parent) -> Any:
+    """The `self` of the method that runs."""
+    for frame in reversed(parent.owner.__dict__[_MACHINE].frames):
+        if any(scope.get("super") is parent for scope in frame.scopes):
+            return next(iter(frame.scopes[0].values()), None)
+    return None
+
+
+_MACHINE = "_machine"
+
+
+def make_class(name: str, base: Any, body: Mapping[str, Any], machine: Any, scopes: tuple[dict[str, Any], ...]) -> type:
+    """A class of the language. Raises AgradError for a base that is neither a module nor nothing."""
+    if base is None:
+        base = Record
+    elif not (isinstance(base, type) and issubclass(base, BASES)):
+        what = f"the class {base.__name__}" if isinstance(base, type) else describe(base)
+        fixes = [f"class {name}(nn.Module): …", f"class {name}: …"]
+        raise AgradError("type", f"{name} cannot inherit from {what}", fixes=[Hint(fix) for fix in fixes])
+    parent = Parent()
+    own: dict[str, Any] = {"__module__": "agrad", _MACHINE: machine}
+    for attribute, value in body.items():
+        if attribute.startswith("__") and attribute.endswith("__") and attribute not in _SPECIAL:
+            message = f"{name}.{attribute}: agrad has no operators of classes"
+            raise AgradError("name", message, fixes=[Hint("a method with a name of its own")])
+        own[attribute] = value
+        if isinstance(value, Closure) and value.scopes and value.scopes[0] is body:
+            own[attribute] = Method(Closure(value.definition, value.defaults, machine, ({"super": parent}, *scopes)))
+    parent.owner = made = type(name, (base,), own)
+    return made
+
+
+# Attributes
+
+
+def attribute(value: Any, name: str) -> Any:
+    """`value.name` of an object, a class or `super()`. Raises AgradError where there is no such attribute."""
+    if type(value) not in (Bound, Parent) and (not name.startswith("_") or _is_own(value, name)):
+        try:
+            return getattr(value, name)
+        except AttributeError:
+            pass
+    raise _unknown(value, name)
+
+
+def _is_own(value: Any, name: str) -> bool:
+    """Whether a name that begins with `_` was given by the user, or is the `__init__` of a base."""
+    if isinstance(value, super):
+        return name == "__init__"
+    kind = value if isinstance(value, type) else type(value)
+    if any(name in one.__dict__ for one in kind.__mro__ if _MACHINE in one.__dict__):
+        return name != _MACHINE and not (name.startswith("__") and name not in _SPECIAL)
+    return not name.startswith("__") and name in getattr(value, "__dict__", ()) and name not in _INTERNAL
+
+
+_INTERNAL = frozenset({"_parameters", "_modules", "_buffers", "_settings", "_volatile"})
+
+
+def names_of(value: Any) -> set[str]:
+    """The names of the attributes of an object."""
+    own = {name for entries in stores_of(value) for name in entries} if isinstance(value, Object) else set()
+    return {name for name in own | set(dir(value if isinstance(value, type) else type(value))) if name[0] != "_"}
+
+
+def all_names() -> set[str]:
+    """The names of the attributes of all classes of the engine, and of `super()`."""
+    modules = (import_module(place) for place in set(NAMESPACES.values()))
+    classes = {one for module in modules for one in vars(module).values() if isinstance(one, type)}
+    kinds = {base for one in classes if issubclass(one, Object | dict) for base in one.__mro__}
+    starts = [one.__dict__["__init__"] for one in kinds if isinstance(one.__dict__.get("__init__"), FunctionType)]
+    written = {name for start in starts for name in start.__code__.co_names}  # self.weight = …
+    return {name for one in kinds for name in dir(one) if name[0] != "_"} | written | _SPECIAL
+
+
+def _unknown(value: Any, name: str) -> AgradError:
+    from agrad.grammar.diagnostics import suggest  # an error is rare: difflib is loaded when there is one
+
+    if isinstance(value, super):
+        return AgradError("name", f"the base has no attribute {name}")
+    what = value.__name__ if isinstance(value, type) else type(value).__name__
+    instead = tuple(f".{word}" for word in suggest(name, names_of(value)))
+    facts = WrongAttribute(name, instead)
+    return AgradError("name", f"{what} has no attribute .{name}", fixes=[Hint(word) for word in instead], facts=facts)
+
+
+def member(value: Any, names: Sequence[str]) -> Any:
+    """`value.a.b`, where the last may be a method that is called."""
+    for name in names:
+        value = attribute(value, name) if is_object(value) else _member(value, name)
+    return value
+
+
+def _member(value: Any, name: str) -> Any:
+    """An attribute of a number or an array; a method with the value as its first argument."""
+    if name in attributes.ATTRIBUTES:
+        return attributes.attribute(value, name)
+    return partial(attributes.method(value, name), value)
+
+
+def methods_of(value: Any) -> list[Closure]:
+    """The functions of the user that are methods of an object, of its parts, or of a class."""
+    kinds = {value if isinstance(value, type) else type(value)}
+    if isinstance(value, Module) and "_modules" in value.__dict__:
+        kinds |= {type(part) for part in value.modules()}
+    found = [one for kind in kinds for base in kind.__mro__ for one in base.__dict__.values()]
+    return [one.closure for one in found if type(one) is Method]
+
+
+def set_attribute(target: Object, name: str, value: Any) -> None:
+    """`target.name = value`."""
+    if name in _INTERNAL or name == _MACHINE or (name.startswith("__") and name.endswith("__")):
+        raise AgradError("name", f".{name} of an object cannot be assigned to")
+    setattr(target, name, value)
+
+
+def bound(name: str, value: Any) -> None:
+    """An object was given a name: the parameters of a module are called by it, such as `net.fc.weight`."""
+    if isinstance(value, Module) and "_modules" in value.__dict__:
+        name_parameters(name, value)
+
+
+def entry(value: Any, index: Any) -> Any:
+    """An entry of an object. Raises AgradError where there is none."""
+    if isinstance(value, dict):
+        if index not in value:
+            known = ", ".join(f'"{key}"' for key in value)
+            raise AgradError("name", f"there is no entry {describe(index)}: there are {known}")
+        return value[index]
+    if isinstance(value, type) or not hasattr(type(value), "__getitem__"):
+        raise AgradError("type", f"{describe(value)} has no entries")
+    return value[index]
+
+
+# Calls
+
+
+def entered(function: Any, args: tuple[Any, ...]) -> tuple[Closure, tuple[Any, ...]] | None:
+    """The function of the user that a call runs, with its arguments; None where the call is one of Python."""
+    if type(function) is Bound:
+        return function.closure, (function.instance, *args)
+    if isinstance(function, Object):
+        method = _found(type(function), "__call__")
+        if isinstance(function, Module) and type(method) is not Method:
+            method = _found(type(function), "forward")
+        if type(method) is Method:
+            return method.closure, (function, *args)
+    return None
+
+
+def _found(kind: type, name: str) -> Any:
+    return next((one.__dict__[name] for one in kind.__mro__ if name in one.__dict__), None)
+
+
+def call(function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    """Call a class, or a method of the engine's objects. Raises AgradError where the arguments do not fit."""
+    try:
+        return function(*args, **keywords)
+    except AgradError:
+        raise
+    except _CALLER as error:
+        name = getattr(function, "__name__", type(function).__name__)
+        try:
+            form = signature(function)
+        except (TypeError, ValueError):
+            raise AgradError("type", f"{name}: {error}") from None
+        usage = f"{name}({', '.join(_parameter(one) for one in form.parameters.values())})"
+        try:
+            form.bind(*args, **keywords)
+        except TypeError as misfit:
+            raise AgradError("arity", f"{name}: {misfit}: {usage}") from None
+        raise AgradError("type", f"{name} does not take these values: {usage}") from None
+
+
+def _parameter(one: Any) -> str:
+    return one.name if one.default is one.empty else f"{one.name}={one.default!r}"
