@@ -18,7 +18,7 @@ from agrad.engine.ops.tensor_methods import METHOD_FORMS, extreme
 from agrad.engine.program.replay import forward
 from agrad.engine.struct import Struct
 from agrad.engine.values import describe
-from agrad.grammar.runtime.builtins import as_tensor, is_object
+from agrad.grammar.runtime.builtins import as_tensor
 from agrad.grammar.runtime.bytecode import Staging
 from agrad.grammar.runtime.pytorch_names import NO_METHODS, RENAMED
 
@@ -130,10 +130,6 @@ METHODS = {
 
 def attribute(value: Any, name: str) -> Any:
     """`value.name`."""
-    if is_object(value):
-        from agrad.grammar.runtime import objects  # here, since few calculations have objects
-
-        return objects.attribute(value, name)
     if isinstance(value, str):
         raise _no_text_method(value, name)
     if isinstance(value, Node):
@@ -150,8 +146,6 @@ def attribute(value: Any, name: str) -> Any:
 
 def method(value: Any, name: str) -> Callable[..., Any]:
     """What `value.name(…)` calls, with the value as its first argument."""
-    if is_object(value):
-        raise AgradError("type", f"{describe(value)} is not a number")  # the machine calls methods of objects itself
     if value is None and name not in ("clone", "detach"):
         raise AgradError(
             "grad",
@@ -175,11 +169,6 @@ def method(value: Any, name: str) -> Callable[..., Any]:
 
 def set_attribute(target: Any, name: str, value: Any) -> None:
     """`target.name = value`."""
-    if is_object(target) and not isinstance(target, type | super | dict):
-        from agrad.grammar.runtime import objects  # here: see above
-
-        objects.set_attribute(target, name, value)
-        return
     if not isinstance(target, Tensor) or name not in ("grad", "data", "requires_grad"):
         what = f".{name} of {describe(target) if not isinstance(target, Tensor) else 'a value'}"
         raise AgradError("type", f"{what} cannot be assigned to", notes=["grad, data and requires_grad can"])

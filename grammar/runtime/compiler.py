@@ -16,7 +16,7 @@ from agrad.engine.errors import Label as Remark
 from agrad.engine.values import shape_of
 from agrad.grammar.diagnostics import Span
 from agrad.grammar.runtime.bytecode import Code, Definition, Do, Instruction, Label, Loop
-from agrad.grammar.runtime.pytorch_names import PREFIXES, is_class
+from agrad.grammar.runtime.pytorch_names import PREFIXES, has_classes, is_class
 from agrad.grammar.syntax import ast
 
 MAX_BLOCKS = 50
@@ -305,9 +305,10 @@ def _call(node: ast.Call) -> list[Part]:
     function = node.function
     called = function.id if isinstance(function, ast.Name) else getattr(function, "name", "")
     arguments: list[Part] = [*node.arguments, *(value for _, value in node.keywords)]
-    if _takes_several(called):
+    module = module_name(function) if isinstance(function, ast.Attribute) else None
+    if _takes_several(called) or (module is not None and has_classes(module)):
         arguments = [_as_tuple(argument) for argument in arguments]
-    if isinstance(function, ast.Attribute) and module_name(function) is None:
+    if isinstance(function, ast.Attribute) and module is None:
         if function.name in WRITERS:
             refuse_lost_write(function.value, f"{function.value.span.text} = …")
         detail = (function.name, len(node.arguments), keywords)

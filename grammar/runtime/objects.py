@@ -217,8 +217,10 @@ def methods_of(value: Any) -> list[Closure]:
     return [one.closure for one in found if type(one) is Method]
 
 
-def set_attribute(target: Object, name: str, value: Any) -> None:
+def set_attribute(target: Any, name: str, value: Any) -> None:
     """`target.name = value`."""
+    if not isinstance(target, Object):
+        raise AgradError("type", f".{name} of {describe(target)} cannot be assigned to")
     if name in _INTERNAL or name == _MACHINE or (name.startswith("__") and name.endswith("__")):
         raise AgradError("name", f".{name} of an object cannot be assigned to")
     setattr(target, name, value)

@@ -263,6 +263,14 @@ NAMESPACES = {
 }
 
 
+def names_in(prefix: str) -> list[str]:
+    """The names that agrad has of one of these modules; none for another prefix."""
+    from importlib import import_module  # here: see below
+
+    place = NAMESPACES.get(prefix.removeprefix("torch."))
+    return sorted(name for name in vars(import_module(place)) if _in_namespace(place, name)) if place else []
+
+
 def _in_namespace(place: str, name: str) -> Callable[..., Any] | None:
     """A class, or a function, of one of the engine's modules; None for what is not of its interface."""
     from importlib import import_module  # here, with what it imports, since few scripts have modules
@@ -270,6 +278,11 @@ def _in_namespace(place: str, name: str) -> Callable[..., Any] | None:
     found = getattr(import_module(place), name, None)
     own = callable(found) and not name.startswith("_") and found.__module__.startswith("agrad.engine.nn")
     return found if own else None
+
+
+def has_classes(prefix: str) -> bool:
+    """Whether a prefix is that of a module whose classes the engine has."""
+    return prefix.removeprefix("torch.") in NAMESPACES
 
 
 def is_class(prefix: str, name: str) -> bool:

@@ -13,7 +13,7 @@ from agrad.grammar.diagnostics import Span, suggest
 from agrad.grammar.runtime.builtins import CONSTANTS
 from agrad.grammar.runtime.errors.graph_fixes import apart
 from agrad.grammar.runtime.operations import describe_value
-from agrad.grammar.runtime.pytorch_names import KNOWN_ELSEWHERE, PREFIXES
+from agrad.grammar.runtime.pytorch_names import KNOWN_ELSEWHERE, PREFIXES, names_in
 from agrad.grammar.syntax.errors.messages import corrected, derivative_of, syntax_error
 from agrad.grammar.syntax.keywords import COMMAND_WORDS, SHAPES
 from agrad.grammar.syntax.parser import can_be_read
@@ -140,12 +140,12 @@ def alone(span: Span) -> bool:
 
 def unknown_in(module: str, name: str, span: Span) -> AgradError:
     """The same for a name with the prefix of a module: torch.sni."""
-    close = suggest(name, [*FUNCTIONS, *CONSTANTS])
+    close = suggest(name, names_in(module) or [*FUNCTIONS, *CONSTANTS])
     fixes = [Hint(f"did you mean {' or '.join(close)}?")] if close else ["help   lists all names"]
     if name in KNOWN_ELSEWHERE:
         fixes = rewritten(name, span, arguments(span)) or [Hint(KNOWN_ELSEWHERE[name])]
-    elif "optim" in module:
-        fixes = [Hint(KNOWN_ELSEWHERE["optim"])]
+    elif not close and names_in(module):
+        fixes = [Hint(f"{module} has {', '.join(names_in(module))}")]
     return AgradError("name", f"agrad has no {module}.{name}", labels=[Label(span)], fixes=fixes)
 
 

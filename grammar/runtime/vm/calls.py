@@ -94,7 +94,9 @@ class Calls(Names):
             self.growth.next_round()
         value, args, keywords = _arguments(frame.stack, (count, names))
         if is_object(value):
-            found = attributes.attribute(value, name)
+            from agrad.grammar.runtime import objects  # here, since few calculations have objects
+
+            found = objects.attribute(value, name)
             if isinstance(found, Closure):  # of a class
                 self.frames.append(self._enter(found, args, keywords))
                 return ENTERED

@@ -98,8 +98,7 @@ class Expressions(Core):
     def _attribute(self, frame: Frame, name: str, span: Span) -> None:
         current().origin = span
         value = frame.stack.pop()
-        found = attributes.attribute(value, name)
-        frame.stack.append(adapted(found) if is_object(value) else found)
+        frame.stack.append(_attribute_of(value, name) if is_object(value) else attributes.attribute(value, name))
 
     def _format(self, frame: Frame, parts: tuple[Any, ...], span: Span) -> None:
         values = [part for part in parts if not isinstance(part, str)]
@@ -125,6 +124,13 @@ def _entry_of(value: Any, index: Any) -> Any:
     from agrad.grammar.runtime import objects  # here, since few calculations have objects
 
     return adapted(objects.entry(value, index))
+
+
+def _attribute_of(value: Any, name: str) -> Any:
+    """An attribute of an object."""
+    from agrad.grammar.runtime import objects  # here: see above
+
+    return adapted(objects.attribute(value, name))
 
 
 def no_arithmetic(span: Span) -> NoReturn:

@@ -36,7 +36,12 @@ class Writes(Core):
     def _set_attribute(self, frame: Frame, name: str, span: Span) -> None:
         target = frame.stack.pop()
         value = frame.stack.pop()
-        attributes.set_attribute(target, name, value if is_object(target) else as_array(value))
+        if is_object(target):
+            from agrad.grammar.runtime import objects  # here, since few calculations have objects
+
+            objects.set_attribute(target, name, value)
+        else:
+            attributes.set_attribute(target, name, as_array(value))
 
     def _augment(self, frame: Frame, symbol: str, span: Span) -> None:
         value, target = as_array(frame.stack.pop()), as_array(frame.stack.pop())

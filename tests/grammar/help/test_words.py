@@ -86,7 +86,7 @@ def test_a_session_has_help_on_it(word):
         ("break", help_on("for", COMMANDS)),
         ("fresh", "backward … fresh\n  Overwrites gradients instead of adding to them."),
         ("float32", "float32\n  A type; it has no effect, since every number is a float64."),
-        ("Linear", "Linear\n  Here: write it out: y = x @ W + b"),
+        ("Linear", "Linear\n  Here: nn.Linear(…)"),
         ("correction", "correction=\n  Read as ddof=, an argument of "),
     ],
 )

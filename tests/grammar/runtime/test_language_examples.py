@@ -301,9 +301,7 @@ def test_what_is_typed_and_what_comes_of_it(text):
 # they are understood.
 PASTED = {
     "import torch.nn.functional as F": "",
-    "import numpy as np, torch.nn as nn, math": (
-        "an import does not define names in agrad: `torch.nn` cannot be called `nn`; write torch.nn. where it says nn."
-    ),
+    "import numpy as np, torch.nn as nn, math": "",
     "from torch.nn import functional as F": "",
     "torch.manual_seed(0)": "",
     "t = torch.tensor([1.0, 2.0], dtype=torch.float64, requires_grad=True)": "",
@@ -316,14 +314,14 @@ PASTED = {
     "x.data -= 0.1*x.grad": "",
     "g, = torch.autograd.grad((x**2).sum(), [x])": "",
     "y = torch.linalg.inv([[2, 0], [0, 1]])": "",
-    "class Net(nn.Module): pass": "agrad has no `class`",
-    "model = torch.nn.Linear(2, 1)": "agrad has no torch.nn.Linear; write it out: y = x @ W + b",
-    "model = nn.Linear(2, 1)": "nn has no value; layers are written out: y = relu(x @ W + b)",
-    "w = torch.nn.Parameter(torch.zeros(2))": "agrad has no torch.nn.Parameter; var w = …",
-    "loss = torch.nn.MSELoss()(x, x)": "agrad has no torch.nn.MSELoss; mse_loss(x, y)",
-    "optimizer = torch.optim.SGD([x], lr=0.1)": "agrad has no torch.optim.SGD; step sgd w b lr=0.1",
-    "optimizer = torch.optim.Adam([x])": "agrad has no torch.optim.Adam; step adam w b lr=0.01",
-    "optimizer = torch.optim.LBFGS([x])": "agrad has no torch.optim.LBFGS; step sgd w b lr=0.1",
+    "class Net(nn.Module): pass": "",
+    "model = torch.nn.Linear(2, 1)": "",
+    "model = nn.Linear(2, 1)": "",
+    "w = torch.nn.Parameter(torch.zeros(2))": "",
+    "loss = torch.nn.MSELoss()(x, x)": "",
+    "optimizer = torch.optim.SGD([x], lr=0.1)": "",
+    "optimizer = torch.optim.Adam([x])": "",
+    "optimizer = torch.optim.LBFGS([x])": "agrad has no torch.optim.LBFGS; torch.optim has Adam, AdamW, Optimizer, RMSprop, SGD",
     "optimizer.step()": "optimizer has no value; step sgd w b lr=0.1",
     "torch.autograd.backward(x.sum())": "agrad has no torch.autograd.backward; backward y",
     'd = torch.device("cpu")': "agrad has no torch.device; leave it out: there is one device",
