@@ -27,6 +27,7 @@ COMMANDS = (
     "check",
     "graph",
     "map",
+    "export",
     "functions",
     "help",
     "examples",

@@ -118,7 +118,7 @@ def test_the_language_and_its_help_know_it(joint):
 
 # Translations of the names that NumPy, PyTorch and the C library have for operations: facts about these.
 TRANSLATIONS = {
-    "engine/compile/llvm/ufuncs.py",
+    "engine/compile/symbols/ufuncs.py",
     "engine/interop/numpy_functions.py",
     "engine/interop/numpy_reductions.py",
     "engine/interop/ufunc_methods.py",

@@ -8,7 +8,8 @@ from typing import Any
 
 from agrad.engine.core.graph import reachable
 from agrad.engine.core.tensor import Tensor, tensor
-from agrad.engine.errors import AgradError
+from agrad.engine.errors import AgradError, Hint
+from agrad.grammar.diagnostics import Span
 from agrad.grammar.syntax.parser import RESERVED, tokens
 
 
@@ -16,6 +17,18 @@ def require_free(name: str) -> None:
     """Refuse a name that is a reserved word. Raises AgradError of kind `syntax`."""
     if name in RESERVED:
         raise AgradError("syntax", f"{name} is a reserved word of agrad; choose another name")
+
+
+def refuse_call(name: str, span: Span, known: Collection[str]) -> None:
+    """Refuse the call of an unknown function in an expression; `known` are other names. Raises AgradError."""
+    from agrad.grammar.runtime.errors.name_errors import unknown  # here, since few names are wrong
+
+    if not span.source.text[span.end :].lstrip().startswith("("):
+        return
+    problem = unknown(name, span, known)
+    if any(fix.startswith("def ") for fix in problem.fixes):  # it cannot be defined here
+        problem.fixes = [Hint("agrad functions   lists the functions")]
+    raise problem
 
 
 def bind(names: dict[str, Any], name: str, value: Any, wrt: Collection[str] | None) -> str:

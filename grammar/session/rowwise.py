@@ -22,8 +22,7 @@ from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.runtime.builtins import CONSTANTS, FUNCTIONS
 from agrad.grammar.runtime.bytecode import Code, Do
 from agrad.grammar.runtime.compiler import compile_expression
-from agrad.grammar.runtime.errors.name_errors import unknown
-from agrad.grammar.session.bindings import require_free
+from agrad.grammar.session.bindings import refuse_call, require_free
 from agrad.grammar.session.row_machine import EveryRow, RowMachine
 from agrad.grammar.session.session import Session
 from agrad.grammar.syntax.parser import parse_expression
@@ -73,11 +72,8 @@ class Rowwise(Session):
         for do, name, span in self.code.instructions:
             if do is not Do.LOAD or name in self.names or name in FUNCTIONS:
                 continue
-            if name not in known and self.text[span.end :].lstrip().startswith("("):
-                problem = unknown(name, span, known)
-                if any(fix.startswith("def ") for fix in problem.fixes):  # it cannot be defined here
-                    problem.fixes = [Hint("agrad functions   lists the functions")]
-                raise problem
+            if name not in known:
+                refuse_call(name, span, known)
             if name in known or name not in CONSTANTS:
                 yield name, span
         for name in wrt:

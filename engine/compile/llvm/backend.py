@@ -18,12 +18,13 @@ from functools import cached_property
 from typing import Any
 
 from agrad.engine.compile.backend import NativeBackend
-from agrad.engine.compile.llvm.ir_builder import Code, Symbol, UnwrittenError
+from agrad.engine.compile.llvm.ir_builder import Code
 from agrad.engine.compile.llvm.kernels import compute_kernel, rows_kernel
 from agrad.engine.compile.llvm.loops.code import Loops, reason_against
-from agrad.engine.compile.llvm.lowering import lower
 from agrad.engine.compile.llvm.target import NEEDED, binding, definitions, llvmlite, machine, missing, processor
 from agrad.engine.compile.llvm.threads import in_pieces
+from agrad.engine.compile.symbols.lowering import lower
+from agrad.engine.compile.symbols.symbol import Symbol, UnwrittenError
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.program.passes import arranged
 from agrad.engine.program.trace import Program, Step

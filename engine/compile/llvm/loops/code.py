@@ -15,12 +15,13 @@ from functools import cached_property
 from typing import Any
 
 from agrad.engine.compile.backend import row_of
-from agrad.engine.compile.llvm.ir_builder import Code, Symbol
+from agrad.engine.compile.llvm.ir_builder import Code
 from agrad.engine.compile.llvm.loops.kernel import KernelCode, helpers
 from agrad.engine.compile.llvm.loops.schedule import Kernel, Library, Numbers, Schedule, Stage
 from agrad.engine.compile.llvm.loops.views import View
-from agrad.engine.compile.llvm.lowering import lower
 from agrad.engine.compile.llvm.target import definitions, llvmlite, machine, processor
+from agrad.engine.compile.symbols.lowering import lower
+from agrad.engine.compile.symbols.symbol import Symbol
 from agrad.engine.core.dispatch.arrays import all_floats
 from agrad.engine.core.numpy_warnings import quiet
 from agrad.engine.core.op import Op

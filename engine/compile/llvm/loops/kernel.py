@@ -11,10 +11,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from agrad.engine.compile.llvm.ir_builder import Code, Symbol
+from agrad.engine.compile.llvm.ir_builder import Code
 from agrad.engine.compile.llvm.loops.schedule import Kernel, Schedule, Sum
 from agrad.engine.compile.llvm.loops.views import View, strides_of
-from agrad.engine.compile.llvm.lowering import lower
+from agrad.engine.compile.symbols.lowering import lower
+from agrad.engine.compile.symbols.symbol import Symbol
 from agrad.engine.values import Shape, size_of
 
 CHUNK = 4096  # entries of a row that are summed up before they are added to the other chunks

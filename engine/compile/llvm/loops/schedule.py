@@ -17,10 +17,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from agrad.engine.compile.llvm.ir_builder import Code, UnwrittenError
+from agrad.engine.compile.llvm.ir_builder import Code
 from agrad.engine.compile.llvm.loops.views import View, broadcast, dense, is_injective, moved, strides_of
-from agrad.engine.compile.llvm.lowering import lower
 from agrad.engine.compile.llvm.target import missing
+from agrad.engine.compile.symbols.lowering import lower
+from agrad.engine.compile.symbols.symbol import UnwrittenError
 from agrad.engine.core.op import OPS
 from agrad.engine.program.ir import Program, Step
 from agrad.engine.values import Shape, size_of

@@ -1,7 +1,7 @@
-"""numpy's ufuncs in machine code: functions of symbols, by the name that a ufunc gives itself.
+"""numpy's ufuncs in code: functions of symbols, by the name that a ufunc gives itself.
 
 The array function of a row, called with symbols, writes its code by these. They use what a
-symbol supports (see `ir_builder`): its operators, LLVM's intrinsics, and calls of the C library.
+symbol supports (see `symbol`): its operators, exact functions, and calls of the C library.
 """
 
 from __future__ import annotations

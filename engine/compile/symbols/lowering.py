@@ -1,4 +1,4 @@
-"""How an operation is written in machine code: by its own array function, called with symbols.
+"""How an operation is written in code: by its own array function, called with symbols.
 
 A row has its own `lower` if its function on arrays does not take symbols, or differs at -0, inf or nan from
 its function on numbers.
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from agrad.engine.compile.llvm.ir_builder import Symbol, UnwrittenError
+from agrad.engine.compile.symbols.symbol import Symbol, UnwrittenError
 from agrad.engine.core.op import Op
 from agrad.engine.errors import AgradError
 

@@ -1,0 +1,75 @@
+"""`agrad export`: an expression with its derivatives as source code of another language."""
+
+from __future__ import annotations
+
+from os.path import splitext
+
+import click
+
+from agrad.cli.arguments.expression import FormulaCommand, formula, listed, named_completions, wrt_option
+from agrad.cli.arguments.limits import end_in, limit_memory, memory_option, timeout_option
+from agrad.cli.base import file_completions
+from agrad.engine.text import printable
+from agrad.grammar.session.session import Session
+
+_LANGUAGES = ("c", "js", "py")
+
+
+@click.command("export", cls=FormulaCommand)
+@click.argument("words", nargs=-1, metavar="EXPR [NAME=VALUE]...", shell_complete=named_completions)
+@wrt_option("Names to differentiate with respect to; the default is all without a value.")
+@click.option("--to", "language", type=click.Choice(_LANGUAGES), help="The language: C99, JavaScript or Python.")
+@click.option("--hessian", is_flag=True, help="Also the second derivatives.")
+@click.option("--name", default="f", show_default=True, metavar="NAME", help="The name of the function.")
+@click.option("-o", "path", metavar="FILE", shell_complete=file_completions, help="Write to FILE.")
+@timeout_option("a computation")
+@memory_option
+def command(
+    words: tuple[str, ...],
+    wrt: tuple[str, ...],
+    language: str | None,
+    hessian: bool,
+    name: str,
+    path: str | None,
+    timeout: float | None,
+    memory: float | None,
+) -> None:
+    """Write EXPR and its gradient as a function in C, JavaScript or Python.
+
+    The function needs no agrad. Its arguments are the names in EXPR that have no value, which are numbers, and those in
+    --wrt; a VALUE of one of these gives its shape only, as in "w=[0, 0, 0]". Other values become constants.
+
+    \b
+    In C           double f(double x, const double *w, double grad[4])
+    In JavaScript  f(x, w) returns {value, grad: [dx, [dw0, dw1, dw2]]}
+    In Python      f(x, w) returns value, (dx, [dw0, dw1, dw2])
+
+    With --hessian there is also hess: in C row by row, elsewhere a list of rows. The language is that of --to, or of
+    the extension of FILE.
+
+    \b
+    agrad export "x**2*sin(x)" --to c
+    agrad export "a*exp(-b*t)" --wrt a,b --hessian -o model.py
+    agrad export "sum(w**2)*x" "w=[0, 0, 0]" --wrt w,x --to js --name loss
+    """
+    names = listed(wrt)
+    what = formula("export", words, ["--wrt", ",".join(names)] if names else [])
+    found = language or splitext(path or "")[1][1:].lower()
+    if found not in _LANGUAGES:
+        raise click.UsageError("the language is missing: --to c, --to js or --to py")
+    limit_memory(memory, statements=False)
+    session = Session()
+    end_in(session, timeout, as_json=False)
+    with what.advised():
+        from agrad.grammar.session.exported import constant, exported  # here: a wrong usage does not need it
+
+        what.bind(session, ())
+        session.names.update({word: constant(value) for word, value in session.names.items()})
+        text = exported(session, what.text(), names, 2 if hessian else 1, found, name)
+        if path is None:
+            click.echo(text, nl=False)
+            return
+        from agrad.grammar.files import write_text
+
+        write_text(path, text)
+    click.echo(f"wrote {printable(path)}")

@@ -1,0 +1,67 @@
+"""C99, with nothing but its own mathematical functions."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from typing import ClassVar
+
+from agrad.engine.compile.export.source import Language, Results
+
+_MATH = (
+    "sin cos tan asin acos atan atan2 sinh cosh tanh asinh acosh atanh exp exp2 expm1 log log2 log10 log1p cbrt hypot "
+    "pow erf erfc fmod fabs sqrt floor ceil trunc rint copysign"
+).split()
+_WORDS = (
+    "auto break case char const continue default do double else enum extern float for goto if inline int long register "
+    "restrict return short signed sizeof static struct switch typedef union unsigned void volatile while "
+    "main grad hess j0 j1 jn y0 y1 yn gamma lgamma tgamma signgam fma fmax fmin fdim remainder remquo round lround "
+    "llround nearbyint lrint llrint nan nextafter nexttoward scalbn scalbln scalb ilogb logb ldexp frexp modf "
+    "significand drem finite isinf isnan isnormal isfinite isgreater isless signbit fpclassify"
+).split()
+
+
+class C(Language):
+    """Arguments are numbers, or pointers to the entries of arrays, row by row."""
+
+    name = "C"
+    functions: ClassVar[dict[str, str]] = {name: name for name in _MATH}
+    words = frozenset([*_MATH, *_WORDS, *(f"{name}{suffix}" for name in _MATH for suffix in "fl")])
+
+    def number(self, value: float) -> str:
+        """A literal."""
+        if math.isfinite(value):
+            return repr(value)
+        return "NAN" if value != value else f"{'-' * (value < 0)}INFINITY"
+
+    def entry(self, name: str, index: tuple[int, ...], shape: tuple[int, ...]) -> str:
+        """An entry, counted row by row."""
+        place = 0
+        for one, length in zip(index, shape, strict=True):
+            place = place * length + one
+        return f"{name}[{place}]"
+
+    def assign(self, name: str, formula: str) -> str:
+        """A constant."""
+        return f"const double {name} = {formula};"
+
+    def function(
+        self, name: str, names: Sequence[str], body: Sequence[str], results: Results, remark: Sequence[str]
+    ) -> str:
+        """The function, which returns the value and writes the derivatives where it is told."""
+        what, second = results.what, [x for row in results.second for x in row]
+        given = [
+            f"const double *{one}" if argument.shape else f"double {one}"
+            for one, argument in zip(names, what.arguments, strict=True)
+        ]
+        given += [f"double grad[{what.count}]"] if what.order else []
+        given += [f"double hess[{what.count**2}]"] if what.order > 1 else []
+        used = set(re.findall(r"[A-Za-z_]\w*", " ".join([*body, results.value, *results.first, *second])))
+        comment = "\n   ".join(remark).replace("*/", "* /").replace("/*", "/ *").replace("\\", "/")
+        lines = ["#include <math.h>", "", f"/* {comment} */", f"double {name}({', '.join(given) or 'void'})", "{"]
+        lines += [f"    (void){one};" for one in names if one not in used]
+        lines += [f"    {line}" for line in body]
+        lines += [f"    grad[{place}] = {one};" for place, one in enumerate(results.first)]
+        lines += [f"    hess[{place}] = {one};" for place, one in enumerate(second)]
+        return "\n".join([*lines, f"    return {results.value};", "}"]) + "\n"

@@ -1,0 +1,111 @@
+"""A value, its gradient and its Hessian, as one program of numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate
+
+from agrad.engine.compile.lower.scalarise import regular, scalarised
+from agrad.engine.core.context import current
+from agrad.engine.errors import AgradError, Hint
+from agrad.engine.program.ir import Input, Program
+from agrad.engine.program.passes import arranged, optimised
+from agrad.engine.program.trace import as_graph, extract, gradient_of, gradients
+from agrad.engine.values import Shape, Value, format_shape, size_of
+
+_MOST = 20_000  # instructions of what is written
+
+
+@dataclass(frozen=True, slots=True)
+class Derived:
+    """A program of numbers: the value, its derivatives by each entry of the arguments at `wrt`, the second ones.
+
+    `arguments`: the names and shapes; `order`: of the highest derivatives.
+    """
+
+    program: Program
+    arguments: tuple[Input, ...]
+    wrt: tuple[int, ...]
+    order: int
+
+    @property
+    def shapes(self) -> list[Shape]:
+        """The shapes of the arguments that it is differentiated by."""
+        return [self.arguments[place].shape for place in self.wrt]
+
+    @property
+    def count(self) -> int:
+        """How many first derivatives there are."""
+        return sum(map(size_of, self.shapes))
+
+
+def derived(program: Program, values: Sequence[Value], wrt: Sequence[int], order: int) -> Derived:
+    """The program of a value, traced at these values, with its derivatives up to an order: 0, 1 or 2.
+
+    Raises AgradError of kind `shape` where the value is not one number, `guard` where it is chosen by a condition of
+    Python or of the language, and `limit` where there are too many instructions.
+    """
+    (result,) = program.outputs
+    if program.shape(result):
+        raise AgradError(
+            "shape",
+            f"the value has shape {format_shape(program.shape(result))}, and an exported function returns one number",
+            fixes=[Hint("sum the entries up")],
+        )
+    _refuse_choices(program)
+    numbers = program if program.is_scalar else scalarised(optimised(program, again=True), _MOST)
+    if numbers is None:
+        raise _too_long()
+    sizes = [size_of(given.shape) for given in program.inputs]
+    starts = [0, *accumulate(sizes)]
+    flat = [x for value in values for x in ([value] if isinstance(value, float) else value.ravel().tolist())]
+    places = [entry for place in wrt for entry in range(starts[place], starts[place + 1])]
+    made = _without_checks(numbers)
+    if order:
+        made = gradient_of(made, flat, places)
+    if order > 1:
+        made = _with_second(_without_checks(made), flat, places)
+    _refuse_choices(made)
+    made = arranged(optimised(_without_checks(made)))
+    if len(made.steps) > _MOST:
+        raise _too_long()
+    return Derived(made, program.inputs, tuple(wrt), order)
+
+
+def _with_second(program: Program, values: Sequence[Value], places: Sequence[int]) -> Program:
+    """A value, its derivatives, and theirs: row by row."""
+    if len(program.steps) * len(places) > 10 * _MOST:
+        raise _too_long()
+    with as_graph(program, values, places) as (results, xs):
+        wrt = [xs[place] for place in places]
+        halves = [gradients(y, wrt[row:]) for row, y in enumerate(results[1:])]  # the matrix is symmetric
+        entries = range(len(wrt))
+        second = [halves[min(row, column)][abs(row - column)] for row in entries for column in entries]
+        return extract([*results, *second], xs, [given.name for given in program.inputs], current().guard)
+
+
+def _without_checks(program: Program) -> Program:
+    return replace(program, checks=()) if program.checks else program
+
+
+def _refuse_choices(program: Program) -> None:
+    """Refuse a program that holds only for some values of its arguments.
+
+    That a matrix is regular is no choice: where it is singular, the results are not finite.
+    """
+    for check in program.checks:
+        if check.read is not regular:
+            raise AgradError(
+                "guard",
+                f"a function with a choice is not exported: this one holds only where {check.text}",
+                fixes=[Hint("where(c, a, b)   chooses between two values")],
+            )
+
+
+def _too_long() -> AgradError:
+    return AgradError(
+        "limit",
+        f"the function cannot be exported: it would have more than {_MOST} instructions, "
+        "or uses an operation on arrays that has no expansion into numbers",
+    )

@@ -1,0 +1,73 @@
+"""JavaScript, as a module with one function."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import ClassVar
+
+from agrad.engine.compile.export.source import Language, Results, spread
+
+_MATH = (
+    "sin cos tan asin acos atan atan2 sinh cosh tanh asinh acosh atanh exp expm1 log log2 log10 log1p cbrt hypot sqrt "
+    "floor ceil trunc"
+).split()
+_WORDS = (
+    "arguments await break case catch class const continue debugger default delete do else enum eval export extends "
+    "false finally for function if implements import in instanceof interface let new null package private protected "
+    "public return static super switch this throw true try typeof var void while with yield "
+    "Math Object Infinity NaN undefined value grad hess"
+).split()
+
+
+class JavaScript(Language):
+    """Arguments are numbers, or arrays of arrays; the result is an object."""
+
+    name = "JavaScript"
+    functions: ClassVar[dict[str, str]] = {
+        **{name: f"Math.{name}" for name in _MATH},
+        "fabs": "Math.abs",
+        "exp2": "exp2",
+        "fmod": "fmod",
+        "pow": "pow",
+        "rint": "rint",
+        "copysign": "copysign",
+    }
+    words = frozenset(_WORDS)
+    same = ("===", "!==")
+    # As in C. Math.pow has nan for 1**nan and (-1)**inf, and Math.round rounds halves up.
+    helpers: ClassVar[dict[str, str]] = {
+        "exp2": "const exp2 = (x) => Math.pow(2, x);",
+        "fmod": "const fmod = (x, y) => x % y;",
+        "pow": "const pow = (x, y) => (x === 1 || (x === -1 && Math.abs(y) === Infinity) ? 1 : Math.pow(x, y));",
+        "rint": "const rint = (x) => (Math.abs(x % 1) === 0.5 ? 2*Math.round(x/2) : Math.round(x));",
+        "copysign": "const copysign = (x, y) => (y < 0 || Object.is(y, -0) ? -Math.abs(x) : Math.abs(x));",
+    }
+
+    def number(self, value: float) -> str:
+        """A literal."""
+        if math.isfinite(value):
+            return repr(int(value)) if value.is_integer() and 0 < abs(value) < 1e15 else repr(value)
+        return "NaN" if value != value else f"{'-' * (value < 0)}Infinity"
+
+    def entry(self, name: str, index: tuple[int, ...], shape: tuple[int, ...]) -> str:
+        """An entry of arrays in arrays."""
+        return name + "".join(f"[{one}]" for one in index)
+
+    def assign(self, name: str, formula: str) -> str:
+        """A constant."""
+        return f"const {name} = {formula};"
+
+    def function(
+        self, name: str, names: Sequence[str], body: Sequence[str], results: Results, remark: Sequence[str]
+    ) -> str:
+        """The function, which returns an object with `value`, `grad` and `hess`."""
+        parts = [f"value: {results.value}"]
+        if results.what.order:
+            parts.append(f"grad: [{', '.join(results.gradients)}]")
+        if results.what.order > 1:
+            parts.append(f"hess: {results.rows}")
+        lines = [*(self.helpers[one] for one in self.used), ""] if self.used else []
+        lines += [f"// {line}" for line in remark]
+        lines += [f"export function {name}({', '.join(names)}) {{", *[f"    {line}" for line in body]]
+        return "\n".join([*lines, f"    return {{{spread(parts)}}};", "}"]) + "\n"

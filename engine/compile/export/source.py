@@ -1,0 +1,286 @@
+"""The text of a function: the steps of a program as formulas, in variables or inside the only one that uses them."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+from agrad.engine.compile.export.derive import Derived
+from agrad.engine.compile.export.structure import nested
+from agrad.engine.compile.symbols.lowering import lower
+from agrad.engine.compile.symbols.symbol import Symbol, UnwrittenError, Writer
+from agrad.engine.errors import AgradError
+from agrad.engine.inspect.dump.labels import one_line
+from agrad.engine.program.ir import Input
+from agrad.engine.values import format_shape, np
+
+# How tightly parts of a formula hold together.
+CHOICE, OR, AND, EQUAL, LESS, SUM, PRODUCT, SIGN, ATOM = range(9)
+_LONG = 88  # characters of a formula inside another
+_SIGNS = {"add": ("+", SUM), "sub": ("-", SUM), "mul": ("*", PRODUCT), "div": ("/", PRODUCT)}
+_COMPARISONS = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
+
+
+class Formula(NamedTuple):
+    """A text, and how tightly it holds together."""
+
+    text: str
+    binding: int = ATOM
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """The formulas of the results of a function."""
+
+    what: Derived
+    value: str
+    first: Sequence[str]  # derivatives, by entries
+    second: Sequence[Sequence[str]]  # rows of the Hessian
+
+    @property
+    def gradients(self) -> list[str]:
+        """The gradient by each argument, an array in brackets."""
+        return nested(self.first, self.what.shapes)
+
+    @property
+    def rows(self) -> str:
+        """The Hessian as a list of rows."""
+        rows = [f"[{', '.join(row)}]" for row in self.second]
+        return f"[{', '.join(rows)}]"
+
+
+class Lacking(Exception):
+    """The language has no such function; with its name."""
+
+
+class Language(Writer):
+    """Code in a language. A result is a number: the place of its instruction, in `steps`."""
+
+    name: ClassVar[str]
+    words: ClassVar[frozenset[str]]  # that no argument may be called
+    functions: ClassVar[dict[str, str]]  # of the C library, and exact ones: how they are called
+    helpers: ClassVar[dict[str, str]] = {}  # definitions of functions that are called, by their names
+    same: ClassVar[tuple[str, str]] = ("==", "!=")
+
+    def __init__(self) -> None:
+        self.steps: list[tuple[Callable[..., Formula], tuple[str, ...]]] = []
+        self.known: dict[object, str] = {}
+        self.used: dict[str, None] = {}  # helpers
+
+    # What a symbol can do
+
+    def _step(self, write: Callable[..., Formula], *operands: str, key: object = None) -> str:
+        known = (key, operands)
+        if known not in self.known:
+            self.known[known] = str(len(self.steps))
+            self.steps.append((write, operands))
+        return self.known[known]
+
+    def given(self, text: str) -> str:
+        """An argument, or an entry of one."""
+        return self._step(lambda: Formula(text), key=("given", text))
+
+    def literal(self, value: float) -> str:
+        """A number, whose text is read back to the same bits."""
+        text = self.number(value)
+        return self._step(lambda: Formula(text, SIGN if text[0] == "-" else ATOM), key=("literal", text))
+
+    def binary(self, name: str, x: str, y: str) -> str:
+        """Arithmetic."""
+        if name == "rem":
+            return self.library("fmod", (x, y))
+        sign, binding = _SIGNS[name]
+
+        def write(left: Formula, right: Formula) -> Formula:
+            space = " " if binding == SUM else ""
+            return Formula(f"{inside(left, binding)}{space}{sign}{space}{inside(right, binding + 1)}", binding)
+
+        return self._step(write, x, y, key=name)
+
+    def negate(self, x: str) -> str:
+        """The other sign."""
+        return self._step(lambda one: Formula(f"-{inside(one, ATOM)}", SIGN), x, key="negate")
+
+    def compare(self, name: str, x: str, y: str) -> str:
+        """A comparison."""
+        sign = self.same[name == "ne"] if name in ("eq", "ne") else _COMPARISONS[name]
+        binding = EQUAL if name in ("eq", "ne") else LESS
+        return self._step(
+            lambda left, right: Formula(f"{inside(left, SUM)} {sign} {inside(right, SUM)}", binding), x, y, key=name
+        )
+
+    def logic(self, name: str, a: str, b: str) -> str:
+        """Two outcomes together."""
+        word, binding = {"and": (self.both, AND), "or": (self.either, OR), "xor": (self.same[1], EQUAL)}[name]
+        return self._step(
+            lambda left, right: Formula(f"{inside(left, ATOM)} {word} {inside(right, ATOM)}", binding), a, b, key=name
+        )
+
+    both, either = "&&", "||"
+
+    def invert(self, a: str) -> str:
+        """The opposite outcome."""
+        return self._step(lambda one: Formula(f"!{inside(one, ATOM)}", SIGN), a, key="invert")
+
+    def select(self, condition: str, x: str, y: str) -> str:
+        """A choice."""
+
+        def write(which: Formula, here: Formula, there: Formula) -> Formula:
+            return Formula(f"{inside(which, OR)} ? {inside(here, OR)} : {inside(there, CHOICE)}", CHOICE)
+
+        return self._step(write, condition, x, y, key="select")
+
+    def library(self, function: str, operands: tuple[str, ...]) -> str:
+        """A call. Raises Lacking."""
+        called = self.functions.get(function)
+        if called is None:
+            raise Lacking(function)
+        return self._called(called, operands)
+
+    def _called(self, name: str, operands: tuple[str, ...]) -> str:
+        if name in self.helpers:
+            self.used[name] = None
+        return self._step(
+            lambda *given: Formula(f"{name}({', '.join([one.text for one in given])})"), *operands, key=name
+        )
+
+    def builtin(self, name: str, operands: tuple[str, ...]) -> str:
+        """An exact function."""
+        return self.library(name, operands)
+
+    # What a language spells
+
+    @abstractmethod
+    def number(self, value: float) -> str:
+        """A literal."""
+
+    @abstractmethod
+    def entry(self, name: str, index: tuple[int, ...], shape: tuple[int, ...]) -> str:
+        """An entry of an argument that is an array."""
+
+    @abstractmethod
+    def assign(self, name: str, formula: str) -> str:
+        """A statement that gives a new variable its value."""
+
+    @abstractmethod
+    def function(
+        self, name: str, names: Sequence[str], body: Sequence[str], results: Results, remark: Sequence[str]
+    ) -> str:
+        """The text of the function: `names` are those of its arguments, `remark` the lines of a comment."""
+
+
+def spread(parts: Sequence[str]) -> str:
+    """Parts of a result in one line, or a line for each where that is long."""
+    line = ", ".join(parts)
+    return line if len(line) <= _LONG else "\n        " + ",\n        ".join(parts) + ",\n    "
+
+
+def inside(formula: Formula, binding: int) -> str:
+    """A formula as a part of one that holds together so tightly."""
+    return formula.text if formula.binding >= binding else f"({formula.text})"
+
+
+def source(what: Derived, language: Language, name: str, text: str) -> str:
+    """The text of a function of that name in a language. `text`: the expression, for a comment.
+
+    Raises AgradError of kind `name` for a name that the language does not allow, and of kind `type` for an operation
+    that has no code in it.
+    """
+    if not (name.isascii() and name.isidentifier()) or name in language.words:
+        raise AgradError("name", f"a function in {language.name} cannot be called {name}")
+    names = _names(what.arguments, name, language)
+    entries = [
+        language.entry(called, index, given.shape) if given.shape else called
+        for called, given in zip(names, what.arguments, strict=True)
+        for index in np.ndindex(*given.shape)
+    ]
+    program = what.program
+    slots = [Symbol(language, language.given(entry)) for entry in entries]
+    slots += [language.constant(float(value)) for value in program.constants]
+    for step in program.steps:
+        try:
+            operands = [slots[x] for x in step.operands]
+            slots.append(lower(step.op, operands, step.attrs))
+        except Lacking as missing:
+            raise _lacking(step.op.name, language, str(missing)) from None
+        except UnwrittenError:
+            raise _lacking(step.op.name, language) from None
+    outputs = [slots[slot].text for slot in program.outputs]
+    body, found = _written(language, outputs, _prefix(names))
+    count = what.count
+    second = [found[begin : begin + count] for begin in range(count + 1, len(found), count or 1)]
+    results = Results(what, found[0], found[1 : count + 1], second)
+    return language.function(name, names, body, results, _remark(text, names, what))
+
+
+def _remark(text: str, names: Sequence[str], what: Derived) -> list[str]:
+    """What the function computes, and in which order."""
+    lines = [one_line(text)]
+    for name, given in zip(names, what.arguments, strict=True):
+        if given.shape:
+            lines.append(f"{name}: an array of shape {format_shape(given.shape)}")
+    by = ", ".join([names[place] for place in what.wrt])
+    if what.order:
+        lines.append(f"grad: the derivatives by {by}" + ("; hess: the second ones, row by row" * (what.order > 1)))
+    return lines
+
+
+def _lacking(operation: str, language: Language, function: str = "") -> AgradError:
+    reason = f": it has no function {function}" if function and function != operation else ""
+    return AgradError("type", f"{operation} cannot be written in {language.name}{reason}")
+
+
+def _written(language: Language, outputs: Sequence[str], prefix: str) -> tuple[list[str], list[str]]:
+    """The statements before the results, and the formulas of these."""
+    uses = _uses(language, outputs)
+    body: list[str] = []
+    formulas: dict[str, Formula] = {}
+    for place, (write, operands) in enumerate(language.steps):
+        text = str(place)
+        if not uses.get(text):
+            continue
+        made = write(*[formulas[x] for x in operands])
+        if operands and (uses[text] > 1 or len(made.text) > _LONG):
+            variable = f"{prefix}{len(body)}"
+            body.append(language.assign(variable, made.text))
+            made = Formula(variable)
+        formulas[text] = made
+    return body, [formulas[x].text for x in outputs]
+
+
+def _uses(language: Language, outputs: Sequence[str]) -> dict[str, int]:
+    """How often each result is used, of those that lead to an output."""
+    uses: dict[str, int] = {}
+    for x in outputs:
+        uses[x] = uses.get(x, 0) + 1
+    for place in range(len(language.steps) - 1, -1, -1):
+        if uses.get(str(place)):
+            for x in language.steps[place][1]:
+                uses[x] = uses.get(x, 0) + 1
+    return uses
+
+
+def _names(arguments: Sequence[Input], function: str, language: Language) -> list[str]:
+    """The names of the arguments in the language: another where theirs is taken, or not in ASCII."""
+    taken = {function, *language.words, *language.helpers}
+    names: list[str] = []
+    for place, given in enumerate(arguments):
+        name = given.name if given.name.isascii() and given.name.isidentifier() else f"x{place}"
+        while name in taken:
+            name += "_"
+        taken.add(name)
+        names.append(name)
+    return names
+
+
+def _prefix(names: Sequence[str]) -> str:
+    """The first letters of variables, with which no argument begins."""
+    return next(prefix for prefix in _prefixes() if not any(name.startswith(prefix) for name in names))
+
+
+def _prefixes() -> Iterator[str]:
+    yield from "tvuwz"
+    for count in range(2, 1000):
+        yield "t" * count
