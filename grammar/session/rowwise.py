@@ -16,7 +16,7 @@ from agrad.engine.compile.registry import NATIVE, load
 from agrad.engine.core.context import current
 from agrad.engine.core.graph import reachable
 from agrad.engine.core.tensor import Tensor, tensor
-from agrad.engine.errors import AgradError, Hint, Label, Note
+from agrad.engine.errors import AgradError, Label, Note
 from agrad.engine.values import Array, describe, format_number, format_shape, np
 from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.runtime.builtins import CONSTANTS, FUNCTIONS

@@ -42,9 +42,9 @@ class C(Language):
             place = place * length + one
         return f"{name}[{place}]"
 
-    def assign(self, name: str, formula: str) -> str:
+    def assign(self, name: str, formula: str, is_outcome: bool) -> str:
         """A constant."""
-        return f"const double {name} = {formula};"
+        return f"const {'int' if is_outcome else 'double'} {name} = {formula};"
 
     def function(
         self, name: str, names: Sequence[str], body: Sequence[str], results: Results, remark: Sequence[str]

@@ -54,7 +54,7 @@ class JavaScript(Language):
         """An entry of arrays in arrays."""
         return name + "".join(f"[{one}]" for one in index)
 
-    def assign(self, name: str, formula: str) -> str:
+    def assign(self, name: str, formula: str, is_outcome: bool) -> str:
         """A constant."""
         return f"const {name} = {formula};"
 

@@ -83,17 +83,13 @@ class Python(Language):
         text = write().text if not operands else ""
         return text[-1:].isdigit() and text[:1] in "-.0123456789" and float(text) != 0.0
 
-    def invert(self, a: str) -> str:
-        """The opposite outcome."""
-        return self._step(lambda one: Formula(f"(not {one.text})"), a, key="invert")
+    def opposite(self, text: str) -> Formula:
+        """The opposite of an outcome."""
+        return Formula(f"(not {text})")
 
-    def select(self, condition: str, x: str, y: str) -> str:
-        """A choice."""
-
-        def write(which: Formula, here: Formula, there: Formula) -> Formula:
-            return Formula(f"{inside(here, OR)} if {inside(which, OR)} else {inside(there, CHOICE)}", CHOICE)
-
-        return self._step(write, condition, x, y, key="select")
+    def choice(self, which: Formula, here: Formula, there: Formula) -> Formula:
+        """One of two numbers."""
+        return Formula(f"{inside(here, OR)} if {inside(which, OR)} else {inside(there, CHOICE)}", CHOICE)
 
     def number(self, value: float) -> str:
         """A literal."""
@@ -105,7 +101,7 @@ class Python(Language):
         """An entry of a list of lists, or of an array."""
         return name + "".join(f"[{one}]" for one in index)
 
-    def assign(self, name: str, formula: str) -> str:
+    def assign(self, name: str, formula: str, is_outcome: bool) -> str:
         """A variable."""
         return f"{name} = {formula}"
 

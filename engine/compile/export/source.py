@@ -12,8 +12,8 @@ from agrad.engine.compile.export.structure import nested
 from agrad.engine.compile.symbols.lowering import lower
 from agrad.engine.compile.symbols.symbol import Symbol, UnwrittenError, Writer
 from agrad.engine.errors import AgradError
-from agrad.engine.inspect.dump.labels import one_line
 from agrad.engine.program.ir import Input
+from agrad.engine.text import printable
 from agrad.engine.values import format_shape, np
 
 # How tightly parts of a formula hold together.
@@ -68,10 +68,12 @@ class Language(Writer):
         self.steps: list[tuple[Callable[..., Formula], tuple[str, ...]]] = []
         self.known: dict[object, str] = {}
         self.used: dict[str, None] = {}  # helpers
+        self.outcomes: set[str] = set()  # the results that are outcomes, not numbers
+        self.of_outcome: dict[str, str] = {}  # the outcomes of which numbers are 1 or 0
 
     # What a symbol can do
 
-    def _step(self, write: Callable[..., Formula], *operands: str, key: object = None) -> str:
+    def _step(self, write: Callable[..., Formula], *operands: str, key: object) -> str:
         known = (key, operands)
         if known not in self.known:
             self.known[known] = str(len(self.steps))
@@ -104,17 +106,24 @@ class Language(Writer):
         return self._step(lambda one: Formula(f"-{inside(one, ATOM)}", SIGN), x, key="negate")
 
     def compare(self, name: str, x: str, y: str) -> str:
-        """A comparison."""
+        """A comparison; that of 1 or 0 with 0 is the outcome of which it was made."""
+        if x in self.of_outcome and name in ("eq", "ne") and y == self.literal(0.0):
+            return self.of_outcome[x] if name == "ne" else self.invert(self.of_outcome[x])
         sign = self.same[name == "ne"] if name in ("eq", "ne") else _COMPARISONS[name]
         binding = EQUAL if name in ("eq", "ne") else LESS
-        return self._step(
+        return self._outcome(
             lambda left, right: Formula(f"{inside(left, SUM)} {sign} {inside(right, SUM)}", binding), x, y, key=name
         )
+
+    def _outcome(self, write: Callable[..., Formula], *operands: str, key: object) -> str:
+        found = self._step(write, *operands, key=key)
+        self.outcomes.add(found)
+        return found
 
     def logic(self, name: str, a: str, b: str) -> str:
         """Two outcomes together."""
         word, binding = {"and": (self.both, AND), "or": (self.either, OR), "xor": (self.same[1], EQUAL)}[name]
-        return self._step(
+        return self._outcome(
             lambda left, right: Formula(f"{inside(left, ATOM)} {word} {inside(right, ATOM)}", binding), a, b, key=name
         )
 
@@ -122,15 +131,22 @@ class Language(Writer):
 
     def invert(self, a: str) -> str:
         """The opposite outcome."""
-        return self._step(lambda one: Formula(f"!{inside(one, ATOM)}", SIGN), a, key="invert")
+        return self._outcome(lambda one: self.opposite(inside(one, ATOM)), a, key="invert")
+
+    def opposite(self, text: str) -> Formula:
+        """The opposite of an outcome."""
+        return Formula(f"!{text}", SIGN)
 
     def select(self, condition: str, x: str, y: str) -> str:
         """A choice."""
+        found = self._step(self.choice, condition, x, y, key="select")
+        if (x, y) == (self.literal(1.0), self.literal(0.0)):
+            self.of_outcome[found] = condition
+        return found
 
-        def write(which: Formula, here: Formula, there: Formula) -> Formula:
-            return Formula(f"{inside(which, OR)} ? {inside(here, OR)} : {inside(there, CHOICE)}", CHOICE)
-
-        return self._step(write, condition, x, y, key="select")
+    def choice(self, which: Formula, here: Formula, there: Formula) -> Formula:
+        """One of two numbers."""
+        return Formula(f"{inside(which, OR)} ? {inside(here, OR)} : {inside(there, CHOICE)}", CHOICE)
 
     def library(self, function: str, operands: tuple[str, ...]) -> str:
         """A call. Raises Lacking."""
@@ -161,8 +177,8 @@ class Language(Writer):
         """An entry of an argument that is an array."""
 
     @abstractmethod
-    def assign(self, name: str, formula: str) -> str:
-        """A statement that gives a new variable its value."""
+    def assign(self, name: str, formula: str, is_outcome: bool) -> str:
+        """A statement that gives a new variable its value: a number, or an outcome."""
 
     @abstractmethod
     def function(
@@ -217,7 +233,7 @@ def source(what: Derived, language: Language, name: str, text: str) -> str:
 
 def _remark(text: str, names: Sequence[str], what: Derived) -> list[str]:
     """What the function computes, and in which order."""
-    lines = [one_line(text)]
+    lines = [printable(" ".join(text.split()))]
     for name, given in zip(names, what.arguments, strict=True):
         if given.shape:
             lines.append(f"{name}: an array of shape {format_shape(given.shape)}")
@@ -244,7 +260,7 @@ def _written(language: Language, outputs: Sequence[str], prefix: str) -> tuple[l
         made = write(*[formulas[x] for x in operands])
         if operands and (uses[text] > 1 or len(made.text) > _LONG):
             variable = f"{prefix}{len(body)}"
-            body.append(language.assign(variable, made.text))
+            body.append(language.assign(variable, made.text, text in language.outcomes))
             made = Formula(variable)
         formulas[text] = made
     return body, [formulas[x].text for x in outputs]

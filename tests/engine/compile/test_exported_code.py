@@ -1,0 +1,149 @@
+"""Exported C, JavaScript and Python give the values, gradients and Hessians that agrad gives."""
+
+import math
+import random
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+from exports import GCC, NAMES, arguments, by_c, by_node, by_python, expression, flat, functions
+
+import agrad.engine as ag
+from agrad.engine.compile.export.languages import LANGUAGES
+from agrad.engine.errors import AgradError
+from agrad.grammar.diagnostics import Source
+from agrad.grammar.runtime.compiler import compile_expression
+from agrad.grammar.session.exported import exported
+from agrad.grammar.session.session import Session
+from agrad.grammar.syntax.parser import parse_expression
+
+RUN = {"c": by_c, "js": by_node, "py": lambda texts, points, folder: by_python(texts, points)}
+TOOLS = {"c": "cc", "js": "node", "py": "python3"}
+POINTS = [(0.5, 1.5, -0.7), (1.0, 0.0, 2.0), (-0.3, 0.3, 5.0)]
+EDGES = [(-1.0, 1e200, 1e-200), (math.inf, -0.0, math.nan)]  # where sums in another order may overflow
+
+
+def eager(text, point, order):
+    """What agrad gives without compiling."""
+    session = Session()
+    code = compile_expression(parse_expression(Source("expression", text)))
+
+    def function(*values):
+        session.names.update(zip(NAMES, values, strict=True))
+        return session.machine.run(code)
+
+    value = float(function(*point))
+    if not order:
+        return [value]
+    grad = [float(x) for x in ag.grad(function, (0, 1, 2))(*point)]
+    return flat(value, grad, np.asarray(ag.hessian(function, (0, 1, 2))(*point)).tolist())
+
+
+def is_close(found, expected):
+    scale = max([abs(x) for x in expected if math.isfinite(x)], default=1.0)
+    return all(
+        x == y or (x != x and y != y) or abs(x - y) <= max(1e-9 * max(abs(x), abs(y)), 1e-12 * scale)
+        for x, y in zip(found, expected, strict=False)
+    )
+
+
+def written(language, count, seed):
+    dice, known = random.Random(seed), functions(language)
+    texts, sources = [], []
+    while len(texts) < count:
+        text = expression(dice, known)
+        name = f"f{len(texts)}" if language == "c" else "f"
+        sources.append(exported(Session(), text, NAMES, 2, language, name))
+        texts.append(text)
+    return texts, sources
+
+
+def compare(language, count, seed, folder):
+    texts, sources = written(language, count, seed)
+    for point in [*POINTS, *EDGES]:
+        points = [[point[place] for place in arguments(text)] for text in texts]
+        for text, found in zip(texts, RUN[language](sources, points, folder), strict=True):
+            expected = eager(text, point, 0 if point in EDGES else 2)
+            assert is_close(found, expected), f"{text} at {point}: {found} is not {expected}"
+
+
+@pytest.fixture
+def tools(language):
+    if shutil.which(TOOLS[language]) is None:
+        pytest.skip(f"{TOOLS[language]} is not installed")
+
+
+@pytest.mark.parametrize("language", sorted(LANGUAGES))
+def test_random_expressions_in_another_language(tools, language, tmp_path):
+    compare(language, 20, 5, tmp_path)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("language", sorted(LANGUAGES))
+def test_many_random_expressions_in_another_language(tools, language, tmp_path):
+    compare(language, 500, 6, tmp_path)
+
+
+@pytest.mark.parametrize("language", sorted(LANGUAGES))
+def test_each_function_in_another_language(tools, language, tmp_path):
+    known = functions(language)
+    assert len(known) > 60
+    texts = [f"{name}({', '.join(NAMES[:count])})" for name, count in known.items()]
+    sources = [
+        exported(Session(), text, NAMES, 2, language, f"f{number}" if language == "c" else "f")
+        for number, text in enumerate(texts)
+    ]
+    for point in [(0.3, 0.7, 1.0), (-0.3, 2.5, 1.0), (1.0, 1.0, 1.0), (-0.0, 0.0, 1.0), (1e9, -2.0, 1.0)]:
+        points = [[point[place] for place in arguments(text)] for text in texts]
+        shown = 13 if point[1] else 4  # at a pole the second derivatives may be nan or not
+        for text, found in zip(texts, RUN[language](sources, points, tmp_path), strict=True):
+            assert is_close(found, eager(text, point, 2)[:shown]), f"{text} at {point}"
+
+
+ARRAYS = "sum(w*w)*x + mean(v) + w[1, 0] + det(w)"
+
+
+def arrays(language):
+    session = Session()
+    session.run("w = [[1, 2], [3, 4]]; v = [1, 2, 3]")
+    return exported(session, ARRAYS, ["w", "x"], 1, language, "f")
+
+
+def test_arrays_in_python():
+    names = {}
+    exec(arrays("py"), names)
+    value, (w, x) = names["f"]([[1.0, 2.0], [3.0, 4.0]], 2.0)
+    assert (value, w, x) == (30 * 2 + 2 + 3 - 2, [[8.0, 5.0], [11.0, 17.0]], 30.0)
+    assert names["f"](np.array([[1.0, 2.0], [3.0, 4.0]]), 2.0)[0] == value
+
+
+@pytest.mark.parametrize("language", ["c"])
+def test_arrays_in_c_are_pointers(tools, tmp_path):
+    text = arrays("c")
+    assert "double f(const double *w, double x, double grad[5])" in text
+    main = '#include <stdio.h>\nint main(void) { double w[4] = {1, 2, 3, 4}, g[5]; printf("%g", f(w, 2, g)); '
+    main += 'for (int i = 0; i < 5; i++) printf(" %g", g[i]); return 0; }\n'
+    (tmp_path / "a.c").write_text(text + main, "utf-8")
+    subprocess.run([*GCC[:-2], "a.c", "-o", "a", "-lm"], cwd=tmp_path, check=True)
+    done = subprocess.run([tmp_path / "a"], capture_output=True, text=True, check=True)
+    assert done.stdout == "63 8 5 11 17 30"
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "message"),
+    [
+        ("x if x > 0 else -x", "c", "guard: a function with a choice is not exported: this one holds only where x > 0"),
+        ("erf(x)", "js", "type: erf cannot be written in JavaScript"),
+        ("gelu(x)", "js", "type: ndtr cannot be written in JavaScript: it has no function erfc"),
+        ("gamma(x)", "c", "type: digamma cannot be written in C"),
+        ("[x, x]", "py", "shape: the value has shape (2), and an exported function returns one number"),
+        ("foo(x)", "c", "name: there is no function foo"),
+        ("3", "c", "name: there is no name to differentiate by"),
+        ("sum(sort(x*arange(4)))", "c", "limit: the function cannot be exported"),
+    ],
+)
+def test_what_is_refused(text, language, message):
+    with pytest.raises(AgradError) as caught:
+        exported(Session(), text, (), 1, language, "f")
+    assert f"{caught.value.kind}: {caught.value.message}".startswith(message)
