@@ -25,7 +25,7 @@ ALLOWED = {
     "cli.terminal": "settings",
     "engine": "autodiff compile core errors interop nn ops program",
     "engine.autodiff": "core errors text values",
-    "engine.compile": "autodiff core errors extras program values",
+    "engine.compile": "autodiff core errors extras program text values",
     "engine.core": "errors struct text values",
     "engine.data": "errors extras struct text values",
     "engine.errors": "struct",

@@ -118,6 +118,10 @@ def test_the_language_and_its_help_know_it(joint):
 
 # Translations of the names that NumPy, PyTorch and the C library have for operations: facts about these.
 TRANSLATIONS = {
+    "engine/compile/export/c.py",
+    "engine/compile/export/javascript.py",
+    "engine/compile/export/python.py",
+    "engine/compile/export/source.py",  # the signs of arithmetic
     "engine/compile/symbols/ufuncs.py",
     "engine/interop/numpy_functions.py",
     "engine/interop/numpy_reductions.py",
