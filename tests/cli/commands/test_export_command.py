@@ -59,7 +59,7 @@ def test_what_is_refused(agrad, tmp_path, words, message, code):
 def test_names_that_a_language_has_are_changed(agrad):
     text = agrad("export", "long*hess + t0*sin(t0) + sin(t0)", "--to", "c")[0]
     assert "double f(double long_, double hess_, double t0, double grad[3])" in text
-    assert "const double v0 = sin(t0);" in text
+    assert "const double v1 = sin(t0);" in text
 
 
 def test_an_argument_that_is_not_used_is_allowed(agrad):
