@@ -11,6 +11,7 @@ from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import Note
 from agrad.engine.struct import Struct
 from agrad.engine.values import Value, coerce, format_number, format_value
+from agrad.grammar.values.lists import List, text_of_list
 
 if TYPE_CHECKING:
     from agrad.engine.autodiff.comparison import Report
@@ -136,6 +137,8 @@ def text_of(value: Any, settings: Settings) -> str:
         return format_number(float(value), settings.precision)
     if isinstance(value, str):
         return value
+    if type(value) is List:
+        return text_of_list(value, lambda part: text_of(part, settings))
     if isinstance(value, tuple):
         inner = ", ".join(text_of(item, settings) for item in value)
         return f"({inner},)" if len(value) == 1 else f"({inner})"

@@ -36,13 +36,14 @@ ALLOWED = {
     "engine.ops": "autodiff core data errors extras program values",
     "engine.program": "autodiff compile core errors inspect text values",
     "engine.values": "errors",
-    "grammar.commands": "diagnostics files help results runtime session syntax",
+    "grammar.commands": "diagnostics files help results runtime session syntax values",
     "grammar.files": "diagnostics",
     "grammar.help": "commands diagnostics results runtime session syntax",
     "grammar.lint": "commands diagnostics runtime session syntax",
-    "grammar.loops": "diagnostics results runtime syntax",
-    "grammar.runtime": "diagnostics files results syntax",
-    "grammar.session": "commands diagnostics files loops results runtime syntax",
+    "grammar.loops": "diagnostics results runtime syntax values",
+    "grammar.results": "values",
+    "grammar.runtime": "diagnostics files results syntax values",
+    "grammar.session": "commands diagnostics files loops results runtime syntax values",
     "grammar.syntax": "diagnostics runtime",
 }
 

@@ -52,6 +52,7 @@ class EntryFacts(TypedDict, total=False):
 
     kinks: tuple[Kink, ...]
     domain: Domain | None
+    shares: bool
 
 
 class OpFacts(EntryFacts, total=False):

@@ -52,6 +52,7 @@ class Entry(Struct, eq=False, frozen=False, kw_only=True):
     call: Function
     kinks: tuple[Kink, ...] = ()
     domain: Domain | None = None  # None where it is defined for all numbers
+    shares: bool = False  # whether the result shares the data of the operand in PyTorch; here it is a copy
 
 
 class Op(Entry, eq=False, frozen=False, kw_only=True):

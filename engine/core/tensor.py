@@ -54,10 +54,11 @@ class Tensor:
     rule reads it. It is made by `handle` or `bare` (and has no `__init__`: see `Node`).
     """
 
-    __slots__ = ("array", "node", "__weakref__")
+    __slots__ = ("array", "node", "view_of", "__weakref__")
 
     node: Node
     array: Value | None
+    view_of: tuple[weakref.ref[Any], ...]  # set by the language alone: what PyTorch would share the data with
 
     if TYPE_CHECKING:  # installed by the table of operations, by autodiff and by numpy_protocol
 

@@ -133,4 +133,6 @@ def set_entries(self: Tensor, index: Any, value: Any) -> None:
     if self.shape:
         self.write_entries(tidy, plain, value.node if isinstance(value, Tensor) else None)
     else:
-        put.call(self.value, plain, index)  # raises the error for a scalar
+        self._overwrite(
+            put.call(self.value, plain, index), "x[…] =", True, value.node if isinstance(value, Tensor) else None
+        )

@@ -12,6 +12,7 @@ from agrad.grammar.results import Checked, Result
 from agrad.grammar.runtime.compiler import compile_expression
 from agrad.grammar.runtime.operations import describe_value
 from agrad.grammar.syntax import ast
+from agrad.grammar.values.lists import settled
 
 if TYPE_CHECKING:
     from agrad.engine.autodiff.comparison import Report
@@ -34,7 +35,7 @@ def check(
     emit, answer, precision = session.emit, session.answer, session.settings.precision
     session.emit = _unheard
     try:
-        report = compare(lambda: session.machine.evaluate(code), leaves or None, claims)
+        report = compare(lambda: settled(session.machine.evaluate(code)), leaves or None, claims)
     except AgradError as error:
         if isinstance(error.facts, NotOneNumber):
             error.fixes = [f"check sum({expression.span.text})"]

@@ -39,6 +39,7 @@ METHODS = {
     "requires_grad_": "Lets a leaf require grad, or no longer.",
     "zero_": "Writes 0 into every entry.",
     "copy_": "Writes other entries into it.",
+    "fill_": "Writes one number into every entry.",
     "add_": "Adds in place, as +=.",
     "sub_": "Subtracts in place, as -=.",
     "mul_": "Multiplies in place, as *=.",

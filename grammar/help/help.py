@@ -171,7 +171,9 @@ def overview(commands: Mapping[str, Command]) -> str:
     for family, entries in families():
         lines += _wrapped(family, [entry.name for entry in entries])
     lines += _wrapped("constants", list(CONSTANTS))
-    more = ["help WORD explains more: help backward, help sin, help for", f"and help on {_and(list(TOPICS))}"]
+    *pages, pytorch, last = TOPICS
+    more = ["help WORD explains more: help backward, help sin, help for", f"and help on {', '.join(pages)},"]
+    more.append(f"{pytorch} and {last}")
     return "\n".join([*lines, "", *more])
 
 
@@ -252,6 +254,13 @@ def operators() -> str:
     return "\n".join(["operators, the tightest first", *rows, "", "help ** names the function of an operator"])
 
 
+def lists() -> str:
+    """Lists and vectors, and when + puts two lists together."""
+    from agrad.grammar.help.lists_page import page  # here, since only help needs it
+
+    return page()
+
+
 def pytorch() -> str:
     """The names of PyTorch that are read, and agrad's names for them."""
     from agrad.grammar.runtime.pytorch_names import (  # here, since only help needs these tables
@@ -289,6 +298,7 @@ TOPICS: dict[str, Callable[..., str]] = {
     "errors": errors,
     "functions": functions,
     "kinks": kinks,
+    "lists": lists,
     "operators": operators,
     "pytorch": pytorch,
     "topics": contents,

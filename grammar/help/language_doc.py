@@ -11,6 +11,7 @@ from agrad.grammar.commands import COMMANDS
 from agrad.grammar.commands.registry import Command
 from agrad.grammar.help.functions_doc import escaped, prose
 from agrad.grammar.help.help import OPERATORS, STATEMENT_HELP, STATEMENTS
+from agrad.grammar.help.lists_page import LISTS
 from agrad.grammar.syntax.keywords import OPTIONS, SOFT
 
 _HEAD = """\
@@ -21,6 +22,7 @@ say the same. The functions are in [functions.md](functions.md), the kinds of er
 
 * [statements](#statements)
 * [commands](#commands)
+* [lists](#lists)
 * [operators](#operators)
 * [grammar](#grammar)
 
@@ -38,7 +40,7 @@ _CHANGES = {
 
 def markdown() -> str:
     """Every statement, command and operator, and the rules of the grammar."""
-    return "\n".join([_HEAD, *_statements(), *_commands(), *_operators(), *_grammar()]) + "\n"
+    return "\n".join([_HEAD, *_statements(), *_commands(), *_lists(), *_operators(), *_grammar()]) + "\n"
 
 
 def _statements() -> Iterator[str]:
@@ -70,6 +72,13 @@ def _options(command: Command) -> Iterator[str]:
     if rows:
         yield "\n| option | meaning |\n|---|---|"
         yield from (f"| `{word}` | {prose(_joined(meaning))} |" for word, meaning in rows)
+
+
+def _lists() -> Iterator[str]:
+    yield "## Lists\n"
+    for told, shown in LISTS:
+        lines = shown.replace("; ", "\n")
+        yield f"{prose(told)}\n\n```text\n{lines}\n```\n"
 
 
 def _operators() -> Iterator[str]:

@@ -68,8 +68,8 @@ DIFFERENT = (
     ("`grad` gives a tuple", "`grad(y, x)` gives a value, `torch.autograd.grad(y, x)` a tuple", "grad(square)(3) == 6"),
     (
         "`x[0]`, `x.view(2)` and `x.T` share the data of `x`",
-        "each is a copy",
-        "x = zeros(2); y = x[0]; y += 1; x == [0, 0]",
+        "each is a copy; a write into one is an error, or a note if it is a plain number",
+        "x = zeros(4); y = x.view(2, 2); fails type: y += 1",
     ),
     (
         "`where` passes on the nan of a branch that was not selected",

@@ -135,7 +135,7 @@ class _Check:
         self.dark |= self.files.hides(statement)
         self.known |= {name for name, _ in given(statement)}
         if isinstance(statement, ast.Delete) and self.straight:
-            self.known -= {name.id for name in statement.names}
+            self.known -= {target.id for target in statement.targets if isinstance(target, ast.Name)}
 
     def _compiles(self, statement: ast.Statement) -> bool:
         """Whether a statement can run at all; one that cannot is refused with any values."""

@@ -24,10 +24,11 @@ from agrad.grammar.results import Result
 from agrad.grammar.runtime import attributes
 from agrad.grammar.runtime.builtins import CONSTANTS, Closure, entry_of, is_object
 from agrad.grammar.runtime.bytecode import Code, Do, Frame, Staging
-from agrad.grammar.runtime.operations import iterate
+from agrad.grammar.runtime.operations import SEQUENCES, combined, iterate
 from agrad.grammar.runtime.pytorch_names import RENAMED
 from agrad.grammar.runtime.vm import Machine
 from agrad.grammar.runtime.vm.host import Host
+from agrad.grammar.values.lists import List
 
 _MOST_JUMPS = 1000
 
@@ -131,7 +132,7 @@ class Stager(Effects, Machine):
         parts = [value]
         while parts:
             part = parts.pop()
-            if isinstance(part, tuple):
+            if isinstance(part, tuple | List):
                 parts += part
             elif isinstance(part, Tensor) and part not in self.by_proxy and part.node.seq < self.began:
                 raise NotTraceable(f"a function keeps {name} from before")
@@ -141,6 +142,8 @@ class Stager(Effects, Machine):
         """The proxy of a value from outside; functions and texts need none."""
         if type(value) is float:
             return self.enter(NUMBER, name, value, value, False)
+        if type(value) is List:
+            return List([x if type(x) is float else self.proxy_of(name, x) for x in value], value.joins)
         if not isinstance(value, Tensor):
             if not isinstance(value, Closure | str) and value is not None and not callable(value):
                 raise NotTraceable(f"{name} is neither a number nor an array")
@@ -184,8 +187,8 @@ class Stager(Effects, Machine):
         frame.stack.append(value)
 
     def _binary(self, frame: Frame, function: Callable[[Any, Any], Any], span: Span) -> None:
-        right = frame.stack.pop()
-        value = function(frame.stack.pop(), right)
+        right, left = frame.stack.pop(), frame.stack.pop()
+        value = combined(function, left, right) if {type(left), type(right)} & SEQUENCES else function(left, right)
         if not isinstance(value, float | Tensor):
             raise NotTraceable("it computes with what is neither a number nor an array")
         frame.stack.append(value)
@@ -221,8 +224,8 @@ class Stager(Effects, Machine):
 
     def _iterate(self, frame: Frame, detail: Any, span: Span) -> None:
         value = frame.stack.pop()
-        if not isinstance(value, range | Tensor):
-            raise NotTraceable("it loops over what is neither a range nor an array")
+        if not isinstance(value, range | Tensor | List):
+            raise NotTraceable("it loops over what is neither a range, nor an array, nor a list")
         frame.stack.append(iterate(value))
 
     def _jump(self, frame: Frame, label: int, span: Span) -> int:
@@ -266,6 +269,8 @@ class Stager(Effects, Machine):
             return Closure(value.definition, value.defaults, self, value.scopes)
         if isinstance(value, tuple):
             return tuple(self._on_this_machine(item) for item in value)
+        if type(value) is List:
+            return List([self._on_this_machine(item) for item in value], value.joins)
         if callable(value) and entry_of(value) is None and not isinstance(value, Tensor):
             raise NotTraceable("it passes on a function that was made before")
         return value

@@ -13,6 +13,7 @@ from agrad.engine.core.guards import choose, number
 from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.core.signature import Signature
 from agrad.engine.core.tensor import Tensor
+from agrad.engine.core.versions import sharers
 from agrad.engine.errors import AgradError, Hint, WrongAttribute
 from agrad.engine.ops.tensor_methods import METHOD_FORMS, extreme
 from agrad.engine.program.replay import forward
@@ -21,6 +22,8 @@ from agrad.engine.values import describe
 from agrad.grammar.runtime.builtins import as_tensor
 from agrad.grammar.runtime.bytecode import Staging
 from agrad.grammar.runtime.pytorch_names import NO_METHODS, RENAMED
+from agrad.grammar.values.list_methods import LIST_METHODS
+from agrad.grammar.values.lists import List
 
 _LONGEST = 60  # characters of a text in a fix
 
@@ -51,11 +54,11 @@ NODE_ATTRIBUTES: dict[str, Callable[[Node], Any]] = {
 }
 
 
-def _write(name: str) -> Callable[[Tensor, Any], None]:
+def _write(name: str) -> Callable[[Tensor, Any], Tensor]:
     """A method such as add_: the operator that writes in place."""
 
-    def call(x: Tensor, other: Any) -> None:
-        getattr(x, f"__i{name}__")(other)
+    def call(x: Tensor, other: Any) -> Tensor:
+        return getattr(x, f"__i{name}__")(other)  # type: ignore[no-any-return]
 
     return call
 
@@ -75,14 +78,6 @@ def _item(x: Tensor) -> float:
     return x.item()
 
 
-def _copy(x: Tensor, value: Any) -> None:
-    x.copy_(value)
-
-
-def _zero(x: Tensor) -> None:
-    x.zero_()
-
-
 class Method(Struct):
     """A method: its arguments, what runs it with every argument by name, and whether it may be staged in a loop."""
 
@@ -96,8 +91,8 @@ class Method(Struct):
         return self.run(as_tensor(value, f"{self.form.name.removeprefix('x')}()"), **given)
 
 
-# The arguments of each method, written as the attributes of a function are, what it does, and its staging. A method
-# that is called for its effect returns None, so that nothing is printed.
+# The arguments of each method, written as the attributes of a function are, what it does, and its staging. One that
+# writes gives the value itself, which is not shown where it is a statement by itself.
 _METHODS: dict[str, tuple[str, Callable[..., Any], Staging]] = {
     **{name: (form, extreme(name), _AS_IS) for name, form in METHOD_FORMS.items()},
     **dict.fromkeys(("float", "double", "cpu", "contiguous"), ("", _same, _AS_IS)),
@@ -116,8 +111,9 @@ _METHODS: dict[str, tuple[str, Callable[..., Any], Staging]] = {
     "forward": ("", forward, _NEVER),
     "retain_grad": ("", Tensor.retain_grad, _NEVER),
     "requires_grad_": ("requires_grad=True", lambda x, requires_grad: x.requires_grad_(requires_grad), _NEVER),
-    "zero_": ("", _zero, _BY_RULE),
-    "copy_": ("value", _copy, _NEVER),
+    "zero_": ("", Tensor.zero_, _BY_RULE),
+    "copy_": ("value", lambda x, value: x.copy_(value), _NEVER),
+    "fill_": ("value", lambda x, value: x.copy_(value), _NEVER),
     "add_": ("other", _write("add"), _NEVER),
     "sub_": ("other", _write("sub"), _NEVER),
     "mul_": ("other", _write("mul"), _NEVER),
@@ -137,7 +133,7 @@ def attribute(value: Any, name: str) -> Any:
             return NODE_ATTRIBUTES[name](value)
         raise _unknown(value, name, NODE_ATTRIBUTES)
     if name in ATTRIBUTES:
-        return ATTRIBUTES[name].read(as_tensor(value, f".{name}"))
+        return ATTRIBUTES[name].read(as_tensor(_of_parts(value, name), f".{name}"))
     if name in METHODS or name in FUNCTIONS:
         message = f"{name} is a function: call it, with brackets"
         raise AgradError("type", message, fixes=[Hint(f".{name}()")], facts=WrongAttribute(name, (f".{name}()",)))
@@ -154,6 +150,8 @@ def method(value: Any, name: str) -> Callable[..., Any]:
         )
     if isinstance(value, str):
         raise _no_text_method(value, name)
+    if type(value) is List:
+        return _list_method(value, name)
     if isinstance(value, tuple | Node):
         raise _unknown(value, name, {})
     if name in METHODS:
@@ -167,8 +165,31 @@ def method(value: Any, name: str) -> Callable[..., Any]:
     raise _unknown(value, name, {**ATTRIBUTES, **METHODS, **FUNCTIONS})
 
 
+def _of_parts(value: Any, name: str) -> Any:
+    """A list as an array, for an attribute that the array has as well as its parts have."""
+    if type(value) is not List:
+        return value
+    if name in ("grad", "data", "grad_fn"):
+        raise AgradError("type", f"a list has no .{name}: its entries have", fixes=[Hint(f"xs[0].{name}")])
+    return value.stacked()
+
+
+def _list_method(value: List, name: str) -> Callable[..., Any]:
+    """A method of a list: its own, or one of the array of its entries, if that does not write."""
+    if name in LIST_METHODS:
+        return LIST_METHODS[name]
+    if name in METHODS and (name.endswith("_") or name in ("retain_grad", "backward")):
+        fixes = [Hint(f"for x in xs: x.{name}(…)"), Hint(f"xs[0].{name}(…)")]
+        raise AgradError("type", f"a list has no .{name}: its entries have", fixes=fixes)
+    found = method(value.stacked(), name)
+    return lambda xs, *args, **keywords: found(xs.stacked() if type(xs) is List else xs, *args, **keywords)
+
+
 def set_attribute(target: Any, name: str, value: Any) -> None:
     """`target.name = value`."""
+    if type(target) is List and name in ("grad", "data", "requires_grad"):
+        fixes = [Hint(f"for x in xs: x.{name} = …")]
+        raise AgradError("type", f"a list has no .{name}: its entries have", fixes=fixes)
     if not isinstance(target, Tensor) or name not in ("grad", "data", "requires_grad"):
         what = f".{name} of {describe(target) if not isinstance(target, Tensor) else 'a value'}"
         raise AgradError("type", f"{what} cannot be assigned to", notes=["grad, data and requires_grad can"])
@@ -176,6 +197,12 @@ def set_attribute(target: Any, name: str, value: Any) -> None:
         target.requires_grad_(bool(value))
     elif name == "grad":
         target.grad = value
+    elif isinstance(value, Tensor) and value.node in sharers(target.node):
+        pass  # `x.data += 1` has written it
+    elif len(sharers(target.node)) > 1:
+        message = "this value shares its data with another, which PyTorch would leave as it is"
+        fixes = [Hint("x[...] = …   writes into both"), Hint("x.detach().clone()   shares nothing")]
+        raise AgradError("type", message, fixes=fixes)
     else:
         target.set_(value)
 

@@ -12,10 +12,15 @@ from agrad.engine.core.op import FUNCTIONS, Entry, composed
 from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.values import Value, describe, format_shape, whole, whole_as_float
+from agrad.grammar.values.lists import List, settled
 
 __all__ = ["CONSTANTS", "FUNCTIONS", "Closure", "as_tensor"]
 
 CONSTANTS: dict[str, float] = {"pi": math.pi, "e": math.e, "inf": math.inf, "nan": math.nan, "tau": math.tau}
+
+
+# Functions that take a list as it is; all others get the array that it makes, or several values.
+TAKES_LISTS = frozenset({"len"})
 
 
 def meaning(name: str, scopes: Iterable[Mapping[str, Any]], otherwise: Any) -> Any:
@@ -89,7 +94,7 @@ class Closure:
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
         """Call it from Python, as the engine does to differentiate it."""
-        return self.machine.call(self, args, keywords)
+        return settled(self.machine.call(self, args, keywords))
 
     def __str__(self) -> str:
         return f"function {self.usage}"
@@ -106,12 +111,15 @@ def is_object(value: Any) -> bool:
 
 
 def parts_of(values: Iterable[Any]) -> Iterator[Any]:
-    """All values, and those in the tuples and objects among them; each object once."""
+    """All values, and those in the tuples, lists and objects among them; each list and object once."""
     stack, seen = list(values), set()
     while stack:
         value = stack.pop()
         yield value
         if isinstance(value, tuple | list):
+            stack += value
+        elif type(value) is List and id(value) not in seen:
+            seen.add(id(value))
             stack += value
         elif is_object(value) and id(value) not in seen and hasattr(type(value), "_parts"):
             seen.add(id(value))
@@ -182,7 +190,7 @@ def _counted(value: Any, what: str) -> int:
     example="len([1, 2, 3]) == 3",
 )
 def _len(x: Any) -> float:
-    if isinstance(x, tuple | str | range):
+    if isinstance(x, tuple | str | range | List):
         return float(len(x))
     if is_object(x) and hasattr(type(x), "__len__"):
         return float(len(x))

@@ -57,8 +57,11 @@ class Do(IntEnum):
     INDEX = _AS_IS  # x i → x[i]
     SET_INDEX = _NEVER  # value x i →
     AUGMENT = _BY_RULE  # [symbol] x v → x changed in place
+    AUGMENT_ENTRY = _NEVER  # [symbol, expression, text] x i y v → x i, and y = x[i] changed: in place in a list
+    WRITABLE = _AS_IS  # [expression, text of the write] x → x; refuses a copy of a part of something
+    DELETE_INDEX = _NEVER  # x i → (removes the entry of a list)
     SLICE = _AS_IS  # a b c → a:b:c
-    LIST = _AS_IS  # [count] x … → vector or matrix
+    LIST = _AS_IS  # [count, kind] x … → vector, matrix or list
     TUPLE = _AS_IS  # [count] x … → tuple
     UNPACK = _AS_IS  # [count] tuple → its entries, the first on top
     FORMAT = _NEVER  # [parts] x … → text
@@ -81,7 +84,7 @@ class Do(IntEnum):
     ASSERT = _NEVER  # [kind of test] x (y (t)) message →
     FAILS = _NEVER  # [kind, Code]
     TIME = _NEVER  # [Code]
-    DELETE = _NEVER  # [name]
+    DELETE = _NEVER  # [name] (deletes it)
     VARIABLE = _NEVER  # [name] value → (binds a leaf)
     COMMAND = _BY_RULE  # [command, operands, options] values … →
 

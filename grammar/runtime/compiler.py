@@ -11,15 +11,17 @@ from typing import Any, TypeAlias
 
 from agrad.engine.core.op import FUNCTIONS, OPS
 from agrad.engine.core.tensor import Tensor
-from agrad.engine.errors import AgradError, Hint
+from agrad.engine.errors import AgradError
 from agrad.engine.errors import Label as Remark
 from agrad.engine.values import shape_of
 from agrad.grammar.diagnostics import Span
 from agrad.grammar.runtime.bytecode import Code, Definition, Do, Instruction, Label, Loop
 from agrad.grammar.runtime.pytorch_names import PREFIXES, has_classes, is_class
+from agrad.grammar.runtime.views import lost_write
 from agrad.grammar.syntax import ast
 
 MAX_BLOCKS = 50
+DERIVATIVES = ("grad", "jacobian", "hessian")
 _LONGEST_PREFIX = 4  # names, as in torch.nn.functional.relu
 
 # The operations of two operands by their signs.
@@ -124,25 +126,31 @@ class _Compiler:
                 self.instructions.append((Do.UNPACK, len(target.items), target.span))
                 pending.extend(target.items[::-1])
             elif isinstance(target, ast.Index):
-                if not isinstance(target.index, ast.String):  # that of a dict, not of an array
-                    refuse_lost_write(target.value, target.span.text + " = …")
-                self.emit([target.value, target.index, (Do.SET_INDEX, None, target.span)])
+                writable = _writable(target.value, target.span.text + " = …")
+                if isinstance(target.index, ast.String):  # that of a dict, not of an array
+                    writable = []
+                self.emit([target.value, *writable, target.index, (Do.SET_INDEX, None, target.span)])
             else:
-                self.emit([target.value, (Do.SET_ATTRIBUTE, target.name, target.span)])
+                writable = _writable(target.value, f"{target.value.span.text} = …") if target.name == "data" else []
+                self.emit([target.value, *writable, (Do.SET_ATTRIBUTE, target.name, target.span)])
 
     def _augment(self, node: ast.Augment) -> None:
         target = node.target
         change = (Do.AUGMENT, node.op, node.span)
         if isinstance(target, ast.Index):
-            if not isinstance(target.index, ast.String):
-                refuse_lost_write(target.value, node.span.text)
+            is_of_dict = isinstance(target.index, ast.String)
+            writable = [] if is_of_dict else _writable(target.value, node.span.text)
             twice = ((Do.COPY, 1, target.span), (Do.COPY, 1, target.span))
-            self.emit([target.value, target.index, *twice, (Do.INDEX, None, target.span), node.value])
-            self.emit([(Do.BINARY, OPS[BINARY[node.op]].call, node.span), (Do.SET_INDEX, True, node.span)])
+            self.emit([target.value, *writable, target.index, *twice, (Do.INDEX, None, target.span), node.value])
+            self.emit(
+                [(Do.AUGMENT_ENTRY, (node.op, target, node.span.text), node.span), (Do.SET_INDEX, True, node.span)]
+            )
         elif isinstance(target, ast.Attribute):
-            self.emit([target, node.value, change, target.value, (Do.SET_ATTRIBUTE, target.name, target.span)])
+            writable = _writable(target, node.span.text)
+            self.emit([target, *writable, node.value, change])
+            self.emit([target.value, (Do.SET_ATTRIBUTE, target.name, target.span)])
         else:
-            self.emit([target, node.value, change])
+            self.emit([target, *_writable(target, node.span.text), node.value, change])
             self.store(target, (target.id,) if isinstance(target, ast.Name) else ())
 
     def _variable(self, node: ast.Variable) -> None:
@@ -252,7 +260,17 @@ class _Compiler:
             raise AgradError("syntax", message, labels=[Remark(span)], fixes=["time: y = f(x)   to time a call"])
 
     def _delete(self, node: ast.Delete) -> None:
-        self.emit((Do.DELETE, name.id, name.span) for name in node.names)
+        for target in node.targets:
+            if isinstance(target, ast.Name):
+                self.emit([(Do.DELETE, target.id, target.span)])
+            elif isinstance(target, ast.Index):
+                self.emit([target.value, target.index, (Do.DELETE_INDEX, None, target.span)])
+            elif target.name == "grad":
+                nothing = (Do.CONSTANT, None, target.span)
+                self.emit([nothing, target.value, (Do.SET_ATTRIBUTE, "grad", target.span)])
+            else:
+                message = f"{target.span.text} cannot be deleted: a name can, an entry of a list, or x.grad"
+                raise AgradError("type", message, labels=[Remark(target.span)])
 
     def _pass(self, node: ast.Pass) -> None:
         pass
@@ -272,7 +290,20 @@ class _Compiler:
 
 
 def _list(node: ast.List) -> list[Part]:
-    return [*node.items, (Do.LIST, len(node.items), node.span)]
+    kind = "parts" if node.apart else "rows" if all(isinstance(item, ast.List) for item in node.items) else ""
+    return [*node.items, (Do.LIST, (len(node.items), kind), node.span)]
+
+
+def _binary(node: ast.Binary) -> list[Part]:
+    """One of two operands that is written in brackets stays a list, in case that the other is one to be added to."""
+    sides: list[Part] = [node.left, node.right]
+    if node.op in ("+", "*") and isinstance(node.left, ast.List) is not isinstance(node.right, ast.List):
+        sides = [_as_list(side) for side in sides]
+    return [*sides, (Do.BINARY, OPS[BINARY[node.op]].call, node.span)]
+
+
+def _as_list(node: ast.Expr) -> Part:
+    return node.changed(apart=True) if isinstance(node, ast.List) else node
 
 
 def _compare(node: ast.Compare) -> list[Part]:
@@ -306,37 +337,21 @@ def _call(node: ast.Call) -> list[Part]:
     called = function.id if isinstance(function, ast.Name) else getattr(function, "name", "")
     arguments: list[Part] = [*node.arguments, *(value for _, value in node.keywords)]
     module = module_name(function) if isinstance(function, ast.Attribute) else None
-    if _takes_several(called) or (module is not None and has_classes(module)):
+    if takes_several(called) or (module is not None and has_classes(module)):
         arguments = [_as_tuple(argument) for argument in arguments]
     if isinstance(function, ast.Attribute) and module is None:
-        if function.name in WRITERS:
-            refuse_lost_write(function.value, f"{function.value.span.text} = …")
+        writes = function.name in WRITERS
+        writable = _writable(function.value, f"{function.value.span.text} = …") if writes else []
         detail = (function.name, len(node.arguments), keywords)
-        return [function.value, *arguments, (Do.METHOD, detail, node.span)]
+        return [function.value, *writable, *arguments, (Do.METHOD, detail, node.span)]
     return [function, *arguments, (Do.CALL, (len(node.arguments), keywords), node.span)]
 
 
-def refuse_lost_write(base: ast.Expr, written: str) -> None:
-    """Refuse to write into `A[0]`, `A.T` or `f(A)`: these are new values, not views, so the write would be lost."""
-    lost = isinstance(base, ast.Index | ast.Binary | ast.Unary)
-    if isinstance(base, ast.Attribute):
-        lost = base.name in ("T", "mT")
-    if isinstance(base, ast.Call) and isinstance(base.function, ast.Attribute):
-        lost = base.function.name in SHAPERS
-    if not lost:
-        return
-    name = base.span.text
-    fixes: list[str] = [Hint(f"{written}   in one step, as in A[0, 1] = 5")] if isinstance(base, ast.Index) else []
-    message = f"{name} is a copy, not a view: a write into it would be lost"
-    raise AgradError("type", message, labels=[Remark(base.span)], fixes=fixes or [_kept(base)])
-
-
-def _kept(base: ast.Expr) -> str:
-    """Where to write instead: into what a method is called on, which stays, or into a result that gets a name."""
-    called = base.function if isinstance(base, ast.Call) else base
-    if isinstance(called, ast.Attribute):
-        return Hint(f"write into {called.value.span.text} itself, by the indices of the entries in it")
-    return f"b = {base.span.text}   names it, so that a write into it is kept"
+def _writable(base: ast.Expr, text: str) -> list[Part]:
+    """The check that a write into a value is not lost. That into a new value, such as `a + b`, is lost in any case."""
+    if isinstance(base, ast.Binary | ast.Unary):
+        raise lost_write(base, text)
+    return [(Do.WRITABLE, (base, text), base.span)]
 
 
 def _over(node: ast.Over) -> list[Part]:
@@ -353,10 +368,10 @@ def _each(node: ast.Each) -> list[Part]:
     return [node.values, *last, (Do.EACH, (definition, bool(last), node.apart), node.span)]
 
 
-def _takes_several(name: str) -> bool:
+def takes_several(name: str) -> bool:
     """Whether a list in a call means several values, of any shapes: concat([a, b]), grad(y, [w, b])."""
     entry = FUNCTIONS.get(name)
-    return name in ("grad", "jacobian", "hessian") or (entry is not None and entry.signature.variadic)
+    return name in DERIVATIVES or (entry is not None and entry.signature.variadic)
 
 
 def _as_tuple(argument: ast.Expr) -> ast.Expr:
@@ -429,7 +444,6 @@ def _same(x: Any, y: Any) -> bool:
 
 
 WRITERS = frozenset({"zero_", "copy_", "add_", "sub_", "mul_", "div_", "fill_"})
-SHAPERS = frozenset({"reshape", "view", "transpose", "t", "flatten", "squeeze", "unsqueeze", "permute", "diagonal"})
 WHOLES = (tuple, str, type(None))
 COMPARE_CALLS = {symbol: _comparison(symbol) for symbol in COMPARE}
 
@@ -443,11 +457,7 @@ EXPRESSIONS: dict[type, Callable[[Any], list[Part]]] = {
     ast.List: _list,
     ast.Tuple: lambda node: [*node.items, (Do.TUPLE, len(node.items), node.span)],
     ast.Unary: _unary,
-    ast.Binary: lambda node: [
-        node.left,
-        node.right,
-        (Do.BINARY, OPS[BINARY[node.op]].call, node.span),
-    ],
+    ast.Binary: _binary,
     ast.Compare: _compare,
     ast.Near: _near,
     ast.IsNone: lambda node: [node.operand, (Do.IS_NONE, node.negated, node.span)],

@@ -18,8 +18,11 @@ from agrad.engine.ops.arrays.indexing import tidy_slice
 from agrad.engine.ops.data_files import Chunks
 from agrad.engine.values import describe, format_bytes, format_number, format_shape, format_value, np, whole
 from agrad.grammar.results import Settings, text_of
-from agrad.grammar.runtime.builtins import as_tensor, is_object
-from agrad.grammar.runtime.compiler import BINARY, COMPARE_CALLS
+from agrad.grammar.runtime import views
+from agrad.grammar.runtime.builtins import TAKES_LISTS, as_tensor, entry_of, is_object
+from agrad.grammar.runtime.compiler import BINARY, COMPARE_CALLS, takes_several
+from agrad.grammar.values.list_methods import extend, place_in
+from agrad.grammar.values.lists import List, lengthened
 
 IN_PLACE: dict[str, Callable[[Any, Any], Any]] = {
     found.sign: getattr(operator, f"i{found.method}") for name in BINARY.values() if (found := OPS[name].operator)
@@ -34,27 +37,99 @@ _LAYOUT = r"(.?[<>=^])?[-+ ]?z?(#?)0?\d*[,_]?"
 _IN_FULL = 1e16  # from here on Python writes a float with an exponent
 
 
-def listed(items: list[Any]) -> Tensor:
-    """What `[x, y]` is: the entries as an array."""
+SEQUENCES = frozenset({List, tuple, str, range})  # the values that are not numbers, but may be added or repeated
+
+
+def listed(items: list[Any], kind: str = "") -> Tensor | List:
+    """What `[x, y]` is: of plain numbers a vector, else a list of these very values.
+
+    `kind`: `rows` where each item is written in brackets itself, as in a matrix; `parts` where it stays a list.
+    """
+    if kind == "parts" or not items:
+        return List(items, joins=not items)
     if all(type(item) is float for item in items):
         return tensor(items)
-    return OPS["stack"].call(rows(items))  # type: ignore[no-any-return]
+    if kind == "rows" and all(type(item) is Tensor and item.shape == items[0].shape for item in items):
+        return OPS["stack"].call(items)  # type: ignore[no-any-return]
+    return List(items)
 
 
-def rows(items: list[Any]) -> list[Any]:
-    """The entries of a list that becomes an array. Raises AgradError if shapes differ, or an entry is not a number."""
-    entries = [as_array(item) for item in items]
-    shapes = [as_tensor(entry, "an entry of a list").shape for entry in entries]
-    for shape in shapes[1:]:
-        if shape != shapes[0]:
-            both = f"{format_shape(shapes[0])} and {format_shape(shape)}"
-            raise AgradError("shape", f"the entries of a list must have the same shape, but these have {both}")
-    return entries
+def combined(function: Callable[[Any, Any], Any], left: Any, right: Any) -> Any:
+    """An operation on two values of which one is a list, a tuple, a text or a range."""
+    if function is OPS["add"].call:
+        found = _joined(left, right)
+    elif function is OPS["mul"].call:
+        found = _repeated(left, right) if type(left) in SEQUENCES else _repeated(right, left)
+    else:
+        found = None
+    return function(*(x.stacked() if type(x) is List else x for x in (left, right))) if found is None else found
+
+
+def _joined(left: Any, right: Any) -> Any:
+    """Two texts, tuples or lists put together; None where `+` adds entries."""
+    if type(left) is str and type(right) is str:
+        return joined([left, right])
+    if type(left) is tuple and type(right) is tuple:
+        return tuple_of([*left, *right])
+    pair = [side for side in (left, right) if type(side) is List]
+    if not any(side.joins for side in pair):
+        return None
+    if len(pair) == 1:
+        (other,) = (side for side in (left, right) if side is not pair[0])
+        if type(other) is tuple or (isinstance(other, Tensor) and other.shape):
+            what = "a tuple" if type(other) is tuple else "an array"
+            message = f"one side of + is a list, which + puts together with another, and the other is {what}"
+            fixes = [Hint("xs + list(v)   to put them together"), Hint("tensor(xs) + v   to add their entries")]
+            raise AgradError("type", message, fixes=fixes)
+        return None
+    lengthened(len(left) + len(right))
+    return List([*left.parts, *right.parts], joins=True)
+
+
+def _repeated(sequence: Any, count: Any) -> Any:
+    """A text, a tuple or a list several times in a row; None where `*` multiplies entries."""
+    number = count.item() if isinstance(count, Tensor) and not count.shape else count
+    is_whole = type(number) is float and number.is_integer()
+    if type(sequence) is str:
+        times = max(0, whole(number, "how often a text is repeated"))
+        if len(sequence) * times > current().limits.memory:
+            raise too_long(len(sequence) * times)
+        return sequence * times
+    if not is_whole or type(sequence) is range or (type(sequence) is List and not _is_repeated(sequence)):
+        return None
+    times = max(0, int(number))
+    lengthened(len(sequence) * times)
+    parts = list(sequence) * times
+    return tuple_of(parts) if type(sequence) is tuple else List(parts, joins=True)
+
+
+def _is_repeated(sequence: List) -> bool:
+    return sequence.joins or not all(isinstance(part, float | Tensor | List) for part in sequence.parts)
+
+
+def _has_axes(value: Any) -> bool:
+    return isinstance(value, Tensor) and value.shape != ()
+
+
+def augmented(symbol: str, target: Any, value: Any) -> Any:
+    """`target += value`: a list is extended and an array is written in place, anything else is computed anew."""
+    if type(target) is List:
+        if symbol == "+" and (type(value) in SEQUENCES or _has_axes(value)):
+            extend(target, value)
+            return target
+        return combined(OPS[BINARY[symbol]].call, target, as_array(value))
+    if type(target) in SEQUENCES and (type(value) in SEQUENCES or symbol != "+"):
+        found = combined(OPS[BINARY[symbol]].call, target, value)
+        return found if type(found) in SEQUENCES else as_array(found)
+    target, value = as_array(target), as_array(value)
+    if isinstance(target, Tensor):
+        return IN_PLACE[symbol](target, value)
+    return OPS[BINARY[symbol]].call(target, value)
 
 
 def truth(value: Any) -> bool:
     """Whether a value counts as true: not 0, not None, not empty."""
-    if isinstance(value, tuple | str):
+    if isinstance(value, tuple | str | List | range):
         return len(value) > 0
     return True if is_object(value) and not isinstance(value, dict) else bool(value)
 
@@ -91,12 +166,12 @@ def iterate(value: Any) -> Iterator[Any]:
     """The iterator of a loop: over whole numbers, an array along its first axis, a tuple, the pieces of a file."""
     if isinstance(value, range):
         return map(float, value)
-    if isinstance(value, tuple | Chunks):
+    if isinstance(value, tuple | Chunks | List):
         return iter(value)
     if is_object(value) and hasattr(type(value), "__iter__"):
         return map(adapted, value)
     if isinstance(value, Tensor) and value.shape:
-        return iter(value)
+        return views.rows_of(value)
     raise AgradError(
         "type", f"{describe_value(value)} cannot be iterated over", fixes=[Hint("range(n) for whole numbers")]
     )
@@ -104,7 +179,7 @@ def iterate(value: Any) -> Iterator[Any]:
 
 def adapted(value: Any) -> Any:
     """A result of the engine as a value of the language: a float, or a handle on an array."""
-    if value is None or isinstance(value, Tensor | float | str | Node | range):
+    if value is None or isinstance(value, Tensor | float | str | Node | range | List):
         return value
     if isinstance(value, int):
         return float(value)
@@ -118,22 +193,66 @@ def adapted(value: Any) -> Any:
 
 
 def as_array(value: Any) -> Any:
-    """A tuple of numbers as a vector; anything else as it is."""
+    """A list or a tuple of numbers as a vector; anything else as it is."""
+    if type(value) is List:
+        return value.stacked()
     if not isinstance(value, tuple):
         return value
     array = operand(value)
     return array if isinstance(array, Tensor) else tensor(array)
 
 
+def added_up(xs: List) -> Any:
+    """`sum(xs)` of a list: the sum of its entries, which may be arrays."""
+    if not any(map(_has_axes, xs.parts)):
+        return OPS["sum"].call(xs.stacked())
+    total, *rest = xs.parts
+    for part in rest:
+        total = OPS["add"].call(as_array(total), as_array(part))
+    return total
+
+
+def given_as(function: Any) -> Callable[[Any], Any]:
+    """How a list is given to a function: as the list, as a tuple of several values, or as an array."""
+    entry = entry_of(function)
+    if entry is not None and entry.name in TAKES_LISTS:
+        return lambda value: value
+    if entry is None or takes_several(entry.name):
+        return as_tuple_if_list
+    return as_array_if_list
+
+
+def as_tuple_if_list(value: Any) -> Any:
+    """A list as a tuple; anything else as it is."""
+    return tuple(value) if type(value) is List else value
+
+
+def as_array_if_list(value: Any) -> Any:
+    """A list as an array, or as a tuple where it has no numbers; anything else as it is."""
+    if type(value) is not List:
+        return value
+    if all(isinstance(part, Tensor | float | List | tuple) for part in value.parts):
+        return value.stacked()
+    return tuple(value)
+
+
 def describe_value(value: Any) -> str:
     """A value in words, for messages."""
     if isinstance(value, Tensor):
         return f"an array of shape {format_shape(value.shape)}" if value.shape else describe(value.item())
+    if type(value) is List:
+        return f"a list of {len(value)}"
     return describe(value)
 
 
 def entry_at(value: Any, index: Any) -> Any:
-    """An entry, or a slice, of a tuple or range."""
+    """An entry, or a slice, of a list, a tuple, a text or a range."""
+    if type(value) is List:
+        if isinstance(index, slice):
+            return List(value.parts[tidy_slice(index)], value.joins)
+        if isinstance(index, tuple) or _has_axes(index) or type(index) is List:
+            return value.stacked()[index]
+        return value.parts[place_in(value, index)]
     if isinstance(index, slice):
         return value[tidy_slice(index)]
     position = whole(index, "an index")
@@ -175,6 +294,7 @@ def holds(symbol: str, left: Any, right: Any, tolerance: float | None = None) ->
     shapes = [getattr(as_array(side), "shape", ()) for side in (left, right)]
     if symbol in ("==", "!="):
         _check_shapes(*shapes)
+    left, right = (side.stacked() if type(side) is List else side for side in (left, right))
     result = COMPARE_CALLS[symbol](left, right)
     return bool(np.all(result.value)) if isinstance(result, Tensor) and result.shape else truth(result)
 
@@ -208,6 +328,7 @@ def _as_whole(spec: str) -> str:
 
 
 def _formatted(part: Any, value: Any, settings: Settings) -> str:
+    value = as_array(value) if type(value) is List else value
     number, spec = value, part.spec
     if isinstance(value, Tensor):
         number = value.item() if value.size == 1 else value

@@ -120,7 +120,6 @@ NO_METHODS = {
     "dtype": (_NO_TYPES, "leave it out"),
     "type": (_NO_TYPES, "leave it out"),
     "device": ("there is one device", "leave it out"),
-    "fill_": ("entries are assigned to", "x[...] = 3   writes 3 into every entry"),
     "values": ("a function with several results returns a tuple", "values, places = torch.max(x, dim=1)"),
     "indices": ("a function with several results returns a tuple", "values, places = torch.max(x, dim=1)"),
 }

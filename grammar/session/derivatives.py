@@ -15,6 +15,7 @@ from agrad.grammar.diagnostics import Span
 from agrad.grammar.results import Answer, Result
 from agrad.grammar.runtime.operations import as_array
 from agrad.grammar.session.session import Session
+from agrad.grammar.values.lists import List
 
 
 class Request:
@@ -91,6 +92,7 @@ def _derivatives(root: Tensor, leaves: Mapping[str, Tensor], request: Request) -
 
 
 def _require_number(value: Any) -> None:
+    value = as_array(value) if isinstance(value, List) else value
     shape = (len(value),) if isinstance(value, tuple) else value.shape if isinstance(value, Tensor) else ()
     if size_of(shape) != 1:
         raise AgradError(

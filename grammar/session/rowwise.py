@@ -26,6 +26,7 @@ from agrad.grammar.session.bindings import refuse_call, require_free
 from agrad.grammar.session.row_machine import EveryRow, RowMachine
 from agrad.grammar.session.session import Session
 from agrad.grammar.syntax.parser import parse_expression
+from agrad.grammar.values.lists import settled
 
 
 class NoNumber(EveryRow):
@@ -87,7 +88,7 @@ class Rowwise(Session):
             self._draw_again()
         self.machine.in_row = True
         try:
-            value = self.machine.run(self.code)
+            value = settled(self.machine.run(self.code))
         finally:
             self.machine.in_row = False
         if not isinstance(value, float | Tensor):

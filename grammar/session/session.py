@@ -36,6 +36,7 @@ from agrad.grammar.session.log import OutputBuffer, SessionLog, asks, is_block
 from agrad.grammar.session.undo import DEPTH, Steps
 from agrad.grammar.syntax import ast
 from agrad.grammar.syntax.parser import parse, parse_expression
+from agrad.grammar.values.lists import settled
 
 __all__ = ["COMMANDS", "Session"]
 
@@ -161,7 +162,8 @@ class Session:
         Raises AgradError.
         """
         expression = self._read(parse_expression, Source(source, text))
-        return self._guarded(lambda: self.machine.run(compile_expression(expression)), expression.span, emit)
+        code = compile_expression(expression)
+        return self._guarded(lambda: settled(self.machine.run(code)), expression.span, emit)
 
     def all_at_once(self, action: Callable[[], _T], span: Span | None = None) -> _T:
         """Run an action as one statement: as a whole, within the limits. `span`: the place for its errors."""

@@ -12,6 +12,7 @@ from agrad.engine.errors import Label, Note
 from agrad.engine.inspect.undefined import first_note, has_nan, undefined_behind
 from agrad.engine.values import np
 from agrad.grammar.diagnostics import Span
+from agrad.grammar.values.lists import List
 
 _NAME = re.compile(r"[^\W\d]\w*")
 
@@ -49,7 +50,7 @@ def note_on(
 
 def _parts(values: Iterable[Any]) -> Iterable[Any]:
     for value in values:
-        if isinstance(value, tuple):
+        if isinstance(value, tuple | List):
             yield from _parts(value)
         elif type(value) is float or isinstance(value, Tensor):
             yield value

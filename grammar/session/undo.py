@@ -19,6 +19,7 @@ from agrad.engine.struct import Struct
 from agrad.engine.text import truncate
 from agrad.engine.values import format_bytes
 from agrad.grammar.diagnostics import Span
+from agrad.grammar.values.lists import List
 
 DEPTH = 100  # statements, where they are kept
 MOST = 256e6  # bytes, of all but the last statement
@@ -139,6 +140,8 @@ class Steps:
                 stack.append(part.value)
             elif isinstance(part, tuple):
                 stack += part
+            elif isinstance(part, List):
+                step.bytes += _NODE
             elif isinstance(part, Mapping):
                 stack += part.values()
             elif type(part) is not Node:

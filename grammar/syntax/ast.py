@@ -85,9 +85,10 @@ class EllipsisLiteral(Node):
 
 
 class List(Node):
-    """`[1, 2, 3]`."""
+    """`[1, 2, 3]`. `apart`: whether it stays a list, and does not become a vector."""
 
     items: tuple[Expr, ...]
+    apart: bool
     span: Span
 
 
@@ -365,9 +366,9 @@ class Time(Node):
 
 
 class Delete(Node):
-    """`del x, y`."""
+    """`del x, y`, `del xs[0]`, `del x.grad`."""
 
-    names: tuple[Name, ...]
+    targets: tuple[Name | Index | Attribute, ...]
     span: Span
 
 

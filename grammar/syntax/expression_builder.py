@@ -92,7 +92,7 @@ class Expressions:
         return s.Formatted(value, spec[1:] if spec else "", text, debug is not None, self.span(opener, closer))
 
     def vector(self, parts: Parts) -> s.List:
-        return s.List(self.nodes(parts), self.span(parts[0], parts[-1]))
+        return s.List(self.nodes(parts), False, self.span(parts[0], parts[-1]))
 
     def each(self, parts: Parts) -> s.Each:
         value, _, name, values, *last = parts

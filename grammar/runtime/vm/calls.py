@@ -6,18 +6,34 @@ from collections.abc import Callable
 from typing import Any
 
 from agrad.engine.core.context import current, next_stamp
+from agrad.engine.core.op import FUNCTIONS
+from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError
 from agrad.grammar.diagnostics import Span
 from agrad.grammar.runtime import attributes
 from agrad.grammar.runtime.at_once import at_once
 from agrad.grammar.runtime.builtins import Closure, between, is_object
 from agrad.grammar.runtime.bytecode import Code, Definition, Frame
+from agrad.grammar.runtime.compiler import DERIVATIVES
 from agrad.grammar.runtime.errors.name_errors import not_called
-from agrad.grammar.runtime.operations import adapted, iterate, listed
+from agrad.grammar.runtime.operations import (
+    adapted,
+    added_up,
+    as_array_if_list,
+    as_tuple_if_list,
+    given_as,
+    iterate,
+    listed,
+)
+from agrad.grammar.runtime.views import ALIASES, VIEWERS, carry, mark
+from agrad.grammar.runtime.views import METHODS as VIEW_METHODS
 from agrad.grammar.runtime.vm.names import Names
+from agrad.grammar.values.list_methods import LENGTHENING, ListMethod
+from agrad.grammar.values.lists import List, become_list
 
 MAX_CALLS = 2000
 ENTERED = -1  # what an instruction returns that pushed a frame, instead of a place to jump to
+DIFFERENTIATE = tuple(FUNCTIONS[name].call for name in DERIVATIVES)
 
 
 class Calls(Names):
@@ -76,6 +92,8 @@ class Calls(Names):
             return True
         if not callable(function):
             raise not_called(function, (*args, *keywords), span)
+        args = tuple(map(as_tuple_if_list, args))
+        keywords = {name: as_tuple_if_list(value) for name, value in keywords.items()}
         stack.append(adapted(objects.call(function, args, keywords)))
         return False
 
@@ -102,8 +120,20 @@ class Calls(Names):
                 return ENTERED
             return ENTERED if self._call_object(frame.stack, found, args, keywords, span) else None
         current().origin = span
-        frame.stack.append(invoke(attributes.method(value, name), (value, *args), keywords))
+        if name in LENGTHENING and type(value) is Tensor and value.shape and not value.node.recorded:
+            value = become_list(value, self._places(args))
+        found = invoke(attributes.method(value, name), (value, *args), keywords)
+        if name in VIEW_METHODS:
+            mark(found, value)
+        elif name in ALIASES:
+            carry(found, value)
+        frame.stack.append(found)
         return None
+
+    def _places(self, args: tuple[Any, ...]) -> list[Any]:
+        """Everything that refers to values: names, stacks, and the arguments of a call that begins."""
+        scopes = [scope for frame in self.frames for scope in frame.scopes]
+        return [self.session.names, *scopes, *(frame.stack for frame in self.frames), list(args)]
 
     def _define(self, frame: Frame, definition: Definition, span: Span) -> None:
         count = definition.defaults
@@ -115,9 +145,26 @@ class Calls(Names):
 def invoke(function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
     """Call a function of the table. Its keywords are bound here, since operations take operands by position."""
     signature = getattr(function, "signature", None)
+    if type(function) is not ListMethod:
+        if function is FUNCTIONS["sum"].call and len(args) == 1 and not keywords and type(args[0]) is List:
+            return added_up(args[0])
+        args, keywords = _without_lists(function, args, keywords)
     if signature is not None and keywords:
         args, keywords = signature.bind(args, keywords)
-    return adapted(function(*args, **keywords))
+    found = adapted(function(*args, **keywords))
+    if function in VIEWERS and args:
+        mark(found, args[0])
+    return found
+
+
+def _without_lists(function: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[Any, Any]:
+    """The arguments as a function of the engine takes them: lists as arrays, or as tuples where they are several."""
+    if List not in map(type, args) and List not in map(type, keywords.values()):
+        return args, keywords
+    convert = given_as(function)
+    if function in DIFFERENTIATE and args:
+        args = (as_array_if_list(args[0]), *args[1:])  # what is differentiated, by one value or several
+    return tuple(map(convert, args)), {name: convert(value) for name, value in keywords.items()}
 
 
 def _arguments(stack: list[Any], detail: tuple[int, tuple[str, ...]]) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:

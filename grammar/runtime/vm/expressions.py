@@ -16,6 +16,7 @@ from agrad.grammar.runtime.bytecode import Frame
 from agrad.grammar.runtime.operations import (
     adapted,
     as_array,
+    combined,
     entry_at,
     formatted,
     is_near,
@@ -25,7 +26,10 @@ from agrad.grammar.runtime.operations import (
     truth,
     tuple_of,
 )
+from agrad.grammar.runtime.views import ALIASES, carry, is_basic, mark
+from agrad.grammar.runtime.views import ATTRIBUTES as VIEW_ATTRIBUTES
 from agrad.grammar.runtime.vm.core import Core
+from agrad.grammar.values.lists import List, tensors_in
 
 
 class Expressions(Core):
@@ -46,7 +50,7 @@ class Expressions(Core):
         function, end = detail
         right, left = frame.stack.pop(), frame.stack.pop()
         current().origin = span
-        result = function(left, right)
+        result = function(*(x.stacked() if type(x) is List else x for x in (left, right)))
         if type(result) is not float and type(result) is not Tensor:
             no_arithmetic(span)
         if truth(result):
@@ -60,12 +64,12 @@ class Expressions(Core):
         right, left = as_array(frame.stack.pop()), as_array(frame.stack.pop())
         frame.stack.append(float(is_near(left, right, tolerance)))
 
-    def _list(self, frame: Frame, count: int, span: Span) -> None:
-        stack = frame.stack
+    def _list(self, frame: Frame, detail: tuple[int, str], span: Span) -> None:
+        stack, (count, kind) = frame.stack, detail
         items = stack[len(stack) - count :]
         del stack[len(stack) - count :]
         current().origin = span
-        stack.append(listed(items))
+        stack.append(listed(items, kind))
 
     def _tuple(self, frame: Frame, count: int, span: Span) -> None:
         stack = frame.stack
@@ -88,25 +92,34 @@ class Expressions(Core):
     def _index(self, frame: Frame, detail: None, span: Span) -> None:
         index, value = frame.stack.pop(), frame.stack.pop()
         current().origin = span
-        if isinstance(value, tuple | range):
+        if isinstance(value, List | tuple | range | str):
             frame.stack.append(entry_at(value, index))
-        elif is_object(value):
+            return
+        if is_object(value):
             frame.stack.append(_entry_of(value, index))
-        else:
-            frame.stack.append(as_tensor(value, "an index")[index])
+            return
+        index = _plain_index(index)
+        entry = as_tensor(value, "an index")[index]
+        if is_basic(index):
+            mark(entry, value)
+        frame.stack.append(entry)
 
     def _attribute(self, frame: Frame, name: str, span: Span) -> None:
         current().origin = span
         value = frame.stack.pop()
-        frame.stack.append(_attribute_of(value, name) if is_object(value) else attributes.attribute(value, name))
+        found = _attribute_of(value, name) if is_object(value) else attributes.attribute(value, name)
+        if name in VIEW_ATTRIBUTES:
+            mark(found, value)
+        elif name in ALIASES:
+            carry(found, value)
+        frame.stack.append(found)
 
     def _format(self, frame: Frame, parts: tuple[Any, ...], span: Span) -> None:
         values = [part for part in parts if not isinstance(part, str)]
         taken = frame.stack[len(frame.stack) - len(values) :] if values else []
         del frame.stack[len(frame.stack) - len(values) :]
-        for value in taken:
-            if isinstance(value, Tensor):
-                choose(value.node, value.value, entries)  # a text may be compared, or read as a number
+        for value in tensors_in(taken):
+            choose(value.node, value.value, entries)  # a text may be compared, or read as a number
         texts = iter(taken)
         settings = self.session.settings
         pieces = [part if isinstance(part, str) else formatted(part, next(texts), settings) for part in parts]
@@ -131,6 +144,20 @@ def _attribute_of(value: Any, name: str) -> Any:
     from agrad.grammar.runtime import objects  # here: see above
 
     return adapted(objects.attribute(value, name))
+
+
+def _plain_index(index: Any) -> Any:
+    """An index without lists: each is the array of its entries."""
+    if isinstance(index, tuple):
+        return tuple(as_array(part) if type(part) is List else part for part in index)
+    return index.stacked() if type(index) is List else index
+
+
+def with_sequences(function: Callable[[Any, Any], Any], left: Any, right: Any, span: Span) -> Any:
+    """An operation of which an operand is a list, a tuple, a text or a range."""
+    found = combined(function, left, right)
+    known = type(found) is float or type(found) is Tensor or type(found) in (List, str, tuple)
+    return found if known else no_arithmetic(span)
 
 
 def no_arithmetic(span: Span) -> NoReturn:

@@ -11,10 +11,11 @@ from typing import Any
 from agrad.engine.core.context import current, next_stamp
 from agrad.engine.core.tensor import Tensor
 from agrad.grammar.runtime.bytecode import Do
+from agrad.grammar.runtime.operations import SEQUENCES
 from agrad.grammar.runtime.vm.calls import ENTERED, Calls
 from agrad.grammar.runtime.vm.control import Control
 from agrad.grammar.runtime.vm.core import MISSING
-from agrad.grammar.runtime.vm.expressions import Expressions, no_arithmetic
+from agrad.grammar.runtime.vm.expressions import Expressions, no_arithmetic, with_sequences
 from agrad.grammar.runtime.vm.statements import Statements
 from agrad.grammar.runtime.vm.writes import Writes
 
@@ -43,9 +44,12 @@ class Machine(Calls, Expressions, Writes, Control, Statements):
                 elif do is constant:
                     stack.append(detail)
                 elif do is binary:
-                    right = stack.pop()
+                    right, left = stack.pop(), stack.pop()
                     context.origin = span
-                    value = detail(stack.pop(), right)
+                    if type(left) in SEQUENCES or type(right) in SEQUENCES:
+                        stack.append(with_sequences(detail, left, right, span))
+                        continue
+                    value = detail(left, right)
                     stack.append(value if type(value) is float or type(value) is Tensor else no_arithmetic(span))
                 elif do is call:
                     if self.call_top(stack, detail, span):

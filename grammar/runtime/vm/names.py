@@ -19,6 +19,7 @@ from agrad.grammar.runtime.errors.name_errors import unknown, unknown_in
 from agrad.grammar.runtime.operations import adapted, as_array
 from agrad.grammar.runtime.pytorch_names import IGNORED
 from agrad.grammar.runtime.vm.core import MISSING, Core
+from agrad.grammar.values.lists import List
 
 
 class Names(Core):
@@ -71,6 +72,8 @@ class Names(Core):
         """Bind a name; at the top level, a statement that fails undoes that."""
         if names is self.session.names or self.expecting:
             self.session.remember_name(names, name)
+        if type(value) is List and value.name is None:
+            value.name = name
         if isinstance(value, Tensor) and (value.node.name is None or self._is_strange(value.node, names)):
             touch(value.node)
             value.node.name = name

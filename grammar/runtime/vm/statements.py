@@ -14,7 +14,7 @@ from agrad.grammar.diagnostics import Span
 from agrad.grammar.results import Printed, Shown, text_of
 from agrad.grammar.runtime.builtins import as_tensor
 from agrad.grammar.runtime.bytecode import Code, Frame
-from agrad.grammar.runtime.compiler import UNEVALUATED, module_name
+from agrad.grammar.runtime.compiler import UNEVALUATED, WRITERS, module_name
 from agrad.grammar.runtime.errors.name_errors import unknown
 from agrad.grammar.runtime.operations import holds, sides, truth
 from agrad.grammar.runtime.vm.core import Core
@@ -29,7 +29,7 @@ class Statements(Core):
         value = frame.stack.pop()
         if isinstance(value, Tensor | float):
             self.session.answer = tensor(value.value) if isinstance(value, Tensor) else value
-        if node.silent:
+        if node.silent or _writes(node.value):
             return
         if isinstance(node.value, ast.Name) and node.value.id in SHAPES and _is_own(node.value.id, value):
             raise unknown(node.value.id, span, ())  # `grad`, the command without its operand
@@ -126,6 +126,13 @@ def _is_method_call(node: ast.Expr) -> bool:
     return (
         isinstance(node, ast.Call) and isinstance(node.function, ast.Attribute) and module_name(node.function) is None
     )
+
+
+def _writes(expression: ast.Expr) -> bool:
+    """Whether an expression is the call of a method that writes in place, as in `w.grad.zero_()`."""
+    if not isinstance(expression, ast.Call) or not isinstance(expression.function, ast.Attribute):
+        return False
+    return expression.function.name in WRITERS
 
 
 def _is_own(name: str, value: Any) -> bool:

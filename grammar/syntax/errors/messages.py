@@ -480,7 +480,7 @@ MESSAGES: dict[str, SyntaxMessage] = {
             "quit ‸now",
             "help sin ‸cos",
             "zero_grad‸(x)",
-            "del x‸[0]",
+            "del x ‸+ 1",
             "for i‸: x",
             "import‸",
             "from torch‸",

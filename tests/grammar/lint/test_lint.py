@@ -50,7 +50,7 @@ WRONG = [
     ("def f(x, y=2) = x\n‸f()\n‸f(1, 2, 3)\n‸f(1, z=3)\nf(1); f(1, 2); f(1, y=2)", "arity arity arity"),
     ("def f(x):\n    def g(y) = y\n    return ‸g() + g(x)", "arity"),
     ("def f(x) = ‸f()", "arity"),
-    ("x = [[1]]\n‸x[0][0] = 5", "type"),
+    ("x = [[1]]\n‸(x + 1)[0] = 5", "type"),
     ("print ‸x.bar", "name"),
     ("x = 1\nprint ‸x.bar.baz", "name"),
     ("retain‸", "syntax"),

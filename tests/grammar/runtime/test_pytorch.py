@@ -60,7 +60,6 @@ def test_a_pasted_sort_gives_values_and_places():
 REFUSED = {
     "x.long()": ("agrad has no .long: every number is a float64", ".trunc()   cuts fractions off"),
     "x.int()": ("int takes one number, not an array of shape (2, 2): every number is a float64", "trunc(x)   cuts"),
-    "x.fill_(3)": ("agrad has no .fill_: entries are assigned to", "x[...] = 3"),
     "x.clamp_(0, 1)": ("agrad has no .clamp_: assign the result of .clamp", "x[...] = x.clamp(…)"),
     "x.dtype": ("agrad has no .dtype: every number is a float64", "leave it out"),
     "x.device": ("agrad has no .device: there is one device", "leave it out"),

@@ -39,10 +39,10 @@ error[type]: {NO_PERCENT}
   session line 1 | "%g%%" % 3
                  | ^^^^^^^^^^
   fix: f"{{3:g}}%\"""",
-    '"a" + "b"': """\
+    '"a" + 1': """\
 error[type]: a number is needed here, not the text "a"
-  session line 1 | "a" + "b"
-                 | ^^^^^^^^^
+  session line 1 | "a" + 1
+                 | ^^^^^^^
   fix: f"{a}{b}"   joins texts and values""",
 }
 

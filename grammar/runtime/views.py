@@ -1,0 +1,121 @@
+"""Views: what shares its data with another value in PyTorch, and is a copy here.
+
+`x[0]`, `x.T`, `x.view(4)` and the rows of a loop are copies. A write into one would change `x` in PyTorch, and here it
+would be lost without a word. So each copy remembers what it was taken from, as long as that exists, and the write is
+refused, or noted where the copy is a plain number.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from agrad.engine.core.context import current
+from agrad.engine.core.op import FUNCTIONS
+from agrad.engine.core.tensor import Tensor
+from agrad.engine.errors import AgradError, Hint, Label, Note
+from agrad.grammar.runtime.builtins import parts_of
+from agrad.grammar.syntax import ast
+
+# The functions whose results share the data of their first argument in PyTorch, and other names of such methods.
+VIEWERS: frozenset[Callable[..., Any]] = frozenset(entry.call for entry in FUNCTIONS.values() if entry.shares)
+METHODS = frozenset({"view", "t"})
+ATTRIBUTES = frozenset({"T", "mT"})
+# What shares its data with a value here as well: a write into it is lost where one into the value is.
+ALIASES = frozenset({"data", "detach", "numpy"})
+
+
+def carry(alias: Any, value: Any) -> None:
+    """Let an alias of a value be refused as the value is."""
+    bases = getattr(value, "view_of", None)
+    if bases is not None and type(alias) is Tensor:
+        alias.view_of = bases
+
+
+def mark(made: Any, base: Any) -> None:
+    """Remember that a value was taken from another."""
+    if type(made) is not Tensor or not isinstance(base, Tensor) or made is base:
+        if type(made) is tuple:
+            for part in made:
+                mark(part, base)
+        return
+    bases = getattr(base, "view_of", ())
+    storage = base.node.storage
+    shared = tuple(storage.nodes) if storage is not None and base.node.op is None else ()
+    made.view_of = (*bases, weakref.ref(base), *shared)
+
+
+def rows_of(array: Tensor) -> Iterator[Tensor]:
+    """The entries of an array along its first axis, as a loop takes them."""
+    for position in range(len(array)):
+        row = array[position]
+        mark(row, array)
+        yield row
+
+
+def is_basic(index: Any) -> bool:
+    """Whether an index takes a view in PyTorch: whole numbers and slices, and not a mask or a list of places."""
+    parts = index if isinstance(index, tuple) else (index,)
+    return not any(getattr(part, "shape", ()) or isinstance(part, list | tuple) for part in parts)
+
+
+def lost_base(target: Any, places: Callable[[], Iterable[Any]]) -> Tensor | None:
+    """What a write into a value would change in PyTorch, and does not here; None if nothing that is still in use.
+
+    `places`: the values that are in use.
+    """
+    bases = getattr(target, "view_of", None) if type(target) is Tensor else None
+    alive = [base for reference in bases or () if (base := reference()) is not None]
+    if not alive:
+        return None
+    tensors = (one for one in parts_of(places()) if isinstance(one, Tensor))
+    return next((one for one in tensors if any(one is x or one.node is x for x in alive)), None)
+
+
+def check_write(target: Any, places: Callable[[], Iterable[Any]], written: ast.Expr, text: str) -> None:
+    """Refuse a write into a copy of a part of something; note it where the copy is a plain number.
+
+    `written`: the value that is written into, as typed; `text`: the write. Raises AgradError of kind `type`.
+    """
+    base = lost_base(target, places)
+    if base is None:
+        return
+    name, node = written.span.text, target.node
+    known = base.node.name
+    if not node.shape and not node.recorded and isinstance(written, ast.Name):
+        listener = current().listener
+        del target.view_of
+        if listener is not None:
+            message = f"{name} is a number of its own: {known or 'what it was taken from'} stays as it is"
+            fixes = [Hint(f"{known or 'x'}[0] += 1   changes an entry, as this would in PyTorch")]
+            listener(Note(message, labels=[Label(written.span)], fixes=fixes))
+        return
+    raise lost_write(written, text, known)
+
+
+def lost_write(written: ast.Expr, text: str, known: str | None = None) -> AgradError:
+    """The error for a write that would be lost; `known`: the name of what it would change in PyTorch."""
+    name = written.span.text
+    if isinstance(written, ast.Index):
+        fixes = [Hint(f"{text}   in one step, as in A[0, 1] = 5")]
+    elif isinstance(written, ast.Name):
+        whole = known or "A"
+        fixes = [
+            Hint(
+                f"{whole}[0] = …   writes into {whole} itself; in a loop: for i in range(len({whole})): {whole}[i] = …"
+            ),
+            Hint(f"{name} = {name}.clone()   before it, to change the copy alone"),
+        ]
+    else:
+        fixes = [_kept(written)]
+    message = f"{name} is a copy, not a view: a write into it would be lost"
+    return AgradError("type", message, labels=[Label(written.span)], fixes=fixes)
+
+
+def _kept(base: ast.Expr) -> Hint:
+    """Where to write instead: into what a method is called on, which stays, or into a result that gets a name."""
+    called = base.function if isinstance(base, ast.Call) else base
+    if isinstance(called, ast.Attribute):
+        return Hint(f"write into {called.value.span.text} itself, by the indices of the entries in it")
+    return Hint(f"b = {base.span.text}   names it, so that a write into it is kept")

@@ -1,0 +1,254 @@
+"""Lists: `[w, b]` keeps its parts, so that a loop over it, an index or `append` reaches the very same values.
+
+Where an array is needed, the parts are stacked. `[1, 2, 3]`, of plain numbers, is a vector from the beginning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from agrad.engine.core.context import current
+from agrad.engine.core.limits import afford
+from agrad.engine.core.op import OPS
+from agrad.engine.core.tensor import Tensor, tensor
+from agrad.engine.errors import AgradError, Hint
+from agrad.engine.values import describe, format_shape
+
+_MOST_SHOWN = 1000  # parts of a list, in a text
+
+
+class List:
+    """A list. `joins`: `+` puts it together with another, as in Python; where it is false, `+` adds entries.
+
+    That is so for a list that began empty, or was changed as a list; one that was written in brackets is a vector in
+    arithmetic.
+    """
+
+    __slots__ = ("_stacked", "_state", "joins", "name", "parts")
+
+    def __init__(self, parts: Iterable[Any], joins: bool = False) -> None:
+        self.parts = list(parts)
+        self.joins = joins
+        self.name: str | None = None  # the first name that it got
+        self._stacked: Tensor | None = None
+        self._state: tuple[Any, ...] = ()  # of the parts, when they were stacked
+
+    def __len__(self) -> int:
+        return len(self.parts)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.parts)
+
+    # Changes
+
+    def change(self, parts: list[Any]) -> None:
+        """Give it other parts; a statement that fails takes that back."""
+        self.remember()
+        self.parts[:] = parts
+
+    def remember(self) -> None:
+        """Keep the parts in case the running statement fails. From now on it is a list in `+`, too."""
+        log = current().undo_log
+        if log is not None:
+            before, joins = tuple(self.parts), self.joins
+
+            def undo() -> None:
+                self.parts[:] = before
+                self.joins = joins
+
+            log.remember(("list", id(self)), undo, (self, *before))
+        self.joins = True
+
+    def put(self, position: int, value: Any) -> None:
+        """Replace one part."""
+        joins = self.joins
+        self.remember()
+        self.joins = joins  # an entry that is assigned to may be one of a vector
+        refuse_itself(self, value)
+        self.parts[position] = value
+
+    # As an array
+
+    def stacked(self) -> Tensor:
+        """The parts as an array. Raises AgradError if there is none: their shapes differ, or one is not a number.
+
+        An array with a graph is made once, as long as the parts stay the same.
+        """
+        context = current()
+        state = (context.recording, context.guard, *_states(self.parts))
+        if self._stacked is not None and self._state == state and _is_alive(self._stacked):
+            return self._stacked
+        made = stacked(self.parts)
+        if made.node.recorded:
+            if made.node.name is None:
+                made.node.name = self.name
+            self._stacked, self._state = made, state
+        return made
+
+
+def _states(parts: list[Any]) -> Iterator[object]:
+    """What has to be the same so that the parts stack to the same array."""
+    for part in parts:
+        if isinstance(part, Tensor):
+            yield from (id(part), id(part.node), part.node.stamp)
+        elif isinstance(part, List | tuple):
+            yield from ("(", *_states(list(part)), ")")
+        else:
+            yield part
+
+
+def _is_alive(array: Tensor) -> bool:
+    """Whether no node of the stack was freed."""
+    node = array.node
+    return node.freed is None and all(getattr(one, "freed", None) is None for one in node.inputs)
+
+
+def stacked(parts: list[Any]) -> Tensor:
+    """Values as an array: numbers, arrays of one shape, and lists of these. Raises AgradError."""
+    if all(type(part) is float for part in parts):
+        return tensor(parts)
+    known: dict[int, Any] = {}
+    entries = []
+    for part in parts:
+        if isinstance(part, List | tuple) and id(part) not in known:
+            known[id(part)] = part.stacked() if isinstance(part, List) else stacked(list(part))
+        entries.append(known.get(id(part), part))
+    return OPS["stack"].call(_fitting(entries))  # type: ignore[no-any-return]
+
+
+def _fitting(entries: list[Any]) -> list[Any]:
+    """The entries, if they can be stacked. Raises AgradError."""
+    shapes = []
+    for entry in entries:
+        if not isinstance(entry, Tensor | float):
+            message = f"an entry of a list needs a number or an array, not {describe(entry)}"
+            raise AgradError("type", message, fixes=[Hint("for x in xs: …, or xs[0], takes the entries one by one")])
+        shapes.append(entry.shape if isinstance(entry, Tensor) else ())
+    for shape in shapes[1:]:
+        if shape != shapes[0]:
+            both = f"{format_shape(shapes[0])} and {format_shape(shape)}"
+            message = f"the entries of a list must have the same shape to make an array, but these have {both}"
+            raise AgradError(
+                "shape", message, fixes=[Hint("a tuple, (w, b), or a loop over the list keeps them apart")]
+            )
+    return entries
+
+
+def is_array(value: List) -> bool:
+    """Whether a list can be an array."""
+    try:
+        with _unrecorded():
+            stacked(value.parts)
+    except AgradError:
+        return False
+    return True
+
+
+def _unrecorded() -> Any:
+    from agrad.engine.core.context import scope
+
+    return scope(recording=False)
+
+
+def settled(value: Any) -> Any:
+    """A value for the world outside of the language: a list as an array, or else as a tuple."""
+    if isinstance(value, List):
+        return value.stacked() if is_array(value) else tuple(settled(part) for part in value.parts)
+    return tuple(settled(part) for part in value) if type(value) is tuple else value
+
+
+def entries_of(value: Any) -> list[Any]:
+    """The entries of a list, a tuple or an array, as parts of another list: numbers of a vector of numbers."""
+    if isinstance(value, List | tuple | str):
+        return list(value)
+    if isinstance(value, range):
+        return [float(number) for number in value]
+    if isinstance(value, Tensor) and value.shape:
+        if len(value.shape) == 1 and not value.node.recorded:
+            numbers: list[Any] = value.tolist()
+            return numbers
+        return list(value)
+    raise AgradError("type", f"a list is extended by the entries of a list, not by {describe(settled(value))}")
+
+
+def refuse_itself(target: List, value: Any) -> None:
+    """Refuse to put a list into itself, directly or inside another."""
+    waiting, seen = [value], set()
+    while waiting:
+        one = waiting.pop()
+        if one is target:
+            raise AgradError("type", "a list cannot be a part of itself")
+        if isinstance(one, List | tuple) and id(one) not in seen:
+            seen.add(id(one))
+            waiting += one
+
+
+def tensors_in(values: Iterable[Any]) -> Iterator[Tensor]:
+    """The Tensors among values, and inside the tuples and lists among them; each list once."""
+    waiting, seen = list(values), set()
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, Tensor):
+            yield value
+        elif isinstance(value, List | tuple) and id(value) not in seen:
+            seen.add(id(value))
+            waiting += value
+
+
+def lengthened(count: int) -> None:
+    """Refuse a list of more parts than the memory allows."""
+    afford("a list", (count,))
+
+
+def become_list(array: Tensor, places: Iterable[Mapping[str, Any] | list[Any]]) -> List:
+    """A list in the place of a vector, for everything that refers to it from the given names and stacks.
+
+    `xs = [1, 2]` is a vector, and `xs.append(3)` makes it a list: under every name that it has.
+    """
+    made = List(entries_of(array))
+    waiting: list[Any] = list(places)
+    seen: set[int] = set()
+    while waiting:
+        place = waiting.pop()
+        if id(place) in seen:
+            continue
+        seen.add(id(place))
+        if isinstance(place, dict):
+            for name, value in place.items():
+                if value is array:
+                    _rename(place, name, made)
+                elif isinstance(value, List | dict):
+                    waiting.append(value)
+                elif getattr(type(value), "is_object", False):
+                    waiting.append(getattr(value, "__dict__", {}))
+        elif isinstance(place, List):
+            for position, value in enumerate(place.parts):
+                if value is array:
+                    place.put(position, made)
+                elif isinstance(value, List):
+                    waiting.append(value)
+        elif isinstance(place, list):
+            place[:] = [made if value is array else value for value in place]
+            waiting += [value for value in place if isinstance(value, List)]
+    return made
+
+
+def _rename(names: dict[str, Any], name: str, value: Any) -> None:
+    log, before = current().undo_log, names[name]
+    if log is not None:
+        log.remember((id(names), name), lambda: names.__setitem__(name, before), before)
+    names[name] = value
+    if value.name is None:
+        value.name = name
+
+
+def text_of_list(value: List, text: Any) -> str:
+    """A list as it is printed: as an array if it is one; `text` gives the text of a part."""
+    if is_array(value) and value.parts:
+        with _unrecorded():
+            whole: str = text(stacked(value.parts))
+        return whole
+    shown = [text(part) for part in value.parts[:_MOST_SHOWN]]
+    more = [f"… {len(value) - _MOST_SHOWN} more"] if len(value) > _MOST_SHOWN else []
+    return f"[{', '.join([*shown, *more])}]"
