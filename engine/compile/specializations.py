@@ -28,25 +28,41 @@ from agrad.engine.values import Shape, Value
 MOST = 64  # specialisations of one function
 TRACING = RLock()  # one for all functions: a function that is traced may call another that is compiled
 _KEPT = 500_000  # steps, in programs that are kept compiled
+_EACH = 50  # steps that take the memory of what is kept of each program besides
 _LARGE = 5_000  # steps from which on machine code is made at once, since Python's own compiler is slow
 _OTHER = "the backend is {}"
 _BY_DATA = "a number was read, as by float(x): every new number is traced again"
 
-_compiled: OrderedDict[object, tuple[Any, int]] = OrderedDict()
+
+class _Kept:
+    """The code of programs, by their structure: of the latest ones."""
+
+    def __init__(self) -> None:
+        self.codes: OrderedDict[object, tuple[Any, int]] = OrderedDict()
+        self.size = 0  # of all of them, in steps
+
+    def code(self, name: object, program: Program, make: Callable[[Program], Any]) -> Any:
+        """The code of a program, which is made if it is not there."""
+        if name in self.codes:
+            self.codes.move_to_end(name)
+            return self.codes[name][0]
+        made, size = make(program), _EACH + len(program.steps)
+        self.codes[name] = made, size
+        self.size += size
+        while self.size > _KEPT:
+            _, (_, freed) = self.codes.popitem(last=False)
+            self.size -= freed
+        return made
+
+
+_COMPILED = _Kept()
 
 
 def kept(backend: str, program: Program, make: Callable[[Program], Any]) -> Any:
     """The code of a program, or of an earlier one with the same structure."""
     name = backend, key(program)
     with TRACING:
-        if name in _compiled:
-            _compiled.move_to_end(name)
-        else:
-            _compiled[name] = make(program), 1 + len(program.steps)
-        found, _ = _compiled[name]
-        while sum(steps for _, steps in _compiled.values()) > _KEPT:
-            _compiled.popitem(last=False)
-    return found
+        return _COMPILED.code(name, program, make)
 
 
 def names_of(backend: str) -> tuple[str, str | None]:

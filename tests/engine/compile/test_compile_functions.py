@@ -481,3 +481,16 @@ def test_a_program_of_entries_computes_what_that_of_arrays_does():
 def test_what_is_not_made_of_entries_has_no_such_program():
     assert scalarised(optimised(trace(ag.det, (np.eye(5),)))) is None
     assert scalarised(optimised(trace(lambda x: x[x > 0][0], (np.ones(2),)))) is None
+
+
+def test_of_the_code_of_many_programs_the_latest_is_kept(monkeypatch):
+    monkeypatch.setattr(specializations, "_KEPT", 1_000)
+    monkeypatch.setattr(specializations, "_COMPILED", specializations._Kept())
+    for number in range(30):
+        ag.compile(lambda x, number=number: x * x + float(number), 2.0).value(3.0)
+    held = specializations._COMPILED
+    assert held.size == sum(size for _, size in held.codes.values()) <= 1_000
+    assert 10 < len(held.codes) < 20
+    before = dict(held.codes)
+    ag.compile(lambda x: x * x + 29.0, 2.0).value(3.0)  # the same structure
+    assert held.codes == before
