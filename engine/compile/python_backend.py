@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from functools import cache
+from functools import lru_cache
 from keyword import iskeyword
 from typing import Any, TypeAlias
 
@@ -368,7 +368,7 @@ def _ufunc(program: Program, step: Step) -> tuple[Any, tuple[int | float, ...]] 
     return found
 
 
-@cache
+@lru_cache(maxsize=4096)  # of many programs, each has other numbers
 def ufunc_of(op: Op, numbers: tuple[float | None, ...]) -> tuple[Any, tuple[int | float, ...]] | None:
     """The ufunc of numpy (or SciPy) that an operation on arrays is, and its arguments: operands by place, and numbers.
 
