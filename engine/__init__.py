@@ -18,6 +18,7 @@ from agrad.engine import ops as _ops  # noqa: F401 - fills the table
 from agrad.engine.autodiff.backward import backward
 from agrad.engine.autodiff.gradcheck import check
 from agrad.engine.autodiff.transforms import grad, hessian, hvp, jacobian, jvp, vjp
+from agrad.engine.autodiff.uncertainty import uncertain, uncertainty
 from agrad.engine.compile import compile  # noqa: A004 - PyTorch's name
 from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.core.tensor import Tensor, no_grad, tensor
@@ -39,6 +40,8 @@ __all__ = [
     "jvp",
     "no_grad",
     "tensor",
+    "uncertain",
+    "uncertainty",
     "vjp",
 ]
 

@@ -323,6 +323,33 @@ _MANY = 1000
 _WIDTH = 80
 
 
+def format_uncertain(value: Value, u: Value, precision: int | None = 10, sign: str = "±") -> str:
+    """`58.9 ± 3.1`: two significant digits of the uncertainty, and the value to the same place. Arrays by entries."""
+    if not isinstance(value, float):
+        entries = [format_uncertain(x, y, precision, sign) for x, y in zip(_rows(value), _rows(u), strict=True)]
+        return f"[{', '.join(entries)}]"
+    assert isinstance(u, float)
+    if u == 0.0 or not (math.isfinite(u) and math.isfinite(value)):
+        return f"{format_number(value, precision)} {sign} {format_number(u, precision)}"
+    from decimal import Context, Decimal  # here, since few values are uncertain
+
+    place = math.floor(math.log10(float(f"{u:.1e}"))) - 1  # of the last digit
+    top = max(math.floor(math.log10(abs(value))) if value else place, place + 1)
+    shift = top if top > 9 or top < -4 else 0  # the power of ten in both
+    exponent = f"e{shift}" if shift else ""
+
+    def digits(number: float) -> str:
+        with_exponent = Decimal(number).scaleb(-shift)
+        rounded = with_exponent.quantize(Decimal(1).scaleb(place - shift), context=Context(prec=700))
+        return f"{rounded if rounded else abs(rounded):f}{exponent}"
+
+    return f"{digits(value)} {sign} {digits(u)}"
+
+
+def _rows(x: Value) -> list[Any]:
+    return [float(row) if getattr(row, "ndim", 0) == 0 else row for row in x]  # type: ignore[union-attr]
+
+
 def format_value(value: Value, precision: int | None = 10) -> str:
     """A scalar as a number, an array in brackets: on one line if that fits 80 columns, else one line per row.
 

@@ -5,30 +5,33 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from agrad.engine.autodiff.uncertainty import is_used, uncertainty
 from agrad.engine.core.graph import Node
 from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.core.tensor import Tensor
-from agrad.engine.errors import Note
+from agrad.engine.errors import AgradError, Note
 from agrad.engine.struct import Struct
-from agrad.engine.values import Value, coerce, format_number, format_value
+from agrad.engine.values import Value, coerce, format_number, format_uncertain, format_value
 from agrad.grammar.values.lists import List, text_of_list
 
 if TYPE_CHECKING:
     from agrad.engine.autodiff.comparison import Report
+    from agrad.engine.inspect.budget import Budget
 
 
 class Settings:
     """The user's settings, and the properties of the terminal.
 
     `precision`: significant digits, None for text that reads back to the same number. `width`: of the terminal, None
-    where there is none.
+    where there is none. `plus_minus`: the sign between a value and its uncertainty.
     """
 
-    __slots__ = ("precision", "width")
+    __slots__ = ("plus_minus", "precision", "width")
 
     def __init__(self, precision: int | None = 10, width: int | None = None) -> None:
         self.precision = precision
         self.width = width
+        self.plus_minus = "±"
 
 
 class Shown(Struct):
@@ -86,6 +89,29 @@ class Checked(Struct):
         return self.report.text(settings.precision)
 
 
+class Budgeted(Struct):
+    """An uncertainty budget, in one of its forms."""
+
+    budget: Budget
+    form: str = "text"
+
+    def text(self, settings: Settings) -> str:
+        """The table, or the text of the form."""
+        from agrad.engine.inspect import budget_forms  # here, since few results are budgets
+
+        if self.form == "text":
+            return budget_forms.text(self.budget, settings.plus_minus)
+        written: str = getattr(budget_forms, self.form)(self.budget)
+        return written
+
+    def plot(self) -> Plot:
+        """The histogram of the samples beside the normal distribution with the linear uncertainty."""
+        from agrad.engine.inspect.budget_forms import curves
+
+        drawn = curves(self.budget)
+        return Plot(tuple(Curve(*curve, style) for curve, style in zip(drawn, LINES, strict=False)), self.budget.name)
+
+
 class Curve(Struct):
     """Points that belong together; where one is not finite there is a gap."""
 
@@ -122,16 +148,31 @@ class Noted(Struct):
         return f"note: {self.note.message}"
 
 
-Result: TypeAlias = Shown | Printed | Gradient | Table | Checked | Plot | Noted
+Result: TypeAlias = Shown | Printed | Gradient | Table | Checked | Budgeted | Plot | Noted
 
 
 class Quit(Exception):
     """The session should end: `quit`."""
 
 
+def uncertainty_of(value: Any) -> Value | None:
+    """The standard uncertainty of a value that has one; None also where the graph that tells it is gone."""
+    if not is_used() or not isinstance(value, Tensor):
+        return None
+    try:
+        return uncertainty(value)
+    except AgradError as problem:
+        if problem.kind == "freed":
+            return None
+        raise
+
+
 def text_of(value: Any, settings: Settings) -> str:
     """A value of the language as it is printed: never a Python repr."""
     if isinstance(value, Tensor):
+        u = uncertainty_of(value)
+        if u is not None:
+            return format_uncertain(value.value, u, settings.precision, settings.plus_minus)
         return format_value(value.value, settings.precision)
     if isinstance(value, bool | int | float):
         return format_number(float(value), settings.precision)

@@ -27,6 +27,8 @@ FROM_ENGINE = {
         *(one.__name__ for one in errors.Facts.__subclasses__()),
     },
     "agrad.engine.values": {"Array", "Value", "format_bytes", "format_number", "format_shape", "format_value", "np"},
+    "agrad.engine.inspect.budget": {"budget"},
+    "agrad.engine.inspect.budget_forms": {"fields"},
     "agrad.engine.inspect.json_values": {"plain"},
     "agrad.engine.compile.registry": {"AUTO", "CHOICES", "NATIVE", "described"},
     "agrad.engine.core.tensor": {"Tensor"},

@@ -30,7 +30,7 @@ ALLOWED = {
     "engine.data": "errors extras struct text values",
     "engine.errors": "struct",
     "engine.extras": "errors",
-    "engine.inspect": "autodiff core errors extras program text values",
+    "engine.inspect": "autodiff compile core errors extras program text values",
     "engine.interop": "core errors ops values",
     "engine.nn": "autodiff core errors ops values",
     "engine.ops": "autodiff core data errors extras program values",

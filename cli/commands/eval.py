@@ -22,8 +22,9 @@ from agrad.cli.base import (
 )
 from agrad.cli.output.printers import printer
 from agrad.cli.output.text import Printer, answer, note
-from agrad.engine.errors import AgradError
-from agrad.grammar.results import Answer, Noted, Quit, Result, Settings, Shown
+from agrad.engine.core.tensor import Tensor
+from agrad.engine.errors import AgradError, Hint
+from agrad.grammar.results import Answer, Budgeted, Noted, Quit, Result, Settings, Shown
 from agrad.grammar.session.derivatives import Calculation
 
 
@@ -42,6 +43,7 @@ from agrad.grammar.session.derivatives import Calculation
 @derivative_options
 @format_options("text", "json", "csv", "latex")
 @click.option("-q", "--quiet", "bare", is_flag=True, help="Print numbers only: no labels, no notes.")
+@click.option("--budget", "is_budget", is_flag=True, help="Show what each uncertain value, as x=2+/-0.1, contributes.")
 @click.option(
     "--graph",
     "drawn",
@@ -63,6 +65,7 @@ def command(
     form: str,
     as_json: bool,
     bare: bool,
+    is_budget: bool,
     drawn: str | None,
     precision: int | None,
     files: bool,
@@ -81,6 +84,7 @@ def command(
     agrad eval "sum(x**2)" "x=[1, 2, 3]" --wrt x --json
     agrad eval -e "y = sin(x)" -e "y*exp(y)" x=0 --wrt x --order 2
     agrad eval "[x*y, x + y]" x=2 y=3 --wrt x,y --jacobian
+    agrad eval "m*9.81*h" m=2+/-0.1 h=3+/-0.05 --budget
     """
     form = form_of(form, as_json)
     if bare and form != "text":
@@ -104,6 +108,9 @@ def command(
         for text, value in _values(session, what, emit, hear):
             drawing(value, text, precision)
             leaves = what.leaves(session, asked.names, given)
+            if is_budget:
+                show_budget(session, value, text, form)
+                continue
             found = session.derive(value, leaves, asked.request(session), _unheard if bare else emit)
             for name in found.unreached if not bare else ():
                 note(f"{text} does not depend on {name}: the derivative is 0")
@@ -165,6 +172,19 @@ def _values(
             yield word, shown.value
     if not found:
         raise AgradError("type", "there is no value to show: the last thing to compute must be an expression")
+
+
+def show_budget(session: Calculation, value: Any, text: str, form: str) -> None:
+    """Print the budget of a value in a form. Raises AgradError."""
+    from agrad.engine.inspect.budget import budget  # here, as below, since few answers have one
+
+    if not isinstance(value, Tensor):
+        raise AgradError("grad", f"{text} does not depend on an uncertain value", fixes=[Hint("x=2+/-0.1   makes one")])
+    found = Budgeted(session.all_at_once(lambda: budget(value)), form)
+    if form == "json":
+        printer(session.settings, form)(found)
+    else:
+        click.echo(found.text(session.settings))
 
 
 def _unheard(result: Result) -> None:

@@ -8,9 +8,10 @@ import re
 import signal
 import sys
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from itertools import chain
+from types import MappingProxyType
 from typing import Any, BinaryIO, NoReturn, TypeVar
 
 import click
@@ -24,6 +25,7 @@ from agrad.cli.terminal.terminal import shown
 from agrad.engine.compile.registry import AUTO, CHOICES, NATIVE, described
 from agrad.engine.errors import AgradError, Hint, Note
 from agrad.engine.text import as_name
+from agrad.engine.values import np
 from agrad.grammar.results import derivative_name
 
 _S = TypeVar("_S")
@@ -57,6 +59,13 @@ class MapCommand(FormulaCommand):
     metavar="OUT",
     shell_complete=file_completions,
     help="The file to write; its extension gives the format.",
+)
+@click.option(
+    "--u",
+    "uncertain",
+    multiple=True,
+    metavar="NAME=U",
+    help="The standard uncertainty of a column: a number, or @COLUMN; adds a column u. May be repeated.",
 )
 @click.option("--columns", metavar="NAME,...", help="Names for the columns, if the file has none.")
 @click.option("--keep", metavar="NAME,...|all", help="Columns to copy to the output, before the results.")
@@ -96,6 +105,7 @@ def command(
     wrt: tuple[str, ...],
     given: tuple[str, ...],
     out: str | None,
+    uncertain: tuple[str, ...],
     columns: str | None,
     keep: str | None,
     title: str,
@@ -121,6 +131,7 @@ def command(
 
     \b
     agrad map "x**2 + y**3 - sin(x*y)" examples/points.csv --wrt x,y
+    agrad map "x*y" examples/points.csv --u x=0.1 --u y=0.02
     agrad map "k*x" examples/points.csv -D k=3 --keep name --json
     agrad map "sqrt(x) if x > 0 else 0" examples/points.csv --wrt x -o slopes.npy
     printf "1,2\\n3,4\\n" | agrad map "hypot(a, b)" - --columns a,b --wrt a
@@ -130,6 +141,7 @@ def command(
     expression, data = _two(words)
     constants = texts_by_name("-D", given, "-D takes NAME=VALUE, and {} is not one")
     by, kept = listed(wrt), _split(keep)
+    uncertainties = texts_by_name("--u", uncertain, "--u takes NAME=U, and {} is not one")
     if context.get_parameter_source("precision") is click.core.ParameterSource.DEFAULT:
         precision = None
     _limit(memory)
@@ -154,7 +166,7 @@ def command(
         # On its own line: it reads, and may wait for its input.
         table = session.all_at_once(lambda: open_table(shown_name(data), _split(columns), stream), session.span)
         stack.enter_context(closing(table))
-        job = Job(session, table, by, kept, title, on_error == "null", threads or os.cpu_count() or 1)
+        job = Job(session, table, by, kept, title, on_error == "null", threads or os.cpu_count() or 1, uncertainties)
         visible = out is not None or not sys.stdout.isatty()
         with _writing(out, form) as output:
             session.all_at_once(lambda: job.run(output, form, precision, backend, visible), session.span)
@@ -177,16 +189,21 @@ class Job:
         title: str,
         tolerant: bool,
         threads: int,
+        uncertainties: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         from agrad.engine.data.tables import Wanted
 
-        self.session, self.wrt, self.tolerant, self.threads = session, wrt, tolerant, threads
+        self.session, self.tolerant, self.threads = session, tolerant, threads
+        self.wrt = list(dict.fromkeys([*wrt, *uncertainties]))  # the derivatives that are computed
         self.table = table
         self.used = self._used()
+        self.uncertainties = {name: self._uncertainty(name, text) for name, text in uncertainties.items()}
+        measured = [of for of in self.uncertainties.values() if isinstance(of, str)]
         self.kept = self.table.names if kept == ["all"] else [self.table.spelled(name) for name in kept]
         self.table.require_each(self.kept)
         slopes = [derivative_name("grad", (name,)) for name in wrt]
-        self.results = [title, *slopes]
+        self.shown = len(slopes)
+        self.results = [title, *slopes, *(["u"] if uncertainties else [])]
         for name in self.results:
             if name in self.kept:
                 fixes = [Hint("--value result")] if name == title else []
@@ -194,7 +211,8 @@ class Job:
         if title in slopes:
             message = f"--value {title}: a derivative already has that name"
             raise AgradError("name", message, fixes=[Hint("--value result")])
-        self.wanted = Wanted(list(self.used.values()), self.kept, tolerant=tolerant)
+        wanted = list(dict.fromkeys([*self.used.values(), *measured]))
+        self.wanted = Wanted(wanted, self.kept, tolerant=tolerant)
         self.rows = self.failed = 0
         self.first: AgradError | None = None
         self.undefined = 0  # rows whose value is nan, though none of their numbers is
@@ -211,6 +229,32 @@ class Job:
             used[name] = self.table.spelled(name)
             self.table.require(used[name], span)
         return used
+
+    def _uncertainty(self, name: str, text: str) -> float | str:
+        """What is given for a column: a number, or the name of another column. Raises AgradError."""
+        if text.startswith("@"):
+            column: str = self.table.spelled(text[1:])
+            self.table.require_each([column])
+            return column
+        try:
+            number = float(text)
+        except ValueError:
+            number = -1.0
+        if not number >= 0.0:
+            message = f"--u {name}={text}: an uncertainty is a number that is 0 or positive, or @ and a column"
+            raise AgradError("domain", message)
+        return number
+
+    def _with_uncertainty(self, results: Sequence[Any], piece: Any) -> list[Any]:
+        """The results, the derivatives that were asked for, and the uncertainty: see `engine.autodiff.uncertainty`."""
+        value, *slopes = results
+        if not self.uncertainties:
+            return [value, *slopes]
+        total: Any = 0.0
+        for name, of in self.uncertainties.items():
+            term = slopes[self.wrt.index(name)] * (of if isinstance(of, float) else piece.columns[of])
+            total = total + term * term
+        return [value, *slopes[: self.shown], np.sqrt(total)]
 
     def run(self, stream: BinaryIO, form: str, precision: int | None, backend: str, visible: bool) -> None:
         """Read, compute and write all rows. Raises AgradError."""
@@ -273,7 +317,7 @@ class Job:
                 columns = {name: piece.columns[spelled] for name, spelled in self.used.items()}
                 results, bad = evaluation(columns, piece.rows, piece.bad, piece.place)
                 copied = {name: piece.columns[name] for name in self.kept}
-                yield Rows(copied, dict(zip(self.results, results, strict=True)), bad)
+                yield Rows(copied, dict(zip(self.results, self._with_uncertainty(results, piece), strict=True)), bad)
                 if bad is not None:
                     self.failed += int(bad.sum())
                     self.first = self.first or piece.problem or evaluation.first

@@ -11,11 +11,13 @@ import click
 
 from agrad.cli.output.text import Printer
 from agrad.engine.errors import AgradError, Hint, Label
+from agrad.engine.inspect.budget_forms import fields as budget_fields
 from agrad.engine.inspect.json_values import plain
 from agrad.engine.values import format_number
 from agrad.grammar.diagnostics import Span
 from agrad.grammar.results import (
     Answer,
+    Budgeted,
     Checked,
     Curve,
     Gradient,
@@ -25,6 +27,7 @@ from agrad.grammar.results import (
     Settings,
     counts,
     text_of,
+    uncertainty_of,
 )
 
 if TYPE_CHECKING:
@@ -120,6 +123,8 @@ def _fields(result: Result, settings: Settings) -> dict[str, Any]:
     elif isinstance(result, Checked):
         rows = [_finding(row, f"check[{place}]", nonfinite) for place, row in enumerate(result.report.findings)]
         fields = {"ok": result.report.ok, "check": rows}
+    elif isinstance(result, Budgeted):
+        fields = {"budget": budget_fields(result.budget)}
     elif isinstance(result, Plot):
         fields = {"plot": [_curve(curve, f"plot[{place}]", nonfinite) for place, curve in enumerate(result.curves)]}
         fields["axis"] = result.axis
@@ -148,7 +153,9 @@ def _finding(finding: Finding, path: str, nonfinite: dict[str, str]) -> dict[str
 def _value(value: Any, settings: Settings, nonfinite: dict[str, str]) -> dict[str, Any]:
     """Numbers and arrays as `value`, anything else as its text."""
     try:
-        return {"value": plain(value, "value", nonfinite)}
+        fields = {"value": plain(value, "value", nonfinite)}
+        u = uncertainty_of(value)
+        return fields if u is None else fields | {"u": plain(u, "u", nonfinite)}
     except AgradError:
         return {"text": text_of(value, settings)}
 

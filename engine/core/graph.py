@@ -66,7 +66,7 @@ class Storage:
 class Extra:
     """Fields that few nodes have: made when they are needed, so that the others take less memory."""
 
-    __slots__ = ("cache_slot", "is_parameter", "keeps", "recorded", "storage")
+    __slots__ = ("cache_slot", "is_parameter", "keeps", "recorded", "storage", "uncertainty")
 
     def __init__(self) -> None:
         self.cache_slot: Any = None  # see the property of a node
@@ -74,6 +74,20 @@ class Extra:
         self.keeps = False  # a computed value whose gradient is retained
         self.recorded = False  # a leaf that represents a computed value, though it requires no gradient
         self.storage: Storage | None = None
+        self.uncertainty: Uncertainty | None = None
+
+
+class Uncertainty:
+    """What is known of a leaf that was measured: its standard uncertainty, and how it is distributed."""
+
+    __slots__ = ("dof", "linked", "shape", "u")
+
+    def __init__(self, u: Value, dof: float, shape: str) -> None:
+        self.u = u  # in the shape of the value
+        self.dof = dof  # degrees of freedom
+        self.shape = shape  # normal, uniform or triangular
+        # Covariances with the entries of correlated leaves, and its own: row by row.
+        self.linked: weakref.WeakKeyDictionary[Node, Any] = weakref.WeakKeyDictionary()
 
 
 # The first number that a walk left in a leaf, what is known of its data (the leaves behind it), and when that was.
@@ -153,6 +167,15 @@ class Node:
     @cache_slot.setter
     def cache_slot(self, kept: Any) -> None:
         self._more().cache_slot = kept
+
+    @property
+    def uncertainty(self) -> Uncertainty | None:
+        """Of a leaf that was measured."""
+        return self.extra.uncertainty if self.extra is not None else None
+
+    @uncertainty.setter
+    def uncertainty(self, known: Uncertainty) -> None:
+        self._more().uncertainty = known
 
     @property
     def recorded(self) -> bool:

@@ -7,18 +7,19 @@ from collections.abc import Callable
 from typing import Any
 
 from agrad.engine.autodiff.backward import backward
+from agrad.engine.autodiff.uncertainty import uncertainty
 from agrad.engine.core.arguments import axis_of
 from agrad.engine.core.graph import Node
 from agrad.engine.core.guards import choose, number
 from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.core.signature import Signature
-from agrad.engine.core.tensor import Tensor
+from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.core.versions import sharers
 from agrad.engine.errors import AgradError, Hint, WrongAttribute
 from agrad.engine.ops.tensor_methods import METHOD_FORMS, extreme
 from agrad.engine.program.replay import forward
 from agrad.engine.struct import Struct
-from agrad.engine.values import describe
+from agrad.engine.values import describe, spread
 from agrad.grammar.runtime.builtins import as_tensor
 from agrad.grammar.runtime.bytecode import Staging
 from agrad.grammar.runtime.pytorch_names import NO_METHODS, RENAMED
@@ -37,12 +38,20 @@ class Attribute(Struct):
 
 _NEVER, _AS_IS, _BY_RULE = Staging
 
+
+def _u(x: Tensor) -> Any:
+    """The standard uncertainty, 0 of what depends on nothing uncertain."""
+    found = uncertainty(x)
+    return tensor(spread(0.0, x.shape) if found is None else found)
+
+
 ATTRIBUTES: dict[str, Attribute] = {
     "grad": Attribute(lambda x: x.grad, _BY_RULE),
     "data": Attribute(Tensor.detach, _BY_RULE),
     "shape": Attribute(lambda x: tuple(float(length) for length in x.shape), _AS_IS),
     "ndim": Attribute(lambda x: float(x.ndim), _AS_IS),
     "T": Attribute(lambda x: FUNCTIONS["transpose"].call(x), _AS_IS),
+    "u": Attribute(_u),
     "requires_grad": Attribute(lambda x: float(x.requires_grad)),
     "is_leaf": Attribute(lambda x: float(x.is_leaf)),
     "grad_fn": Attribute(lambda x: x.grad_fn),

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable
 from typing import Any, TypeAlias
 
+from agrad.engine.autodiff.uncertainty import percent, uncertain
 from agrad.engine.core.op import FUNCTIONS, OPS
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError
@@ -460,6 +461,12 @@ EXPRESSIONS: dict[type, Callable[[Any], list[Part]]] = {
     ast.Binary: _binary,
     ast.Compare: _compare,
     ast.Near: _near,
+    ast.Uncertain: lambda node: [
+        (Do.CONSTANT, percent if node.is_relative else uncertain, node.span),
+        node.value,
+        node.u,
+        (Do.CALL, (2, ()), node.span),
+    ],
     ast.IsNone: lambda node: [node.operand, (Do.IS_NONE, node.negated, node.span)],
     ast.Logic: _logic,
     ast.Conditional: _conditional,

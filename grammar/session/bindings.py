@@ -6,8 +6,9 @@ from collections.abc import Collection
 from itertools import pairwise
 from typing import Any
 
+from agrad.engine.autodiff.uncertainty import as_leaf as uncertain_leaf
 from agrad.engine.core.graph import reachable
-from agrad.engine.core.tensor import Tensor, tensor
+from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Hint
 from agrad.grammar.diagnostics import Span
 from agrad.grammar.syntax.parser import RESERVED, tokens
@@ -40,13 +41,15 @@ def bind(names: dict[str, Any], name: str, value: Any, wrt: Collection[str] | No
     computed = isinstance(value, Tensor) and value.requires_grad  # from names before it
     leaf = number if wrt is None else name in wrt or (number and not computed)
     remark = _remark(names, name, value, wrt, apart=leaf) if computed else ""
+    if isinstance(value, Tensor) and value.node.op is None and value.name is None and not leaf:
+        value.name = name  # a leaf that the text makes, such as 2.0 ± 0.1
     names[name] = as_leaf(value, name) if leaf else value
     return remark
 
 
 def as_leaf(value: object, name: str) -> Tensor:
     """A new leaf with the data of a value."""
-    leaf = tensor(value, requires_grad=True)
+    leaf = uncertain_leaf(value)
     leaf.name = name
     return leaf
 

@@ -12,6 +12,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from agrad.engine.autodiff.backward import backward
+from agrad.engine.autodiff.uncertainty import is_used
 from agrad.engine.core.context import Context, Limits, UndoLog, current, enter
 from agrad.engine.core.guards import Guard, joined
 from agrad.engine.core.limits import exhausted
@@ -32,6 +33,7 @@ from agrad.grammar.runtime.compiler import compile_expression, compile_statement
 from agrad.grammar.runtime.control_dependence import after, context
 from agrad.grammar.runtime.errors.graph_fixes import explain
 from agrad.grammar.runtime.vm import MISSING, Machine
+from agrad.grammar.runtime.vm.statements import second_order_note
 from agrad.grammar.session.log import OutputBuffer, SessionLog, asks, is_block
 from agrad.grammar.session.undo import DEPTH, Steps
 from agrad.grammar.syntax import ast
@@ -61,6 +63,19 @@ def _is_nan(value: Any) -> bool:
 
 def _ignore(result: Result) -> None:
     """The listener by default: it drops results."""
+
+
+def _note_sign(text: str, emit: Callable[[Result], None]) -> None:
+    """Note `2+-0.1`, which is a sum as in Python, and might mean an uncertainty."""
+    if "+-" not in text or "~=" in text or '"' in text or "'" in text:
+        return
+    import re  # here, since few texts have such a sign
+
+    found = re.search(r"(?<![\w.])([\d.]+)\+-([\d.]+)", text)
+    if found:
+        message = f"{found[0]} is {found[1]} + (-{found[2]}), as in Python"
+        fixes = [f"{found[1]} +/- {found[2]}"]
+        emit(Noted(Note(message, notes=["an uncertainty has spaces around the sign"], fixes=fixes)))
 
 
 class Session:
@@ -112,6 +127,7 @@ class Session:
         read = Source(source, text, 1 if is_file else self.line, is_file)
         self._pass(read)
         statements = self._read(parse, read)
+        _note_sign(text, emit)
         self.loading = [source] if is_file else []
         with self._keeping(text, statements):
             for statement in statements:
@@ -162,8 +178,13 @@ class Session:
         Raises AgradError.
         """
         expression = self._read(parse_expression, Source(source, text))
+        _note_sign(text, emit)
         code = compile_expression(expression)
-        return self._guarded(lambda: settled(self.machine.run(code)), expression.span, emit)
+        value = self._guarded(lambda: settled(self.machine.run(code)), expression.span, emit)
+        note = second_order_note(value, expression.span) if is_used() else None
+        if note is not None:
+            emit(Noted(note))
+        return value
 
     def all_at_once(self, action: Callable[[], _T], span: Span | None = None) -> _T:
         """Run an action as one statement: as a whole, within the limits. `span`: the place for its errors."""

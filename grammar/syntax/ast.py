@@ -133,6 +133,15 @@ class Near(Node):
     span: Span
 
 
+class Uncertain(Node):
+    """`a ± u`, a value with a standard uncertainty; or `a ± u%`, with a relative one."""
+
+    value: Expr
+    u: Expr
+    is_relative: bool
+    span: Span
+
+
 class IsNone(Node):
     """`a is None`, and negated `a is not None`."""
 

@@ -175,6 +175,17 @@ class Builder(Expressions):
                 raise syntax_error("depth", value.span, text=str(first))
         return s.Parameter(str(word), value, self.span(word, last))
 
+    def budget(self, parts: Parts) -> s.Command:
+        return self.command(parts, parts[1:2], list(self.keywords(parts[2:])))
+
+    def budget_option(self, parts: Parts) -> s.Parameter:
+        """A word and its value, until the node of `budget` is made from them."""
+        word, value = parts
+        return s.Parameter(str(word), self.plain_word(value) if word == "as" else value, self.span(word, value))
+
+    def correlate(self, parts: Parts) -> s.Command:
+        return self.command(parts, parts[1:], [])
+
     def plot(self, parts: Parts) -> s.Command:
         """What is drawn; the variable, inside each of these, and its ends; the file."""
         words = [part if isinstance(part, Token) else "" for part in parts]

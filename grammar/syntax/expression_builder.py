@@ -134,6 +134,20 @@ class Expressions:
         left, right, *tolerance = parts
         return s.Near(left, right, tolerance[0] if tolerance else None, self.span(left, parts[-1]))
 
+    def plus_minus(self, parts: Parts) -> s.Uncertain:
+        value, _, u, *percent = parts
+        return s.Uncertain(value, u, bool(percent), self.span(value, parts[-1]))
+
+    def measured(self, parts: Parts) -> s.Uncertain:
+        """`6.67430(15)e-11`: the digits in brackets are the uncertainty of the last ones."""
+        text, span = str(parts[0]), self.span(parts[0], parts[0])
+        number, digits, exponent = re.fullmatch(r"(.*)\((.*)\)(.*)", text).groups()  # type: ignore[union-attr]
+        if "." in digits:
+            u = float(digits + exponent)
+        else:
+            u = float(f"{digits}e{int(exponent[1:] or 0) - len(number.partition('.')[2])}")
+        return s.Uncertain(s.Number(float(number + exponent), span), s.Number(u, span), False, span)
+
     def is_none(self, parts: Parts) -> s.IsNone:
         return s.IsNone(parts[0], len(parts) == 4, self.span(parts[0], parts[-1]))
 

@@ -33,7 +33,9 @@ from agrad.grammar.syntax.keywords import (
 )
 
 # What an operand may end with: after it a minus is a difference, a further operand is a mistake.
-OPERAND_ENDS = words("NAME NUMBER STRING FSTRING_END RPAR RSQB NONE TRUE FALSE ELLIPSIS RESERVED TOPIC")
+OPERAND_ENDS = words(
+    "NAME NUMBER STRING FSTRING_END RPAR RSQB NONE TRUE FALSE ELLIPSIS RESERVED TOPIC MEASURED PERCENT"
+)
 
 _OPTION_FOLLOWS = OPERAND_ENDS | FLAGS
 
@@ -140,7 +142,7 @@ class _Scanner:
         # A file may begin with a byte order mark.
         self.position = self.line_start = 1 if source.text.startswith("\ufeff") else 0
         self.blank = True
-        self.previous = "_NEWLINE"
+        self.previous = self.before = "_NEWLINE"
         self.margins: list[str] = []
         self.first = (0, 0)  # the indentation of the first line
         self.options: dict[str, str] = {}
@@ -161,6 +163,8 @@ class _Scanner:
             "NUMBER": self.number,
             "FSTRING_START": self.fstring,
             "_TOLERANCE": self.tolerance,
+            "UNCERTAIN": self.uncertain,
+            "PRODUCT": self.product,
             "_RANGE": self.dots,
             "LPAR": self.opened,
             "_LSQB": self.opened,
@@ -193,7 +197,7 @@ class _Scanner:
         """The next token, which ends at `end`."""
         start = self.position
         self.position = end
-        self.previous = kind
+        self.before, self.previous = self.previous, kind
         if kind == "_NEAR":
             self.near = True
         elif kind == "FOR" and self.brackets:
@@ -496,7 +500,7 @@ class _Scanner:
         yield self.token(kind, end)
 
     def tolerance(self, kind: str, end: int) -> Iterator[Item]:
-        """`+-` is one operator after a `~=`, two elsewhere, and an error if it is between spaces."""
+        """`+-` is one operator after a `~=` and between spaces, and two elsewhere."""
         start = self.position
         if self.near:
             self.near = False
@@ -504,9 +508,23 @@ class _Scanner:
             return
         around = self.text[start - 1 : start] + self.text[end : end + 1]
         if around.isspace() and len(around) == 2 and self.previous in OPERAND_ENDS:
-            yield self.wrong("tolerance", start, end)
+            yield self.token("UNCERTAIN", end)
+            return
         yield self.token("SUM", start + 1)
         yield self.token("SUM", end)
+
+    def uncertain(self, kind: str, end: int) -> Iterator[Item]:
+        """`±` gives the tolerance of a `~=`, or an uncertainty."""
+        if self.near:
+            self.near, kind = False, "_TOLERANCE"
+        yield self.token(kind, end)
+
+    def product(self, kind: str, end: int) -> Iterator[Item]:
+        """`*` and the like; a `%` behind the number of an uncertainty means so many per cent, if nothing follows."""
+        is_percent = self.text[self.position] == "%" and self.previous == "NUMBER" and self.before == "UNCERTAIN"
+        if is_percent and not re.match(r"[ \t]*[\w.(\[\"']", self.text[end : end + 80]):
+            kind = "PERCENT"
+        yield self.token(kind, end)
 
     @property
     def ranging(self) -> bool:

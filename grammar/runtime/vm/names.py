@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from agrad.engine.autodiff.uncertainty import as_leaf
 from agrad.engine.core.context import current
 from agrad.engine.core.graph import Node, touch
 from agrad.engine.core.op import FUNCTIONS
-from agrad.engine.core.tensor import Tensor, tensor
+from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Hint, Label, Note
 from agrad.grammar.diagnostics import Span, suggest
 from agrad.grammar.results import Noted
@@ -104,7 +105,7 @@ class Names(Core):
 
     def _variable(self, frame: Frame, name: str, span: Span) -> None:
         value = as_tensor(as_array(frame.stack.pop()), f"var {name}")
-        self.bind(frame.scopes[0], name, tensor(value, requires_grad=True))
+        self.bind(frame.scopes[0], name, as_leaf(value))
 
     def _delete(self, frame: Frame, name: str, span: Span) -> None:
         if name not in frame.scopes[0]:

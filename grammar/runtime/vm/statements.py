@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+from agrad.engine.autodiff.uncertainty import doubtful
 from agrad.engine.core.context import UndoLog, current, scope
 from agrad.engine.core.graph import collect
 from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.core.versions import changed_behind
 from agrad.engine.errors import AgradError, Label, Note
+from agrad.engine.values import format_number
 from agrad.grammar.diagnostics import Span
-from agrad.grammar.results import Printed, Shown, text_of
+from agrad.grammar.results import Noted, Printed, Shown, text_of
 from agrad.grammar.runtime.builtins import as_tensor
 from agrad.grammar.runtime.bytecode import Code, Frame
 from agrad.grammar.runtime.compiler import UNEVALUATED, WRITERS, module_name
@@ -38,6 +40,9 @@ class Statements(Core):
         if value is not None:
             self._note_stale([value], span)
             self.session.emit(Shown(value))
+            note = second_order_note(value, span)
+            if note is not None:
+                self.session.emit(Noted(note))
             return
         reason = self.session.why_none(node.value)
         if reason:
@@ -138,3 +143,14 @@ def _writes(expression: ast.Expr) -> bool:
 def _is_own(name: str, value: Any) -> bool:
     """Whether a value is agrad's own function of that name."""
     return name in FUNCTIONS and value is FUNCTIONS[name].call
+
+
+def second_order_note(value: Any, span: Span) -> Note | None:
+    """A note on a result that is far from linear in what is uncertain, so that its uncertainty says too little."""
+    second = doubtful(value)
+    if second is None:
+        return None
+    terms = f"a bias of {format_number(second.bias, 2)} and u = {format_number(second.u, 2)} more"
+    message = f"the uncertainty is of the first order: the second adds {terms}"
+    fixes = [f"budget {span.text} order 2", f"budget {span.text} samples 1e6"]
+    return Note(message, labels=[Label(span)], fixes=fixes)

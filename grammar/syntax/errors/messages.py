@@ -96,11 +96,6 @@ MESSAGES: dict[str, SyntaxMessage] = {
         "agrad has no sets, no dictionaries and no blocks in braces",
         examples=("x = ‸{1, 2}", "if x ‸{ y }"),
     ),
-    "tolerance": SyntaxMessage(
-        "`+-` gives the tolerance of a `~=`, and there is no `~=` before it",
-        hint="a ~= b +- 0.1 to compare, a + -0.1 to compute",
-        examples=("5 ‸+- 0.1", "x == 3 ‸+- 1", "(a ~= b) ‸+- 1", "f(a ~= b, 5 ‸+- 1)"),
-    ),
     # Brackets
     "unclosed bracket": SyntaxMessage(
         "this `{bracket}` is never closed",

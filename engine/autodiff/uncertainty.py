@@ -1,0 +1,374 @@
+"""Standard uncertainties of values, from those of the leaves that they were computed from.
+
+The law of propagation: u(y)^2 is the sum of dy/dx_i cov(x_i, x_j) dy/dx_j over all leaves (JCGM 100, the GUM, 5.1.2
+and 5.2.2). Since the derivatives are those of the graph, what has a source in common is correlated. The second order
+of the Taylor series adds a bias, and a term to the variance, by the Hessian.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from math import inf, isfinite, sqrt
+from typing import Any, NamedTuple
+
+from agrad.engine.autodiff.backward import grad
+from agrad.engine.autodiff.transforms import hessian, jacobian, jvp
+from agrad.engine.core.arguments import number_of
+from agrad.engine.core.context import current
+from agrad.engine.core.dispatch import operand
+from agrad.engine.core.graph import Node, Uncertainty, reachable
+from agrad.engine.core.op import composed
+from agrad.engine.core.tensor import Tensor, bare, tensor
+from agrad.engine.errors import AgradError, Hint
+from agrad.engine.values import Value, coerce, describe, fits, format_shape, np, shape_of, spread
+
+FAMILY = "uncertainty"
+KURTOSIS = {"normal": 3.0, "uniform": 1.8, "triangular": 2.4}
+MOST = 40  # entries of sources: of more, the second order is computed only when it is asked for
+_LONG = 4000  # nodes, for the same
+
+_used = [False]  # whether there is any uncertain leaf: if not, no graph is searched for them
+
+
+def is_used() -> bool:
+    """Whether any value is uncertain."""
+    return _used[0]
+
+
+# Leaves
+
+
+def uncertain(value: Any, u: Any, dof: float = inf, shape: str = "normal") -> Tensor:
+    """A leaf with a standard uncertainty; of a computed value, its sum with such a leaf that is 0."""
+    value, u = operand(value), operand(u)
+    if isinstance(u, Tensor):
+        if u.requires_grad:
+            raise AgradError("type", "an uncertainty is a plain number without a derivative; use .detach()")
+        u = u.value
+    if isinstance(value, Tensor) and value.node.recorded:
+        return value + uncertain(spread(0.0, value.shape), u, dof, shape)
+    value = value.value if isinstance(value, Tensor) else value
+    if not fits(shape_of(u), shape_of(value)):
+        shapes = f"{format_shape(shape_of(u))} to a value of shape {format_shape(shape_of(value))}"
+        raise AgradError("shape", f"an uncertainty of shape {shapes}")
+    if not np.all(np.asarray(u) >= 0.0) if shape_of(u) else not u >= 0.0:
+        raise AgradError("domain", f"an uncertainty is 0 or positive, not {describe(u)}")
+    leaf = tensor(value, requires_grad=True)
+    if shape_of(value) != shape_of(u):
+        u = np.broadcast_to(u, shape_of(value)).copy()
+    leaf.node.uncertainty = Uncertainty(u, dof, shape)
+    _used[0] = True
+    return leaf
+
+
+def percent(value: Any, u: Any) -> Tensor:
+    """`value ± u %`."""
+    plain = operand(value)
+    plain = plain.value if isinstance(plain, Tensor) else plain
+    return uncertain(value, abs(plain) * (u * 0.01))
+
+
+def as_leaf(value: Any) -> Tensor:
+    """A new leaf with the data of a value, and with its uncertainty."""
+    u = uncertainty(value) if isinstance(value, Tensor) and _used[0] else None
+    if u is None:
+        return tensor(value, requires_grad=True)
+    return uncertain(value.detach(), u)
+
+
+def correlate(a: Tensor, b: Tensor, r: float) -> None:
+    """Set the correlation of two uncertain numbers."""
+    for x in (a, b):
+        if x.node.uncertainty is None or x.shape:
+            name = x.node.spell()
+            fixes = [Hint("x = 2 ± 0.1   makes one")]
+            raise AgradError("type", f"correlate needs two uncertain numbers, and {name} is none", fixes=fixes)
+    if a.node is b.node or not -1.0 <= r <= 1.0:
+        what = "of a value with itself is 1" if a.node is b.node else f"is from -1 to 1, not {describe(r)}"
+        raise AgradError("domain", f"correlate: a correlation {what}")
+    link(a.node, b.node, np.full((1, 1), r * _u(a.node)[0] * _u(b.node)[0]))
+
+
+def link(a: Node, b: Node, block: Any) -> None:
+    """Set the covariances of the entries of two leaves."""
+    log = current().undo_log
+    for x, y, part in ((a, b, block), (b, a, block.T)):
+        assert x.uncertainty is not None
+        linked = x.uncertainty.linked
+        if log is not None:
+            before = linked.get(y)
+            log.remember(("covariance", x, y), partial(_put_back, linked, y, before))
+        linked[y] = part
+
+
+def _put_back(linked: Any, y: Node, before: Any) -> None:
+    if before is None:
+        linked.pop(y, None)
+    else:
+        linked[y] = before
+
+
+def _u(node: Node) -> Any:
+    assert node.uncertainty is not None
+    return np.reshape(np.asarray(node.uncertainty.u, dtype=float), -1)
+
+
+def covariance(nodes: Sequence[Node]) -> Any:
+    """The covariance matrix of the entries of some leaves.
+
+    Raises AgradError of kind `domain` where the correlations contradict each other.
+    """
+    sizes = [len(_u(node)) for node in nodes]
+    ends = np.cumsum([0, *sizes])
+    matrix = np.diag(np.concatenate([_u(node) ** 2 for node in nodes]))
+    for i, x in enumerate(nodes):
+        linked = x.uncertainty.linked if x.uncertainty is not None else {}
+        for j, y in enumerate(nodes):
+            if y in linked:
+                matrix[ends[i] : ends[i + 1], ends[j] : ends[j + 1]] = linked[y]
+    if _are_linked(nodes) and not _is_possible(matrix):
+        names = ", ".join(node.spell() for node in nodes)
+        raise AgradError("domain", f"the correlations of {names} contradict each other: no variances have them")
+    return matrix
+
+
+def _is_possible(matrix: Any) -> bool:
+    """Whether a matrix has no negative variance in any direction, but for rounding."""
+    scale = np.sqrt(np.diag(matrix))
+    scale = np.where(scale > 0, scale, 1.0)
+    return bool(np.linalg.eigvalsh(matrix / np.outer(scale, scale)).min() >= -1e-9)
+
+
+# Propagation
+
+
+def sources(y: Tensor) -> list[Node]:
+    """The uncertain leaves behind a value, the oldest first."""
+    if not _used[0] or not y.requires_grad:
+        return []
+    found = [node for node in reachable(y.node) if node.uncertainty is not None]
+    return sorted(found, key=lambda node: node.seq)
+
+
+def uncertainty(y: Any) -> Value | None:
+    """The standard uncertainty of a value, in its shape; None of one that does not depend on an uncertain leaf.
+
+    Raises AgradError of kind `freed` where the graph is gone.
+    """
+    if not isinstance(y, Tensor):
+        return None
+    nodes = sources(y)
+    if not nodes:
+        return None
+    if y.node.uncertainty is not None:
+        return y.node.uncertainty.u
+    if y.size == 1:
+        if not any(node.shape for node in nodes) and not _are_linked(nodes):
+            terms = [float(g) * float(_plain_u(node)) for node, g in zip(nodes, _gradient(y, nodes), strict=True)]
+            u = sqrt(sum(term * term for term in terms)) if all(map(isfinite, terms)) else abs(sum(terms))
+        else:
+            slopes = np.concatenate([np.reshape(g, -1) for g in _gradient(y, nodes)])
+            u = sqrt(max(float(slopes @ covariance(nodes) @ slopes), 0.0))
+        return spread(u, y.shape)
+    return _of_entries(y, nodes)
+
+
+def _are_linked(nodes: Sequence[Node]) -> bool:
+    return any(node.uncertainty is not None and any(x in nodes for x in node.uncertainty.linked) for node in nodes)
+
+
+def _plain_u(node: Node) -> Any:
+    return node.uncertainty.u if node.uncertainty is not None else 0.0
+
+
+def handles(nodes: Sequence[Node]) -> list[Tensor]:
+    """The leaves as values."""
+    return [bare(node, node.value if node.shape else None) for node in nodes]
+
+
+def _gradient(y: Tensor, nodes: Sequence[Node]) -> list[Value]:
+    return [g.value for g in grad(y, handles(nodes), False, spread(1.0, y.shape) if y.shape else None)]
+
+
+def _of_entries(y: Tensor, nodes: Sequence[Node]) -> Value:
+    """The uncertainties of the entries of an array."""
+    if not _are_linked(nodes) and all(_moves_alone(y, node) for node in nodes):
+        total = np.zeros(y.shape)
+        for node, x in zip(nodes, handles(nodes), strict=True):
+            slope = jvp(y, x, spread(1.0, node.shape)).value
+            total += (np.asarray(slope) * _plain_u(node)) ** 2
+        return coerce(np.sqrt(total))
+    rows = [np.reshape(j.value, (y.size, -1)) for j in jacobian(y, handles(nodes))]
+    slopes = np.concatenate(rows, axis=1)
+    variances = np.einsum("ij,jk,ik->i", slopes, covariance(nodes), slopes)
+    return coerce(np.sqrt(np.maximum(variances, 0.0)).reshape(y.shape))
+
+
+def _moves_alone(y: Tensor, source: Node) -> bool:
+    """Whether each entry of a value depends on one entry of a leaf: on the number, or on that in its own place."""
+    return not source.shape or (
+        source.shape == y.shape
+        and all(
+            node.shape in ((), y.shape) and (not node.op or node.op.reach == "pointwise") for node in reachable(y.node)
+        )
+    )
+
+
+class Second(NamedTuple):
+    """What the second order of the Taylor series adds: a bias, and the standard deviation of its term."""
+
+    bias: float
+    u: float
+
+
+def second_order(y: Tensor, nodes: Sequence[Node]) -> Second:
+    """The terms of the second order of one number: E[y] - y and the variance of the quadratic term.
+
+    That is 1/2 tr(H C) and 1/2 tr(H C H C) for normal distributions with covariances C, and for others with the fourth
+    moments of theirs (Wang and Iyer, Metrologia 42 (2005); Mekid and Vaja, Measurement 41 (2008)).
+    """
+    xs = handles(nodes)
+    blocks = hessian(y, xs)
+    if isinstance(blocks, Tensor):
+        matrix = np.reshape(blocks.value, (len(xs), -1))
+    else:
+        rows = [
+            [np.reshape(b.value, (x.size, z.size)) for b, z in zip(row, xs, strict=True)]
+            for row, x in zip(blocks, xs, strict=True)
+        ]
+        matrix = np.block(rows)
+    known = covariance(nodes)
+    product = matrix @ known
+    kurtosis = np.concatenate([np.full(len(_u(n)), KURTOSIS[n.uncertainty.shape]) for n in nodes if n.uncertainty])
+    variance = 0.5 * float(np.trace(product @ product))
+    variance += 0.25 * float(np.sum((np.diag(matrix) * np.diag(known)) ** 2 * (kurtosis - 3.0)))
+    return Second(0.5 * float(np.trace(product)), sqrt(max(variance, 0.0)))
+
+
+def doubtful(y: Any) -> Second | None:
+    """The terms of the second order, where one of them is over a tenth of the uncertainty; else None.
+
+    Also None where finding out would take long, or the graph has been freed.
+    """
+    if not _used[0] or not isinstance(y, Tensor) or y.size != 1 or y.node.op is None:
+        return None
+    behind = reachable(y.node) if y.requires_grad else ()
+    nodes = [node for node in behind if node.uncertainty is not None]
+    if not nodes or len(behind) > _LONG or sum(len(_u(node)) for node in nodes) > MOST:
+        return None
+    try:
+        u = float(np.reshape(np.asarray(uncertainty(y)), -1)[0])
+        found = second_order(y, nodes)
+    except AgradError:
+        return None
+    return found if max(abs(found.bias), found.u) > 0.1 * u else None
+
+
+# In the language
+
+
+@composed(
+    "normal",
+    "mean, u; dof=None",
+    family=FAMILY,
+    doc="An uncertain value with a normal distribution: the same as mean ± u. dof: its degrees of freedom.",
+    derivative="the result is a leaf",
+    example="normal(2, 0.1).u == 0.1",
+)
+def _normal(mean: Any, u: Any, dof: Any) -> Tensor:
+    return uncertain(mean, u, _freedom("normal", dof))
+
+
+def _freedom(what: str, dof: Any) -> float:
+    """Degrees of freedom; infinitely many where none are given."""
+    number = inf if dof is None else number_of(what, "dof", dof)
+    if not number > 0:
+        raise AgradError("domain", f"{what}: dof is positive, not {describe(number)}")
+    return number
+
+
+def _between(what: str, a: Any, b: Any, dof: Any, divisor: float, shape: str) -> Tensor:
+    low, high = number_of(what, "an end", a), number_of(what, "an end", b)
+    if not low <= high:
+        raise AgradError("domain", f"{what}: the ends are {describe(low)} and {describe(high)}, and not in order")
+    return uncertain((low + high) / 2, (high - low) / sqrt(divisor), _freedom(what, dof), shape)
+
+
+@composed(
+    "uniform",
+    "a, b; dof=None",
+    family=FAMILY,
+    doc="An uncertain number that is anywhere from a to b: u is (b - a)/sqrt(12).",
+    derivative="the result is a leaf",
+    example="uniform(0, 6).u ~= sqrt(3)",
+)
+def _uniform(a: Any, b: Any, dof: Any) -> Tensor:
+    return _between("uniform", a, b, dof, 12.0, "uniform")
+
+
+@composed(
+    "triangular",
+    "a, b; dof=None",
+    family=FAMILY,
+    doc="An uncertain number from a to b that is likely in the middle: u is (b - a)/sqrt(24).",
+    derivative="the result is a leaf",
+    example="triangular(0, 12).u ~= sqrt(6)",
+)
+def _triangular(a: Any, b: Any, dof: Any) -> Tensor:
+    return _between("triangular", a, b, dof, 24.0, "triangular")
+
+
+def _readings(what: str, x: Any) -> Any:
+    x = operand(x)
+    if isinstance(x, Tensor):
+        if x.requires_grad:
+            raise AgradError("type", f"{what} takes plain numbers; use .detach()")
+        x = x.value
+    if len(shape_of(x)) != 1:
+        raise AgradError("shape", f"{what} takes a vector, not an array of shape {format_shape(shape_of(x))}")
+    return x
+
+
+@composed(
+    "measured",
+    "readings",
+    family=FAMILY,
+    doc="The mean of repeated readings, with u = s/sqrt(n) and n - 1 degrees of freedom (GUM 4.2).",
+    derivative="the result is a leaf",
+    example="measured([1, 2, 3]).u ~= 1/sqrt(3)",
+)
+def _measured(readings: Any) -> Tensor:
+    x = _readings("measured", readings)
+    if len(x) < 2:
+        raise AgradError("arity", f"measured needs two readings or more, not {len(x)}")
+    return uncertain(float(np.mean(x)), float(np.std(x, ddof=1)) / sqrt(len(x)), len(x) - 1.0)
+
+
+@composed(
+    "correlated",
+    "values, covariance",
+    family=FAMILY,
+    doc="A vector of uncertain numbers with a covariance matrix.",
+    derivative="the result is a leaf",
+    example="sum(correlated([1, 2], [[4, 2], [2, 9]])).u ~= sqrt(17)",
+)
+def _correlated(values: Any, covariance: Any) -> Tensor:
+    x, matrix = _readings("correlated", values), operand(covariance)
+    matrix = np.asarray(matrix.value if isinstance(matrix, Tensor) else matrix)
+    if matrix.shape != (len(x), len(x)):
+        raise AgradError("shape", f"correlated: a covariance of shape {format_shape(matrix.shape)} for {len(x)} values")
+    if not np.allclose(matrix, matrix.T, rtol=1e-9, atol=0) or not _is_possible(matrix):
+        raise AgradError("domain", "correlated: the matrix is no covariance: not symmetric, or not positive")
+    leaf = uncertain(x, np.sqrt(np.diag(matrix)))
+    link(leaf.node, leaf.node, np.array(matrix))
+    return leaf
+
+
+def parameters(values: Any, matrix: Any, dof: float = inf) -> list[Tensor]:
+    """Correlated uncertain numbers, each a leaf."""
+    found = [uncertain(float(x), sqrt(max(float(v), 0.0)), dof) for x, v in zip(values, np.diag(matrix), strict=True)]
+    for i, x in enumerate(found):
+        for j, y in enumerate(found[:i]):
+            link(x.node, y.node, np.full((1, 1), matrix[i, j]))
+    return found

@@ -1,0 +1,230 @@
+"""Uncertainty budgets: what each source contributes to the uncertainty of a number (GUM, JCGM 100, 5 and annex G)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import floor, inf, isfinite, log10, sqrt
+from typing import Any, NamedTuple
+
+from agrad.engine.autodiff.backward import grad
+from agrad.engine.autodiff.uncertainty import Second, covariance, handles, second_order, sources
+from agrad.engine.compile import compile as compiled
+from agrad.engine.core.graph import Node
+from agrad.engine.core.op import FUNCTIONS
+from agrad.engine.core.tensor import Tensor
+from agrad.engine.errors import AgradError, Hint
+from agrad.engine.extras import extra
+from agrad.engine.program.extract import extract
+from agrad.engine.program.passes import optimised
+from agrad.engine.program.trace import inlined
+from agrad.engine.values import Array, np
+
+_MOST = 100_000_000  # samples
+
+
+class Source(NamedTuple):
+    """A line of a budget: a number, or an entry of an array."""
+
+    name: str
+    place: str  # where it was made
+    value: float
+    u: float
+    slope: float
+    dof: float
+    share: float  # of the variance
+
+    @property
+    def contribution(self) -> float:
+        """What it adds to the result for one standard uncertainty."""
+        return self.slope * self.u
+
+
+class Sampled(NamedTuple):
+    """A Monte Carlo run: the propagation of distributions (JCGM 101)."""
+
+    number: int
+    mean: float
+    u: float
+    low: float
+    high: float
+    tolerance: float
+    holds: bool  # whether the ends of the linear interval agree within the tolerance (clause 8.1.3)
+    edges: Array
+    heights: Array
+
+
+class Budget(NamedTuple):
+    """A number, its sources, and what follows from them."""
+
+    name: str
+    value: float
+    u: float
+    sources: list[Source]
+    dof: float
+    coverage: float
+    factor: float
+    second: Second | None
+    sampled: Sampled | None
+
+    @property
+    def expanded(self) -> float:
+        """Half of the width of the interval with the stated coverage."""
+        return self.factor * self.u
+
+
+def budget(
+    y: Tensor, coverage: float = 0.95, order: int = 1, samples: int = 0, generator: Callable[[], Any] | None = None
+) -> Budget:
+    """The budget of one number. Raises AgradError of kind `grad` where it depends on no uncertain leaf."""
+    nodes = sources(y)
+    if y.size != 1:
+        fixes = [Hint(f"budget {y.node.spell()}[0]   of an entry")]
+        raise AgradError("shape", "a budget is of one number, and this is an array", fixes=fixes)
+    if not nodes:
+        fixes = [Hint("x = 2.0 ± 0.1   makes an uncertain value")]
+        raise AgradError("grad", f"{y.node.spell()} does not depend on an uncertain value", fixes=fixes)
+    if not 0.0 < coverage < 1.0:
+        raise AgradError("domain", f"budget: the coverage is between 0 and 1, not {coverage:g}")
+    xs = handles(nodes)
+    seed = np.ones(y.shape) if y.shape else None
+    slopes = np.concatenate([np.reshape(g.value, -1) for g in grad(y, xs, False, seed)])
+    known = covariance(nodes)
+    variance = max(float(slopes @ known @ slopes), 0.0)
+    rows = _rows(nodes, slopes, known, variance)
+    u = sqrt(variance)
+    dof = _effective(rows, u)
+    factor = _factor(coverage, dof)
+    number = float(np.reshape(y.value, -1)[0])
+    sampled = _sampled(y, nodes, known, samples, coverage, factor, number, u, generator) if samples else None
+    second = second_order(y, nodes) if order > 1 else None
+    return Budget(y.node.spell(), number, u, rows, dof, coverage, factor, second, sampled)
+
+
+def _rows(nodes: Sequence[Node], slopes: Array, known: Array, variance: float) -> list[Source]:
+    found: list[Source] = []
+    shares = slopes * (known @ slopes) / variance if variance > 0 else np.zeros(len(slopes))
+    for node in nodes:
+        assert node.uncertainty is not None
+        values = np.reshape(np.asarray(node.value), -1)
+        uncertainties = np.reshape(np.asarray(node.uncertainty.u), -1)
+        place = node.origin.where if node.origin is not None else ""
+        for entry, (value, u) in enumerate(zip(values, uncertainties, strict=True)):
+            index = np.unravel_index(entry, node.shape)
+            name = node.spell() + (f"[{', '.join(map(str, map(int, index)))}]" if node.shape else "")
+            slope, share = float(slopes[len(found)]), float(shares[len(found)])
+            found.append(Source(name, place, float(value), float(u), slope, node.uncertainty.dof, share))
+    return found
+
+
+def _effective(rows: Sequence[Source], u: float) -> float:
+    """The effective degrees of freedom (Welch 1947, Satterthwaite 1946; GUM G.4.1)."""
+    total = sum((row.contribution / u) ** 4 / row.dof for row in rows) if u > 0 else 0.0
+    return 1.0 / total if total > 0 else inf
+
+
+def _factor(coverage: float, dof: float) -> float:
+    """The quantile of Student's t distribution, or of the normal one, for an interval with this coverage.
+
+    Degrees of freedom are rounded down to a whole number (GUM G.4.1).
+    """
+    special = extra("scipy.special", "budget", "SciPy", "science")
+    tail = (1.0 + coverage) / 2.0
+    if not isfinite(dof):
+        return float(special.ndtri(tail))
+    return float(special.stdtrit(max(floor(dof + 1e-9), 1), tail))
+
+
+# Monte Carlo
+
+
+def _sampled(
+    y: Tensor,
+    nodes: Sequence[Node],
+    known: Array,
+    count: int,
+    coverage: float,
+    factor: float,
+    value: float,
+    u: float,
+    generator: Callable[[], Any] | None,
+) -> Sampled:
+    if not 100 <= count <= _MOST:
+        raise AgradError("limit", f"budget: from 100 to {_MOST} samples, not {count}")
+    rng = generator() if generator is not None else np.random.default_rng()
+    columns = _draws(nodes, known, count, rng)
+    values = _values(y, nodes, columns)
+    low, high = np.quantile(values, [(1 - coverage) / 2, (1 + coverage) / 2]).tolist()
+    tolerance = 0.5 * 10.0 ** (floor(log10(u)) - 1) if u > 0 else 0.0
+    ends = abs(value - factor * u - low), abs(value + factor * u - high)
+    shown = np.quantile(values, [0.001, 0.999])
+    heights, edges = np.histogram(values, bins=60, range=tuple(shown) if shown[1] > shown[0] else None)
+    return Sampled(
+        count,
+        float(np.mean(values)),
+        float(np.std(values, ddof=1)),
+        low,
+        high,
+        tolerance,
+        max(ends) <= tolerance,
+        edges,
+        heights / (count * np.diff(edges)),
+    )
+
+
+def _draws(nodes: Sequence[Node], known: Array, count: int, rng: Any) -> list[Array]:
+    """A column of samples for each entry: correlated ones are normal (JCGM 101, 6.4)."""
+    means = np.concatenate([np.reshape(np.asarray(node.value), -1) for node in nodes])
+    apart = np.count_nonzero(known, axis=1) <= 1
+    columns: list[Any] = [None] * len(means)
+    together = np.flatnonzero(~apart)
+    if len(together):
+        drawn = rng.multivariate_normal(means[together], known[np.ix_(together, together)], count, method="eigh")
+        for place, column in zip(together, drawn.T, strict=True):
+            columns[place] = np.ascontiguousarray(column)
+    entry = 0
+    for node in nodes:
+        assert node.uncertainty is not None
+        for _ in range(int(np.prod(node.shape))):
+            if apart[entry]:
+                u = sqrt(known[entry, entry])
+                columns[entry] = means[entry] + u * _standard(node.uncertainty.shape, node.uncertainty.dof, count, rng)
+            entry += 1
+    return columns
+
+
+def _standard(shape: str, dof: float, count: int, rng: Any) -> Array:
+    """Samples with the standard uncertainty 1: with degrees of freedom, of Student's t (JCGM 101, 6.4.9)."""
+    drawn: Array
+    if shape == "uniform":
+        drawn = rng.uniform(-sqrt(3.0), sqrt(3.0), count)
+    elif shape == "triangular":
+        drawn = rng.triangular(-sqrt(6.0), 0.0, sqrt(6.0), count)
+    else:
+        drawn = rng.standard_t(dof, count) if isfinite(dof) else rng.standard_normal(count)
+    return drawn
+
+
+def _values(y: Tensor, nodes: Sequence[Node], columns: list[Array]) -> Array:
+    """The value for each sample, by the program of its graph."""
+    program = extract([y], handles(nodes))
+    if program.checks:
+        message = (
+            f"budget: {program.checks[0].text} decides how {y.node.spell()} is computed, and may differ in samples"
+        )
+        raise AgradError("guard", message, fixes=[Hint("where(c, x, y)   chooses between two values")])
+    program = optimised(program)
+    shapes = [node.shape for node in nodes]
+
+    def function(*entries: Any) -> Any:
+        left, xs = list(entries), []
+        for shape in shapes:
+            if shape:
+                size = int(np.prod(shape))
+                xs.append(FUNCTIONS["reshape"].call(FUNCTIONS["stack"].call(left[:size]), shape))
+                del left[:size]
+            else:
+                xs.append(left.pop(0))
+        return FUNCTIONS["sum"].call(inlined(program, xs)[0])
+
+    found, _ = compiled(function, *[float(column[0]) for column in columns], wrt=0).map(*columns)
+    return found

@@ -1,0 +1,80 @@
+"""Commands about uncertain values: `budget`, `correlate`."""
+
+from __future__ import annotations
+
+from agrad.engine.autodiff.uncertainty import correlate
+from agrad.engine.core.tensor import Tensor
+from agrad.engine.errors import AgradError, Label
+from agrad.engine.ops.creation import generator
+from agrad.engine.values import whole
+from agrad.grammar.commands.host import Session
+from agrad.grammar.commands.operands import EXPRESSION, REQUIRING
+from agrad.grammar.commands.registry import Call, Operands, Option, command, graphed
+from agrad.grammar.results import Budgeted
+from agrad.grammar.runtime.operations import describe_value
+
+FORMS = {
+    "text": "a table",
+    "json": "one object",
+    "csv": "a line for each source",
+    "latex": "a table for a paper",
+}
+_NUMBER = Operands(expression=True)
+
+
+@command(
+    "budget",
+    "budget y [order 2] [samples 1e6] [coverage 0.95] [as json|csv|latex]",
+    "Shows what each uncertain value contributes to the uncertainty of y.",
+    "m = 2.0 ± 0.1; h = 3.00(5); budget 9.81*m*h",
+    changes="nothing",
+    operands=EXPRESSION,
+    options={
+        "order": Option("2 adds the terms of the second order, and the bias", _NUMBER),
+        "samples": Option("so many random samples check the result (JCGM 101)", _NUMBER),
+        "coverage": Option("of the expanded uncertainty: 0.95", _NUMBER),
+        "as": Option("text, json, csv or latex", choices=lambda: FORMS),
+    },
+    logged=False,
+)
+def _budget(session: Session, call: Call) -> None:
+    from agrad.engine.inspect.budget import budget  # here, since few sessions have one
+
+    options = call.options
+    form = str(options.get("as", "text"))
+    if form not in FORMS:
+        raise AgradError("type", f"budget: there is no form {form}", fixes=[f"as {one}" for one in FORMS])
+    coverage = _number(call, "coverage", 0.95)
+    order = whole(_number(call, "order", 1), "budget: order")
+    if order not in (1, 2):
+        raise AgradError("domain", f"budget: the order is 1 or 2, not {order}")
+    samples = whole(_number(call, "samples", 0), "budget: samples")
+    found = budget(graphed(call, 0), coverage, order, samples, generator)
+    result = Budgeted(found, form)
+    session.emit(result)
+    if found.sampled is not None and form == "text":
+        session.emit(result.plot())
+
+
+def _number(call: Call, name: str, otherwise: float) -> float:
+    """The number after an option."""
+    value = call.options.get(name, otherwise)
+    if isinstance(value, Tensor) and not value.shape:
+        value = value.item()
+    if not isinstance(value, int | float):
+        raise AgradError("type", f"budget: {name} is a number, not {describe_value(value)}", labels=[Label(call.span)])
+    return float(value)
+
+
+@command(
+    "correlate",
+    "correlate a b 0.8",
+    "Sets the correlation of two uncertain numbers.",
+    "a = 1 ± 0.1; b = 2 ± 0.1; correlate a b 0.8; a - b",
+    changes="graph",
+    operands=REQUIRING,
+)
+def _correlate(session: Session, call: Call) -> None:
+    r = call.values[2]
+    r = r.item() if isinstance(r, Tensor) else r
+    correlate(graphed(call, 0), graphed(call, 1), float(r))

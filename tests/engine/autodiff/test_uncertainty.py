@@ -1,0 +1,192 @@
+"""Standard uncertainties: against the package `uncertainties`, the examples of the GUM, and simulation."""
+
+import math
+import random
+
+import numpy as np
+import pytest
+
+import agrad.engine as ag
+from agrad.engine.autodiff.uncertainty import correlate, doubtful, second_order, sources
+from agrad.engine.inspect.budget import budget
+
+FUNCTIONS = ["sin", "cos", "exp", "atan", "tanh", "sinh", "sqrt", "log"]
+
+
+def expression(rng, depth):
+    """A random expression of x, y and z, as a text for both libraries."""
+    if depth == 0:
+        return rng.choice(["x", "y", "z", repr(round(rng.uniform(0.5, 2), 3))])
+    kind = rng.random()
+    a = expression(rng, depth - 1)
+    if kind < 0.35:
+        name = rng.choice(FUNCTIONS)
+        inner = f"({a})**2 + 0.5" if name in ("sqrt", "log") else f"({a})/3"
+        return f"{name}({inner})"
+    b = expression(rng, depth - 1)
+    if kind < 0.9:
+        return f"({a}) {rng.choice('+-*')} ({b})"
+    return f"({a}) / (({b})**2 + 1)"
+
+
+@pytest.mark.long
+def test_uncertainties_equal_those_of_the_package_on_random_expressions():
+    package = pytest.importorskip("uncertainties")
+    from uncertainties import umath
+
+    rng = random.Random(7)
+    theirs = {name: getattr(umath, name) for name in FUNCTIONS}
+    ours = {name: getattr(ag, name) for name in FUNCTIONS}
+    compared = 0
+    while compared < 1000:
+        text = expression(rng, rng.randint(2, 5))
+        values = {name: (rng.uniform(0.5, 2), rng.uniform(0.01, 0.2)) for name in "xyz"}
+        other = eval(text, theirs, {name: package.ufloat(*pair) for name, pair in values.items()})
+        mine = eval(text, ours, {name: ag.uncertain(*pair) for name, pair in values.items()})
+        if isinstance(other, float) or not math.isfinite(other.std_dev):
+            continue
+        assert float(mine) == pytest.approx(other.nominal_value, rel=1e-12, abs=1e-12)
+        assert ag.uncertainty(mine) == pytest.approx(other.std_dev, rel=1e-12, abs=1e-13), text
+        compared += 1
+
+
+def test_correlation_is_that_of_the_graph():
+    x = ag.uncertain(2.0, 0.1)
+    assert ag.uncertainty(x - x) == 0.0
+    assert ag.uncertainty(x + x) == pytest.approx(0.2, rel=1e-15)
+    assert ag.uncertainty(x * x / x) == pytest.approx(0.1, rel=1e-14)
+    assert ag.uncertainty(ag.tensor(2.0, requires_grad=True) * 3) is None
+
+
+def test_arrays_have_an_uncertainty_for_each_entry():
+    v, m = ag.uncertain([1.0, 2.0, 3.0], [0.1, 0.2, 0.3]), ag.uncertain(2.0, 0.1)
+    np.testing.assert_allclose(ag.uncertainty(ag.exp(v)), np.exp([1, 2, 3]) * [0.1, 0.2, 0.3], rtol=1e-14)
+    np.testing.assert_allclose(
+        ag.uncertainty(v * m), [math.hypot(0.2, 0.1), math.hypot(0.4, 0.2), math.hypot(0.6, 0.3)]
+    )
+    np.testing.assert_allclose(ag.uncertainty(ag.cumsum(v)), np.sqrt(np.cumsum([0.01, 0.04, 0.09])), rtol=1e-14)
+    matrix = np.array([[1.0, 2.0], [3.0, 4.0]])
+    w = ag.uncertain([1.0, 2.0], 0.1)
+    np.testing.assert_allclose(ag.uncertainty(ag.tensor(matrix) @ w), 0.1 * np.sqrt([5.0, 25.0]), rtol=1e-14)
+    np.testing.assert_allclose(ag.uncertainty(ag.stack([m, m * 2])), [0.1, 0.2], rtol=1e-14)
+
+
+def test_correlations_count_and_contradictions_are_refused():
+    a, b, c = (ag.uncertain(1.0, 0.1) for _ in range(3))
+    correlate(a, b, 1.0)
+    assert ag.uncertainty(a - b) == pytest.approx(0.0, abs=1e-9)
+    assert ag.uncertainty(a + b) == pytest.approx(0.2)
+    assert ag.uncertainty(a + c) == pytest.approx(0.1 * 2**0.5)
+    correlate(a, c, 0.9)
+    with pytest.raises(ag.AgradError, match="contradict"):
+        ag.uncertainty(a + b + c)
+    correlate(b, c, 0.9)
+    assert ag.uncertainty(a + b + c) == pytest.approx(0.1 * (3 + 2 + 3.6) ** 0.5)
+
+
+def test_h1_end_gauge_calibration():
+    """GUM, H.1: lengths in nm."""
+    ls = ag.normal(50_000_623.0, 25.0, dof=18)
+    d = 215.0 + ag.normal(0.0, 5.8, dof=24) + ag.normal(0.0, 3.9, dof=5) + ag.normal(0.0, 6.7, dof=8)
+    expansion = ag.uniform(9.5e-6, 13.5e-6)
+    theta = ag.normal(-0.1, 0.41)
+    of_expansion = ag.uniform(-1e-6, 1e-6, dof=50)
+    of_theta = ag.uniform(-0.05, 0.05, dof=2)
+    length = ls + d - ls * (of_expansion * theta + expansion * of_theta)
+    found = budget(length, coverage=0.99, order=2)
+    assert found.value == 50_000_838.0
+    assert round(found.u) == 32
+    assert math.floor(found.dof) == 16
+    assert found.factor == pytest.approx(2.92, abs=0.005)
+    assert round(round(found.factor, 2) * round(found.u)) == 93
+    assert round(math.hypot(found.u, found.second.u)) == 34
+    assert sum(row.share for row in found.sources) == pytest.approx(1.0)
+
+
+def test_h2_resistance_and_reactance():
+    """GUM, H.2: three quantities that were measured together."""
+    readings = np.array(
+        [
+            [5.007, 19.663e-3, 1.0456],
+            [4.994, 19.639e-3, 1.0438],
+            [5.005, 19.640e-3, 1.0468],
+            [4.990, 19.685e-3, 1.0428],
+            [4.999, 19.678e-3, 1.0433],
+        ]
+    )
+    v, i, phi = ag.correlated(readings.mean(axis=0), np.cov(readings.T) / 5)
+    r, x, z = v / i * ag.cos(phi), v / i * ag.sin(phi), v / i
+
+    def together(a, b):
+        return (ag.uncertainty(a + b) ** 2 - ag.uncertainty(a) ** 2 - ag.uncertainty(b) ** 2) / (
+            2 * ag.uncertainty(a) * ag.uncertainty(b)
+        )
+
+    assert [round(float(one), 3) for one in (r, x, z)] == [127.732, 219.847, 254.260]
+    assert [ag.uncertainty(one) for one in (r, x, z)] == pytest.approx([0.071, 0.295, 0.236], abs=6e-4)
+    found = [round(together(*pair), 3) for pair in ((r, x), (r, z), (x, z))]
+    assert found == pytest.approx([-0.588, -0.485, 0.993], abs=0.0011)
+
+
+def test_the_second_order_is_that_of_the_moments():
+    x = ag.uncertain(0.0, 0.1)
+    found = doubtful(x**2)
+    assert found == pytest.approx((0.01, 0.1**2 * 2**0.5))
+    assert doubtful(ag.uncertain(10.0, 0.1) ** 2) is None
+    flat = ag.uniform(-1.0, 1.0)
+    y = flat**2
+    assert second_order(y, sources(y)) == pytest.approx((1 / 3, (1 / 5 - 1 / 9) ** 0.5))
+
+
+def test_simulation_agrees_with_the_second_order():
+    rng = np.random.default_rng(3)
+    x, y = ag.uncertain(1.0, 0.1), ag.uniform(0.0, 1.0)
+    z = x * y + x**2
+    found = budget(z, order=2, samples=400_000, generator=lambda: rng)
+    assert found.sampled.mean == pytest.approx(found.value + found.second.bias, abs=2e-3)
+    assert found.sampled.u == pytest.approx(math.hypot(found.u, found.second.u), rel=5e-3)
+    assert not found.sampled.holds  # a uniform distribution has other ends than a normal one
+    linear = budget(ag.uncertain(1.0, 0.1) + ag.uncertain(2.0, 0.1), samples=1_000_000, generator=lambda: rng)
+    assert linear.sampled.holds
+
+
+def test_correlated_values_are_simulated_together():
+    rng = np.random.default_rng(4)
+    v = ag.correlated([1.0, 2.0], [[4.0, 2.0], [2.0, 9.0]])
+    found = budget(v.sum(), samples=100_000, generator=lambda: rng)
+    assert found.u == pytest.approx(17**0.5)
+    assert found.sampled.u == pytest.approx(17**0.5, rel=0.01)
+
+
+def test_degrees_of_freedom_are_those_of_welch_and_satterthwaite():
+    a, b = ag.measured([1.0, 2.0, 3.0]), ag.measured([4.0, 5.0, 5.5, 6.0])
+    found = budget(a + b)
+    ua, ub = ag.uncertainty(a), ag.uncertainty(b)
+    assert ua == pytest.approx(1 / 3**0.5)
+    assert found.dof == pytest.approx((ua**2 + ub**2) ** 2 / (ua**4 / 2 + ub**4 / 3))
+
+
+def test_an_uncertain_root_and_integral():
+    a = ag.uncertain(2.0, 0.1)
+    assert ag.uncertainty(ag.root(lambda x: x**2 - a, 1.0)) == pytest.approx(0.1 * 0.5 / 2**0.5)
+    assert ag.uncertainty(ag.integral(lambda t: a * t, 0.0, 2.0)) == pytest.approx(0.2)
+
+
+REFUSED = {
+    "an uncertainty is 0 or positive, not the number -1": lambda: ag.uncertain(1.0, -1.0),
+    "an uncertainty of shape (2) to a value of shape ()": lambda: ag.uncertain(1.0, [1.0, 2.0]),
+    "measured needs two readings or more, not 1": lambda: ag.measured([1.0]),
+    "uniform: the ends are the number 2 and the number 1, and not in order": lambda: ag.uniform(2, 1),
+    "correlated: a covariance of shape (1, 1) for 2 values": lambda: ag.correlated([1.0, 2.0], [[1.0]]),
+    "correlated: the matrix is no covariance: not symmetric, or not positive": lambda: ag.correlated(
+        [1.0, 2.0], [[1.0, 2.0], [2.0, 1.0]]
+    ),
+    "a result of Mul does not depend on an uncertain value": lambda: budget(ag.tensor(2.0, requires_grad=True) * 2),
+}
+
+
+@pytest.mark.parametrize("message", REFUSED)
+def test_what_is_no_uncertainty_is_refused(message):
+    with pytest.raises(ag.AgradError) as caught:
+        REFUSED[message]()
+    assert caught.value.message == message

@@ -1,0 +1,147 @@
+"""Uncertain values in the language: how they are written, printed and read back, and the commands about them."""
+
+import json
+
+import pytest
+
+from agrad.engine.errors import AgradError
+from agrad.grammar.results import Noted
+from agrad.grammar.session.session import Session
+
+
+def said(text, session=None):
+    """The lines that statements emit, with notes."""
+    session = session or Session()
+    lines = []
+    session.run(text, lambda result: lines.append(result.text(session.settings)))
+    return lines
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        ("2.0 ± 0.1", "2.00 ± 0.10"),
+        ("2.0±0.1", "2.00 ± 0.10"),
+        ("2.0 +/- 0.1", "2.00 ± 0.10"),
+        ("2.0+/-0.1", "2.00 ± 0.10"),
+        ("2.0 +- 0.1", "2.00 ± 0.10"),
+        ("20 ± 5%", "20.0 ± 1.0"),
+        ("2.00(10)", "2.00 ± 0.10"),
+        ("2.00(0.1)", "2.00 ± 0.10"),
+        ("6.67430(15)e-11", "6.67430e-11 ± 0.00015e-11"),
+        ("-3*2 ± 0.31", "-6.00 ± 0.31"),
+        ("[1, 2] ± 0.1", "[1.00 ± 0.10, 2.00 ± 0.10]"),
+        ("[1 ± 0.1, 2 ± 0.2]", "[1.00 ± 0.10, 2.00 ± 0.20]"),
+        ("(2 ± 0.1) - 1", "1.00 ± 0.10"),
+        ("123456 ± 3100", "123500 ± 3100"),
+        ("1 ± 0.0996", "1.00 ± 0.10"),
+        ("1e-12 ± 1e-13", "1.00e-12 ± 0.10e-12"),
+        ("2 ± 0", "2 ± 0"),
+        ("x = 2 ± 0.1; x - x", "0 ± 0"),
+        ("(2 ± 0.1).u", "0.1"),
+        ("x = 3; x.u", "0"),
+        ("(5 ± 1) % 3", "2.0 ± 1.0"),
+        ("2 ~= 2.05 ± 0.1", "1"),
+        ("2 ~= 2.05 +- 0.1", "1"),
+        ("2 ~= 2.05 +/- 0.01", "0"),
+        ("var y = 2 ± 0.1; y", "2.00 ± 0.10"),
+        ("def f(x) = x**2; f(10 ± 0.1)", "100.0 ± 2.0"),
+        ("measured([9, 10, 11])", "10.00 ± 0.58"),
+        ("uniform(0, 1)", "0.50 ± 0.29"),
+        ("triangular(0, 1)", "0.50 ± 0.20"),
+        ("sum(correlated([1, 2], [[4, 2], [2, 9]]))", "3.0 ± 4.1"),
+        ("a = 1 ± 0.1; b = 2 ± 0.1; correlate a b 1; a - b", "-1 ± 0"),
+        ("a = 1 ± 0.1; b = 2 ± 0.1; correlate a, b, -0.5; a + b", "3.00 ± 0.10"),
+    ],
+)
+def test_an_uncertain_value_is_written_and_printed(text, answer):
+    assert said(text) == [answer]
+
+
+@pytest.mark.parametrize(
+    "text", ["58.86 ± 3.1", "6.67430(15)e-11", "0.5 ± 0.29", "1e20 ± 1e18", "-5 ± 12", "123456 ± 31"]
+)
+def test_what_is_printed_reads_back(text):
+    (first,) = said(text)
+    assert said(first) == [first]
+
+
+def test_a_number_without_unicode_is_printed_with_three_characters():
+    session = Session()
+    session.settings.plus_minus = "+/-"
+    assert said("2 ± 0.1", session) == ["2.00 +/- 0.10"]
+    assert said("2.00 +/- 0.10", session) == ["2.00 +/- 0.10"]
+
+
+def test_a_result_that_is_far_from_linear_says_so():
+    lines = said("x = 0 ± 0.1; x**2")
+    assert lines == [
+        "0 ± 0",
+        "note: the uncertainty is of the first order: the second adds a bias of 0.01 and u = 0.014 more",
+    ]
+    assert said("x = 10 ± 0.1; x**2") == ["100.0 ± 2.0"]
+
+
+def test_a_budget_has_a_line_for_each_source():
+    lines = said("m = 2.0 ± 0.1; h = 3 ± 0.05; y = m*9.81*h; budget y")[0].splitlines()
+    assert lines[0].split() == ["source", "value", "u", "dy/dx", "u", "dy/dx", "share"]
+    assert lines[1].split() == ["m", "2", "0.1", "29.43", "2.943", "90.0", "%"]
+    assert lines[2].split() == ["h", "3", "0.05", "19.62", "0.981", "10.0", "%"]
+    assert lines[4] == "y = 58.9 ± 3.1   u = 3.1"
+    assert lines[5] == "expanded uncertainty U = 6.08   k = 1.96, coverage 0.95"
+
+
+def test_a_budget_has_other_forms():
+    start = "m = 2.0 ± 0.1; h = 3 ± 0.05; y = m*9.81*h;"
+    found = json.loads(said(f"{start} budget y order 2 coverage 0.99 as json")[0])
+    assert found["schema"] == 1
+    assert found["budget"]["u"] == pytest.approx(3.1021943846)
+    assert found["budget"]["second"] == {"bias": 0.0, "u": pytest.approx(0.1 * 0.05 * 9.81)}
+    assert found["budget"]["k"] == pytest.approx(2.5758, abs=1e-4)
+    assert [source["name"] for source in found["budget"]["sources"]] == ["m", "h"]
+    assert said(f"{start} budget y as csv")[0].splitlines()[-1].startswith("y,58.86,3.102194384625")
+    assert r"\multicolumn{5}{l}{$58.9 \pm 3.1$}" in said(f"{start} budget y as latex")[0]
+
+
+def test_samples_check_a_budget():
+    lines = said("manual_seed(1); x = 1 ± 0.1; y = 2 ± 0.1; z = x + y; budget z samples 200000")
+    assert lines[0].splitlines()[-1].startswith("the linear result, 2.7228 to 3.2772, holds to two digits of u")
+    assert lines[1] == "plot of samples (60 points), normal (60 points)"
+
+
+def test_an_undone_correlation_is_gone():
+    session = Session()
+    assert said("a = 1 ± 0.1; b = 1 ± 0.1\ncorrelate a b 1\na - b\nundo\na - b", session)[-1] == "0.00 ± 0.14"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("2 ± -1", "an uncertainty is 0 or positive, not the number -1"),
+        ("x = 2; budget x*1", "budget: x*1 is the number 2, with no graph and no gradient"),
+        ("var x = 2; budget x*1", "x*1 does not depend on an uncertain value"),
+        ("x = [1, 2] ± 0.1; budget x", "a budget is of one number, and this is an array"),
+        ("x = 2 ± 0.1; budget x order 3", "budget: the order is 1 or 2, not 3"),
+        ("x = 2 ± 0.1; budget x samples 3", "budget: from 100 to 100000000 samples, not 3"),
+        ("x = 2 ± 0.1; budget x as pdf", "budget: there is no form pdf"),
+        ("x = 2 ± 0.1; budget x coverage 95", "budget: the coverage is between 0 and 1, not 95"),
+        ("x = 2 ± 0.1; correlate x x 0.5", "correlate: a correlation of a value with itself is 1"),
+        ("x = 2 ± 0.1; y = 2 ± 1; correlate x y 2", "correlate: a correlation is from -1 to 1, not the number 2"),
+        ("x = 2 ± 0.1; var y = 2; correlate x y 0.2", "correlate needs two uncertain numbers, and y is none"),
+    ],
+)
+def test_what_is_wrong_says_so(text, message):
+    with pytest.raises(AgradError) as caught:
+        said(text)
+    assert caught.value.message == message
+
+
+def test_a_sign_without_spaces_stays_that_of_python():
+    assert said("2+-0.1")[0] == "1.9"
+    assert [type(one) for one in results("2+-0.1")][1:] == [Noted]
+
+
+def results(text):
+    found = []
+    Session().run(text, found.append)
+    return found
