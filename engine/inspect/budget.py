@@ -226,5 +226,6 @@ def _values(y: Tensor, nodes: Sequence[Node], columns: list[Array]) -> Array:
                 xs.append(left.pop(0))
         return FUNCTIONS["sum"].call(inlined(program, xs)[0])
 
+    found: Array
     found, _ = compiled(function, *[float(column[0]) for column in columns], wrt=0).map(*columns)
     return found

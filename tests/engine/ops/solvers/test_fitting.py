@@ -1,0 +1,104 @@
+"""Least squares: the reference problems of NIST (StRD, nonlinear regression), and what does not converge."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import agrad.engine as ag
+
+pytest.importorskip("scipy")
+
+from agrad.engine.ops.solvers.fitting import fit
+from agrad.engine.ops.solvers.models import pieces_of
+
+PROBLEMS = sorted(Path(__file__).with_name("nist").glob("*.dat"))
+
+
+def problem(path):
+    """The data, the starts, certified values and deviations of the parameters, the model, and the sum of squares."""
+    text = path.read_text(encoding="ascii")
+    first, last = map(int, re.search(r"Data\s*\(lines\s*(\d+)\s*to\s*(\d+)\)", text).groups())
+    data = np.array([[float(x) for x in line.split()] for line in text.splitlines()[first - 1 : last] if line.strip()])
+    rows = re.findall(r"^\s*b\d+\s*=\s*(\S+)\s+(\S+)\s+(\S+)\s+(\S+)", text, re.MULTILINE)
+    model = re.search(r"^\s*y\s*=\s*(.*?)\s*\+\s*e", text, re.MULTILINE | re.DOTALL)[1]
+    rss = float(re.search(r"Residual Sum of Squares:\s*(\S+)", text)[1])
+    model = " ".join(model.split()).replace("[", "(").replace("]", ")").replace("arctan", "atan")
+    return data[:, 0], data[:, 1], np.array(rows, dtype=float), model, rss
+
+
+def fitted(model, names, start, y, sigma=None):
+    return fit(pieces_of(model, names, start, y, sigma), names, start)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("path", PROBLEMS, ids=lambda path: path.stem)
+def test_a_problem_of_nist_is_solved_from_both_starts(path):
+    y, x, rows, text, rss = problem(path)
+    names = [f"b{place + 1}" for place in range(len(rows))]
+    known = {name: getattr(ag, name) for name in ("exp", "cos", "sin", "atan", "log")} | {"x": x, "pi": np.pi}
+    model = eval(f"lambda {', '.join(names)}: {text}", known)
+    for start in (0, 1):
+        found = fitted(model, names, rows[:, start], y)
+        assert not found.problem
+        np.testing.assert_allclose(found.values, rows[:, 2], rtol=1e-9)
+        np.testing.assert_allclose(found.u, rows[:, 3], rtol=1e-8)
+        assert found.rss == pytest.approx(rss, rel=1e-9)
+        assert found.dof == len(y) - len(rows)
+
+
+def test_all_problems_are_there():
+    assert len(PROBLEMS) == 14
+
+
+def test_uncertainties_of_measurements_are_weights():
+    x, y, sigma = np.arange(4.0), np.array([1.0, 3.1, 4.9, 7.2]), np.array([0.1, 0.1, 0.2, 0.4])
+    found = fitted(lambda a, b: a + b * x, ["a", "b"], [0.0, 1.0], y, sigma)
+    values, covariance = np.polyfit(x, y, 1, w=1 / sigma, cov="unscaled")
+    np.testing.assert_allclose(found.values, values[::-1], rtol=1e-12)
+    np.testing.assert_allclose(found.covariance, covariance[::-1, ::-1], rtol=1e-12)
+    residuals = (values[1] + values[0] * x - y) / sigma
+    assert found.chi2 == pytest.approx(float(residuals @ residuals))
+
+
+def test_a_model_may_be_the_solution_of_an_equation():
+    times = np.linspace(0.0, 3.0, 9)
+    y = 2 * np.exp(-0.7 * times)
+    found = fitted(lambda a, b: ag.ode(lambda t, y: -b * y, a, times), ["a", "b"], [1.0, 1.0], y)
+    np.testing.assert_allclose(found.values, [2.0, 0.7], rtol=1e-8)
+
+
+def test_data_in_pieces_are_fitted_as_a_whole():
+    rng = np.random.default_rng(1)
+    x = rng.uniform(0, 5, 40_000)
+    y = 2 * np.exp(-0.5 * x) + 0.1 * rng.standard_normal(len(x))
+    found = fitted(lambda a, b: a * ag.exp(-b * x), ["a", "b"], [1.0, 1.0], y)
+    slopes = np.column_stack([np.exp(-found.values[1] * x), -found.values[0] * x * np.exp(-found.values[1] * x)])
+    residuals = found.values[0] * slopes[:, 0] - y
+    assert np.abs(slopes.T @ residuals).max() < 1e-7
+    expected = np.linalg.inv(slopes.T @ slopes) * (residuals @ residuals) / found.dof
+    np.testing.assert_allclose(found.covariance, expected, rtol=1e-9)
+    assert found.r2 == pytest.approx(1 - residuals @ residuals / np.sum((y - y.mean()) ** 2))
+
+
+def test_what_does_not_converge_says_so():
+    x = np.arange(6.0)
+    y = np.array([1.0, 2.0, 1.5, 2.5, 2.0, 3.0])
+    same = fitted(lambda a, b: a + b + 0 * x, ["a", "b"], [1.0, 1.0], y)
+    assert "determine" in same.problem
+    far = fitted(lambda a, b: a * ag.exp(-b * x), ["a", "b"], [1.0, 300.0], y)
+    assert far.problem
+
+
+@pytest.mark.parametrize(
+    ("model", "start", "message"),
+    [
+        (lambda a: a * ag.log(-ag.exp(a)), [1.0], "fit: the model is not finite at a = 1"),
+        (lambda a: a * np.arange(3.0), [1.0], "fit: the model has shape (3), and what was measured (4)"),
+    ],
+)
+def test_a_model_that_cannot_be_fitted_is_refused(model, start, message):
+    with pytest.raises(ag.AgradError) as caught:
+        fitted(model, ["a"], start, np.arange(4.0))
+    assert caught.value.message == message
