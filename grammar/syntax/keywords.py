@@ -56,6 +56,8 @@ SOFT = frozenset(
 )
 # Those of them that a `:` follows.
 HEADERS = frozenset(word for word in SOFT if re.search(rf"\b{word.upper()} _COLON\b", _GRAMMAR))
+# Those of them that take any expression.
+BEFORE_VALUES = frozenset(word for word in SOFT if re.search(rf"\b{word.upper()}\)? (expression|values)\b", _GRAMMAR))
 # The commands of a session, for completion, help and suggestions.
 COMMAND_WORDS = COMMANDS | SOFT - {"fails", "no_grad"}
 

@@ -19,6 +19,7 @@ from agrad.engine.text import as_name
 from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.syntax.errors.messages import corrected, syntax_error
 from agrad.grammar.syntax.keywords import (
+    BEFORE_VALUES,
     CLOSERS,
     FLAGS,
     HEADERS,
@@ -327,7 +328,7 @@ class _Scanner:
         following = re.compile(_FOLLOWING_WORD).match(self.text, end)
         if following is None and word == "limit":
             return bool(re.compile(_NOTHING_FOLLOWS).match(self.text, end))
-        if following is None and word == "check":
+        if following is None and word in BEFORE_VALUES:
             return bool(re.compile(_FOLLOWING_VALUE).match(self.text, end))
         return following is not None and following[1] not in _CONTINUES
 
