@@ -23,6 +23,7 @@ from agrad.engine.core.graph import (
     free,
     leading_to,
     new_node,
+    oldest,
     reachable,
     touch,
 )
@@ -115,11 +116,13 @@ def paths(y: Tensor, inputs: Iterable[Tensor]) -> list[Node]:
 
     Raises AgradError of kind `grad` where y does not depend on an input, and of kind `freed` or `stale`.
     """
-    behind = reachable(y.node)
+    inputs = list(inputs)
+    since = oldest([x.node for x in inputs])
+    behind = reachable(y.node, since)
     for x in inputs:
         if x.node not in behind or not x.node.requires_grad:
             raise unused_error(y, x)
-    order = leading_to(collect([y.node]), [x.node for x in inputs])
+    order = leading_to(collect([y.node], since), [x.node for x in inputs])
     check_walkable(order, y.node)
     return order
 

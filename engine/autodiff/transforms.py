@@ -22,7 +22,7 @@ from agrad.engine.autodiff.nonfinite import say_not_finite
 from agrad.engine.autodiff.reverse import walk
 from agrad.engine.core.context import current, scope
 from agrad.engine.core.dispatch import operand
-from agrad.engine.core.graph import Node, collect, reachable
+from agrad.engine.core.graph import Node, collect, oldest, reachable
 from agrad.engine.core.graph_errors import MissingLeaf, no_grad_error
 from agrad.engine.core.guards import note_read
 from agrad.engine.core.limits import afford
@@ -165,7 +165,7 @@ def _hessians(y: Tensor, xs: Sequence[Tensor], create_graph: bool) -> list[list[
 
 def _or_zeros(g: Tensor, xs: Sequence[Tensor], create_graph: bool) -> list[Tensor]:
     """The Jacobian of a gradient; if it does not depend on an x, the mixed derivatives are 0."""
-    behind = reachable(g.node)
+    behind = reachable(g.node, oldest([x.node for x in xs]))
     used = [x for x in xs if x.node in behind]
     found = dict(zip([x.node for x in used], _jacobians(g, used, create_graph), strict=True)) if used else {}
     return [found[x.node] if x.node in found else _zeros(g.shape + x.shape) for x in xs]
@@ -189,7 +189,7 @@ def _seed(u: Any) -> Any:
 
 def _or_zero(y: Tensor, xs: Sequence[Tensor], seed: Any, create_graph: bool = True) -> list[Tensor]:
     """The gradients of y for a seed, 0 for values that it does not depend on."""
-    behind = reachable(y.node) if y.requires_grad else set()
+    behind = reachable(y.node, oldest([x.node for x in xs])) if y.requires_grad else set()
     used = [x for x in xs if x.node in behind]
     found = dict(zip([x.node for x in used], gradients(y, used, create_graph, seed), strict=True)) if used else {}
     return [found[x.node] if x.node in found else _zeros(x.shape) for x in xs]
@@ -396,7 +396,7 @@ def _result(name: str, y: Any) -> Tensor:
 
 def _derived(y: Tensor, xs: list[Tensor], derive: Callable[[Tensor, list[Tensor]], Sequence[Any]]) -> Any:
     """The derivatives of the result of a function; 0 by an argument that it does not use."""
-    if y.requires_grad and all(x.node in reachable(y.node) for x in xs):
+    if y.requires_grad and {x.node for x in xs} <= reachable(y.node, oldest([x.node for x in xs])):
         return derive(y, xs)
     # Connects the result to every argument, with derivative 0.
     for x in xs:
@@ -412,11 +412,18 @@ def _released(result: Any, xs: list[Tensor]) -> Any:
 
 
 def _has_leaves(roots: Sequence[Node], own: Sequence[Tensor]) -> bool:
-    """Whether the graph behind some nodes contains a leaf to differentiate by that is none of `own`."""
+    """Whether the graph behind some nodes contains a leaf to differentiate by that is none of `own`.
+
+    While a function is traced, what is older than `own` and requires a gradient has its arguments behind it.
+    """
     known = {x.node for x in own}
-    return any(
-        node.op is None and node.requires_grad and node not in known for root in roots for node in reachable(root)
-    )
+    since = oldest(known) if current().tracing is not None else -1
+    for node in {node for root in roots for node in reachable(root, since)}:
+        if node.op is None and node.requires_grad and node not in known:
+            return True
+        if since >= 0 and any(type(x) is Node and x.requires_grad and x.seq < since for x in node.inputs):
+            return True
+    return False
 
 
 def _closed(result: Any, xs: list[Tensor]) -> Any:

@@ -16,9 +16,11 @@ from agrad.engine.compile.specializations import TRACING, Specialization, Specia
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.program.ir import Input
 from agrad.engine.program.passes import optimised
+from agrad.engine.program.rolled import rolled
 from agrad.engine.program.trace import Diverged, Program, check_kept, plain, sole, trace, traced
 from agrad.engine.values import Shape, Value, describe, format_shape, np, shape_of
 
+_UNROLLED = 15_000  # steps, up to which there is machine code for the gradient
 _FEW = 10_000  # entries: up to so many, comparing bytes is faster
 
 
@@ -60,6 +62,7 @@ class Compiled:
         self._columns: Columns | None = None
         self._hessian: Hessian | None = None
         self._is_verified = False
+        self._is_rolled = False  # whether a loop of the function is one operation
         self._trace, self._template = self._traced_at(self._examples)
         self._program = optimised(self._trace, again=True)
 
@@ -107,7 +110,9 @@ class Compiled:
                 fixes = [Hint("wrt with each argument once")]
                 raise AgradError("arity", f"hessian: wrt has {name} twice", fixes=fixes)
         if self._hessian is None:
-            self._hessian = Hessian(self._called, self._leaf_names, self.arguments.shapes, self._places, self.backend)
+            given = self._leaf_names, self.arguments.shapes, self._places, self.backend
+            self._hessian = Hessian(self._called, *given, lambda values, v: self._found(HVP, values, v)[1])
+            self._hessian.is_dense = self._is_rolled
         matrix = self._hessian.call(self._entered(args, keywords))
         shapes = self._shapes_by
         if self.arguments.is_flat and (self._single or not any(shapes)):
@@ -155,7 +160,11 @@ class Compiled:
         are no such `threads`.
         """
         if self._columns is None:
-            self._columns = Columns(self.arguments, self._gradient if self._places else self._value, self._template)
+            derived = GRADIENT if self._places else VALUE
+            # Machine code for columns takes several rows at once, but no loops.
+            family = self._family(derived, not self._of_numbers)
+            known = self._gradient if self._places else self._value
+            self._columns = Columns(self.arguments, family if self._is_rolled else known, self._template)
         given = self._columns.given(self.arguments.listed(columns, keywords, "columns"))
         if len(given[0]):
             self._verify(self._columns.row(given, 0))
@@ -206,16 +215,16 @@ class Compiled:
         found = Result(self.arguments)(*leaves)
         return found[0] if len(found) == 1 else found
 
-    def _family(self, derived: Derivation) -> Specializations:
-        return Specializations(lambda values: self._specialized(values, derived))
+    def _family(self, derived: Derivation, has_loops: bool = True) -> Specializations:
+        return Specializations(lambda values: self._specialized(values, derived, has_loops))
 
-    def _specialized(self, given: tuple[Value, ...], derived: Derivation) -> Specialization:
+    def _specialized(self, given: tuple[Value, ...], derived: Derivation, has_loops: bool) -> Specialization:
         """A specialisation of the value, or of what is derived of it; products with it take more than the arguments."""
         given = tuple(map(copied, given))
         count = len(self._examples)
         values = given[:count]
         places = () if derived is VALUE else self._places
-        traced, template = self._trace_at(values)
+        traced, template = self._trace_at(values) if has_loops else self._traced_at(values, _UNROLLED)
         check_kept(traced, self._called, values, places, self._leaf_names)
         if derived in (GRADIENT, HVP):
             sole(traced)  # a program of its entries has others
@@ -253,10 +262,16 @@ class Compiled:
             raise AgradError("arity", f"each of {len(self._wrt)} arguments needs a direction; this is {describe(v)}")
         return self.arguments.of(parts, self._wrt, "the direction")
 
-    def _product(self, derived: Derivation, values: tuple[Value, ...], more: Sequence[Value]) -> Any:
+    def _found(
+        self, derived: Derivation, values: tuple[Value, ...], more: Sequence[Value]
+    ) -> tuple[Specialization, Sequence[Value]]:
+        """A product with a derivative, and the specialisation that computes it."""
         key = derived, tuple(map(shape_of, more))
         family = self._products.get(key) or self._products.setdefault(key, self._family(derived))
-        used, found = family.found((*values, *more))
+        return family.found((*values, *more))
+
+    def _product(self, derived: Derivation, values: tuple[Value, ...], more: Sequence[Value]) -> Any:
+        used, found = self._found(derived, values, more)
         return filled(used.template, iter(found)) if derived is JVP else self._derived(found)
 
     def _rows_at(self, values: tuple[Value, ...]) -> tuple[Any, Sequence[Any]]:
@@ -284,10 +299,13 @@ class Compiled:
         """Whether all arguments are given by place, and the result is one number."""
         return self.arguments.by_place == len(self.names) and self._template is PART
 
-    def _traced_at(self, values: tuple[Value, ...]) -> tuple[Program, Any]:
-        """The program of the results at some values, and their structure."""
+    def _traced_at(self, values: tuple[Value, ...], unrolled: int = 0) -> tuple[Program, Any]:
+        """The program of the results at some values, and their structure; a shorter one keeps its loops unrolled."""
         result = Result(self.arguments)
-        return trace(result, values, self._leaf_names, self._places), result.template
+        program = trace(result, values, self._leaf_names, self._places)
+        short = rolled(program, values, self._places) if len(program.steps) > unrolled else program
+        self._is_rolled |= short is not program
+        return short, result.template
 
     def _trace_at(self, values: tuple[Value, ...]) -> tuple[Program, Any]:
         """The program as it was traced, at values where a guard may have another outcome than at first."""
@@ -320,7 +338,8 @@ class Compiled:
             return
         with TRACING, traced(Result(self.arguments), values, self._places, self._leaf_names) as (ys, _):
             expected = [y.value for y in ys]
-        if len(found) != len(expected) or not all(map(_same, found, expected)):
+        same = _alike if self._is_rolled else _same
+        if len(found) != len(expected) or not all(map(same, found, expected)):
             raise AgradError(
                 "guard",
                 "the function cannot be compiled: its result depends on more than its arguments",
@@ -341,6 +360,11 @@ class Compiled:
 
 def _same(x: Value, y: Value) -> bool:
     return shape_of(x) == shape_of(y) and bool(np.array_equal(x, y, equal_nan=True))
+
+
+def _alike(x: Value, y: Value) -> bool:
+    """Whether they are the same but for rounding: a loop may pass a matrix to BLAS in another layout."""
+    return _same(x, y) or (shape_of(x) == shape_of(y) and bool(np.allclose(x, y, 1e-8, 1e-12, equal_nan=True)))
 
 
 def _is_example(x: Value, y: Value) -> bool:

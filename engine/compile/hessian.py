@@ -7,34 +7,46 @@ chain. The matrix is symmetric, and one half is computed.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from agrad.engine.autodiff.reverse import walk
-from agrad.engine.autodiff.transforms import hessian
 from agrad.engine.compile.lower.plan import Lowered
 from agrad.engine.compile.lower.scalarise import scalarised
 from agrad.engine.compile.specializations import Specialization, Specializations, is_of_data
 from agrad.engine.core.graph import Node, collect, leading_to
+from agrad.engine.core.limits import afford
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.program.ir import Diverged
 from agrad.engine.program.passes import optimised
 from agrad.engine.program.trace import as_graph, check_kept, checked, extract, gradient_of, trace
 from agrad.engine.values import Array, Shape, Value, np, size_of
 
+Product: TypeAlias = "Callable[[tuple[Value, ...], Sequence[Value]], Sequence[Value]]"
+
 
 class Hessian:
-    """The Hessian of a function by some of its arguments, which have these shapes."""
+    """The Hessian of a function by some of its arguments, which have these shapes.
+
+    `product` gives the Hessian times a direction.
+    """
 
     def __init__(
-        self, f: Callable[..., Any], names: Sequence[str], shapes: Sequence[Shape], wrt: Sequence[int], backend: str
+        self,
+        f: Callable[..., Any],
+        names: Sequence[str],
+        shapes: Sequence[Shape],
+        wrt: Sequence[int],
+        backend: str,
+        product: Product,
     ) -> None:
         self.function = f
         self.names = names
         self.shapes = shapes
         self.wrt = wrt
         self.backend = backend
+        self.product = product
         self.specializations = Specializations(self._specialized)
-        self.is_dense = False  # no program of numbers: then each call builds a graph
+        self.is_dense = False  # no program of numbers: then it is made of products with directions
 
     def call(self, values: tuple[Value, ...]) -> Array:
         """The matrix by all entries of what it is differentiated by."""
@@ -47,18 +59,19 @@ class Hessian:
                 self.is_dense = True
             else:
                 return used.matrix(found)
-        derived = hessian(self.function, tuple(self.wrt))(*values)
-        if isinstance(derived, Tensor):  # by numbers
-            return derived.value.copy()  # type: ignore[union-attr]
-        sizes = [size_of(self.shapes[place]) for place in self.wrt]
-        return np.concatenate(
-            [
-                np.concatenate(
-                    [np.reshape(x.value, (rows, columns)) for x, columns in zip(line, sizes, strict=True)], 1
-                )
-                for line, rows in zip(derived, sizes, strict=True)
-            ]
-        )
+        return self._by_products(values)
+
+    def _by_products(self, values: tuple[Value, ...]) -> Array:
+        """The same, a row for each entry: the product with a direction that has a 1 there."""
+        shapes = [self.shapes[place] for place in self.wrt]
+        size = sum(map(size_of, shapes))
+        afford("the Hessian", (size, size))
+        matrix = np.empty((size, size))
+        for row in range(size):
+            unit = np.zeros(size)
+            unit[row] = 1.0
+            matrix[row] = np.concatenate([np.ravel(x) for x in self.product(values, _split(unit, shapes))])
+        return matrix
 
     def blocks(self, matrix: Array) -> list[list[Value]]:
         """The parts of the matrix, by each two of what it is differentiated by."""
@@ -78,11 +91,7 @@ class Hessian:
 
     def _specialized(self, flat: tuple[Value, ...]) -> Specialization:
         """The program of the second derivatives that vary, and their pattern."""
-        values, taken = [], 0
-        for shape in self.shapes:
-            count = size_of(shape)
-            values.append(np.array(flat[taken : taken + count]).reshape(shape) if shape else flat[taken])
-            taken += count
+        values = _split(np.array(flat), self.shapes)
         traced = trace(self.function, values, self.names, self.wrt)
         check_kept(traced, self.function, values, self.wrt, self.names)
         program = optimised(traced, again=True)
@@ -161,6 +170,17 @@ def _flat(values: Sequence[Value]) -> tuple[float, ...]:
     if len(values) == 1 and not isinstance(values[0], float):
         return tuple(values[0].ravel().tolist())
     return tuple([x for value in values for x in ([value] if isinstance(value, float) else value.ravel().tolist())])
+
+
+def _split(flat: Array, shapes: Sequence[Shape]) -> list[Value]:
+    """Numbers and arrays of some shapes, of all their entries."""
+    values: list[Value] = []
+    taken = 0
+    for shape in shapes:
+        part = flat[taken : taken + size_of(shape)]
+        values.append(part.reshape(shape) if shape else float(part[0]))
+        taken += len(part)
+    return values
 
 
 def _block(part: Array, shape: Shape) -> Value:

@@ -288,13 +288,13 @@ _CHANGING = ("inputs", "attrs", "value", "stamp", "freed", "collected", "keeps_g
 _state_of = attrgetter(*_CHANGING)
 
 
-def collect(roots: Iterable[Node]) -> list[Node]:
-    """All recorded nodes that the roots were computed from, youngest first."""
+def collect(roots: Iterable[Node], since: int = -1) -> list[Node]:
+    """All recorded nodes that the roots were computed from, youngest first; those that are not older than `since`."""
     found = set(roots)
     stack = list(found)
     while stack:
         for operand in stack.pop().inputs:
-            if type(operand) is Node and operand.recorded and operand not in found:
+            if type(operand) is Node and operand.recorded and operand.seq >= since and operand not in found:
                 found.add(operand)
                 stack.append(operand)
     return sorted(found, key=by_seq, reverse=True)
@@ -303,8 +303,8 @@ def collect(roots: Iterable[Node]) -> list[Node]:
 by_seq = attrgetter("seq")
 
 
-def reachable(root: Node) -> set[Node]:
-    """All nodes behind the root that a derivative may be taken by.
+def reachable(root: Node, since: int = -1) -> set[Node]:
+    """All nodes behind the root that a derivative may be taken by, and that are not older than `since`.
 
     Also those that a gradient with a vanishing derivative came from: a `depends` node knows them.
     """
@@ -313,10 +313,15 @@ def reachable(root: Node) -> set[Node]:
         node = stack.pop()
         tied = (node.attrs[node.op.tied_by],) if node.op and node.op.tied_by and node.attrs else ()
         for operand in (*node.inputs, *tied):
-            if type(operand) is Node and operand.requires_grad and operand not in found:
+            if type(operand) is Node and operand.requires_grad and operand.seq >= since and operand not in found:
                 found.add(operand)
                 stack.append(operand)
     return found
+
+
+def oldest(nodes: Iterable[Node]) -> int:
+    """How old the oldest of some nodes is: no path leads to it through an older one."""
+    return min([node.seq for node in nodes], default=-1)
 
 
 def leading_to(order: list[Node], targets: Iterable[Node]) -> list[Node]:

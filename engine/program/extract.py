@@ -13,6 +13,7 @@ from agrad.engine.core.tensor import Tensor
 from agrad.engine.core.versions import leaves_of, rewritten, roots_of, sharers
 from agrad.engine.errors import AgradError, Hint, Label
 from agrad.engine.program.ir import GuardCheck, Input, Program, Step
+from agrad.engine.program.passes import frozen
 from agrad.engine.values import Shape, Value
 
 
@@ -29,6 +30,9 @@ def extract(
     return _Extraction([y.node for y in outputs], [x.node for x in inputs], names, chosen).program()
 
 
+_LARGE = 16_384  # entries, from which on a graph holds an array once
+
+
 class _Extraction:
     """The state of one extraction, from nodes to slots."""
 
@@ -36,6 +40,7 @@ class _Extraction:
         self.outputs, self.inputs = outputs, inputs
         self.given = set(inputs)
         self.leaves = set().union(*(leaves_of(roots_of(x)) for x in inputs))
+        self.keys: dict[int, object] = {}
         self.names = list(names) or [x.name or "" for x in inputs]
         self.resolved: dict[Node, Node | Value] = {}
         self.operands: dict[Node, list[Node | Value]] = {}  # of everything that has to be computed
@@ -128,11 +133,17 @@ class _Extraction:
         """The key of an operand: its node, or the constant."""
         if type(x) is Node:
             return x
-        key = repr(x) if isinstance(x, float) else id(x)  # 0 and -0 are two constants
+        key = repr(x) if isinstance(x, float) else self._key(x)  # 0 and -0 are two constants
         if key not in slots:
             slots[key] = len(self.inputs) + len(constants)
-            constants.append(x if isinstance(x, float) else x.copy())  # others may write to theirs
+            constants.append(x if isinstance(x, float) else x.copy("K"))  # others may write to theirs
         return key
+
+    def _key(self, x: Any) -> object:
+        """Equal for arrays with the same entries, of which there are many if each use of a small one is a copy."""
+        if id(x) not in self.keys:
+            self.keys[id(x)] = id(x) if x.size > _LARGE else frozen(x)
+        return self.keys[id(x)]
 
     def _about_inputs(self, ordered: list[Node]) -> list[Guard]:
         """The guards that depend on an input, the oldest first."""

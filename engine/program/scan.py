@@ -29,12 +29,13 @@ from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.program.closed import closed_over, settled, vector_of
 from agrad.engine.program.extract import extract
-from agrad.engine.program.ir import Program
+from agrad.engine.program.ir import Program, Step
 from agrad.engine.program.passes import key
 from agrad.engine.program.structure import Parts, flat, joined, structure
 from agrad.engine.program.trace import entered, inlined, recording
-from agrad.engine.values import Array, describe, format_shape, np, whole
+from agrad.engine.values import Array, describe, format_shape, np, size_of, whole
 
+_PAIRWISE = 8  # entries, from which on numpy sums up several at once
 _MOST = 10_000  # instructions of a body of numbers
 
 
@@ -89,11 +90,15 @@ class Body:
     @cached_property
     def _is_exact(self) -> bool:
         """Whether the program of numbers gives every bit of that of arrays: all that it computes are numbers."""
-        shape = self.program.shape
-        return all(
-            step.op.moves_entries or _is_rounded_alike(step.op) or not any((step.shape, *map(shape, step.operands)))
-            for step in self.program.steps
-        )
+        return all(self._is_exact_step(step) for step in self.program.steps)
+
+    def _is_exact_step(self, step: Step) -> bool:
+        shapes = [*map(self.program.shape, step.operands)]
+        if _is_rounded_alike(step.op) or not any((step.shape, *shapes)):
+            return True
+        if step.op.sums is not None:
+            return size_of(shapes[0]) < _PAIRWISE * max(size_of(step.shape), 1)
+        return step.op.moves_entries and step.op.reach != "mixed"  # BLAS adds in another order
 
     @cached_property
     def _step(self) -> Callable[..., Any]:

@@ -224,11 +224,11 @@ def inlined(program: Program, xs: Sequence[Tensor]) -> list[Tensor]:
         x.node.value = x.value  # which a node of an array does not keep unless it is saved
     slots: list[Any] = [x.node for x in xs] + list(program.constants)
     for step in program.steps:
-        slots.append(_recorded(step.op, tuple([slots[x] for x in step.operands]), step.attrs))
-    return [_handle(slots[slot]) for slot in (*program.outputs, *[check.slot for check in program.checks])]
+        slots.append(recorded(step.op, tuple([slots[x] for x in step.operands]), step.attrs))
+    return [handle_of(slots[slot]) for slot in (*program.outputs, *[check.slot for check in program.checks])]
 
 
-def _recorded(op: Any, operands: tuple[Any, ...], attrs: dict[str, Any]) -> Any:
+def recorded(op: Any, operands: tuple[Any, ...], attrs: dict[str, Any]) -> Any:
     """The node of an operation with what it computes; a constant where all operands are."""
     values: Any = tuple([x.value if type(x) is Node else x for x in operands])
     out = computed(op, values, attrs)
@@ -237,7 +237,8 @@ def _recorded(op: Any, operands: tuple[Any, ...], attrs: dict[str, Any]) -> Any:
     return new_node(op, operands, attrs or None, out, shape_of(out), True in op.live(operands))
 
 
-def _handle(x: Any) -> Tensor:
+def handle_of(x: Any) -> Tensor:
+    """The Tensor of a node or a constant."""
     if type(x) is Node:
         return handle(x, x.value if x.shape else None)
     return handle(new_node(None, (), None, x, shape_of(x), False))

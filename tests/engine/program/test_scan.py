@@ -290,3 +290,18 @@ def test_what_cannot_be_done_is_refused(expected):
     with pytest.raises(ag.AgradError) as caught:
         REFUSED[expected]()
     assert f"{caught.value.kind}: {caught.value.message}" == expected
+
+
+def test_sums_and_products_in_iterations_are_rounded_as_those_of_arrays():
+    a, m = np.random.default_rng(0).normal(size=40), np.random.default_rng(1).normal(size=(5, 5))
+
+    def step(state, row):
+        x, v = state
+        v = ag.tanh(ag.tensor(m) @ v)
+        return (ag.sum(ag.tensor(a) * x) * 0.1 + ag.mean(v), v), ()
+
+    state = 0.3, m[0]
+    for _ in range(5):
+        state = step(state, None)[0]
+    found = ag.scan(step, (0.3, m[0]), count=5)[0]
+    assert found[0] == state[0].item() and np.array_equal(found[1], state[1].value)

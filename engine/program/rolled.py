@@ -1,0 +1,451 @@
+"""Loops found in a program: what a function computed again and again becomes one operation, as `scan` makes it.
+
+A long trace is searched for a part that repeats: the same operations, at the same distances. Each operand of an
+iteration is then one of five: computed in it, computed in one of those before (the state), the same in all, another
+constant or entry of an array in each (a row of data), or computed before the loop. Iterations that differ, mostly the
+first and the last, stay as they are. The result has the values of the program, bit for bit; the terms of gradients are
+summed up iteration by iteration.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any, NamedTuple
+
+from agrad.engine.core.context import scope
+from agrad.engine.core.graph import Node
+from agrad.engine.core.numpy_warnings import quiet
+from agrad.engine.core.op import FUNCTIONS, OPS
+from agrad.engine.core.tensor import Tensor
+from agrad.engine.program.extract import extract
+from agrad.engine.program.ir import GuardCheck, Input, Program, Step
+from agrad.engine.program.passes import frozen, optimised
+from agrad.engine.program.scan import Body, Sizes
+from agrad.engine.program.structure import flat, joined
+from agrad.engine.program.trace import checked, entered, handle_of, inlined, recorded, recording
+from agrad.engine.values import Array, Shape, Value, np
+
+LONG = 2_000  # steps, from which on a program is searched
+_TURNS = 8  # iterations, at least
+_WINDOW = 12  # neighbouring steps that are compared at once
+_LAGS = 4  # iterations that a value may come from before
+_CANDIDATES = 12  # periods that are tried
+_SAVED = 0.8  # a program is changed if it becomes so much shorter
+_SHORTER = 0.98  # a period may cover so much of what the best one does, if it is shorter
+
+
+def rolled(program: Program, values: Sequence[Value], wrt: Sequence[int]) -> Program:
+    """The program with its loops as operations; itself where there are none. `values` are those it was traced at."""
+    while len(program.steps) >= LONG:
+        made = (_Roller(program, loop, values, wrt).program() for loop in _loops(program))
+        shorter = next((one for one in made if one is not None and len(one.steps) < _SAVED * len(program.steps)), None)
+        if shorter is None:
+            break
+        program = shorter
+    return program
+
+
+# Where a program repeats
+
+
+class _Loop(NamedTuple):
+    """A part of a program that repeats: its first step, the steps of an iteration, and how often it runs."""
+
+    start: int
+    period: int
+    turns: int
+
+
+def _loops(program: Program) -> list[_Loop]:
+    """The parts of a program that repeat, the largest first."""
+    tokens = _tokens(program)
+    found = [_longest(tokens, period) for period in _periods(tokens)]
+    found = [loop for loop in found if loop.turns >= _TURNS and 2 * loop.period * loop.turns >= LONG]
+    most = max([loop.period * loop.turns for loop in found], default=0)
+
+    def order(loop: _Loop) -> tuple[float, int]:
+        covered = loop.period * loop.turns
+        return (-most if covered >= _SHORTER * most else -covered), loop.period
+
+    return sorted(found, key=order)
+
+
+def _tokens(program: Program) -> Any:
+    """A number for each step, equal for steps that may be the same one in two iterations."""
+    known: dict[object, int] = {}
+    found = []
+    for step in program.steps:
+        attrs = frozen(step.attrs) if step.attrs and not _may_vary(step) else None
+        found.append(known.setdefault((step.op.name, len(step.operands), step.shape, attrs), len(known)))
+    return np.array(found)
+
+
+def _may_vary(step: Step) -> bool:
+    """Whether the attributes may differ between iterations: they select entries."""
+    return step.op.scatter is not None and len(step.operands) == 1
+
+
+def _periods(tokens: Any) -> list[int]:
+    """The most frequent distances between equal runs of neighbouring steps."""
+    hashes = np.zeros(len(tokens) - _WINDOW + 1, dtype=np.uint64)
+    for place in range(_WINDOW):
+        hashes = hashes * np.uint64(0x9E3779B97F4A7C15) + tokens[place : len(tokens) - _WINDOW + 1 + place].astype(
+            np.uint64
+        )
+    order = np.argsort(hashes, kind="stable")
+    equal = hashes[order[1:]] == hashes[order[:-1]]
+    distances, counts = np.unique((order[1:] - order[:-1])[equal], return_counts=True)
+    best = np.argsort(-counts, kind="stable")[:_CANDIDATES]
+    found: list[int] = distances[best].tolist()
+    return found
+
+
+def _longest(tokens: Any, period: int) -> _Loop:
+    """The longest part that repeats after so many steps."""
+    differs = np.flatnonzero(tokens[period:] != tokens[:-period])
+    ends = np.concatenate([[-1], differs, [len(tokens) - period]])
+    lengths = np.diff(ends) - 1
+    best = int(np.argmax(lengths))
+    return _Loop(int(ends[best]) + 1, period, int(lengths[best]) // period + 1)
+
+
+# What an iteration takes and gives
+
+
+@dataclass(frozen=True, slots=True)
+class _Each:
+    """How a guard reads a column: whether it has its outcome in each row."""
+
+    read: Callable[[Value], object]
+    outcome: object
+
+    def __call__(self, value: Any) -> object:
+        return all(GuardCheck(0, self.read, self.outcome, "").holds(x) for x in np.ravel(value).tolist())
+
+
+class _Operands:
+    """The operands of all iterations, a row for each: which are where, and in which iterations they are."""
+
+    def __init__(self, program: Program, loop: _Loop) -> None:
+        steps = program.steps[loop.start : loop.start + loop.period * loop.turns]
+        slots = np.array([x for step in steps for x in step.operands], dtype=np.int64)
+        self.slots = slots.reshape(loop.turns, -1)
+        bases = program.first + loop.start + loop.period * np.arange(loop.turns)
+        distances = self.slots - bases[:, None]
+        middle = loop.turns // 2
+        here, after = self.slots[middle], self.slots[middle + 1]
+        self.distances = distances[middle]
+        self.is_same: Any = here == after
+        near: Any = self.distances >= -_LAGS * loop.period
+        self.is_near = ~self.is_same & (distances[middle + 1] == self.distances) & near
+        is_regular = np.where(self.is_near, distances == self.distances, True)
+        is_regular &= np.where(self.is_same, self.slots == here, True)
+        good: Any = is_regular.all(axis=1)
+        first, end = middle, middle + 1
+        while first > 0 and good[first - 1]:
+            first -= 1
+        while end < loop.turns and good[end]:
+            end += 1
+        before: Any = self.slots[:, ~self.is_near]
+        for _ in range(_LAGS):
+            if first < end and (before[first:end] >= bases[first]).any():  # computed in an iteration that is left out
+                first += 1
+        if (before[first:end] >= bases[min(first, middle)]).any():
+            end = first
+        self.loop = _Loop(loop.start + first * loop.period, loop.period, end - first)
+        self.slots = self.slots[first:end]
+
+
+class _Roller:
+    """One loop of a program, on the way to an operation."""
+
+    def __init__(self, program: Program, loop: _Loop, values: Sequence[Value], wrt: Sequence[int]) -> None:
+        self.whole, self.values, self.wrt = program, values, wrt
+        self.operands = _Operands(program, loop)
+        self.loop = self.operands.loop
+        self.start = program.first + self.loop.start  # the slot of its first step
+        self.end = self.start + self.loop.period * self.loop.turns
+        self.block = program.steps[self.loop.start : self.loop.start + self.loop.period]
+        # What an iteration takes, each with its number. A part of the state: its place in an iteration, and how many
+        # iterations before. A part of a row: its slots, or the place of a step that selects entries. The rest: slots.
+        self.taken: dict[str, dict[Any, int]] = {"state": {}, "row": {}, "same": {}, "constant": {}}
+        self.fixed: set[int] = set()  # places that compute the same in each iteration, which is computed before
+        self.sources: dict[int, int | None] = {}  # what is selected from, where that is the same in each iteration
+        self.outs: list[int] = []  # places of further results that are read after the loop
+        self.columns: dict[int, tuple[int, int]] = {}  # of each such place, in the table of results
+
+    def program(self) -> Program | None:
+        """The whole program with the loop as one operation; None where it is none."""
+        if self.loop.turns < _TURNS or 2 * self.loop.turns * self.loop.period < LONG:
+            return None
+        self.selecting = {place for place, step in enumerate(self.block) if _may_vary(step) and self._varies(place)}
+        inner = self._inner()
+        if inner is None or not self.taken["state"] or not self._begins_alike():
+            return None
+        with recording(), scope(listener=None, undefined=None), quiet():
+            xs = [entered(value, place in self.wrt) for place, value in enumerate(self.values)]
+            for x in xs:
+                x.node.value = x.value
+            self.slots: dict[int, Any] = {place: x.node for place, x in enumerate(xs)}
+            self.slots.update(enumerate(self.whole.constants, len(xs)))
+            self._record(range(self.whole.first, self.start))
+            if not self._run(inner):
+                return None
+            self._record(range(self.end, self.whole.first + len(self.whole.steps)))
+            checks = self._checks()
+            outputs = [self._handle(slot) for slot in self.whole.outputs]
+            names = [given.name for given in self.whole.inputs]
+            found = extract([*outputs, *[x for x, _ in checks]], xs, names, None)
+        return checked(found, [check for _, check in checks])
+
+    def _step_of(self, turn: int, place: int) -> Step:
+        return self.whole.steps[self.loop.start + turn * self.loop.period + place]
+
+    def _varies(self, place: int) -> bool:
+        """Whether the attributes of a step differ between iterations."""
+        known = frozen(self.block[place].attrs)
+        return any(frozen(self._step_of(turn, place).attrs) != known for turn in range(1, self.loop.turns))
+
+    def _begins_alike(self) -> bool:
+        """Whether what is taken from before the loop has the shapes that the iterations give."""
+        shape = self.whole.shape
+        slots = {(place, lag): self.start - lag * self.loop.period + place for place, lag in self.taken["state"]}
+        return all(slot >= 0 and shape(slot) == self.block[place].shape for (place, _), slot in slots.items())
+
+    def _inner(self) -> Program | None:
+        """The program of one iteration: from state, row and what is the same to the new state and further results."""
+        plan = []
+        entry = 0
+        for place, step in enumerate(self.block):
+            uses = [self._use(number) for number in range(entry, entry + len(step.operands))]
+            kinds = {kind for kind, _ in uses}
+            if place in self.selecting:
+                if kinds & {"state", "made"}:
+                    return None  # it selects entries of what an iteration computes
+                self.sources[place] = uses[0][1] if "same" in kinds else None
+            elif "same" in kinds and kinds <= {"same", "constant"} and not step.op.is_view:
+                self.fixed.add(place)
+            entry += len(step.operands)
+            plan.append(uses)
+        for place in sorted(self.selecting):
+            self._take("row", place)
+        self._read_after()
+        starts = dict(zip([*self.taken, "made"], np.cumsum([0, *map(len, self.taken.values())]).tolist(), strict=True))
+        made: dict[int, int] = {}  # the slots of the places
+        steps: list[Step] = []
+        for place, (step, uses) in enumerate(zip(self.block, plan, strict=True)):
+            if place in self.selecting:
+                made[place] = starts["row"] + self.taken["row"][place]
+                continue
+            if place in self.fixed:
+                if self.start + place in self.taken["same"]:
+                    made[place] = starts["same"] + self.taken["same"][self.start + place]
+                continue
+            slots = [made[key] if kind == "made" else starts[kind] + self.taken[kind][key] for kind, key in uses]
+            made[place] = starts["made"] + len(steps)
+            steps.append(Step(step.op, tuple(slots), step.attrs, step.shape))
+        state = self.taken["state"]
+        registers = [made[place] if lag == 1 else state[place, lag - 1] for place, lag in state]
+        inputs = [Input(f"x{n}", shape) for n, shape in enumerate([x for part in self._shapes() for x in part])]
+        constants = [self.whole.constants[slot - len(self.whole.inputs)] for slot in self.taken["constant"]]
+        outputs = (*registers, *[made[place] for place in self.outs])
+        return Program(tuple(inputs), tuple(constants), tuple(steps), outputs, ())
+
+    def _use(self, number: int) -> tuple[str, Any]:
+        """What kind of operand one is, and its key among those that an iteration takes; `made` if it computes it."""
+        operands, period = self.operands, self.loop.period
+        column = operands.slots[:, number]
+        if operands.is_near[number]:
+            lag, place = divmod(int(operands.distances[number]), period)
+            if place in self.fixed:
+                return self._take("same", self.start + place)
+            for before in range(1, 1 - lag):
+                self._take("state", (place, before))
+            return ("state", (place, -lag)) if lag else ("made", place)
+        if not operands.is_same[number]:
+            return self._take("row", tuple(column.tolist()))
+        slot = int(column[0])
+        return self._take("constant" if len(self.whole.inputs) <= slot < self.whole.first else "same", slot)
+
+    def _take(self, kind: str, key: Any) -> tuple[str, Any]:
+        self.taken[kind].setdefault(key, len(self.taken[kind]))
+        return kind, key
+
+    def _shapes(self) -> list[list[Shape]]:
+        """The shapes of the parts of the state, of a row, and of what is the same."""
+        shape, (state, row, same, _) = self.whole.shape, self.taken.values()
+        rows = [shape(key[0]) if isinstance(key, tuple) else self.block[key].shape for key in row]
+        return [[self.block[place].shape for place, _ in state], rows, [shape(slot) for slot in same]]
+
+    def _read_after(self) -> None:
+        """Find what is read after the loop; the table of results has a row for each iteration."""
+        after = [x for step in self.whole.steps[self.end - self.whole.first :] for x in step.operands]
+        after += [*self.whole.outputs, *[check.slot for check in self.whole.checks]]
+        inside = [slot - self.start for slot in after if self.start <= slot < self.end]
+        places = sorted({slot % self.loop.period for slot in inside})
+        state = self.taken["state"]
+        self.outs = [place for place in places if (place, 1) not in state and place not in self.fixed]
+        end = 0
+        for place, lag in [*state, *[(place, 1) for place in self.outs]]:
+            begin, end = end, end + prod(self.block[place].shape)
+            if lag == 1:
+                self.columns[place] = begin, end
+        self.width = end
+
+    # The new program
+
+    def _record(self, which: Sequence[int]) -> None:
+        """Compute steps on what there is."""
+        for slot in which:
+            step = self.whole.steps[slot - self.whole.first]
+            stacked = self._stacked(step) if step.op is OPS["stack"] else None
+            if stacked is not None:
+                self.slots[slot] = _kept(stacked)
+                continue
+            self.slots[slot] = recorded(step.op, tuple([self._node(x) for x in step.operands]), step.attrs)
+
+    def _node(self, slot: int) -> Any:
+        """The node or constant of a slot; of one in the loop, an entry of the table."""
+        if slot not in self.slots:
+            turn, place = divmod(slot - self.start, self.loop.period)
+            if place in self.fixed:
+                return self.slots[self.start + place]
+            begin, end = self.columns[place]
+            shape = self.block[place].shape
+            x = FUNCTIONS["reshape"].call(self.table[turn, begin:end], shape) if shape else self.table[turn, begin]
+            self.slots[slot] = _kept(x)
+        return self.slots[slot]
+
+    def _handle(self, slot: int) -> Tensor:
+        return handle_of(self._node(slot))
+
+    def _stacked(self, step: Step) -> Any:
+        """A stack of results of the loop, as a part of its table."""
+        inside = [x for x in step.operands if self._is_column(x)]
+        if len(inside) < _TURNS or step.attrs.get("axis"):
+            return None
+        return joined([self._column(*group) for group in self._groups(step.operands)])
+
+    def _groups(self, slots: Sequence[int]) -> Iterator[tuple[int, int]]:
+        """The first slot, and how many there are, of the same result in consecutive iterations."""
+        begin = 0
+        for place in range(1, len(slots) + 1):
+            is_next = place < len(slots) and slots[place] == slots[place - 1] + self.loop.period
+            if not is_next or not (self._is_column(slots[begin]) and self._is_column(slots[place])):
+                yield slots[begin], place - begin
+                begin = place
+
+    def _is_column(self, slot: int) -> bool:
+        """Whether something is a result of iterations."""
+        return self.start <= slot < self.end and (slot - self.start) % self.loop.period not in self.fixed
+
+    def _column(self, slot: int, count: int) -> Any:
+        """The values of consecutive iterations along a new first axis; one value, if it is none of the loop."""
+        shape = self.whole.shape(slot)
+        if not self._is_column(slot):
+            return FUNCTIONS["reshape"].call(self._handle(slot), (count, *shape))
+        turn, place = divmod(slot - self.start, self.loop.period)
+        begin, end = self.columns[place]
+        return FUNCTIONS["reshape"].call(self.table[turn : turn + count, begin:end], (count, *shape))
+
+    def _run(self, inner: Program) -> bool:
+        """Record the loop; False where it depends on nothing."""
+        count = self.loop.turns
+        state, row, same_slots, _ = self.taken.values()
+        self._record([self.start + place for place in sorted(self.fixed)])
+        starts = [self._handle(self.start - lag * self.loop.period + place) for place, lag in state]
+        rows = [self._rows_of(key) for key in row]
+        same = [self._handle(slot) for slot in same_slots]
+        shapes = self._shapes()
+        tables = [FUNCTIONS["reshape"].call(x, (count, prod(s))) for x, s in zip(rows, shapes[1], strict=True)]
+        table = FUNCTIONS["concat"].call(tuple(tables), axis=1) if tables else np.zeros((count, 0))
+        parts = [*map(flat, starts), flat(table), *map(flat, same)]
+        x = joined(parts)
+        if not isinstance(x, Tensor):
+            return False
+        body = _body(inner, shapes, [starts, [x[0] for x in rows], same], self.width)
+        found = OPS["scanned"].call(x, body=body, count=count)
+        self.table = FUNCTIONS["reshape"].call(found, (count, body.width))
+        return True
+
+    def _rows_of(self, key: Any) -> Any:
+        """The values of an operand in all iterations, along a new first axis."""
+        if isinstance(key, tuple):
+            nodes = [self._node(slot) for slot in key]
+            if not any(isinstance(x, Node) for x in nodes):
+                return np.stack(nodes)
+            return FUNCTIONS["stack"].call([handle_of(x) for x in nodes])
+        steps = [self._step_of(turn, key) for turn in range(self.loop.turns)]
+        source = self.sources[key]
+        taken = _gathered([step.attrs.get("index") for step in steps]) if source is not None else None
+        if source is not None and taken is not None:
+            return self._handle(source)[taken]
+        nodes = [
+            recorded(step.op, (self._node(step.operands[0] if source is None else source),), step.attrs)
+            for step in steps
+        ]
+        return FUNCTIONS["stack"].call([handle_of(x) for x in nodes])
+
+    def _checks(self) -> list[tuple[Tensor, GuardCheck]]:
+        """What is checked, and how; a guard that has the same outcome in each iteration is one on a column."""
+        found: list[tuple[Tensor, GuardCheck]] = []
+        loops: dict[object, list[GuardCheck]] = {}
+        for check in self.whole.checks:
+            if not self._is_column(check.slot):
+                found.append((self._handle(check.slot), check))
+            else:
+                place = (check.slot - self.start) % self.loop.period
+                loops.setdefault((place, check.read, frozen(check.outcome)), []).append(check)
+        for checks in loops.values():
+            if len(checks) == self.loop.turns and not self.whole.shape(checks[0].slot):
+                each = GuardCheck(0, _Each(checks[0].read, checks[0].outcome), True, checks[0].text)
+                first = self.start + (checks[0].slot - self.start) % self.loop.period
+                found.append((self._column(first, self.loop.turns), each))
+            else:
+                found += [(self._handle(check.slot), check) for check in checks]
+        return found
+
+
+def _gathered(indices: list[Any]) -> Any:
+    """One index for those of all iterations, which differ in the whole number that is first; None if there is none."""
+    if not all(isinstance(x, tuple) and x and type(x[0]) is int for x in indices):
+        return None
+    rest = indices[0][1:]
+    if any(frozen(x[1:]) != frozen(rest) for x in indices) or not all(type(x) in (int, slice) for x in rest):
+        return None
+    first = [x[0] for x in indices]
+    if first[0] >= 0 and first == [*range(first[0], first[0] + len(first))]:
+        return (slice(first[0], first[0] + len(first)), *rest)
+    return (np.array(first), *rest) if not any(type(x) is int for x in rest) else None
+
+
+def _kept(x: Tensor) -> Node:
+    """The node of a value, which keeps it, as those of `recorded` do."""
+    x.node.value = x.value
+    return x.node
+
+
+def _body(inner: Program, shapes: list[list[Shape]], starts: list[list[Any]], width: int) -> Body:
+    """The body of the loop, on three vectors, with the values that it was traced at."""
+    state, row, same = map(_vector, starts)
+    xs = [entered(example) for example in (state, row, same)]
+    operands = [part for x, listed in zip(xs, shapes, strict=True) for part in _parts(x, listed)]
+    y = joined([flat(x) for x in inlined(inner, operands)])
+    program = optimised(extract([y], xs, ("state", "row", "same"), None), again=True)
+    sizes = Sizes(len(state), len(row), len(same), width - len(state), 0)
+    return Body(program, sizes, (state, row, same))
+
+
+def _vector(parts: Sequence[Any]) -> Array:
+    values = [x.value if isinstance(x, Tensor) else x for x in parts]
+    return np.concatenate([np.ravel(x) for x in values]) if values else np.zeros(0)
+
+
+def _parts(x: Tensor, shapes: Sequence[Shape]) -> Iterator[Tensor]:
+    """The numbers and arrays of a vector."""
+    end = 0
+    for shape in shapes:
+        begin, end = end, end + prod(shape)
+        yield FUNCTIONS["reshape"].call(x[begin:end], shape) if shape else x[begin]
