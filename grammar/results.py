@@ -17,6 +17,7 @@ from agrad.grammar.values.lists import List, text_of_list
 if TYPE_CHECKING:
     from agrad.engine.autodiff.comparison import Report
     from agrad.engine.inspect.budget import Budget
+    from agrad.engine.ops.solvers.fitting import Fit
 
 
 class Settings:
@@ -112,6 +113,18 @@ class Budgeted(Struct):
         return Plot(tuple(Curve(*curve, style) for curve, style in zip(drawn, LINES, strict=False)), self.budget.name)
 
 
+class Fitted(Struct):
+    """The parameters of a model that fit data."""
+
+    fit: Fit
+
+    def text(self, settings: Settings) -> str:
+        """The parameters with their uncertainties and correlations."""
+        from agrad.engine.ops.solvers.fit_forms import text  # here, since few results are fits
+
+        return text(self.fit, settings.plus_minus)
+
+
 class Curve(Struct):
     """Points that belong together; where one is not finite there is a gap."""
 
@@ -148,7 +161,7 @@ class Noted(Struct):
         return f"note: {self.note.message}"
 
 
-Result: TypeAlias = Shown | Printed | Gradient | Table | Checked | Budgeted | Plot | Noted
+Result: TypeAlias = Shown | Printed | Gradient | Table | Checked | Budgeted | Fitted | Plot | Noted
 
 
 class Quit(Exception):

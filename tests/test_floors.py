@@ -30,6 +30,8 @@ FROM_ENGINE = {
     "agrad.engine.inspect.budget": {"budget"},
     "agrad.engine.inspect.budget_forms": {"fields"},
     "agrad.engine.inspect.json_values": {"plain"},
+    "agrad.engine.ops.solvers.fit_forms": {"fields"},
+    "agrad.engine.ops.solvers.fitting": {"fit"},
     "agrad.engine.compile.registry": {"AUTO", "CHOICES", "NATIVE", "described"},
     "agrad.engine.core.tensor": {"Tensor"},
     "agrad.engine.autodiff.comparison": {"Finding"},

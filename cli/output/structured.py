@@ -13,6 +13,7 @@ from agrad.cli.output.text import Printer
 from agrad.engine.errors import AgradError, Hint, Label
 from agrad.engine.inspect.budget_forms import fields as budget_fields
 from agrad.engine.inspect.json_values import plain
+from agrad.engine.ops.solvers.fit_forms import fields as fit_fields
 from agrad.engine.values import format_number
 from agrad.grammar.diagnostics import Span
 from agrad.grammar.results import (
@@ -20,6 +21,7 @@ from agrad.grammar.results import (
     Budgeted,
     Checked,
     Curve,
+    Fitted,
     Gradient,
     Noted,
     Plot,
@@ -125,6 +127,8 @@ def _fields(result: Result, settings: Settings) -> dict[str, Any]:
         fields = {"ok": result.report.ok, "check": rows}
     elif isinstance(result, Budgeted):
         fields = {"budget": budget_fields(result.budget)}
+    elif isinstance(result, Fitted):
+        fields = fit_fields(result.fit)
     elif isinstance(result, Plot):
         fields = {"plot": [_curve(curve, f"plot[{place}]", nonfinite) for place, curve in enumerate(result.curves)]}
         fields["axis"] = result.axis

@@ -238,6 +238,8 @@ def given(statement: ast.Statement) -> Iterator[tuple[str, Giver]]:
             yield name, statement
         case ast.Class(name):
             yield name, None
+        case ast.Command(_, (ast.Unknowns(names), *_)):
+            yield from ((unknown.id, None) for unknown in names)
         case ast.Import(_, names):
             yield from ((here, None) for _, _, here in names)
     while targets:

@@ -235,18 +235,21 @@ class _Check:
                     waiting += [(part.values, sure), (part.last or (), sure)]
                     part = ast.Over(part.name, part.value, part.span)
                 if isinstance(part, ast.Over):
+                    part = ast.Unknowns((part.name,), part.value, part.span)
+                if isinstance(part, ast.Unknowns):
                     self._over(part, sure)
                     continue
                 if isinstance(part, ast.Call):
                     self._call(part)
                 waiting += self._parts(part, sure)
 
-    def _over(self, node: ast.Over, sure: bool) -> None:
-        """An expression with its own variable."""
+    def _over(self, node: ast.Unknowns, sure: bool) -> None:
+        """An expression with variables of its own."""
+        names = [name.id for name in node.names]
         inner = _Check(
             self.files,
-            _Scope({node.name.id: [None]}, self.scope),
-            {*self.known, node.name.id},
+            _Scope({name: [None] for name in names}, self.scope),
+            {*self.known, *names},
             self.dark,
             self.straight,
         )

@@ -361,6 +361,13 @@ def _over(node: ast.Over) -> list[Part]:
     return [(Do.CONSTANT, definition, node.span)]
 
 
+def _unknowns(node: ast.Unknowns) -> list[Part]:
+    """A function of the unknowns, which the command calls."""
+    names = tuple(name.id for name in node.names)
+    definition = Definition(node.value.span.text, names, 0, compile_expression(node.value), node.span)
+    return [(Do.CONSTANT, definition, node.span)]
+
+
 def _each(node: ast.Each) -> list[Part]:
     """An anonymous function, which is called for each value."""
     code = compile_expression(node.value)
@@ -474,6 +481,7 @@ EXPRESSIONS: dict[type, Callable[[Any], list[Part]]] = {
     ast.Attribute: _attribute,
     ast.Slice: _slice,
     ast.Over: _over,
+    ast.Unknowns: _unknowns,
     ast.Each: _each,
     ast.Index: lambda node: [node.value, node.index, (Do.INDEX, None, node.span)],
 }

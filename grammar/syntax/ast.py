@@ -400,6 +400,14 @@ class Over(Node):
     span: Span
 
 
+class Unknowns(Node):
+    """An expression and the names that a command finds values for: `solve x**2 == 2 for x from 1`."""
+
+    names: tuple[Name, ...]
+    value: Expr
+    span: Span
+
+
 class Each(Node):
     """An expression for each of some values: `1/k**2 for k in 1..9`, alone in the brackets of a call or a list.
 

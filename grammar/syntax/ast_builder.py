@@ -186,6 +186,68 @@ class Builder(Expressions):
     def correlate(self, parts: Parts) -> s.Command:
         return self.command(parts, parts[1:], [])
 
+    def fit(self, parts: Parts) -> s.Command:
+        """What was measured, and the model of the parameters."""
+        word, y, model, *options = parts
+        given, names = self.over(word, model, options)
+        unknowns = s.Unknowns(names, model, model.span)
+        return self.command([word, model, *options[-1]], [unknowns], [("measured", y), *given.items()])
+
+    def fit_option(self, parts: Parts) -> tuple[s.Parameter, ...]:
+        """The names of the parameters, the uncertainty of what was measured, or where to start."""
+        span = self.span(parts[0], parts[-1])
+        if parts[0] == "over":
+            return (s.Parameter("over", s.Tuple(tuple(parts[1:]), span), span),)
+        if parts[0] == "from":
+            return tuple(s.Parameter(f"from {name}", value, span) for name, value in self.keywords(parts[1:]))
+        return (s.Parameter("sigma", parts[-1], span),)
+
+    def solve(self, parts: Parts) -> s.Command:
+        """Equations, unknowns, and where to start, or an interval."""
+        words = [part if isinstance(part, Token) else "" for part in parts]
+        middle = words.index("for")
+        last = words.index("from") if "from" in words else len(parts) - 2
+        equations = [self.difference(part) for part in parts[1:middle]]
+        value = (
+            equations[0]
+            if len(equations) == 1
+            else s.List(tuple(equations), False, self.span(parts[1], parts[middle - 1]))
+        )
+        unknowns = s.Unknowns(tuple(parts[middle + 1 : last]), value, value.span)
+        ends = parts[last + 1 :] if "from" in words else parts[last:]
+        names = [f"from {place}" for place in range(len(ends))] if "from" in words else ["low", "high"]
+        return self.command(parts, [unknowns], list(zip(names, ends, strict=True)))
+
+    def difference(self, equation: s.Expr) -> s.Expr:
+        """The two sides of an equation, subtracted."""
+        if isinstance(equation, s.Compare) and len(equation.rest) == 1 and equation.rest[0][0] == "==":
+            return s.Binary("-", equation.first, equation.rest[0][1], equation.span)
+        raise syntax_error("no equation", equation.span)
+
+    def minimize(self, parts: Parts) -> s.Command:
+        """What is minimised, and the leaves that change."""
+        word, value, *options = parts
+        given, names = self.over(word, value, options)
+        return self.command([word, value, *options[-1]], [value, *names], list(given.items()))
+
+    def over(self, word: Token, value: s.Expr, options: Parts) -> tuple[dict[str, s.Expr | None], tuple[s.Name, ...]]:
+        """The options of a command by name, and the names after `over`."""
+        given = {option.name: option.default for several in options for option in several}
+        names = given.pop("over", None)
+        if names is None:
+            raise syntax_error("no unknowns", value.span, word=str(word))
+        return given, names.items
+
+    def minimize_option(self, parts: Parts) -> tuple[s.Parameter, ...]:
+        """The leaves, an interval for each, or when to stop."""
+        span = self.span(parts[0], parts[-1])
+        if not isinstance(parts[0], Token):
+            return s.Parameter("low", parts[0], span), s.Parameter("high", parts[1], span)
+        if parts[0] == "over":
+            return (s.Parameter("over", s.Tuple(tuple(parts[1:]), span), span),)
+        value = self.plain_word(parts[1]) if parts[0] == "method" else parts[1]
+        return (s.Parameter(str(parts[0]), value, span),)
+
     def plot(self, parts: Parts) -> s.Command:
         """What is drawn; the variable, inside each of these, and its ends; the file."""
         words = [part if isinstance(part, Token) else "" for part in parts]

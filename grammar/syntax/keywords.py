@@ -58,6 +58,13 @@ SOFT = frozenset(
 HEADERS = frozenset(word for word in SOFT if re.search(rf"\b{word.upper()} _COLON\b", _GRAMMAR))
 # Those of them that take any expression.
 BEFORE_VALUES = frozenset(word for word in SOFT if re.search(rf"\b{word.upper()}\)? (expression|values)\b", _GRAMMAR))
+# Commands with a range of numbers.
+RANGING = frozenset(
+    word.lower()
+    for rule in ("plot", "solve", "minimize")
+    for word in _FIRST[rule][1].split(" | ")
+    if "_RANGE" in _RULES[rule] + _RULES.get(f"{rule}_option", "")
+)
 # The commands of a session, for completion, help and suggestions.
 COMMAND_WORDS = COMMANDS | SOFT - {"fails", "no_grad"}
 

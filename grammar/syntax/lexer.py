@@ -27,6 +27,7 @@ from agrad.grammar.syntax.keywords import (
     MATHEMATICS,
     OPTIONS,
     PYTHON,
+    RANGING,
     RESERVED,
     SOFT,
     SUPERSCRIPTS,
@@ -38,7 +39,7 @@ OPERAND_ENDS = words(
     "NAME NUMBER STRING FSTRING_END RPAR RSQB NONE TRUE FALSE ELLIPSIS RESERVED TOPIC MEASURED PERCENT"
 )
 
-_OPTION_FOLLOWS = OPERAND_ENDS | FLAGS
+_OPTION_FOLLOWS = OPERAND_ENDS | FLAGS | {"WITH"}
 
 # After these a `~=` further left in the same brackets has found its right-hand side.
 _NEAR_ENDS = words("_COMMA _COLON SEMICOLON COMPARISON AND OR IF ELSE _EQUAL")
@@ -147,6 +148,7 @@ class _Scanner:
         self.margins: list[str] = []
         self.first = (0, 0)  # the indentation of the first line
         self.options: dict[str, str] = {}
+        self.ruling = ""  # the command of the statement
         # Every open bracket, its position, and whether a `~=` before it waits for its `+-`.
         self.brackets: list[tuple[str, int, bool]] = []
         self.near = False
@@ -190,7 +192,7 @@ class _Scanner:
                 if kind in _NEAR_ENDS:
                     self.near = False
                 if kind == "SEMICOLON":
-                    self.options = {}
+                    self.options, self.ruling = {}, ""
                 yield self.token(kind, end)
         yield from self.finish()
 
@@ -235,7 +237,7 @@ class _Scanner:
     def end_line(self) -> Token:
         self.blank = True
         self.near = False
-        self.options = {}
+        self.options, self.ruling = {}, ""
         return self.virtual("_NEWLINE", self.position)
 
     def indentation(self) -> Iterator[Item]:
@@ -335,6 +337,7 @@ class _Scanner:
     def command(self, word: str) -> Iterator[Item]:
         """Set what the first word of a statement changes for the words after it."""
         self.options = OPTIONS.get(word, {})
+        self.ruling = word
         if word == "fails" and (found := re.compile(_FAILS_KIND).match(self.text, self.position)):
             # A kind of error may be a reserved word: `fails assert: ...`.
             self.position = found.start(1)
@@ -532,7 +535,7 @@ class _Scanner:
         """Whether two dots may separate the ends of a range here: in `plot`, and behind a `for` in brackets."""
         if self.brackets:
             return bool(self.each) and self.each[-1] == len(self.brackets)
-        return self.options is OPTIONS["plot"]
+        return self.ruling in RANGING
 
     def dots(self, kind: str, end: int) -> Iterator[Item]:
         """`..` is an operator in a range, and an error elsewhere."""

@@ -103,6 +103,15 @@ def jacobian_of(body: Body) -> Body:
     return derived(body, lambda y, x, *_: jacobian_or_zeros(y, x))
 
 
+def products_of(gradient: Body) -> Body:
+    """The products of a Hessian with a vector, which follows the argument; from the gradient."""
+
+    def derive(y: Tensor, x: Tensor, same: Tensor, v: Tensor, _: Tensor) -> Tensor:
+        return gradients(FUNCTIONS["sum"].call(y * v), [x])[0]
+
+    return derived(gradient, derive, (gradient.sizes.row, 0))
+
+
 def jacobian_or_zeros(y: Tensor, x: Tensor) -> Any:
     """The Jacobian, also where y does not depend on x."""
     zeros = FUNCTIONS["where"].call(0.0, FUNCTIONS["sum"].call(x), 0.0)

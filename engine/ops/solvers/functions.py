@@ -6,7 +6,7 @@ The derivative of each is made of such operations, so that there are derivatives
 from __future__ import annotations
 
 from math import factorial, isfinite, prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agrad.engine.core.arguments import number_of, small, truth_of
 from agrad.engine.core.dispatch import operand
@@ -20,6 +20,9 @@ from agrad.engine.ops.arrays.scan import reverse, scanned
 from agrad.engine.ops.arrays.shaping import reshape, swap
 from agrad.engine.ops.linalg.matrices import solve
 from agrad.engine.values import describe, format_shape, np, shape_of
+
+if TYPE_CHECKING:
+    from agrad.engine.ops.solvers.implicit import Problem
 
 FAMILY = "solvers"
 
@@ -77,6 +80,11 @@ def _shaped(found: Any, shape: tuple[int, ...]) -> Any:
     example="root(cos, 1) ~= pi/2",
 )
 def _root(f: Any, x0: Any) -> Any:
+    return root_of(f, x0)[0]
+
+
+def root_of(f: Any, x0: Any) -> tuple[Any, Problem]:
+    """A zero, and the equation, which knows how it was found."""
     from agrad.engine.ops.solvers.function import function_of  # here, as below, since few calculations need SciPy
     from agrad.engine.ops.solvers.implicit import Bracketed, Problem
 
@@ -86,11 +94,13 @@ def _root(f: Any, x0: Any) -> Any:
         low, high = sorted(number_of("root", "an end of the bracket", end) for end in x0)
         body, same, shape = function_of("root", f, [()], np.array([low]))
         _require_square(shape, ())
-        return _shaped(implied(same, problem=Bracketed(body, np.array([low]), low, high)), ())
+        bracketed = Bracketed(body, np.array([low]), low, high)
+        return _shaped(implied(same, problem=bracketed), ()), bracketed
     start, shape = _start("root", x0)
     body, same, made = function_of("root", f, [shape], start)
     _require_square(made, shape)
-    return _shaped(implied(same, problem=Problem(body, start)), shape)
+    problem = Problem(body, start)
+    return _shaped(implied(same, problem=problem), shape), problem
 
 
 def _require_square(made: tuple[int, ...], shape: tuple[int, ...]) -> None:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.extras import extra
-from agrad.engine.ops.solvers.function import Evaluated, gradient_of, jacobian_of
+from agrad.engine.ops.solvers.function import Evaluated, gradient_of, jacobian_of, products_of
 from agrad.engine.program.scan import Body
 from agrad.engine.values import Array, format_number, np
 
@@ -37,6 +37,7 @@ class Problem:
     def __init__(self, f: Body, start: Array) -> None:
         self.f = f
         self.start = start
+        self.last: Found | None = None  # the latest solution
 
     @property
     def residual(self) -> Body:
@@ -56,7 +57,8 @@ class Problem:
 
     def solve(self, same: Array) -> Array:
         """The solution. Raises AgradError of kind `domain`."""
-        return self.find(same).x
+        self.last = self.find(same)
+        return self.last.x
 
     def find(self, same: Array) -> Found:
         """The solution, with an account of how it was found."""
@@ -168,6 +170,68 @@ class Minimum(Problem):
         ended = f"the search from {told(self.start)} ended at {told(found.x)}, where the function is {told(f(found.x))}"
         what = "there is no minimum: the function still falls far away" if far else "no minimum is found"
         return AgradError("domain", f"argmin: {what}", notes=[ended])
+
+
+class Descent(NamedTuple):
+    """Where a function is least, its value there, the largest entry of its gradient, and the iterations."""
+
+    x: Array
+    value: float
+    slope: float
+    iterations: int
+
+
+METHODS = {"newton": "trust-exact", "krylov": "trust-krylov", "bfgs": "BFGS", "lbfgs": "L-BFGS-B", "cg": "CG"}
+_FEW = 50  # unknowns, of which the whole Hessian is computed
+
+
+def descend(
+    what: str, f: Body, start: Array, bounds: tuple[float, float] | None, method: str | None, until: float
+) -> Descent:
+    """A minimum of a number, until no entry of its gradient is over `until` times the largest at the start, or 1.
+
+    With exact gradients and, up to 50 unknowns, the exact Hessian, else its products. Raises AgradError of kind
+    `domain`.
+    """
+    optimize = extra("scipy.optimize", what, "SciPy", "science")
+    same = f.example[2]
+    gradient_body = gradient_of(f)
+    value, gradient = Evaluated(f, same), Evaluated(gradient_body, same)
+    name = METHODS[method or ("newton" if len(start) <= _FEW else "krylov")]
+    keywords: dict[str, Any] = {}
+    if bounds is not None:
+        name, keywords["bounds"] = "L-BFGS-B", [bounds] * len(start)
+        start = np.clip(start, *bounds)
+    elif name == "trust-exact":
+        hessian = Evaluated(jacobian_of(gradient_body), same)
+        keywords["hess"] = lambda x: hessian(x).reshape(len(x), len(x))
+    elif name == "trust-krylov":
+        products = Evaluated(products_of(gradient_body), same)
+        keywords["hessp"] = lambda x, v: products(np.concatenate([x, v]))
+    with np.errstate(all="ignore"):
+        steepest = float(np.max(np.abs(gradient(start))))
+        least = until * max(steepest, 1.0) if np.isfinite(steepest) else until
+        options = {"gtol": least, "maxiter": 10_000}
+        options |= {"ftol": 0.0, "maxfun": 100_000} if name == "L-BFGS-B" else {}
+        found = optimize.minimize(
+            lambda x: float(value(x)[0]), start, jac=gradient, method=name, options=options, **keywords
+        )
+        slopes = gradient(found.x)
+        if bounds is not None:  # at an end, the function may fall beyond it
+            outward = ((found.x <= bounds[0]) & (slopes > 0)) | ((found.x >= bounds[1]) & (slopes < 0))
+            slopes = np.where(outward, 0.0, slopes)
+    slope = float(np.max(np.abs(slopes)))
+    lowest = float(value(found.x)[0])
+    before = float(value(start)[0])
+    is_far = bool(np.max(np.abs(found.x)) > 1e8 * (1.0 + np.max(np.abs(start))))
+    is_far = is_far or before - lowest > 1e12 * (1.0 + abs(before))
+    if not np.isfinite(lowest) or is_far or not slope <= 10.0 * least:
+        falls = "the function falls without end" if is_far or lowest == -np.inf else "no minimum is found"
+        note = (
+            f"the search ended at {told(found.x)}, with the value {told(np.array([lowest]))} and the slope {slope:.3g}"
+        )
+        raise AgradError("domain", f"{what}: {falls}", notes=[note])
+    return Descent(found.x, lowest, slope, int(found.nit))
 
 
 def newton(f: Callable[[Array], Array], matrix: Callable[[Array], Array], x: Array) -> tuple[Array, Array]:

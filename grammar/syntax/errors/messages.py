@@ -96,6 +96,16 @@ MESSAGES: dict[str, SyntaxMessage] = {
         "agrad has no sets, no dictionaries and no blocks in braces",
         examples=("x = ‸{1, 2}", "if x ‸{ y }"),
     ),
+    "no unknowns": SyntaxMessage(
+        "`{word}` needs the names that it changes",
+        hint="{word} … over a, b",
+        examples=("fit y ~ ‸a*x", "minimize ‸loss"),
+    ),
+    "no equation": SyntaxMessage(
+        "`solve` takes equations",
+        hint="solve x**2 == 2 for x from 1",
+        examples=("solve ‸x**2 - 2 for x from 1",),
+    ),
     # Brackets
     "unclosed bracket": SyntaxMessage(
         "this `{bracket}` is never closed",

@@ -1,0 +1,215 @@
+"""Commands that find values for names: `fit`, `solve`, `minimize`, `maximize`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from agrad.engine.autodiff.uncertainty import parameters
+from agrad.engine.core.op import OPS
+from agrad.engine.core.tensor import Tensor, tensor
+from agrad.engine.errors import AgradError, Hint, Label
+from agrad.engine.ops.solvers.functions import root_of
+from agrad.engine.program.replay import forward
+from agrad.engine.values import describe, format_number, np
+from agrad.grammar.commands.host import Session
+from agrad.grammar.commands.operands import EXPRESSION
+from agrad.grammar.commands.registry import Call, Operands, Option, command, graphed
+from agrad.grammar.results import Fitted, Printed, text_of
+from agrad.grammar.runtime.builtins import Closure
+from agrad.grammar.runtime.operations import as_array
+
+_VALUE = Operands(expression=True)
+
+
+def _function(session: Session, call: Call) -> Closure:
+    """The operand, as a function of its unknowns."""
+    return Closure(call.values[0], (), session.machine, (call.names,))
+
+
+def _plain(call: Call, what: str, value: Any) -> Any:
+    """A number or an array of an option, without its graph."""
+    value = as_array(value)
+    if isinstance(value, Tensor):
+        return value.value
+    if not isinstance(value, int | float):
+        message = f"{call.node.word}: {what} must be a number or an array, not {describe(value)}"
+        raise AgradError("type", message, labels=[Label(call.span)])
+    return float(value)
+
+
+def _start(call: Call, name: str) -> float:
+    """Where the search for a parameter begins: as given, or at its present value."""
+    given = call.options.get(f"from {name}", call.names.get(name))
+    value = None if given is None else _plain(call, name, given)
+    if not isinstance(value, float):
+        what = "has no value" if given is None else "is an array"
+        raise AgradError("name", f"fit: {name} {what} to start from", fixes=[Hint(f"from {name}=1   at the end")])
+    return value
+
+
+@command(
+    "fit",
+    "fit y ~ a*exp(-b*x) over a, b [sigma s] [from a=1, b=0.1]",
+    "Finds the parameters of a model with the least sum of squares, as correlated uncertain values.",
+    "x = [0, 1, 2, 3]; y = [2.1, 1.2, 0.8, 0.4]; fit y ~ a*exp(-b*x) over a, b from a=1, b=1; a/b",
+    changes="session",
+    forms="fit y ~ a*x over a",
+    operands=EXPRESSION,
+    options={
+        "over": Option("the names of the parameters", _VALUE),
+        "sigma": Option("the standard uncertainties of y", _VALUE),
+        "from": Option("where to start: a=1, b=0.1", _VALUE),
+    },
+)
+def _fit(session: Session, call: Call) -> None:
+    from agrad.engine.ops.solvers.fitting import fit  # here, as below, since few sessions need SciPy
+    from agrad.engine.ops.solvers.models import pieces_of
+
+    function = _function(session, call)
+    names = list(function.definition.parameters)
+    y = np.asarray(_plain(call, "what was measured", call.options["measured"]))
+    if y.ndim != 1:
+        raise AgradError("shape", "fit: what was measured must be a vector", labels=[Label(call.span)])
+    sigma = call.options.get("sigma")
+    sigma = None if sigma is None else _plain(call, "sigma", sigma)
+    if sigma is not None and (np.shape(sigma) not in ((), y.shape) or not np.all(np.asarray(sigma) > 0)):
+        raise AgradError("domain", "fit: sigma must be positive: a number, or one for each point")
+    start = [_start(call, name) for name in names]
+    found = fit(pieces_of(function, names, start, y, sigma), names, start)
+    if found.problem:
+        fixes = [Hint("from " + ", ".join(f"{name}=…" for name in names) + "   starts elsewhere")]
+        raise AgradError("domain", f"fit: {found.problem}", labels=[Label(call.span)], fixes=fixes)
+    dof = float("inf") if found.is_weighted else float(found.dof)
+    for name, value in zip(names, parameters(found.values, found.covariance, dof), strict=True):
+        session.machine.bind(call.names, name, value)
+    session.emit(Fitted(found))
+
+
+@command(
+    "solve",
+    "solve f(x) == c for x from 1",
+    "Finds where equations hold: the unknowns become values of the graph.",
+    "var a = 2; solve x**2 == a for x from 1; grad(x, a)",
+    changes="session",
+    operands=EXPRESSION,
+    options={
+        "for": Option("the unknowns", _VALUE),
+        "from": Option("where to start: a number for each unknown", _VALUE),
+        "in": Option("an interval at whose ends the two sides differ in opposite senses", _VALUE),
+    },
+)
+def _solve(session: Session, call: Call) -> None:
+    function = _function(session, call)
+    names = function.definition.parameters
+    options = {name: _plain(call, name, value) for name, value in call.options.items()}
+    if "low" in options:
+        if len(names) > 1:
+            raise AgradError("arity", "solve: an interval is for one unknown", fixes=["from 1, 2   for several"])
+        value, problem = root_of(function, (options["low"], options["high"]))
+        values = [value]
+    else:
+        start = [options[f"from {place}"] for place in range(len(options))]
+        if len(start) != len(names):
+            starts = f"{len(start)} starting point{'s' if len(start) > 1 else ''}"
+            raise AgradError("arity", f"solve: {starts} for {len(names)} unknowns", labels=[Label(call.span)])
+        if len(names) == 1:
+            value, problem = root_of(function, start[0])
+            values = [value]
+        else:
+            value, problem = root_of(lambda v: as_array(function(*[v[place] for place in range(len(names))])), start)
+            values = [value[place] for place in range(len(names))]
+    for name, value in zip(names, values, strict=True):
+        value = value if isinstance(value, Tensor) else tensor(value)
+        session.machine.bind(call.names, name, value)
+        session.emit(Printed(f"{name} = {text_of(value, session.settings)}"))
+    last = problem.last
+    if last is not None:
+        session.emit(Printed(f"residual {format_number(last.residual, 2)}, {last.calls} calls of the function"))
+
+
+def _until(call: Call) -> float:
+    value = _plain(call, "until", call.options.get("until", 1e-9))
+    if not isinstance(value, float) or not value > 0:
+        raise AgradError("domain", f"{call.node.word}: until is a positive number", labels=[Label(call.span)])
+    return value
+
+
+_OPTIONS = {
+    "over": Option("the leaves that change", _VALUE),
+    "in": Option("an interval for each of them", _VALUE),
+    "method": Option("newton, krylov, bfgs, lbfgs or cg", _VALUE),
+    "until": Option("the slope at which to stop, relative to that at the start", _VALUE),
+}
+
+
+def _descend(session: Session, call: Call, sign: float) -> None:
+    from agrad.engine.ops.solvers.function import function_of
+    from agrad.engine.ops.solvers.implicit import METHODS, descend
+    from agrad.engine.program.extract import extract
+    from agrad.engine.program.trace import inlined
+
+    word, loss = call.node.word, graphed(call, 0)
+    if loss.size != 1:
+        raise AgradError("shape", f"{word}: {loss.node.spell()} is an array, not one number", labels=[Label(call.span)])
+    leaves = [graphed(call, place) for place in range(1, len(call.values))]
+    for leaf in leaves:
+        if leaf.node.op is not None or not leaf.requires_grad:
+            message = f"{word}: {leaf.node.spell()} is no leaf that requires grad"
+            raise AgradError("leaf", message, fixes=[Hint("var w = 1   makes one")])
+    program = extract([loss], leaves)
+    if program.checks:
+        message = f"{word}: {program.checks[0].text} decides how {loss.node.spell()} is computed"
+        raise AgradError("guard", message, fixes=[Hint("where(c, x, y)   chooses between two values")])
+    start = np.concatenate([np.reshape(np.asarray(leaf.value), -1) for leaf in leaves])
+
+    def value(*xs: Tensor) -> Any:
+        (y,) = inlined(program, xs)
+        return OPS["mul"].call(sign, OPS["sum"].call(y))
+
+    body, _, _ = function_of(word, value, [leaf.shape for leaf in leaves], start)
+    method = call.options.get("method")
+    if method is not None and method not in METHODS:
+        raise AgradError("type", f"{word}: there is no method {method}", fixes=[f"method {one}" for one in METHODS])
+    ends = None
+    if "low" in call.options:
+        ends = _plain(call, "low", call.options["low"]), _plain(call, "high", call.options["high"])
+    found = descend(word, body, start, ends, method, _until(call))
+    end = 0
+    for leaf in leaves:
+        begin, end = end, end + leaf.size
+        entries = found.x[begin:end]
+        leaf.set_(entries.reshape(leaf.shape) if leaf.shape else float(entries[0]))
+    forward(loss)
+    for leaf in leaves:
+        session.emit(Printed(f"{leaf.node.spell()} = {text_of(leaf.detach(), session.settings)}"))
+    what = "least" if sign > 0 else "largest"
+    account = f"slope {format_number(found.slope, 2)}, {found.iterations} iterations"
+    session.emit(Printed(f"{what} {loss.node.spell()} = {format_number(sign * found.value)}, {account}"))
+
+
+@command(
+    "minimize",
+    "minimize loss over w, b [in 0..1] [method lbfgs] [until 1e-9]",
+    "Moves leaves to where a value is least, with exact derivatives.",
+    "var w = 1; loss = (w - 3)**2; minimize loss over w",
+    changes="graph",
+    forms="minimize loss over w",
+    operands=EXPRESSION,
+    options=_OPTIONS,
+)
+def _minimize(session: Session, call: Call) -> None:
+    _descend(session, call, 1.0)
+
+
+@command(
+    "maximize",
+    "maximize y over w, b [in 0..1] [method lbfgs] [until 1e-9]",
+    "Moves leaves to where a value is largest.",
+    "var w = 1; y = 5 - (w - 3)**2; maximize y over w",
+    changes="graph",
+    forms="maximize y over w",
+    operands=EXPRESSION,
+    options=_OPTIONS,
+)
+def _maximize(session: Session, call: Call) -> None:
+    _descend(session, call, -1.0)

@@ -1,0 +1,122 @@
+"""`fit`, `solve`, `minimize` and `maximize`: what they find, what they leave behind, and what they refuse."""
+
+import numpy as np
+import pytest
+
+from agrad.engine.errors import AgradError
+from agrad.grammar.session.session import Session
+
+pytest.importorskip("scipy")
+
+DATA = "x = [0, 1, 2, 3, 4]; y = [2.1, 1.2, 0.8, 0.4, 0.3];"
+
+
+def said(text, session=None):
+    session = session or Session()
+    lines = []
+    session.run(text, lambda result: lines.append(result.text(session.settings)))
+    return lines
+
+
+def test_a_fit_leaves_correlated_uncertain_values():
+    session = Session()
+    (told,) = said(f"{DATA} fit y ~ a*exp(-b*x) over a, b from a=1, b=1", session)
+    assert told.splitlines()[:2] == ["a = 2.087 ± 0.051", "b = 0.515 ± 0.024"]
+    assert "R2 = 0.995971, 3 degrees of freedom" in told
+    assert said("a/b", session) == ["4.05 ± 0.16"]
+    weighted = said("fit y ~ a*exp(-b*x) over a, b with sigma 0.1\nundo\na", session)
+    assert weighted[0].splitlines()[0] == "a = 2.087 ± 0.095"
+    assert weighted[-1] == "2.087 ± 0.051"
+
+
+def test_the_calibration_of_a_thermometer_has_the_printed_digits():
+    """GUM, H.3: corrections b at temperatures t, and that at 30 degrees."""
+    session = Session()
+    said(
+        """
+t = [21.521, 22.012, 22.512, 23.003, 23.507, 23.999, 24.513, 25.002, 25.503, 26.010, 26.511]
+b = [-0.171, -0.169, -0.166, -0.159, -0.164, -0.165, -0.156, -0.157, -0.159, -0.161, -0.160]
+fit b ~ y1 + y2*(t - 20) over y1, y2 from y1=0, y2=0
+""",
+        session,
+    )
+    names = session.names
+    assert [round(float(names[name]), places) for name, places in (("y1", 4), ("y2", 5))] == [-0.1712, 0.00218]
+    assert said("y1.u, y2.u", session)[0].startswith("(0.0028")
+    assert round(float(said("y1.u", session)[0]), 4) == 0.0029
+    assert round(float(said("y2.u", session)[0]), 5) == 0.00067
+    assert said("y1 + y2*10", session) == ["-0.1494 ± 0.0041"]
+
+
+def test_solved_unknowns_are_values_of_the_graph():
+    lines = said("var c = 2; solve z**2 == c for z from 1; grad(z, c)")
+    assert lines[0] == "z = 1.414213562"
+    assert lines[1].startswith("residual ")
+    assert lines[2] == "0.3535533906"
+    assert said("solve cos(z) == z for z in 0..2; z")[-1] == "0.7390851332"
+    assert said("var c = 2; solve p + q == 3, p*q == c for p, q from 0.5, 3; grad(p, c)")[-1] == "1"
+
+
+def test_leaves_move_to_a_minimum_and_undo_takes_that_back():
+    session = Session()
+    start = "var w = [5, 1]; loss = (w[0] - 3)**2 + cosh(w[1] - w[0])\nminimize loss over w\n"
+    lines = said(f"{start} loss\nundo\nw\nloss", session)
+    assert float(lines[2]) == pytest.approx(1.0)
+    assert lines[-2:] == ["[5, 1]", "31.30823284"]
+    assert float(said("var w = 1; y = 5 - (w - 3)**2; maximize y over w; y")[-1]) == pytest.approx(5.0)
+    assert said("var w = 1; y = (w - 3)**2; minimize y over w in 0..2; w")[-1] == "2"
+
+
+@pytest.mark.parametrize("method", ["newton", "krylov", "bfgs", "lbfgs", "cg"])
+def test_all_methods_find_the_minimum(method):
+    text = f"var x = -1.2; var y = 1; f = (1 - x)**2 + 100*(y - x**2)**2; minimize f over x, y method {method}; [x, y]"
+    session = Session()
+    said(text, session)
+    assert [float(session.names[name]) for name in "xy"] == pytest.approx([1.0, 1.0], abs=1e-5)
+
+
+def test_many_leaves_take_products_with_the_hessian():
+    session = Session()
+    said("var w = zeros(200); loss = sum((w - arange(200)/100)**2*(1 + arange(200))); minimize loss over w", session)
+    np.testing.assert_allclose(session.names["w"].data, np.arange(200) / 100, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (f"{DATA} fit y ~ a*x over a", "fit: a has no value to start from"),
+        (
+            f"{DATA} fit y ~ (a + b)*x over a, b from a=1, b=1",
+            "fit: the data do not determine a: at 0.2611 it has no effect",
+        ),
+        (f"{DATA} fit y ~ a*[1, 2] over a from a=1", "fit: the model has shape (2), and what was measured (5)"),
+        (
+            f"{DATA} fit y ~ a*x over a from a=1 sigma -1",
+            "fit: sigma must be positive: a number, or one for each point",
+        ),
+        (
+            "fit [1] ~ a over a from a=1",
+            "fit: 1 points for 1 parameters: more points than parameters have uncertainties",
+        ),
+        ("solve x**2 == -1 for x from 1", "root: there is no zero near 1: the search ended at 0"),
+        ("solve x**2 == 0 for x from 1", None),
+        ("solve x + y == 1 for x, y from 1", "solve: 1 starting point for 2 unknowns"),
+        ("var w = 1; y = -w**2; minimize y over w", "minimize: the function falls without end"),
+        ("var w = 1; y = exp(-w); y2 = y*1; minimize y2 over y", "minimize: y is no leaf that requires grad"),
+        ("var w = [1, 2]; y = w*2; minimize y over w", "minimize: y is an array, not one number"),
+        ("var w = 1; y = w**2; minimize y over w method fast", "minimize: there is no method fast"),
+    ],
+)
+def test_what_has_no_answer_says_so(text, message):
+    with pytest.raises(AgradError) as caught:
+        said(text)
+    if message is None:
+        assert "double zero" in caught.value.message
+    else:
+        assert caught.value.message == message
+
+
+def test_the_words_are_names_elsewhere():
+    assert said("fit = 3; solve = 4; minimize = fit*solve; minimize") == ["12"]
+    assert said("def fit(x) = x**2; fit(3)") == ["9"]
+    assert said("solve([[2, 0], [0, 4]], [2, 4])") == ["[1, 1]"]
