@@ -60,7 +60,7 @@ def test_solved_unknowns_are_values_of_the_graph():
 def test_leaves_move_to_a_minimum_and_undo_takes_that_back():
     session = Session()
     start = "var w = [5, 1]; loss = (w[0] - 3)**2 + cosh(w[1] - w[0])\nminimize loss over w\n"
-    lines = said(f"{start} loss\nundo\nw\nloss", session)
+    lines = said(f"{start}loss\nundo\nw\nloss", session)
     assert float(lines[2]) == pytest.approx(1.0)
     assert lines[-2:] == ["[5, 1]", "31.30823284"]
     assert float(said("var w = 1; y = 5 - (w - 3)**2; maximize y over w; y")[-1]) == pytest.approx(5.0)
