@@ -27,6 +27,7 @@ COMMANDS = (
     "check",
     "graph",
     "map",
+    "fit",
     "export",
     "functions",
     "help",

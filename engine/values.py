@@ -323,6 +323,9 @@ _MANY = 1000
 _WIDTH = 80
 
 
+_MOST_DIGITS = 14  # of a value beside its uncertainty
+
+
 def format_uncertain(value: Value, u: Value, precision: int | None = 10, sign: str = "±") -> str:
     """`58.9 ± 3.1`: two significant digits of the uncertainty, and the value to the same place. Arrays by entries."""
     if not isinstance(value, float):
@@ -335,6 +338,8 @@ def format_uncertain(value: Value, u: Value, precision: int | None = 10, sign: s
 
     place = math.floor(math.log10(float(f"{u:.1e}"))) - 1  # of the last digit
     top = max(math.floor(math.log10(abs(value))) if value else place, place + 1)
+    if top - place > _MOST_DIGITS:
+        return f"{format_number(value, precision)} {sign} {format_number(u, 2)}"
     shift = top if top > 9 or top < -4 else 0  # the power of ten in both
     exponent = f"e{shift}" if shift else ""
 

@@ -33,7 +33,7 @@ ALLOWED = {
     "engine.inspect": "autodiff compile core errors extras program text values",
     "engine.interop": "core errors ops values",
     "engine.nn": "autodiff core errors ops values",
-    "engine.ops": "autodiff compile core data errors extras program values",
+    "engine.ops": "autodiff compile core data errors extras program text values",
     "engine.program": "autodiff compile core errors inspect text values",
     "engine.values": "errors",
     "grammar.commands": "diagnostics files help results runtime session syntax values",

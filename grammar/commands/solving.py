@@ -93,9 +93,7 @@ def _fit(session: Session, call: Call) -> None:
     changes="session",
     operands=EXPRESSION,
     options={
-        "for": Option("the unknowns", _VALUE),
         "from": Option("where to start: a number for each unknown", _VALUE),
-        "in": Option("an interval at whose ends the two sides differ in opposite senses", _VALUE),
     },
 )
 def _solve(session: Session, call: Call) -> None:
@@ -136,7 +134,6 @@ def _until(call: Call) -> float:
 
 _OPTIONS = {
     "over": Option("the leaves that change", _VALUE),
-    "in": Option("an interval for each of them", _VALUE),
     "method": Option("newton, krylov, bfgs, lbfgs or cg", _VALUE),
     "until": Option("the slope at which to stop, relative to that at the start", _VALUE),
 }

@@ -51,7 +51,7 @@ MESSAGES: dict[str, SyntaxMessage] = {
     # Characters
     "unknown character": SyntaxMessage(
         "`{character}` means nothing in agrad",
-        examples=("2 ‸$ 3", "a‸\x00b", "‸\ud800", "‸~x", "1 + ‸\\\n2"),
+        examples=("2 ‸$ 3", "a‸\x00b", "‸\ud800", "1 + ‸\\\n2"),
     ),
     "look-alike": SyntaxMessage(
         "agrad does not use the character `{character}`",

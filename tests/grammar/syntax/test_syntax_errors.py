@@ -104,8 +104,9 @@ error[syntax]: there is no kind of error called fred
 error[syntax]: agrad has no command `dislay`
   1 | dislay "az"
     | ^^^^^^
-  note: the commands are backward, check, explain, forward, grad, graph, help, history, info, limit, load, plot, \
-print, quit, reset, retain, save, set, step, time, undo, var, vars, zero_grad""",
+  note: the commands are backward, budget, check, correlate, explain, fit, forward, grad, graph, help, history, info, \
+limit, load, maximize, minimize, plot, print, quit, reset, retain, save, set, solve, step, time, undo, var, vars, \
+zero_grad""",
     "no_gard: w -= 1": """\
 error[syntax]: agrad has no command `no_gard`
   1 | no_gard: w -= 1

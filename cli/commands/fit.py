@@ -1,0 +1,173 @@
+"""`agrad fit`: the parameters of a model that fits the rows of a file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import closing
+from typing import Any
+
+import click
+
+from agrad.cli.arguments.expression import FormulaCommand, noted, texts_by_name
+from agrad.cli.arguments.limits import end_in, limit_memory, memory_option, timeout_option
+from agrad.cli.base import file_completions, json_option, shown_name
+from agrad.cli.output.printers import printer
+from agrad.engine.compile.registry import AUTO
+from agrad.engine.errors import AgradError, Hint
+from agrad.engine.text import as_name
+from agrad.engine.values import np
+from agrad.grammar.results import Fitted
+
+
+@click.command("fit", cls=FormulaCommand)
+@click.argument("words", nargs=-1, metavar="MODEL DATA", shell_complete=file_completions)
+@click.option("--y", "measured", required=True, metavar="EXPR", help="What was measured: a column, or an expression.")
+@click.option(
+    "--over",
+    "start",
+    required=True,
+    multiple=True,
+    metavar="NAME=VALUE,...",
+    help="The parameters, with values to start from.",
+)
+@click.option("--sigma", metavar="EXPR", help="The standard uncertainty of what was measured: a number, or a column.")
+@click.option(
+    "-D", "given", multiple=True, metavar="NAME=VALUE", help="Define a name with the same value in every row."
+)
+@click.option("--columns", metavar="NAME,...", help="Names for the columns, if the file has none.")
+@json_option
+@timeout_option("a computation")
+@memory_option
+@click.pass_context
+def command(
+    context: click.Context,
+    /,
+    words: tuple[str, ...],
+    measured: str,
+    start: tuple[str, ...],
+    sigma: str | None,
+    given: tuple[str, ...],
+    columns: str | None,
+    as_json: bool,
+    timeout: float | None,
+    memory: float | None,
+) -> int:
+    """Fit MODEL to the rows of DATA, by least squares.
+
+    The names in MODEL are columns of DATA, as for `agrad map`, and the parameters in --over. It prints these with their
+    standard uncertainties and correlations. DATA is read once for each step, so that it may be larger than memory. The
+    exit code is 1 where the search does not converge.
+
+    \b
+    agrad fit "a*height + b*width + c" examples/chunks.csv --y price --over a=1,b=1,c=0
+    agrad fit "a*exp(b*height)" examples/chunks.csv --y "price + 9" --over a=1,b=1 --sigma 0.2 --json
+    """
+    from agrad.engine.ops.solvers.fitting import fit  # here, so that --help loads no numpy
+
+    if len(words) != 2:
+        raise click.UsageError('a model and a file are needed, such as: agrad fit "a*x" data.csv --y y --over a=1')
+    model, path = words
+    if path == "-":
+        raise click.UsageError("fit reads its data several times, so that they must be in a file")
+    parts = [part for text in start for part in text.split(",") if part.strip()]
+    texts = texts_by_name("--over", parts, "--over takes NAME=VALUE, and {} is not one")
+    limit_memory(memory, statements=False)
+    job = _Job(model, path, measured, sigma, texts, given, columns, timeout, as_json)
+    found: Any = job.session.all_at_once(lambda: fit(job.pieces, job.names, job.start), job.session.span)
+    result = Fitted(found)
+    if as_json or not found.problem:
+        printer(job.session.settings, "json" if as_json else "text")(result)
+    if found.problem:
+        if as_json:
+            return 1
+        values = ",".join(f"{name}={value:.4g}" for name, value in zip(found.names, found.values.tolist(), strict=True))
+        fixes = [Hint("--over with other values starts elsewhere")]
+        raise AgradError("domain", f"fit: {found.problem}", notes=[f"the search ended at {values}"], fixes=fixes)
+    return 0
+
+
+class _Job:
+    """The model, what was measured, and the file."""
+
+    def __init__(
+        self,
+        model: str,
+        path: str,
+        measured: str,
+        sigma: str | None,
+        texts: dict[str, str],
+        given: tuple[str, ...],
+        columns: str | None,
+        timeout: float | None,
+        as_json: bool,
+    ) -> None:
+        from agrad.grammar.session.rowwise import Evaluation, Rowwise
+
+        self.path, self.columns = (
+            shown_name(path),
+            [name.strip() for name in (columns or "").split(",") if name.strip()],
+        )
+        self.names = list(texts)
+        constants = texts_by_name("-D", given, "-D takes NAME=VALUE, and {} is not one")
+        sessions: list[Any] = []
+        for text in (model, measured, *([sigma] if sigma is not None else [])):
+            session = Rowwise()
+            end_in(session, timeout, as_json)
+            session.read(text)
+            for name, value in {**constants, **(texts if not sessions else {})}.items():
+                with noted(f"{name}={value}"):
+                    session.give(name, value)
+            sessions.append(session)
+        self.session = sessions[0]
+        self.start = [self._number(name) for name in self.names]
+        with closing(self.session.all_at_once(self.open, self.session.span)) as table:
+            known = set(map(as_name, table.names))
+            self.used: list[dict[str, str]] = []
+            for session in sessions:
+                used: dict[str, str] = {}
+                for name, span in session.columns(known, ()):
+                    used[name] = table.spelled(name)
+                    table.require(used[name], span)
+                self.used.append(used)
+        threads = os.cpu_count() or 1
+        self.evaluations = [
+            Evaluation(session, list(used), self.names if place == 0 else [], lambda: AUTO, threads, False)
+            for place, (session, used) in enumerate(zip(sessions, self.used, strict=True))
+        ]
+
+    def open(self) -> Any:
+        """The file, from its beginning."""
+        from agrad.engine.data.formats import open_table
+
+        return open_table(self.path, self.columns, None)
+
+    def _number(self, name: str) -> float:
+        value = self.session.names[name]
+        if not isinstance(value, float):
+            raise AgradError("type", f"--over {name}: a start is a number")
+        return value
+
+    def pieces(self, p: Any) -> Iterator[tuple[Any, Any, Any, Any]]:
+        """The file, for some parameters: see `fitting`."""
+        from agrad.engine.data.tables import Wanted
+
+        model = self.evaluations[0]
+        model.constants = dict(zip(self.names, p.tolist(), strict=True))
+        wanted = Wanted(list(dict.fromkeys(one for used in self.used for one in used.values())), [])
+        with closing(self.open()) as table:
+            for part in table.parts(wanted):
+                piece = table.piece(part, wanted)
+                if not piece.rows:
+                    continue
+                results = [
+                    evaluation(
+                        {name: piece.columns[column] for name, column in used.items()},
+                        piece.rows,
+                        piece.bad,
+                        piece.place,
+                    )[0]
+                    for evaluation, used in zip(self.evaluations, self.used, strict=True)
+                ]
+                values, *slopes = results[0]
+                yield values, slopes, np.asarray(results[1][0]), results[2][0] if len(results) > 2 else None
