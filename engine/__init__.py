@@ -6,8 +6,8 @@
     x.grad
 
 Every operation of the table is a function here, `ag.sin`, and a method of its first operand, `x.sin()`. They take
-and return plain numbers and arrays as well as Tensors. `ag.nn`, `ag.optim` and `ag.utils.data` have the modules,
-optimisers and data loaders of PyTorch.
+and return plain numbers and arrays as well as Tensors. `ag.nn`, `ag.optim`, `ag.utils.data` and `ag.autograd`
+have the modules, optimisers, data loaders and Functions of PyTorch.
 """
 
 from __future__ import annotations
@@ -17,9 +17,11 @@ from typing import Any
 from agrad.engine import ops as _ops  # noqa: F401 - fills the table
 from agrad.engine.autodiff.backward import backward
 from agrad.engine.autodiff.gradcheck import check
+from agrad.engine.autodiff.hooks import register_hook
 from agrad.engine.autodiff.transforms import grad, hessian, hvp, jacobian, jvp, vjp
 from agrad.engine.autodiff.uncertainty import uncertain, uncertainty
 from agrad.engine.compile import compile  # noqa: A004 - PyTorch's name
+from agrad.engine.core.graph import Node
 from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.core.tensor import Tensor, no_grad, tensor
 from agrad.engine.errors import AgradError
@@ -45,13 +47,26 @@ __all__ = [
     "vjp",
 ]
 
-for _method in (backward, forward):  # core does not import autodiff and program
+
+def _saved(node: Node, name: str) -> Any:
+    """An attribute of a node that is none of its own: `_saved_self`."""
+    from agrad.engine.inspect.saved import saved  # here, since few look at what is saved
+
+    return saved(node, name)
+
+
+for _method in (backward, forward, register_hook):  # core does not import autodiff and program
     setattr(Tensor, _method.__name__, _method)
+setattr(Node, "__getattr__", _saved)  # noqa: B010 - mypy refuses to assign to a method
 numpy_protocol.install()
 python_numbers.install()
 
 
 def __getattr__(name: str) -> Any:
+    if name == "autograd":
+        import agrad.engine.autodiff.autograd as autograd  # here, since few calculations define a Function
+
+        return autograd
     if name in ("nn", "optim", "utils"):
         import agrad.engine.nn as nn  # here, since few calculations have modules
 
@@ -63,4 +78,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*__all__, *FUNCTIONS, "nn", "optim", "utils"})
+    return sorted({*__all__, *FUNCTIONS, "autograd", "nn", "optim", "utils"})

@@ -23,7 +23,7 @@ ALLOWED = {
     "cli.package": "__main__",
     "cli.repl": "base output settings terminal",
     "cli.terminal": "settings",
-    "engine": "autodiff compile core errors interop nn ops program",
+    "engine": "autodiff compile core errors inspect interop nn ops program",
     "engine.autodiff": "core errors text values",
     "engine.compile": "autodiff core errors extras program text values",
     "engine.core": "errors struct text values",

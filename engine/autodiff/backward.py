@@ -10,6 +10,7 @@ from time import perf_counter
 from typing import Any
 from weakref import ref
 
+from agrad.engine.autodiff.hooks import HOOKED
 from agrad.engine.autodiff.nonfinite import say_not_finite
 from agrad.engine.autodiff.reverse import Watch, walk
 from agrad.engine.core.context import current, next_stamp
@@ -61,7 +62,8 @@ def backward(
         note_read(node)
         if context.tracing is not None:
             take_behind(node)
-    replay = node.cache_slot if plain and node.op is not None else None  # see `program.cached_replay`
+    # See `program.cached_replay`. A program has no hooks.
+    replay = node.cache_slot if plain and node.op is not None and not HOOKED else None
     found: Any = replay.gradients(node) if replay is not None and keeps else None
     order: list[Node] = []
     cut: list[Node] = []
@@ -69,7 +71,7 @@ def backward(
         seed = 1.0 if plain and not node.shape else _seed(root, gradient, create_graph)
         order, cut = walkable(node)
         found = walk(order, {node: seed}, create_graph, watch=watch)
-        if context.listener is not None:
+        if context.listener is not None or context.anomalies:
             say_not_finite(order, {node: seed}, found)
         if replay is not None:
             replay.walked(node)
@@ -105,7 +107,7 @@ def grad(y: Tensor, inputs: Tensor | Sequence[Tensor], create_graph: bool = Fals
     order = paths(y, wanted)
     targets = [x.node for x in wanted]
     found = walk(order, {y.node: seed}, create_graph, targets) if y.node in order else {}
-    if current().listener is not None:
+    if current().listener is not None or current().anomalies:
         say_not_finite(order, {y.node: seed}, found)
     results = tuple(result_of(found.get(node), node.shape, y, create_graph) for node in targets)
     return results[0] if single else results

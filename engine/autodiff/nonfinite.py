@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, NoReturn
 
 from agrad.engine.autodiff.reverse import walk
 from agrad.engine.core.context import current
 from agrad.engine.core.graph import Input, Node
 from agrad.engine.core.tensor import Tensor
-from agrad.engine.errors import Label, Note
+from agrad.engine.errors import AgradError, Label, Note
 from agrad.engine.values import format_number, is_finite, np
 
 # A derivative as a value, or of a function: the steps in it have the same text, but other operations.
@@ -18,7 +18,8 @@ _INSIDE = r"(torch\.autograd\.|functional\.)*(grad|jacobian|hessian|hvp|jvp|vjp)
 
 def say_not_finite(order: list[Node], seeds: dict[Node, Any], found: dict[Node, Any]) -> None:
     """Tell the listener where the first inf or nan of a backward pass came from: a value, or else a derivative."""
-    listener = current().listener
+    context = current()
+    listener = _raise_anomaly if context.anomalies and _is_nan(found) else context.listener
     if listener is None or all(is_finite(_plain(value)) for value in found.values()):
         return
     seeds = {node: _plain(seed) for node, seed in seeds.items()}
@@ -33,9 +34,22 @@ def say_not_finite(order: list[Node], seeds: dict[Node, Any], found: dict[Node, 
         if is_finite(g) and not is_finite(c):
             culprits.append((node, c))
 
-    walk(order, seeds, False, watch=watch)
+    walk(order, seeds, False, watch=watch, hooks=False)
     if culprits:
         listener(not_finite_note(*culprits[0], derivative=True))
+    elif listener is _raise_anomaly:
+        listener(Note("a gradient is nan"))
+
+
+def _is_nan(found: dict[Node, Any]) -> bool:
+    """Whether a gradient has a nan."""
+    values = (_plain(value) for value in found.values())
+    return any(value != value if isinstance(value, float) else bool(np.isnan(value).any()) for value in values)
+
+
+def _raise_anomaly(note: Note) -> NoReturn:
+    """Make an error of the note."""
+    raise AgradError("grad", note.message, labels=note.labels)
 
 
 def _plain(value: Any) -> Any:

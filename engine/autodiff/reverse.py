@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeAlias
 
+from agrad.engine.autodiff.hooks import hooked
 from agrad.engine.core.graph import Node
 from agrad.engine.core.numpy_warnings import walked
 from agrad.engine.core.op import OPS, Op, onward
@@ -31,12 +32,14 @@ def walk(
     targets: Iterable[Node] = (),
     masks: dict[Node, Any] | None = None,
     watch: Watch | None = None,
+    hooks: bool = True,
 ) -> dict[Node, Any]:
     """Run the rules of `order` (youngest first); returns the cotangent of each node that keeps one, or is a target.
 
     `masks` selects the entries of a seed that count, if not all do: a row of a Jacobian needs one entry. `watch` is
     called for each contribution: the node, the position of the operand, the cotangent of the node, the contribution:
-    0.0 for an operand that was not selected at all, and for an index what is added to the selected entries.
+    0.0 for an operand that was not selected at all, and for an index what is added to the selected entries. `hooks`:
+    whether those of the nodes are called.
     """
     quick = not create_graph and watch is None
     nodes, cotangents, wanted = iter(order), dict(seeds), set(targets)
@@ -46,7 +49,7 @@ def walk(
         first = _run_plain(nodes, cotangents, found, wanted, None)
         if first is None:
             return found  # scalars only: numpy is not loaded
-    flight = Flight(cotangents, watch)
+    flight = Flight(cotangents, watch, hooks)
     if masks:
         flight.masks.update(masks)
     walked(create_graph, _run, first or next(nodes, None), nodes, flight, found, wanted, create_graph)
@@ -66,6 +69,12 @@ def _run(
     quick = not create_graph and flight.watch is None
     while node is not None:
         g, op = cotangents.pop(node, None), node.op
+        if g is not None and node.extra is not None and node.extra.hooks and flight.hooks:
+            changed = hooked(node, _whole(g, node, flight), create_graph)
+            if changed is not g:
+                flight.owned.discard(node)
+                masks.pop(node, None)  # the hook gives every entry
+                g = changed
         if ((op is None or node.extra is not None) and node.keeps_grad) or node in wanted:
             # No cotangent arrives where a selection took another operand.
             found[node] = _whole(0.0 if g is None else g, node, flight)
@@ -97,14 +106,14 @@ def _run_plain(
         g = cotangents.pop(node, None)
         op = node.op
         if op is None:
-            if type(g) is float and not node.shape:
+            if type(g) is float and not node.shape and (node.extra is None or not node.extra.hooks):
                 if node.requires_grad or node.keeps_grad or node in wanted:
                     found[node] = g
                 continue
             if g is None and not node.keeps_grad and node not in wanted:
                 continue
             break
-        if (node.extra is not None and node.keeps_grad) or (wanted and node in wanted):
+        if (node.extra is not None and (node.keeps_grad or node.extra.hooks)) or (wanted and node in wanted):
             break
         if g is None:
             continue
@@ -147,10 +156,11 @@ def _run_plain(
 class Flight:
     """The cotangents that are not yet used, their selection masks, and which buffers the pass itself made."""
 
-    __slots__ = ("cotangents", "masks", "owned", "owned_masks", "watch")
+    __slots__ = ("cotangents", "hooks", "masks", "owned", "owned_masks", "watch")
 
-    def __init__(self, cotangents: dict[Node, Any], watch: Watch | None = None) -> None:
+    def __init__(self, cotangents: dict[Node, Any], watch: Watch | None = None, hooks: bool = True) -> None:
         self.watch = watch
+        self.hooks = hooks  # whether they are called
         self.cotangents = cotangents
         self.masks: dict[Node, Any] = {}
         self.owned: set[Node] = set()

@@ -218,6 +218,7 @@ class Context:
     """Everything that belongs to one session. See the docstring of this module."""
 
     __slots__ = (
+        "anomalies",
         "clock",
         "files",
         "given",
@@ -247,6 +248,7 @@ class Context:
         self.tracing: Tracing | None = None
         self.reads: list[tuple[Node, Origin | None]] | None = None  # values read as plain data, if collected
         self.clock: Clock | None = None
+        self.anomalies = False  # whether a backward that gives nan is an error
         self.listener: Callable[[Note], None] | None = None  # receives notes on results
         self.undefined: list[Any] | None = None  # operations whose result is nan: see `inspect.undefined`
         self.silence: Any = None  # while numpy's warnings are off: see `numpy_warnings`
@@ -265,6 +267,7 @@ class Context:
         made.origin, made.statement = self.origin, self.statement
         made.undo_log, made.tracing, made.reads = self.undo_log, self.tracing, self.reads
         made.clock, made.listener, made.undefined = self.clock, self.listener, self.undefined
+        made.anomalies = self.anomalies
         made.limits, made.random, made.files = self.limits, self.random, self.files
         made.silence, made.quietly = self.silence, self.quietly
         made.outer, made.scope, made.given = self, None, self.guard

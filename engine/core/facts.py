@@ -66,6 +66,7 @@ class OpFacts(EntryFacts, total=False):
     is_copy: bool
     is_view: bool
     tied_by: str
+    is_opaque: bool
     moves_entries: bool
     transpose_of: Callable[..., tuple[str, dict[str, Any]]] | None
     sums: Callable[..., tuple[Shape, float]] | None

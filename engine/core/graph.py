@@ -66,10 +66,11 @@ class Storage:
 class Extra:
     """Fields that few nodes have: made when they are needed, so that the others take less memory."""
 
-    __slots__ = ("cache_slot", "is_parameter", "keeps", "recorded", "storage", "uncertainty")
+    __slots__ = ("cache_slot", "hooks", "is_parameter", "keeps", "recorded", "storage", "uncertainty")
 
     def __init__(self) -> None:
         self.cache_slot: Any = None  # see the property of a node
+        self.hooks: tuple[tuple[int, Any], ...] = ()  # see `autodiff.hooks`
         self.is_parameter = False  # a leaf that modules list
         self.keeps = False  # a computed value whose gradient is retained
         self.recorded = False  # a leaf that represents a computed value, though it requires no gradient
@@ -188,6 +189,15 @@ class Node:
             self._more().recorded = on
 
     @property
+    def hooks(self) -> tuple[tuple[int, Any], ...]:
+        """The functions that a backward calls with the gradient, each with its number."""
+        return self.extra.hooks if self.extra is not None else ()
+
+    @hooks.setter
+    def hooks(self, hooks: tuple[tuple[int, Any], ...]) -> None:
+        self._more().hooks = hooks
+
+    @property
     def is_parameter(self) -> bool:
         """Whether it is a leaf that a module lists among its parameters."""
         return self.extra is not None and self.extra.is_parameter
@@ -219,6 +229,9 @@ class Node:
     @property
     def title(self) -> str:
         """Mul, or Leaf: its name in a dump."""
+        if self.op is not None and self.op.is_opaque and self.attrs is not None:
+            name: str = self.attrs["applied"].name
+            return name
         return self.op.title if self.op else "Leaf"
 
     @property
@@ -228,7 +241,7 @@ class Node:
         return tuple((node if node and node.requires_grad else None, 0) for node in operands)
 
     def __repr__(self) -> str:
-        return f"<{self.op.title}Backward>" if self.op else "<AccumulateGrad>"
+        return f"<{self.title}Backward>" if self.op else "<AccumulateGrad>"
 
     def spell(self) -> str:
         """Its name in messages: its name, else its source text, else its operation."""
@@ -237,7 +250,7 @@ class Node:
         if self.origin:
             return self.origin.text
         if self.op:
-            return f"a result of {self.op.title}"
+            return f"a result of {self.title}"
         return "a leaf" if self.requires_grad else "a value"
 
 

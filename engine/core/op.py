@@ -80,6 +80,7 @@ class Op(Entry, eq=False, frozen=False, kw_only=True):
     is_copy: bool = False  # whether it gives its operand, and only the graph differs
     is_view: bool = False  # whether `array` gives a view of the operand, which programs keep as a view
     tied_by: str = ""  # an attribute with a node that the result stays connected to; its value is the operand
+    is_opaque: bool = False  # whether it is a function of the user, which its attribute names: no program has it
     moves_entries: bool = False  # whether `array` only moves, adds and multiplies entries, and so takes symbols too
     # attributes -> the operation, and its attributes, that takes the entries which this adds into zeros
     transpose_of: Callable[..., tuple[str, dict[str, Any]]] | None = None

@@ -245,6 +245,8 @@ class Tensor:
         """How often the data were written in place, through any alias."""
         return self.node.storage.count if self.node.storage else 0
 
+    _version = version  # PyTorch's name
+
     # Plain numbers
 
     def item(self) -> float:

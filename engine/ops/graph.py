@@ -63,6 +63,19 @@ depends: Function = row(
 )
 
 
+custom: Function = row(
+    "custom",
+    "*xs; applied",
+    family="internal",
+    array=lambda *xs, applied: applied.run(xs),
+    rules={"xs": ("xs out", lambda g, out, *xs, applied, which: applied.gradient(g, out, xs, which))},
+    reach="mixed",
+    is_opaque=True,
+    doc="What a Function of the user computes: see `autodiff.function`.",
+    derivative="what its backward returns",
+)
+
+
 @composed(
     "detach",
     "x",

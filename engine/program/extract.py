@@ -61,6 +61,10 @@ class _Extraction:
                 continue
             if node.freed is not None:
                 raise freed_error(node, self.outputs[0], "compiled")
+            if node.op is not None and node.op.is_opaque:
+                raise AgradError(
+                    "guard", f"this cannot be compiled: {node.title} is a Function with a backward of its own"
+                )
             self.operands[node] = found = [self._resolve(x) if type(x) is Node else x for x in node.inputs]
             stack += [x for x in found if type(x) is Node and x not in self.operands]
             self._add_guards(node.guard)

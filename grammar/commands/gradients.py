@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from agrad.engine.autodiff import hooks
 from agrad.engine.autodiff.backward import backward
 from agrad.engine.autodiff.optim import STEPS, options_of, step
 from agrad.engine.core.arguments import number_of
@@ -14,7 +15,7 @@ from agrad.engine.text import fit
 from agrad.grammar.commands.operands import CALLED, COMPUTED, EXPRESSION, GRADIENTS, LEAVES, REQUIRING
 from agrad.grammar.commands.registry import Call, Keyword, Operands, Option, command, graphed
 from agrad.grammar.diagnostics import Span
-from agrad.grammar.results import Gradient, Table, text_of
+from agrad.grammar.results import Gradient, Printed, Table, text_of
 from agrad.grammar.runtime.builtins import parts_of
 from agrad.grammar.runtime.bytecode import Staging
 from agrad.grammar.runtime.operations import as_array, describe_value
@@ -81,6 +82,38 @@ def _retain(session: Session, call: Call) -> None:
                 labels=[Label(call.operand(position).span)],
             )
         value.retain_grad()
+
+
+@command(
+    "watch",
+    "watch b [as f]",
+    "Prints the gradient of b in each backward that reaches it; `as f` passes on f of it instead. `watch b off` ends "
+    "that.",
+    "var a = 3; b = a**2; watch b; backward 2*b",
+    changes="graph",
+    forms="watch b, watch b as f, or watch b off",
+    operands=REQUIRING,
+    options={"off": Option("no longer")},
+)
+def _watch(session: Session, call: Call) -> None:
+    value, name = graphed(call, 0), call.operand(0).span.text
+    if not value.requires_grad:
+        raise no_grad_error(value)
+    if "off" in call.options:
+        hooks.clear(value)
+        return
+    change = call.options.get("as")
+    if change is not None and not callable(change):
+        raise AgradError("type", f"watch {name} as needs a function, not {describe_value(change)}")
+
+    def show(gradient: Tensor) -> Any:
+        found = None if change is None else as_array(change(gradient))
+        shown = text_of(gradient, session.settings)
+        then = "" if found is None else f"   ->   {text_of(found, session.settings)}"
+        session.emit(Printed(f"gradient of {name} = {shown}{then}"))
+        return found
+
+    hooks.register_hook(value, show)
 
 
 @command(

@@ -16,6 +16,7 @@ GLOSSARY = {
     "_": "The last value that was shown at the prompt; `ans` is the same.",
     "False": "The number 0.",
     "True": "The number 1.",
+    "_version": "x._version counts how often the data of x were written in place.",
     "__init__": "The method of a class that is called when an object is made: it assigns the attributes.",
     "agrad": "An autograd calculator: it records how values are computed, and differentiates them exactly.",
     "ans": "The last value that was shown at the prompt; `_` is the same.",

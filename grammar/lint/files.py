@@ -205,7 +205,7 @@ def blocks(statement: ast.Statement) -> list[ast.Body]:
     match statement:
         case ast.If(branches, otherwise):
             return [*(block for _, block in branches), otherwise]
-        case ast.For() | ast.While() | ast.NoGrad() | ast.Time():
+        case ast.For() | ast.While() | ast.NoGrad() | ast.DetectAnomaly() | ast.Time():
             return [statement.body]
     return []
 

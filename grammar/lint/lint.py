@@ -200,7 +200,7 @@ class _Check:
                 self._expression(value)
             case ast.Command(word):
                 self._command(statement, COMMANDS[word])
-            case ast.NoGrad() | ast.Time() | ast.Import():
+            case ast.NoGrad() | ast.DetectAnomaly() | ast.Time() | ast.Import():
                 pass
             case _:
                 self._expression(statement)

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
+from agrad.engine.autodiff.hooks import HOOKED
 from agrad.engine.core.context import current
 from agrad.engine.errors import AgradError
 from agrad.grammar.runtime.compiler import compile_block
@@ -32,7 +33,7 @@ _SHORT = 4  # a run with fewer iterations is short
 
 def counter(machine: Machine, iterator: Iterator[Any], numbers: range, loop: Loop) -> Iterator[Any]:
     """The iterator of a loop over a range: the one given if the loop is too short or its body cannot be staged."""
-    if len(numbers) < WORTH or loop.refused:
+    if len(numbers) < WORTH or loop.refused or HOOKED:  # a hook sees each backward
         return iterator
     return HotLoop(machine, iterator, numbers, loop)
 

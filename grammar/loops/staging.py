@@ -234,12 +234,14 @@ class Stager(Effects, Machine):
             raise NotTraceable("it is long")
         return super()._jump(frame, label, span)
 
-    def _no_grad(self, frame: Frame, detail: None, span: Span) -> None:
-        frame.switches.append(self.recording)
+    def _no_grad(self, frame: Frame, detects: bool, span: Span) -> None:
+        if detects:
+            raise NotTraceable("it detects anomalies")
+        frame.switches.append(("recording", self.recording))
         self.recording = False
 
     def _end_no_grad(self, frame: Frame, detail: None, span: Span) -> None:
-        self.recording = frame.switches.pop()
+        _, self.recording = frame.switches.pop()
 
     # Calls
 

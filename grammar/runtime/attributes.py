@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from agrad.engine.autodiff.backward import backward
+from agrad.engine.autodiff.hooks import register_hook
 from agrad.engine.autodiff.uncertainty import uncertainty
 from agrad.engine.core.arguments import axis_of
 from agrad.engine.core.graph import Node
@@ -16,6 +17,7 @@ from agrad.engine.core.signature import Signature
 from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.core.versions import sharers
 from agrad.engine.errors import AgradError, Hint, WrongAttribute
+from agrad.engine.inspect.saved import saved
 from agrad.engine.ops.tensor_methods import METHOD_FORMS, extreme
 from agrad.engine.program.replay import forward
 from agrad.engine.struct import Struct
@@ -55,6 +57,7 @@ ATTRIBUTES: dict[str, Attribute] = {
     "requires_grad": Attribute(lambda x: float(x.requires_grad)),
     "is_leaf": Attribute(lambda x: float(x.is_leaf)),
     "grad_fn": Attribute(lambda x: x.grad_fn),
+    "_version": Attribute(lambda x: float(x.version)),
 }
 
 NODE_ATTRIBUTES: dict[str, Callable[[Node], Any]] = {
@@ -118,6 +121,7 @@ _METHODS: dict[str, tuple[str, Callable[..., Any], Staging]] = {
     "t": ("", lambda x: FUNCTIONS["transpose"].call(x), _AS_IS),
     "backward": ("gradient=None, retain_graph=None, create_graph=False, fresh=False", backward, _BY_RULE),
     "forward": ("", forward, _NEVER),
+    "register_hook": ("hook", register_hook, _NEVER),
     "retain_grad": ("", Tensor.retain_grad, _NEVER),
     "requires_grad_": ("requires_grad=True", lambda x, requires_grad: x.requires_grad_(requires_grad), _NEVER),
     "zero_": ("", Tensor.zero_, _BY_RULE),
@@ -140,6 +144,8 @@ def attribute(value: Any, name: str) -> Any:
     if isinstance(value, Node):
         if name in NODE_ATTRIBUTES:
             return NODE_ATTRIBUTES[name](value)
+        if name.startswith("_saved_"):
+            return saved(value, name)
         raise _unknown(value, name, NODE_ATTRIBUTES)
     if name in ATTRIBUTES:
         return ATTRIBUTES[name].read(as_tensor(_of_parts(value, name), f".{name}"))

@@ -77,7 +77,7 @@ class Do(IntEnum):
     DEFINE = _NEVER  # [Definition] defaults … → (binds the name)
     CLASS = _NEVER  # [name, whether it has a base, Code] (base) → (binds the name)
     EACH = _NEVER  # [Definition, whether there is a last value, apart] values (last) → the value of it for each
-    NO_GRAD = _BY_RULE  # recording off, until
+    NO_GRAD = _BY_RULE  # [whether it detects anomalies instead] recording off, until
     END_NO_GRAD = _BY_RULE
     SHOW = _BY_RULE  # [Evaluate] x → (prints it)
     PRINT = _NEVER  # [count] x … → (prints them)
@@ -120,20 +120,23 @@ class Frame:
         self.pc = 0
         self.scopes = scopes  # where names are looked up: innermost first, the session's last
         self.stack: list[Any] = []
-        self.switches: list[bool] = []  # whether recording was on outside each no_grad that is entered
+        self.switches: list[tuple[str, bool]] = []  # what was on outside each `with` that is entered
 
 
 class Definition:
     """A function as written: its code and parameters; the values of defaults come when `def` runs."""
 
-    __slots__ = ("code", "defaults", "name", "parameters", "span")
+    __slots__ = ("code", "defaults", "name", "parameters", "span", "static")
 
-    def __init__(self, name: str, parameters: tuple[str, ...], defaults: int, code: Code, span: Span) -> None:
+    def __init__(
+        self, name: str, parameters: tuple[str, ...], defaults: int, code: Code, span: Span, static: bool = False
+    ) -> None:
         self.name = name
         self.parameters = parameters
         self.defaults = defaults  # how many of the last parameters have one
         self.code = code
         self.span = span
+        self.static = static  # in a class: not a method of its objects
 
 
 class Loop:

@@ -17,7 +17,7 @@ from agrad.engine.errors import Label as Remark
 from agrad.engine.values import shape_of
 from agrad.grammar.diagnostics import Span
 from agrad.grammar.runtime.bytecode import Code, Definition, Do, Instruction, Label, Loop
-from agrad.grammar.runtime.pytorch_names import PREFIXES, has_classes, is_class
+from agrad.grammar.runtime.pytorch_names import PREFIXES, has_classes, is_imported
 from agrad.grammar.runtime.views import lost_write
 from agrad.grammar.syntax import ast
 
@@ -201,19 +201,25 @@ class _Compiler:
             self.block(node.otherwise)
         self.emit([end])
 
-    def _nograd(self, node: ast.NoGrad) -> None:
-        self.instructions.append((Do.NO_GRAD, None, node.span))
+    def _nograd(self, node: ast.NoGrad | ast.DetectAnomaly) -> None:
+        self.instructions.append((Do.NO_GRAD, isinstance(node, ast.DetectAnomaly), node.span))
         self.no_grad += 1
         self.block(node.body)
         self.no_grad -= 1
         self.instructions.append((Do.END_NO_GRAD, None, node.span))
+
+    def _detectanomaly(self, node: ast.DetectAnomaly) -> None:
+        self._nograd(node)
+
+    def _static(self, node: ast.Static) -> None:
+        self._define(node)
 
     def _define(self, node: ast.Define) -> None:
         inner = _Compiler(self.depth, in_function=True)
         code = inner.body(node.body)
         names = tuple(parameter.name for parameter in node.parameters)
         defaults = [parameter.default for parameter in node.parameters if parameter.default is not None]
-        definition = Definition(node.name, names, len(defaults), code, node.span)
+        definition = Definition(node.name, names, len(defaults), code, node.span, isinstance(node, ast.Static))
         self.emit([*defaults, (Do.DEFINE, definition, node.span)])
 
     def _class(self, node: ast.Class) -> None:
@@ -278,7 +284,7 @@ class _Compiler:
 
     def _import(self, node: ast.Import) -> None:
         for module, name, here in node.names:
-            if is_class(module, name):  # functions are known without their modules
+            if is_imported(module, name):  # functions are known without their modules
                 self.emit([(Do.MODULE, (name, module), node.span), (Do.STORE, (here, False), node.span)])
 
     def _command(self, node: ast.Command) -> None:

@@ -14,6 +14,7 @@ from inspect import signature
 from types import FunctionType
 from typing import Any
 
+from agrad.engine.autodiff.function import Function, FunctionContext
 from agrad.engine.errors import AgradError, Hint, WrongAttribute
 from agrad.engine.nn.module import Module, name_parameters
 from agrad.engine.nn.objects import Object, stores_of
@@ -47,7 +48,7 @@ class Record(Object):
 _SHOWING: list[Record] = []  # those that are being printed, one inside the other
 
 
-BASES = (Module, Dataset)
+BASES = (Module, Dataset, Function)
 
 
 class Method:
@@ -136,7 +137,8 @@ def make_class(name: str, base: Any, body: Mapping[str, Any], machine: Any, scop
             raise AgradError("name", message, fixes=[Hint("a method with a name of its own")])
         own[attribute] = value
         if isinstance(value, Closure) and value.scopes and value.scopes[0] is body:
-            own[attribute] = Method(Closure(value.definition, value.defaults, machine, ({"super": parent}, *scopes)))
+            function = Closure(value.definition, value.defaults, machine, ({"super": parent}, *scopes))
+            own[attribute] = staticmethod(function) if value.definition.static else Method(function)
     parent.owner = made = type(name, (base,), own)
     return made
 
@@ -219,7 +221,7 @@ def methods_of(value: Any) -> list[Closure]:
 
 def set_attribute(target: Any, name: str, value: Any) -> None:
     """`target.name = value`."""
-    if not isinstance(target, Object):
+    if not isinstance(target, Object | FunctionContext):
         raise AgradError("type", f".{name} of {describe(target)} cannot be assigned to")
     if name in _INTERNAL or name == _MACHINE or (name.startswith("__") and name.endswith("__")):
         raise AgradError("name", f".{name} of an object cannot be assigned to")

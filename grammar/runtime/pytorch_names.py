@@ -252,6 +252,7 @@ OWN = {name: _bound(name, form, function) for name, (form, function) in OWN_FORM
 
 # What PyTorch has in modules of its own, and where agrad has the same names.
 NAMESPACES = {
+    "autograd": "agrad.engine.autodiff.autograd",
     "nn": "agrad.engine.nn",
     "nn.init": "agrad.engine.nn.init",
     "nn.parameter": "agrad.engine.nn.parameter",
@@ -274,9 +275,11 @@ def _in_namespace(place: str, name: str) -> Callable[..., Any] | None:
     """A class, or a function, of one of the engine's modules; None for what is not of its interface."""
     from importlib import import_module  # here, with what it imports, since few scripts have modules
 
-    found = getattr(import_module(place), name, None)
-    own = callable(found) and not name.startswith("_") and found.__module__.startswith("agrad.engine.nn")
-    return found if own else None
+    module = import_module(place)
+    found = getattr(module, name, None)
+    listed = getattr(module, "__all__", None)
+    own = name in listed if listed else getattr(found, "__module__", "").startswith("agrad.engine.nn")
+    return found if own and callable(found) and not name.startswith("_") else None
 
 
 def has_classes(prefix: str) -> bool:
@@ -284,10 +287,10 @@ def has_classes(prefix: str) -> bool:
     return prefix.removeprefix("torch.") in NAMESPACES
 
 
-def is_class(prefix: str, name: str) -> bool:
-    """Whether a name of a module is one of a class of the engine, which an import gives a name to."""
+def is_imported(prefix: str, name: str) -> bool:
+    """Whether a name of a module is a class or a function of the engine's that no table has: an import binds it."""
     place = NAMESPACES.get(prefix.removeprefix("torch."))
-    return place is not None and isinstance(_in_namespace(place, name), type)
+    return place is not None and name not in FUNCTIONS and _in_namespace(place, name) is not None
 
 
 def function(prefix: str, name: str) -> Callable[..., Any] | None:

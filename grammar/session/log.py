@@ -36,7 +36,7 @@ if TYPE_CHECKING:
             """Only the first so many are still in effect."""
 
 
-_BLOCKS = ast.For | ast.While | ast.If | ast.NoGrad | ast.Time
+_BLOCKS = ast.For | ast.While | ast.If | ast.NoGrad | ast.DetectAnomaly | ast.Time
 _SEED_BYTES = 6  # so many bits are exact in the language
 
 

@@ -97,7 +97,9 @@ def _is_silent(statement: ast.Statement) -> bool:
         match last:
             case ast.If(branches, otherwise):
                 last = (otherwise or branches[-1][1])[-1]
-            case ast.For() | ast.While() | ast.NoGrad() | ast.Time() | ast.Fails() | ast.Define() | ast.Class():
+            case ast.For() | ast.While() | ast.NoGrad() | ast.DetectAnomaly() | ast.Time():
+                last = last.body[-1]
+            case ast.Fails() | ast.Define() | ast.Class():
                 last = last.body[-1]
             case _:
                 return isinstance(last, ast.Evaluate) and last.silent

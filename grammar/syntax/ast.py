@@ -303,6 +303,10 @@ class Define(Node):
     span: Span
 
 
+class Static(Define):
+    """A `def` behind `@staticmethod`, in a class."""
+
+
 class Class(Node):
     """`class Net(nn.Module): …`: methods and values; `base` is None where it inherits from nothing."""
 
@@ -339,6 +343,13 @@ class Pass(Node):
 
 class NoGrad(Node):
     """`no_grad: …`, `with no_grad(): …`, `with torch.no_grad(): …`."""
+
+    body: Body
+    span: Span
+
+
+class DetectAnomaly(Node):
+    """`with torch.autograd.detect_anomaly(): …`: a backward that gives nan is an error."""
 
     body: Body
     span: Span
@@ -450,6 +461,7 @@ Statement: TypeAlias = (
     | Continue
     | Pass
     | NoGrad
+    | DetectAnomaly
     | Print
     | Assert
     | Fails

@@ -15,6 +15,7 @@ from agrad.grammar.diagnostics import Source, Span, suggest
 from agrad.grammar.syntax import ast as s
 from agrad.grammar.syntax.errors.messages import corrected, syntax_error
 from agrad.grammar.syntax.expression_builder import Expressions, Parts
+from agrad.grammar.syntax.keywords import RESERVED
 from agrad.grammar.syntax.lexer import Token
 
 # Modules whose import is accepted and does nothing, so that a snippet of PyTorch can be pasted.
@@ -30,6 +31,7 @@ class Builder(Expressions):
         self.source = source
         # `return`, `break` and `continue` not yet matched to a `def` or a loop.
         self.loose: list[s.Return | s.Break | s.Continue] = []
+        self.methods: list[tuple[s.Define, AgradError]] = []  # functions that must be in a class, with the error if not
 
     # Simple statements
 
@@ -349,6 +351,8 @@ class Builder(Expressions):
     block = lines
 
     def program(self, parts: Parts) -> s.Body:
+        if self.methods:
+            raise self.methods[0][1]
         if self.loose:
             raise self.outside(self.loose[0])
         return self.lines(parts)
@@ -375,8 +379,10 @@ class Builder(Expressions):
         self.claim(keyword, loop=True)
         return s.For(self.target(target), iterable, body, self.span(keyword, body[-1]))
 
-    def with_block(self, parts: Parts) -> s.NoGrad:
+    def with_block(self, parts: Parts) -> s.NoGrad | s.DetectAnomaly:
         keyword, context, body = parts
+        if _path(context) in ("detect_anomaly()", "autograd.detect_anomaly()", "torch.autograd.detect_anomaly()"):
+            return s.DetectAnomaly(body, self.span(keyword, body[-1]))
         match context:
             case s.Call(s.Name("no_grad") | s.Attribute(s.Name("torch"), "no_grad"), (), ()):
                 return s.NoGrad(body, self.span(keyword, body[-1]))
@@ -418,12 +424,34 @@ class Builder(Expressions):
     def def_line(self, parts: Parts) -> s.Define:
         keyword, name, _, parameters, _, value = parts
         body = (s.Return(value, value.span),)
+        if name in RESERVED:
+            raise syntax_error("reserved", self.span(name, name), word=str(name), owner="agrad")
         return s.Define(str(name), parameters, body, self.span(keyword, value))
 
     def def_block(self, parts: Parts) -> s.Define:
         keyword, name, _, parameters, _, body = parts
         self.claim(keyword, loop=False)
-        return s.Define(str(name), parameters, body, self.span(keyword, body[-1]))
+        made = s.Define(str(name), parameters, body, self.span(keyword, body[-1]))
+        if name in RESERVED:
+            problem = syntax_error("reserved", self.span(name, name), word=str(name), owner="agrad")
+            self.methods.append((made, problem))
+        return made
+
+    def decorated(self, parts: Parts) -> s.Define:
+        """A function behind decorators, which are known by their names."""
+        made: s.Define = parts[-1]
+        for decorator in parts[1:-1:2]:
+            path = _path(decorator)
+            if path in ("torch.no_grad()", "no_grad()", "torch.inference_mode()"):
+                before, made = made, made.changed(body=(s.NoGrad(made.body, made.span),))
+                self.methods = [(made if one is before else one, problem) for one, problem in self.methods]
+            elif path == "staticmethod":
+                self.methods = [(one, problem) for one, problem in self.methods if one is not made]
+                made = s.Static(made.name, made.parameters, made.body, made.span)
+                self.methods.append((made, syntax_error("decorator", decorator.span, text=path)))
+            else:
+                raise syntax_error("decorator", decorator.span, text=decorator.span.text)
+        return made
 
     def class_block(self, parts: Parts) -> s.Class:
         keyword, name, *between, body = parts
@@ -437,6 +465,7 @@ class Builder(Expressions):
                 case s.Assign(targets) if all(isinstance(target, s.Name) for target in targets):
                     continue
             raise syntax_error("class body", statement.span)
+        self.methods = [(one, problem) for one, problem in self.methods if all(one is not part for part in body)]
         base = bases[0] if bases else None
         if isinstance(base, s.Name) and base.id == "object":
             base = None
@@ -463,6 +492,18 @@ class Builder(Expressions):
     def outside(self, statement: s.Return | s.Break | s.Continue) -> AgradError:
         mistake = "return outside" if isinstance(statement, s.Return) else "break outside"
         return syntax_error(mistake, statement.span, word=statement.span.text.split()[0])
+
+
+def _path(node: s.Expr) -> str:
+    """A dotted name, or a call of one without arguments, as it is written; nothing for anything else."""
+    end = ""
+    if isinstance(node, s.Call) and not (node.arguments or node.keywords):
+        node, end = node.function, "()"
+    names: list[str] = []
+    while isinstance(node, s.Attribute):
+        names.insert(0, node.name)
+        node = node.value
+    return ".".join([node.id, *names]) + end if isinstance(node, s.Name) else ""
 
 
 def _range(node: s.Expr) -> str:

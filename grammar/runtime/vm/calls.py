@@ -25,6 +25,7 @@ from agrad.grammar.runtime.operations import (
     iterate,
     listed,
 )
+from agrad.grammar.runtime.pytorch_names import NAMESPACES
 from agrad.grammar.runtime.views import ALIASES, VIEWERS, carry, mark
 from agrad.grammar.runtime.views import METHODS as VIEW_METHODS
 from agrad.grammar.runtime.vm.names import Names
@@ -32,6 +33,7 @@ from agrad.grammar.values.list_methods import LENGTHENING, ListMethod
 from agrad.grammar.values.lists import List, become_list
 
 MAX_CALLS = 2000
+_OF_OBJECTS = frozenset(NAMESPACES.values())  # the modules whose functions take objects and classes
 ENTERED = -1  # what an instruction returns that pushed a frame, instead of a place to jump to
 DIFFERENTIATE = tuple(FUNCTIONS[name].call for name in DERIVATIVES)
 
@@ -151,6 +153,10 @@ def invoke(function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[s
         args, keywords = _without_lists(function, args, keywords)
     if signature is not None and keywords:
         args, keywords = signature.bind(args, keywords)
+    elif getattr(function, "__module__", "") in _OF_OBJECTS:
+        from agrad.grammar.runtime import objects  # here, since few calculations have objects
+
+        return adapted(objects.call(function, args, keywords))
     found = adapted(function(*args, **keywords))
     if function in VIEWERS and args:
         mark(found, args[0])

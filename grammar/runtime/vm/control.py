@@ -56,10 +56,10 @@ class Control(Core):
         frame.stack.append(value)
         return None
 
-    def _no_grad(self, frame: Frame, detail: None, span: Span) -> None:
-        context = current()
-        frame.switches.append(context.recording)
-        context.recording = False
+    def _no_grad(self, frame: Frame, detects: bool, span: Span) -> None:
+        context, name = current(), "anomalies" if detects else "recording"
+        frame.switches.append((name, getattr(context, name)))
+        setattr(context, name, detects)
 
     def _end_no_grad(self, frame: Frame, detail: None, span: Span) -> None:
-        current().recording = frame.switches.pop()
+        setattr(current(), *frame.switches.pop())

@@ -35,7 +35,7 @@ def _check_alias(source: Source, statement: list[Token], path: list[Token], alia
 
     name = "".join(path)
     module = "".join(takewhile(lambda token: token != "import", statement[1:]))
-    if statement[0].type == "FROM" and pytorch_names.is_class(module, name):
+    if statement[0].type == "FROM" and pytorch_names.is_imported(module, name):
         return
     function = statement[0].type == "FROM" and (name in FUNCTIONS or name in pytorch_names.RENAMED)
     if name == alias or (alias in pytorch_names.PREFIXES and not function):

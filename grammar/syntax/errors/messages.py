@@ -253,6 +253,11 @@ MESSAGES: dict[str, SyntaxMessage] = {
             "‸async def f(): x",
         ),
     ),
+    "decorator": SyntaxMessage(
+        "agrad knows no decorator `@{text}` here",
+        hint="@torch.no_grad(), and @staticmethod in a class",
+        examples=("@‸foo\ndef f(x): return x", "@‸staticmethod\ndef f(x): return x"),
+    ),
     "class body": SyntaxMessage(
         "a class consists of methods and of values that it gives to names",
         hint="def f(self): …   or x = 3",
@@ -344,11 +349,6 @@ MESSAGES: dict[str, SyntaxMessage] = {
         "a `;` does not end a row",
         hint="put each row in its own brackets: [[1, 2], [3, 4]]",
         examples=("x = [1, 2‸; 3, 4]",),
-    ),
-    "decorator": SyntaxMessage(
-        "agrad has no decorators",
-        hint="no_grad: …   around code that should not be recorded",
-        examples=("‸@torch.no_grad()\ndef f(x) = x", "x = 1\n‸@f"),
     ),
     "in": SyntaxMessage(
         "`in` belongs to `for i in ...`: agrad cannot test whether a value is in another",
@@ -663,7 +663,7 @@ MESSAGES: dict[str, SyntaxMessage] = {
         examples=("step sgd ‸lr=0.1",),
     ),
     "with": SyntaxMessage(
-        "agrad reads `with no_grad():` and `with torch.no_grad():` only",
+        "agrad reads `with torch.no_grad():` and `with torch.autograd.detect_anomaly():` only",
         examples=("with ‸f(x): y", "with ‸x: y"),
     ),
     # The whole text

@@ -132,8 +132,6 @@ def _python(context: ErrorContext) -> AgradError | None:
         return syntax_error("filter", context.span(condition))
     if bad.type == "FOR" and context.open:
         return syntax_error("comprehension", context.span(bad), fixes=comprehended(context))
-    if bad == "@" and bad is context.head:
-        return syntax_error("decorator", context.span(bad))
     colon = bad if bad.type == "_COLON" else context.previous if context.previous.type == "_COLON" else None
     if colon is not None and context.source.text.startswith(":=", colon.start_pos):
         place = Span(context.source, colon.start_pos, colon.start_pos + 2)

@@ -327,10 +327,8 @@ PASTED = {
     'd = torch.device("cpu")': "agrad has no torch.device; leave it out: there is one device",
     "torch.set_default_dtype(torch.float64)": "agrad has no torch.set_default_dtype; leave it out: every number is a float64",
     "assert torch.allclose(x, x)": "agrad has no torch.allclose; assert a ~= b +- 1e-8",
-    "@torch.no_grad()\ndef f(x): return x": (
-        "agrad has no decorators; no_grad: …   around code that should not be recorded"
-    ),
-    "with torch.enable_grad(): y = x": "agrad reads `with no_grad():` and `with torch.no_grad():` only",
+    "@torch.no_grad()\ndef f(x): return x": "",
+    "with torch.enable_grad(): y = x": "agrad reads `with torch.no_grad():` and `with torch.autograd.detect_anomaly():` only",
     "lr: float = 0.1": "agrad has no annotations: every number is a float64; lr = 0.1",
     'print("loss {:.3f}".format(x.sum()))': (
         'a text has no .format in agrad: an f-string puts values into it; f"loss {x:.3f}"'

@@ -106,7 +106,7 @@ error[syntax]: agrad has no command `dislay`
     | ^^^^^^
   note: the commands are backward, budget, check, correlate, explain, fit, forward, grad, graph, help, history, info, \
 limit, load, maximize, minimize, plot, print, quit, reset, retain, save, set, solve, step, time, undo, var, vars, \
-zero_grad""",
+watch, zero_grad""",
     "no_gard: w -= 1": """\
 error[syntax]: agrad has no command `no_gard`
   1 | no_gard: w -= 1

@@ -1,0 +1,311 @@
+"""Hooks, Functions of the user, saved values, gradcheck and detect_anomaly, as in PyTorch."""
+
+import pytest
+
+import agrad.engine as ag
+from agrad.engine import autograd
+from agrad.engine.errors import AgradError
+
+
+def leaf(value):
+    return ag.tensor(value, requires_grad=True)
+
+
+def test_a_hook_sees_the_whole_gradient_of_one_backward():
+    x, seen = leaf([1.0, 2.0]), []
+    y = x * 3
+    y.register_hook(lambda g: seen.append(g.tolist()))
+    (y.sum() + (y * y).sum()).backward()
+    assert seen == [[7, 13]]
+
+
+@pytest.mark.parametrize("value", [3.0, [3.0, 4.0]])
+def test_what_a_hook_returns_goes_on(value):
+    x = leaf(value)
+    y = x * 2
+    y.register_hook(lambda g: g * 10)
+    y.retain_grad()
+    (y * y).sum().backward()
+    first = x.tolist()[0] if x.shape else x.item()
+    got = x.grad.tolist()[0] if x.shape else x.grad.item()
+    assert got == 2 * 10 * 4 * first
+    assert (y.grad.tolist()[0] if x.shape else y.grad.item()) == 10 * 4 * first
+
+
+def test_hooks_run_in_order_and_can_be_removed():
+    x, seen = leaf(2.0), []
+    first = x.register_hook(lambda g: g + 1)
+    x.register_hook(lambda g: seen.append(g.item()))
+    (x * 3).backward()
+    first.remove()
+    first.remove()
+    (x * 3).backward()
+    assert seen == [4, 3]
+    assert x.grad.item() == 7
+
+
+def test_the_hook_of_a_leaf_runs_before_the_gradient_is_added():
+    x = leaf([1.0])
+    x.register_hook(lambda g: g * 2)
+    for _ in range(2):
+        (x * 5).sum().backward()
+    assert x.grad.tolist() == [20]
+
+
+def test_a_hook_gives_every_entry_also_where_none_was_selected():
+    x = leaf([1.0, -1.0])
+    y = x * 1
+    y.register_hook(lambda g: g + 1)
+    ag.relu(y).sum().backward()
+    assert x.grad.tolist() == [2, 1]
+
+
+def test_a_hook_of_a_gradient_that_is_recorded_is_recorded():
+    x = leaf(3.0)
+    y = x * x
+    y.register_hook(lambda g: g * x)
+    g = ag.grad(y * 1.0, x, create_graph=True)
+    assert g.item() == 18
+    g.backward()
+    assert x.grad.item() == 12
+
+
+def test_a_hook_that_raises_leaves_everything_as_it_was():
+    x = leaf(3.0)
+    y = x * x
+
+    def refuse(g):
+        raise ValueError("no")
+
+    y.register_hook(refuse)
+    z = y * 2
+    with pytest.raises(ValueError, match="no"):
+        z.backward()
+    assert x.grad is None
+    assert z.node.freed is None
+
+
+def test_a_replay_with_hooks_calls_them_each_time():
+    x, seen = leaf(1.0), []
+    y = x * x * x
+    x.register_hook(lambda g: seen.append(g.item()))
+    for number in range(400):
+        x.set_(float(number))
+        y.forward()
+        y.backward(retain_graph=True)
+    assert seen == [3.0 * number**2 for number in range(400)]
+
+
+@pytest.mark.parametrize(
+    ("action", "kind", "text"),
+    [
+        (lambda: ag.tensor(1.0).register_hook(print), "grad", "has no gradient to hook: it does not require grad"),
+        (lambda: leaf(1.0).register_hook(3), "type", "a hook is a function of the gradient, not the number 3"),
+        (lambda: hooked([1.0, 2.0], lambda g: 3.0), "shape", "the hook of a leaf returned shape (): its gradient has (2)"),
+        (lambda: hooked(1.0, lambda g: "a"), "type", "a number is needed here"),
+        (lambda: ag.compile(lambda x: traced(x), 2.0)(2.0), "type", "a function with a hook cannot be compiled"),
+        (lambda: ag.compile(lambda x: Cube.apply(x) * 2, 2.0)(2.0), "type", "a function with Cube.apply cannot be compiled"),
+        (lambda: autograd.Function.apply(leaf(1.0)), "type", "a Function needs a forward"),
+        (lambda: Half.apply(leaf(1.0)).backward(), "type", "a Function needs a backward"),
+        (lambda: Two.apply(leaf(1.0)), "type", "Two.forward returns one value, not a tuple"),
+        (lambda: Short.apply(leaf(1.0), 3).backward(), "arity", "Short.backward returns 1 gradient for 2 arguments"),
+        (lambda: Wide.apply(leaf(1.0)).backward(), "shape",
+         "Wide.backward returns a gradient of shape (2), and its argument has ()"),
+        (lambda: autograd.gradcheck(Wrong.apply, (leaf(2.0),)), "grad",
+         "gradcheck: the derivative by x is 8, and the difference is 12"),
+        (lambda: autograd.gradcheck(ag.sin, (ag.tensor(2.0),)), "grad", "at least one of the inputs must require grad"),
+        (lambda: anomalous(), "grad", "a gradient is inf or nan: div is nan"),
+    ],
+)  # fmt: skip
+def test_a_mistake_is_named(action, kind, text):
+    with pytest.raises(AgradError) as error:
+        action()
+    assert error.value.kind == kind
+    assert text in str(error.value)
+
+
+def hooked(value, hook):
+    x = leaf(value)
+    x.register_hook(hook)
+    (x * 2).sum().backward()
+
+
+def traced(x):
+    y = x * 2
+    y.register_hook(print)
+    return y
+
+
+def anomalous():
+    x = leaf(0.0)
+    with autograd.detect_anomaly():
+        (x / x).backward()
+
+
+class Cube(autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x**3
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        return g * 3 * x**2
+
+
+class Exp(autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        result = ag.exp(x)
+        ctx.save_for_backward(result)
+        return result
+
+    @staticmethod
+    def backward(ctx, g):
+        (result,) = ctx.saved_tensors
+        return g * result
+
+
+class Scaled(autograd.Function):
+    @staticmethod
+    def forward(ctx, x, factor, y, mode="plain"):
+        ctx.factor = factor
+        ctx.save_for_backward(x, y)
+        return x * factor + y
+
+    @staticmethod
+    def backward(ctx, g):
+        needs = ctx.needs_input_grad
+        return g * ctx.factor if needs[0] else None, None, g if needs[2] else None, None
+
+
+class Wrong(autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x**3
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * 2 * ctx.saved_tensors[0] ** 2
+
+
+class Half(autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+
+
+class Two(autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x, x
+
+
+class Short(autograd.Function):
+    @staticmethod
+    def forward(ctx, x, n):
+        return x * n
+
+    @staticmethod
+    def backward(ctx, g):
+        return g
+
+
+class Wide(autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, g):
+        return ag.ones(2)
+
+
+@pytest.mark.parametrize("function", [Cube, Exp])
+@pytest.mark.parametrize("value", [1.5, [0.5, 1.5]])
+def test_a_function_has_derivatives_of_every_order(function, value):
+    plain = {Cube: lambda x: x * x * x, Exp: ag.exp}[function]
+    x = leaf(value)
+    found = []
+    for f in (function.apply, plain):
+        first = ag.grad((f(x * 1.0)).sum(), x, create_graph=True)
+        second = ag.grad(first.sum(), x, create_graph=True)
+        third = ag.grad(second.sum(), x)
+        found.append([n for g in (first, second, third) for n in (g.tolist() if g.shape else [g.item()])])
+    assert found[0] == pytest.approx(found[1], rel=1e-12)
+    assert autograd.gradcheck(function.apply, (x,))
+
+
+def test_other_arguments_get_no_gradient():
+    x, y = leaf([1.0, 2.0]), ag.tensor([3.0, 4.0])
+    z = Scaled.apply(x, 5.0, y)
+    z.sum().backward()
+    assert z.tolist() == [8, 14]
+    assert x.grad.tolist() == [5, 5]
+    assert repr(z.grad_fn) == "<ScaledBackward>"
+
+
+def test_a_function_is_computed_again_by_a_replay():
+    x = leaf([1.0, 2.0])
+    y = Exp.apply(Cube.apply(x)).sum()
+    x.set_([0.5, 1.0])
+    y.forward()
+    y.backward()
+    assert x.grad.tolist() == pytest.approx((3 * x**2 * ag.exp(x**3)).tolist())
+
+
+def test_a_write_into_what_was_saved_is_refused():
+    x = leaf([1.0, 2.0])
+    y = x * 1
+    z = Cube.apply(y).sum()
+    y *= 2
+    with pytest.raises(AgradError) as error:
+        z.backward()
+    assert error.value.kind == "stale"
+
+
+def test_what_a_node_saved_has_pytorchs_names():
+    x, y = leaf(2.0), leaf(3.0)
+    product, power, root = x * y, x**3, ag.sqrt(x)
+    assert [product.grad_fn._saved_self.item(), product.grad_fn._saved_other.item()] == [2, 3]
+    assert [power.grad_fn._saved_self.item(), power.grad_fn._saved_exponent.item()] == [2, 3]
+    assert root.grad_fn._saved_result.item() == root.item()
+    assert not hasattr((x + y).grad_fn, "_saved_self")
+    with pytest.raises(AttributeError, match="<AddBackward> saved nothing"):
+        (x + y).grad_fn._saved_self  # noqa: B018
+    product.backward()
+    with pytest.raises(AgradError) as error:
+        product.grad_fn._saved_self  # noqa: B018
+    assert error.value.kind == "freed"
+
+
+def test_the_graph_is_walked_by_next_functions():
+    x, y = leaf(2.0), leaf(3.0)
+    z = (x * y).sin()
+    ((times, _),) = z.grad_fn.next_functions
+    assert repr(times) == "<MulBackward>"
+    assert [node.variable is one for (node, _), one in zip(times.next_functions, (x, y), strict=True)] == [True, True]
+    assert times.next_functions[0][0].next_functions == ()
+
+
+def test_the_version_counts_writes_in_place():
+    x = ag.tensor([1.0, 2.0])
+    assert x._version == 0
+    x += 1
+    x[0] = 5
+    assert x._version == 2
+
+
+def test_gradcheck_can_answer_without_an_error():
+    assert autograd.gradcheck(Wrong.apply, (leaf([2.0, 3.0]),), raise_exception=False) is False
+    assert autograd.gradcheck(lambda x, y: (x * y, x + y), (leaf([1.0, 2.0]), leaf(3.0)))
+
+
+def test_detect_anomaly_ends_with_its_block():
+    x = leaf(0.0)
+    with autograd.detect_anomaly():
+        (x * 2).backward()
+    (x / x).backward()
+    assert x.grad.item() != x.grad.item()
