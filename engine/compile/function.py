@@ -112,7 +112,8 @@ class Compiled:
         if self._hessian is None:
             given = self._leaf_names, self.arguments.shapes, self._places, self.backend
             self._hessian = Hessian(self._called, *given, lambda values, v: self._found(HVP, values, v)[1])
-            self._hessian.is_dense = self._is_rolled
+            if self._is_rolled:
+                self._hessian.set_dense()
         matrix = self._hessian.call(self._entered(args, keywords))
         shapes = self._shapes_by
         if self.arguments.is_flat and (self._single or not any(shapes)):

@@ -1,7 +1,8 @@
 """The Hessian of a compiled function: only the second derivatives that can differ from 0 are computed.
 
-Each entry of the gradient is differentiated over its own part of the graph, which is small if values are coupled in a
-chain. The matrix is symmetric, and one half is computed.
+By entries, each entry of the gradient is differentiated over its own part of the graph, which is small if values are
+coupled in a chain. By products, the Hessian is multiplied with a few directions, from whose products all entries are
+read. What takes less is counted, not timed. The matrix is symmetric, and one half is kept.
 """
 
 from __future__ import annotations
@@ -10,17 +11,23 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeAlias
 
 from agrad.engine.autodiff.reverse import walk
-from agrad.engine.compile.lower.plan import Lowered
+from agrad.engine.compile.lower.cost import of_products, of_second, second_steps
+from agrad.engine.compile.lower.plan import Lowered, ways
 from agrad.engine.compile.lower.scalarise import scalarised
+from agrad.engine.compile.lower.sparsity import Direction, dense, directions, pattern
 from agrad.engine.compile.specializations import Specialization, Specializations, is_of_data
 from agrad.engine.core.graph import Node, collect, leading_to
 from agrad.engine.core.limits import afford
 from agrad.engine.core.tensor import Tensor
-from agrad.engine.program.ir import Diverged
+from agrad.engine.program.ir import Diverged, Program
 from agrad.engine.program.passes import optimised
-from agrad.engine.program.trace import as_graph, check_kept, checked, extract, gradient_of, trace
+from agrad.engine.program.trace import as_graph, check_kept, checked, extract, gradient_of, sole, trace
 from agrad.engine.values import Array, Shape, Value, np, size_of
 
+_MOST = 10_000  # instructions of a value whose second derivatives are made by entries
+_SHORT = 8_000  # instructions of second derivatives, up to which they are not compared with products
+_FEW = 64  # products, up to which nothing is gained by fewer
+_SEARCHED = 30_000  # entries of a program, up to which it is searched for what makes fewer do
 Product: TypeAlias = "Callable[[tuple[Value, ...], Sequence[Value]], Sequence[Value]]"
 
 
@@ -46,31 +53,38 @@ class Hessian:
         self.backend = backend
         self.product = product
         self.specializations = Specializations(self._specialized)
-        self.is_dense = False  # no program of numbers: then it is made of products with directions
+        self.directions: list[Direction] | None = None  # with which it is multiplied; None where it is made by entries
+
+    @property
+    def size(self) -> int:
+        """How many entries it is differentiated by."""
+        return sum(size_of(self.shapes[place]) for place in self.wrt)
+
+    def set_dense(self) -> None:
+        """Compute it by a product for each column."""
+        self.directions = dense(self.size)
 
     def call(self, values: tuple[Value, ...]) -> Array:
         """The matrix by all entries of what it is differentiated by."""
-        if not self.is_dense:
+        if self.directions is None:
             try:
                 used, found = self._found(_flat(values))
             except Diverged:  # a singular matrix, of which only the operation itself knows the result
-                pass
-            except _Dense:
-                self.is_dense = True
+                return self._by_products(values, dense(self.size))
+            except _ByProducts as plan:
+                self.directions = plan.directions
             else:
                 return used.matrix(found)
-        return self._by_products(values)
+        return self._by_products(values, self.directions)
 
-    def _by_products(self, values: tuple[Value, ...]) -> Array:
-        """The same, a row for each entry: the product with a direction that has a 1 there."""
+    def _by_products(self, values: tuple[Value, ...], directions: Sequence[Direction]) -> Array:
+        """The matrix by its products with some directions."""
         shapes = [self.shapes[place] for place in self.wrt]
-        size = sum(map(size_of, shapes))
-        afford("the Hessian", (size, size))
-        matrix = np.empty((size, size))
-        for row in range(size):
-            unit = np.zeros(size)
-            unit[row] = 1.0
-            matrix[row] = np.concatenate([np.ravel(x) for x in self.product(values, _split(unit, shapes))])
+        afford("the Hessian", (self.size, self.size))
+        matrix = np.zeros((self.size, self.size))
+        for vector, rows, columns in directions:
+            product = np.concatenate([np.ravel(x) for x in self.product(values, _split(vector, shapes))])
+            matrix[rows, columns] = matrix[columns, rows] = product[rows]
         return matrix
 
     def blocks(self, matrix: Array) -> list[list[Value]]:
@@ -89,22 +103,39 @@ class Hessian:
         assert isinstance(used, _Specialization)
         return used, np.fromiter(found, np.float64, len(found))
 
+    def _numbers(self, program: Program, places: Sequence[int]) -> Program:
+        """The program of numbers, if second derivatives are made of it. Raises _ByProducts if they are not."""
+        numbers = program if program.is_scalar else scalarised(program, _MOST)
+        whole = numbers
+        entries = sum([size_of(step.shape) for step in program.steps])
+        if numbers is None and len(places) > _FEW and entries < _SEARCHED:
+            whole = scalarised(program)
+        if whole is None:
+            raise _ByProducts(dense(len(places)))
+        found = pattern(whole, places)
+        if numbers is not None and second_steps(numbers, found.work) < _SHORT:
+            return numbers
+        chosen = directions(found.rows) if not whole.checks else dense(len(places))
+        known = [cost for name, cost, _ in ways(program, numbers) if cost is not None]
+        by_products = of_products(len(chosen), min(known))
+        if numbers is None or by_products < of_second(numbers, found.work):
+            raise _ByProducts(chosen)
+        return numbers
+
     def _specialized(self, flat: tuple[Value, ...]) -> Specialization:
         """The program of the second derivatives that vary, and their pattern."""
         values = _split(np.array(flat), self.shapes)
         traced = trace(self.function, values, self.names, self.wrt)
         check_kept(traced, self.function, values, self.wrt, self.names)
         program = optimised(traced, again=True)
-        gradient_of(program, values, ())  # raises the error for a result that is not a number
-        numbers = program if program.is_scalar else scalarised(program)
-        if numbers is None:
-            raise _Dense
+        sole(program)
         starts = [sum(map(size_of, self.shapes[:place])) for place in self.wrt]
         places = [
             start + entry
             for start, place in zip(starts, self.wrt, strict=True)
             for entry in range(size_of(self.shapes[place]))
         ]
+        numbers = self._numbers(program, places)
         gradient = optimised(gradient_of(numbers, flat, places), again=True)
         with as_graph(gradient, flat, places) as (results, xs):
             count = 1 + len(places)
@@ -114,8 +145,12 @@ class Hessian:
         return new
 
 
-class _Dense(Exception):
-    """Raised if there is no program of numbers for a function of arrays."""
+class _ByProducts(Exception):
+    """Raised if the Hessian is not computed by entries; with the directions that it is multiplied with."""
+
+    def __init__(self, directions: list[Direction]) -> None:
+        super().__init__()
+        self.directions = directions
 
 
 class _Specialization(Specialization):

@@ -6,6 +6,8 @@ machine and in every run.
 
 from __future__ import annotations
 
+import math
+
 from agrad.engine.compile.llvm.loops.schedule import Kernel, Library, Schedule
 from agrad.engine.program.ir import Program, Step
 from agrad.engine.values import size_of
@@ -24,7 +26,11 @@ _KERNEL = 100.0  # a loop
 _VECTOR = 0.08  # an instruction of a loop, for an entry
 _FUNCTION = 1.0  # a function of the C library in a loop, for an entry
 _COMPILED = 60_000.0  # an instruction, from its operation to machine code
+_DERIVED = 180_000.0  # the same of a second derivative, which is derived entry by entry
 _REPAID = 10_000  # calls among which that is divided
+_MOST_SECOND = 45_000  # instructions of second derivatives
+_PRODUCED = 10_000.0  # a product of a Hessian with a direction, in Python
+_TWICE = 6.0  # how many times as long as the value such a product takes
 _SMALL = 64  # entries of an array, up to which a program of such arrays becomes one of numbers
 _CALLS = 1_000  # that Python computes before machine code, at least
 _PAID = 5e6 * _STEP  # or when so much was computed
@@ -57,6 +63,27 @@ def of_numbers(program: Program, has_arrays: bool) -> float:
     entered = _ENTERED if has_arrays else _CALLED
     packed = _PACKED * (len(program.inputs) + len(program.outputs))
     return entered + packed + (_INSTRUCTION + _COMPILED / _REPAID) * len(program.steps)
+
+
+def of_second(program: Program, work: int) -> float:
+    """A call of machine code for the second derivatives of a program of numbers: see `sparsity.Pattern`.
+
+    Infinite where that has more instructions than machine code is made of.
+    """
+    count = second_steps(program, work)
+    if count > _MOST_SECOND:
+        return math.inf
+    return _ENTERED + (_INSTRUCTION + _DERIVED / _REPAID) * count
+
+
+def second_steps(program: Program, work: int) -> int:
+    """About how many instructions that has."""
+    return 2 * len(program.steps) + 6 * work
+
+
+def of_products(count: int, value: float) -> float:
+    """So many products of a Hessian with a direction, where the value of the function takes this."""
+    return count * (_PRODUCED + _TWICE * value)
 
 
 def of_loops(schedule: Schedule) -> float:
