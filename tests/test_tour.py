@@ -1,6 +1,6 @@
-"""Every answer in docs/tour.md is what agrad answers.
+"""Every answer in docs/tour.md, and in the pages on single subjects, is what agrad answers.
 
-After a change that is meant: python tests/test_tour.py writes today's answers into it.
+After a change that is meant: python tests/test_tour.py writes today's answers into them.
 """
 
 import re
@@ -16,6 +16,7 @@ from transcript import replayed
 from workshops import equipped
 
 TOUR = Path(__file__).parents[1] / "docs" / "tour.md"
+PAGES = [TOUR.with_name(name) for name in ("uncertainty.md", "solving.md")]
 TASK = re.compile(r"(?=^\*\*\d+\. )", re.MULTILINE)
 BLOCK = re.compile(r"^```(console|agrad)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
@@ -52,6 +53,12 @@ def test_a_task_of_the_tour(task, workshop):
     assert answered(task, workshop) == task
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_the_answers_of_a_page(page, workshop):
+    text = page.read_text(encoding="utf-8")
+    assert answered(text, workshop) == text
+
+
 def test_the_tasks_are_counted():
     numbers = [int(number) for number in re.findall(r"^\*\*(\d+)\. ", TOUR.read_text(encoding="utf-8"), re.MULTILINE)]
     assert numbers == list(range(1, len(numbers) + 1))
@@ -60,8 +67,9 @@ def test_the_tasks_are_counted():
 
 def main():
     with tempfile.TemporaryDirectory() as folder:
-        text = answered(TOUR.read_text(encoding="utf-8"), equipped(Path(folder)))
-    TOUR.write_text(text, encoding="utf-8")
+        place = equipped(Path(folder))
+        for page in (TOUR, *PAGES):
+            page.write_text(answered(page.read_text(encoding="utf-8"), place), encoding="utf-8")
 
 
 if __name__ == "__main__":

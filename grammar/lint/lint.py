@@ -22,7 +22,7 @@ from agrad.grammar.runtime import pytorch_names
 from agrad.grammar.runtime.attributes import METHODS, NODE_ATTRIBUTES, attribute, method
 from agrad.grammar.runtime.builtins import CONSTANTS, Closure, entry_of
 from agrad.grammar.runtime.bytecode import Code, Definition
-from agrad.grammar.runtime.compiler import compile_expression, compile_statement, module_name
+from agrad.grammar.runtime.compiler import OF_FUNCTIONS, compile_expression, compile_statement, module_name
 from agrad.grammar.runtime.errors.graph_fixes import explain
 from agrad.grammar.runtime.errors.name_errors import unknown, unknown_in
 from agrad.grammar.session.session import Session
@@ -267,6 +267,8 @@ class _Check:
                 return [(first, sure), (rest[0], sure), (rest[1:], False)]
             case ast.Attribute():
                 return [] if self._module(node) else [(self._attribute(node), sure)]
+            case ast.Call(ast.Name(name), (first, *rest), keywords) if name in OF_FUNCTIONS and _is_expression(first):
+                return [(tuple(rest), sure), (keywords, sure)]  # it may have an unknown
             case ast.Call(function, arguments, keywords) if isinstance(function, ast.Attribute):
                 base = [] if self._module(function) else [(function.value, sure)]
                 return [*base, (arguments, sure), (keywords, sure)]
@@ -406,3 +408,8 @@ def _closure(node: ast.Define) -> Closure:
     defaults = tuple(None for parameter in node.parameters if parameter.default is not None)
     machine: Any = None
     return Closure(Definition(node.name, names, len(defaults), Code(), node.span), defaults, machine, ())
+
+
+def _is_expression(argument: ast.Expr) -> bool:
+    """Whether an argument is more than the name of a function."""
+    return not isinstance(argument, ast.Name)

@@ -76,6 +76,7 @@ class Do(IntEnum):
     RETURN = _AS_IS  # x → the value of the function
     DEFINE = _NEVER  # [Definition] defaults … → (binds the name)
     CLASS = _NEVER  # [name, whether it has a base, Code] (base) → (binds the name)
+    OF_UNKNOWN = _NEVER  # [the code of an expression, the names in it] → the function of the name without a value
     EACH = _NEVER  # [Definition, whether there is a last value, apart] values (last) → the value of it for each
     NO_GRAD = _BY_RULE  # [whether it detects anomalies instead] recording off, until
     END_NO_GRAD = _BY_RULE

@@ -31,6 +31,8 @@ BINARY = {operator.sign: name for operator, name in _SIGNS.items() if operator.p
 COMPARE = {operator.sign: name for operator, name in _SIGNS.items() if not operator.precedence}
 # Commands whose first operand is not computed before they run: the name of a `set` need not have a value, and the
 # expression of a `check` is computed many times.
+# Functions of a function, which may be given as an expression.
+OF_FUNCTIONS = frozenset({"root", "argmin", "integral", "taylor"})
 UNEVALUATED = frozenset({"set", "check"})
 Part: TypeAlias = Any  # a syntax node, an instruction, or a label to place here
 
@@ -346,12 +348,23 @@ def _call(node: ast.Call) -> list[Part]:
     module = module_name(function) if isinstance(function, ast.Attribute) else None
     if takes_several(called) or (module is not None and has_classes(module)):
         arguments = [_as_tuple(argument) for argument in arguments]
+    elif isinstance(function, ast.Name) and called in OF_FUNCTIONS and len(node.arguments) > 1:
+        arguments = [_of_unknown(arguments[0]), *arguments[1:]]
     if isinstance(function, ast.Attribute) and module is None:
         writes = function.name in WRITERS
         writable = _writable(function.value, f"{function.value.span.text} = …") if writes else []
         detail = (function.name, len(node.arguments), keywords)
         return [function.value, *writable, *arguments, (Do.METHOD, detail, node.span)]
     return [function, *arguments, (Do.CALL, (len(node.arguments), keywords), node.span)]
+
+
+def _of_unknown(argument: ast.Expr) -> Part:
+    """What follows `root(`: a function, or an expression with one name that has no value, as in root(x**2 - 2, 1)."""
+    if isinstance(argument, ast.Name):
+        return argument
+    code = compile_expression(argument)
+    names = tuple(dict.fromkeys(detail for do, detail, _ in code.instructions if do is Do.LOAD))
+    return Do.OF_UNKNOWN, (code, names, argument.span.text), argument.span
 
 
 def _writable(base: ast.Expr, text: str) -> list[Part]:

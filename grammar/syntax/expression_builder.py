@@ -166,6 +166,10 @@ class Expressions:
         sign, under = parts
         return s.Call(s.Name("sqrt", self.span(sign, sign)), (under,), (), self.span(sign, under))
 
+    def interval(self, parts: Parts) -> s.Tuple:
+        """`root(f, 0..2)`: the two ends."""
+        return s.Tuple(tuple(parts), self.span(parts[0], parts[-1]))
+
     def arguments(self, parts: Parts) -> tuple[tuple[s.Expr, ...], tuple[tuple[str, s.Expr], ...]]:
         keywords = self.keywords(parts)
         return tuple(part for part in parts if not isinstance(part, s.Parameter)), keywords

@@ -540,6 +540,8 @@ class _Scanner:
     @property
     def ranging(self) -> bool:
         """Whether two dots may separate the ends of a range here: in `plot`, and behind a `for` in brackets."""
+        if self.brackets and self.text.endswith("root", 0, self.brackets[-1][1]):
+            return True  # root(f, 0..2)
         if self.brackets:
             return bool(self.each) and self.each[-1] == len(self.brackets)
         return self.ruling in RANGING

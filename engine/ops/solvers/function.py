@@ -12,7 +12,7 @@ from agrad.engine.core.dispatch import operand
 from agrad.engine.core.numpy_warnings import quiet
 from agrad.engine.core.op import FUNCTIONS, OPS
 from agrad.engine.core.tensor import Tensor, tensor
-from agrad.engine.errors import AgradError
+from agrad.engine.errors import AgradError, Hint
 from agrad.engine.program.closed import closed_over, settled
 from agrad.engine.program.extract import extract
 from agrad.engine.program.scan import Body, Sizes
@@ -26,13 +26,14 @@ def apply(body: Body, z: Any) -> Any:
     return OPS["scanned"].call(z, body=body, count=1)
 
 
-def function_of(what: str, f: Callable[..., Any], shapes: Sequence[Shape], start: Array) -> tuple[Body, Any, Shape]:
+def function_of(what: str, f: Any, shapes: Sequence[Shape], start: Array) -> tuple[Body, Any, Shape]:
     """A function of several values as one of a vector of their entries; what it uses; the shape of its result.
 
     Raises AgradError as `closed_over` does, and of kind `type` where the result is no number or array.
     """
     if not callable(f):
-        raise AgradError("type", f"{what} needs a function, not {describe(f)}")
+        fixes = [Hint(f"{what}(x**2 - 2, …)   of a name that has no value; or the name of a function")]
+        raise AgradError("type", f"{what} needs a function, not {describe(f)}", fixes=fixes)
     shape: list[Shape] = []
 
     def called(x: Tensor) -> Tensor:

@@ -8,11 +8,11 @@ from typing import Any
 from agrad.engine.core.context import current, next_stamp
 from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.core.tensor import Tensor
-from agrad.engine.errors import AgradError
+from agrad.engine.errors import AgradError, Label
 from agrad.grammar.diagnostics import Span
 from agrad.grammar.runtime import attributes
 from agrad.grammar.runtime.at_once import at_once
-from agrad.grammar.runtime.builtins import Closure, between, is_object
+from agrad.grammar.runtime.builtins import Closure, between, is_object, meaning
 from agrad.grammar.runtime.bytecode import Code, Definition, Frame
 from agrad.grammar.runtime.compiler import DERIVATIVES
 from agrad.grammar.runtime.errors.name_errors import not_called
@@ -28,6 +28,7 @@ from agrad.grammar.runtime.operations import (
 from agrad.grammar.runtime.pytorch_names import NAMESPACES
 from agrad.grammar.runtime.views import ALIASES, VIEWERS, carry, mark
 from agrad.grammar.runtime.views import METHODS as VIEW_METHODS
+from agrad.grammar.runtime.vm.core import MISSING
 from agrad.grammar.runtime.vm.names import Names
 from agrad.grammar.values.list_methods import LENGTHENING, ListMethod
 from agrad.grammar.values.lists import List, become_list
@@ -58,6 +59,19 @@ class Calls(Names):
         current().origin = span
         stack.append(invoke(function, args, keywords))
         return False
+
+    def _of_unknown(self, frame: Frame, detail: tuple[Code, tuple[str, ...], str], span: Span) -> None:
+        code, names, text = detail
+        unknown = tuple([name for name in names if not self._has_value(name, frame)])
+        if len(unknown) > 1:
+            message = f"{' and '.join(unknown)} have no value, and an expression has one unknown here"
+            raise AgradError("name", message, labels=[Label(span)])
+        function = Closure(Definition(text, unknown, 0, code, span), (), self, frame.scopes)
+        frame.stack.append(function if unknown else self.call(function, (), {}))
+
+    @staticmethod
+    def _has_value(name: str, frame: Frame) -> bool:
+        return meaning(name, frame.scopes, MISSING) is not MISSING or name in ("_", "ans")
 
     def _each(self, frame: Frame, detail: tuple[Definition, bool, bool], span: Span) -> None:
         definition, has_last, apart = detail

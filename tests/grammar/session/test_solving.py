@@ -120,3 +120,32 @@ def test_the_words_are_names_elsewhere():
     assert said("fit = 3; solve = 4; minimize = fit*solve; minimize") == ["12"]
     assert said("def fit(x) = x**2; fit(3)") == ["9"]
     assert said("solve([[2, 0], [0, 4]], [2, 4])") == ["[1, 1]"]
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        ("var a = 2; grad(root(x**2 - a, 1), a)", "0.3535533906"),
+        ("a = 2; root(x**2 - a, 0..5)", "1.414213562"),
+        ("def f(t) = t*exp(t) - 2\nroot(f, 0..2)", "0.852605502"),
+        ("integral(t**2, 0, 3)", "9"),
+        ("argmin((x - 2)**2 + 1, 0)", "2"),
+        ("argmin([3, 1, 2])", "1"),
+        ("argmin([[3, 1], [0, 2]]*1, 1)", "[1, 0]"),
+        ("taylor(exp(x), 0, 3)", "[1, 1, 0.5, 0.1666666667]"),
+        ("def g(c) = root(y**3 - c, 1)\ng(8)", "2"),
+        ("root(grad(sin), 1)", "1.570796327"),
+    ],
+)
+def test_a_function_may_be_an_expression_of_a_name_without_a_value(text, answer):
+    assert said(text)[-1] == answer
+
+
+def test_an_expression_has_one_unknown():
+    for text, message in (
+        ("root(u - v, 1)", "u and v have no value, and an expression has one unknown here"),
+        ("a = 2; root(a**2 - 1, 1)", "root needs a function, not the number 3"),
+    ):
+        with pytest.raises(AgradError) as caught:
+            said(text)
+        assert caught.value.message == message
