@@ -1,14 +1,59 @@
 """Every program in examples/ runs to its end: they assert what they compute."""
 
+import importlib.util
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from agrad.grammar.session.session import Session
 
-EXAMPLES = sorted((Path(__file__).parent.parent / "examples").glob("*.ag"))
+FOLDER = Path(__file__).parent.parent / "examples"
+EXAMPLES = sorted(FOLDER.glob("*.ag"))
 
 
 @pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: file.stem)
 def test_example(file):
     Session().run(file.read_text(encoding="utf-8"), source=str(file), is_file=True)
+
+
+SCRIPTS = {
+    "linear_regression": """\
+epoch 0, loss 4.487038
+epoch 20, loss 0.173049
+epoch 40, loss 0.160206
+epoch 60, loss 0.126389
+epoch 80, loss 0.120603
+y = 1.7501*x + -0.4033
+""",
+    "network": """\
+epoch 0, loss 1.106340
+epoch 8, loss 0.457146
+epoch 16, loss 0.218083
+epoch 24, loss 0.089650
+epoch 32, loss 0.055238
+60 of 60 points are told right
+""",
+}
+
+
+def test_every_script_has_its_output():
+    assert {file.stem for file in FOLDER.glob("*.py")} == set(SCRIPTS)
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_a_script_for_pytorch_runs_in_agrad(name, monkeypatch):
+    monkeypatch.chdir(FOLDER)
+    session, lines = Session(), []
+    file = FOLDER / f"{name}.py"
+    text = file.read_text(encoding="utf-8")
+    session.run(text, lambda result: lines.append(result.text(session.settings)), source=str(file), is_file=True)
+    assert "".join(f"{line}\n" for line in lines) == SCRIPTS[name]
+
+
+@pytest.mark.long
+@pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="torch is not installed")
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_a_script_prints_the_same_in_torch(name):
+    assert subprocess.check_output([sys.executable, f"{name}.py"], cwd=FOLDER, text=True) == SCRIPTS[name]

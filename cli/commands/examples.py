@@ -54,16 +54,16 @@ def command(context: click.Context, names: tuple[str, ...], every: bool, folder:
 
 
 def _listed() -> dict[str, Path]:
-    """Each example by the name that it is copied by: programs without their extension, then tables of data."""
+    """Each example by the name that it is copied by: programs without their extension, tables of data, and scripts."""
     files = sorted(shipped(), key=lambda path: (path.suffix, path.name))
     return {path.stem if path.suffix == ".ag" else path.name: path for path in files}
 
 
 def _told(path: Path) -> str:
-    """The comment that a program begins with; the columns of a table of data."""
+    """The comment that a program or a script begins with; the columns of a table of data."""
     with path.open(encoding="utf-8") as file:
         first = file.readline().strip()
-    return first.lstrip("# ") if path.suffix == ".ag" else f"data: {first}"
+    return f"data: {first}" if path.suffix == ".csv" else first.lstrip("# ")
 
 
 def _copy(wanted: Sequence[Path], folder: Path) -> None:

@@ -10,7 +10,7 @@ _FOLDER = Path(__file__).resolve().parents[2] / "examples"
 
 def shipped() -> list[Path]:
     """The example programs and their data."""
-    return [path for path in _FOLDER.glob("*.*") if path.suffix in (".ag", ".csv")]
+    return [path for path in _FOLDER.glob("*.*") if path.suffix in (".ag", ".csv", ".py")]
 
 
 def how_to_copy(path: str) -> list[str]:

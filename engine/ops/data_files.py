@@ -246,6 +246,26 @@ def load_csv(path: Any, columns: Any) -> Tensor:
     return tensor(np.frombuffer(data).reshape(-1, width))
 
 
+def load_text(path: Any, delimiter: Any, skiprows: Any) -> Tensor:
+    """The numbers in a text file, as `numpy.loadtxt`: without the first lines, comments and axes of one entry."""
+    name = "np.loadtxt"
+    file, skipped = _existing(name, path), whole(skiprows, f"{name}: skiprows")
+    rows: list[list[float]] = []
+    with _named(name, file):
+        for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
+            entries = line.partition("#")[0].strip()
+            if number <= skipped or not entries:
+                continue
+            try:
+                rows.append([float(entry) for entry in entries.split(delimiter)])
+            except ValueError:
+                raise AgradError("file", f"line {number} is not made of numbers: {line.strip()}") from None
+            if len(rows[-1]) != len(rows[0]):
+                counts = f"{len(rows[-1])} numbers, and those before it {len(rows[0])}"
+                raise AgradError("file", f"line {number} has {counts}")
+    return tensor(np.squeeze(np.asarray(rows)))
+
+
 @composed("load_npy", "path", family=FAMILY, doc="The array in a file saved by numpy.", derivative=NONE, example="")
 def load_npy(path: Any) -> Tensor:
     """See the entry."""

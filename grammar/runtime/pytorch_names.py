@@ -18,6 +18,7 @@ from agrad.engine.errors import AgradError
 from agrad.engine.ops.arrays.indexing import getitem
 from agrad.engine.ops.arrays.joining import at
 from agrad.engine.ops.arrays.shaping import shape_of_any
+from agrad.engine.ops.data_files import load_text
 from agrad.engine.ops.linalg.norms import of_vector
 from agrad.engine.values import format_shape
 
@@ -228,7 +229,10 @@ def _bound(name: str, form: str, function: Callable[..., Any]) -> Callable[..., 
 
 _BY_PLACE = "func, inputs; create_graph=False, strict=False, vectorize=False, strategy=None"
 _MOMENT = "input; axis=None, unbiased=True, keepdims=False, ddof=None"
+_TEXT = "fname; delimiter=None, skiprows=0"
 OWN_FORMS: dict[str, tuple[str, Callable[..., Any]]] = {
+    "np.loadtxt": (_TEXT, load_text),
+    "numpy.loadtxt": (_TEXT, load_text),
     "torch.autograd.grad": (
         "outputs, inputs; grad_outputs=None, retain_graph=None, create_graph=True, allow_unused=None",
         _torch_grad,

@@ -134,10 +134,11 @@ def _is_method_call(node: ast.Expr) -> bool:
 
 
 def _writes(expression: ast.Expr) -> bool:
-    """Whether an expression is the call of a method that writes in place, as in `w.grad.zero_()`."""
+    """Whether an expression is a call that writes in place: `w.grad.zero_()`, `nn.init.zeros_(w)`."""
     if not isinstance(expression, ast.Call) or not isinstance(expression.function, ast.Attribute):
         return False
-    return expression.function.name in WRITERS
+    name = expression.function.name
+    return name in WRITERS or (name.endswith("_") and module_name(expression.function) is not None)
 
 
 def _is_own(name: str, value: Any) -> bool:
