@@ -182,9 +182,13 @@ class Compiled:
     def explain(self) -> str:
         """The ways to compute the function, with what a call is estimated to take or why it is none, and the one taken.
 
-        The estimates are counted, and about the value alone; what is derived of it is computed in the same way.
+        The estimates are counted, and about the value alone; what is derived of it is computed in the same way. Where
+        loops are the cheapest, their parts follow; and after a call of `hessian`, how that is computed.
         """
-        return f"{explained(self._program)}\ncomputed by {self._latest().state()}"
+        found = f"{explained(self._program)}\ncomputed by {self._latest().state()}"
+        if self._hessian is not None and self._hessian.told:
+            found += f"\nthe Hessian is computed {self._hessian.told}"
+        return found
 
     def __repr__(self) -> str:
         return repr(self.arguments)

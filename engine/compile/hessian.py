@@ -7,6 +7,7 @@ read. What takes less is counted, not timed. The matrix is symmetric, and one ha
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeAlias
 
@@ -53,6 +54,7 @@ class Hessian:
         self.backend = backend
         self.product = product
         self.specializations = Specializations(self._specialized)
+        self.told = ""  # how it is computed, and what a call is estimated to take
         self.directions: list[Direction] | None = None  # with which it is multiplied; None where it is made by entries
 
     @property
@@ -63,6 +65,7 @@ class Hessian:
     def set_dense(self) -> None:
         """Compute it by a product for each column."""
         self.directions = dense(self.size)
+        self._tell(self.size, None, None)
 
     def call(self, values: tuple[Value, ...]) -> Array:
         """The matrix by all entries of what it is differentiated by."""
@@ -103,6 +106,19 @@ class Hessian:
         assert isinstance(used, _Specialization)
         return used, np.fromiter(found, np.float64, len(found))
 
+    def _tell(self, products: int, cost: float | None, entries: float | None) -> None:
+        """Keep what was compared: so many products, and the entries one by one."""
+        by_products = f"by {products} product{'s' * (products != 1)} with a direction"
+        if cost is not None:
+            by_products += f", about {cost / 1000:.3g} µs"
+        if entries is None or math.isinf(entries):
+            self.told = f"{by_products}; by entries it would have too many instructions"
+        elif cost is None:
+            self.told = f"by entries, about {entries / 1000:.3g} µs"
+        else:
+            one = f"by entries, about {entries / 1000:.3g} µs"
+            self.told = f"{one}; {by_products}" if entries <= cost else f"{by_products}; {one}"
+
     def _numbers(self, program: Program, places: Sequence[int]) -> Program:
         """The program of numbers, if second derivatives are made of it. Raises _ByProducts if they are not."""
         numbers = program if program.is_scalar else scalarised(program, _MOST)
@@ -111,14 +127,18 @@ class Hessian:
         if numbers is None and len(places) > _FEW and entries < _SEARCHED:
             whole = scalarised(program)
         if whole is None:
+            self._tell(len(places), None, None)
             raise _ByProducts(dense(len(places)))
         found = pattern(whole, places)
         if numbers is not None and second_steps(numbers, found.work) < _SHORT:
+            self._tell(0, None, of_second(numbers, found.work))
             return numbers
         chosen = directions(found.rows) if not whole.checks else dense(len(places))
         known = [cost for name, cost, _ in ways(program, numbers) if cost is not None]
         by_products = of_products(len(chosen), min(known))
-        if numbers is None or by_products < of_second(numbers, found.work):
+        by_entries = of_second(numbers, found.work) if numbers is not None else None
+        self._tell(len(chosen), by_products, by_entries)
+        if numbers is None or by_entries is None or by_products < by_entries:
             raise _ByProducts(chosen)
         return numbers
 

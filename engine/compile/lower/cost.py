@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from agrad.engine.compile.llvm.loops.schedule import Kernel, Library, Schedule
+from agrad.engine.compile.llvm.loops.schedule import Kernel, Library, Schedule, Stage
 from agrad.engine.program.ir import Program, Step
 from agrad.engine.values import size_of
 
@@ -88,17 +88,18 @@ def of_products(count: int, value: float) -> float:
 
 def of_loops(schedule: Schedule) -> float:
     """A call of loops in machine code, and of the library in between."""
-    total = _LOOPED
-    for stage in schedule.stages:
-        if isinstance(stage, Kernel):
-            calls = sum([bool(schedule.calls(schedule.step(slot))) for slot in stage.steps])
-            simple = len(stage.steps) + len(stage.reads) + len(stage.stores) + len(stage.sums)
-            total += (
-                _KERNEL + simple * _COMPILED / _REPAID + size_of(stage.space) * (_VECTOR * simple + _FUNCTION * calls)
-            )
-        elif isinstance(stage, Library):
-            total += _of_step(schedule.program, schedule.step(stage.slot), is_native=True)
-    return total
+    return _LOOPED + sum([of_stage(schedule, stage) for stage in schedule.stages])
+
+
+def of_stage(schedule: Schedule, stage: Stage) -> float:
+    """One loop, or one function of the library, in a call; nothing for steps on numbers."""
+    if isinstance(stage, Library):
+        return _of_step(schedule.program, schedule.step(stage.slot), is_native=True)
+    if not isinstance(stage, Kernel):
+        return 0.0
+    calls = sum([bool(schedule.calls(schedule.step(slot))) for slot in stage.steps])
+    simple = len(stage.steps) + len(stage.reads) + len(stage.stores) + len(stage.sums)
+    return _KERNEL + simple * _COMPILED / _REPAID + size_of(stage.space) * (_VECTOR * simple + _FUNCTION * calls)
 
 
 def calls_before_machine_code(program: Program) -> float:

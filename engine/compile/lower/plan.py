@@ -5,7 +5,7 @@ A program of small arrays is scalarised before it is differentiated; one of larg
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -13,11 +13,11 @@ from agrad.engine.compile.backend import NativeCode
 from agrad.engine.compile.llvm.backend import supports
 from agrad.engine.compile.llvm.loops.schedule import Kernel, Library, Schedule
 from agrad.engine.compile.llvm.target import NEEDED, binding
-from agrad.engine.compile.lower.cost import interpreted, of_loops, of_numbers
+from agrad.engine.compile.lower.cost import interpreted, of_loops, of_numbers, of_stage
 from agrad.engine.compile.lower.derive import VALUE, Derivation, TooLong
 from agrad.engine.compile.lower.packed import Packed
 from agrad.engine.compile.lower.scalarise import scalarised
-from agrad.engine.program.ir import Program, unchecked
+from agrad.engine.program.ir import Program, Step, unchecked
 from agrad.engine.program.passes import optimised
 from agrad.engine.values import Shape, Value, format_shape, mask_type, np, size_of
 
@@ -92,11 +92,43 @@ def expanded(program: Program) -> Program | None:
 
 
 def explained(program: Program) -> str:
-    """All ways to compute a program, a line for each."""
-    lines = []
-    for name, cost, text in ways(program, expanded(program)):
-        lines.append(f"  {name:8} {f'about {cost / 1000:.3g} µs a call: ' if cost is not None else 'no: '}{text}")
+    """All ways to compute a program, a line for each, and the parts of the loops, if these are the cheapest."""
+    lines, found = [], ways(program, expanded(program))
+    best = min([way for way in found if way.cost is not None], key=lambda way: way.cost or 0.0)
+    for name, cost, text in found:
+        lines.append(f"  {name:8} {f'{_about(cost)} a call: ' if cost is not None else 'no: '}{text}")
+        if name == best.name == "loops":
+            lines += [f"    {part}" for part in _parts(Schedule(program))]
     return "\n".join(lines)
+
+
+def _about(cost: float) -> str:
+    return f"about {cost / 1000:.3g} µs"
+
+
+def _parts(schedule: Schedule) -> Iterator[str]:
+    """The loops and functions that a schedule consists of, what each takes, and why it is none of the others."""
+    for stage in schedule.stages:
+        cost = _about(of_stage(schedule, stage))
+        if isinstance(stage, Kernel):
+            sums = f" and {_counted(len(stage.sums), 'sum')}" if stage.sums else ""
+            steps = _counted(len(stage.steps), "operation")
+            yield f"{cost}: a loop over {format_shape(stage.space)}, with {steps}{sums}"
+        elif isinstance(stage, Library):
+            step = schedule.step(stage.slot)
+            yield f"{cost}: {step.op.name}, {_by_itself(schedule.program, step)}"
+
+
+def _by_itself(program: Program, step: Step) -> str:
+    """Why an operation is no part of a loop over entries, or what a loop that it stands for consists of."""
+    if step.op.repeats is not None:
+        body, count = step.op.repeats(**step.attrs)
+        what = "instruction" if body.is_scalar else "operation on arrays"
+        reason = "" if body.is_scalar else f", which has no expansion into at most {_MOST} instructions"
+        return f"{_counted(count, 'iteration')} of {_counted(len(body.steps), what)}{reason}"
+    if step.op.reach == "pointwise":
+        return "which has no machine code"
+    return "which moves entries" if step.op.moves_entries and step.op.reach != "mixed" else "by the library"
 
 
 def lowered(program: Program, values: Sequence[Value], places: Sequence[int], derive: Derivation) -> Lowered:

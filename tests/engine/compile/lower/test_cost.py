@@ -17,6 +17,7 @@ LINE = re.compile(r"^  (numbers|loops|python) +(about [0-9.e+]+ µs a call: |no:
 
 def told(f, *examples, backend="llvm"):
     *lines, last = ag.compile(f, *examples, backend=backend).explain().splitlines()
+    lines = [line for line in lines if not line.startswith("    ")]
     assert [LINE.match(line)[1] for line in lines] == ["numbers", "loops", "python"], lines
     return lines, last
 
@@ -46,6 +47,35 @@ def test_what_is_no_way_says_why():
     assert last == "computed by python, since there is no loop over many entries in it"
     lines, _ = told(lambda x: ag.sum(ag.tanh(x @ x)), np.ones((50, 50)))
     assert lines[1].endswith("by the library matmul")
+
+
+@native
+def test_each_part_of_loops_is_told_with_what_it_takes():
+    def f(x, w):
+        return ag.sum(ag.tanh(x @ w)) + ag.scan(lambda s, row: (s * 0.5 + ag.sum(row), ()), 0.0, x)[0]
+
+    *lines, _ = ag.compile(f, np.ones((50, 40)), np.ones((40, 30)), backend="llvm").explain().splitlines()
+    parts = [line.strip() for line in lines if line.startswith("    ")]
+    assert all(re.match(r"about [0-9.e+]+ µs: ", part) for part in parts)
+    assert any(part.endswith("matmul, by the library") for part in parts)
+    assert any(part.endswith("a loop over (50, 30), with 1 operation and 1 sum") for part in parts)
+    assert any(re.search(r"scanned, 50 iterations of \d+ instructions$", part) for part in parts)
+
+
+@native
+def test_how_a_hessian_is_computed_is_told():
+    def chain(x):
+        return ag.sum((x[1:] - x[:-1] ** 2) ** 2)
+
+    told = []
+    for size in (10, 2000):
+        f = ag.compile(chain, np.ones(size))
+        assert "Hessian" not in f.explain()
+        f.hessian(np.ones(size))
+        told.append(f.explain().splitlines()[-1])
+    assert re.fullmatch(r"the Hessian is computed by entries, about [0-9.]+ µs", told[0])
+    line = r"the Hessian is computed by 3 products with a direction, about [0-9.]+ µs; by entries .*"
+    assert re.fullmatch(line, told[1])
 
 
 @native
