@@ -8,7 +8,7 @@ hands its results to the session, and prints nothing.
 
 # isort: off
 # In this order `help` lists what is in them.
-from agrad.grammar.commands import gradients, graphs, uncertainty, solving, history
+from agrad.grammar.commands import gradients, graphs, export, uncertainty, solving, history
 from agrad.grammar.commands.plot import command as plot
 from agrad.grammar.commands import session
 
@@ -20,6 +20,7 @@ __all__ = [
     "COMMANDS",
     "Call",
     "Command",
+    "export",
     "gradient_of",
     "gradients",
     "graphs",

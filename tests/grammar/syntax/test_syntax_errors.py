@@ -104,7 +104,7 @@ error[syntax]: there is no kind of error called fred
 error[syntax]: agrad has no command `dislay`
   1 | dislay "az"
     | ^^^^^^
-  note: the commands are backward, budget, check, correlate, explain, fit, forward, grad, graph, help, history, info, \
+  note: the commands are backward, budget, check, correlate, explain, export, fit, forward, grad, graph, help, history, info, \
 limit, load, maximize, minimize, plot, print, quit, reset, retain, save, set, solve, step, time, undo, var, vars, \
 watch, zero_grad""",
     "no_gard: w -= 1": """\

@@ -1,0 +1,95 @@
+"""The command that writes a value or a function as source code."""
+
+from __future__ import annotations
+
+from os.path import splitext
+from typing import TYPE_CHECKING
+
+from agrad.engine.core.graph import collect
+from agrad.engine.core.tensor import bare
+from agrad.engine.errors import AgradError, Hint, Label
+from agrad.engine.text import printable
+from agrad.grammar.commands.operands import FILE, has_graph
+from agrad.grammar.commands.registry import Call, Operands, Option, command, graphed
+from agrad.grammar.files import beside, write_text
+from agrad.grammar.results import Printed
+from agrad.grammar.runtime.builtins import Closure
+from agrad.grammar.syntax import ast
+
+if TYPE_CHECKING:
+    from agrad.engine.compile.export.derive import Derived
+    from agrad.grammar.commands.host import Session
+
+_POINT = 0.5  # at which a function is traced
+
+
+@command(
+    "export",
+    'export d to "d.c" [hessian]',
+    "Writes d, as a function of the leaves behind it, or a function, as source code that needs no agrad: with its "
+    "gradient, and with `hessian` its second derivatives. The extension of the file gives the language: .c (C99), .js "
+    "or .py.",
+    'def f(x, y) = x**2*sin(y)\nexport f to "f.c"',
+    changes="nothing",
+    forms='export d to "d.c" [hessian]',
+    operands=Operands(has_graph, others=True),
+    options={
+        "to": Option("the file, whose extension gives the language: .c, .js or .py", FILE, writes=True),
+        "hessian": Option("also the second derivatives"),
+    },
+)
+def _export(session: Session, call: Call) -> None:
+    from agrad.engine.compile.export.languages import LANGUAGES  # here and below: few sessions write code
+    from agrad.engine.compile.export.source import source
+
+    operand, path, place = call.operand(0), call.options.get("to", ""), call.option("to")
+    language = LANGUAGES.get(splitext(path)[1][1:].lower())
+    name = operand.id if isinstance(operand, ast.Name) else "f"
+    if language is None:
+        raise AgradError(
+            "file",
+            "export writes a file that ends in .c, .js or .py",
+            labels=[Label(place.span if place is not None else call.span)],
+            fixes=[f'export {operand.span.text} to "{name}.c"'],
+        )
+    try:
+        text = source(_derived(call, 2 if "hessian" in call.options else 1), language(), name, _formula(call))
+    except AgradError as problem:
+        problem.labels = problem.labels or [Label(operand.span)]
+        raise
+    write_text(beside(path, place.span if place is not None else None), text)
+    session.emit(Printed(f"wrote {printable(path)}"))
+
+
+def _formula(call: Call) -> str:
+    """The text of what is exported, for a comment."""
+    value, text = call.values[0], call.operand(0).span.text
+    if isinstance(value, Closure):
+        return value.definition.span.text.partition("\n")[0]  # type: ignore[no-any-return]
+    origin = graphed(call, 0).node.origin
+    return f"{text} = {origin.text}" if origin is not None and hasattr(origin, "text") else text
+
+
+def _derived(call: Call, order: int) -> Derived:
+    from agrad.engine.compile.export.derive import derived
+    from agrad.engine.program.trace import extract, plain, trace
+
+    value = call.values[0]
+    if isinstance(value, Closure):
+        names = list(value.definition.parameters)
+        examples = [_POINT] * len(names)
+        return derived(trace(value, examples, names), examples, range(len(names)), order)
+    root = graphed(call, 0).node
+    leaves = [node for node in reversed(collect([root])) if node.op is None and node.requires_grad]
+    if not leaves:
+        text = call.operand(0).span.text
+        raise AgradError(
+            "grad", f"{text} depends on no leaf", fixes=[Hint("make a leaf with var, and compute it again")]
+        )
+    given = [bare(node) for node in leaves]
+    program = extract([bare(root)], given, [_name(node.name, place) for place, node in enumerate(leaves)])
+    return derived(program, [plain(x) for x in given], range(len(leaves)), order)
+
+
+def _name(name: str | None, place: int) -> str:
+    return name if name and name.isidentifier() else f"x{place}"
