@@ -16,7 +16,7 @@ from agrad.grammar.session.session import Session
 from agrad.grammar.syntax import keywords
 from agrad.grammar.syntax.parser import RESERVED, SOFT, parse
 
-GIVEN = "var a = 3; b = 2*a; c = b*a; d = a**2; def f(x) = x**2"
+GIVEN = "var a = 3; b = 2*a; c = b*a; d = a**2; m = 2 ± 0.1; n = 3 ± 0.1; def f(x) = x**2"
 # The operands of each command that needs some, as typed behind GIVEN.
 TYPED = {
     **dict.fromkeys(("backward", "retain", "graph", "explain", "forward"), "c"),
@@ -29,6 +29,12 @@ TYPED = {
     "load": '"nowhere.ag"',
     "save": '"nowhere/session.ag"',
     "export": "c",
+    "budget": "m",
+    "correlate": "m n 0.5",
+    "fit": "[1, 2, 3] ~ a*[1, 2, 4] over a",
+    "solve": "x**2 == 4 for x from 1",
+    "minimize": "d over a",
+    "maximize": "-d over a",
     "time": ": d = a**2",
 }
 # The values of options that have one.
@@ -40,6 +46,24 @@ OPTIONS = {
     "depth": "1",
     "from": "b",
     "to": '"c.svg"',
+    "order": "2",
+    "samples": "100",
+    "coverage": "0.9",
+    "over": "a",
+    "sigma": "1",
+    "method": "bfgs",
+    "until": "1e-6",
+    "in": "0..1",
+    "fit with": "sigma 1",
+    "fit from": "a=1",
+    "solve from": "1",
+}
+# What precedes the options, where the operands above have some already.
+BEFORE = {
+    "fit": "fit [1, 2, 3] ~ a*[1, 2, 4]",
+    "solve": "solve x**2 == 4 for x",
+    "minimize": "minimize d",
+    "maximize": "maximize -d",
 }
 
 
@@ -75,16 +99,18 @@ def test_the_options_are_those_of_the_grammar(made: Command) -> None:
     """Each is offered behind the operands, and read there; none else is known to the lexer."""
     session = Session()
     session.run(GIVEN)
-    offered = {one.text for one in completions(f"{typed(made)} ", session)[1]}
+    before = BEFORE.get(made.word, typed(made))
+    offered = {one.text for one in completions(f"{before} ", session)[1]}
     assert set(made.options) <= offered
     assert keywords.OPTIONS.get(made.word, {}).keys() <= made.options.keys()
     for word, option in made.options.items():
         assert option.meaning
-        (statement,) = parse(
-            Source("session", f"{typed(made)} {word} {OPTIONS[word] if option.value or option.choices else ''}".strip())
-        )
+        given = OPTIONS.get(f"{made.word} {word}") or OPTIONS[word] if option.value or option.choices else ""
+        needed = " over a" if "over" in made.options and word != "over" else ""
+        (statement,) = parse(Source("session", f"{before} {word} {given}{needed}".strip()))
         behind = [*statement.operands, *(name for name, _ in statement.options)]
-        assert len(behind) > len(parse_all(typed(made))[0].operands), word
+        alone = 0 if made.word in BEFORE else len(parse_all(before)[0].operands)  # these need an option
+        assert len(behind) > alone, word
 
 
 @pytest.mark.parametrize("made", COMMANDS.values(), ids=lambda made: made.word)
