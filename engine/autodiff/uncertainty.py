@@ -11,15 +11,17 @@ from collections.abc import Sequence
 from functools import partial
 from math import inf, isfinite, sqrt
 from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
-from agrad.engine.autodiff.backward import grad
+from agrad.engine.autodiff.reverse import walk
 from agrad.engine.autodiff.transforms import hessian, jacobian, jvp
 from agrad.engine.core.arguments import number_of
 from agrad.engine.core.context import current
 from agrad.engine.core.dispatch import operand
-from agrad.engine.core.graph import Node, Uncertainty, reachable
+from agrad.engine.core.graph import Node, Uncertainty, collect, leading_to, reachable
 from agrad.engine.core.op import composed
 from agrad.engine.core.tensor import Tensor, bare, tensor
+from agrad.engine.core.versions import check_walkable
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.values import Value, coerce, describe, fits, format_shape, np, shape_of, spread
 
@@ -41,6 +43,8 @@ def is_used() -> bool:
 
 def uncertain(value: Any, u: Any, dof: float = inf, shape: str = "normal") -> Tensor:
     """A leaf with a standard uncertainty; of a computed value, its sum with such a leaf that is 0."""
+    if type(value) is float and type(u) is float and u >= 0.0:
+        return _marked(value, u, dof, shape)
     value, u = operand(value), operand(u)
     if isinstance(u, Tensor):
         if u.requires_grad:
@@ -54,9 +58,13 @@ def uncertain(value: Any, u: Any, dof: float = inf, shape: str = "normal") -> Te
         raise AgradError("shape", f"an uncertainty of shape {shapes}")
     if not np.all(np.asarray(u) >= 0.0) if shape_of(u) else not u >= 0.0:
         raise AgradError("domain", f"an uncertainty is 0 or positive, not {describe(u)}")
-    leaf = tensor(value, requires_grad=True)
     if shape_of(value) != shape_of(u):
         u = np.broadcast_to(u, shape_of(value)).copy()
+    return _marked(value, u, dof, shape)
+
+
+def _marked(value: Value, u: Value, dof: float, shape: str) -> Tensor:
+    leaf = tensor(value, requires_grad=True)
     leaf.node.uncertainty = Uncertainty(u, dof, shape)
     _used[0] = True
     return leaf
@@ -95,6 +103,8 @@ def link(a: Node, b: Node, block: Any) -> None:
     log = current().undo_log
     for x, y, part in ((a, b, block), (b, a, block.T)):
         assert x.uncertainty is not None
+        if x.uncertainty.linked is None:
+            x.uncertainty.linked = WeakKeyDictionary()
         linked = x.uncertainty.linked
         if log is not None:
             before = linked.get(y)
@@ -123,9 +133,9 @@ def covariance(nodes: Sequence[Node]) -> Any:
     ends = np.cumsum([0, *sizes])
     matrix = np.diag(np.concatenate([_u(node) ** 2 for node in nodes]))
     for i, x in enumerate(nodes):
-        linked = x.uncertainty.linked if x.uncertainty is not None else {}
+        linked = x.uncertainty.linked if x.uncertainty is not None else None
         for j, y in enumerate(nodes):
-            if y in linked:
+            if linked is not None and y in linked:
                 matrix[ends[i] : ends[i + 1], ends[j] : ends[j + 1]] = linked[y]
     if _are_linked(nodes) and not _is_possible(matrix):
         names = ", ".join(node.spell() for node in nodes)
@@ -147,7 +157,7 @@ def sources(y: Tensor) -> list[Node]:
     """The uncertain leaves behind a value, the oldest first."""
     if not _used[0] or not y.requires_grad:
         return []
-    found = [node for node in reachable(y.node) if node.uncertainty is not None]
+    found = [node for node in reachable(y.node) if node.extra is not None and node.extra.uncertainty is not None]
     return sorted(found, key=lambda node: node.seq)
 
 
@@ -165,17 +175,18 @@ def uncertainty(y: Any) -> Value | None:
         return y.node.uncertainty.u
     if y.size == 1:
         if not any(node.shape for node in nodes) and not _are_linked(nodes):
-            terms = [float(g) * float(_plain_u(node)) for node, g in zip(nodes, _gradient(y, nodes), strict=True)]
+            terms = [float(g) * float(_plain_u(node)) for node, g in zip(nodes, gradient(y, nodes), strict=True)]
             u = sqrt(sum(term * term for term in terms)) if all(map(isfinite, terms)) else abs(sum(terms))
         else:
-            slopes = np.concatenate([np.reshape(g, -1) for g in _gradient(y, nodes)])
+            slopes = np.concatenate([np.reshape(g, -1) for g in gradient(y, nodes)])
             u = sqrt(max(float(slopes @ covariance(nodes) @ slopes), 0.0))
         return spread(u, y.shape)
     return _of_entries(y, nodes)
 
 
 def _are_linked(nodes: Sequence[Node]) -> bool:
-    return any(node.uncertainty is not None and any(x in nodes for x in node.uncertainty.linked) for node in nodes)
+    known = [node.uncertainty.linked for node in nodes if node.uncertainty is not None]
+    return any(x in nodes for linked in known if linked is not None for x in linked)
 
 
 def _plain_u(node: Node) -> Any:
@@ -187,8 +198,13 @@ def handles(nodes: Sequence[Node]) -> list[Tensor]:
     return [bare(node, node.value if node.shape else None) for node in nodes]
 
 
-def _gradient(y: Tensor, nodes: Sequence[Node]) -> list[Value]:
-    return [g.value for g in grad(y, handles(nodes), False, spread(1.0, y.shape) if y.shape else None)]
+def gradient(y: Tensor, nodes: Sequence[Node]) -> list[Value]:
+    """The derivatives of one number by the sources behind it. Raises AgradError of kind `freed` or `stale`."""
+    order = leading_to(collect([y.node]), nodes)
+    check_walkable(order, y.node)
+    seed = spread(1.0, y.shape) if y.shape else 1.0
+    found = walk(order, {y.node: seed}, False, nodes, hooks=False) if y.node in order else {}
+    return [found.get(node, 0.0) for node in nodes]
 
 
 def _of_entries(y: Tensor, nodes: Sequence[Node]) -> Value:

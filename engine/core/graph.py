@@ -87,8 +87,8 @@ class Uncertainty:
         self.u = u  # in the shape of the value
         self.dof = dof  # degrees of freedom
         self.shape = shape  # normal, uniform or triangular
-        # Covariances with the entries of correlated leaves, and its own: row by row.
-        self.linked: weakref.WeakKeyDictionary[Node, Any] = weakref.WeakKeyDictionary()
+        # Covariances with the entries of correlated leaves, and its own, row by row; None where there are none.
+        self.linked: weakref.WeakKeyDictionary[Node, Any] | None = None
 
 
 # The first number that a walk left in a leaf, what is known of its data (the leaves behind it), and when that was.

@@ -6,8 +6,7 @@ from collections.abc import Callable, Sequence
 from math import floor, inf, isfinite, log10, sqrt
 from typing import Any, NamedTuple
 
-from agrad.engine.autodiff.backward import grad
-from agrad.engine.autodiff.uncertainty import Second, covariance, handles, second_order, sources
+from agrad.engine.autodiff.uncertainty import Second, covariance, gradient, handles, second_order, sources
 from agrad.engine.compile import compile as compiled
 from agrad.engine.core.graph import Node
 from agrad.engine.core.op import FUNCTIONS
@@ -85,9 +84,7 @@ def budget(
         raise AgradError("grad", f"{y.node.spell()} does not depend on an uncertain value", fixes=fixes)
     if not 0.0 < coverage < 1.0:
         raise AgradError("domain", f"budget: the coverage is between 0 and 1, not {coverage:g}")
-    xs = handles(nodes)
-    seed = np.ones(y.shape) if y.shape else None
-    slopes = np.concatenate([np.reshape(g.value, -1) for g in grad(y, xs, False, seed)])
+    slopes = np.concatenate([np.reshape(np.asarray(g), -1) for g in gradient(y, nodes)])
     known = covariance(nodes)
     variance = max(float(slopes @ known @ slopes), 0.0)
     rows = _rows(nodes, slopes, known, variance)
