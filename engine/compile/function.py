@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 from agrad.engine.compile.arguments import PART, Arguments, Result, Unlike, copied, filled, matched
@@ -206,7 +207,7 @@ class Compiled:
     def _leaf_names(self) -> list[str]:
         return self.arguments.leaf_names
 
-    @property
+    @cached_property
     def _shapes_by(self) -> list[Shape]:
         """The shapes of what it is differentiated by."""
         return [self.arguments.shapes[leaf] for leaf in self._places]

@@ -71,7 +71,7 @@ def settled(what: str, program: Program) -> Program:
     """The program, optimised. AgradError of kind `guard` where it holds only for some values."""
     if program.checks:
         raise AgradError("guard", f"{what}: {program.checks[0].text} decides what an iteration computes")
-    return optimised(program)
+    return optimised(program, again=True)
 
 
 def vector_of(x: Any) -> Array:

@@ -30,7 +30,7 @@ from agrad.engine.errors import AgradError, Hint
 from agrad.engine.program.closed import closed_over, settled, vector_of
 from agrad.engine.program.extract import extract
 from agrad.engine.program.ir import Program, Step
-from agrad.engine.program.passes import key
+from agrad.engine.program.passes import key, optimised
 from agrad.engine.program.structure import Parts, flat, joined, structure
 from agrad.engine.program.trace import entered, inlined, recording
 from agrad.engine.values import Array, describe, format_shape, np, size_of, whole
@@ -85,7 +85,7 @@ class Body:
     def numbers(self) -> Program | None:
         """The body as a program of numbers, if it has one."""
         found = scalarised(self.program, _MOST)
-        return found if found is not None and not found.checks else None
+        return optimised(found) if found is not None and not found.checks else None
 
     @cached_property
     def _is_exact(self) -> bool:

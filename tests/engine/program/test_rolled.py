@@ -224,7 +224,7 @@ def test_gradients_of_it_are_those_of_the_loop(f):
 
 
 @everywhere
-@pytest.mark.parametrize("f", [logistic_map, array_state, rows_of_data, gradient_descent, guarded, three_terms])
+@pytest.mark.parametrize("f", [logistic_map, array_state, rows_of_data, gradient_descent, guarded, three_terms, cut])
 def test_compiled_it_is_the_function(f, backend):
     compiled = ag.compile(f, X, backend=backend)
     assert rolls(compiled._trace)

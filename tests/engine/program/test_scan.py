@@ -4,6 +4,7 @@ import random
 
 import numpy as np
 import pytest
+from backends import USABLE
 from differences import leaf
 
 import agrad.engine as ag
@@ -305,3 +306,22 @@ def test_sums_and_products_in_iterations_are_rounded_as_those_of_arrays():
         state = step(state, None)[0]
     found = ag.scan(step, (0.3, m[0]), count=5)[0]
     assert found[0] == state[0].item() and np.array_equal(found[1], state[1].value)
+
+
+def test_what_is_detached_in_an_iteration_has_no_derivative():
+    def step(rate):
+        return lambda state, row: (state * 0.9 + rate * state.detach(), ())
+
+    def loop(rate):
+        state = ag.tensor(1.0)
+        for _ in range(3):
+            state = step(rate)(state, None)[0]
+        return state
+
+    def scanned(rate):
+        return ag.scan(step(rate), 1.0, count=3)[0]
+
+    expected = ag.grad(loop)(0.5).item()
+    assert ag.grad(scanned)(0.5).item() == pytest.approx(expected)
+    for backend in USABLE:
+        assert ag.compile(scanned, 0.5, backend=backend).grad(0.5) == pytest.approx(expected)
