@@ -23,7 +23,18 @@ from typing import Any
 
 from harness import SCRATCH, Work, machine, versions
 
-FAMILIES = ("startup", "determinant", "regression", "chain", "eager", "map", "hessian", "arrays", "csvfile")
+FAMILIES = (
+    "startup",
+    "determinant",
+    "regression",
+    "chain",
+    "eager",
+    "map",
+    "hessian",
+    "arrays",
+    "uncertain",
+    "csvfile",
+)
 PACKAGES = ("agrad", "numpy", "llvmlite", "torch", "jax", "casadi", "micrograd", "pyarrow")
 HERE = Path(__file__).parent
 RESULTS = HERE / "results.md"

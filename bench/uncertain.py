@@ -1,0 +1,120 @@
+"""Fits beside scipy.optimize.curve_fit, uncertainties beside the package uncertainties."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from harness import Case, Work, repeated, serve
+
+ROWS, FEW = 1_000_000, 20_000
+WORKS = (
+    Work("fit of 5 parameters to 100,000 points", "fit", {"scipy": 0.3}),
+    Work("uncertainty of a number with 20 sources, eager", "sources", {"uncertainties": 0.5}),
+    Work("uncertainty of a row, x*sin(y) + exp(-x*y)", "rows", {"uncertainties": 0.001}),
+)
+TRUE, START = (2.0, 0.7, 1.5, 0.3, 0.5), (1.5, 0.5, 1.0, 0.35, 0.2)
+
+
+def data() -> tuple[Any, Any]:
+    """Points, and what was measured at them."""
+    import numpy as np
+
+    x = np.linspace(0.0, 10.0, 100_000)
+    return x, model(np, x, *TRUE) + 0.05 * np.random.default_rng(0).standard_normal(len(x))
+
+
+def model(of: Any, x: Any, a: Any, b: Any, c: Any, d: Any, e: Any) -> Any:
+    """What is fitted, by the functions of a module."""
+    return a * of.exp(-b * x) + c * of.sin(d * x) + e
+
+
+def number(xs: Sequence[Any], sin: Callable[[Any], Any], exp: Callable[[Any], Any]) -> Any:
+    """A number with twenty sources."""
+    y = xs[0]
+    for place, x in enumerate(xs[1:]):
+        y = y * x if place % 3 == 0 else y + sin(x) if place % 3 == 1 else y - exp(-x) * xs[0]
+    return y
+
+
+SOURCES = [(1 + 0.1 * place, 0.01 * (place + 1)) for place in range(20)]
+
+
+def columns(rows: int) -> tuple[Any, Any]:
+    """Two columns of values."""
+    import numpy as np
+
+    rng = np.random.default_rng(1)
+    return rng.uniform(1, 2, ROWS)[:rows], rng.uniform(1, 2, ROWS)[:rows]
+
+
+def agrad() -> dict[str, Case]:
+    """The fit of the command, an eager uncertainty, and columns as `map --u` computes them."""
+    import numpy as np
+
+    import agrad.engine as ag
+    from agrad.engine.ops.solvers.fitting import fit
+    from agrad.engine.ops.solvers.models import pieces_of
+
+    x, y = data()
+    names = list("abcde")
+    a, b = columns(ROWS)
+    compiled = ag.compile(lambda x, y: x * ag.sin(y) + ag.exp(-x * y), 1.5, 1.5)
+
+    def fitted() -> Any:
+        return fit(pieces_of(lambda *p: model(ag, x, *p), names, START, y, None), names, START).values
+
+    def rows() -> Any:
+        _, (by_a, by_b) = compiled.map(a, b)
+        return np.sqrt((by_a * 0.1) ** 2 + (by_b * 0.02) ** 2)
+
+    def sources() -> Any:
+        return ag.uncertainty(number([ag.uncertain(*pair) for pair in SOURCES], ag.sin, ag.exp))
+
+    found = {"fit": repeated(fitted, lambda p: [round(v, 6) for v in p.tolist()])}
+    found["sources"] = repeated(sources, lambda u: [u])
+    found["rows"] = each(repeated(rows, lambda u: u[:3].tolist()), ROWS)
+    return found
+
+
+def each(case: Case, rows: int) -> Case:
+    """The time of one row."""
+    run = case.run
+    case.run = lambda: run() / rows
+    return case
+
+
+def scipy() -> dict[str, Case]:
+    """curve_fit, with differences."""
+    import numpy as np
+    from scipy.optimize import curve_fit
+
+    x, y = data()
+
+    def fitted() -> Any:
+        return curve_fit(lambda x, *p: model(np, x, *p), x, y, p0=START)[0]
+
+    return {"fit": repeated(fitted, lambda p: [round(v, 6) for v in p.tolist()])}
+
+
+def uncertainties() -> dict[str, Case]:
+    """A number, and columns of 20,000 rows, since more take minutes."""
+    from uncertainties import ufloat, umath, unumpy
+
+    a, b = columns(FEW)
+
+    def rows() -> Any:
+        x, y = unumpy.uarray(a, 0.1), unumpy.uarray(b, 0.02)
+        return unumpy.std_devs(x * unumpy.sin(y) + unumpy.exp(-x * y))
+
+    def sources() -> Any:
+        return number([ufloat(*pair) for pair in SOURCES], umath.sin, umath.exp).std_dev
+
+    return {
+        "sources": repeated(sources, lambda u: [u]),
+        "rows": each(repeated(rows, lambda u: u[:3].tolist()), FEW),
+    }
+
+
+if __name__ == "__main__":
+    serve({"agrad": agrad, "scipy": scipy, "uncertainties": uncertainties})
