@@ -21,7 +21,7 @@ from agrad.engine.inspect.saved import saved
 from agrad.engine.ops.tensor_methods import METHOD_FORMS, extreme
 from agrad.engine.program.replay import forward
 from agrad.engine.struct import Struct
-from agrad.engine.values import describe, spread
+from agrad.engine.values import describe, np, spread
 from agrad.grammar.runtime.builtins import as_tensor
 from agrad.grammar.runtime.bytecode import Staging
 from agrad.grammar.runtime.pytorch_names import NO_METHODS, RENAMED
@@ -80,6 +80,14 @@ def _same(x: Tensor, **_: Any) -> Tensor:
     return x
 
 
+def _type(x: Tensor, dtype: Any) -> Tensor:
+    """A method that changes the type, which is not known here: whole numbers are the same in each."""
+    if not bool(np.all(np.asarray(x.value) == np.floor(x.value))):
+        why, advice = NO_METHODS["type"]
+        raise AgradError("name", f"agrad has no .type of numbers that are not whole: {why}", fixes=[Hint(advice)])
+    return x
+
+
 def _size(x: Tensor, axis: Any) -> Any:
     return x.shape if axis is None else float(x.shape[axis_of("x.size", x.shape, axis)])
 
@@ -110,6 +118,7 @@ _METHODS: dict[str, tuple[str, Callable[..., Any], Staging]] = {
     **dict.fromkeys(("float", "double", "cpu", "contiguous"), ("", _same, _AS_IS)),
     "cuda": ("device=None", _same, _NEVER),
     "to": ("*target=None, dtype=None, device=None, non_blocking=False, copy=False", _same, _NEVER),
+    "type": ("dtype=None", _type, _NEVER),
     "item": ("", _item, _NEVER),
     "tolist": ("", Tensor.detach, _NEVER),
     "numpy": ("", Tensor.detach, _NEVER),

@@ -32,7 +32,7 @@ class Writes(Core):
         else:
             index, target, value = stack.pop(), stack.pop(), stack.pop()
         current().origin = span
-        if is_object(target) and isinstance(target, dict):
+        if is_object(target) and hasattr(type(target), "__setitem__"):
             target[index] = value
             return
         if type(target) is List:
