@@ -187,7 +187,9 @@ def text_of(value: Any, settings: Settings) -> str:
         if u is not None:
             return format_uncertain(value.value, u, settings.precision, settings.plus_minus)
         return format_value(value.value, settings.precision)
-    if isinstance(value, bool | int | float):
+    if isinstance(value, bool):
+        return str(value)
+    if isinstance(value, int | float):
         return format_number(float(value), settings.precision)
     if isinstance(value, str):
         return value

@@ -38,13 +38,14 @@ ALLOWED = {
     "engine.values": "errors",
     "grammar.commands": "diagnostics files help results runtime session syntax values",
     "grammar.files": "diagnostics",
-    "grammar.help": "commands diagnostics results runtime session syntax",
+    "grammar.help": "commands diagnostics results runtime session syntax values",
     "grammar.lint": "commands diagnostics runtime session syntax",
     "grammar.loops": "diagnostics results runtime syntax values",
     "grammar.results": "values",
     "grammar.runtime": "diagnostics files results syntax values",
     "grammar.session": "commands diagnostics files loops results runtime syntax values",
-    "grammar.syntax": "diagnostics runtime",
+    "grammar.syntax": "diagnostics runtime values",
+    "grammar.values": "results",
 }
 
 

@@ -125,6 +125,7 @@ TRANSLATIONS = {
     "engine/compile/symbols/ufuncs.py",
     "engine/interop/numpy_functions.py",
     "engine/interop/numpy_reductions.py",
+    "engine/interop/real_names.py",
     "engine/interop/ufunc_methods.py",
     "engine/nn/init.py",  # PyTorch's gains
     "grammar/runtime/compiler.py",  # PyTorch's methods whose results are views there

@@ -338,7 +338,7 @@ def counterparts() -> Mapping[Any, Entry | Function]:
         path + name: entry
         for name, entry in FUNCTIONS.items()
         for path in ("", "linalg.")
-        if entry.family != "creation"  # these take no Tensor
+        if entry.family not in ("creation", "python")  # these take no Tensor
     }
     named = {name: FUNCTIONS[ours] for name, ours in NAMES.items()}
     targets: dict[str, Entry | Function] = {**same, **named, **MADE}

@@ -27,6 +27,7 @@ class Session(Protocol):
     emit: Callable[[Result], None]
     loading: list[str]
     progress: Callable[[Iterator[Any], int | None], Iterator[Any]] | None
+    restoring: bool
     steps: Any  # what `undo` can take back
 
     @property

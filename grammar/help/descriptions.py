@@ -8,8 +8,12 @@ ATTRIBUTES = {
     "shape": "the length of each axis",
     "ndim": "the number of axes",
     "T": "the transpose",
-    "requires_grad": "1 if a backward reaches it, else 0",
-    "is_leaf": "1 if it was not computed, else 0",
+    "requires_grad": "whether a backward reaches it",
+    "is_leaf": "whether it was not computed",
+    "u": "its standard uncertainty",
+    "_version": "how often its data were written",
+    "dtype": "the type of its entries, torch.float64",
+    "device": "where its entries are, cpu",
     "grad_fn": "the node that computed it, or None",
 }
 
@@ -33,6 +37,7 @@ METHODS = {
     "numel": "The number of entries.",
     "view": "The same entries in another shape.",
     "t": "The transpose.",
+    "register_hook": "Calls a function with each gradient that arrives; h.remove() ends that.",
     "backward": "Adds its derivative to the gradient of every leaf it depends on.",
     "forward": "Computes it again from the current values of the leaves.",
     "retain_grad": "Keeps its gradient in later backward passes.",

@@ -38,6 +38,7 @@ STATEMENT_HELP = {
     "var": "var x = 2\n  A leaf that requires grad: x = tensor(2, requires_grad=True), for short.",
     "def": "def f(x, y=2) = x**y\n  A function on one line; a block, indented, ends with `return x`.\n"
     "  Defaults, keyword arguments, recursion and functions inside functions work as in Python.",
+    "lambda": "lambda x: x**2\n  A function without a name, as in scan(lambda s, x: s + x, 0, xs).",
     "class": "class Net(nn.Module): …\n  A module, as in PyTorch: `__init__` assigns layers after "
     "`super().__init__()`, and `forward` computes. Without a base, a small class with attributes and methods.\n"
     "  nn, optim and torch.utils.data have the layers, losses, optimisers and data loaders.",

@@ -18,9 +18,10 @@ LISTS = (
         "var a = 3; xs = [a, 1]; 2*xs == [6, 2]; mean(xs) == 2",
     ),
     (
-        "A list that began empty, or that a method or += has changed, is put together with another by +, and repeated "
-        "by *, as in Python; one that was written in brackets is a vector there.",
-        "xs = []; xs += [1, 2]; xs + [3] == [1, 2, 3]; [1, 2] + [3, 4] == [4, 6]",
+        "A list that began empty, that a method or += has changed, or that list, sorted or tolist made, is put "
+        "together with another by +, and repeated by *, as in Python; so is a for in brackets by +. One that was "
+        "written in brackets is a vector there, and its sum with [x] of one entry is an error.",
+        "xs = []; xs += [1, 2]; xs + [3] == [1, 2, 3]; [1, 2] + [3, 4] == [4, 6]; [0] + [k for k in 1..2] == [0, 1, 2]",
     ),
     (
         "x[0], x.T, x.view(4) and the rows of a loop are copies. A write into one is an error while what it was taken "

@@ -6,10 +6,11 @@ from collections.abc import Iterable, Iterator
 
 from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.core.signature import ALIASES, Signature
+from agrad.engine.interop import real_names
 from agrad.grammar.help.functions_doc import escaped
 from agrad.grammar.runtime.attributes import ATTRIBUTES, METHODS, NODE_ATTRIBUTES
-from agrad.grammar.runtime.pytorch_names import IGNORED, KNOWN_ELSEWHERE, OWN_FORMS, PREFIXES, RENAMED
-from agrad.grammar.syntax.ast_builder import MODULES
+from agrad.grammar.runtime.pytorch_names import IGNORED, KNOWN_ELSEWHERE, OWN_FORMS, RENAMED
+from agrad.grammar.values.stand_ins import HERE, STAND_INS
 
 # What has another meaning: in PyTorch, in agrad, and lines that show it.
 DIFFERENT = (
@@ -92,9 +93,12 @@ def markdown() -> str:
 
 def _prefixes() -> Iterator[str]:
     yield from ("# PyTorch's names", "", "Made by `make docs` from the tables by which agrad reads them.", "")
-    prefixes = _listed(sorted(PREFIXES, key=str.lower))
-    yield f"A snippet of PyTorch or NumPy can be pasted. {prefixes} before a function are left out, also as"
-    yield "`torch.nn.functional.` and the like, so every name of [functions.md](functions.md) can be written with them."
+    yield "A snippet of PyTorch or NumPy can be pasted: a name of theirs is agrad's function of that name, or of that"
+    yield "in the tables below. A name that they do not have in that module, such as `torch.foo.sin`, is an error."
+    yield from ("", "| module | names |", "|---|---|")
+    for prefix in real_names.modules():
+        yield f"| `{prefix}` | {_listed(sorted(real_names.names_in(prefix)))} |"
+    yield "\n`F` is `torch.nn.functional`, and `numpy` is `np`."
 
 
 def _names() -> Iterator[str]:
@@ -130,7 +134,10 @@ def _methods() -> Iterator[str]:
 
 def _without_effect() -> Iterator[str]:
     yield from ("## Accepted without effect", "")
-    yield f"* imports of {_listed(sorted(MODULES))}, and of what is in them"
+    yield f"* imports of {_listed(sorted(HERE))}, and of what is in them"
+    yield "* other imports; a note says what stands in for them:"
+    for module, told in STAND_INS.items():
+        yield f"  * `{module}`: {escaped(told)}"
     yield f"* types, as in `dtype=torch.float64`: {_listed(sorted(IGNORED))}"
     typed = [name for name, entry in FUNCTIONS.items() if "dtype" in entry.signature.attributes]
     yield f"* `dtype=` in {_listed(typed)}"

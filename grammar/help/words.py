@@ -106,7 +106,10 @@ def _elsewhere(word: str) -> Iterator[str]:
     """What a name of PyTorch, NumPy or another language is here."""
     from agrad.grammar.runtime.pytorch_names import IGNORED, KNOWN_ELSEWHERE, NO_METHODS, PREFIXES, RENAMED
     from agrad.grammar.syntax.keywords import ABSENT, COMMANDS_ELSEWHERE, NO_COMMANDS
+    from agrad.grammar.values.stand_ins import STAND_INS
 
+    if word in STAND_INS:
+        yield f"{word}\n  A module of Python; {STAND_INS[word]}."
     here = {**KNOWN_ELSEWHERE, **COMMANDS_ELSEWHERE, **NO_COMMANDS}
     if word in RENAMED:
         yield f"{word}\n  Another name of {RENAMED[word]}: help {RENAMED[word]}"

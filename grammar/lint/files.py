@@ -240,7 +240,7 @@ def given(statement: ast.Statement) -> Iterator[tuple[str, Giver]]:
             yield name, None
         case ast.Command(_, (ast.Unknowns(names), *_)):
             yield from ((unknown.id, None) for unknown in names)
-        case ast.Import(_, names):
+        case ast.Import(_, names, _):
             yield from ((here, None) for _, _, here in names)
     while targets:
         target = targets.pop()

@@ -6,7 +6,7 @@ Only errors that are certain are reported, not those that depend on the run.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -233,19 +233,23 @@ class _Check:
                 stored = False
                 if isinstance(part, ast.Each):
                     waiting += [(part.values, sure), (part.last or (), sure)]
-                    part = ast.Over(part.name, part.value, part.span)
+                    self._inside((part.value, part.conditions), names_in(part.target), sure)
+                    continue
+                if isinstance(part, ast.Lambda):
+                    waiting += [(one.default or (), sure) for one in part.parameters]
+                    self._inside(part.value, [one.name for one in part.parameters], False)
+                    continue
                 if isinstance(part, ast.Over):
                     part = ast.Unknowns((part.name,), part.value, part.span)
                 if isinstance(part, ast.Unknowns):
-                    self._over(part, sure)
+                    self._inside(part.value, [name.id for name in part.names], sure)
                     continue
                 if isinstance(part, ast.Call):
                     self._call(part)
                 waiting += self._parts(part, sure)
 
-    def _over(self, node: ast.Unknowns, sure: bool) -> None:
+    def _inside(self, node: Any, names: Sequence[str], sure: bool) -> None:
         """An expression with variables of its own."""
-        names = [name.id for name in node.names]
         inner = _Check(
             self.files,
             _Scope({name: [None] for name in names}, self.scope),
@@ -253,7 +257,7 @@ class _Check:
             self.dark,
             self.straight,
         )
-        inner._expression(node.value, sure=sure)
+        inner._expression(node, sure=sure)
         self.problems += inner.problems
 
     def _parts(self, node: ast.Node, sure: bool) -> list[tuple[Any, bool]]:
@@ -293,7 +297,7 @@ class _Check:
         if module is None:
             return False
         own = module.partition(".")[0] in self.scope
-        known = node.name in CONSTANTS or node.name in pytorch_names.IGNORED
+        known = pytorch_names.constant(module, node.name) is not None
         if not own and not known and pytorch_names.function(module, node.name) is None:
             self.problems.append(unknown_in(module, node.name, node.span))
         return True
@@ -391,6 +395,13 @@ class _Check:
             problem.at = problem.at or span
             explain(problem)
             self.problems.append(problem)
+
+
+def names_in(target: ast.Expr) -> list[str]:
+    """The names that a target binds."""
+    if isinstance(target, ast.Tuple):
+        return [name for item in target.items for name in names_in(item)]
+    return [target.id] if isinstance(target, ast.Name) else []
 
 
 def _is_choice(statement: ast.Statement) -> bool:

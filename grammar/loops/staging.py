@@ -234,11 +234,12 @@ class Stager(Effects, Machine):
             raise NotTraceable("it is long")
         return super()._jump(frame, label, span)
 
-    def _no_grad(self, frame: Frame, detects: bool, span: Span) -> None:
-        if detects:
+    def _no_grad(self, frame: Frame, switch: tuple[str, bool], span: Span) -> None:
+        name, on = switch
+        if name != "recording":
             raise NotTraceable("it detects anomalies")
-        frame.switches.append(("recording", self.recording))
-        self.recording = False
+        frame.switches.append((name, self.recording))
+        self.recording = on
 
     def _end_no_grad(self, frame: Frame, detail: None, span: Span) -> None:
         _, self.recording = frame.switches.pop()

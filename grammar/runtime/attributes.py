@@ -24,9 +24,10 @@ from agrad.engine.struct import Struct
 from agrad.engine.values import describe, np, spread
 from agrad.grammar.runtime.builtins import as_tensor
 from agrad.grammar.runtime.bytecode import Staging
-from agrad.grammar.runtime.pytorch_names import NO_METHODS, RENAMED
+from agrad.grammar.runtime.pytorch_names import DTYPE, NO_METHODS, RENAMED
 from agrad.grammar.values.list_methods import LIST_METHODS
-from agrad.grammar.values.lists import List
+from agrad.grammar.values.lists import List, in_lists
+from agrad.grammar.values.texts import TEXT_METHODS
 
 _LONGEST = 60  # characters of a text in a fix
 
@@ -54,8 +55,10 @@ ATTRIBUTES: dict[str, Attribute] = {
     "ndim": Attribute(lambda x: float(x.ndim), _AS_IS),
     "T": Attribute(lambda x: FUNCTIONS["transpose"].call(x), _AS_IS),
     "u": Attribute(_u),
-    "requires_grad": Attribute(lambda x: float(x.requires_grad)),
-    "is_leaf": Attribute(lambda x: float(x.is_leaf)),
+    "requires_grad": Attribute(lambda x: x.requires_grad),
+    "is_leaf": Attribute(lambda x: x.is_leaf),
+    "dtype": Attribute(lambda x: DTYPE, _AS_IS),
+    "device": Attribute(lambda x: "cpu", _AS_IS),
     "grad_fn": Attribute(lambda x: x.grad_fn),
     "_version": Attribute(lambda x: float(x.version)),
 }
@@ -98,6 +101,11 @@ def _item(x: Tensor) -> float:
     return x.item()
 
 
+def _backward(x: Tensor, *, retain_graph: Any, retain_variables: Any, **options: Any) -> None:
+    """`retain_variables` is what early releases of PyTorch called `retain_graph`."""
+    backward(x, retain_graph=retain_variables if retain_graph is None else retain_graph, **options)
+
+
 class Method(Struct):
     """A method: its arguments, what runs it with every argument by name, and whether it may be staged in a loop."""
 
@@ -120,7 +128,7 @@ _METHODS: dict[str, tuple[str, Callable[..., Any], Staging]] = {
     "to": ("*target=None, dtype=None, device=None, non_blocking=False, copy=False", _same, _NEVER),
     "type": ("dtype=None", _type, _NEVER),
     "item": ("", _item, _NEVER),
-    "tolist": ("", Tensor.detach, _NEVER),
+    "tolist": ("", lambda x: in_lists(x.tolist()), _NEVER),
     "numpy": ("", Tensor.detach, _NEVER),
     "detach": ("", Tensor.detach, _BY_RULE),
     "size": ("axis=None", _size, _AS_IS),
@@ -128,7 +136,11 @@ _METHODS: dict[str, tuple[str, Callable[..., Any], Staging]] = {
     "numel": ("", lambda x: float(x.size), _AS_IS),
     "view": ("*shape", lambda x, shape: FUNCTIONS["reshape"].call(x, shape), _AS_IS),
     "t": ("", lambda x: FUNCTIONS["transpose"].call(x), _AS_IS),
-    "backward": ("gradient=None, retain_graph=None, create_graph=False, fresh=False", backward, _BY_RULE),
+    "backward": (
+        "gradient=None, retain_graph=None, create_graph=False, fresh=False, retain_variables=None",
+        _backward,
+        _BY_RULE,
+    ),
     "forward": ("", forward, _NEVER),
     "register_hook": ("hook", register_hook, _NEVER),
     "retain_grad": ("", Tensor.retain_grad, _NEVER),
@@ -173,6 +185,8 @@ def method(value: Any, name: str) -> Callable[..., Any]:
             fixes=[Hint("run backward first"), Hint("zero_grad  (clears all gradients)")],
         )
     if isinstance(value, str):
+        if name in TEXT_METHODS:
+            return TEXT_METHODS[name]
         raise _no_text_method(value, name)
     if type(value) is List:
         return _list_method(value, name)

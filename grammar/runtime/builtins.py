@@ -7,12 +7,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Protocol
 
 from agrad.engine.core.context import current
-from agrad.engine.core.guards import choose, number
+from agrad.engine.core.guards import choose, entries, number
 from agrad.engine.core.op import FUNCTIONS, Entry, composed
 from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.values import Value, describe, format_shape, whole, whole_as_float
-from agrad.grammar.values.lists import List, settled
+from agrad.grammar.values.list_methods import sorted_parts
+from agrad.grammar.values.lists import List, entries_of, settled
 
 __all__ = ["CONSTANTS", "FUNCTIONS", "Closure", "as_tensor"]
 
@@ -20,7 +21,7 @@ CONSTANTS: dict[str, float] = {"pi": math.pi, "e": math.e, "inf": math.inf, "nan
 
 
 # Functions that take a list as it is; all others get the array that it makes, or several values.
-TAKES_LISTS = frozenset({"len"})
+TAKES_LISTS = frozenset({"len", "enumerate", "zip", "list", "tuple", "sorted", "reversed", "str", "bool", "isinstance"})
 
 
 def meaning(name: str, scopes: Iterable[Mapping[str, Any]], otherwise: Any) -> Any:
@@ -240,6 +241,115 @@ def _beside(path: Any) -> str:
     if not isinstance(path, str):
         raise AgradError("type", f"beside needs the name of a file, not {describe(path)}")
     return beside(path, current().origin)
+
+
+def _each_of(value: Any, what: str) -> Iterable[Any]:
+    """The entries of a value that a loop can go over."""
+    if isinstance(value, range):
+        return map(float, value)
+    if isinstance(value, Tensor) and not value.shape:
+        raise AgradError("type", f"{what} needs several values, not a number")
+    if isinstance(value, tuple | str | List | Tensor) or hasattr(type(value), "__iter__"):
+        found: Iterable[Any] = value
+        return found
+    raise AgradError("type", f"{what} needs several values, not {describe(value)}")
+
+
+def _sequence(name: str, form: str, doc: str, example: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """A function of Python's own that goes over values."""
+    data = tuple(part.strip().lstrip("*").partition("=")[0] for part in form.partition(";")[2].split(","))
+    return composed(name, form, family="python", doc=doc, derivative="that of the entries", example=example, data=data)
+
+
+@_sequence(
+    "enumerate",
+    "xs; start=0",
+    "Pairs of a place and an entry: for i, x in enumerate(xs).",
+    "enumerate([5, 7])[1] == (1, 7)",
+)
+def _enumerate(xs: Any, start: Any) -> tuple[Any, ...]:
+    first = whole(start, "the first place")
+    return tuple((float(place), x) for place, x in enumerate(_each_of(xs, "enumerate"), first))
+
+
+@_sequence(
+    "zip",
+    "; *xs",
+    "The first entries together, then the second ones, as far as all have entries: for x, y in zip(xs, ys).",
+    "zip([1, 2], [3, 4])[0] == (1, 3)",
+)
+def _zip(xs: Any) -> tuple[Any, ...]:
+    return tuple(zip(*(_each_of(x, "zip") for x in (xs if isinstance(xs, tuple) else [xs])), strict=False))
+
+
+@_sequence("list", "; xs=()", "A list of the entries of something.", "list((1, 2)) + [3] == [1, 2, 3]")
+def _list(xs: Any) -> List:
+    return List(entries_of(xs) if isinstance(xs, Tensor) else _each_of(xs, "list"), joins=True)
+
+
+@_sequence("tuple", "; xs=()", "A tuple of the entries of something.", "tuple([1, 2]) == (1, 2)")
+def _tuple(xs: Any) -> tuple[Any, ...]:
+    return tuple(entries_of(xs) if isinstance(xs, Tensor) else _each_of(xs, "tuple"))
+
+
+@_sequence(
+    "sorted",
+    "xs; key=None, reverse=False",
+    "A list of the entries in order, or in that of what a function gives for each.",
+    "sorted((3, 1, 2)) == [1, 2, 3]",
+)
+def _sorted(xs: Any, key: Any, reverse: Any) -> List:
+    return List(sorted_parts(list(_each_of(xs, "sorted")), key, reverse), joins=True)
+
+
+@_sequence("reversed", "xs", "The entries, the last first.", "reversed((1, 2)) == (2, 1)")
+def _reversed(xs: Any) -> tuple[Any, ...]:
+    return tuple(_each_of(xs, "reversed"))[::-1]
+
+
+@_sequence("str", "x", "A value as a text.", 'str(2) == "2"')
+def _str(x: Any) -> str:
+    from agrad.grammar.results import Settings, text_of  # here, since results have lists, and these come first
+
+    if isinstance(x, Tensor):
+        choose(x.node, x.value, entries)
+    return text_of(x, Settings())
+
+
+@_sequence(
+    "bool", "x", "Whether a value counts as true: a number that is not 0, a list that is not empty.", "bool(2) == 1"
+)
+def _bool(x: Any) -> bool:
+    return len(x) > 0 if isinstance(x, tuple | str | List | range) else bool(x)
+
+
+@_sequence(
+    "isinstance",
+    "x, kind",
+    "Whether a value is of a kind: torch.Tensor, float, int, str, list, tuple, bool, or a class.",
+    'isinstance("a", str) == 1',
+)
+def _isinstance(x: Any, kind: Any) -> bool:
+    if isinstance(kind, tuple):
+        return any(_isinstance(x, one) for one in kind)
+    if isinstance(kind, type):
+        return isinstance(x, kind)
+    test = _KINDS.get(getattr(kind, "__name__", ""))
+    if test is None:
+        raise AgradError("type", f"isinstance needs a kind of values, such as torch.Tensor, not {describe(kind)}")
+    return test(x)
+
+
+_KINDS: dict[str, Callable[[Any], bool]] = {
+    "torch.Tensor": lambda x: isinstance(x, Tensor),
+    "tensor": lambda x: isinstance(x, Tensor),
+    "float": lambda x: type(x) is float,
+    "int": lambda x: type(x) is float and x.is_integer(),
+    "bool": lambda x: isinstance(x, bool),
+    "str": lambda x: isinstance(x, str),
+    "list": lambda x: type(x) is List,
+    "tuple": lambda x: type(x) is tuple,
+}
 
 
 def _spelt(text: str, name: str, read: Callable[[str], float]) -> float:

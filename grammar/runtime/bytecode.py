@@ -77,15 +77,17 @@ class Do(IntEnum):
     DEFINE = _NEVER  # [Definition] defaults … → (binds the name)
     CLASS = _NEVER  # [name, whether it has a base, Code] (base) → (binds the name)
     OF_UNKNOWN = _NEVER  # [the code of an expression, the names in it] → the function of the name without a value
-    EACH = _NEVER  # [Definition, whether there is a last value, apart] values (last) → the value of it for each
-    NO_GRAD = _BY_RULE  # [whether it detects anomalies instead] recording off, until
+    LAMBDA = _NEVER  # [Definition] defaults … → the function
+    EACH = _NEVER  # [Definition, whether there is a last value, apart, flat] values (last) → the value of it for each
+    NO_GRAD = _BY_RULE  # [a switch, and its value] switched, such as recording off, until
     END_NO_GRAD = _BY_RULE
     SHOW = _BY_RULE  # [Evaluate] x → (prints it)
-    PRINT = _NEVER  # [count] x … → (prints them)
+    PRINT = _NEVER  # [count] x … separator end → (prints them)
     ASSERT = _NEVER  # [kind of test] x (y (t)) message →
     FAILS = _NEVER  # [kind, Code]
     TIME = _NEVER  # [Code]
     DELETE = _NEVER  # [name] (deletes it)
+    NOTE = _NEVER  # [messages] (notes them)
     VARIABLE = _NEVER  # [name] value → (binds a leaf)
     COMMAND = _BY_RULE  # [command, operands, options] values … →
 

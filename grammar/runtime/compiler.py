@@ -20,8 +20,10 @@ from agrad.grammar.runtime.bytecode import Code, Definition, Do, Instruction, La
 from agrad.grammar.runtime.pytorch_names import PREFIXES, has_classes, is_imported
 from agrad.grammar.runtime.views import lost_write
 from agrad.grammar.syntax import ast
+from agrad.grammar.values.stand_ins import note_on
 
 MAX_BLOCKS = 50
+SKIPPED = object()  # the value for each where a condition does not hold
 DERIVATIVES = ("grad", "jacobian", "hessian")
 _LONGEST_PREFIX = 4  # names, as in torch.nn.functional.relu
 
@@ -69,6 +71,19 @@ class _Compiler:
 
     def parts(self, parts: list[Part]) -> Code:
         self.emit(parts)
+        return self.finish()
+
+    def for_each(self, node: ast.Each) -> Code:
+        """The code that gives the value for each, or SKIPPED where a condition does not hold."""
+        if isinstance(node.target, ast.Tuple):
+            self.instructions.append((Do.LOAD, _parameter(node.target), node.target.span))
+            self.store(node.target)
+        skip = Label()
+        for test in node.conditions:
+            self.emit([test, (Do.JUMP_IF_FALSE, skip, test.span)])
+        self.emit([node.value, (Do.RETURN, None, node.value.span)])
+        if node.conditions:
+            self.emit([skip, (Do.CONSTANT, SKIPPED, node.span), (Do.RETURN, None, node.span)])
         return self.finish()
 
     def finish(self) -> Code:
@@ -204,7 +219,8 @@ class _Compiler:
         self.emit([end])
 
     def _nograd(self, node: ast.NoGrad | ast.DetectAnomaly) -> None:
-        self.instructions.append((Do.NO_GRAD, isinstance(node, ast.DetectAnomaly), node.span))
+        switch = ("recording", node.on) if isinstance(node, ast.NoGrad) else ("anomalies", True)
+        self.instructions.append((Do.NO_GRAD, switch, node.span))
         self.no_grad += 1
         self.block(node.body)
         self.no_grad -= 1
@@ -238,7 +254,9 @@ class _Compiler:
         self.emit([value, *leave, (Do.RETURN, None, node.span)])
 
     def _print(self, node: ast.Print) -> None:
-        self.emit([*node.arguments, (Do.PRINT, len(node.arguments), node.span)])
+        options = dict(node.options)
+        ends = [options.get(name, (Do.CONSTANT, usual, node.span)) for name, usual in (("sep", " "), ("end", "\n"))]
+        self.emit([*node.arguments, *ends, (Do.PRINT, len(node.arguments), node.span)])
 
     def _assert(self, node: ast.Assert) -> None:
         test = node.test
@@ -288,6 +306,8 @@ class _Compiler:
         for module, name, here in node.names:
             if is_imported(module, name):  # functions are known without their modules
                 self.emit([(Do.MODULE, (name, module), node.span), (Do.STORE, (here, False), node.span)])
+        if node.others:
+            self.emit([(Do.NOTE, tuple(map(note_on, node.others)), node.span)])
 
     def _command(self, node: ast.Command) -> None:
         operands = node.operands[1:] if node.word in UNEVALUATED else node.operands
@@ -308,6 +328,8 @@ def _binary(node: ast.Binary) -> list[Part]:
     sides: list[Part] = [node.left, node.right]
     if node.op in ("+", "*") and isinstance(node.left, ast.List) is not isinstance(node.right, ast.List):
         sides = [_as_list(side) for side in sides]
+    if node.op == "+":
+        sides = [side.changed(apart="list") if isinstance(side, ast.Each) else side for side in sides]
     return [*sides, (Do.BINARY, OPS[BINARY[node.op]].call, node.span)]
 
 
@@ -389,10 +411,21 @@ def _unknowns(node: ast.Unknowns) -> list[Part]:
 
 def _each(node: ast.Each) -> list[Part]:
     """An anonymous function, which is called for each value."""
-    code = compile_expression(node.value)
-    definition = Definition(node.value.span.text, (node.name.id,), 0, code, node.value.span)
+    code = _Compiler().for_each(node)
+    definition = Definition(node.value.span.text, (_parameter(node.target),), 0, code, node.value.span)
     last = () if node.last is None else (node.last,)
-    return [node.values, *last, (Do.EACH, (definition, bool(last), node.apart), node.span)]
+    return [node.values, *last, (Do.EACH, (definition, bool(last), node.apart, node.flat), node.span)]
+
+
+def _parameter(target: ast.Target) -> str:
+    return target.id if isinstance(target, ast.Name) else "(…)"
+
+
+def _lambda(node: ast.Lambda) -> list[Part]:
+    names = tuple(parameter.name for parameter in node.parameters)
+    defaults = [parameter.default for parameter in node.parameters if parameter.default is not None]
+    definition = Definition("lambda", names, len(defaults), compile_expression(node.value), node.span)
+    return [*defaults, (Do.LAMBDA, definition, node.span)]
 
 
 def takes_several(name: str) -> bool:
@@ -403,7 +436,7 @@ def takes_several(name: str) -> bool:
 
 def _as_tuple(argument: ast.Expr) -> ast.Expr:
     if isinstance(argument, ast.Each):
-        return argument.changed(apart=True)
+        return argument.changed(apart="tuple")
     return ast.Tuple(argument.items, argument.span) if isinstance(argument, ast.List) else argument
 
 
@@ -502,5 +535,6 @@ EXPRESSIONS: dict[type, Callable[[Any], list[Part]]] = {
     ast.Over: _over,
     ast.Unknowns: _unknowns,
     ast.Each: _each,
+    ast.Lambda: _lambda,
     ast.Index: lambda node: [node.value, node.index, (Do.INDEX, None, node.span)],
 }

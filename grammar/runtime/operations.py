@@ -73,6 +73,7 @@ def _joined(left: Any, right: Any) -> Any:
         return tuple_of([*left, *right])
     pair = [side for side in (left, right) if type(side) is List]
     if not any(side.joins for side in pair):
+        _refuse_one_entry(left, right)
         return None
     if len(pair) == 1:
         (other,) = (side for side in (left, right) if side is not pair[0])
@@ -84,6 +85,21 @@ def _joined(left: Any, right: Any) -> Any:
         return None
     lengthened(len(left) + len(right))
     return List([*left.parts, *right.parts], joins=True)
+
+
+def _refuse_one_entry(left: Any, right: Any) -> None:
+    """Refuse `xs + [x]` of a vector, which would add x to each entry; in Python it makes a longer list."""
+    for side, other in ((left, right), (right, left)):
+        count = len(other) if type(other) is List or (isinstance(other, Tensor) and len(other.shape) == 1) else 1
+        if type(side) is List and len(side) == 1 and not _has_axes(side.parts[0]) and count != 1:
+            message = (
+                f"[x] has one entry, and the vector has {count}: + adds entries, and does not put vectors together"
+            )
+            fixes = [
+                Hint("xs.append(x), or list(xs) + [x]   for a longer list"),
+                Hint("xs + x   to add x to each entry"),
+            ]
+            raise AgradError("shape", message, fixes=fixes)
 
 
 def _repeated(sequence: Any, count: Any) -> Any:
@@ -182,7 +198,7 @@ def adapted(value: Any) -> Any:
     if value is None or isinstance(value, Tensor | float | str | Node | range | List):
         return value
     if isinstance(value, int):
-        return float(value)
+        return value if isinstance(value, bool) else float(value)
     if isinstance(value, tuple | list) or (isinstance(value, Iterator) and not is_object(value)):
         return tuple(adapted(item) for item in value)
     if is_object(value):

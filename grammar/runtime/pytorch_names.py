@@ -8,21 +8,29 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import accumulate
 from math import nan
+from time import perf_counter
 from typing import Any
 
 from agrad.engine.autodiff.transforms import grad, hessian, jacobian
 from agrad.engine.core.arguments import axes_of, axis_of, is_sequence, number_of, small, truth_of, wholes_of
+from agrad.engine.core.context import current
 from agrad.engine.core.op import FUNCTIONS, OPS
 from agrad.engine.core.signature import Signature
 from agrad.engine.errors import AgradError
+from agrad.engine.interop import real_names
 from agrad.engine.ops.arrays.indexing import getitem
 from agrad.engine.ops.arrays.joining import at
 from agrad.engine.ops.arrays.shaping import shape_of_any
 from agrad.engine.ops.data_files import load_text
 from agrad.engine.ops.linalg.norms import of_vector
 from agrad.engine.values import format_shape
+from agrad.grammar.runtime.builtins import CONSTANTS
 
-PREFIXES = frozenset({"torch", "np", "numpy", "math", "F", "nn", "optim", "lr_scheduler"})
+DRAWERS = frozenset({"plt", "pyplot", "matplotlib.pyplot"})  # whose functions draw
+_STAND_INS = frozenset({"time", "random", "copy"})  # modules of Python of which agrad has a few functions
+PREFIXES = frozenset(
+    {"torch", "np", "numpy", "math", "F", "nn", "optim", "lr_scheduler", "plt", "pyplot", "matplotlib"} | _STAND_INS
+)
 
 # Other names for functions of the table; also for methods.
 RENAMED = {
@@ -64,6 +72,8 @@ IGNORED = frozenset(
     {"float", "float16", "float32", "float64", "double", "half", "int", "int32", "int64", "long", "bool"}
 )
 
+DTYPE = "torch.float64"  # that of every array
+
 _STEP = "step sgd w b lr=0.1"
 _NO_GRAD = "no_grad: …, or with torch.no_grad(): …"
 
@@ -87,10 +97,6 @@ KNOWN_ELSEWHERE = {
     "input": "-D x=3 on the command line, or args",
     "open": 'load_csv("data.csv")',
     "π": "pi",
-    "zip": "for i in range(n): …",
-    "enumerate": "for i in range(n): …",
-    "append": "losses = concat([losses, [x]])",
-    "allclose": "assert a ~= b +- 1e-8",
     "backwards": "backward y",
     **{name: f"nn.{name}(…)" for name in ("Linear", "Sequential", "ReLU", "MSELoss", "CrossEntropyLoss", "Parameter")},
     **{name: f"optim.{name}(…)" for name in ("SGD", "Adam", "AdamW", "RMSprop")},
@@ -99,28 +105,22 @@ KNOWN_ELSEWHERE = {
     "no_grad": _NO_GRAD,
     "inference_mode": _NO_GRAD,
     "set_grad_enabled": _NO_GRAD,
-    "enable_grad": "leave it out, or write it before no_grad: …",
-    "device": "leave it out: there is one device",
-    "is_available": "leave it out: there is one device",
     "set_default_dtype": "leave it out: every number is a float64",
-    "Tensor": "tensor([1, 2])",
     "FloatTensor": "tensor([1, 2])",
     "DoubleTensor": "tensor([1, 2])",
-    "str": 'f"{x}"',
     "repr": 'f"{x}"',
     "format": 'f"{x:.3f}"',
+    "allclose": "assert a ~= b +- 1e-8",
+    "enable_grad": "with torch.enable_grad(): …",
     "isclose": "a ~= b, or a ~= b +- 1e-8",
     "backward": "backward y",
-    "__name__": "leave it out: a script runs from its first line to its last",
 }
 
 _NO_TYPES = "every number is a float64"
 # Attributes of PyTorch that agrad does not have: why, and what to write.
 NO_METHODS = {
     **dict.fromkeys(("long", "short"), (_NO_TYPES, ".trunc()   cuts fractions off; .floor() and .round() round")),
-    "dtype": (_NO_TYPES, "leave it out"),
     "type": (_NO_TYPES, "leave it out"),
-    "device": ("there is one device", "leave it out"),
     "values": ("a function with several results returns a tuple", "values, places = torch.max(x, dim=1)"),
     "indices": ("a function with several results returns a tuple", "values, places = torch.max(x, dim=1)"),
 }
@@ -223,10 +223,63 @@ def _bound(name: str, form: str, function: Callable[..., Any]) -> Callable[..., 
         operands, attributes = signature.bind(args, keywords)
         return function(*operands, **attributes)
 
+    call.__name__ = name
     call.form = signature  # type: ignore[attr-defined]  # as a method has it
     return call
 
 
+def _allclose(x: Any, y: Any, rtol: Any, atol: Any, equal_nan: Any) -> bool:
+    """Whether all entries are near to each other, as PyTorch and NumPy define it."""
+    near = FUNCTIONS["abs"].call(FUNCTIONS["sub"].call(x, y))
+    bound = FUNCTIONS["add"].call(atol, FUNCTIONS["mul"].call(rtol, FUNCTIONS["abs"].call(y)))
+    found = FUNCTIONS["less_equal"].call(near, bound)
+    same = FUNCTIONS["equal"].call(x, y)  # of infinite entries the difference is nan
+    return bool(FUNCTIONS["all"].call(FUNCTIONS["maximum"].call(found, same)))
+
+
+def _uniform(low: Any, high: Any, size: Any) -> Any:
+    """np.random.uniform."""
+    drawn = FUNCTIONS["rand"].call(*(() if size is None else (size,)))
+    return FUNCTIONS["add"].call(low, FUNCTIONS["mul"].call(FUNCTIONS["sub"].call(high, low), drawn))
+
+
+def _normal(loc: Any, scale: Any, size: Any) -> Any:
+    """np.random.normal."""
+    drawn = FUNCTIONS["randn"].call(*(() if size is None else (size,)))
+    return FUNCTIONS["add"].call(loc, FUNCTIONS["mul"].call(scale, drawn))
+
+
+def _device(name: Any, index: Any) -> str:
+    """torch.device: its name. There is one device, so that all others stand for it."""
+    return str(name)
+
+
+def _new_tensor(data: Any) -> Any:
+    """torch.Tensor of entries; of a length it would have entries that are not set."""
+    if isinstance(data, float | int):
+        raise AgradError("type", "torch.Tensor(3) has entries that are not set", fixes=["torch.zeros(3)"])
+    return FUNCTIONS["tensor"].call(data)
+
+
+class FloatInfo:
+    """np.finfo and torch.finfo: the limits of a type of floats."""
+
+    __slots__ = ("bits", "dtype", "eps", "max", "min", "tiny")
+    is_object = True
+
+    def __init__(self, dtype: Any) -> None:
+        self.bits = {"float16": 16.0, "half": 16.0, "float32": 32.0}.get(str(dtype).rpartition(".")[2], 64.0)
+        digits, most = {16.0: (10, 15), 32.0: (23, 127)}.get(self.bits, (52, 1023))
+        self.dtype = dtype
+        self.eps = 2.0**-digits
+        self.max = (2.0 - 2.0**-digits) * 2.0**most
+        self.min, self.tiny = -self.max, 2.0 ** (1 - most)
+
+    def _shown(self, text: Callable[[Any], str]) -> str:
+        return f"finfo(eps={text(self.eps)}, min={text(self.min)}, max={text(self.max)}, tiny={text(self.tiny)})"
+
+
+_NEAR = "x, y; rtol=1e-05, atol=1e-08, equal_nan=False"
 _BY_PLACE = "func, inputs; create_graph=False, strict=False, vectorize=False, strategy=None"
 _MOMENT = "input; axis=None, unbiased=True, keepdims=False, ddof=None"
 _TEXT = "fname; delimiter=None, skiprows=0"
@@ -247,6 +300,24 @@ OWN_FORMS: dict[str, tuple[str, Callable[..., Any]]] = {
     "torch.split": ("tensor; split_size_or_sections, axis=0", _split),
     "torch.equal": ("input, other", _equal),
     "torch.svd": ("input; some=True, compute_uv=True", _svd),
+    **dict.fromkeys(("torch.allclose", "np.allclose"), (_NEAR, _allclose)),
+    "torch.is_grad_enabled": ("", lambda: current().recording),
+    "torch.device": ("name; index=None", _device),
+    "torch.cuda.is_available": ("", lambda: False),
+    "torch.backends.mps.is_available": ("", lambda: False),
+    "torch.cuda.device_count": ("", lambda: 0.0),
+    "torch.Tensor": ("data", _new_tensor),
+    "np.random.seed": ("seed", lambda seed: FUNCTIONS["manual_seed"].call(seed)),
+    "np.random.uniform": ("; low=0.0, high=1.0, size=None", _uniform),
+    "np.random.random": ("; size=None", lambda size: _uniform(0.0, 1.0, size)),
+    "np.random.normal": ("; loc=0.0, scale=1.0, size=None", _normal),
+    **dict.fromkeys(("np.finfo", "torch.finfo"), ("dtype", FloatInfo)),
+    **dict.fromkeys(("time.time", "time.perf_counter"), ("", lambda: perf_counter())),
+    "random.random": ("", lambda: FUNCTIONS["rand"].call()),
+    "random.seed": ("seed", lambda seed: FUNCTIONS["manual_seed"].call(seed)),
+    "random.uniform": ("low, high", lambda low, high: _uniform(low, high, None)),
+    "random.gauss": ("mu, sigma", lambda mu, sigma: _normal(mu, sigma, None)),
+    **dict.fromkeys(("copy.copy", "copy.deepcopy"), ("x", lambda x: FUNCTIONS["clone"].call(x))),
     "torch.std": (_MOMENT, _unbiased("std")),
     "torch.var": (_MOMENT, _unbiased("var")),
 }
@@ -297,15 +368,47 @@ def is_imported(prefix: str, name: str) -> bool:
     return place is not None and name not in FUNCTIONS and _in_namespace(place, name) is not None
 
 
+def canonical(prefix: str) -> str:
+    """The usual spelling of a prefix: np for numpy, torch.nn.functional for F."""
+    head, dot, rest = prefix.partition(".")
+    return _USUAL.get(head, head) + dot + rest
+
+
+_USUAL = {"numpy": "np", "F": "torch.nn.functional", "nn": "torch.nn", "optim": "torch.optim"}
+
+
+def is_real(prefix: str, name: str) -> bool:
+    """Whether PyTorch, NumPy or Python has a name in a module."""
+    return name in real_names.names_in(canonical(prefix))
+
+
+def constant(prefix: str, name: str) -> Any:
+    """A value that is spelled `prefix.name`: a number, a type, a version; None if there is none."""
+    if name in CONSTANTS and is_real(prefix, name):
+        return CONSTANTS[name]
+    if name in IGNORED and is_real(prefix, name):
+        return f"torch.{name}"
+    if f"{canonical(prefix)}.{name}" == "torch.__version__":
+        from importlib.metadata import PackageNotFoundError, version  # here, since few scripts ask
+
+        try:
+            return f"agrad {version('agrad')}"
+        except PackageNotFoundError:
+            return "agrad"
+    return None
+
+
 def function(prefix: str, name: str) -> Callable[..., Any] | None:
     """What `prefix.name` calls; None if agrad has nothing of the kind."""
-    own = OWN.get(f"{prefix}.{name}")
+    own = OWN.get(f"{canonical(prefix)}.{name}")
     if own is not None:
         return own
+    if prefix.partition(".")[0] in _STAND_INS:
+        return None
     place = NAMESPACES.get(prefix.removeprefix("torch."))
     if place is not None:
         found = _in_namespace(place, name)
         if found is not None:
             return found
     entry = FUNCTIONS.get(name) or FUNCTIONS.get(RENAMED.get(name, ""))
-    return entry.call if entry is not None else None
+    return entry.call if entry is not None and is_real(prefix, name) else None

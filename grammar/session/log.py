@@ -181,6 +181,7 @@ def restore(session: Session, entries: Sequence[Entry], changed: Callable[[str],
     told: list[str] = []
     commands = session.machine.handlers[Do.COMMAND]
     session.machine.handlers[Do.COMMAND] = _without_files(commands)
+    session.restoring = True
     try:
         for entry, statement in statements(entries):
             try:
@@ -192,6 +193,7 @@ def restore(session: Session, entries: Sequence[Entry], changed: Callable[[str],
                         changed(path)
     finally:
         session.machine.handlers[Do.COMMAND] = commands
+        session.restoring = False
 
 
 def _changed(session: Session, entry: Entry) -> list[str]:

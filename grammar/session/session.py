@@ -20,13 +20,15 @@ from agrad.engine.core.numpy_warnings import Silence
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Label, Note
 from agrad.engine.ops.creation import remember_random
+from agrad.engine.ops.data_files import require_files
 from agrad.engine.text import printable
 from agrad.engine.values import Value, np
 from agrad.grammar.commands import COMMANDS, gradient_of
 from agrad.grammar.commands.registry import Call, Command, of
 from agrad.grammar.diagnostics import Source, Span
+from agrad.grammar.files import write_text
 from agrad.grammar.loops.hot_loops import counter
-from agrad.grammar.results import Noted, Printed, Quit, Result, Settings
+from agrad.grammar.results import Noted, Plot, Printed, Quit, Result, Settings
 from agrad.grammar.runtime.budget import TimeUp, Watch
 from agrad.grammar.runtime.bytecode import Code, Frame, Loop
 from agrad.grammar.runtime.compiler import compile_expression, compile_statement
@@ -98,6 +100,7 @@ class Session:
         self.loading: list[str] = []  # the scripts that are running, each loaded by the one before it
         # Called when a loop begins; returns the iterator to use instead.
         self.progress: Callable[[Iterator[Any], int | None], Iterator[Any]] | None = None
+        self.restoring = False  # whether the statements of an earlier session run again
         self._limits: dict[str, float] = {}  # as they were before the first statement
         self._log: UndoLog | None = None  # of the statement that is running
 
@@ -130,13 +133,24 @@ class Session:
         _note_sign(text, emit)
         self.loading = [source] if is_file else []
         with self._keeping(text, statements):
-            for statement in statements:
-                try:
-                    self._run_statement(statement, emit)
-                except AgradError as problem:
-                    if report is None:
-                        raise
-                    report(problem)
+            try:
+                for statement in statements:
+                    try:
+                        self._run_statement(statement, emit)
+                    except AgradError as problem:
+                        if report is None:
+                            raise
+                        report(problem)
+            finally:
+                self._end_line(emit)
+
+    def _end_line(self, emit: Callable[[Result], None]) -> None:
+        """Show what was printed without the end of its line."""
+        outer, self.emit = self.emit, emit
+        try:
+            self.machine.end_line()
+        finally:
+            self.emit = outer
 
     def _pass(self, source: Source) -> None:
         """Continue at the line after a text that was typed."""
@@ -446,6 +460,23 @@ class Session:
     def count(self, iterator: Iterator[Any], numbers: range, loop: Loop) -> Iterator[Any]:
         """The counter of a `for` over a range at the top level, which may run many of its iterations compiled."""
         return counter(self.machine, iterator, numbers, loop)
+
+    def draw(self, plot: Plot, path: str) -> None:
+        """Write a plot to a file, unless a session is restored: then it was written before."""
+        from agrad.grammar.commands.plot.files import form_of, save  # here, since few plots go to files
+
+        statement = current().statement
+        form_of(path, statement if isinstance(statement, Span) else Span(Source("session", ""), 0, 0))
+        if not self.restoring:
+            save(plot, path)
+            self.emit(Printed(f"wrote {printable(path)}"))
+
+    def write(self, path: str, text: str) -> None:
+        """Write a text to a file, unless a session is restored."""
+        require_files(f"cannot write {path}")
+        if not self.restoring:
+            write_text(path, text)
+            self.emit(Printed(f"wrote {printable(path)}"))
 
     def time(self, frame: Frame, code: Code, span: Span) -> None:
         """Measure and run the body of `time:`."""

@@ -342,9 +342,10 @@ class Pass(Node):
 
 
 class NoGrad(Node):
-    """`no_grad: …`, `with no_grad(): …`, `with torch.no_grad(): …`."""
+    """`no_grad: …`, `with torch.no_grad(): …`; and `with torch.enable_grad(): …`, in which recording is `on`."""
 
     body: Body
+    on: bool
     span: Span
 
 
@@ -356,9 +357,10 @@ class DetectAnomaly(Node):
 
 
 class Print(Node):
-    """`print x, y`, and `print(x, y)` as a whole statement."""
+    """`print x, y`, and `print(x, y, sep=", ", end="")` as a whole statement."""
 
     arguments: tuple[Expr, ...]
+    options: tuple[tuple[str, Expr], ...]
     span: Span
 
 
@@ -395,11 +397,13 @@ class Delete(Node):
 class Import(Node):
     """`import torch` and similar lines: accepted, so that a snippet can be pasted.
 
-    `names`: of `from torch.nn import Linear as L`, ("torch.nn", "Linear", "L").
+    `names`: of `from torch.nn import Linear as L`, ("torch.nn", "Linear", "L"). `others`: the modules among them of
+    which agrad has nothing, or only what stands in for it.
     """
 
     text: str
     names: tuple[tuple[str, str, str], ...]
+    others: tuple[str, ...]
     span: Span
 
 
@@ -422,15 +426,27 @@ class Unknowns(Node):
 class Each(Node):
     """An expression for each of some values: `1/k**2 for k in 1..9`, alone in the brackets of a call or a list.
 
-    `last`: the last of the whole numbers that begin with `values`; None where `values` are all of them. `apart`:
-    whether the results stay several values, and do not become an array.
+    `last`: the last of the whole numbers that begin with `values`; None where `values` are all of them. `conditions`:
+    which of them count. `apart`: whether the results stay several values, as a `tuple` or a `list`, and do not become
+    an array. A second `for` is an Each in the place of the value, whose results are put together if the outer one is
+    `flat`.
     """
 
     value: Expr
-    name: Name
+    target: Target
     values: Expr
     last: Expr | None
-    apart: bool
+    conditions: tuple[Expr, ...]
+    apart: str
+    flat: bool
+    span: Span
+
+
+class Lambda(Node):
+    """`lambda x: x**2`: a function without a name."""
+
+    parameters: tuple[Parameter, ...]
+    value: Expr
     span: Span
 
 

@@ -14,13 +14,28 @@ from agrad.engine.errors import AgradError, Kind
 from agrad.grammar.diagnostics import Source, Span, suggest
 from agrad.grammar.syntax import ast as s
 from agrad.grammar.syntax.errors.messages import corrected, syntax_error
-from agrad.grammar.syntax.expression_builder import Expressions, Parts
+from agrad.grammar.syntax.expression_builder import Expressions, Parts, is_long
 from agrad.grammar.syntax.keywords import RESERVED
 from agrad.grammar.syntax.lexer import Token
+from agrad.grammar.values.stand_ins import HERE
 
-# Modules whose import is accepted and does nothing, so that a snippet of PyTorch can be pasted.
-MODULES = frozenset({"torch", "numpy", "math"})
 KINDS = tuple(kind for kind in get_args(Kind) if kind != "internal")  # of errors, which `fails` names
+
+
+_PRINTED = ("sep", "end", "flush")  # the options of print
+_SWITCHES = {"no_grad": False, "inference_mode": False, "enable_grad": True}
+
+
+def _recording(context: s.Expr) -> bool | None:
+    """Whether something is recorded in `with context:`; None where that is no such context."""
+    match context:
+        case s.Call(
+            s.Name(name) | s.Attribute(s.Name("torch") | s.Attribute(s.Name("torch"), "autograd"), name), (), ()
+        ):
+            return _SWITCHES.get(name)
+        case s.Call(s.Name(name) | s.Attribute(s.Name("torch"), name), (s.Number(value),), ()) if value in (0.0, 1.0):
+            return {"set_grad_enabled": bool(value), "inference_mode": not value}.get(name)
+    return None
 
 
 class Builder(Expressions):
@@ -35,11 +50,13 @@ class Builder(Expressions):
 
     # Simple statements
 
-    def evaluate(self, parts: Parts) -> s.Evaluate | s.Print:
+    def evaluate(self, parts: Parts) -> s.Evaluate | s.Print | s.Pass:
         value: s.Expr = parts[0]
         match value:
-            case s.Call(s.Name("print"), arguments, ()):
-                return s.Print(arguments, value.span)
+            case s.Call(s.Name("print"), arguments, keywords) if all(name in _PRINTED for name, _ in keywords):
+                return s.Print(arguments, tuple(pair for pair in keywords if pair[0] in ("sep", "end")), value.span)
+            case s.String() if is_long(value.span.text):  # a docstring
+                return s.Pass(value.span)
         return s.Evaluate(value, False, value.span)
 
     def assign(self, parts: Parts) -> s.Assign:
@@ -100,7 +117,7 @@ class Builder(Expressions):
         return statement
 
     def print(self, parts: Parts) -> s.Print:
-        return s.Print(tuple(parts[1:]), self.span(parts[0], parts[-1]))
+        return s.Print(tuple(parts[1:]), (), self.span(parts[0], parts[-1]))
 
     def assertion(self, parts: Parts) -> s.Assert:
         message = parts[2] if len(parts) > 2 else None
@@ -118,13 +135,12 @@ class Builder(Expressions):
         return s.Name(parts[0].id, self.span(parts[0], parts[-1]))
 
     def module_import(self, parts: Parts) -> s.Import:
+        others = dict.fromkeys(part.id for part in parts if isinstance(part, s.Name) and part.id not in HERE)
         for part in parts:
-            if isinstance(part, s.Name) and part.id not in MODULES:
-                raise syntax_error("import", part.span, module=part.span.text.split()[0])
             if isinstance(part, Token) and part.type == "PRODUCT" and part != "*":
                 raise syntax_error("unexpected token", self.span(part, part), text=str(part))
         span = self.span(parts[0], parts[-1])
-        return s.Import(span.text, self.imported(parts), span)
+        return s.Import(span.text, self.imported(parts), tuple(others), span)
 
     def imported(self, parts: Parts) -> tuple[tuple[str, str, str], ...]:
         """What `from torch.nn import Linear as L` names: the module, the name there, and the name here."""
@@ -383,13 +399,13 @@ class Builder(Expressions):
         keyword, context, body = parts
         if _path(context) in ("detect_anomaly()", "autograd.detect_anomaly()", "torch.autograd.detect_anomaly()"):
             return s.DetectAnomaly(body, self.span(keyword, body[-1]))
-        match context:
-            case s.Call(s.Name("no_grad") | s.Attribute(s.Name("torch"), "no_grad"), (), ()):
-                return s.NoGrad(body, self.span(keyword, body[-1]))
-        raise syntax_error("with", context.span)
+        on = _recording(context)
+        if on is None:
+            raise syntax_error("with", context.span)
+        return s.NoGrad(body, on, self.span(keyword, body[-1]))
 
     def no_grad(self, parts: Parts) -> s.NoGrad:
-        return s.NoGrad(parts[1], self.span(parts[0], parts[1][-1]))
+        return s.NoGrad(parts[1], False, self.span(parts[0], parts[1][-1]))
 
     def fails(self, parts: Parts) -> s.Fails:
         keyword, kind, body = parts
@@ -442,8 +458,10 @@ class Builder(Expressions):
         made: s.Define = parts[-1]
         for decorator in parts[1:-1:2]:
             path = _path(decorator)
-            if path in ("torch.no_grad()", "no_grad()", "torch.inference_mode()"):
-                before, made = made, made.changed(body=(s.NoGrad(made.body, made.span),))
+            called = decorator if isinstance(decorator, s.Call) else s.Call(decorator, (), (), decorator.span)
+            on = _recording(called)
+            if on is not None:
+                before, made = made, made.changed(body=(s.NoGrad(made.body, on, made.span),))
                 self.methods = [(made if one is before else one, problem) for one, problem in self.methods]
             elif path == "staticmethod":
                 self.methods = [(one, problem) for one, problem in self.methods if one is not made]

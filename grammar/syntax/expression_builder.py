@@ -32,6 +32,11 @@ def _character(escape: re.Match[str]) -> str:
     return chr(number) if number < 0xD800 or 0xDFFF < number < 0x110000 else escape[0]
 
 
+def is_long(text: str) -> bool:
+    """Whether a string literal may go over several lines."""
+    return len(text) > 5 and text[:3] in ('"""', "'''")
+
+
 class Expressions:
     """The methods for expressions and their parts."""
 
@@ -74,7 +79,8 @@ class Expressions:
         return s.EllipsisLiteral(self.span(parts[0], parts[0]))
 
     def string(self, parts: Parts) -> s.String:
-        return s.String(_unescape(parts[0][1:-1]), self.span(parts[0], parts[0]))
+        text, quote = parts[0], 3 if is_long(parts[0]) else 1
+        return s.String(_unescape(text[quote:-quote]), self.span(text, text))
 
     def fstring(self, parts: Parts) -> s.FString:
         pieces = [
@@ -95,8 +101,28 @@ class Expressions:
         return s.List(self.nodes(parts), False, self.span(parts[0], parts[-1]))
 
     def each(self, parts: Parts) -> s.Each:
-        value, _, name, values, *last = parts
-        return s.Each(value, name, values, last[0] if last else None, False, self.span(value, parts[-1]))
+        value, *clauses = parts
+        for place, clause in enumerate(reversed(clauses)):
+            span = self.span(parts[0], parts[-1])
+            inner = place > 0
+            value = clause.changed(value=value.changed(apart="tuple") if inner else value, flat=inner, span=span)
+        made: s.Each = value
+        return made
+
+    def clause(self, parts: Parts) -> s.Each:
+        """`for k in values if condition`, until the node is complete."""
+        keyword, target, values, *rest = parts
+        last = None if not rest or isinstance(rest[0], Token) else rest.pop(0)
+        return s.Each(values, target, values, last, self.nodes(rest), "", False, self.span(keyword, parts[-1]))
+
+    def each_target(self, parts: Parts) -> s.Name | s.Tuple:
+        names = self.nodes(parts)
+        several = len(names) > 1 or isinstance(parts[-1], Token)
+        return s.Tuple(names, self.span(parts[0], parts[-1])) if several else parts[0]
+
+    def anonymous(self, parts: Parts) -> s.Lambda:
+        keyword, parameters, value = parts
+        return s.Lambda(parameters, value, self.span(keyword, value))
 
     def comprehension(self, parts: Parts) -> s.Each:
         each: s.Each = parts[1]

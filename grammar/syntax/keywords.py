@@ -117,7 +117,6 @@ LOOK_ALIKES = {
 
 # Keywords of Python that agrad does not use, and what to write instead.
 ABSENT = {
-    "lambda": "name the function: def f(x) = x**2",
     "try": "to expect an error: fails domain: log(x)",
     "except": "to expect an error: fails domain: log(x)",
     "finally": "",

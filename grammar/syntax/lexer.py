@@ -127,6 +127,25 @@ class Lexer(lark.lexer.Lexer):
         return _Scanner(self, source, comments).items()
 
 
+_PROMPT = r"[ \t]*>>>( |$)"
+
+
+def typed_in(text: str) -> str:
+    """A transcript of Python, with spaces in the place of its prompts, and its output as comments; else the text.
+
+    The length is the same, so that a place in one is a place in the other.
+    """
+    if not re.match(rf"\s*{_PROMPT}", text, re.MULTILINE):
+        return text
+    return "".join(map(_typed, text.splitlines(keepends=True)))
+
+
+def _typed(line: str) -> str:
+    if found := re.match(r"[ \t]*(>>>|\.\.\.)( |(?=[\r\n]|$))", line):
+        return " " * found.end() + line[found.end() :]
+    return line if not line.strip() else f"#{line[1:]}"
+
+
 def is_word(terminal: lark.lexer.TerminalDef) -> bool:
     """Whether a terminal is a word of the language."""
     return terminal.pattern.type == "str" and terminal.pattern.value.isidentifier()
@@ -137,7 +156,7 @@ class _Scanner:
 
     def __init__(self, lexer: Lexer, source: Source, comments: bool) -> None:
         self.source = source
-        self.text = source.text
+        self.text = typed_in(source.text) if ">>>" in source.text else source.text
         self.words = lexer.words
         self.pattern = lexer.pattern
         self.comments = comments

@@ -132,15 +132,15 @@ LENGTHENING = frozenset({"append", "extend", "insert", "pop", "remove", "clear"}
 
 
 class ListMethod:
-    """A method of lists. It is called with the list, and binds its arguments by name."""
+    """A method of lists, or of texts. It is called with the value, and binds its arguments by name."""
 
     __slots__ = ("form", "run")
 
-    def __init__(self, name: str, form: str, run: Callable[..., Any]) -> None:
-        self.form = Signature(f"xs.{name}", f"; {form}")
+    def __init__(self, name: str, form: str, run: Callable[..., Any], of: str = "xs") -> None:
+        self.form = Signature(f"{of}.{name}", f"; {form}")
         self.run = run
 
-    def __call__(self, xs: List, *args: Any, **keywords: Any) -> Any:
+    def __call__(self, xs: Any, *args: Any, **keywords: Any) -> Any:
         """Call it; AgradError of kind `arity` where the arguments do not fit."""
         _, given = self.form.bind(args, keywords)
         return self.run(xs, **given)

@@ -174,6 +174,11 @@ def entries_of(value: Any) -> list[Any]:
     raise AgradError("type", f"a list is extended by the entries of a list, not by {describe(settled(value))}")
 
 
+def in_lists(value: Any) -> Any:
+    """Nested lists of Python as lists of the language."""
+    return List(map(in_lists, value), joins=True) if isinstance(value, list) else value
+
+
 def refuse_itself(target: List, value: Any) -> None:
     """Refuse to put a list into itself, directly or inside another."""
     waiting, seen = [value], set()

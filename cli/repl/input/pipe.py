@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from agrad.engine.errors import AgradError
-from agrad.grammar.syntax.parser import needs_more
+from agrad.grammar.syntax.parser import can_be_read, needs_more
 
 _CONTINUES = re.compile(r"[ \t]|(elif|else)\b|\s*(#|$)")
 
@@ -14,21 +14,36 @@ _CONTINUES = re.compile(r"[ \t]|(elif|else)\b|\s*(#|$)")
 def statements(lines: Iterable[bytes]) -> Iterator[str]:
     """Yield each statement as soon as it is complete.
 
-    A block ends where the next line is not indented, as in a file; at a prompt an empty line ends it.
+    A block ends where the next line is not indented, as in a file; at a prompt an empty line ends it. Of a transcript
+    of Python, what was typed is read. What is indented below a line that cannot be read is left out.
     Raises AgradError of kind `file` for what is not UTF-8.
     """
-    pending = ""
+    pending = last = ""
+    transcript = None
     for number, data in enumerate(lines, 1):
         line = _decoded(data, number)
+        if transcript is None and line.strip():
+            transcript = line.startswith(">>>")
+        if transcript:
+            line = _typed(line)
+        if not pending and line[:1] in (" ", "\t") and line.strip() and last and not can_be_read(last):
+            yield "#\n"  # the rest of a block whose header cannot be read
+            continue
         if pending and not _CONTINUES.match(line) and not needs_more(pending):
             yield pending
-            pending = ""
+            last, pending = pending, ""
         pending += line
         if not needs_more(pending.rstrip()):
             yield pending
-            pending = ""
+            last, pending = pending if pending.strip() else last, ""
     if pending:
         yield pending
+
+
+def _typed(line: str) -> str:
+    """What was typed in a line of a transcript; its output is a comment."""
+    prompt = line[:3] in (">>>", "...") and line[3:4] in ("", " ", "\n")
+    return line[4:] or "\n" if prompt else f"# {line}"
 
 
 def _decoded(data: bytes, number: int) -> str:

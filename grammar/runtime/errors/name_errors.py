@@ -9,11 +9,12 @@ from typing import Any
 from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Hint, Label, UnknownName, typed
+from agrad.engine.interop import real_names
 from agrad.grammar.diagnostics import Span, suggest
 from agrad.grammar.runtime.builtins import CONSTANTS
 from agrad.grammar.runtime.errors.graph_fixes import apart
 from agrad.grammar.runtime.operations import describe_value
-from agrad.grammar.runtime.pytorch_names import KNOWN_ELSEWHERE, PREFIXES, names_in
+from agrad.grammar.runtime.pytorch_names import KNOWN_ELSEWHERE, PREFIXES, RENAMED, canonical, names_in
 from agrad.grammar.syntax.errors.messages import corrected, derivative_of, syntax_error
 from agrad.grammar.syntax.keywords import COMMAND_WORDS, SHAPES
 from agrad.grammar.syntax.parser import can_be_read
@@ -139,7 +140,13 @@ def alone(span: Span) -> bool:
 
 
 def unknown_in(module: str, name: str, span: Span) -> AgradError:
-    """The same for a name with the prefix of a module: torch.sni."""
+    """The same for a name with the prefix of a module: torch.sni, torch.foo.sin."""
+    if name in FUNCTIONS or name in CONSTANTS or name in RENAMED:
+        library = _LIBRARIES.get(canonical(module).partition(".")[0], module.partition(".")[0])
+        instead = [f"{prefix}.{name}" for prefix in _prefixes_of(module, name)] or [name]
+        fixes: list[str] = [corrected(span, one) for one in instead[:2]]
+        message = f"{library} has no {module}.{name}"
+        return AgradError("name", message, labels=[Label(span)], fixes=[fix for fix in fixes if can_be_read(fix)])
     close = suggest(name, names_in(module) or [*FUNCTIONS, *CONSTANTS])
     fixes = [Hint(f"did you mean {' or '.join(close)}?")] if close else ["help   lists all names"]
     if name in KNOWN_ELSEWHERE:
@@ -147,6 +154,16 @@ def unknown_in(module: str, name: str, span: Span) -> AgradError:
     elif not close and names_in(module):
         fixes = [Hint(f"{module} has {', '.join(names_in(module))}")]
     return AgradError("name", f"agrad has no {module}.{name}", labels=[Label(span)], fixes=fixes)
+
+
+_LIBRARIES = {"torch": "PyTorch", "np": "NumPy", "math": "Python"}
+
+
+def _prefixes_of(module: str, name: str) -> list[str]:
+    """The modules that have a name: those of the same library first, and the shortest first."""
+    library = canonical(module).partition(".")[0]
+    found = [prefix for prefix in real_names.modules() if name in real_names.names_in(prefix)]
+    return sorted(found, key=lambda prefix: (prefix.partition(".")[0] != library, len(prefix)))
 
 
 def not_called(value: Any, args: tuple[Any, ...], span: Span) -> AgradError:

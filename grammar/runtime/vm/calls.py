@@ -14,7 +14,7 @@ from agrad.grammar.runtime import attributes
 from agrad.grammar.runtime.at_once import at_once
 from agrad.grammar.runtime.builtins import Closure, between, is_object, meaning
 from agrad.grammar.runtime.bytecode import Code, Definition, Frame
-from agrad.grammar.runtime.compiler import DERIVATIVES
+from agrad.grammar.runtime.compiler import DERIVATIVES, SKIPPED
 from agrad.grammar.runtime.errors.name_errors import not_called
 from agrad.grammar.runtime.operations import (
     adapted,
@@ -73,8 +73,8 @@ class Calls(Names):
     def _has_value(name: str, frame: Frame) -> bool:
         return meaning(name, frame.scopes, MISSING) is not MISSING or name in ("_", "ans")
 
-    def _each(self, frame: Frame, detail: tuple[Definition, bool, bool], span: Span) -> None:
-        definition, has_last, apart = detail
+    def _each(self, frame: Frame, detail: tuple[Definition, bool, str, bool], span: Span) -> None:
+        definition, has_last, apart, flat = detail
         current().origin = span
         last = frame.stack.pop() if has_last else None
         values = between(frame.stack.pop(), last) if has_last else frame.stack.pop()
@@ -84,9 +84,15 @@ class Calls(Names):
             if whole is not None:
                 frame.stack.append(whole)
                 return
-        results = [self.call(function, (value,), {}) for value in iterate(values)]
+        found = (self.call(function, (value,), {}) for value in iterate(values))
+        results = [result for result in found if result is not SKIPPED]
+        if flat:
+            results = [entry for result in results for entry in result]
         current().origin = span
-        frame.stack.append(tuple(results) if apart else listed(results))
+        if apart:
+            frame.stack.append(tuple(results) if apart == "tuple" else List(results, joins=True))
+        else:
+            frame.stack.append(listed(results))
 
     def _enter(self, function: Closure, args: tuple[Any, ...], keywords: dict[str, Any]) -> Frame:
         if len(self.frames) > MAX_CALLS:
@@ -150,6 +156,12 @@ class Calls(Names):
         """Everything that refers to values: names, stacks, and the arguments of a call that begins."""
         scopes = [scope for frame in self.frames for scope in frame.scopes]
         return [self.session.names, *scopes, *(frame.stack for frame in self.frames), list(args)]
+
+    def _lambda(self, frame: Frame, definition: Definition, span: Span) -> None:
+        count = definition.defaults
+        defaults = tuple(frame.stack[len(frame.stack) - count :])
+        del frame.stack[len(frame.stack) - count :]
+        frame.stack.append(Closure(definition, defaults, self, frame.scopes))
 
     def _define(self, frame: Frame, definition: Definition, span: Span) -> None:
         count = definition.defaults

@@ -56,10 +56,10 @@ class Control(Core):
         frame.stack.append(value)
         return None
 
-    def _no_grad(self, frame: Frame, detects: bool, span: Span) -> None:
-        context, name = current(), "anomalies" if detects else "recording"
+    def _no_grad(self, frame: Frame, switch: tuple[str, bool], span: Span) -> None:
+        context, name = current(), switch[0]
         frame.switches.append((name, getattr(context, name)))
-        setattr(context, name, detects)
+        setattr(context, *switch)
 
     def _end_no_grad(self, frame: Frame, detail: None, span: Span) -> None:
         setattr(current(), *frame.switches.pop())

@@ -23,6 +23,8 @@ class Core(ABC):
         self.session = session
         self.frames: list[Frame] = []
         self.growth = Growth()
+        self.figure: Any = None  # what `plt` draws on
+        self.line = ""  # what was printed without the end of its line
         self.expecting = 0  # how many `fails` blocks are running
         self.handlers: dict[Do, Callable[[Frame, Any, Span], int | None]] = {
             do: getattr(self, f"_{do.name.lower()}") for do in Do if hasattr(self, f"_{do.name.lower()}")

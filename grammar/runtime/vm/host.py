@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Protocol
 
 from agrad.grammar.diagnostics import Span
-from agrad.grammar.results import Result, Settings
+from agrad.grammar.results import Plot, Result, Settings
 from agrad.grammar.runtime.budget import Watch
 from agrad.grammar.runtime.bytecode import Code, Frame, Loop, Staging
 from agrad.grammar.syntax import ast
@@ -38,6 +38,12 @@ class Host(Protocol):
     @property
     def commands(self) -> Mapping[str, HostedCommand]:
         """Every command, by its word."""
+
+    def draw(self, plot: Plot, path: str) -> None:
+        """Write a plot to a file."""
+
+    def write(self, path: str, text: str) -> None:
+        """Write a text to a file."""
 
     def remember_name(self, names: dict[str, Any], name: str) -> None:
         """Remember the value of a name, so that a failing statement can be undone."""

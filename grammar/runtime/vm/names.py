@@ -18,7 +18,6 @@ from agrad.grammar.runtime.builtins import CONSTANTS, as_tensor, is_object, mean
 from agrad.grammar.runtime.bytecode import Frame
 from agrad.grammar.runtime.errors.name_errors import unknown, unknown_in
 from agrad.grammar.runtime.operations import adapted, as_array
-from agrad.grammar.runtime.pytorch_names import IGNORED
 from agrad.grammar.runtime.vm.core import MISSING, Core
 from agrad.grammar.values.lists import List
 
@@ -35,6 +34,12 @@ class Names(Core):
             if self.session.answer is None:
                 raise AgradError("name", f"{name} is the last answer, and there is none yet", labels=[Label(span)])
             return self.session.answer
+        if name == "__name__":
+            return "__main__"
+        if name == "make_dot":
+            from agrad.grammar.values.pictures import make_dot  # here, since few scripts have it
+
+            return lambda y, params=None: make_dot(y, self.session.write)
         raise self.unknown(name, span)
 
     def unknown(self, name: str, span: Span) -> AgradError:
@@ -50,13 +55,29 @@ class Names(Core):
 
             frame.stack.append(adapted(objects.member(own, [*path, name])))
             return
-        if name in CONSTANTS:
-            frame.stack.append(CONSTANTS[name])
+        if module in pytorch_names.DRAWERS:
+            frame.stack.append(self._drawer(module, name, span))
             return
         function = pytorch_names.function(module, name)
-        if function is None and name not in IGNORED:
-            raise unknown_in(module, name, span)
+        if function is None:
+            function = pytorch_names.constant(module, name)
+            if function is None:
+                raise unknown_in(module, name, span)
         frame.stack.append(function)
+
+    def _drawer(self, module: str, name: str, span: Span) -> Any:
+        """What `plt.name` calls."""
+        if self.figure is None:
+            from agrad.grammar.values.figures import Figure  # here, since few scripts draw
+
+            self.figure = Figure(lambda plot: self.session.emit(plot), self.session.draw)
+        found = self.figure.member(name)
+        if found is None:
+            from agrad.grammar.values.figures import DRAWING
+
+            close = [Hint(f"{module}.{one}") for one in suggest(name, DRAWING) or DRAWING[:2]]
+            raise AgradError("name", f"agrad has no {module}.{name}", labels=[Label(span)], fixes=close)
+        return found
 
     def _store(self, frame: Frame, detail: tuple[str, bool], span: Span) -> None:
         name, again = detail

@@ -18,7 +18,7 @@ from agrad.grammar.runtime.builtins import as_tensor
 from agrad.grammar.runtime.bytecode import Code, Frame
 from agrad.grammar.runtime.compiler import UNEVALUATED, WRITERS, module_name
 from agrad.grammar.runtime.errors.name_errors import unknown
-from agrad.grammar.runtime.operations import holds, sides, truth
+from agrad.grammar.runtime.operations import holds, joined, sides, truth
 from agrad.grammar.runtime.vm.core import Core
 from agrad.grammar.syntax import ast
 from agrad.grammar.syntax.keywords import SHAPES
@@ -37,6 +37,7 @@ class Statements(Core):
             raise unknown(node.value.id, span, ())  # `grad`, the command without its operand
         if getattr(type(value), "is_silent", False) and _is_method_call(node.value):
             return  # such as `net.eval()`, which is called for its effect
+        self.end_line()
         if value is not None:
             self._note_stale([value], span)
             self.session.emit(Shown(value))
@@ -63,10 +64,27 @@ class Statements(Core):
 
     def _print(self, frame: Frame, count: int, span: Span) -> None:
         stack = frame.stack
+        end, separator = stack.pop(), stack.pop()
         items = stack[len(stack) - count :] if count else []
         del stack[len(stack) - count :]
         self._note_stale(items, span)
-        self.session.emit(Printed(" ".join(text_of(item, self.session.settings) for item in items)))
+        settings = self.session.settings
+        parts = [text_of(item, settings) for item in items]
+        between, after = (text_of(" " if one is None else one, settings) for one in (separator, end))
+        text = joined([self.line, *[piece for part in parts for piece in (part, between)][:-1], after])
+        *lines, self.line = text.split("\n")
+        if lines:
+            self.session.emit(Printed("\n".join(lines)))
+
+    def end_line(self) -> None:
+        """Show what was printed without the end of its line."""
+        if self.line:
+            line, self.line = self.line, ""
+            self.session.emit(Printed(line))
+
+    def _note(self, frame: Frame, messages: tuple[str, ...], span: Span) -> None:
+        for message in messages:
+            self.session.emit(Noted(Note(message, labels=[Label(span)])))
 
     def _assert(self, frame: Frame, kind: str, span: Span) -> None:
         with scope(recording=False, guard=current().guard):  # an assertion makes no guard

@@ -8,6 +8,7 @@ from agrad.engine.core.op import FUNCTIONS
 from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.syntax.errors.messages import syntax_error
 from agrad.grammar.syntax.lexer import Token
+from agrad.grammar.values.stand_ins import HERE
 
 
 def refuse_aliases(source: Source, read: list[Token]) -> None:
@@ -36,6 +37,8 @@ def _check_alias(source: Source, statement: list[Token], path: list[Token], alia
     name = "".join(path)
     module = "".join(takewhile(lambda token: token != "import", statement[1:]))
     if statement[0].type == "FROM" and pytorch_names.is_imported(module, name):
+        return
+    if (module if statement[0].type == "FROM" else name).partition(".")[0] not in HERE:
         return
     function = statement[0].type == "FROM" and (name in FUNCTIONS or name in pytorch_names.RENAMED)
     if name == alias or (alias in pytorch_names.PREFIXES and not function):

@@ -33,7 +33,7 @@ from agrad.grammar.syntax.keywords import (
     SOFT,
     words,
 )
-from agrad.grammar.syntax.lexer import OPERAND_ENDS, Input, Token
+from agrad.grammar.syntax.lexer import OPERAND_ENDS, Input
 
 _OPERAND_STARTS = OPERAND_ENDS - {"RPAR", "RSQB", "FSTRING_END"} | {"FSTRING_START", "LPAR", "_LSQB", "ROOT"}
 _OPERATORS = words("SUM PRODUCT POWER COMPARISON _NEAR _TOLERANCE AND OR NOT IS _EQUAL AUGMENT")
@@ -128,8 +128,6 @@ def _python(context: ErrorContext) -> AgradError | None:
     bad = context.bad
     if bad.type == "RESERVED" and bad in ABSENT:
         return syntax_error("absent", context.span(bad), word=str(bad), instead=ABSENT[bad])
-    if (condition := _filter(context)) is not None:
-        return syntax_error("filter", context.span(condition))
     if bad.type == "FOR" and context.open:
         return syntax_error("comprehension", context.span(bad), fixes=comprehended(context))
     colon = bad if bad.type == "_COLON" else context.previous if context.previous.type == "_COLON" else None
@@ -142,17 +140,6 @@ def _python(context: ErrorContext) -> AgradError | None:
     if context.previous.type == "IS" or [token.type for token in context.before[-2:]] == ["IS", "NOT"]:
         return syntax_error("is", context.place)
     return None
-
-
-def _filter(context: ErrorContext) -> Token | None:
-    """The `if` of `sum(x for x in y if x > 0)`: the `else` of a choice is missing there."""
-    if context.bad.type not in ("RPAR", "RSQB"):
-        return None
-    types = [token.type for token in context.before]
-    if "FOR" not in types or "IF" not in types or types[-1] == "IF":
-        return None
-    last = len(types) - 1 - types[::-1].index("IF")
-    return context.before[last] if "FOR" in types[:last] and "ELSE" not in types[last:] else None
 
 
 def _comparison(context: ErrorContext) -> AgradError | None:

@@ -71,7 +71,7 @@ CALLS = {
     "x = arange(6); x[1:5:2]": "[1, 3]",
     "x = [3, -1, 2]; x[x > 0]": "[3, 2]",
     "x = [3, -1]; x[0.5]": "error[type]: an index must be a whole number, not the number 0.5",
-    "var x = 3; y = x**2; backward y; print x.grad, x.data, x.shape, x.requires_grad, x.is_leaf, y.is_leaf": "6 3 () 1 1 0",
+    "var x = 3; y = x**2; backward y; print x.grad, x.data, x.shape, x.requires_grad, x.is_leaf, y.is_leaf": "6 3 () True True False",
     "var x = 3; x.grad_fn": "x.grad_fn = none",
     "var x = 3; y = x*2; y.grad_fn": "<MulBackward>",
     "var x = 3; y = x*2; y.grad_fn.next_functions": "((<AccumulateGrad>, 0), (None, 0))",
@@ -143,8 +143,8 @@ PYTORCH = {
 }
 
 STATEMENTS = {
-    "var x = 2\nx.requires_grad": "1",
-    "k = 3\nk.requires_grad": "0",
+    "var x = 2\nx.requires_grad": "True",
+    "k = 3\nk.requires_grad": "False",
     "var w = 1\nw -= 1": "error[leaf]: a leaf that requires grad is being used in an in-place operation: w",
     "x = [1, 2]; x[0] = 5; x += 1; x": "[6, 3]",
 }
@@ -166,7 +166,7 @@ CONTROL = {
     "for row in [[1, 2], [3, 4]]: print row": "[1, 2]\n[3, 4]",
     "for a, b in [[1, 2], [3, 4]]: print a + b": "3\n7",
     'x = 3\nif x > 5: print "big"\nelif x > 2: print "middle"\nelse: print "small"': "middle",
-    "for i, v in enumerate([5]): print i": "error[name]: there is no function enumerate",
+    "for i, v in enumerate([5]): print i": "0",
     "def f(n):\n    if n < 1: return 0\n    return 1 + f(n - 1)\nf(1000)": "1000",
     "for i in range(2):\n    for j in range(2):\n        if j > i: break\n        print i, j": "0 0\n1 0\n1 1",
     "x = 1\nif x:\n    pass\nelse:\n    x = 2\nx": "1",
@@ -254,7 +254,7 @@ REFUSED = {
     "1 < 2 ~= 3": "error[syntax]: `~=` and `is None` compare two values and cannot be part of a chain",
     "x in [1]": "error[syntax]: `in` belongs to `for i in ...`: agrad cannot test whether a value is in another",
     "x is 3": "error[syntax]: `is` compares with `None` only",
-    "lambda x: x": "error[syntax]: agrad has no `lambda`",
+    "lambda x: x": "function lambda(x)",
     "[x for x in [1]]": "[1]",
     "{1}": "error[syntax]: agrad has no sets, no dictionaries and no blocks in braces",
     "x := 3": "error[syntax]: agrad has no `:=`",
@@ -324,11 +324,9 @@ PASTED = {
     "optimizer = torch.optim.LBFGS([x])": "agrad has no torch.optim.LBFGS; torch.optim has Adam, AdamW, Optimizer, RMSprop, SGD",
     "optimizer.step()": "optimizer has no value; step sgd w b lr=0.1",
     "torch.autograd.backward(x.sum())": "agrad has no torch.autograd.backward; backward y",
-    'd = torch.device("cpu")': "agrad has no torch.device; leave it out: there is one device",
     "torch.set_default_dtype(torch.float64)": "agrad has no torch.set_default_dtype; leave it out: every number is a float64",
-    "assert torch.allclose(x, x)": "agrad has no torch.allclose; assert a ~= b +- 1e-8",
     "@torch.no_grad()\ndef f(x): return x": "",
-    "with torch.enable_grad(): y = x": "agrad reads `with torch.no_grad():` and `with torch.autograd.detect_anomaly():` only",
+    "with torch.enable_grad(): y = x": "",
     "lr: float = 0.1": "agrad has no annotations: every number is a float64; lr = 0.1",
     'print("loss {:.3f}".format(x.sum()))': (
         'a text has no .format in agrad: an f-string puts values into it; f"loss {x:.3f}"'
@@ -337,14 +335,7 @@ PASTED = {
     'print("loss %.3f" % x.sum())': (
         'a text has no % in agrad: an f-string puts values into it; f"loss {x.sum():.3f}"'
     ),
-    'print("loss " + str(x))': 'there is no function str; f"{x}"',
-    "f = lambda x: x**2": "agrad has no `lambda`; name the function: def f(x) = x**2",
     'd = {"a": 1}': "agrad has no sets, no dictionaries and no blocks in braces",
-    "for i, v in enumerate(x): print(i)": "there is no function enumerate; for i in range(n): …",
-    "import matplotlib.pyplot as plt": (
-        "agrad cannot import `matplotlib.pyplot`: it reads imports of torch, numpy and math only, and needs none"
-    ),
-    'if __name__ == "__main__": x': "__name__ has no value; leave it out: a script runs from its first line to its last",
 }
 
 

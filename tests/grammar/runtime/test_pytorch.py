@@ -61,8 +61,6 @@ REFUSED = {
     "x.long()": ("agrad has no .long: every number is a float64", ".trunc()   cuts fractions off"),
     "x.int()": ("int takes one number, not an array of shape (2, 2): every number is a float64", "trunc(x)   cuts"),
     "x.clamp_(0, 1)": ("agrad has no .clamp_: assign the result of .clamp", "x[...] = x.clamp(…)"),
-    "x.dtype": ("agrad has no .dtype: every number is a float64", "leave it out"),
-    "x.device": ("agrad has no .device: there is one device", "leave it out"),
     "torch.max(x, dim=1).values": (
         "agrad has no .values: a function with several results",
         "values, places = torch.max",

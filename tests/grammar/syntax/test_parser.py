@@ -94,8 +94,9 @@ def statement_shape(node: object) -> str:
             return f"time {block(body)}"
         case s.Fails(kind, body):
             return f"fails {kind} {block(body)}"
-        case s.Print(arguments):
-            return f"print {shape(arguments)}".strip()
+        case s.Print(arguments, options):
+            listed = " ".join(f"{name}={shape(value)}" for name, value in options)
+            return f"print {shape(arguments)} {listed}".strip()
         case s.Assert(test, message):
             return f"assert {shape(test)} {shape(message)}".strip()
         case s.Delete(names):
@@ -251,7 +252,7 @@ STATEMENTS = {
     "print()": "print",
     "print(a, b)": "print a b",
     "print (a + b)/2": "print ((a + b) / 2)",
-    "print(a, end=b)": "print(a, end=b)",
+    "print(a, end=b)": "print a end=b",
     "assert y == 12": "assert (y == 12)",
     'assert y ~= 12 +- 1e-9, "message"': "assert (y ~= 12 +- 1e-09) 'message'",
     "fails freed: backward e": "fails freed {!backward e}",

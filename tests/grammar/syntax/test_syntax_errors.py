@@ -229,11 +229,6 @@ error[syntax]: `f(x)` is a call, which cannot be given a value
   1 | f(x) = x**2
     | ^^^^
   fix: to define the function: def f(x) = ...""",
-    "f = lambda x: x": """\
-error[syntax]: agrad has no `lambda`
-  1 | f = lambda x: x
-    |     ^^^^^^
-  fix: name the function: def f(x) = x**2""",
 }
 
 

@@ -20,10 +20,10 @@ error[name]: {NO_FORMAT}
   session line 1 | "loss {{:.3f}} after {{1}}".format(3, 2)
                  | ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
   fix: f"loss {{x:.3f}} after {{y}}\"""",
-    '"a".upper()': """\
-error[name]: a text has no .upper in agrad
-  session line 1 | "a".upper()
-                 | ^^^^^^^^^^^""",
+    '"a".uper()': """\
+error[name]: a text has no .uper in agrad
+  session line 1 | "a".uper()
+                 | ^^^^^^^^^^""",
     '"%f" % 3': f"""\
 error[type]: {NO_PERCENT}
   session line 1 | "%f" % 3

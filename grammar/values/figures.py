@@ -1,0 +1,106 @@
+"""`plt`, as scripts for matplotlib use it: plots are drawn by agrad when they are shown, or written to a file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from agrad.engine.core.tensor import Tensor
+from agrad.engine.errors import AgradError, Hint
+from agrad.engine.values import describe
+from agrad.grammar.results import LINES, Curve, Plot
+from agrad.grammar.values.lists import List, entries_of, settled
+
+# What changes how a picture looks, and has no meaning on a terminal.
+IGNORED = frozenset(
+    """figure subplots grid legend xlim ylim tight_layout axhline axvline text annotate close clf cla axis xticks yticks
+    colorbar style pause ion ioff suptitle""".split()
+)
+
+
+class Figure:
+    """The curves that were drawn and not shown yet."""
+
+    def __init__(self, show: Callable[[Plot], None], write: Callable[[Plot, str], None]) -> None:
+        self._show = show
+        self._write = write
+        self.clear()
+
+    def clear(self) -> None:
+        """Begin a new picture."""
+        self.curves: list[Curve] = []
+        self.axis = ""
+
+    def member(self, name: str) -> Callable[..., Any] | None:
+        """What `plt.name` calls; None if there is nothing of the kind."""
+        if name in IGNORED:
+            return lambda *args, **options: None
+        return getattr(self, name) if name in DRAWING else None
+
+    def plot(self, *args: Any, label: Any = None, **style: Any) -> None:
+        """Lines; a format with a marker and no line draws points."""
+        data = [_numbers(one) for one in args if not isinstance(one, str)]
+        looks = next((one for one in args if isinstance(one, str)), "")
+        points = any(mark in looks for mark in "o.x+*sd") and "-" not in looks
+        self._add(data, "points" if points else LINES[len(self.curves) % len(LINES)], label)
+
+    def scatter(self, x: Any, y: Any, *args: Any, label: Any = None, **style: Any) -> None:
+        """Points."""
+        self._add([_numbers(x), _numbers(y)], "points", label)
+
+    def _add(self, data: Sequence[list[float]], style: Any, label: Any) -> None:
+        if not 1 <= len(data) <= 2:
+            raise AgradError("arity", "plt.plot takes y, or x and y: call it once for each curve")
+        x, y = data if len(data) == 2 else ([float(place) for place in range(len(data[0]))], data[0])
+        if len(x) != len(y):
+            raise AgradError("shape", f"plt.plot: x has {len(x)} entries, and y has {len(y)}")
+        self.curves.append(Curve(label if isinstance(label, str) else f"curve {len(self.curves) + 1}", x, y, style))
+
+    def xlabel(self, text: Any, **style: Any) -> None:
+        """The name of the axis."""
+        self.axis = str(text)
+
+    def ylabel(self, text: Any, **style: Any) -> None:
+        """The name of the curve, if it has none and is the only one."""
+        self._rename(text)
+
+    def title(self, text: Any, **style: Any) -> None:
+        """The same, if it has no name yet."""
+        self._rename(text)
+
+    def _rename(self, text: Any) -> None:
+        if len(self.curves) == 1 and self.curves[0].name == "curve 1":
+            only = self.curves[0]
+            self.curves = [Curve(str(text), only.x, only.y, only.style)]
+
+    def _made(self) -> Plot | None:
+        made = Plot(tuple(self.curves), self.axis) if self.curves else None
+        self.clear()
+        return made
+
+    def show(self, *args: Any, **options: Any) -> None:
+        """Draw the picture."""
+        made = self._made()
+        if made is not None:
+            self._show(made)
+
+    def savefig(self, path: Any, **options: Any) -> None:
+        """Write the picture to a file; it can still be shown."""
+        if not isinstance(path, str):
+            raise AgradError("type", f"plt.savefig needs the name of a file, not {describe(path)}")
+        if not self.curves:
+            raise AgradError("file", "plt.savefig: nothing is drawn", fixes=[Hint("plt.plot(x, y)   first")])
+        self._write(Plot(tuple(self.curves), self.axis), path)
+
+
+DRAWING = ("plot", "scatter", "xlabel", "ylabel", "title", "show", "savefig")
+
+
+def _numbers(value: Any) -> list[float]:
+    """The entries of a vector."""
+    given = settled(List(entries_of(value))) if isinstance(value, range | tuple) else settled(value)
+    if not isinstance(given, Tensor) or len(given.shape) != 1:
+        what = "a matrix" if isinstance(given, Tensor) and given.shape else describe(given)
+        raise AgradError("type", f"a curve is a vector of numbers, and this is {what}")
+    found: list[float] = given.detach().tolist()
+    return found
