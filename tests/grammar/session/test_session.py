@@ -90,8 +90,8 @@ def test_an_expression_has_this_value(text, answer):
         ("var = 3\ngrad = 4\nset = 5\nvar + grad + set", ["12"]),
         ("var(([1, 2, 3]))", ["0.6666666667"]),
         ("#!/usr/bin/env agrad\n3 # three", ["3"]),
-        ("import torch\nfrom torch.autograd import Variable\nVariable(torch.ones(1, 2)).requires_grad", ["0"]),
-        ("x = torch.tensor([2.0], requires_grad=True)\nx.grad is None, x.is_leaf, x.grad_fn", ["(1, 1, None)"]),
+        ("import torch\nfrom torch.autograd import Variable\nVariable(torch.ones(1, 2)).requires_grad", ["False"]),
+        ("x = torch.tensor([2.0], requires_grad=True)\nx.grad is None, x.is_leaf, x.grad_fn", ["(1, True, None)"]),
         ("var x = 2\ny = 3*x + 1\ny.grad_fn, y.grad_fn.next_functions[0][0]", ["(<AddBackward>, <MulBackward>)"]),
         ("var x = 2\nx.requires_grad_()\nmanual_seed(1)", ["2"]),
         ("manual_seed(3)\na = rand(2)\nmanual_seed(3)\nassert rand(2) == a", []),
@@ -112,8 +112,8 @@ def test_functions_of_functions():
 
 
 def test_a_derivative_of_a_function_inside_no_grad():
-    assert said("no_grad: g = grad(sin)(0)\ng, g.requires_grad") == ["(1, 0)"]
-    assert said("var w = 3\ndef loss(w) = w**2\nno_grad: w -= 0.1*grad(loss)(w)\nw, w.is_leaf") == ["(2.4, 1)"]
+    assert said("no_grad: g = grad(sin)(0)\ng, g.requires_grad") == ["(1, False)"]
+    assert said("var w = 3\ndef loss(w) = w**2\nno_grad: w -= 0.1*grad(loss)(w)\nw, w.is_leaf") == ["(2.4, True)"]
     assert said("no_grad: print jvp(sin, 0, 2), hessian(exp)(0)") == ["2 1"]
 
 
@@ -214,8 +214,8 @@ def test_statements_before_the_one_that_fails_stand():
 def test_recording_is_on_again_after_a_failure_inside_no_grad():
     session = _with("var x = 2")
     error("no_grad: nothing", session)
-    assert said("(x*2).requires_grad", session) == ["1"]
-    assert said("def f():\n    no_grad: return 3\nf()\n(x*2).requires_grad", session) == ["3", "1"]
+    assert said("(x*2).requires_grad", session) == ["True"]
+    assert said("def f():\n    no_grad: return 3\nf()\n(x*2).requires_grad", session) == ["3", "True"]
 
 
 def test_quit_ends_the_session():
