@@ -60,8 +60,8 @@ def command(
     exit code is 1 where the search does not converge.
 
     \b
-    agrad fit "a*height + b*width + c" examples/chunks.csv --y price --over a=1,b=1,c=0
-    agrad fit "a*exp(b*height)" examples/chunks.csv --y "price + 9" --over a=1,b=1 --sigma 0.2 --json
+    agrad fit "a*height + b*width" examples/chunks.csv --y price --over a=1,b=1
+    agrad fit "a - b*width" examples/chunks.csv --y price --over a=1,b=1 --json
     """
     from agrad.engine.ops.solvers.fitting import fit  # here, so that --help loads no numpy
 

@@ -37,7 +37,12 @@ def function_of(what: str, f: Any, shapes: Sequence[Shape], start: Array) -> tup
     shape: list[Shape] = []
 
     def called(x: Tensor) -> Tensor:
-        y = f(*_split(x, shapes))
+        try:
+            y = f(*_split(x, shapes))
+        except TypeError as problem:
+            if problem.__traceback__ is None or problem.__traceback__.tb_next is not None:
+                raise  # from inside of the function
+            raise AgradError("type", f"{what}: the function takes other arguments: {problem}") from None
         if isinstance(y, str | tuple) or callable(y) or y is None:
             raise AgradError("type", f"{what} of a function whose result is {describe(y)}, not a number or an array")
         y = operand(y)
