@@ -231,6 +231,9 @@ class _Roller:
             plan.append(uses)
         for place in sorted(self.selecting):
             self._take("row", place)
+        for place, _ in self.taken["state"]:  # read of the iteration before, where it was not known to be fixed
+            if place in self.fixed:
+                self._take("same", self.start + place)
         self._read_after()
         starts = dict(zip([*self.taken, "made"], np.cumsum([0, *map(len, self.taken.values())]).tolist(), strict=True))
         made: dict[int, int] = {}  # the slots of the places

@@ -127,6 +127,19 @@ def loops_in_loops(x):
     return s
 
 
+def runge_kutta(x):
+    def slope(s):
+        both = s[0] * s[1]
+        return ag.stack([x[0] * s[0] - x[1] * both, x[2] * both - x[3] * s[1]])
+
+    s = ag.tensor([1.0, 0.5])
+    for _ in range(20):
+        one = slope(s)
+        two = slope(s + 0.05 * one)
+        s = s + 0.1 / 6 * (one + 2 * two + slope(s + 0.1 * two))
+    return ag.sum(s)
+
+
 def matrices(x):
     m = ag.reshape(x, (2, 2))
     p = m
@@ -191,6 +204,7 @@ FUNCTIONS = [
     a_sum_of_results,
     two_loops,
     loops_in_loops,
+    runge_kutta,
     matrices,
     gradient_descent,
     gradient_of_scalars,
