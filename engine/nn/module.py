@@ -271,6 +271,8 @@ def _drop(entries: dict[str, Any], name: str) -> None:
 
 def name_parameters(name: str, value: Any) -> None:
     """Let parameters be called by where they are: `fc.weight`, once `weight` belongs to the module that is `fc`."""
+    if value is None:  # a parameter or a submodule was taken away
+        return
     named = value.named_parameters() if isinstance(value, Module) else [("", value)]
     for path, one in named:
         if one.node.name is None or one.node.name == path:

@@ -15,6 +15,7 @@ from types import FunctionType
 from typing import Any
 
 from agrad.engine.autodiff.function import Function, FunctionContext
+from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Hint, WrongAttribute
 from agrad.engine.nn.module import Module, name_parameters
 from agrad.engine.nn.objects import Object, stores_of
@@ -237,7 +238,7 @@ def bound(name: str, value: Any) -> None:
 def entry(value: Any, index: Any) -> Any:
     """An entry of an object. Raises AgradError where there is none."""
     if isinstance(value, dict):
-        if index not in value:
+        if not isinstance(index, str | float | Tensor) or index not in value:
             known = ", ".join(f'"{key}"' for key in value)
             raise AgradError("name", f"there is no entry {describe(index)}: there are {known}")
         return value[index]
