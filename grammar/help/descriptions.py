@@ -27,6 +27,7 @@ METHODS = {
     "min": "The smallest entry, along an axis if one is given.",
     **dict.fromkeys(("float", "double"), "The value itself: every number is a float64."),
     **dict.fromkeys(("cpu", "cuda", "to"), "The value itself: there is one device."),
+    "type": "The value itself: every number is a float64.",
     "contiguous": "The value itself.",
     "item": "The number, without its graph.",
     "tolist": "The value, without its graph.",

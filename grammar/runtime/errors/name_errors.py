@@ -124,7 +124,7 @@ def _no_value(name: str, span: Span) -> AgradError:
     message = f"{name} is not a value: it is a prefix of functions, as in {name}.sin(x)"
     fixes = []
     if name == "print":
-        message = "print is a statement: it takes values only, without sep= or end=, and returns nothing"
+        message = "print is a statement: it returns nothing"
         fixes = [Hint('print a, b   or print f"{a}, {b}"')]
     return AgradError("name", message, labels=[Label(span)], fixes=fixes, facts=UnknownName(name, True))
 

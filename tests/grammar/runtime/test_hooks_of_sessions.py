@@ -65,13 +65,13 @@ def test_hooks(text, printed):
         ("y = Cube.apply(a); y.backward(); print a.grad, y.grad_fn", ["12 <CubeBackward>"]),
         ("y = Cube.apply(a**2); grad(grad(y, a), a)", ["480"]),
         ("cube = Cube.apply; cube([1, 2])", ["[1, 8]"]),
-        ("torch.autograd.gradcheck(Cube.apply, (a,))", ["1"]),
+        ("torch.autograd.gradcheck(Cube.apply, (a,))", ["True"]),
         ("y = Cube.apply(a); set a = 3; forward y; y", ["27"]),
         ("from torch.autograd import Function, gradcheck\nclass F2(Function):\n    @staticmethod\n    def forward(ctx, x): return 2*x\n"
-         "    @staticmethod\n    def backward(ctx, g): return 2*g\n\ngradcheck(F2.apply, [a])", ["1"]),
+         "    @staticmethod\n    def backward(ctx, g): return 2*g\n\ngradcheck(F2.apply, [a])", ["True"]),
         ("class A:\n    @staticmethod\n    def f(x): return x + 1\n\nprint A.f(1), A().f(2)", ["2 3"]),
-        ("@torch.no_grad()\ndef f(x):\n    return x*2\n\nf(a).requires_grad", ["0"]),
-        ("class N(torch.nn.Module):\n    @torch.no_grad()\n    def f(self, x): return x*2\n\nN().f(a).requires_grad", ["0"]),
+        ("@torch.no_grad()\ndef f(x):\n    return x*2\n\nf(a).requires_grad", ["False"]),
+        ("class N(torch.nn.Module):\n    @torch.no_grad()\n    def f(self, x): return x*2\n\nN().f(a).requires_grad", ["False"]),
         ("with torch.autograd.detect_anomaly():\n    y = a*2\n    y.backward()\na.grad", ["2"]),
     ],
 )  # fmt: skip
