@@ -8,6 +8,7 @@ argument is refused.
 from __future__ import annotations
 
 import math
+import warnings
 from collections import namedtuple
 from collections.abc import Mapping
 from functools import cache, reduce
@@ -366,6 +367,8 @@ def in_scipy(name: str) -> Function | None:
 def _in_numpy(path: str) -> Any:
     """The function of that name, or None where this NumPy has none."""
     room: Any = np
-    for name in path.split("."):
-        room = getattr(room, name, None)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)  # NumPy warns of names that it had: np.str
+        for name in path.split("."):
+            room = getattr(room, name, None)
     return room

@@ -12,6 +12,7 @@ from agrad.grammar.diagnostics import Source
 from agrad.grammar.runtime.builtins import CONSTANTS, FUNCTIONS
 from agrad.grammar.runtime.bytecode import Do
 from agrad.grammar.runtime.compiler import compile_expression
+from agrad.grammar.runtime.operations import as_array
 from agrad.grammar.session.bindings import refuse_call
 from agrad.grammar.session.session import Session
 from agrad.grammar.syntax.parser import parse_expression
@@ -47,7 +48,7 @@ def exported(session: Session, text: str, wrt: Sequence[str], order: int, langua
 
     def function(*values: Any) -> Any:
         session.names.update(zip(names, values, strict=True))
-        return session.machine.run(code)
+        return as_array(session.machine.run(code))
 
     before = dict(session.names)
     try:

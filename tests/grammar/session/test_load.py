@@ -96,7 +96,7 @@ def test_fails_takes_a_script_back_too(folder):
 
 def test_what_is_loaded_under_no_grad_records_nothing(folder):
     folder(a="y = x**2")
-    assert said('var x = 3\nno_grad: load "a.ag"\ny.requires_grad') == ["0"]
+    assert said('var x = 3\nno_grad: load "a.ag"\ny.requires_grad') == ["False"]
 
 
 def test_what_is_loaded_under_a_condition_depends_on_it(folder):

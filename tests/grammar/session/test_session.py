@@ -239,8 +239,10 @@ def test_deep_nesting_gives_a_result_or_an_error():
     assert error("def f(n) = grad(f)(n)\nf(1)").kind == "limit"
 
 
-def test_every_example_of_a_command_runs():
+def test_every_example_of_a_command_runs(tmp_path, monkeypatch):
     from agrad.grammar.commands import COMMANDS
+
+    monkeypatch.chdir(tmp_path)  # some write a file
 
     for command in COMMANDS.values():
         session = Session()
