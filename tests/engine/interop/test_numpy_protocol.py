@@ -388,8 +388,10 @@ NEWER = {
 
 def in_numpy(path):
     room = np
-    for name in path.split("."):
-        room = getattr(room, name, None)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)  # of names that it had
+        for name in path.split("."):
+            room = getattr(room, name, None)
     return room
 
 
