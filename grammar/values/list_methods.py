@@ -98,6 +98,8 @@ def _count(xs: List, x: Any) -> float:
 
 def sorted_parts(parts: list[Any], key: Any, reverse: Any) -> list[Any]:
     """Values in the order of their numbers, or of what a function gives for each."""
+    if key is not None and not callable(key):
+        raise AgradError("type", f"sorted: key is a function, not {describe(key)}")
     keys = [_key(part if key is None else key(part)) for part in parts]
     try:
         order = sorted(range(len(parts)), key=keys.__getitem__, reverse=bool(_key(reverse)))

@@ -183,7 +183,13 @@ def invoke(function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[s
         from agrad.grammar.runtime import objects  # here, since few calculations have objects
 
         return adapted(objects.call(function, args, keywords))
-    found = adapted(function(*args, **keywords))
+    try:
+        found = adapted(function(*args, **keywords))
+    except TypeError as problem:
+        if signature is not None and not any(isinstance(one, type) for one in args):
+            raise
+        # The engine has called a class as a function: one of the arguments, or that of `grad(nn.Linear)(w)`.
+        raise AgradError("arity", f"{getattr(function, '__name__', 'a function')}: {problem}") from None
     if function in VIEWERS and args:
         mark(found, args[0])
     return found

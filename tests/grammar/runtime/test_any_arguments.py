@@ -10,6 +10,7 @@ from agrad.grammar.session.session import Session
 START = "var x = 2; y = x*x; t = [1, 2.0]; M = [[1, 2], [3, 4.0]]"
 POSITIONAL = ["", "y.grad_fn", "None", '"a"', "x, y.grad_fn", "x, None", 'x, "a"', "x, sin", "t, y.grad_fn", "()"]
 POSITIONAL += ["zeros(0, 3)", "((1, 2), 3)", "0..2", "t, t", "M, t", "t, 2", "t, nan", "M, inf", "t, (1, (2, 3))"]
+POSITIONAL += ["nn.Linear", "nn.ReLU, 1", "nn.Linear, t", "nn.ReLU()", "optim.SGD, t", "[x, t]", "[]", "lambda u: u, 1"]
 KEYWORDS = ["", 'axis="a"', "nosuch=1", "axis=y.grad_fn", "axis=(0, 0)", "axis=7", "axis=nan"]
 
 
