@@ -247,7 +247,7 @@ def _each_of(value: Any, what: str) -> Iterable[Any]:
     """The entries of a value that a loop can go over."""
     if isinstance(value, range):
         return map(float, value)
-    if isinstance(value, Tensor) and not value.shape:
+    if getattr(value, "shape", None) == ():
         raise AgradError("type", f"{what} needs several values, not a number")
     if isinstance(value, tuple | str | List | Tensor) or hasattr(type(value), "__iter__"):
         found: Iterable[Any] = value
@@ -320,7 +320,9 @@ def _str(x: Any) -> str:
     "bool", "x", "Whether a value counts as true: a number that is not 0, a list that is not empty.", "bool(2) == 1"
 )
 def _bool(x: Any) -> bool:
-    return len(x) > 0 if isinstance(x, tuple | str | List | range) else bool(x)
+    if isinstance(x, tuple | str | List | range):
+        return len(x) > 0
+    return bool(tensor(x) if getattr(x, "shape", ()) else x)
 
 
 @_sequence(

@@ -40,7 +40,7 @@ def mark(made: Any, base: Any) -> None:
             for part in made:
                 mark(part, base)
         return
-    bases = getattr(base, "view_of", ())
+    bases = [known for known in getattr(base, "view_of", ()) if known() is not None]
     storage = base.node.storage
     shared = tuple(storage.nodes) if storage is not None and base.node.op is None else ()
     made.view_of = (*bases, weakref.ref(base), *shared)

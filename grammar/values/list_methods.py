@@ -103,7 +103,7 @@ def sorted_parts(parts: list[Any], key: Any, reverse: Any) -> list[Any]:
     keys = [_key(part if key is None else key(part)) for part in parts]
     try:
         order = sorted(range(len(parts)), key=keys.__getitem__, reverse=bool(_key(reverse)))
-    except TypeError:
+    except (TypeError, ValueError):  # what cannot be compared, or arrays
         raise AgradError("type", "numbers can be sorted, and texts, but not both together") from None
     return [parts[place] for place in order]
 
