@@ -3,6 +3,7 @@
 import unicodedata
 
 import pytest
+from thinned import thinned
 
 THROUGH = "d/dx includes what goes through y"
 
@@ -70,7 +71,7 @@ MARKED = "e\u0301"  # é as some systems write it: a letter, and a mark that sta
 
 
 @pytest.mark.parametrize("typed", ["é", MARKED])
-@pytest.mark.parametrize("written", ["é", MARKED])
+@pytest.mark.parametrize("written", thinned(["é", MARKED], 2))
 def test_a_column_is_addressed_by_any_spelling_of_its_name(agrad, tmp_path, typed, written):
     (tmp_path / "d.csv").write_text(f"{written},x\n1,2\n3,4\n", "utf-8")
     out = agrad("map", f"{typed}**2*k", "d.csv", "-D", "k=2", "--wrt", f"{typed},k", "--keep", typed)
