@@ -30,7 +30,7 @@ def test_a_command_of_the_readme(command, output):
 
 
 def test_it_can_be_read_in_a_few_minutes():
-    assert len(README.split()) <= 1100
+    assert len(README.split()) <= 900
 
 
 def test_a_link_says_its_path_and_leads_to_a_file():

@@ -271,6 +271,7 @@ def test_a_file_that_cannot_be_read(inside, written, data):
     assert err.endswith("; the file is ignored\n")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("words", thinned([["eval", "1"], ["run", "-"], ["repl"], ["config"], ["help", "sin"]], 5))
 def test_where_there_is_no_file_nothing_that_reads_one_is_loaded(environment, written, words):
     def loaded():
@@ -286,6 +287,7 @@ def test_where_there_is_no_file_nothing_that_reads_one_is_loaded(environment, wr
 # init.ag
 
 
+@pytest.mark.long
 def test_init_ag_is_for_sessions_at_a_terminal_alone(agrad, written):
     written("init.ag", "k = 7\n")
     assert agrad("repl", given="k")[2] == 1

@@ -58,6 +58,7 @@ def test_what_a_session_keeps_is_for_its_owner_alone(environment, tmp_path, name
         assert stat.S_IMODE(place.stat().st_mode) == (0o700 if place.is_dir() else 0o600), place
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("locale", thinned(["POSIX", "C"], 2))
 def test_words_beyond_ascii_are_read_in_any_locale(environment, tmp_path, locale):
     environment = environment | {"LC_ALL": locale, "PYTHONUTF8": "0"}

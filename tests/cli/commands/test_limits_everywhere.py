@@ -52,6 +52,7 @@ def test_every_command_keeps_the_limit_of_time_in_config_toml(agrad, folder, com
     assert sorted(path.name for path in folder.iterdir()) == before
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("command", thinned(["eval", "graph", "check", "run"], 4))
 def test_a_timeout_that_is_typed_takes_the_place_of_the_configured_one(agrad, folder, command):
     (folder / "agrad").mkdir()

@@ -234,6 +234,7 @@ def test_csv_as_programs_write_it(mapped, monkeypatch, text, columns, answer, si
     assert mapped("x", "-", *columns, given=text) == (f"value\n{answer}", "", 0)
 
 
+@pytest.mark.long
 @given(
     st.lists(st.tuples(st.floats(), st.text('",\r\n xé', max_size=6)), min_size=1, max_size=8),
     st.integers(1, 40),

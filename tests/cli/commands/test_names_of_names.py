@@ -70,6 +70,7 @@ def test_a_statement_is_no_expression(inside):
 MARKED = "e\u0301"  # é as some systems write it: a letter, and a mark that stands on it
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("typed", ["é", MARKED])
 @pytest.mark.parametrize("written", thinned(["é", MARKED], 2))
 def test_a_column_is_addressed_by_any_spelling_of_its_name(agrad, tmp_path, typed, written):
@@ -80,6 +81,7 @@ def test_a_column_is_addressed_by_any_spelling_of_its_name(agrad, tmp_path, type
     assert agrad("eval", f"{typed}*2", f"{written}=3", "--wrt", typed) == ("6\nd/dé = 2\n", "", 0)
 
 
+@pytest.mark.long
 def test_of_two_columns_that_look_alike_each_is_addressed_by_its_own_spelling(agrad, tmp_path):
     (tmp_path / "d.csv").write_text(f"é,{MARKED}\n1,2\n", "utf-8")
     assert agrad("eval", "sum(x)", "x=@d.csv:é") == ("1\n", "", 0)

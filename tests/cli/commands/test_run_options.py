@@ -195,6 +195,7 @@ def test_a_check_of_standard_input(agrad):
 # Files
 
 
+@pytest.mark.long
 def test_no_files_for_every_command(agrad, script):
     script("1,2\n", "a.csv")
     message = "error[file]: load_csv: file access is switched off"

@@ -84,6 +84,7 @@ def test_the_place_in_a_file_keeps_its_form_for_editors(bytes_of, tmp_path):
     assert first.startswith(b"s.ag:1:5: \x1b[31m\x1b[1merror[syntax]\x1b[0m: ")
 
 
+@pytest.mark.long
 def test_results_in_a_pipe_are_text_alone(bytes_of):
     for words in (["graph", "a*2", "a=1", "--as", "tree"], ["help"], ["functions"], ["eval", "[1, 2]"]):
         assert b"\x1b" not in bytes_of(*words)[0]
@@ -113,6 +114,7 @@ ASCII = TREE.replace("├─", "+-").replace("└─", "+-").replace("│", "|")
 GRAPH = ["graph", "sin(a)*b", "a=0", "b=2", "--as", "tree"]
 
 
+@pytest.mark.long
 def test_a_tree_without_unicode(bytes_of):
     assert bytes_of(*GRAPH) == (TREE.encode(), b"")
     assert bytes_of(*GRAPH, "--ascii") == (ASCII.encode(), b"")

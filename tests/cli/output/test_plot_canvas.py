@@ -159,6 +159,7 @@ def test_many_points_cost_little_and_keep_their_extremes():
     assert top.strip("9┤ ")
 
 
+@pytest.mark.long
 def test_a_script_prints_the_drawing(agrad):
     script = "plot x**2 for x in -2..2"
     out, err, code = agrad("run", "-", given=script)

@@ -86,6 +86,7 @@ def check(f, compiled, seed):
             near(one, other.value, most, 1e-8)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", thinned(range(12), 12))
 def test_several_threads_get_what_one_gets(seed):
     f = Looped(seed)

@@ -98,6 +98,7 @@ def test_how_many_rows_there_cannot_be(file, rows, kind):
     assert caught.value.kind == kind
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("saved", thinned([False, True], 2))
 def test_a_walk_takes_no_more_memory_than_some_pieces(tmp_path, saved):
     path = tmp_path / ("a.npy" if saved else "a.csv")

@@ -397,6 +397,7 @@ def test_where_there_is_no_point_to_draw_a_note_says_so(session: Session, line: 
 # Files
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("ending", "start"), [(".svg", b"<?xml"), (".PNG", b"\x89PNG"), (".pdf", b"%PDF")])
 def test_a_file_takes_the_form_of_its_ending_and_is_the_same_each_time(
     session: Session, tmp_path: Path, ending: str, start: bytes

@@ -60,6 +60,7 @@ def answered(word):
             return bool(command._own(click.Context(root, info_name="help", parent=outer), word))
 
 
+@pytest.mark.long
 def test_there_are_words():
     assert len(words()) > 200
     assert {"Linear", "arccos", "fresh", "NO_COLOR"} <= words()

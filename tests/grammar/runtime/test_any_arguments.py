@@ -23,7 +23,7 @@ def texts(name):
             yield f"({target}).{name}({keywords})"
 
 
-@pytest.mark.parametrize("name", thinned(sorted(filter(str.isidentifier, FUNCTIONS)), 5))
+@pytest.mark.parametrize("name", thinned(sorted(filter(str.isidentifier, FUNCTIONS)), 20))
 def test_a_call_gives_a_result_or_an_error_of_agrad(name):
     session = Session()
     session.files = False

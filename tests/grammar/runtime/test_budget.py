@@ -267,6 +267,7 @@ def test_a_graph_that_grows_without_end_is_stopped():
     assert said(session, "y") == ["1"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "text",
     [
@@ -380,6 +381,7 @@ LARGE = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", thinned(LARGE, 4))
 def test_what_is_long_or_deep_is_computed(name):
     text, expected = LARGE[name]

@@ -68,6 +68,7 @@ CASES = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", thinned(CASES, 15))
 def test_an_interrupted_statement_leaves_everything_as_it_was(name):
     hits = interrupted_many_times(*CASES[name], raising)
