@@ -32,6 +32,7 @@ FAMILIES = (
     "map",
     "hessian",
     "arrays",
+    "programs",
     "uncertain",
     "csvfile",
 )

@@ -53,16 +53,15 @@ def agrad() -> dict[str, Case]:
     import numpy as np
 
     import agrad.engine as ag
-    from agrad.engine.ops.solvers.fitting import fit
-    from agrad.engine.ops.solvers.models import pieces_of
+    from agrad.engine.ops.solvers.models import fitted
 
     x, y = data()
     names = list("abcde")
     a, b = columns(ROWS)
     compiled = ag.compile(lambda x, y: x * ag.sin(y) + ag.exp(-x * y), 1.5, 1.5)
 
-    def fitted() -> Any:
-        return fit(pieces_of(lambda *p: model(ag, x, *p), names, START, y, None), names, START).values
+    def fit() -> Any:
+        return fitted(lambda *p: model(ag, x, *p), names, START, y, None).values
 
     def rows() -> Any:
         _, (by_a, by_b) = compiled.map(a, b)
@@ -71,7 +70,7 @@ def agrad() -> dict[str, Case]:
     def sources() -> Any:
         return ag.uncertainty(number([ag.uncertain(*pair) for pair in SOURCES], ag.sin, ag.exp))
 
-    found = {"fit": repeated(fitted, lambda p: [round(v, 6) for v in p.tolist()])}
+    found = {"fit": repeated(fit, lambda p: [round(v, 6) for v in p.tolist()])}
     found["sources"] = repeated(sources, lambda u: [u])
     found["rows"] = each(repeated(rows, lambda u: u[:3].tolist()), ROWS)
     return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
@@ -109,6 +110,7 @@ def complain(problem: Any, as_json: bool = False) -> int:
         from agrad.cli.data.examples import how_to_copy  # here, since few files are missing
 
         problem.fixes = [*how_to_copy(problem.facts.path), *problem.fixes]
+        problem.notes += _in_the_folder_of_the_script(problem, problem.facts.path)
     if as_json:
         from agrad.cli.output.structured import error_line  # here, as below: most commands do not fail
 
@@ -120,6 +122,17 @@ def complain(problem: Any, as_json: bool = False) -> int:
     if isinstance(problem.facts, TimeLimit):
         return TIMED_OUT
     return WRONG_SYNTAX if problem.kind == "syntax" else FAILED
+
+
+def _in_the_folder_of_the_script(problem: AgradError, path: str) -> list[str]:
+    """A note where a missing file exists beside the script that names it."""
+    from agrad.grammar.files import beside  # here, as above
+
+    found = beside(path, problem.at)
+    folder = os.path.dirname(found)
+    if not folder or found == os.path.normpath(path) or not os.path.isfile(found):
+        return []
+    return [f'there is one in the folder of the script: run the script in {folder}, or write beside("{path}")']
 
 
 def internal(error: Exception, *notes: str) -> AgradError:

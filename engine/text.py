@@ -28,6 +28,24 @@ def as_name(text: str) -> str:
     return normalize("NFKC", text)
 
 
+_GREEK = frozenset(
+    "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi rho sigma tau upsilon "
+    "phi chi psi omega".split()
+)
+
+
+def latex_name(name: str) -> str:
+    r"""A name in LaTeX: `x`, `x_{1}`, `\alpha`, `\mathrm{speed}`."""
+    base, bracket, index = name.partition("[")
+    if bracket:
+        return f"{latex_name(base)}_{{{index.rstrip(']')}}}"
+    if name in _GREEK:
+        return f"\\{name}"
+    if len(name) > 1 and name[1:].isdigit():
+        return f"{name[0]}_{{{name[1:]}}}"
+    return name if len(name) == 1 else r"\mathrm{" + name.replace("_", r"\_") + "}"
+
+
 def truncate(text: str, width: int, where: Literal["end", "middle"] = "end", mark: str = "…") -> str:
     """A text of at most `width` characters; `mark` replaces what is left out."""
     if len(text) <= width:

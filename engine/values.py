@@ -68,7 +68,7 @@ def coerce(value: object, copy: bool = True) -> Value:
         return value  # type: ignore[return-value]
     if kind is int or kind is bool:
         return whole_as_float(value)  # type: ignore[arg-type]
-    if isinstance(value, str | bytes | complex) or value is None:
+    if isinstance(value, str | bytes | complex) or value is None or getattr(kind, "is_object", False):
         raise AgradError("type", f"a number is needed here, not {describe(value)}")
     if not copy and kind in (np.ndarray, mask_type()) and value.dtype == np.float64 and value.ndim:  # type: ignore[attr-defined]
         return value  # type: ignore[return-value]

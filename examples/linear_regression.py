@@ -1,4 +1,5 @@
-# A line fitted to the points of a file, in PyTorch: for python and for agrad run.
+# A line fitted to the points of a file, in PyTorch. In the folder of linear_regression.csv:
+# python linear_regression.py, or agrad run linear_regression.py.
 import numpy as np
 import torch
 from torch import nn, optim

@@ -1,4 +1,5 @@
-# A network that tells the points inside a ring from those around it, in PyTorch: for python and for agrad run.
+# A network that tells the points inside a ring from those around it, in PyTorch. In the folder of network.csv:
+# python network.py, or agrad run network.py.
 import numpy as np
 import torch
 import torch.nn as nn

@@ -139,15 +139,20 @@ LINES: tuple[Literal["line", "dots", "dashes"], ...] = ("line", "dots", "dashes"
 
 
 class Plot(Struct):
-    """Curves over one axis. `window`: the range of values to show, where a pole would flatten all others."""
+    """Curves over one axis. `window`: the range of values to show, where a pole would flatten all others.
+
+    `below`: another plot over the same axis.
+    """
 
     curves: tuple[Curve, ...]
     axis: str = ""
     window: tuple[float, float] | None = None
+    below: Plot | None = None
 
     def text(self, settings: Settings) -> str:
         """The plot in words: the picture itself depends on the terminal."""
-        curves = ", ".join(f"{curve.name} ({len(curve.x)} points)" for curve in self.curves)
+        drawn = (*self.curves, *(self.below.curves if self.below is not None else ()))
+        curves = ", ".join(f"{curve.name} ({len(curve.x)} points)" for curve in drawn)
         return f"plot of {curves}"
 
 

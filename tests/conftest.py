@@ -1,13 +1,29 @@
 """What the tests of all floors share."""
 
+import gc
+
 import pytest
 from hypothesis import settings
 from workshops import equipped
+
+from agrad.engine.core.context import current
 
 # The same cases at each run, so that a change is judged by what it changes; `make explore` looks for new ones.
 settings.register_profile("steady", derandomize=True, deadline=None)
 settings.register_profile("explore", deadline=None, print_blob=True)
 settings.load_profile("steady")
+
+
+def pytest_collection_finish():
+    """Leaves the many thousand tests that were found out of all later collections of garbage, which some tests ask for."""
+    gc.collect()
+    gc.freeze()
+
+
+@pytest.fixture(autouse=True)
+def _without_guards():
+    """What a test has read as plain data would otherwise be a guard of the graphs of the tests that come later."""
+    current().guard = None
 
 
 @pytest.fixture(scope="session")

@@ -13,6 +13,7 @@ from pathlib import Path
 import click
 import launch
 import pytest
+from thinned import thinned
 from transcript import replayed
 
 from agrad.cli.main import COMMANDS, root
@@ -133,7 +134,7 @@ def examples():
 
 
 @pytest.mark.skipif(os.name == "nt", reason="they are for a Unix shell")
-@pytest.mark.parametrize("line", dict.fromkeys(examples()))
+@pytest.mark.parametrize("line", thinned(dict.fromkeys(examples()), 4))
 def test_an_example_of_a_help(workshop, line):
     done = subprocess.run(["sh", "-c", line], stdin=subprocess.DEVNULL, capture_output=True, text=True, **workshop)
     assert (done.stderr, done.returncode) == ("", 0)

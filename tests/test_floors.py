@@ -35,7 +35,7 @@ FROM_ENGINE = {
     "agrad.engine.compile.registry": {"AUTO", "CHOICES", "NATIVE", "described"},
     "agrad.engine.core.tensor": {"Tensor"},
     "agrad.engine.autodiff.comparison": {"Finding"},
-    "agrad.engine.text": {"as_name", "align", "fit", "printable", "truncate"},
+    "agrad.engine.text": {"latex_name", "as_name", "align", "fit", "printable", "truncate"},
     "agrad.engine.data.arrow": {"WIDE", "as_text", "pyarrow", "require_pyarrow"},
     "agrad.engine.data.csv_reader": {"CsvTable"},
     "agrad.engine.data.formats": {"open_table"},

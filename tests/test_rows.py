@@ -121,6 +121,7 @@ TRANSLATIONS = {
     "engine/compile/export/c.py",
     "engine/compile/export/javascript.py",
     "engine/compile/export/python.py",
+    "engine/compile/formula/spelling.py",  # LaTeX's
     "engine/compile/export/source.py",  # the signs of arithmetic
     "engine/compile/symbols/ufuncs.py",
     "engine/interop/numpy_functions.py",

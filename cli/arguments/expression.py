@@ -14,6 +14,7 @@ from agrad.cli.base import Command, read_text
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Hint, NotOneNumber, SyntaxMistake, UnknownName
 from agrad.engine.text import as_name
+from agrad.grammar.results import Noted, Result
 from agrad.grammar.session.bindings import bind, open_names, require_free
 from agrad.grammar.session.session import Session
 
@@ -88,7 +89,7 @@ class Formula:
         for name, text in self.given.items():
             with noted(f"{name}={text}"):
                 require_free(name)
-                value = _from_file(session, text[1:]) if text.startswith("@") else session.evaluate(text)
+                value = _from_file(session, text[1:]) if text.startswith("@") else session.evaluate(text, emit=_told)
                 if remark := bind(session.names, name, value, wrt):
                     self.remarks.append(remark)
         if wrt is None:
@@ -308,6 +309,14 @@ def _names(context: click.Context) -> list[str]:
     words: list[str] = [*(context.params.get("expressions") or ()), *(context.params.get("words") or ())]
     texts = (word for word in words if "=@" not in word and not os.path.isfile(word))  # a path contains no names
     return list(dict.fromkeys(name for text in texts for name in open_names(text)))
+
+
+def _told(result: Result) -> None:
+    """Show a note on a value that is given."""
+    from agrad.cli.output.text import tell  # here, since few values have one
+
+    if isinstance(result, Noted):
+        tell(result.note)
 
 
 def _from_file(session: Session, word: str) -> Tensor:

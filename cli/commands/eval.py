@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import click
@@ -114,7 +115,7 @@ def command(
             found = session.derive(value, leaves, asked.request(session), _unheard if bare else emit)
             for name in found.unreached if not bare else ():
                 note(f"{text} does not depend on {name}: the derivative is 0")
-            _show(found, session.settings, form, bare)
+            _show(found, session.settings, form, bare, partial(session.latex, text, list(what.given)))
 
 
 def _instead(expressions: Sequence[str], file: str | None) -> list[str]:
@@ -191,8 +192,8 @@ def _unheard(result: Result) -> None:
     """Drops a note."""
 
 
-def _show(found: Answer, settings: Settings, form: str, bare: bool) -> None:
-    """Print an answer in a form."""
+def _show(found: Answer, settings: Settings, form: str, bare: bool, written: Callable[[Sequence[str]], str]) -> None:
+    """Print an answer in a form; `written` gives its formulas in LaTeX."""
     if form == "text":
         click.echo("\n".join(answer(found, settings, bare)))
         return
@@ -203,4 +204,4 @@ def _show(found: Answer, settings: Settings, form: str, bare: bool) -> None:
     elif form == "csv":
         click.echo(structured.answer_table(found, settings.precision))
     else:
-        click.echo("\n".join(structured.answer_latex(found, settings.precision)))
+        click.echo("\n".join(structured.answer_latex(found, settings.precision, written)))

@@ -12,13 +12,15 @@ from agrad.cli.base import file_completions
 from agrad.engine.text import printable
 from agrad.grammar.session.session import Session
 
-_LANGUAGES = ("c", "js", "py")
+_LANGUAGES = ("c", "js", "py", "ag", "tex")
 
 
 @click.command("export", cls=FormulaCommand)
 @click.argument("words", nargs=-1, metavar="EXPR [NAME=VALUE]...", shell_complete=named_completions)
 @wrt_option("Names to differentiate with respect to; the default is all without a value.")
-@click.option("--to", "language", type=click.Choice(_LANGUAGES), help="The language: C99, JavaScript or Python.")
+@click.option(
+    "--to", "language", type=click.Choice(_LANGUAGES), help="The language: C99, JavaScript, Python, agrad's, or LaTeX."
+)
 @click.option("--hessian", is_flag=True, help="Also the second derivatives.")
 @click.option("--name", default="f", show_default=True, metavar="NAME", help="The name of the function.")
 @click.option("-o", "path", metavar="FILE", shell_complete=file_completions, help="Write to FILE.")
@@ -34,7 +36,7 @@ def command(
     timeout: float | None,
     memory: float | None,
 ) -> None:
-    """Write EXPR and its gradient as a function in C, JavaScript or Python.
+    """Write EXPR and its gradient as a function in C, JavaScript or Python, or as formulas.
 
     The function needs no agrad. Its arguments are the names in EXPR that have no value, which are numbers, and those in
     --wrt; a VALUE of one of these gives its shape only, as in "w=[0, 0, 0]". Other values become constants.
@@ -43,6 +45,8 @@ def command(
     In C           double f(double x, const double *w, double grad[4])
     In JavaScript  f(x, w) returns {value, grad: [dx, [dw0, dw1, dw2]]}
     In Python      f(x, w) returns value, (dx, [dw0, dw1, dw2])
+
+    In agrad       f(x, w) returns value, (dx, [dw0, dw1, dw2]); in LaTeX, an equation for each
 
     With --hessian there is also hess: in C row by row, elsewhere a list of rows. The language is that of --to, or of
     the extension of FILE.
@@ -56,7 +60,7 @@ def command(
     what = formula("export", words, ["--wrt", ",".join(names)] if names else [])
     found = language or splitext(path or "")[1][1:].lower()
     if found not in _LANGUAGES:
-        raise click.UsageError("the language is missing: --to c, --to js or --to py")
+        raise click.UsageError("the language is missing: --to c, js, py, ag or tex")
     limit_memory(memory, statements=False)
     session = Session()
     end_in(session, timeout, as_json=False)

@@ -40,19 +40,7 @@ from agrad.grammar.results import Fitted
 @timeout_option("a computation")
 @memory_option
 @click.pass_context
-def command(
-    context: click.Context,
-    /,
-    words: tuple[str, ...],
-    measured: str,
-    start: tuple[str, ...],
-    sigma: str | None,
-    given: tuple[str, ...],
-    columns: str | None,
-    as_json: bool,
-    timeout: float | None,
-    memory: float | None,
-) -> int:
+def command(context: click.Context, /, words: tuple[str, ...], **options: Any) -> int:
     """Fit MODEL to the rows of DATA, by least squares.
 
     The names in MODEL are columns of DATA, as for `agrad map`, and the parameters in --over. It prints these with their
@@ -70,10 +58,10 @@ def command(
     model, path = words
     if path == "-":
         raise click.UsageError("fit reads its data several times, so that they must be in a file")
-    parts = [part for text in start for part in text.split(",") if part.strip()]
+    parts = [part for text in options["start"] for part in text.split(",") if part.strip()]
     texts = texts_by_name("--over", parts, "--over takes NAME=VALUE, and {} is not one")
-    limit_memory(memory, statements=False)
-    job = _Job(model, path, measured, sigma, texts, given, columns, timeout, as_json)
+    limit_memory(options["memory"], statements=False)
+    job, as_json = _Job(model, path, texts, options), options["as_json"]
     found: Any = job.session.all_at_once(lambda: fit(job.pieces, job.names, job.start), job.session.span)
     result = Fitted(found)
     if as_json or not found.problem:
@@ -90,30 +78,16 @@ def command(
 class _Job:
     """The model, what was measured, and the file."""
 
-    def __init__(
-        self,
-        model: str,
-        path: str,
-        measured: str,
-        sigma: str | None,
-        texts: dict[str, str],
-        given: tuple[str, ...],
-        columns: str | None,
-        timeout: float | None,
-        as_json: bool,
-    ) -> None:
+    def __init__(self, model: str, path: str, texts: dict[str, str], options: dict[str, Any]) -> None:
         from agrad.grammar.session.rowwise import Evaluation, Rowwise
 
-        self.path, self.columns = (
-            shown_name(path),
-            [name.strip() for name in (columns or "").split(",") if name.strip()],
-        )
-        self.names = list(texts)
-        constants = texts_by_name("-D", given, "-D takes NAME=VALUE, and {} is not one")
+        self.path, self.names = shown_name(path), list(texts)
+        self.columns = [name.strip() for name in (options["columns"] or "").split(",") if name.strip()]
+        constants = texts_by_name("-D", options["given"], "-D takes NAME=VALUE, and {} is not one")
         sessions: list[Any] = []
-        for text in (model, measured, *([sigma] if sigma is not None else [])):
+        for text in (model, options["measured"], *([options["sigma"]] if options["sigma"] is not None else [])):
             session = Rowwise()
-            end_in(session, timeout, as_json)
+            end_in(session, options["timeout"], options["as_json"])
             session.read(text)
             for name, value in {**constants, **(texts if not sessions else {})}.items():
                 with noted(f"{name}={value}"):
@@ -148,7 +122,7 @@ class _Job:
             raise AgradError("type", f"--over {name}: a start is a number")
         return value
 
-    def pieces(self, p: Any) -> Iterator[tuple[Any, Any, Any, Any]]:
+    def pieces(self, p: Any) -> Iterator[tuple[Any, Any, Any]]:
         """The file, for some parameters: see `fitting`."""
         from agrad.engine.data.tables import Wanted
 
@@ -170,4 +144,5 @@ class _Job:
                     for evaluation, used in zip(self.evaluations, self.used, strict=True)
                 ]
                 values, *slopes = results[0]
-                yield values, slopes, np.asarray(results[1][0]), results[2][0] if len(results) > 2 else None
+                table = np.stack([np.broadcast_to(x, piece.rows) for x in (*slopes, values)])
+                yield table, np.asarray(results[1][0]), results[2][0] if len(results) > 2 else None

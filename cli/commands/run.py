@@ -46,6 +46,12 @@ class Script(Command):
 @click.option("-D", "given", multiple=True, metavar="NAME=VALUE", help="Define a name before the script starts.")
 @click.option("--check", "checking", is_flag=True, help="Do not run the script; report unknown names and wrong calls.")
 @click.option(
+    "--port",
+    "porting",
+    is_flag=True,
+    help="Do not run the script; print it as agrad reads it, and report what it cannot run.",
+)
+@click.option(
     "-k",
     "--keep-going",
     is_flag=True,
@@ -65,6 +71,7 @@ def command(
     extra: tuple[str, ...],
     given: tuple[str, ...],
     checking: bool,
+    porting: bool,
     keep_going: bool,
     quiet: bool,
     as_json: bool,
@@ -77,6 +84,9 @@ def command(
 
     Results are printed as they are computed. The first error stops the script and is reported as file:line:column; the
     exit code is 1. With --keep-going the script continues after an error, and the exit code is that of the first one.
+
+    --port prints a script of PyTorch with agrad's names: each line is unchanged, rewritten, or dropped, and a comment
+    says what has changed. The exit code is 1 if there is something that agrad cannot run.
 
     Nothing of a script with a syntax error is run; the exit code is 2. With --keep-going all of its syntax errors are
     reported.
@@ -97,6 +107,8 @@ def command(
                 f"-D takes an expression, not a file: -D {name}='load_csv(\"{text[1:].partition(':')[0]}\")'"
             )
     limit_memory(memory)
+    if porting:
+        return _port(file, [*names, "args"], files, as_json)
     if checking:
         return _check(file, [*names, "args"], files, as_json)
     session = Session()
@@ -173,3 +185,16 @@ def _check(file: str, names: Sequence[str], files: bool, as_json: bool) -> int:
     for problem in problems(Source(shown_name(file), read_text(file), 1, True), names, files):
         failures(problem)
     return max([failures.end(), *failures.codes])
+
+
+def _port(file: str, names: Sequence[str], files: bool, as_json: bool) -> int:
+    """Print a script as agrad reads it, and report what it cannot run; the exit code."""
+    from agrad.grammar.lint.port import ported  # here, since few scripts are ported
+
+    failures = Failures(as_json)
+    found = ported(Source(shown_name(file), read_text(file), 1, True), names, files)
+    click.echo(found.text, nl=False)
+    for problem in found.problems:
+        failures(problem)
+    failures.end()
+    return 1 if found.problems else 0

@@ -204,8 +204,10 @@ class JsonWriter(Writer):
                 copied = {name: _entry(columns[name][row]) for name in rows.copied}
                 fields["columns"] = _plain(copied, "columns", nonfinite)
             fields |= _plain({"value": columns[value][row]}, "", nonfinite)
-            if slopes:
-                grad = {name.removeprefix("d/d"): columns[name][row] for name in slopes}
+            if slopes[-1:] == ["u"]:
+                fields |= _plain({"u": columns["u"][row]}, "", nonfinite)
+            grad = {name.removeprefix("d/d"): columns[name][row] for name in slopes if name != "u"}
+            if grad:
                 fields["grad"] = _plain(grad, "grad", nonfinite)
             more = {"nonfinite": nonfinite} if nonfinite else {}
             lines.append(f"{dumps(fields | more, allow_nan=False)}\n")

@@ -139,11 +139,26 @@ def _ends(numbers: Iterable[float]) -> tuple[float, float]:
 
 def draw(plot: Plot, width: int, height: int, plain: bool = False, colour: bool = False) -> str:
     """The picture of a plot as lines of text, at most so many characters wide and high."""
-    legend = _legend(plot, width, plain, colour)
-    rows = max(height - 2 - len(legend), _LEAST[1])
+    if plot.below is None:
+        return _drawn(plot, width, height, plain, colour, 0)
+    parts = (plot, height * 2 // 3), (plot.below, height - height * 2 // 3)
+    margin = max(_left(part, rows - 3, plain)[2] for part, rows in parts)
+    return "\n".join(_drawn(part, width, rows, plain, colour, margin) for part, rows in parts)
+
+
+def _left(plot: Plot, rows: int, plain: bool) -> tuple[Scale, dict[int, str], int]:
+    """The scale of the values, its labels by row, and the width of the longest."""
     up = Scale(_ends(plot.window or _all(plot, "y")), max(rows // 3, 3))
     labels = {_row(up, tick, rows, plain): up.label(tick) for tick in up.ticks}
-    margin = max(map(len, labels.values()), default=0)
+    return up, labels, max(map(len, labels.values()), default=0)
+
+
+def _drawn(plot: Plot, width: int, height: int, plain: bool, colour: bool, margin: int) -> str:
+    """One picture; `margin` is the least number of columns for the labels of its values."""
+    legend = _legend(plot, width, plain, colour)
+    rows = max(height - 2 - len(legend), _LEAST[1])
+    up, labels, longest = _left(plot, rows, plain)
+    margin = max(margin, longest)
     canvas = Canvas(max(width - margin - 2 - len(plot.axis[:_AXIS]) - 1, _LEAST[0]), rows, plain)
     across = Scale(_ends(_all(plot, "x")), canvas.width // 8, 1.0 if plot.axis == "index" else 0.0)
     _paint(canvas, plot, across, up)

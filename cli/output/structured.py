@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,7 @@ from agrad.engine.errors import AgradError, Hint, Label
 from agrad.engine.inspect.budget_forms import fields as budget_fields
 from agrad.engine.inspect.json_values import plain
 from agrad.engine.ops.solvers.fit_forms import fields as fit_fields
+from agrad.engine.text import latex_name
 from agrad.engine.values import format_number
 from agrad.grammar.diagnostics import Span
 from agrad.grammar.results import (
@@ -130,13 +131,19 @@ def _fields(result: Result, settings: Settings) -> dict[str, Any]:
     elif isinstance(result, Fitted):
         fields = fit_fields(result.fit)
     elif isinstance(result, Plot):
-        fields = {"plot": [_curve(curve, f"plot[{place}]", nonfinite) for place, curve in enumerate(result.curves)]}
-        fields["axis"] = result.axis
+        fields = _plot(result, "plot", nonfinite)
     elif hasattr(result, "value"):
         fields = _value(result.value, settings, nonfinite)
     else:
         fields = {"text": result.text(settings)}
     return fields | ({"nonfinite": nonfinite} if nonfinite else {})
+
+
+def _plot(plot: Plot, name: str, nonfinite: dict[str, str]) -> dict[str, Any]:
+    """The curves of a plot, and those of the plot below it."""
+    below = _plot(plot.below, "below", nonfinite) if plot.below is not None else {}
+    curves = [_curve(curve, f"{name}[{place}]", nonfinite) for place, curve in enumerate(plot.curves)]
+    return {name: curves, **below, "axis": plot.axis}
 
 
 def _curve(curve: Curve, path: str, nonfinite: dict[str, str]) -> dict[str, Any]:
@@ -232,39 +239,33 @@ def _shape(value: Any) -> list[int]:
 
 # LaTeX
 
-_GREEK = frozenset(
-    "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi rho sigma tau upsilon "
-    "phi chi psi omega".split()
-)
 
-
-def answer_latex(found: Answer, precision: int | None) -> Iterator[str]:
-    """The same lines as formulas, for between dollar signs."""
-    yield _formula(_numbers(found.value), precision)
+def answer_latex(found: Answer, precision: int | None, written: Callable[[Sequence[str]], str]) -> Iterator[str]:
+    """The same lines as formulas, for between dollar signs; `written` gives what a result is computed by."""
+    yield _equation([written(()), _formula(_numbers(found.value), precision)])
     for by, part in found.derivatives.items():
-        name = _operator(found.kind, by)
         if found.kind != "hessian" or found.matrix is None or len(by) == 1:
-            yield f"{name} = {_formula(_numbers(part), precision)}"
+            text = written(by) if found.kind in ("grad", "order", "hessian") else ""
+            yield _equation([_operator(found.kind, by), text, _formula(_numbers(part), precision)])
     if found.kind == "hessian" and found.matrix is not None:
         yield f"H = {_formula(_numbers(found.matrix), precision)}"
+
+
+def _equation(sides: Sequence[str]) -> str:
+    """What is equal, without what is missing or said twice."""
+    return " = ".join(dict.fromkeys(filter(None, sides)))
 
 
 def _operator(kind: str, by: Sequence[str]) -> str:
     if kind == "jvp":
         return r"J v"
     if kind == "vjp":
-        return rf"u^{{\top}} J_{{{_name(by[0])}}}"
+        return rf"u^{{\top}} J_{{{latex_name(by[0])}}}"
     power = f"^{{{len(by)}}}" if len(by) > 1 else ""
     below = " ".join(
-        rf"\partial {_name(name)}" + (f"^{{{count}}}" if count > 1 else "") for name, count in counts(tuple(by))
+        rf"\partial {latex_name(name)}" + (f"^{{{count}}}" if count > 1 else "") for name, count in counts(tuple(by))
     )
     return rf"\frac{{\partial{power}}}{{{below}}}"
-
-
-def _name(name: str) -> str:
-    if name in _GREEK:
-        return f"\\{name}"
-    return name if len(name) == 1 else r"\mathrm{" + name.replace("_", r"\_") + "}"
 
 
 def _formula(value: Any, precision: int | None) -> str:

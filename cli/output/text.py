@@ -59,9 +59,15 @@ def show(plot: Plot) -> None:
         columns, rows = shutil.get_terminal_size()
         width, height = columns - 1, min(rows - 4, columns * 3 // 10)  # not too tall on a tall terminal
     hues = coloured(sys.stdout)
-    curves = tuple(Curve(shown(curve.name), curve.x, curve.y, curve.style) for curve in plot.curves)
-    drawn = draw(Plot(curves, plot.axis, plot.window), width, height, not drawable(sys.stdout), hues)
+    drawn = draw(_named(plot), width, height, not drawable(sys.stdout), hues)
     click.echo(drawn, color=hues or None)
+
+
+def _named(plot: Plot) -> Plot:
+    """The plot with names that the terminal can show."""
+    curves = tuple(Curve(shown(curve.name), curve.x, curve.y, curve.style) for curve in plot.curves)
+    below = _named(plot.below) if plot.below is not None else None
+    return Plot(curves, plot.axis, plot.window, below)
 
 
 def tell(problem: AgradError | Note) -> None:

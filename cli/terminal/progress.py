@@ -22,13 +22,14 @@ _MOST = 64  # iterations between two readings of the clock
 
 
 class Loop:
-    """A running loop: how many iterations it has, if that is known, and how many are done."""
+    """A running loop: how many iterations it has, if that is known, how many are done, and what else is told."""
 
-    __slots__ = ("done", "start", "total")
+    __slots__ = ("done", "remark", "start", "total")
 
-    def __init__(self, total: int | None, start: float) -> None:
+    def __init__(self, total: int | None, start: float, remark: Callable[[], str] | None = None) -> None:
         self.total = total
         self.start = start
+        self.remark = remark
         self.done = 0
 
 
@@ -46,13 +47,15 @@ class Progress:
         self.next = 0.0  # when the line may be written again
         self.shown = 0  # the length of the line that is shown
 
-    def __call__(self, turns: Iterator[Any], total: int | None) -> Iterator[Any]:
-        """An iterator over the same values, which shows the progress."""
-        return chain.from_iterable(self._handfuls(turns, total))
+    def __call__(
+        self, turns: Iterator[Any], total: int | None, remark: Callable[[], str] | None = None
+    ) -> Iterator[Any]:
+        """An iterator over the same values, which shows the progress, with a remark after it."""
+        return chain.from_iterable(self._handfuls(turns, Loop(total, self.clock(), remark)))
 
-    def _handfuls(self, turns: Iterator[Any], total: int | None) -> Iterator[Any]:
+    def _handfuls(self, turns: Iterator[Any], loop: Loop) -> Iterator[Any]:
         """Yield the values in groups, so that reading the clock between two groups costs little."""
-        loop, size = Loop(total, self.clock()), 1
+        total, size = loop.total, 1
         before = loop.start
         self.loops.append(loop)
         try:
@@ -87,7 +90,8 @@ class Progress:
         turns, part = [], 0.0
         for loop in reversed(self.loops):
             at = loop.done + 1 if loop.total is None else min(loop.done + 1, loop.total)
-            turns.append(f"iteration {at}" + (f" of {loop.total}" if loop.total is not None else ""))
+            remark = f", {loop.remark()}" if loop.remark is not None else ""
+            turns.append(f"iteration {at}" + (f" of {loop.total}" if loop.total is not None else "") + remark)
             part = (loop.done + part) / loop.total if loop.total else 0.0
         elapsed = now - self.loops[0].start
         left = f", about {duration(elapsed * (1 - part) / part)} left" if part else ""

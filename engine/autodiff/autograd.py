@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from agrad.engine.autodiff.backward import grad
 from agrad.engine.autodiff.function import Function
 from agrad.engine.autodiff.gradcheck import check
-from agrad.engine.core.arguments import number_of
-from agrad.engine.core.context import scope
+from agrad.engine.core.arguments import number_of, truth_of
+from agrad.engine.core.context import Context, current, scope
 from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError
 from agrad.engine.values import format_number, np
 
-__all__ = ["Function", "detect_anomaly", "grad", "gradcheck"]
+__all__ = ["Function", "detect_anomaly", "grad", "gradcheck", "set_detect_anomaly"]
 
 
 def gradcheck(
@@ -70,3 +71,15 @@ class detect_anomaly(scope):  # noqa: N801 - PyTorch's name
 
     def __init__(self, check_nan: bool = True) -> None:
         super().__init__(anomalies=bool(check_nan))
+
+
+def set_detect_anomaly(mode: Any, check_nan: Any = True) -> None:
+    """From now on, or no longer, a backward that gives nan is an error."""
+    on = truth_of("set_detect_anomaly", "mode", mode) and truth_of("set_detect_anomaly", "check_nan", check_nan)
+    context: Context | None = current()
+    log = current().undo_log
+    while context is not None:  # also after the statement, and the blocks, that it is called in
+        if log is not None:
+            log.remember((context, "anomalies"), partial(setattr, context, "anomalies", context.anomalies))
+        context.anomalies = on
+        context = context.outer

@@ -68,7 +68,7 @@ def backward(
     order: list[Node] = []
     cut: list[Node] = []
     if found is None:
-        seed = 1.0 if plain and not node.shape else _seed(root, gradient, create_graph)
+        seed = 1.0 if plain and not node.shape else seed_of(root, gradient, create_graph)
         order, cut = walkable(node)
         found = walk(order, {node: seed}, create_graph, watch=watch)
         if context.listener is not None or context.anomalies:
@@ -103,7 +103,7 @@ def grad(y: Tensor, inputs: Tensor | Sequence[Tensor], create_graph: bool = Fals
     wanted = [inputs] if isinstance(inputs, Tensor) else list(inputs)
     if not y.node.requires_grad:
         raise no_grad_error(y)
-    seed = _seed(y, gradient, create_graph)
+    seed = seed_of(y, gradient, create_graph)
     order = paths(y, wanted)
     targets = [x.node for x in wanted]
     found = walk(order, {y.node: seed}, create_graph, targets) if y.node in order else {}
@@ -129,7 +129,7 @@ def paths(y: Tensor, inputs: Iterable[Tensor]) -> list[Node]:
     return order
 
 
-def _seed(root: Tensor, gradient: object, create_graph: bool) -> Any:
+def seed_of(root: Tensor, gradient: object, create_graph: bool) -> Any:
     """The cotangent that a backward pass starts with."""
     if gradient is None and not root.node.shape:
         return 1.0

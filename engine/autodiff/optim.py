@@ -56,20 +56,22 @@ def adam(
     beta2: float = 0.999,
     eps: float = 1e-8,
     weight_decay: float = 0.0,
+    amsgrad: float = 0.0,
 ) -> tuple[Any, Kept]:
     """lr * m / (sqrt(v) + eps), of the running means m of the gradient and v of its square.
 
     The means decay by beta1 and beta2 and are corrected for starting at 0 (Kingma and Ba 2015, algorithm 1, with
-    eps as in PyTorch). weight_decay * x is added to the gradient.
+    eps as in PyTorch). weight_decay * x is added to the gradient. With amsgrad, v is the largest so far.
     """
     gradient = _decayed(x, gradient, weight_decay)
-    mean, square, count = kept if len(kept) == 3 else (0.0, 0.0, 0.0)
+    mean, square, count, *rest = kept if len(kept) >= 3 else (0.0, 0.0, 0.0)
     mean = beta1 * mean + (1 - beta1) * gradient
     square = beta2 * square + (1 - beta2) * gradient * gradient
     count = count + 1.0
     sqrt = OPS["sqrt"].call
-    change = lr / (1 - beta1**count) * mean / (sqrt(square) / sqrt(1 - beta2**count) + eps)
-    return change, (mean, square, count)
+    largest = OPS["maximum"].call(rest[0] if rest else 0.0 * square, square) if amsgrad else square
+    change = lr / (1 - beta1**count) * mean / (sqrt(largest) / sqrt(1 - beta2**count) + eps)
+    return change, (mean, square, count, largest) if amsgrad else (mean, square, count)
 
 
 def adamw(
@@ -82,9 +84,10 @@ def adamw(
     beta2: float = 0.999,
     eps: float = 1e-8,
     weight_decay: float = 0.01,
+    amsgrad: float = 0.0,
 ) -> tuple[Any, Kept]:
     """adam, and lr * weight_decay * x (Loshchilov and Hutter 2019)."""
-    change, kept = adam(x, gradient, kept, lr=lr, beta1=beta1, beta2=beta2, eps=eps)
+    change, kept = adam(x, gradient, kept, lr=lr, beta1=beta1, beta2=beta2, eps=eps, amsgrad=amsgrad)
     return (lr * weight_decay * x + change if weight_decay else change), kept
 
 

@@ -18,10 +18,10 @@ from agrad.engine.autodiff.transforms import hessian, jacobian, jvp
 from agrad.engine.core.arguments import number_of
 from agrad.engine.core.context import current
 from agrad.engine.core.dispatch import operand
-from agrad.engine.core.graph import Node, Uncertainty, collect, leading_to, reachable
+from agrad.engine.core.graph import Node, Uncertainty, collect, leading_to, leaf, reachable
 from agrad.engine.core.op import composed
-from agrad.engine.core.tensor import Tensor, bare, tensor
-from agrad.engine.core.versions import check_walkable
+from agrad.engine.core.tensor import Tensor, bare, handle, tensor
+from agrad.engine.core.versions import check_walkable, walkable
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.values import Value, coerce, describe, fits, format_shape, np, shape_of, spread
 
@@ -64,10 +64,10 @@ def uncertain(value: Any, u: Any, dof: float = inf, shape: str = "normal") -> Te
 
 
 def _marked(value: Value, u: Value, dof: float, shape: str) -> Tensor:
-    leaf = tensor(value, requires_grad=True)
-    leaf.node.uncertainty = Uncertainty(u, dof, shape)
+    made = handle(leaf(value, True)) if type(value) is float else tensor(value, requires_grad=True)
+    made.node.uncertainty = Uncertainty(u, dof, shape)
     _used[0] = True
-    return leaf
+    return made
 
 
 def percent(value: Any, u: Any) -> Tensor:
@@ -168,17 +168,22 @@ def uncertainty(y: Any) -> Value | None:
     """
     if not isinstance(y, Tensor):
         return None
-    nodes = sources(y)
-    if not nodes:
+    if not _used[0] or not y.requires_grad:
         return None
     if y.node.uncertainty is not None:
         return y.node.uncertainty.u
+    order = _behind(y)
+    nodes = [node for node in reversed(order) if node.extra is not None and node.extra.uncertainty is not None]
+    nodes = nodes or sources(y)  # also those with vanishing derivatives
+    if not nodes:
+        return None
     if y.size == 1:
+        slopes: Any = gradient(y, nodes, order)
         if not any(node.shape for node in nodes) and not _are_linked(nodes):
-            terms = [float(g) * float(_plain_u(node)) for node, g in zip(nodes, gradient(y, nodes), strict=True)]
-            u = sqrt(sum(term * term for term in terms)) if all(map(isfinite, terms)) else abs(sum(terms))
+            terms = [float(g) * float(_plain_u(node)) for node, g in zip(nodes, slopes, strict=True)]
+            u = sqrt(sum([term * term for term in terms])) if all(map(isfinite, terms)) else abs(sum(terms))
         else:
-            slopes = np.concatenate([np.reshape(g, -1) for g in gradient(y, nodes)])
+            slopes = np.concatenate([np.reshape(g, -1) for g in slopes])
             u = sqrt(max(float(slopes @ covariance(nodes) @ slopes), 0.0))
         return spread(u, y.shape)
     return _of_entries(y, nodes)
@@ -198,10 +203,24 @@ def handles(nodes: Sequence[Node]) -> list[Tensor]:
     return [bare(node, node.value if node.shape else None) for node in nodes]
 
 
-def gradient(y: Tensor, nodes: Sequence[Node]) -> list[Value]:
-    """The derivatives of one number by the sources behind it. Raises AgradError of kind `freed` or `stale`."""
-    order = leading_to(collect([y.node]), nodes)
-    check_walkable(order, y.node)
+def _behind(y: Tensor) -> list[Node]:
+    """The nodes behind a value, youngest first, after a check of those between it and its sources."""
+    try:
+        return walkable(y.node)[0]
+    except AgradError:
+        order = collect([y.node])
+        check_walkable(leading_to(order, sources(y)), y.node)
+        return order
+
+
+def gradient(y: Tensor, nodes: Sequence[Node], order: list[Node] | None = None) -> list[Value]:
+    """The derivatives of one number by the sources behind it. Raises AgradError of kind `freed` or `stale`.
+
+    `order`: the nodes behind it, if they are known, youngest first.
+    """
+    order = _behind(y) if order is None else order
+    if len(nodes) < sum([node.op is None for node in order]):
+        order = leading_to(order, nodes)
     seed = spread(1.0, y.shape) if y.shape else 1.0
     found = walk(order, {y.node: seed}, False, nodes, hooks=False) if y.node in order else {}
     return [found.get(node, 0.0) for node in nodes]

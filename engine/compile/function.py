@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from agrad.engine.compile.arguments import PART, Arguments, Result, Unlike, copied, filled, matched
 from agrad.engine.compile.columns import Columns
 from agrad.engine.compile.hessian import Hessian
+from agrad.engine.compile.lower.batch import batched
 from agrad.engine.compile.lower.derive import GRADIENT, HVP, JVP, ROWS, VALUE, VJP, Derivation, TooLong, row, widened
 from agrad.engine.compile.lower.packed import Packed
 from agrad.engine.compile.lower.plan import Lowered, explained, lowered
-from agrad.engine.compile.registry import AUTO, load, require_choice
-from agrad.engine.compile.specializations import TRACING, Specialization, Specializations, is_of_data
+from agrad.engine.compile.registry import AUTO, REFERENCE, load, require_choice
+from agrad.engine.compile.specializations import TRACING, Eager, Specialization, Specializations, is_of_data
+from agrad.engine.core.op import OPS
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.program.ir import Input
-from agrad.engine.program.passes import optimised
+from agrad.engine.program.passes import guards_first, key, optimised
 from agrad.engine.program.rolled import rolled
-from agrad.engine.program.trace import Diverged, Program, check_kept, plain, sole, trace, traced
-from agrad.engine.values import Shape, Value, describe, format_shape, np, shape_of
+from agrad.engine.program.trace import Diverged, Program, check_kept, gradients, plain, sole, trace, traced
+from agrad.engine.values import Shape, Value, describe, format_shape, np, shape_of, size_of
 
 _UNROLLED = 15_000  # steps, up to which there is machine code for the gradient
+_SMALL = 1_000  # entries of an intermediate result, up to which several products at once take less time
 _FEW = 10_000  # entries: up to so many, comparing bytes is faster
 
 
@@ -64,6 +67,7 @@ class Compiled:
         self._hessian: Hessian | None = None
         self._is_verified = False
         self._is_rolled = False  # whether a loop of the function is one operation
+        self._unrolled: int | None = None  # a hash of the program in which none is, where it is
         self._trace, self._template = self._traced_at(self._examples)
         self._program = optimised(self._trace, again=True)
 
@@ -112,7 +116,12 @@ class Compiled:
                 raise AgradError("arity", f"hessian: wrt has {name} twice", fixes=fixes)
         if self._hessian is None:
             given = self._leaf_names, self.arguments.shapes, self._places, self.backend
-            self._hessian = Hessian(self._called, *given, lambda values, v: self._found(HVP, values, v)[1])
+            one = lambda values, v: self._found(HVP, values, v)[1]  # noqa: E731
+            self._hessian = Hessian(self._called, *given, one, self._found_at_once)
+            steps = self._program.steps
+            self._hessian.largest = largest = max([size_of(step.shape) for step in steps], default=1)
+            if largest > _SMALL and not any(step.op is OPS["matmul"] for step in steps):
+                self._hessian.products = None  # several at once need more memory than the caches have
             if self._is_rolled:
                 self._hessian.set_dense()
         matrix = self._hessian.call(self._entered(args, keywords))
@@ -222,7 +231,21 @@ class Compiled:
         return found[0] if len(found) == 1 else found
 
     def _family(self, derived: Derivation, has_loops: bool = True) -> Specializations:
-        return Specializations(lambda values: self._specialized(values, derived, has_loops))
+        eager = partial(self._eagerly, derived) if derived in (VALUE, GRADIENT) else None
+        return Specializations(lambda values: self._specialized(values, derived, has_loops), eager)
+
+    def _eagerly(self, derived: Derivation, values: tuple[Value, ...]) -> tuple[Eager, tuple[Value, ...]] | None:
+        """The value, or the value and its gradients, from the graph of one call; None where plain data were read."""
+        result, places = Result(self.arguments), self._places if derived is GRADIENT else ()
+        reads: list[tuple[Any, Any]] = []
+        with TRACING, traced(result, values, places, self._leaf_names, reads) as (ys, xs):
+            if reads:
+                return None
+            shapes = [y.shape for y in ys]
+            found = [copied(y.value) for y in ys]
+            if derived is GRADIENT:
+                found += [copied(x.value) for x in gradients(ys[0], [xs[place] for place in places], False)]
+        return Eager(result.template, shapes), tuple(found)
 
     def _specialized(self, given: tuple[Value, ...], derived: Derivation, has_loops: bool) -> Specialization:
         """A specialisation of the value, or of what is derived of it; products with it take more than the arguments."""
@@ -237,7 +260,8 @@ class Compiled:
         extras = [Input(f"v{place}", shape_of(x)) for place, x in enumerate(given[count:])]
 
         def exact() -> Program:
-            return optimised(derived.program(widened(traced, extras), given, [(place,) for place in places]))
+            made = derived.program(widened(traced, extras), given, [(place,) for place in places])
+            return guards_first(optimised(made))
 
         def shared() -> Lowered:
             short = self._program if traced is self._trace else optimised(traced, again=True)
@@ -270,11 +294,34 @@ class Compiled:
 
     def _found(
         self, derived: Derivation, values: tuple[Value, ...], more: Sequence[Value]
-    ) -> tuple[Specialization, Sequence[Value]]:
+    ) -> tuple[Specialization | Eager, Sequence[Value]]:
         """A product with a derivative, and the specialisation that computes it."""
         key = derived, tuple(map(shape_of, more))
         family = self._products.get(key) or self._products.setdefault(key, self._family(derived))
         return family.found((*values, *more))
+
+    def _found_at_once(self, values: tuple[Value, ...], directions: Sequence[Value]) -> Sequence[Value]:
+        """Products of the Hessian with directions along a new first axis. Raises NotBatched."""
+        key = HVP, "at once", tuple(map(shape_of, directions))
+        family = self._products.get(key) or self._products.setdefault(key, Specializations(self._batched))
+        return family.found((*values, *directions))[1]
+
+    def _batched(self, given: tuple[Value, ...]) -> Specialization:
+        """A specialisation of such products: values, and directions along a first axis."""
+        given = tuple(map(copied, given))
+        count = len(self._examples)
+        values, directions = given[:count], given[count:]
+        traced, template = self._trace_at(values)
+        check_kept(traced, self._called, values, self._places, self._leaf_names)
+        sole(traced)
+        first = [x[0] if x.ndim > 1 else float(x[0]) for x in map(np.asarray, directions)]
+        extras = [Input(f"v{place}", shape_of(x)) for place, x in enumerate(first)]
+        groups = [(place,) for place in self._places]
+        single = optimised(HVP.program(widened(traced, extras), (*values, *first), groups))
+        made = batched(single, given, range(count, len(given)), len(np.asarray(directions[0])))
+        program, shapes = guards_first(made), self._shapes_of(traced)
+        size, of_data = len(program.steps), is_of_data(traced)
+        return Specialization(lambda: program, lambda: Lowered(program), size, REFERENCE, of_data, template, shapes)
 
     def _product(self, derived: Derivation, values: tuple[Value, ...], more: Sequence[Value]) -> Any:
         used, found = self._found(derived, values, more)
@@ -310,7 +357,9 @@ class Compiled:
         result = Result(self.arguments)
         program = trace(result, values, self._leaf_names, self._places)
         short = rolled(program, values, self._places) if len(program.steps) > unrolled else program
-        self._is_rolled |= short is not program
+        if short is not program:
+            self._is_rolled = True
+            self._unrolled = hash(key(program)) if self._unrolled is None else self._unrolled
         return short, result.template
 
     def _trace_at(self, values: tuple[Value, ...]) -> tuple[Program, Any]:
@@ -342,8 +391,16 @@ class Compiled:
             found = self._program.run(*values)
         except Diverged:
             return
-        with TRACING, traced(Result(self.arguments), values, self._places, self._leaf_names) as (ys, _):
-            expected = [y.value for y in ys]
+        expected: Sequence[Value]
+        if self._unrolled is not None:
+            with TRACING:
+                again = trace(Result(self.arguments), values, self._leaf_names, self._places)
+            if hash(key(again)) == self._unrolled:
+                return  # the very same operations: a loop of them may only round differently
+            expected = again.run(*values)
+        else:
+            with TRACING, traced(Result(self.arguments), values, self._places, self._leaf_names) as (ys, _):
+                expected = [y.value for y in ys]
         same = _alike if self._is_rolled else _same
         if len(found) != len(expected) or not all(map(same, found, expected)):
             raise AgradError(

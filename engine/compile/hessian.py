@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeAlias
 
 from agrad.engine.autodiff.reverse import walk
+from agrad.engine.compile.lower.batch import NotBatched
 from agrad.engine.compile.lower.cost import of_products, of_second, second_steps
 from agrad.engine.compile.lower.plan import Lowered, ways
 from agrad.engine.compile.lower.scalarise import scalarised
@@ -30,12 +31,14 @@ _SHORT = 8_000  # instructions of second derivatives, up to which they are not c
 _FEW = 64  # products, up to which nothing is gained by fewer
 _SEARCHED = 30_000  # entries of a program, up to which it is searched for what makes fewer do
 Product: TypeAlias = "Callable[[tuple[Value, ...], Sequence[Value]], Sequence[Value]]"
+_AT_ONCE = 2**17  # entries of an intermediate result of several products
 
 
 class Hessian:
     """The Hessian of a function by some of its arguments, which have these shapes.
 
-    `product` gives the Hessian times a direction.
+    `product` gives the Hessian times a direction; `products`, which may raise NotBatched, times several with a new
+    first axis.
     """
 
     def __init__(
@@ -46,6 +49,7 @@ class Hessian:
         wrt: Sequence[int],
         backend: str,
         product: Product,
+        products: Product,
     ) -> None:
         self.function = f
         self.names = names
@@ -53,6 +57,8 @@ class Hessian:
         self.wrt = wrt
         self.backend = backend
         self.product = product
+        self.products: Product | None = products  # None where these have no rules
+        self.largest = 1  # entries of an intermediate result
         self.specializations = Specializations(self._specialized)
         self.told = ""  # how it is computed, and what a call is estimated to take
         self.directions: list[Direction] | None = None  # with which it is multiplied; None where it is made by entries
@@ -85,10 +91,32 @@ class Hessian:
         shapes = [self.shapes[place] for place in self.wrt]
         afford("the Hessian", (self.size, self.size))
         matrix = np.zeros((self.size, self.size))
-        for vector, rows, columns in directions:
-            product = np.concatenate([np.ravel(x) for x in self.product(values, _split(vector, shapes))])
+        found = self._at_once(values, shapes, directions)
+        for number, (vector, rows, columns) in enumerate(directions):
+            if found is not None:
+                product = found[number]
+            else:
+                product = np.concatenate([np.ravel(x) for x in self.product(values, _split(vector, shapes))])
             matrix[rows, columns] = matrix[columns, rows] = product[rows]
         return matrix
+
+    def _at_once(self, values: tuple[Value, ...], shapes: list[Shape], directions: Sequence[Direction]) -> Array | None:
+        """The products with all directions, several at once; None where there are no rules for that."""
+        count = min(len(directions), max(1, _AT_ONCE // self.largest))
+        if self.products is None or count == 1:
+            return None
+        vectors = np.zeros((-(-len(directions) // count) * count, self.size))
+        vectors[: len(directions)] = [vector for vector, _, _ in directions]
+        found = np.empty(vectors.shape)
+        try:
+            for begin in range(0, len(vectors), count):
+                part = slice(begin, begin + count)
+                given = _split_rows(vectors[part], shapes)
+                found[part] = np.concatenate([x.reshape(count, -1) for x in self.products(values, given)], axis=1)  # type: ignore[union-attr]
+        except NotBatched:
+            self.products = None
+            return None
+        return found
 
     def blocks(self, matrix: Array) -> list[list[Value]]:
         """The parts of the matrix, by each two of what it is differentiated by."""
@@ -102,7 +130,8 @@ class Hessian:
         used = next(iter(self.specializations.known), None)
         if isinstance(used, _Specialization) and used.native is not None and not used.checks:
             return used, np.frombuffer(used.native.packed(*flat))
-        used, found = self.specializations.found(flat)
+        found: Any
+        used, found = self.specializations.found(flat)  # type: ignore[assignment]
         assert isinstance(used, _Specialization)
         return used, np.fromiter(found, np.float64, len(found))
 
@@ -236,6 +265,13 @@ def _split(flat: Array, shapes: Sequence[Shape]) -> list[Value]:
         values.append(part.reshape(shape) if shape else float(part[0]))
         taken += len(part)
     return values
+
+
+def _split_rows(rows: Array, shapes: Sequence[Shape]) -> list[Value]:
+    """The same of several at once, along the first axis."""
+    ends = np.cumsum([size_of(shape) for shape in shapes])[:-1]
+    parts = np.split(rows, ends, axis=1)
+    return [np.ascontiguousarray(x).reshape(len(rows), *shape) for x, shape in zip(parts, shapes, strict=True)]
 
 
 def _block(part: Array, shape: Shape) -> Value:

@@ -12,7 +12,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from threading import RLock
-from typing import Any
+from typing import Any, NamedTuple
 
 from agrad.engine.compile.backend import Code, NativeBackend, NativeCode
 from agrad.engine.compile.lower.cost import calls_before_machine_code
@@ -22,10 +22,14 @@ from agrad.engine.compile.registry import AUTO, NATIVE, REFERENCE, load
 from agrad.engine.core.guards import bits
 from agrad.engine.errors import AgradError
 from agrad.engine.program.ir import Diverged, GuardCheck, Program, unchecked
-from agrad.engine.program.passes import key
+from agrad.engine.program.passes import frozen, key
 from agrad.engine.values import Shape, Value
 
-MOST = 64  # specialisations of one function
+MOST = 256  # specialisations of one function
+_FEW = 64  # that are kept however long they are
+_STEPS = 300_000  # of more than these
+_RARE = 8  # calls for each that no specialisation holds for, below which these are most of the new ones
+_EAGER = 24  # eager calls for each trace there: a trace with its code takes about as long
 TRACING = RLock()  # one for all functions: a function that is traced may call another that is compiled
 _KEPT = 500_000  # steps, in programs that are kept compiled
 _EACH = 50  # steps that take the memory of what is kept of each program besides
@@ -103,6 +107,7 @@ class Specialization:
         self._make_exact, self._make_shared = exact, shared
         self.is_of_data = is_of_data  # for these values only: making machine code would take far too long
         self._exact: Program | None = None
+        self._outcomes: tuple[object, Sequence[object]] | None = None  # of the guards, and these guards
         self._code: Code | None = None
         self.backend = backend
         self.exact_backend, self.native_backend = names_of(backend)
@@ -180,6 +185,14 @@ class Specialization:
                 raise Diverged(number)
         return found[:count]
 
+    @property
+    def outcomes(self) -> Sequence[object]:
+        """The outcomes of the guards of the code that computes it."""
+        checks = self.checks if self.native is not None else self.exact.checks
+        if self._outcomes is None or self._outcomes[0] is not checks:
+            self._outcomes = checks, [frozen(check.outcome) for check in checks]
+        return self._outcomes[1]
+
     def state(self) -> str:
         """What computes it, and why, in words."""
         if self.native is not None:
@@ -216,26 +229,116 @@ class Specialization:
             self.native = native  # last: from here on other threads call it, and read the checks
 
 
-class Specializations:
-    """All specialisations so far, the one used last first. `trace` makes another, at some values."""
+class Tree:
+    """The specialisations by the outcomes of their guards, in the order in which a function asks for them.
 
-    def __init__(self, trace: Callable[[tuple[Value, ...]], Specialization]) -> None:
+    Those that take the same way up to a guard share the nodes up to it. `latest` is the one added last below a node.
+    """
+
+    __slots__ = ("children", "latest")
+
+    def __init__(self) -> None:
+        self.children: dict[object, Tree] = {}
+        self.latest: Specialization | None = None
+
+    def add(self, one: Specialization) -> None:
+        """Add a specialisation."""
+        node = self
+        for outcome in one.outcomes:
+            node = node.children.setdefault(outcome, Tree())
+            node.latest = one
+
+    def after(self, outcomes: Sequence[object], number: int) -> Specialization | None:
+        """One with the same outcomes up to the guard of this number, and another of this one; None if there is none."""
+        node = self
+        for outcome in outcomes[:number]:
+            known = node.children.get(outcome)
+            if known is None:
+                return None
+            node = known
+        others = [child for outcome, child in [*node.children.items()] if outcome != outcomes[number]]
+        return others[0].latest if len(others) == 1 else None
+
+
+class Eager(NamedTuple):
+    """A call that was computed without compiling: what is asked of a specialisation afterwards."""
+
+    template: Any
+    shapes: list[Shape]
+    native: None = None
+    checks: Sequence[GuardCheck] = ()
+
+
+class Specializations:
+    """All specialisations so far, the one used last first. `trace` makes another, at some values.
+
+    `eager` computes the outputs without a program, where it can. It is called instead of most traces where nearly every
+    call would be one: where a function has many more sets of outcomes than are kept.
+    """
+
+    def __init__(
+        self,
+        trace: Callable[[tuple[Value, ...]], Specialization],
+        eager: Callable[[tuple[Value, ...]], tuple[Eager, tuple[Value, ...]] | None] | None = None,
+    ) -> None:
         self.trace = trace
+        self.eager = eager
+        self.calls = self.missed = 0  # calls, and those that no specialisation held for
+        self.since = 0  # eager calls since the last trace
         self.known: tuple[Specialization, ...] = ()
+        self.tree = Tree()
+
+    @property
+    def is_retracing(self) -> bool:
+        """Whether most calls would be traced."""
+        return self.eager is not None and self.missed > _FEW and self.calls < _RARE * self.missed
 
     def call(self, values: tuple[Value, ...]) -> tuple[Value, ...]:
         """The outputs at some values."""
         return self.found(values)[1]
 
-    def found(self, values: tuple[Value, ...]) -> tuple[Specialization, tuple[Value, ...]]:
+    def found(self, values: tuple[Value, ...]) -> tuple[Specialization | Eager, tuple[Value, ...]]:
         """The specialisation that holds at some values, and its outputs."""
-        known = self.known
-        found = self._among(known, values)
+        self.calls += 1  # by several threads, it may miss some: it affects only speed
+        known, retracing = self.known, self.missed > _FEW and self.is_retracing
+        found = self._along(values) if len(known) > 1 else self._among(known, values)
+        if found is None and len(known) > 1 and not retracing:
+            found = self._among(known, values)
         if found is not None:
             return found
+        self.missed += 1
+        if retracing and self.since < _EAGER and self.eager is not None:
+            self.since += 1
+            computed = self.eager(values)
+            if computed is not None:
+                return computed
         with TRACING:
             new = [one for one in self.known if one not in known]  # traced by another thread meanwhile
             return self._among(new, values) or self._traced(values)
+
+    def _along(self, values: tuple[Value, ...]) -> tuple[Specialization, tuple[Value, ...]] | None:
+        """The same by the tree: a guard that does not hold leads to a specialisation with the other outcome of it."""
+        one: Specialization | None = self.known[0]
+        last = -1
+        while one is not None:
+            try:
+                outputs = one.call(values)
+            except Diverged as diverged:
+                number = diverged.number
+                one, last = self.tree.after(one.outcomes, number) if number > last else None, number
+                continue
+            if last >= 0:
+                self._move_up(one)
+            return one, outputs
+        return None
+
+    def _move_up(self, one: Specialization) -> None:
+        """Try a specialisation first from now on, unless another thread changes the order, which affects only speed."""
+        if TRACING.acquire(blocking=False):
+            try:
+                self.known = (one, *[other for other in self.known if other is not one])
+            finally:
+                TRACING.release()
 
     def _among(
         self, known: Sequence[Specialization], values: tuple[Value, ...]
@@ -245,15 +348,13 @@ class Specializations:
                 outputs = one.call(values)
             except Diverged:
                 continue
-            if number and TRACING.acquire(blocking=False):  # the order affects only speed
-                try:
-                    self.known = (one, *[other for other in self.known if other is not one])[:MOST]
-                finally:
-                    TRACING.release()
+            if number:
+                self._move_up(one)
             return one, outputs
         return None
 
     def _traced(self, values: tuple[Value, ...]) -> tuple[Specialization, tuple[Value, ...]]:
+        self.since = 0
         new = self.at(values)
         try:
             return new, new.call(values)
@@ -265,5 +366,19 @@ class Specializations:
         with TRACING:
             new = self.trace(values)
             new.begin()  # a specialisation that fails here is not kept
-            self.known = (new, *self.known)[:MOST]
+            self.known = (new, *self.known)
+            self.tree.add(new)
+            self._drop()
         return new
+
+    def _drop(self) -> None:
+        """Drop the specialisations that were used longest ago, if there are too many."""
+        count, steps = len(self.known), sum(one.size for one in self.known)
+        while count > MOST or (count > _FEW and steps > _STEPS):
+            count -= 1
+            steps -= self.known[count].size
+        if count < len(self.known):
+            self.known = self.known[:count]
+            self.tree = Tree()
+            for one in reversed(self.known):
+                self.tree.add(one)

@@ -77,3 +77,5 @@ class OpFacts(EntryFacts, total=False):
     lower: Callable[..., Any] | None
     native: Callable[..., Any] | None
     repeats: Callable[..., tuple[Any, int]] | None
+    formula: Callable[..., Any] | None
+    batched: Callable[..., Any] | None

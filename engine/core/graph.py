@@ -42,7 +42,7 @@ class Storage:
     there on, and the node itself keeps what others were computed from.
     """
 
-    __slots__ = ("by", "count", "cut", "nodes", "roots", "stamp", "successor")
+    __slots__ = ("by", "count", "cut", "nodes", "roots", "stamp", "successor", "way")
 
     def __init__(
         self,
@@ -53,6 +53,7 @@ class Storage:
         successor: int = 0,
         roots: Roots = (),
         cut: Origin | None = None,
+        way: str = "",
     ) -> None:
         self.nodes = nodes  # all with the same data, through detach
         self.count = count  # the version: how often it was written
@@ -61,6 +62,7 @@ class Storage:
         self.successor = successor  # the `seq` of the successor
         self.roots = roots  # the leaves that it was computed from without recording
         self.cut = cut  # where the record ended
+        self.way = way  # how it was written last: "set", "data", or a method such as "copy_"
 
 
 class Extra:
@@ -162,7 +164,7 @@ class Node:
 
     @property
     def cache_slot(self) -> Any:
-        """What is kept from one use to the next: with a result its cached replay, with a leaf an optimiser's state."""
+        """What is kept from one use to the next: a cached replay, an optimiser's state, what a freed constant was."""
         return self.extra.cache_slot if self.extra is not None else None
 
     @cache_slot.setter
@@ -372,6 +374,15 @@ def free(nodes: Iterable[Node], by: object) -> None:
                 break
 
 
+def remembered(operand: Input) -> Input | None:
+    """What an operand of a freed node was; None for a constant that is gone."""
+    if type(operand) is not Node or operand.op is not None or operand.value is not None:
+        return operand
+    known = operand.cache_slot
+    found: Node | None = known() if known is not None else None
+    return found
+
+
 def _has_places(index: tuple[Any, ...]) -> bool:
     """Whether an attribute is an index with arrays in it, which take memory."""
     for part in index:  # noqa: SIM110 - any(...) makes a generator, which takes longer than the loop
@@ -388,11 +399,12 @@ def _holds_array(operand: Input) -> bool:
 
 
 def _ghost(operand: Input) -> Node:
-    """What remains of a constant in a freed graph: its name and shape."""
+    """What remains of a constant in a freed graph: its name and shape, and itself while something else refers to it."""
     shape = operand.shape if isinstance(operand, Node) else shape_of(operand)
     ghost = new_node(None, (), None, None, shape, False)
     if isinstance(operand, Node):
         ghost.name, ghost.origin, ghost.seq, ghost.stamp = operand.name, operand.origin, operand.seq, operand.seq
+        ghost.cache_slot = weakref.ref(operand)
     else:
         ghost.stamp = 0  # plain data, which were there before
     return ghost

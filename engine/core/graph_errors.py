@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING, ClassVar
 
 from agrad.engine.errors import AgradError, Facts, Hint, Label
+from agrad.engine.values import format_shape
 
 if TYPE_CHECKING:
     from agrad.engine.core.graph import Node
@@ -68,15 +69,53 @@ class Diverged(GraphFacts):
     constant: Node | None = None
 
 
-def freed_error(node: Node, root: Node, verb: str = "differentiated") -> AgradError:
-    """A backward, or a replay, of a graph that an earlier backward freed."""
-    by = node.freed
-    what = f"{node.title}Backward ({node.spell()}) lost its saved values"
-    labels = [Label(node.origin, what if node.origin is None else f"{node.title}Backward lost its saved values")]
-    labels += _done(by, "freed by ", "… here")
+def freed_error(nodes: Iterable[Node], root: Node, verb: str = "differentiated") -> AgradError:
+    """A backward, or another use, of a graph that an earlier backward freed; `nodes`: those on the way, youngest first.
+
+    It names an operation that had saved something, since PyTorch, which frees only these, would refuse it there.
+    """
+    node = max((node for node in nodes if node.freed is not None), key=_saved)  # the first of those that saved most
+    saved, title = _saved(node), f"{node.title}Backward"
+    lost = ("was freed; it had saved nothing", "lost its saved constant", "lost its saved values")[saved]
+    labels = [Label(node.origin, f"{title} ({node.spell()}) {lost}" if node.origin is None else f"{title} {lost}")]
+    labels += _done(node.freed, "freed by ", "… here")
+    allowed = saved == _NOTHING and verb == "differentiated"
+    notes = ["no operation on the way had saved a value: PyTorch would allow this backward"] if allowed else []
     fix = "keep the graph with retain_graph=True at that backward, or compute the value again"
     message = f"{root.spell()} cannot be {verb}: part of its graph was freed"
-    return AgradError("freed", message, labels=labels, fixes=[Hint(fix)], facts=Freed(node, root, by))
+    facts = Freed(node, root, node.freed)
+    return AgradError("freed", message, labels=labels, notes=notes, fixes=[Hint(fix)], facts=facts)
+
+
+def gone_error(node: Node, root: Node, constant: Node | None) -> AgradError:
+    """A replay of a freed graph that needs a constant which nothing else refers to, or an index with arrays in it."""
+    what = (
+        "an index with arrays in it"
+        if constant is None
+        else constant.name or f"a constant of shape {format_shape(constant.shape)}"
+    )
+    text = f"{what} is gone" if node.origin is not None else f"{node.title}Backward ({node.spell()}): {what} is gone"
+    labels = [Label(node.origin, text), *_done(node.freed, "freed by ", "… freed here")]
+    fix = "keep the graph with retain_graph=True at that backward, or compute the value again"
+    message = f"{root.spell()} cannot be replayed: {what} was freed with its graph"
+    notes = ["a freed graph keeps its leaves and numbers, but an array only while something else refers to it"]
+    facts = Freed(node, root, node.freed)
+    return AgradError("freed", message, labels=labels, notes=notes, fixes=[Hint(fix)], facts=facts)
+
+
+_NOTHING, _CONSTANT, _VALUES = range(3)  # what the rules of an operation read; values are the better example
+
+
+def _saved(node: Node) -> int:
+    """What a node had saved for its derivative."""
+    assert node.op is not None
+    reads, reads_result = node.op.read_in(node)
+    if reads_result or (node.attrs is None and node.op.signature.attributes):  # they held an index with arrays in it
+        return _VALUES
+    read = [x for x, on in zip(node.inputs, reads, strict=True) if on]
+    if any(hasattr(x, "shape") and (x.shape or getattr(x, "recorded", False)) for x in read):
+        return _VALUES
+    return _CONSTANT if read else _NOTHING
 
 
 def stale_error(node: Node, operand: Node, root: Node) -> AgradError:

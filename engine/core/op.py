@@ -97,6 +97,10 @@ class Op(Entry, eq=False, frozen=False, kw_only=True):
     lower: Function | None = None  # on the symbols of machine code; if None, `array` or `scalar` takes them
     native: Function | None = None  # on arrays, by machine code that it makes of its attributes
     repeats: Callable[..., tuple[Any, int]] | None = None  # attributes -> a program that it runs, and how often
+    # (operands, attributes, n) -> the operation on n values at once, along a new first axis, or None. An operand is the
+    # value, whether it has that axis, and its shape without. Pointwise rows need none.
+    batched: Function | None = None
+    formula: Function | None = None  # on terms: how it is written on paper, if not by its operator or its name
     variadic: bool = computed()
     keeps: tuple[tuple[bool, ...], ...] = computed()  # for each rule: which operands it reads, then out
     known: dict[tuple[bool, ...], tuple[tuple[bool, ...], bool]] = computed()  # what `read_by` found so far

@@ -54,10 +54,11 @@ class Tensor:
     rule reads it. It is made by `handle` or `bare` (and has no `__init__`: see `Node`).
     """
 
-    __slots__ = ("array", "node", "view_of", "__weakref__")
+    __slots__ = ("array", "bracketed", "node", "view_of", "__weakref__")
 
     node: Node
     array: Value | None
+    bracketed: bool  # set by the language alone: where it was written as a list of numbers
     view_of: tuple[weakref.ref[Any], ...]  # set by the language alone: what PyTorch would share the data with
 
     if TYPE_CHECKING:  # installed by the table of operations, by autodiff and by numpy_protocol
@@ -120,7 +121,7 @@ class Tensor:
     @data.setter
     def data(self, value: object) -> None:
         """The same as `set_`."""
-        self.set_(value)
+        self._set(value, "data")
 
     def read_only(self) -> Value:
         """The same for code whose control flow does not depend on it, such as to print or to store it."""
@@ -313,10 +314,13 @@ class Tensor:
 
     def set_(self, value: object) -> Tensor:
         """Set new data of the same shape for a leaf. Everything computed from the old data is then stale."""
+        self._set(value, "set")
+        return self
+
+    def _set(self, value: object, way: str) -> None:
         if self.node.op is not None:
             raise AgradError("leaf", f"{self.node.spell()} was computed: only a leaf can be set")
-        self._overwrite(value.value if isinstance(value, Tensor) else coerce(value), "set")
-        return self
+        self._overwrite(value.value if isinstance(value, Tensor) else coerce(value), way)
 
     def copy_(self, value: object) -> Tensor:
         """Write another value over this one, spread to its shape, with the graph it has; returns itself."""
@@ -355,7 +359,8 @@ class Tensor:
         shape = shape_of(value)
         if shape != self.shape and not (spread and fits(shape, self.shape)):
             name = self.node.spell()
-            raise AgradError("shape", f"{what}: {name} has shape {format_shape(self.shape)}, not {format_shape(shape)}")
+            word = "set" if what == "data" else what
+            raise AgradError("shape", f"{word}: {name} has shape {format_shape(self.shape)}, not {format_shape(shape)}")
         self.write(lambda array: np.copyto(array, value), value if not self.shape else None, what, source)
 
     def write(
@@ -383,7 +388,8 @@ class Tensor:
             if node.op is None and node.requires_grad:
                 forget(node)
         roots = () if self.node.recorded or source is None else roots_of(source)
-        mark_written(together, context.statement or f"an earlier {what}", roots)
+        word = "set" if what == "data" else what
+        mark_written(together, context.statement or f"an earlier {word}", roots, what)
 
     def write_entries(self, index: Any, value: Value, source: Node | None) -> None:
         """`x[index] = value` on the data, without recording."""
@@ -514,7 +520,7 @@ def inherit(node: Node, operands: Iterable[object]) -> None:
         if old is None:
             node.storage = Storage([], roots=roots, cut=cut)
         else:  # it shares its data already, or was written
-            node.storage = Storage(old.nodes, old.count, old.by, old.stamp, old.successor, roots, cut)
+            node.storage = Storage(old.nodes, old.count, old.by, old.stamp, old.successor, roots, cut, old.way)
 
 
 def tensor(value: object, requires_grad: bool = False) -> Tensor:

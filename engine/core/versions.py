@@ -25,7 +25,7 @@ def share_storage(node: Node, alias: Node) -> None:
         sharer.storage = storage
     together = [weakref.ref(sharer) for sharer in alive]
     roots = storage.roots or roots_of(node)
-    _replaced(alive, Storage(together, storage.count, storage.by, storage.stamp, 0, roots, storage.cut))
+    _replaced(alive, Storage(together, storage.count, storage.by, storage.stamp, 0, roots, storage.cut, storage.way))
 
 
 def sharers(node: Node) -> list[Node]:
@@ -36,12 +36,12 @@ def sharers(node: Node) -> list[Node]:
     return [other for other in (reference() for reference in storage.nodes) if other is not None]
 
 
-def mark_written(nodes: list[Node], by: object, roots: Roots = ()) -> None:
+def mark_written(nodes: list[Node], by: object, roots: Roots = (), way: str = "") -> None:
     """Count a write to nodes that share their data: a new version of each. What was computed from them is older."""
     old = nodes[0].storage or _UNWRITTEN
     stamp = next_stamp()
     roots = together(old.roots, roots) if old.roots or roots else ()
-    storage = Storage(old.nodes, old.count + 1, by, stamp, 0, roots, old.cut)
+    storage = Storage(old.nodes, old.count + 1, by, stamp, 0, roots, old.cut, way)
     guard = current().guard
     for node in nodes:
         touch(node)
@@ -90,7 +90,7 @@ def roots_of(node: Node) -> Roots:
         return (weakref.ref(node),) if node.recorded else ()
     roots = _roots_behind(node)
     old = node.storage or _UNWRITTEN
-    node.storage = Storage(old.nodes, old.count, old.by, old.stamp, old.successor, roots, old.cut)
+    node.storage = Storage(old.nodes, old.count, old.by, old.stamp, old.successor, roots, old.cut, old.way)
     return roots
 
 
@@ -152,7 +152,7 @@ def check_walkable(order: list[Node], root: Node) -> None:
     """Refuse a graph of which a part was freed, or was computed from data that have changed since."""
     for node in order:
         if node.freed is not None:
-            raise freed_error(node, root)
+            raise freed_error(order, root)
         if node.storage is not None and rewritten(node) and node.op is not None and node.op.read_in(node)[1]:
             raise changed_error(node, node, root)
         stamp = node.stamp
@@ -160,7 +160,7 @@ def check_walkable(order: list[Node], root: Node) -> None:
             if type(operand) is Node and operand.stamp > stamp:
                 if changed_since(operand, node):
                     raise stale_error(node, operand, root)
-                if _reads(node, operand):
+                if reads_changed(node, operand):
                     raise changed_error(node, operand, root)
 
 
@@ -179,7 +179,7 @@ def changed_since(operand: Node, node: Node) -> bool:
     return not (rewritten(operand) and operand.storage is not None and operand.storage.successor)
 
 
-def _reads(node: Node, changed: Node) -> bool:
+def reads_changed(node: Node, changed: Node) -> bool:
     """Whether a rule reads an operand that has changed. The operands of `b *= a` itself are not affected."""
     if node.op is None:
         return False

@@ -45,6 +45,7 @@ LARGE = 2**20  # bytes of a file: reading it takes longer than importing pyarrow
 _LONGEST = 2**26  # bytes of a row
 _QUOTES = 4 * BYTES  # in which a quote must end; until then a line break may belong to an entry
 _SHOWN = 20  # characters of an entry in a message
+_MARK = b"\xef\xbb\xbf"  # the byte order mark with which some programs begin UTF-8
 _PAYLOAD = re.compile(rb"\((?<=[nN][aA][nN]\()")  # as in nan(1), which is a number for pyarrow, but not for Python
 
 _Fault: TypeAlias = "tuple[int, int | None, str]"  # a row, which entry (None: their number is wrong), the reason
@@ -136,7 +137,7 @@ class CsvTable(Table):
         rest, line, done = b"", 1, 0
         while data := self._read():
             if not done:
-                data = data.removeprefix(b"\xef\xbb\xbf")  # the byte order mark with which some programs begin UTF-8
+                data = data.removeprefix(_MARK)
             done += len(data)
             data = rest + data
             cut = _end_of_rows(data)
@@ -189,8 +190,8 @@ class CsvTable(Table):
             pa, fast = pyarrow(), pyarrow("csv")
         except ImportError:
             return None
-        if b"(" in block.data and _PAYLOAD.search(block.data):
-            return None
+        if (b"(" in block.data and _PAYLOAD.search(block.data)) or block.data.startswith(_MARK):
+            return None  # pyarrow would drop such a mark from the first entry of each block
         places = self._places(wanted)
         if len(places) > WIDE:
             return None

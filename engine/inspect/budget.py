@@ -90,11 +90,11 @@ def budget(
     rows = _rows(nodes, slopes, known, variance)
     u = sqrt(variance)
     dof = _effective(rows, u)
-    factor = _factor(coverage, dof)
+    factor = coverage_factor(coverage, dof)
     number = float(np.reshape(y.value, -1)[0])
-    sampled = _sampled(y, nodes, known, samples, coverage, factor, number, u, generator) if samples else None
     second = second_order(y, nodes) if order > 1 else None
-    return Budget(y.node.spell(), number, u, rows, dof, coverage, factor, second, sampled)
+    made = Budget(y.node.spell(), number, u, rows, dof, coverage, factor, second, None)
+    return made._replace(sampled=_sampled(made, y, nodes, known, samples, generator)) if samples else made
 
 
 def _rows(nodes: Sequence[Node], slopes: Array, known: Array, variance: float) -> list[Source]:
@@ -119,7 +119,7 @@ def _effective(rows: Sequence[Source], u: float) -> float:
     return 1.0 / total if total > 0 else inf
 
 
-def _factor(coverage: float, dof: float) -> float:
+def coverage_factor(coverage: float, dof: float) -> float:
     """The quantile of Student's t distribution, or of the normal one, for an interval with this coverage.
 
     Degrees of freedom are rounded down to a whole number (GUM G.4.1).
@@ -135,37 +135,21 @@ def _factor(coverage: float, dof: float) -> float:
 
 
 def _sampled(
-    y: Tensor,
-    nodes: Sequence[Node],
-    known: Array,
-    count: int,
-    coverage: float,
-    factor: float,
-    value: float,
-    u: float,
-    generator: Callable[[], Any] | None,
+    linear: Budget, y: Tensor, nodes: Sequence[Node], known: Array, count: int, generator: Callable[[], Any] | None
 ) -> Sampled:
     if not 100 <= count <= _MOST:
         raise AgradError("limit", f"budget: from 100 to {_MOST} samples, not {count}")
     rng = generator() if generator is not None else np.random.default_rng()
-    columns = _draws(nodes, known, count, rng)
-    values = _values(y, nodes, columns)
-    low, high = np.quantile(values, [(1 - coverage) / 2, (1 + coverage) / 2]).tolist()
-    tolerance = 0.5 * 10.0 ** (floor(log10(u)) - 1) if u > 0 else 0.0
-    ends = abs(value - factor * u - low), abs(value + factor * u - high)
+    values = _values(y, nodes, _draws(nodes, known, count, rng))
+    tails = (1 - linear.coverage) / 2, (1 + linear.coverage) / 2
+    low, high = np.quantile(values, tails).tolist()
+    tolerance = 0.5 * 10.0 ** (floor(log10(linear.u)) - 1) if linear.u > 0 else 0.0
+    off = max(abs(linear.value - linear.expanded - low), abs(linear.value + linear.expanded - high))
     shown = np.quantile(values, [0.001, 0.999])
     heights, edges = np.histogram(values, bins=60, range=tuple(shown) if shown[1] > shown[0] else None)
-    return Sampled(
-        count,
-        float(np.mean(values)),
-        float(np.std(values, ddof=1)),
-        low,
-        high,
-        tolerance,
-        max(ends) <= tolerance,
-        edges,
-        heights / (count * np.diff(edges)),
-    )
+    density = heights / (count * np.diff(edges))
+    mean, u = float(np.mean(values)), float(np.std(values, ddof=1))
+    return Sampled(count, mean, u, low, high, tolerance, off <= tolerance, edges, density)
 
 
 def _draws(nodes: Sequence[Node], known: Array, count: int, rng: Any) -> list[Array]:

@@ -10,9 +10,10 @@ from agrad.engine.text import align
 from agrad.engine.values import format_number, format_uncertain, np
 
 if TYPE_CHECKING:
-    from agrad.engine.inspect.budget import Budget
+    from agrad.engine.inspect.budget import Budget, Source
 
 _HEAD = ("source", "where", "value", "u", "dy/dx", "u dy/dx", "share", "dof")
+_NUMBERS = ("value", "u", "sensitivity", "contribution", "share")
 
 
 def _cells(row: Any, digits: int = 4) -> list[str]:
@@ -67,16 +68,8 @@ def fields(budget: Budget) -> dict[str, Any]:
         "value": budget.value,
         "u": budget.u,
         "sources": [
-            {
-                "name": row.name,
-                "where": row.place,
-                "value": row.value,
-                "u": row.u,
-                "sensitivity": row.slope,
-                "contribution": row.contribution,
-                "share": row.share,
-                "dof": _or_none(row.dof),
-            }
+            {"name": row.name, "where": row.place, **dict(zip(_NUMBERS, _numbers(row), strict=True))}
+            | {"dof": _or_none(row.dof)}
             for row in budget.sources
         ],
         "dof": _or_none(budget.dof),
@@ -91,6 +84,11 @@ def fields(budget: Budget) -> dict[str, Any]:
         names = ("number", "mean", "u", "low", "high", "tolerance", "holds")
         found["samples"] = {name: getattr(sampled, name) for name in names}
     return found
+
+
+def _numbers(row: Source) -> tuple[float, ...]:
+    """Those of `_NUMBERS`."""
+    return row.value, row.u, row.slope, row.contribution, row.share
 
 
 def _or_none(number: float) -> float | None:
@@ -111,10 +109,9 @@ def csv(budget: Budget) -> str:
 
     file = StringIO()
     table = writer(file, lineterminator="\n")
-    table.writerow(["source", "value", "u", "sensitivity", "contribution", "share", "dof"])
+    table.writerow(["source", *_NUMBERS, "dof"])
     for row in budget.sources:
-        numbers = (row.value, row.u, row.slope, row.contribution, row.share, row.dof)
-        table.writerow([row.name, *[format_number(x, None) for x in numbers]])
+        table.writerow([row.name, *[format_number(x, None) for x in (*_numbers(row), row.dof)]])
     result = (budget.value, budget.u, 1.0, budget.u, 1.0, budget.dof)
     table.writerow([budget.name, *[format_number(x, None) for x in result]])
     return file.getvalue().removesuffix("\n")

@@ -20,7 +20,7 @@ _NUMBER = 8
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """The memory of the graph behind one value."""
+    """The memory of the graph behind some values."""
 
     nodes: int  # as a dump lists them
     arrays: int  # saved by its rules
@@ -29,11 +29,11 @@ class Held:
     leaves: int  # bytes of its leaves and constants
 
 
-def held(root: Tensor | Node) -> Held:
-    """The memory of the graph behind a value: of its rules, and of its leaves and constants."""
+def held(*values: Tensor | Node) -> Held:
+    """The memory of the graph behind some values: of its rules, and of its leaves and constants."""
     saved, given = _Tally(), _Tally()
-    root = root.node if isinstance(root, Tensor) else root
-    for node in _behind(root):
+    roots = [value.node if isinstance(value, Tensor) else value for value in values]
+    for node in _behind(roots):
         if node.op is None:
             given.add(node.value)
         elif node.freed is None:
@@ -45,7 +45,7 @@ def held(root: Tensor | Node) -> Held:
                 saved.add(attribute)
     for buffer in given.buffers:
         saved.buffers.pop(buffer, None)
-    return Held(len(listed(root)), len(saved.buffers), saved.scalars, saved.bytes, given.bytes)
+    return Held(len(listed(*roots)), len(saved.buffers), saved.scalars, saved.bytes, given.bytes)
 
 
 class _Tally:
@@ -75,9 +75,10 @@ class _Tally:
             self.buffers[id(value)] = value.nbytes
 
 
-def _behind(root: Node) -> set[Node]:
-    """All nodes that a value keeps alive, constants included."""
-    found, stack = {root}, [root]
+def _behind(roots: Iterable[Node]) -> set[Node]:
+    """All nodes that some values keep alive, constants included."""
+    found = set(roots)
+    stack = list(found)
     while stack:
         node = stack.pop()
         for operand in node.inputs if node.attrs is None else _links(node):

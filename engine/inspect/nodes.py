@@ -7,12 +7,12 @@ from typing import Any
 from agrad.engine.core.graph import Node, by_seq, collect
 
 
-def listed(root: Node) -> list[Node]:
-    """The nodes behind a value, oldest first, constants with a name or more than one entry included.
+def listed(*roots: Node) -> list[Node]:
+    """The nodes behind some values, oldest first, constants with a name or more than one entry included.
 
-    A copy that a derivative made is left out, unless it is the value itself: see `through`.
+    A copy that a derivative made is left out, unless it is one of the values: see `through`.
     """
-    recorded = [node for node in collect([root]) if node is root or not _is_hidden(node)]
+    recorded = [node for node in collect(roots) if node in roots or not _is_hidden(node)]
     return sorted([*recorded, *_constants(recorded)], key=by_seq)
 
 

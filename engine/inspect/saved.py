@@ -28,7 +28,7 @@ def saved(node: Node, name: str) -> Tensor:
         message = f"{node!r} saved nothing of that name" if there else f"{node!r} saved nothing"
         raise NotSaved("name", message, fixes=[Hint(one) for one in there])
     if node.freed is not None:
-        raise freed_error(node, node)
+        raise freed_error([node], node)
     found: Any = known[name]
     if isinstance(found, Node):
         return bare(found, found.value)

@@ -63,7 +63,8 @@ MSELoss = _applied("MSELoss", "mse_loss", _LOSS, 2)
 L1Loss = _applied("L1Loss", "l1_loss", _LOSS, 2)
 BCELoss = _applied("BCELoss", "binary_cross_entropy", _LOSS, 2)
 BCEWithLogitsLoss = _applied("BCEWithLogitsLoss", "binary_cross_entropy_with_logits", _LOSS, 2)
-CrossEntropyLoss = _applied("CrossEntropyLoss", "cross_entropy", _LOSS, 2)
+_CLASSES = f"weight=None, {_LOSS}, ignore_index=-100, label_smoothing=0.0"
+CrossEntropyLoss = _applied("CrossEntropyLoss", "cross_entropy", _CLASSES, 2)
 NLLLoss = _applied("NLLLoss", "nll_loss", _LOSS, 2)
 HuberLoss = _applied("HuberLoss", "huber_loss", f"{_LOSS}, delta=1.0", 2)
 

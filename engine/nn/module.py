@@ -19,6 +19,28 @@ class StateDict(Entries):
     """The parameters and buffers of a module by their names, without graphs; they share the data."""
 
 
+class ForwardHandle:
+    """What `register_forward_hook` returns: `remove()` takes the hook away."""
+
+    __slots__ = ("_module", "_store", "hook")
+    is_object = True
+    is_silent = True  # a call that returns one is made for its effect
+
+    def __init__(self, module: Module, store: str, hook: Callable[..., Any]) -> None:
+        if not callable(hook):
+            raise AgradError("type", f"a hook is a function, not {describe(hook)}")
+        self._module, self._store, self.hook = module, store, hook
+        Object.__setattr__(module, store, (*module.__dict__.get(store, ()), self))
+
+    def remove(self) -> None:
+        """Remove the hook. Does nothing if that was done before."""
+        others = tuple(one for one in self._module.__dict__.get(self._store, ()) if one is not self)
+        Object.__setattr__(self._module, self._store, others)
+
+    def _shown(self, text: Callable[[Any], str]) -> str:
+        return f"hook of {type(self._module).__name__}"
+
+
 class Module(Object):
     """The base of models and layers, as PyTorch's.
 
@@ -38,8 +60,32 @@ class Module(Object):
         raise AgradError("type", message, fixes=[Hint("def forward(self, x): return …   in the class")])
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
-        """The value of `forward`."""
-        return self.forward(*args, **keywords)
+        """The value of `forward`, or what the hooks of the module make of it."""
+        for hook in self._hooks("_before"):
+            changed = hook(self, args)
+            if changed is not None:
+                args = changed if isinstance(changed, tuple) else (changed,)
+        found = self.forward(*args, **keywords)
+        for hook in self._hooks("_after"):
+            changed = hook(self, args, found)
+            found = found if changed is None else changed
+        return found
+
+    def register_forward_hook(self, hook: Callable[..., Any]) -> ForwardHandle:
+        """Call a function with the module, its arguments and its value; what it returns, if anything, is the value."""
+        return ForwardHandle(self, "_after", hook)
+
+    def register_forward_pre_hook(self, hook: Callable[..., Any]) -> ForwardHandle:
+        """Call a function with the module and its arguments; what it returns, if anything, are the arguments."""
+        return ForwardHandle(self, "_before", hook)
+
+    @property
+    def has_hooks(self) -> bool:
+        """Whether a hook is called with the module."""
+        return bool(self._hooks("_before") or self._hooks("_after"))
+
+    def _hooks(self, store: str) -> tuple[Callable[..., Any], ...]:
+        return tuple(handle.hook for handle in self.__dict__.get(store, ()))
 
     # Attributes
 

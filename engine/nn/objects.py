@@ -7,6 +7,7 @@ from typing import Any
 
 from agrad.engine.core.context import current
 from agrad.engine.errors import AgradError
+from agrad.engine.values import describe
 
 _MISSING = object()
 
@@ -84,8 +85,30 @@ class Entries(dict[Any, Any]):
         super().__setitem__(key, value)
 
     def __delitem__(self, key: Any) -> None:
+        if key not in self:
+            raise AgradError("name", f"there is no entry {describe(key)}")
         remember(self, key)
         super().__delitem__(key)
+
+    def update(self, *others: Any, **named: Any) -> None:
+        """As of a dict."""
+        for key, value in dict(*others, **named).items():
+            self[key] = value
+
+    def pop(self, key: Any, *default: Any) -> Any:
+        """As of a dict. Raises AgradError where there is no such entry, and no default."""
+        if key not in self:
+            if not default:
+                raise AgradError("name", f"there is no entry {describe(key)}")
+            return default[0]
+        value = self[key]
+        del self[key]
+        return value
+
+    def clear(self) -> None:
+        """As of a dict."""
+        for key in list(self):
+            del self[key]
 
     def setdefault(self, key: Any, default: Any = None) -> Any:
         """As of a dict."""

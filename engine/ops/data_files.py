@@ -247,23 +247,22 @@ def load_csv(path: Any, columns: Any) -> Tensor:
 
 
 def load_text(path: Any, delimiter: Any, skiprows: Any) -> Tensor:
-    """The numbers in a text file, as `numpy.loadtxt`: without the first lines, comments and axes of one entry."""
+    """The numbers in a text file, as `numpy.loadtxt` reads them: without comments, and axes of one entry."""
     name = "np.loadtxt"
     file, skipped = _existing(name, path), whole(skiprows, f"{name}: skiprows")
-    rows: list[list[float]] = []
-    with _named(name, file):
-        for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
-            entries = line.partition("#")[0].strip()
-            if number <= skipped or not entries:
-                continue
-            try:
-                rows.append([float(entry) for entry in entries.split(delimiter)])
-            except ValueError:
-                raise AgradError("file", f"line {number} is not made of numbers: {line.strip()}") from None
-            if len(rows[-1]) != len(rows[0]):
-                counts = f"{len(rows[-1])} numbers, and those before it {len(rows[0])}"
-                raise AgradError("file", f"line {number} has {counts}")
-    return tensor(np.squeeze(np.asarray(rows)))
+    try:
+        lines = file.read_text(encoding="utf-8-sig").split("\n")[max(skipped, 0) :]
+        # For a file without numbers, numpy gives a warning.
+        is_empty = not any(line.partition("#")[0].strip() for line in lines)
+        found = np.empty(0) if is_empty else np.loadtxt(lines, delimiter=delimiter)
+    except UnicodeDecodeError:
+        raise AgradError("file", f"{name}: {file} is not UTF-8 text") from None
+    except OSError as problem:
+        raise AgradError("file", f"{name}: cannot read {file}: {problem.strerror}") from None
+    except (ValueError, TypeError) as problem:
+        raise AgradError("file", f"{name}: {file}: {str(problem).partition(';')[0].rstrip('.')}") from None
+    afford(name, found.shape)
+    return tensor(found)
 
 
 @composed("load_npy", "path", family=FAMILY, doc="The array in a file saved by numpy.", derivative=NONE, example="")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from agrad.engine.core.graph import Node, new_node
+from agrad.engine.core.graph import Node, collect, new_node
 from agrad.engine.core.graph_errors import freed_error
 from agrad.engine.core.guards import Guard, look_behind
 from agrad.engine.core.op import OPS
@@ -60,7 +60,7 @@ class _Extraction:
             if type(node) is not Node or node in self.operands or node in self.given:
                 continue
             if node.freed is not None:
-                raise freed_error(node, self.outputs[0], "compiled")
+                raise freed_error(collect([node]), self.outputs[0], "compiled")
             if node.op is not None and node.op.is_opaque:
                 raise AgradError(
                     "guard", f"this cannot be compiled: {node.title} is a Function with a backward of its own"

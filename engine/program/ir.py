@@ -51,6 +51,12 @@ class GuardCheck:
 class Diverged(Exception):
     """A guard has another outcome than where the program was traced; holds the number of the check."""
 
+    @property
+    def number(self) -> int:
+        """The number of the check."""
+        found: int = self.args[0]
+        return found
+
 
 @dataclass(slots=True, eq=False)
 class Program:

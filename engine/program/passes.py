@@ -98,8 +98,10 @@ def rewritten(program: Program, visit: Visit) -> Program:
         operands = tuple([references[x] for x in step.operands])
         found = visit(new, step, operands)
         references.append(new.step(step, operands) if found is None else found)
-    checks = {(references[c.slot], c.read, c.outcome): c for c in reversed(program.checks)}
-    return new.program([references[slot] for slot in program.outputs], dict(reversed(checks.items())))
+    checks: dict[tuple[int, Any, Any], GuardCheck] = {}
+    for check in program.checks:  # the first of equal ones
+        checks.setdefault((references[check.slot], check.read, check.outcome), check)
+    return new.program([references[slot] for slot in program.outputs], checks)
 
 
 def frozen(value: Any) -> object:
@@ -213,6 +215,20 @@ def arranged(program: Program) -> Program:
         else:
             order[ahead.pop()] = None
     return _of_slots(program, list(order))
+
+
+def guards_first(program: Program) -> Program:
+    """The same steps, in the order in which its checks need them: of several that do not hold, the first is found."""
+    order = dict.fromkeys(range(program.first))
+    for check in program.checks:
+        behind, stack = set[int](), [check.slot]
+        while stack:
+            slot = stack.pop()
+            if slot not in order and slot not in behind:
+                behind.add(slot)
+                stack += program.steps[slot - program.first].operands
+        order.update(dict.fromkeys(sorted(behind)))
+    return _of_slots(program, [*order, *[x for x in range(program.first + len(program.steps)) if x not in order]])
 
 
 def _of_slots(program: Program, kept: list[int]) -> Program:

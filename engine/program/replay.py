@@ -1,4 +1,4 @@
-"""Replay: a graph computed again on the current data of its leaves, in place and in order.
+"""Replay: a graph computed again on the current data of its leaves, in place and in order; a freed graph is rebuilt.
 
 The nodes stay, their values are new, and every handle on one of them sees the new value. Only what is out of date is
 computed, by the same functions, so that the result is bit for bit that of a new graph.
@@ -21,14 +21,16 @@ from agrad.engine.core.tensor import Tensor
 from agrad.engine.core.versions import out_of_date, rewritten, sharers
 from agrad.engine.errors import AgradError, Label
 from agrad.engine.program.cached_replay import cached_replay_of, seen
+from agrad.engine.program.rebuild import Rebuilt
 from agrad.engine.values import Value, shape_of
 
 
 def forward(*roots: Tensor) -> None:
     """Compute again the roots, and all nodes behind them that are out of date: each node once.
 
-    Raises AgradError of kind `grad` for a value without a graph, `freed` if a backward freed the graph, `guard`
-    if a guard of the graph has another outcome; then nothing has changed.
+    A graph that a backward freed is ready for another backward then. Raises AgradError of kind `grad` for a value
+    without a graph, `freed` if a constant was freed with the graph and is gone, `guard` if a guard of the graph has
+    another outcome; then nothing has changed.
     """
     if not roots:
         return
@@ -39,10 +41,17 @@ def forward(*roots: Tensor) -> None:
     cached = cached_replay_of(nodes[0])
     if cached is not None and len(nodes) == 1 and cached.run(nodes[0]):
         return
-    replay = _Replay(nodes)
-    with quiet() if any(node.shape for node in replay.late) else nullcontext():
-        replay.run()
-    stamp = replay.write()
+    rebuilt = Rebuilt()
+    try:
+        replay = _Replay(nodes, rebuilt)
+        with quiet() if any(node.shape for node in (*replay.late, *rebuilt.kept)) else nullcontext():
+            replay.run()
+        stamp = replay.write()
+    except BaseException:
+        rebuilt.put_back()
+        raise
+    if rebuilt.before:
+        return
     if len(nodes) == 1 and nodes[0] in replay.late and replay.is_straight:
         seen(nodes[0], replay.order, replay.late, stamp)
 
@@ -56,8 +65,9 @@ def _no_graph(node: Node) -> AgradError:
 class _Replay:
     """The state of a replay before it writes: the nodes of the graph, those out of date, the values so far."""
 
-    def __init__(self, roots: list[Node]) -> None:
+    def __init__(self, roots: list[Node], rebuilt: Rebuilt) -> None:
         self.root = roots[0]
+        self.rebuilt = rebuilt
         self.graph = collect(roots)
         self.sources: dict[Node, Node] = {}  # of constants: the computed value that they are an alias of
         self.constants = self._scanned()
@@ -77,10 +87,10 @@ class _Replay:
         return not (self.guards or self.sources or any(x.storage is not None for x in self.constants))
 
     def _scanned(self) -> list[Node]:
-        """The constants of the graph; AgradError where a part of it was freed."""
+        """The constants of the graph; what was freed is rebuilt. AgradError if a part of it is gone."""
         for node in self.graph:
             if node.freed is not None:
-                raise freed_error(node, self.root, "replayed")
+                self.rebuilt.add(node, self.root)
         return [x for node in self.graph for x in node.inputs if type(x) is Node and not x.recorded]
 
     def _new_sources(self) -> dict[Node, Node]:
@@ -117,12 +127,15 @@ class _Replay:
     def _let_go(self, node: Node, last: dict[Node, Node]) -> None:
         """Drop the operands that are not needed after this node, and that were not referenced before."""
         for x in node.inputs:
-            if type(x) is Node and last.get(x) is node and x not in self.read and not _is_kept(x):
+            if type(x) is Node and last.get(x) is node and not (x in self.read or self._is_kept(x)):
                 self.found.pop(x, None)
+
+    def _is_kept(self, node: Node) -> bool:
+        return _held(node) is not None or node in self.rebuilt.kept or len(sharers(node)) > 1
 
     def _needed(self) -> list[Node]:
         """The nodes to compute, oldest first: those out of date, and those behind them whose values are gone."""
-        needed = self.late
+        needed = self.late.union(filter(_is_lost, self.rebuilt.kept))
         if any(node.shape for node in self.order):  # a number is never lost
             read = (guard.node for guard in self.guards if guard.node is not None and _is_renewed(guard.node, guard))
             needed = needed.union(filter(_is_lost, read))
@@ -134,7 +147,7 @@ class _Replay:
     def _computed(self, node: Node) -> Value:
         if node.freed is not None:  # only a guard can ask for it
             guard = next(guard for guard in self.guards if guard.node is not None and node in collect([guard.node]))
-            raise diverged_error(guard, None, self.root) or freed_error(node, self.root)
+            raise diverged_error(guard, None, self.root) or freed_error(collect([node]), self.root, "replayed")
         assert node.op is not None
         found = self.found
         values = [x if type(x) is not Node else found[x] if x in found else _held(x) for x in node.inputs]
@@ -178,10 +191,13 @@ class _Replay:
         stamp = next_stamp()
         nodes: list[_Written] = []
         handles: list[tuple[Tensor, Value | None]] = []
+        kept = self.rebuilt.kept
         for node in self.graph:
-            if node in self.late:
+            if node in kept and node not in self.late:
+                nodes.append((node, self.found[node] if node in self.found else _held(node), node.stamp))
+            elif node in self.late:
                 value = self.found.get(node)
-                nodes.append((node, None if node.value is None else value, stamp))
+                nodes.append((node, None if node.value is None and node not in kept else value, stamp))
                 if node.storage is not None:
                     nodes += [(alias, value, stamp) for alias in sharers(node) if alias is not node]
                 handle = node.handle() if node.handle is not None else None
@@ -252,7 +268,3 @@ def _held(node: Node) -> Value | None:
 def _is_lost(node: Node) -> bool:
     """Whether a value has to be computed to be known."""
     return node.op is not None and _held(node) is None
-
-
-def _is_kept(node: Node) -> bool:
-    return _held(node) is not None or len(sharers(node)) > 1

@@ -102,12 +102,12 @@ def _require_number(shape: tuple[int, ...]) -> None:
         )
 
 
-def gradients(y: Tensor, xs: Sequence[Tensor]) -> list[Tensor]:
+def gradients(y: Tensor, xs: Sequence[Tensor], create_graph: bool = True) -> list[Tensor]:
     """The gradients of one number, with their graph; 0 by what it does not depend on."""
     _require_number(y.shape)
     behind = reachable(y.node) if y.requires_grad else set()
     used = [x for x in xs if x.node in behind]
-    found = dict(zip([x.node for x in used], grad(y, used, True), strict=True)) if used else {}
+    found = dict(zip([x.node for x in used], grad(y, used, create_graph), strict=True)) if used else {}
     return [found[x.node] if x.node in found else tensor(np.zeros(x.shape) if x.shape else 0.0) for x in xs]
 
 

@@ -1,4 +1,4 @@
-"""The command that writes a value or a function as source code."""
+"""The commands that write a value or a function as source code, and as a formula."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from agrad.engine.core.graph import collect
 from agrad.engine.core.tensor import bare
 from agrad.engine.errors import AgradError, Hint, Label
 from agrad.engine.text import printable
-from agrad.grammar.commands.operands import FILE, has_graph
+from agrad.grammar.commands.operands import EXPRESSION, FILE, has_graph
 from agrad.grammar.commands.registry import Call, Operands, Option, command, graphed
 from agrad.grammar.files import beside, write_text
 from agrad.grammar.results import Printed
 from agrad.grammar.runtime.builtins import Closure
+from agrad.grammar.session.formula import formula
 from agrad.grammar.syntax import ast
 
 if TYPE_CHECKING:
@@ -21,26 +22,26 @@ if TYPE_CHECKING:
     from agrad.grammar.commands.host import Session
 
 _POINT = 0.5  # at which a function is traced
+_FORMS = {"text": "in the language; the default", "latex": "in LaTeX"}
 
 
 @command(
     "export",
     'export d to "d.c" [hessian]',
     "Writes d, as a function of the leaves behind it, or a function, as source code that needs no agrad: with its "
-    "gradient, and with `hessian` its second derivatives. The extension of the file gives the language: .c (C99), .js "
-    "or .py.",
+    "gradient, and with `hessian` its second derivatives. The extension of the file gives the language: .c (C99), .js, "
+    ".py or .ag; .tex are formulas in LaTeX.",
     'def f(x, y) = x**2*sin(y)\nexport f to "f.c"',
     changes="nothing",
     forms='export d to "d.c" [hessian]',
     operands=Operands(has_graph, others=True),
     options={
-        "to": Option("the file, whose extension gives the language: .c, .js or .py", FILE, writes=True),
+        "to": Option("the file, whose extension gives the language: .c, .js, .py, .ag or .tex", FILE, writes=True),
         "hessian": Option("also the second derivatives"),
     },
 )
 def _export(session: Session, call: Call) -> None:
     from agrad.engine.compile.export.languages import LANGUAGES  # here and below: few sessions write code
-    from agrad.engine.compile.export.source import source
 
     operand, path, place = call.operand(0), call.options.get("to", ""), call.option("to")
     language = LANGUAGES.get(splitext(path)[1][1:].lower())
@@ -48,12 +49,12 @@ def _export(session: Session, call: Call) -> None:
     if language is None:
         raise AgradError(
             "file",
-            "export writes a file that ends in .c, .js or .py",
+            "export writes a file that ends in .c, .js, .py, .ag or .tex",
             labels=[Label(place.span if place is not None else call.span)],
             fixes=[f'export {operand.span.text} to "{name}.c"'],
         )
     try:
-        text = source(_derived(call, 2 if "hessian" in call.options else 1), language(), name, _formula(call))
+        text = language(_derived(call, 2 if "hessian" in call.options else 1), name, _remark(call))
     except AgradError as problem:
         problem.labels = problem.labels or [Label(operand.span)]
         raise
@@ -61,7 +62,7 @@ def _export(session: Session, call: Call) -> None:
     session.emit(Printed(f"wrote {printable(path)}"))
 
 
-def _formula(call: Call) -> str:
+def _remark(call: Call) -> str:
     """The text of what is exported, for a comment."""
     value, text = call.values[0], call.operand(0).span.text
     if isinstance(value, Closure):
@@ -93,3 +94,27 @@ def _derived(call: Call, order: int) -> Derived:
 
 def _name(name: str | None, place: int) -> str:
     return name if name and name.isidentifier() else f"x{place}"
+
+
+@command(
+    "formula",
+    "formula y [wrt x] [as latex]",
+    "Writes what y is computed by as one expression of the leaves and of the names that have no value, with like terms "
+    "collected, and its derivatives. `formula grad(y, x)` writes the derivative alone.",
+    "formula x**2*sin(x) wrt x",
+    changes="nothing",
+    forms="formula y [wrt x] [as latex]",
+    operands=EXPRESSION,
+    options={
+        "wrt": Option("the names to differentiate by", Operands(others=True)),
+        "as": Option("how it is written", choices=lambda: _FORMS),
+    },
+)
+def _formula(session: Session, call: Call) -> None:
+    form = str(call.options.get("as", "text"))
+    if form not in _FORMS:
+        message = f"formula has no form {form}"
+        raise AgradError("name", message, labels=[Label(call.span)], fixes=["formula y as latex"])
+    inner, outer = (str(call.options.get(word, "")).split() for word in ("grad", "wrt"))
+    for line in formula(session.machine, call.values[0], call.names, inner, outer, form):
+        session.emit(Printed(line))

@@ -24,15 +24,31 @@ if TYPE_CHECKING:
     from agrad.grammar.commands.host import Session
 
 
+def _check_backward(call: Call) -> None:
+    """Refuse an unknown form, and what has no effect beside it."""
+    form = call.options.get("as")
+    others = [word for word in call.options if word not in ("as", "seed")]
+    if form is None or (form == "pytorch" and not others):
+        return
+    written, start = call.option("as"), f"backward {call.operand(0).span.text}"
+    labels = [Label(written.span)] if written is not None else []
+    fixes = [f"{start} as pytorch"]
+    if form != "pytorch":
+        raise AgradError("name", f"backward … as {form} is not known", labels=labels, fixes=fixes)
+    message = f"{others[0]} has no effect: as pytorch changes nothing"
+    raise AgradError("arity", message, labels=labels, fixes=fixes)
+
+
 @command(
     "backward",
-    "backward d [retain] [create_graph] [fresh] [trace] [seed [1, 2]]",
+    "backward d [retain] [create_graph] [fresh] [trace] [seed [1, 2]]   backward d as pytorch",
     "Adds the derivative of d to the gradient of every leaf it depends on, and frees the graph unless `retain` is "
-    "given. `trace` shows every step.",
+    "given. `trace` shows every step. `as pytorch` changes nothing: it shows the gradients that PyTorch would compute "
+    "from what it saved, beside the exact ones, and which saved values are stale.",
     "var a = 3; d = a**2; backward d; grad a",
     staging=Staging.BY_RULE,
     changes="graph",
-    forms="backward d [retain] [create_graph] [fresh] [trace] [seed v]",
+    forms="backward d [retain] [create_graph] [fresh] [trace] [seed v], or backward d as pytorch",
     operands=EXPRESSION,
     options={
         "retain": Option("keeps the graph for another backward"),
@@ -40,10 +56,18 @@ if TYPE_CHECKING:
         "fresh": Option("overwrites gradients instead of adding to them"),
         "trace": Option("shows the steps, node by node"),
         "seed": Option("the gradient of d itself, for a d that is not one number", Operands(expression=True)),
+        "as": Option("only shows what PyTorch would compute", choices=lambda: {"pytorch": "with what it saved"}),
     },
+    check=_check_backward,
 )
 def _backward(session: Session, call: Call) -> None:
     options = call.options
+    if "as" in options:
+        from agrad.engine.inspect.as_pytorch import as_pytorch  # here, since few sessions compare
+
+        found = as_pytorch(graphed(call, 0), as_array(options.get("seed")))
+        session.emit(Table(fit(found.text(session.settings.precision), session.settings.width)))
+        return
     create = "create_graph" in options
     trace = None
     if "trace" in options:

@@ -13,7 +13,7 @@ from agrad.engine.text import fit, printable
 from agrad.grammar.commands.operands import ANY, COMPUTED, FILE, LEAVES, has_graph, is_leaf
 from agrad.grammar.commands.registry import Call, Operands, Option, command, graphed, with_graph
 from agrad.grammar.diagnostics import Span, suggest
-from agrad.grammar.results import Printed, Settings, Table
+from agrad.grammar.results import Printed, Settings, Shown, Table
 from agrad.grammar.runtime.bytecode import Staging
 from agrad.grammar.runtime.operations import as_array, describe_value
 from agrad.grammar.syntax import ast
@@ -57,11 +57,13 @@ def _check_form(call: Call) -> None:
 
 @command(
     "graph",
-    f'graph d [as {"|".join(FORMS)}] [depth 3] [from a b] [to "d.gv"]',
-    "Shows the graph of d: its operations, and what is saved or freed. `depth`: at most so many operations back; "
+    f'graph d … [as {"|".join(FORMS)}] [depth 3] [from a b] [to "d.gv"]',
+    "Shows the graph of d, or of several values as one: its operations, and what is saved or freed. `depth`: at most "
+    "so many operations back; "
     "`from`: only what is between these values and d; `to`: into a file, whose extension gives the form.",
     "var a = 3; d = a**2*2; graph d",
     changes="nothing",
+    forms=f'graph d [as {"|".join(FORMS)}] [depth 3] [from a b] [to "d.gv"]',
     operands=COMPUTED,
     options={
         "as": Option("another form: tree, boxes, dot, …", choices=lambda: FORMS),
@@ -74,8 +76,8 @@ def _check_form(call: Call) -> None:
 def _graph(session: Session, call: Call) -> None:
     form, path, depth = _form(call, forms()), call.options.get("to"), call.options.get("depth")
     text = drawn(
-        graphed(call, 0),
-        call.operand(0).span.text,
+        [graphed(call, position) for position in range(len(call.values))],
+        _typed(call),
         form,
         session.settings,
         depth=None if depth is None else int(depth),
@@ -102,10 +104,11 @@ def _form(call: Call, forms: list[str]) -> str:
     ending = splitext(str(path))[1].lower() if form is None else ""
     if ending in ENDINGS:
         return ENDINGS[ending]
-    name, picture = call.operand(0).span.text, form or ending[1:]
+    name, picture = " ".join(_typed(call)), form or ending[1:]
     fixes = [f"graph {name} as {close}" for close in suggest(picture, forms)]
     if picture in PICTURES:
-        fixes = [f'graph {name} to "{name}.dot"   and, in a shell, dot -T{picture} {name}.dot']
+        file = call.operand(0).span.text
+        fixes = [f'graph {name} to "{file}.dot"   and, in a shell, dot -T{picture} {file}.dot']
     listed = f"as {', '.join(forms[:-1])} or {forms[-1]}"
     if form is not None:
         raise AgradError(
@@ -120,6 +123,11 @@ def _form(call: Call, forms: list[str]) -> str:
     )
 
 
+def _typed(call: Call) -> list[str]:
+    """The operands as typed."""
+    return [operand.span.text for operand in call.node.operands]
+
+
 def forms() -> list[str]:
     """The names of the forms that a graph can be drawn in."""
     from agrad.engine.inspect.dump.dump import FORMATS  # here and below, since few sessions draw a graph
@@ -128,9 +136,14 @@ def forms() -> list[str]:
 
 
 def drawn(
-    root: Tensor, name: str, form: str, settings: Settings, depth: int | None = None, since: Sequence[Tensor] = ()
+    root: Tensor | Sequence[Tensor],
+    name: str | Sequence[str],
+    form: str,
+    settings: Settings,
+    depth: int | None = None,
+    since: Sequence[Tensor] = (),
 ) -> str:
-    """The graph behind a value in a form, or a part of it, as `dump` describes. Raises AgradError as that does."""
+    """The graph behind some values in a form, or a part of it, as `dump` describes. Raises AgradError as that does."""
     from agrad.engine.inspect.dump.dump import FORMATS, dump
 
     made = dump(root, name, depth=depth, since=since)
@@ -147,7 +160,7 @@ def told_otherwise(form: str, path: str) -> str:
 
 def _contradiction(call: Call, told: str) -> AgradError:
     """A file whose extension contradicts its form: one of the two must be a mistake."""
-    name, form, path = call.operand(0).span.text, call.options["as"], call.options["to"]
+    name, form, path = " ".join(_typed(call)), call.options["as"], call.options["to"]
     fixes = [f'graph {name} to "{path}"']
     fixes += [f'graph {name} to "{splitext(path)[0]}{ending}"' for ending, known in ENDINGS.items() if known == form][
         :1
@@ -169,6 +182,25 @@ def _since(call: Call) -> list[Tensor]:
         return []
     values = call.options["from"]
     return [with_graph(value, item, "graph … from") for value, item in zip(values, written.items, strict=True)]
+
+
+@command(
+    "graphs",
+    "graphs",
+    "Lists the graphs that live: their nodes, what they save, and what keeps them: a name, a gradient, a hook, a "
+    "branch, undo. Values that share an operation have one graph.",
+    "var a = 3; d = a**2*2; e = a + 1; graphs",
+    changes="nothing",
+    logged=False,
+)
+def _graphs(session: Session, call: Call) -> None:
+    known = call.names.get("graphs", session.names.get("graphs"))
+    if known is not None:  # a name of the user is not a command
+        session.emit(Shown(known))
+        return
+    from agrad.grammar.commands.info import list_graphs  # here: see `info`
+
+    session.emit(Table(list_graphs(session)))
 
 
 @command(
@@ -206,7 +238,7 @@ def _set(session: Session, call: Call) -> None:
     "forward",
     "forward d … [with x=3, y=4]",
     "Computes d again from the current values of the leaves, or from the values given, which the leaves keep. The "
-    "graph is then ready for another backward. An earlier backward must have kept it: backward d retain.",
+    "graph is then ready for another backward, also if an earlier one has freed it.",
     "var x = 2; y = x**2; forward y with x=5; y",
     changes="graph",
     forms="forward d, or forward d with x=3, y=4",

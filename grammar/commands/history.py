@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from agrad.engine.errors import AgradError, Label
 from agrad.grammar.commands.operands import FILE
 from agrad.grammar.commands.registry import Call, command
-from agrad.grammar.results import Printed, Table
+from agrad.grammar.results import Printed, Shown, Table
 
 if TYPE_CHECKING:
     from agrad.grammar.commands.host import Session
@@ -48,6 +48,9 @@ def called(names: list[str]) -> str:
     needs="log",
 )
 def _history(session: Session, call: Call) -> None:
+    if "history" in session.names and not call.values:  # a list of losses, say
+        session.emit(Shown(session.names["history"]))
+        return
     entries = _entries(session, call)
     first = max(len(entries) - int(call.values[0]), 0) if call.values else 0
     width = len(str(len(entries)))

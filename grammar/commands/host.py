@@ -26,7 +26,8 @@ class Session(Protocol):
     watch: Watch
     emit: Callable[[Result], None]
     loading: list[str]
-    progress: Callable[[Iterator[Any], int | None], Iterator[Any]] | None
+    progress: Callable[..., Iterator[Any]] | None
+    fit: Any  # the latest, for `plot fit`
     restoring: bool
     steps: Any  # what `undo` can take back
 

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from agrad.engine.autodiff.hooks import HOOKED
 from agrad.engine.core.graph import Node, collect
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.core.versions import check_walkable, out_of_date, sharers
 from agrad.engine.errors import AgradError
+from agrad.engine.inspect.live import live_graphs
 from agrad.engine.inspect.memory import held, holders
 from agrad.engine.text import align, truncate
 from agrad.engine.values import format_bytes, format_shape, size_of
 from agrad.grammar.commands.gradients import gradient_of
 from agrad.grammar.results import text_of
-from agrad.grammar.runtime.builtins import Closure
+from agrad.grammar.runtime.builtins import Closure, parts_of
 from agrad.grammar.runtime.errors.graph_fixes import explain
 
 if TYPE_CHECKING:
@@ -180,6 +183,52 @@ def _captured(function: Closure, session: Session) -> tuple[Any, ...]:
     """The values that a function keeps: its defaults, and the names of the functions around it."""
     around = [scope for scope in function.scopes if scope is not session.names]
     return (*function.defaults, *(value for scope in around for value in scope.values()))
+
+
+def list_graphs(session: Session) -> str:
+    """One line per graph that lives: its results, its nodes, memory and state, and what refers to it."""
+    found = live_graphs((name, [*_nodes_in(values)]) for name, values in _holders(session))
+    if not found:
+        return "no graph is alive"
+    stale = out_of_date(collect(end for graph in found for end in graph.ends))
+    rows = []
+    for graph in found:
+        memory = held(*graph.ends)
+        state = "held" if not graph.freed else "freed" if graph.freed == graph.operations else "partly freed"
+        state += ", stale" if any(end in stale for end in graph.ends) else ""
+        name = truncate(_listed([end.spell() for end in graph.ends]), _GRADIENT)
+        rows.append((name, _count(memory.nodes, "node"), format_bytes(memory.bytes), state, _listed([*graph.holders])))
+    lines = align([(*cells, f"kept by {holders}") for *cells, holders in rows])
+    if session.steps.told:
+        lines.append(f"undo keeps {session.steps.told}")
+    return "\n".join(truncate(line, session.settings.width or len(line)) for line in lines)
+
+
+def _holders(session: Session) -> Iterator[tuple[str, Iterable[Any]]]:
+    """What may refer to nodes, in words, with what it refers to."""
+    for name, value in session.names.items():
+        yield name, [value]
+        for part in parts_of([value]):
+            if isinstance(part, Closure):
+                yield name, _captured(part, session)
+            elif isinstance(part, Tensor) and part.grad is not None:
+                yield f"{name}.grad" if part is value else f"a gradient in {name}", [part.grad]
+    yield "the last result", [session.answer]
+    for node in HOOKED:
+        captured = [_captured(hook, session) for _, hook in node.hooks if isinstance(hook, Closure)]
+        yield f"a hook of {node.spell()}", captured
+    guard = session.context.guard
+    while guard is not None:
+        yield f"a branch{f' at {guard.origin.where}' if guard.origin is not None else ''}", [guard.node]
+        guard = guard.parent
+    yield "undo", session.steps.nodes
+
+
+def _nodes_in(values: Iterable[Any]) -> Iterator[Node]:
+    """The nodes that some values refer to."""
+    for part in parts_of(values):
+        if isinstance(part, Tensor | Node):
+            yield part.node if isinstance(part, Tensor) else part
 
 
 def list_names(session: Session) -> str:

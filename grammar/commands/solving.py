@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from agrad.engine.autodiff.uncertainty import parameters
+from agrad.engine.core.context import current
 from agrad.engine.core.op import OPS
 from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError, Hint, Label
@@ -49,9 +52,9 @@ def _start(call: Call, name: str) -> float:
 
 @command(
     "fit",
-    "fit y ~ a*exp(-b*x) over a, b [sigma s] [from a=1, b=0.1]",
+    "fit y ~ a*exp(-b*x) over a, b [with sigma s] [from a=1, b=0.1]",
     "Finds the parameters of a model with the least sum of squares, as correlated uncertain values.",
-    "x = [0, 1, 2, 3]; y = [2.1, 1.2, 0.8, 0.4]; fit y ~ a*exp(-b*x) over a, b from a=1, b=1; a/b",
+    "x = [0, 1, 2, 3]; y = [2.1, 1.2, 0.8, 0.4]; fit y ~ a*exp(-b*x) over a, b from a=1, b=1; a/b; plot fit",
     changes="session",
     forms="fit y ~ a*x over a",
     operands=EXPRESSION,
@@ -62,12 +65,13 @@ def _start(call: Call, name: str) -> float:
     },
 )
 def _fit(session: Session, call: Call) -> None:
-    from agrad.engine.ops.solvers.fitting import fit  # here, as below, since few sessions need SciPy
-    from agrad.engine.ops.solvers.models import pieces_of
+    from agrad.engine.ops.solvers.models import fitted  # here, as below, since few sessions need SciPy
+    from agrad.grammar.commands.plot.fitted import last_fit
 
     function = _function(session, call)
     names = list(function.definition.parameters)
-    y = np.asarray(_plain(call, "what was measured", call.options["measured"]))
+    y, measured = np.asarray(_plain(call, "what was measured", call.options["measured"])), call.option("measured")
+    assert measured is not None
     if y.ndim != 1:
         raise AgradError("shape", "fit: what was measured must be a vector", labels=[Label(call.span)])
     sigma = call.options.get("sigma")
@@ -75,22 +79,33 @@ def _fit(session: Session, call: Call) -> None:
     if sigma is not None and (np.shape(sigma) not in ((), y.shape) or not np.all(np.asarray(sigma) > 0)):
         raise AgradError("domain", "fit: sigma must be positive: a number, or one for each point")
     start = [_start(call, name) for name in names]
-    found = fit(pieces_of(function, names, start, y, sigma), names, start)
+    found = fitted(function, names, start, y, sigma)
     if found.problem:
         fixes = [Hint("from " + ", ".join(f"{name}=…" for name in names) + "   starts elsewhere")]
         raise AgradError("domain", f"fit: {found.problem}", labels=[Label(call.span)], fixes=fixes)
     dof = float("inf") if found.is_weighted else float(found.dof)
-    for name, value in zip(names, parameters(found.values, found.covariance, dof), strict=True):
+    values = parameters(found.values, found.covariance, dof)
+    for name, value in zip(names, values, strict=True):
         session.machine.bind(call.names, name, value)
+    _remember(session, last_fit(function, values, dof, " ".join(measured.span.text.split()), y))
     session.emit(Fitted(found))
+
+
+def _remember(session: Session, fit: Any) -> None:
+    """Keep a fit for `plot fit`, until it is undone."""
+    log, before = current().undo_log, session.fit
+    if log is not None:
+        log.remember(("fit", id(session)), lambda: setattr(session, "fit", before))
+    session.fit = fit
 
 
 @command(
     "solve",
-    "solve f(x) == c for x from 1",
+    "solve f(x) == c for x from 1 | for x in 0..2 | solve f(x, y) == c, g(x, y) == d for x, y from 1, 2",
     "Finds where equations hold: the unknowns become values of the graph.",
     "var a = 2; solve x**2 == a for x from 1; grad(x, a)",
     changes="session",
+    forms="solve f(x) == c for x from 1",
     operands=EXPRESSION,
     options={
         "from": Option("where to start: a number for each unknown", _VALUE),
@@ -103,19 +118,19 @@ def _solve(session: Session, call: Call) -> None:
     if "low" in options:
         if len(names) > 1:
             raise AgradError("arity", "solve: an interval is for one unknown", fixes=["from 1, 2   for several"])
-        value, problem = root_of(function, (options["low"], options["high"]))
-        values = [value]
+        where: Any = options["low"], options["high"]
     else:
         start = [options[f"from {place}"] for place in range(len(options))]
         if len(start) != len(names):
             starts = f"{len(start)} starting point{'s' if len(start) > 1 else ''}"
             raise AgradError("arity", f"solve: {starts} for {len(names)} unknowns", labels=[Label(call.span)])
-        if len(names) == 1:
-            value, problem = root_of(function, start[0])
-            values = [value]
-        else:
-            value, problem = root_of(lambda v: as_array(function(*[v[place] for place in range(len(names))])), start)
-            values = [value[place] for place in range(len(names))]
+        where = start if len(names) > 1 else start[0]
+    if len(names) == 1:
+        value, problem = root_of(function, where)
+        values = [value]
+    else:
+        value, problem = root_of(lambda v: as_array(function(*[v[place] for place in range(len(names))])), where)
+        values = [value[place] for place in range(len(names))]
     for name, value in zip(names, values, strict=True):
         value = value if isinstance(value, Tensor) else tensor(value)
         session.machine.bind(call.names, name, value)
@@ -137,6 +152,28 @@ _OPTIONS = {
     "method": Option("newton, krylov, bfgs, lbfgs or cg", _VALUE),
     "until": Option("the slope at which to stop, relative to that at the start", _VALUE),
 }
+
+
+@contextmanager
+def _watched(session: Session, remark: Callable[[float], str]) -> Iterator[Callable[[float], object]]:
+    """A function to be called after each iteration, with a number: it shows the progress, where that is wanted."""
+    if session.progress is None:
+        yield lambda _: None
+        return
+    last, is_running = 0.0, True
+    turns = session.progress(iter(lambda: is_running, False), None, lambda: remark(last))
+
+    def watch(number: float) -> None:
+        nonlocal last
+        last = number
+        next(turns)
+
+    try:
+        next(turns)
+        yield watch
+    finally:
+        is_running = False
+        next(turns, None)
 
 
 def _descend(session: Session, call: Call, sign: float) -> None:
@@ -170,7 +207,9 @@ def _descend(session: Session, call: Call, sign: float) -> None:
     ends = None
     if "low" in call.options:
         ends = _plain(call, "low", call.options["low"]), _plain(call, "high", call.options["high"])
-    found = descend(word, body, start, ends, method, _until(call))
+    what = f"{'least' if sign > 0 else 'largest'} {loss.node.spell()} ="
+    with _watched(session, lambda least: f"{what} {format_number(sign * least, 6)}") as watch:
+        found = descend(word, body, start, ends, method, _until(call), watch)
     end = 0
     for leaf in leaves:
         begin, end = end, end + leaf.size
@@ -179,34 +218,27 @@ def _descend(session: Session, call: Call, sign: float) -> None:
     forward(loss)
     for leaf in leaves:
         session.emit(Printed(f"{leaf.node.spell()} = {text_of(leaf.detach(), session.settings)}"))
-    what = "least" if sign > 0 else "largest"
-    account = f"slope {format_number(found.slope, 2)}, {found.iterations} iterations"
-    session.emit(Printed(f"{what} {loss.node.spell()} = {format_number(sign * found.value)}, {account}"))
+    slope = format_number(found.slope, 2) if found.slope >= _NOISE else f"below {_NOISE:.0e}"
+    account = f"slope {slope}, {found.iterations} iterations"
+    session.emit(Printed(f"{what} {format_number(sign * found.value)}, {account}"))
 
 
-@command(
-    "minimize",
-    "minimize loss over w, b [in 0..1] [method lbfgs] [until 1e-9]",
-    "Moves leaves to where a value is least, with exact derivatives.",
-    "var w = 1; loss = (w - 3)**2; minimize loss over w",
-    changes="graph",
-    forms="minimize loss over w",
-    operands=EXPRESSION,
-    options=_OPTIONS,
-)
-def _minimize(session: Session, call: Call) -> None:
-    _descend(session, call, 1.0)
+_NOISE = 1e-10  # a slope below it tells only how numbers were rounded
 
 
-@command(
-    "maximize",
-    "maximize y over w, b [in 0..1] [method lbfgs] [until 1e-9]",
-    "Moves leaves to where a value is largest.",
-    "var w = 1; y = 5 - (w - 3)**2; maximize y over w",
-    changes="graph",
-    forms="maximize y over w",
-    operands=EXPRESSION,
-    options=_OPTIONS,
-)
-def _maximize(session: Session, call: Call) -> None:
-    _descend(session, call, -1.0)
+def _searching(word: str, extreme: str, sign: float, example: str) -> None:
+    """Put `minimize` or `maximize` into the table."""
+    command(
+        word,
+        f"{word} y over w, b [in 0..1] [method lbfgs] [until 1e-9]",
+        f"Moves leaves to where a value is {extreme}, with exact derivatives.",
+        example,
+        changes="graph",
+        forms=f"{word} y over w",
+        operands=EXPRESSION,
+        options=_OPTIONS,
+    )(lambda session, call: _descend(session, call, sign))
+
+
+_searching("minimize", "least", 1.0, "var w = 1; y = (w - 3)**2; minimize y over w")
+_searching("maximize", "largest", -1.0, "var w = 1; y = 5 - (w - 3)**2; maximize y over w")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from agrad.engine.autodiff.uncertainty import correlate
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Label
@@ -43,12 +45,16 @@ def _budget(session: Session, call: Call) -> None:
     options = call.options
     form = str(options.get("as", "text"))
     if form not in FORMS:
-        raise AgradError("type", f"budget: there is no form {form}", fixes=[f"as {one}" for one in FORMS])
-    coverage = _number(call, "coverage", 0.95)
-    order = whole(_number(call, "order", 1), "budget: order")
+        raise AgradError(
+            "type",
+            f"budget: there is no form {form}",
+            fixes=[f"budget {call.operand(0).span.text} as {one}" for one in FORMS],
+        )
+    coverage = _number(call, "coverage", call.options.get("coverage", 0.95))
+    order = whole(_number(call, "order", call.options.get("order", 1)), "budget: order")
     if order not in (1, 2):
         raise AgradError("domain", f"budget: the order is 1 or 2, not {order}")
-    samples = whole(_number(call, "samples", 0), "budget: samples")
+    samples = whole(_number(call, "samples", call.options.get("samples", 0)), "budget: samples")
     found = budget(graphed(call, 0), coverage, order, samples, generator)
     result = Budgeted(found, form)
     session.emit(result)
@@ -56,13 +62,14 @@ def _budget(session: Session, call: Call) -> None:
         session.emit(result.plot())
 
 
-def _number(call: Call, name: str, otherwise: float) -> float:
-    """The number after an option."""
-    value = call.options.get(name, otherwise)
+def _number(call: Call, name: str, value: Any) -> float:
+    """A number that a command is given."""
     if isinstance(value, Tensor) and not value.shape:
         value = value.item()
     if not isinstance(value, int | float):
-        raise AgradError("type", f"budget: {name} is a number, not {describe_value(value)}", labels=[Label(call.span)])
+        raise AgradError(
+            "type", f"{call.node.word}: {name} is a number, not {describe_value(value)}", labels=[Label(call.span)]
+        )
     return float(value)
 
 
@@ -75,6 +82,4 @@ def _number(call: Call, name: str, otherwise: float) -> float:
     operands=REQUIRING,
 )
 def _correlate(session: Session, call: Call) -> None:
-    r = call.values[2]
-    r = r.item() if isinstance(r, Tensor) else r
-    correlate(graphed(call, 0), graphed(call, 1), float(r))
+    correlate(graphed(call, 0), graphed(call, 1), _number(call, "the correlation", call.values[2]))

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 
 from agrad.engine.core.op import FUNCTIONS
 from agrad.grammar.commands.registry import words
-from agrad.grammar.runtime.builtins import CONSTANTS
+from agrad.grammar.runtime.builtins import CONSTANTS, OTHERS
 from agrad.grammar.runtime.pytorch_names import IGNORED, PREFIXES
 from agrad.grammar.syntax.lexer import Token
 from agrad.grammar.syntax.parser import lexed
@@ -20,6 +20,7 @@ _OTHERWISE = frozenset({"_DOT", "AS", "FAILS"}) | {word.upper() for word in word
 _IMPORTS = frozenset({"IMPORT", "FROM"})
 _KNOWN = (
     frozenset({"print", "_", "ans", "no_grad", "super", "object"})
+    | OTHERS
     | FUNCTIONS.keys()
     | CONSTANTS.keys()
     | PREFIXES

@@ -24,7 +24,8 @@ GLOSSARY = {
     "autograd": "Automatic differentiation: operations are recorded as a graph, and `backward y` applies the chain "
     "rule to it. The derivatives are exact, up to rounding.",
     "fixes": "What an error says to type instead. Those in words are called hints.",
-    "freed": "A backward frees the nodes that it visits, unless `retain` is given: what they saved is gone.",
+    "freed": "A backward frees the nodes that it visits, unless `retain` is given: what they saved is gone. `forward` "
+    "computes it again.",
     "gradient": "The derivatives of one number by each entry of a leaf. `backward y` adds them to x.grad, `grad x` "
     "shows them, `zero_grad` clears them.",
     "guard": "A choice that depended on values, such as the condition of an `if`. A replay in which it comes out "

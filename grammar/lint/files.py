@@ -138,13 +138,13 @@ def unreadable(source: Source) -> list[AgradError]:
     """The syntax errors of a text, line by line, so that one does not hide the next."""
     found: list[AgradError] = []
     line = source.first_line
-    for text in _pieces(source.text):
+    for text in pieces(source.text):
         found += _mistakes(source, text, line)
         line += text.count("\n")
     return found
 
 
-def _pieces(text: str) -> Iterator[str]:
+def pieces(text: str) -> Iterator[str]:
     """The statements of a text that may have syntax errors."""
     margins = [*sorted({0, *(found.start() for found in _MARGIN.finditer(text))}), len(text)]
     numbers = {place: number for number, place in enumerate(margins)}

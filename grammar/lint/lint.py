@@ -20,14 +20,15 @@ from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.lint.files import Files, Giver, Givers, blocks, given, merged
 from agrad.grammar.runtime import pytorch_names
 from agrad.grammar.runtime.attributes import METHODS, NODE_ATTRIBUTES, attribute, method
-from agrad.grammar.runtime.builtins import CONSTANTS, Closure, entry_of
-from agrad.grammar.runtime.bytecode import Code, Definition
-from agrad.grammar.runtime.compiler import OF_FUNCTIONS, compile_expression, compile_statement, module_name
+from agrad.grammar.runtime.builtins import CONSTANTS, OTHERS, Closure, entry_of
+from agrad.grammar.runtime.bytecode import Code
+from agrad.grammar.runtime.compiler import OF_FUNCTIONS, compile_expression, compile_statement, defined, module_name
 from agrad.grammar.runtime.errors.graph_fixes import explain
 from agrad.grammar.runtime.errors.name_errors import unknown, unknown_in
 from agrad.grammar.session.session import Session
 from agrad.grammar.syntax import ast
 from agrad.grammar.syntax.ast_builder import KINDS
+from agrad.grammar.syntax.keywords import SHAPES
 
 _SOMETHING = 1.0  # an unknown value
 _REFUSED = frozenset({"name", "arity"})  # kinds of errors of a command that are reported; not those about files
@@ -155,7 +156,7 @@ class _Check:
 
     def _function(self, node: ast.Define) -> None:
         """The body of a function, which runs at a time when any name may have a value."""
-        own: Givers = {parameter.name: [None] for parameter in node.parameters}
+        own: Givers = {parameter.name.lstrip("*"): [None] for parameter in node.parameters}
         scope = _Scope(merged(own, self.files.givers(node.body)), self.scope)
         inner = _Check(self.files, scope, straight=False)
         inner.body(node.body)
@@ -200,6 +201,10 @@ class _Check:
                 self._expression(value)
             case ast.Command(word):
                 self._command(statement, COMMANDS[word])
+            case ast.Evaluate(ast.Name(name)) if (
+                name in OTHERS & SHAPES.keys() and name not in self.scope
+            ):  # the command without its operand
+                self.problems.append(unknown(name, statement.span, self.scope.names()))
             case ast.NoGrad() | ast.DetectAnomaly() | ast.Time() | ast.Import():
                 pass
             case _:
@@ -229,6 +234,8 @@ class _Check:
                     self._name(part.id, part.span, sure=sure)
             elif isinstance(part, ast.Tuple) and stored:
                 waiting.append((part.items, sure))
+            elif isinstance(part, ast.Starred) and stored:
+                waiting.append((part.value, sure))
             elif isinstance(part, ast.Node):
                 stored = False
                 if isinstance(part, ast.Each):
@@ -237,11 +244,13 @@ class _Check:
                     continue
                 if isinstance(part, ast.Lambda):
                     waiting += [(one.default or (), sure) for one in part.parameters]
-                    self._inside(part.value, [one.name for one in part.parameters], False)
+                    self._inside(part.value, [one.name.lstrip("*") for one in part.parameters], False)
                     continue
                 if isinstance(part, ast.Over):
                     part = ast.Unknowns((part.name,), part.value, part.span)
                 if isinstance(part, ast.Unknowns):
+                    if not part.names:
+                        continue  # its names need no value
                     self._inside(part.value, [name.id for name in part.names], sure)
                     continue
                 if isinstance(part, ast.Call):
@@ -280,7 +289,7 @@ class _Check:
 
     def _name(self, name: str, span: Span, *, sure: bool) -> None:
         """A name that is read. If it is not certain when, any statement may have bound it."""
-        if name in CONSTANTS or name in FUNCTIONS or name in ("_", "ans"):
+        if name in CONSTANTS or name in FUNCTIONS or name in OTHERS or name in ("_", "ans"):
             return
         ordered = sure and self.straight
         if name in (self.known if ordered else self.scope) or self._unseen(ordered):
@@ -303,7 +312,8 @@ class _Check:
         return True
 
     def _attribute(self, node: ast.Attribute) -> ast.Expr:
-        if node.name not in NODE_ATTRIBUTES and not self._of_objects(node.name):
+        known = node.name in NODE_ATTRIBUTES or node.name.startswith("_saved_")  # of a grad_fn
+        if not known and not self._of_objects(node.name):
             self._refused(node.span, attribute, _SOMETHING, node.name)
         return node.value
 
@@ -347,7 +357,8 @@ class _Check:
                 self._refused(function.span, method, _SOMETHING, function.name)
                 entry = FUNCTIONS.get(pytorch_names.RENAMED.get(function.name, function.name))
                 bind, args = _binder(entry.signature) if entry is not None else None, (_SOMETHING, *args)
-        if bind is not None:
+        starred = "**" in keywords or any(isinstance(argument, ast.Starred) for argument in node.arguments)
+        if bind is not None and not starred:
             self._refused(node.span, bind, args, keywords)
 
     def _binder(self, name: str) -> Any:
@@ -399,6 +410,8 @@ class _Check:
 
 def names_in(target: ast.Expr) -> list[str]:
     """The names that a target binds."""
+    if isinstance(target, ast.Starred):
+        return names_in(target.value)
     if isinstance(target, ast.Tuple):
         return [name for item in target.items for name in names_in(item)]
     return [target.id] if isinstance(target, ast.Name) else []
@@ -415,10 +428,9 @@ def _binder(signature: Signature) -> Any:
 
 def _closure(node: ast.Define) -> Closure:
     """A function that is never called: to bind arguments."""
-    names = tuple(parameter.name for parameter in node.parameters)
-    defaults = tuple(None for parameter in node.parameters if parameter.default is not None)
+    definition, defaults = defined(node.name, node.parameters, Code(), node.span)
     machine: Any = None
-    return Closure(Definition(node.name, names, len(defaults), Code(), node.span), defaults, machine, ())
+    return Closure(definition, tuple(None for _ in defaults), machine, ())
 
 
 def _is_expression(argument: ast.Expr) -> bool:

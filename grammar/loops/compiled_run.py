@@ -27,6 +27,7 @@ from agrad.grammar.loops.placeholders import (
     is_held,
 )
 from agrad.grammar.loops.staging import Stager
+from agrad.grammar.runtime.builtins import Closure
 
 if TYPE_CHECKING:
     from agrad.grammar.runtime.vm import Machine
@@ -51,16 +52,22 @@ class CompiledIteration:
     def __init__(self, stager: Stager) -> None:
         self.placeholders = stager.placeholders
         self.entry = stager.entry
-        self.builtins = stager.builtins
+        self.absent = stager.absent
         self.carried: list[tuple[int, Placeholder]] = []  # what an iteration changes, with its index among the inputs
         self.rebound: dict[Placeholder, str] = {}
-        for name, value in self.entry.items():
-            if not isinstance(value, Tensor) and stager.scope[name] is not value:
+        for (depth, name), value in self.entry.items():
+            if not isinstance(value, Tensor) and stager.scopes[depth][name] is not value:
                 raise _changes(name)
+        for depth, name in self.absent:
+            if name in stager.scopes[depth]:
+                raise _changes(name)  # it was that of a name further out, and has been bound further in
+        functions = [value for value in self.entry.values() if isinstance(value, Closure)]
+        self.keeps_names = any(len(function.scopes) > 1 for function in functions)  # those of a call of a function
         outputs = [self._output(place, one, stager) for place, one in enumerate(self.placeholders) if place]
         kept = [output for output in outputs if output is not None]
         inputs = [bare(one.leaf) for one in self.placeholders]
-        self.step = runner(extract([*kept, *stager.watched], inputs))
+        self.count = len(kept) + len(stager.watched)
+        self.step = runner(extract([*kept, *stager.watched, *stager.required], inputs))
         conditions = self._conditions(stager)
         self.answers = [answer for _, answer in conditions]
         self.staged_conditions = tuple([value.item() for value, _ in conditions])
@@ -81,8 +88,12 @@ class CompiledIteration:
 
     def _output(self, place: int, one: Placeholder, stager: Stager) -> Tensor | None:
         """The value of a placeholder in the next iteration; None if it is the same."""
-        names = [name for name, value in self.entry.items() if value is one.proxy]
-        rebound = [name for name in names if stager.scope[name] is not one.proxy]
+        names = [name for (_, name), value in self.entry.items() if value is one.proxy]
+        rebound = [
+            name
+            for (depth, name), value in self.entry.items()
+            if value is one.proxy and stager.scopes[depth][name] is not value
+        ]
         value: Any = one.proxy if one.writes else None
         if one.kind == GRADIENT:
             value = next(owner.proxy.grad for owner in self.placeholders if owner.gradient is one)
@@ -110,13 +121,13 @@ class CompiledIteration:
         self.carried.append((place, one))
         return value  # type: ignore[no-any-return]
 
-    def fits(self, names: dict[str, Any]) -> bool:
+    def fits(self, scopes: tuple[dict[str, Any], ...], held: Callable[[], list[Any]]) -> bool:
         """Whether the names have values of the staged kinds and shapes; if so, use these values."""
-        if not self.builtins.isdisjoint(names):
+        if any(depth >= len(scopes) or name in scopes[depth] for depth, name in self.absent):
             return False
         values: dict[Tensor, Any] = {}
-        for name, proxy in self.entry.items():
-            value = names.get(name)
+        for (depth, name), proxy in self.entry.items():
+            value = scopes[depth].get(name) if depth < len(scopes) else None
             if (value if not isinstance(proxy, Tensor) else values.setdefault(proxy, value)) is not (
                 proxy if not isinstance(proxy, Tensor) else value
             ):
@@ -129,7 +140,7 @@ class CompiledIteration:
                 if not _is_like(values.get(one.proxy), one):
                     return False
                 one.value = values[one.proxy]
-                if one.zeroed and is_held(one.value.grad, names):
+                if one.zeroed and is_held(one.value.grad, held()):
                     return False
                 for part in (one.gradient, *one.moments):
                     if part is not None:
@@ -146,6 +157,8 @@ class CompiledIteration:
             return self._run(counter, machine)
         finally:
             context.undefined = known
+            for one in self.placeholders:
+                one.value = None  # which would otherwise be kept in memory
 
     def _run(self, counter: Counter, machine: Machine) -> int:
         numbers, places = counter.numbers, [place for place, _ in self.carried]
@@ -182,7 +195,7 @@ class CompiledIteration:
                 return  # the uncompiled iteration knows the place
             for place, value in zip(places, outputs, strict=False):
                 values[place] = value
-            yield outputs
+            yield outputs[: self.count]
 
     def _same(self, numbers: range, values: list[Any]) -> int:
         """How many iterations, from the first on, have conditions that come out as in the staged one."""
@@ -190,7 +203,10 @@ class CompiledIteration:
         if conditions is None:
             return len(numbers)
         for count, number in enumerate(numbers):
-            found = conditions(float(number), *values[1:])
+            try:
+                found = conditions(float(number), *values[1:])
+            except AgradError:
+                return count  # the uncompiled iteration raises it
             is_same = found == self.staged_conditions or [bool(answer) for answer in found] == self.answers
             if self.undefined or not is_same:
                 return count
@@ -208,7 +224,7 @@ class CompiledIteration:
             elif one.writes:
                 _write(one, value, done)
             else:
-                machine.bind(machine.session.names, self.rebound[one], _like(one, value))
+                machine.bind(machine.frames[-1].scopes[0], self.rebound[one], _like(one, value))
 
     def _put_gradient(self, one: Placeholder, value: Value, done: int) -> None:
         owner = next(other for other in self.placeholders if other.gradient is one)

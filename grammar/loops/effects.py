@@ -17,6 +17,7 @@ from agrad.engine.core.graph import Gradient, Node, collect, new_node
 from agrad.engine.core.op import OPS
 from agrad.engine.core.tensor import Tensor, handle, tensor
 from agrad.engine.core.versions import sharers
+from agrad.engine.ops.arrays.indexing import Place
 from agrad.engine.values import np, shape_of
 from agrad.grammar.diagnostics import Span
 from agrad.grammar.loops.placeholders import (
@@ -31,21 +32,29 @@ from agrad.grammar.loops.placeholders import (
     recorded_behind,
 )
 from agrad.grammar.runtime import attributes
+from agrad.grammar.runtime.builtins import parts_of
 from agrad.grammar.runtime.bytecode import Frame, Staging
 from agrad.grammar.runtime.compiler import BINARY, UNEVALUATED
 from agrad.grammar.runtime.operations import as_array
+from agrad.grammar.runtime.views import is_basic, mark
+from agrad.grammar.runtime.vm.expressions import Expressions
 from agrad.grammar.runtime.vm.names import Names
 from agrad.grammar.syntax import ast
 
+_MOST_COPIED = 4096  # entries of an array of which an iteration may write some: each write copies it
 
-class Effects(Names):
+
+class Effects(Names, Expressions):
     """The rules of effects."""
 
     scope: dict[str, Any]
+    scopes: tuple[dict[str, Any], ...]
+    held: Callable[[], list[Any]]
     placeholders: list[Placeholder]
     by_proxy: dict[Tensor, Placeholder]
     recording: bool
     watched: list[Tensor]
+    required: list[Tensor]
 
     @abstractmethod
     def proxy_of(self, name: str, value: Any) -> Any:
@@ -101,6 +110,75 @@ class Effects(Names):
         target.node, target.array = node, None
         node.handle = weakref.ref(target)
         one.writes += 1
+
+    def _set_index(self, frame: Frame, value_on_top: bool | None, span: Span) -> None:
+        stack = frame.stack
+        if value_on_top:
+            value, index, target = stack.pop(), stack.pop(), stack.pop()
+        else:
+            index, target, value = stack.pop(), stack.pop(), stack.pop()
+        if not isinstance(target, Tensor) or not target.shape or target not in self.by_proxy:
+            raise NotTraceable("it writes an entry of what is no array from outside")
+        value = as_array(value)
+        if not self.recording:
+            before, value = self.cut(target), self.cut(value)
+        elif self.by_proxy[target].kind == LEAF or (isinstance(value, Tensor) and value.requires_grad):
+            raise NotTraceable(f"an entry of {self.by_proxy[target].name} is written outside no_grad")
+        else:
+            before = target
+        if target.size > _MOST_COPIED:
+            raise NotTraceable(f"it writes an entry of {self.by_proxy[target].name}, which has many")
+        parts = self.places_in(index)
+        if parts is None:
+            self.renew(target, OPS["index_put"].call(before, value, index=index))
+        else:
+            self.renew(target, OPS["put_at"].call((before, value, *parts[1]), index=parts[0]))
+
+    def _augment_entry(self, frame: Frame, detail: tuple[str, Any, str], span: Span) -> None:
+        value, old = frame.stack.pop(), frame.stack.pop()
+        if not isinstance(old, Tensor) or not isinstance(frame.stack[-2], Tensor):
+            raise NotTraceable("it writes an entry of what is no array from outside")
+        frame.stack.append(OPS[BINARY[detail[0]]].call(old, as_array(value)))
+
+    def _index(self, frame: Frame, detail: None, span: Span) -> None:
+        parts = self.places_in(frame.stack[-1])
+        if parts is None:
+            super()._index(frame, detail, span)
+            return
+        index, value = frame.stack.pop(), frame.stack.pop()
+        if not isinstance(value, Tensor) or not value.shape:
+            raise NotTraceable("it takes an entry of what is no array by the counter")
+        if value.requires_grad:
+            if self.recording:
+                raise NotTraceable("it takes an entry of what requires grad by the counter")
+            value = self.cut(value)
+        entry: Tensor = OPS["entries_at"].call((value, *parts[1]), index=parts[0])
+        if is_basic(index):
+            mark(entry, value)
+        self.required.append(entry)
+        frame.stack.append(entry)
+
+    def places_in(self, index: Any) -> tuple[tuple[Any, ...], list[Tensor]] | None:
+        """An index with the places that differ between iterations taken out, and these; None where there are none."""
+        found: list[Tensor] = []
+
+        def part_of(part: Any) -> Any:
+            if isinstance(part, slice):
+                return slice(part_of(part.start), part_of(part.stop), part_of(part.step))
+            if not isinstance(part, Tensor) or part.shape:
+                return part
+            if not self.is_number(part):
+                raise NotTraceable("an array decides what an index takes")
+            found.append(part)
+            return Place(len(found) - 1)
+
+        parts = tuple([part_of(part) for part in (index if isinstance(index, tuple) else (index,))])
+        if not found:
+            return None
+        ends = [x for part in parts for x in ((part.start, part.stop, part.step) if type(part) is slice else (part,))]
+        if not all(end is None or end is Ellipsis or type(end) in (Place, float, int) for end in ends):
+            raise NotTraceable("an index has an array and a place that differs between iterations")
+        return parts, found
 
     def _augment(self, frame: Frame, symbol: str, span: Span) -> None:
         value, target = as_array(frame.stack.pop()), frame.stack.pop()
@@ -177,11 +255,11 @@ class Effects(Names):
 
     def _zero(self, gradient: Tensor, options: dict[str, Any]) -> None:
         """`w.grad.zero_()`."""
-        scopes = [*(scope for frame in self.frames for scope in frame.scopes), self.session.names]
+        in_use = [*(x for frame in self.frames for scope in frame.scopes for x in scope.values()), *self.held()]
         for one in self.placeholders:
             grad = one.proxy.node.grad
             if one.kind == LEAF and grad is not None and grad.value is gradient and not options:
-                if any(is_held(held, scope) for held in (gradient, one.value.grad) for scope in scopes):
+                if any(is_held(held, in_use) for held in (gradient, one.value.grad)):
                     raise NotTraceable(f"the gradient of {one.name} has a name, and is written")
                 one.zeroed = True
                 zeros = tensor(np.zeros(gradient.shape) if gradient.shape else 0.0)
@@ -193,7 +271,8 @@ class Effects(Names):
         if not values:
             names = self.session.names.items()
             values = [self.proxy_of(name, value) for name, value in names if _has_gradient(value)]
-            values += [one.proxy for one in self.placeholders if one.kind == LEAF]
+            known = {id(value) for value in parts_of(self.session.names.values())}
+            values += [one.proxy for one in self.placeholders if one.kind == LEAF and id(one.value) in known]
         for target in values:
             if target not in self.by_proxy:
                 raise NotTraceable("it clears the gradient of a value that it computed")
@@ -221,6 +300,8 @@ class Effects(Names):
 
     def _set(self, node: Any, values: list[Any]) -> None:
         name = node.operands[0].id
+        if len(self.scopes) > 1:
+            raise NotTraceable("it sets a leaf in a function")
         target = self.scope[name] if name in self.scope else self.look_up(name, node.span)
         value = as_array(values[0])
         self.renew(target, self.cut(value) if isinstance(value, Tensor) else value)

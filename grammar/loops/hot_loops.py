@@ -29,6 +29,8 @@ WARM = 3  # iterations that run uncompiled first: by then every name has the kin
 WORTH = 100  # iterations that must be left for compiling to pay
 _STRIKES = 8  # short compiled runs after which the loop is no longer compiled
 _SHORT = 4  # a run with fewer iterations is short
+_REFUSED = 3  # iterations of a loop that are tried, of which one may print, say
+_STAGED = 4  # times that a loop is staged, before it is known whether that pays
 
 
 def counter(machine: Machine, iterator: Iterator[Any], numbers: range, loop: Loop) -> Iterator[Any]:
@@ -41,7 +43,18 @@ def counter(machine: Machine, iterator: Iterator[Any], numbers: range, loop: Loo
 class HotLoop:
     """The counter of a loop, which skips the iterations that it runs compiled."""
 
-    __slots__ = ("_due", "_iterator", "_loop", "_machine", "_strikes", "numbers", "position")
+    __slots__ = (
+        "_due",
+        "_has_conditions",
+        "_iterator",
+        "_loop",
+        "_machine",
+        "_own",
+        "_refused",
+        "_strikes",
+        "numbers",
+        "position",
+    )
 
     def __init__(self, machine: Machine, iterator: Iterator[Any], numbers: range, loop: Loop) -> None:
         self._machine = machine
@@ -49,6 +62,9 @@ class HotLoop:
         self._loop = loop
         self._due: float = WARM  # the position at which compiling is tried next
         self._strikes = 0
+        self._refused = 0  # iterations that could not be staged
+        self._has_conditions = False  # whether the last one that was staged decided something
+        self._own: CompiledIteration | None = None  # one for this call of a function
         self.numbers = numbers
         self.position = 0  # of the iteration to come
 
@@ -80,27 +96,47 @@ class HotLoop:
         try:
             iteration = self._compiled()
         except (NotTraceable, AgradError):
-            self._due, self._loop.refused = len(self.numbers), True
+            self._refuse()
+            return
+        if iteration is None:
+            self._due = len(self.numbers)
             return
         done = iteration.run(self, self._machine)
+        self._loop.ran += done
         if clock is not None:
             clock.ran(done, perf_counter() - began)
         self._due = self.position + 1
         self._strikes = self._strikes + 1 if done < _SHORT else 0
         if self._strikes == _STRIKES // 2:
-            self._loop.compiled = None  # iterations may take another path now
+            self._own = self._loop.compiled = None  # iterations may take another path now
         elif self._strikes > _STRIKES:
             self._due = len(self.numbers)
 
-    def _compiled(self) -> CompiledIteration:
-        """The compiled iteration: the one known from before if it fits, or a new one."""
+    def _refuse(self) -> None:
+        """After an iteration that cannot be staged: try the next one or two, which may take another path."""
+        self._refused += 1
+        self._due = self.position + 1
+        if self._refused == _REFUSED or not self._has_conditions:
+            self._due, self._loop.refused = len(self.numbers), True
+
+    def _compiled(self) -> CompiledIteration | None:
+        """The compiled iteration: the one known from before if it fits, or a new one; None if that does not pay."""
         from agrad.grammar.loops.compiled_run import CompiledIteration  # as before
         from agrad.grammar.loops.staging import Stager
 
-        session = self._machine.session
-        known: CompiledIteration | None = self._loop.compiled
-        if known is None or not known.fits(session.names):
-            stager = Stager(session, self._loop.counter)
-            stager.stage(compile_block(self._loop.body), float(self.numbers[self.position]))
-            self._loop.compiled = known = CompiledIteration(stager)
+        machine, loop = self._machine, self._loop
+        scopes = machine.frames[-1].scopes
+        known: CompiledIteration | None = self._own or loop.compiled
+        if known is None or not known.fits(scopes, machine.all_in_use):
+            if loop.staged >= _STAGED and loop.ran < WORTH * loop.staged:
+                return None
+            loop.staged += 1
+            stager = Stager(machine.session, loop.counter, scopes, machine.all_in_use)
+            try:
+                stager.stage(compile_block(loop.body, loop.in_function), float(self.numbers[self.position]))
+                known = CompiledIteration(stager)
+            finally:
+                self._has_conditions = bool(stager.conditions)
+            self._own = known if known.keeps_names else None
+            loop.compiled = None if known.keeps_names else known
         return known

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -55,12 +55,12 @@ def recorded_behind(root: Node) -> set[Node]:
     return found
 
 
-def is_held(gradient: Tensor | None, names: Mapping[str, Any]) -> bool:
-    """Whether a name refers to a gradient, or to a value that shares its data; those in tuples and objects count."""
+def is_held(gradient: Tensor | None, values: Iterable[Any]) -> bool:
+    """Whether one of some values is a gradient, or shares its data; those in tuples and objects count."""
     if gradient is None:  # the leaf has none: it was cleared
         return False
     kin = sharers(gradient.node)
-    for value in parts_of(names.values()):
+    for value in parts_of(values):
         if isinstance(value, Tensor):
             node = value.node
             if node in kin or (node.op is OPS["stop"] and node.inputs[0] in kin):

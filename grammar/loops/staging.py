@@ -36,10 +36,20 @@ _MOST_JUMPS = 1000
 class Stager(Effects, Machine):
     """A machine that runs one iteration on proxies. It changes nothing that was there before."""
 
-    def __init__(self, session: Host, counter: str) -> None:
+    def __init__(
+        self,
+        session: Host,
+        counter: str,
+        around: tuple[dict[str, Any], ...] = (),
+        held: Callable[[], list[Any]] = list,
+    ) -> None:
         super().__init__(session)
-        self.scope: dict[str, Any] = {}
-        self.entry: dict[str, Any] = {}  # the values of the names that are read, at the beginning of the iteration
+        self.around = around or (session.names,)  # the names around the loop, innermost first
+        self.held = held  # gives the values under all names, and on stacks
+        self.scopes: tuple[dict[str, Any], ...] = tuple([{} for _ in self.around])  # and their values in the iteration
+        self.scope = self.scopes[0]
+        # The values of the names that are read, at the beginning of the iteration; a name with the place of its scope.
+        self.entry: dict[tuple[int, str], Any] = {}
         self.placeholders: list[Placeholder] = []  # the counter first
         self.by_proxy: dict[Tensor, Placeholder] = {}
         self.recording = current().recording  # what the body sees: while it is staged, everything is recorded
@@ -48,7 +58,8 @@ class Stager(Effects, Machine):
         self.jumps = 0
         self.began = 0  # the stamp at the beginning
         self.watched: list[Tensor] = []  # gradients, and what may raise or have a note where it is not finite
-        self.builtins: set[str] = set()  # the names of agrad's own constants and functions
+        self.required: list[Tensor] = []  # what may raise, and is computed for that also where nothing uses it
+        self.absent: set[tuple[int, str]] = set()  # names that were looked for in a scope, and found further out
         self.rules = {do: rule for do in Do if (rule := self._rule(do)) is not None}
 
     def _rule(self, do: Do) -> Callable[[Frame, Any, Span], int | None] | None:
@@ -66,7 +77,7 @@ class Stager(Effects, Machine):
         """Run one iteration. Raises NotTraceable, or whatever the iteration raises."""
         self.scope[self.counter] = self.enter(NUMBER, self.counter, count, count, False)
         with self._undone():
-            self._run(Frame(code, (self.scope,)))
+            self._run(Frame(code, self.scopes))
             guard = current().guard
             if guard is not None:
                 raise NotTraceable(f"{guard.name} decides what it does")
@@ -112,18 +123,25 @@ class Stager(Effects, Machine):
             frame.stack.append(self.look_up(name, span))
             return
         value = names[name]
-        frame.stack.append(value if names is self.scope else self._inside(name, value))
+        frame.stack.append(value if self._depth(names) is not None else self._inside(name, value))
+
+    def _depth(self, names: dict[str, Any]) -> int | None:
+        """Which of the scopes around the loop one is; None if it is one of a function that the iteration calls."""
+        return next((depth for depth, one in enumerate(self.scopes) if one is names), None)
 
     def look_up(self, name: str, span: Span) -> Any:
         """The proxy of the value of a name, unless it was bound in the iteration."""
-        for names in self.frames[-1].scopes[1:]:
+        for names in self.frames[-1].scopes:
+            depth = self._depth(names)
             if name in names:
-                return names[name] if names is self.scope else self._inside(name, names[name])
-        if name in self.session.names:
-            self.scope[name] = self.entry[name] = value = self.proxy_of(name, self.session.names[name])
-            return value
+                return names[name] if depth is not None else self._inside(name, names[name])
+            if depth is not None:
+                if name in self.around[depth]:
+                    value = self.proxy_of(name, self.around[depth][name])
+                    names[name] = self.entry[depth, name] = value
+                    return value
+                self.absent.add((depth, name))
         if name in CONSTANTS or name in FUNCTIONS:
-            self.builtins.add(name)
             return super().look_up(name, span)
         raise NotTraceable(f"{name} has no value when it begins")
 
@@ -140,6 +158,8 @@ class Stager(Effects, Machine):
 
     def proxy_of(self, name: str, value: Any) -> Any:
         """The proxy of a value from outside; functions and texts need none."""
+        if type(value) is bool:
+            value = float(value)
         if type(value) is float:
             return self.enter(NUMBER, name, value, value, False)
         if type(value) is List:
@@ -152,7 +172,7 @@ class Stager(Effects, Machine):
         if known is not None:
             return known
         node = value.node
-        if node.recorded and node.op is not None:
+        if node.recorded and (node.op is not None or not node.requires_grad):
             raise NotTraceable(f"{name} was computed before, and has a graph")
         proxy = self.enter(LEAF if node.requires_grad else PLAIN, name, value, value.value, node.requires_grad)
         if value.grad is not None:
@@ -172,7 +192,7 @@ class Stager(Effects, Machine):
 
     def _module(self, frame: Frame, detail: tuple[str, str], span: Span) -> None:
         module = detail[1].partition(".")[0]
-        if any(module in scope for scope in (*frame.scopes, self.session.names)):
+        if any(module in scope for scope in (*frame.scopes, *self.around)):
             raise NotTraceable(f"{module} is a name of the script")
         super()._module(frame, detail, span)
 
@@ -188,8 +208,14 @@ class Stager(Effects, Machine):
 
     def _binary(self, frame: Frame, function: Callable[[Any, Any], Any], span: Span) -> None:
         right, left = frame.stack.pop(), frame.stack.pop()
+        self._binary_of(frame, function, left, right)
+
+    @staticmethod
+    def _binary_of(frame: Frame, function: Callable[[Any, Any], Any], left: Any, right: Any) -> None:
+        if is_object(left) or is_object(right):
+            raise NotTraceable("it computes with an object")
         value = combined(function, left, right) if {type(left), type(right)} & SEQUENCES else function(left, right)
-        if not isinstance(value, float | Tensor):
+        if not isinstance(value, float | bool | Tensor):
             raise NotTraceable("it computes with what is neither a number nor an array")
         frame.stack.append(value)
 
@@ -220,7 +246,16 @@ class Stager(Effects, Machine):
         return None
 
     def _not(self, frame: Frame, detail: None, span: Span) -> None:
-        frame.stack.append(0.0 if self.decide(frame.stack.pop()) else 1.0)
+        frame.stack.append(not self.decide(frame.stack.pop()))
+
+    def _chain(self, frame: Frame, detail: tuple[Callable[[Any, Any], Any], int], span: Span) -> int | None:
+        function, end = detail
+        right, left = frame.stack.pop(), frame.stack.pop()
+        self._binary_of(frame, function, left, right)
+        if not self.decide(frame.stack[-1]):
+            return end
+        frame.stack[-1] = right
+        return None
 
     def _iterate(self, frame: Frame, detail: Any, span: Span) -> None:
         value = frame.stack.pop()
@@ -259,8 +294,8 @@ class Stager(Effects, Machine):
 
     def _enter(self, function: Closure, args: tuple[Any, ...], keywords: dict[str, Any]) -> Frame:
         frame = super()._enter(function, args, keywords)
-        scopes = tuple(self.scope if scope is self.session.names else scope for scope in frame.scopes)
-        return Frame(frame.code, scopes)
+        staged = {id(real): names for real, names in zip(self.around, self.scopes, strict=True)}
+        return Frame(frame.code, tuple([staged.get(id(scope), scope) for scope in frame.scopes]))
 
     def _take_over(self, stack: list[Any], count: int) -> None:
         """Let the engine call the user's functions among the arguments on this machine, so that they are staged too."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import Any
 
@@ -28,8 +27,6 @@ from agrad.grammar.runtime.pytorch_names import DTYPE, NO_METHODS, RENAMED
 from agrad.grammar.values.list_methods import LIST_METHODS
 from agrad.grammar.values.lists import List, in_lists
 from agrad.grammar.values.texts import TEXT_METHODS
-
-_LONGEST = 60  # characters of a text in a fix
 
 
 class Attribute(Struct):
@@ -187,6 +184,10 @@ def method(value: Any, name: str) -> Callable[..., Any]:
     if isinstance(value, str):
         if name in TEXT_METHODS:
             return TEXT_METHODS[name]
+        if name == "format":
+            from agrad.grammar.runtime.operations import format_of_texts  # here, since few scripts use it
+
+            return format_of_texts
         raise _no_text_method(value, name)
     if type(value) is List:
         return _list_method(value, name)
@@ -242,18 +243,12 @@ def set_attribute(target: Any, name: str, value: Any) -> None:
         fixes = [Hint("x[...] = …   writes into both"), Hint("x.detach().clone()   shares nothing")]
         raise AgradError("type", message, fixes=fixes)
     else:
-        target.set_(value)
+        target.data = value
 
 
 def _no_text_method(text: str, name: str) -> AgradError:
-    """The error for a method of a text; for `format`, with the f-string that does the same."""
-    if name != "format":
-        return AgradError("name", f"a text has no .{name} in agrad")
-    names = iter("xyzabc")
-    filled = re.sub(r"(?<!\{)\{\d*(?=[:}])", lambda _: f"{{{next(names, 'x')}", text)
-    instead = filled if filled != text and len(text) < _LONGEST else "loss {x:.3f}"
-    message = "a text has no .format in agrad: an f-string puts values into it"
-    return AgradError("name", message, fixes=[Hint(f'f"{instead}"')])
+    """The error for a method of a text."""
+    return AgradError("name", f"a text has no .{name} in agrad")
 
 
 def _unknown(value: Any, name: str, known: dict[str, Any]) -> AgradError:

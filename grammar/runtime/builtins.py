@@ -24,6 +24,10 @@ CONSTANTS: dict[str, float] = {"pi": math.pi, "e": math.e, "inf": math.inf, "nan
 TAKES_LISTS = frozenset({"len", "enumerate", "zip", "list", "tuple", "sorted", "reversed", "str", "bool", "isinstance"})
 
 
+# Names that are neither functions of the table nor constants: classes, and what only some scripts ask for.
+OTHERS = frozenset({"dict", "set", "make_dot", "__name__"})
+
+
 def meaning(name: str, scopes: Iterable[Mapping[str, Any]], otherwise: Any) -> Any:
     """What a name stands for in some scopes, the innermost first, or in the language itself."""
     for names in scopes:
@@ -68,25 +72,36 @@ class Closure:
     @property
     def usage(self) -> str:
         """How it is called: f(x, y=2)."""
-        required = len(self.definition.parameters) - len(self.defaults)
-        given = [*self.definition.parameters[:required]]
-        given += [f"{name}=…" for name in self.definition.parameters[required:]]
-        return f"{self.definition.name}({', '.join(given)})"
+        made = self.definition
+        given = [f"{name}=…" if name in made.defaulted else name for name in made.parameters]
+        if made.rest or made.placed < len(made.parameters):
+            given.insert(made.placed, f"*{made.rest}")
+        if made.options:
+            given.append(f"**{made.options}")
+        return f"{made.name}({', '.join(given)})"
 
     def bind(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> dict[str, Any]:
         """The parameters with their values; AgradError of kind `arity` where they do not fit."""
-        parameters, name = self.definition.parameters, self.definition.name
-        if len(args) > len(parameters):
-            raise AgradError("arity", f"{name} takes {_count(len(parameters))}, and got {len(args)}: {self.usage}")
-        bound = dict(zip(parameters, args, strict=False))
+        made = self.definition
+        parameters, name, placed = made.parameters, made.name, made.placed
+        if len(args) > placed and not made.rest:
+            raise AgradError("arity", f"{name} takes {_count(placed)}, and got {len(args)}: {self.usage}")
+        bound = dict(zip(parameters[:placed], args, strict=False))
+        if made.rest:
+            bound[made.rest] = args[placed:]
+        others: dict[str, Any] = {}
         for key, value in keywords.items():
             if key not in parameters:
-                raise AgradError("arity", f"{name} has no argument {key}: {self.usage}")
-            if key in bound:
+                if not made.options:
+                    raise AgradError("arity", f"{name} has no argument {key}: {self.usage}")
+                others[key] = value
+            elif key in bound:
                 raise AgradError("arity", f"{name} got {key} twice: {self.usage}")
-            bound[key] = value
-        required = len(parameters) - len(self.defaults)
-        for key, value in zip(parameters[required:], self.defaults, strict=True):
+            else:
+                bound[key] = value
+        if made.options:
+            bound[made.options] = dictionary(others)
+        for key, value in zip(made.defaulted, self.defaults, strict=True):
             bound.setdefault(key, value)
         missing = [key for key in parameters if key not in bound]
         if missing:
@@ -99,6 +114,13 @@ class Closure:
 
     def __str__(self) -> str:
         return f"function {self.usage}"
+
+
+def dictionary(entries: Mapping[Any, Any]) -> Any:
+    """A dictionary of the language."""
+    from agrad.grammar.values.dicts import Dict  # here, since few scripts have one
+
+    return Dict(entries)
 
 
 def _count(number: int) -> str:
@@ -320,9 +342,9 @@ def _str(x: Any) -> str:
     "bool", "x", "Whether a value counts as true: a number that is not 0, a list that is not empty.", "bool(2) == 1"
 )
 def _bool(x: Any) -> bool:
-    if isinstance(x, tuple | str | List | range):
-        return len(x) > 0
-    return bool(tensor(x) if getattr(x, "shape", ()) else x)
+    from agrad.grammar.runtime.operations import truth  # here: it imports this module
+
+    return truth(tensor(x) if getattr(x, "shape", ()) else x)
 
 
 @_sequence(
@@ -352,6 +374,86 @@ _KINDS: dict[str, Callable[[Any], bool]] = {
     "list": lambda x: type(x) is List,
     "tuple": lambda x: type(x) is tuple,
 }
+
+
+@_sequence("map", "f; *xs", "The value of a function for each entry.", "map(sqrt, [4, 9])[1] == 3")
+def _map(f: Any, xs: Any) -> tuple[Any, ...]:
+    if not callable(f):
+        raise AgradError("type", f"map needs a function, not {describe(f)}")
+    several = xs if isinstance(xs, tuple) else (xs,)
+    return tuple(f(*entries) for entries in zip(*(_each_of(x, "map") for x in several), strict=False))
+
+
+@_sequence(
+    "filter",
+    "f, xs",
+    "The entries for which a function is true.",
+    "filter(isnan, [1, nan, 2]) == (nan,) or len(filter(isnan, [1, nan])) == 1",
+)
+def _filter(f: Any, xs: Any) -> tuple[Any, ...]:
+    if f is not None and not callable(f):
+        raise AgradError("type", f"filter needs a function, not {describe(f)}")
+    return tuple(x for x in _each_of(xs, "filter") if _bool(x if f is None else f(x)))
+
+
+@_sequence("repr", "x", "A value as a text; a text in quotes.", 'repr("a") == "\'a\'"')
+def _repr(x: Any) -> str:
+    return repr(x) if isinstance(x, str) else _str(x)
+
+
+@_sequence("iter", "xs", "The entries, for a loop.", "iter((1, 2)) == (1, 2)")
+def _iter(xs: Any) -> tuple[Any, ...]:
+    return tuple(_each_of(xs, "iter"))
+
+
+@_sequence("callable", "x", "Whether a value can be called.", "callable(sin) == 1")
+def _callable(x: Any) -> bool:
+    return callable(x) and not isinstance(x, Tensor)
+
+
+@_sequence("hasattr", "x, name", "Whether a value has an attribute of a name.", 'hasattr(tensor(2), "grad") == 1')
+def _hasattr(x: Any, name: Any) -> bool:
+    raise _by_call("hasattr")
+
+
+@_sequence(
+    "getattr",
+    "x, name; default='no default'",
+    "The attribute of a name, or the default where there is none.",
+    'getattr(tensor([1, 2]), "ndim") == 1',
+)
+def _getattr(x: Any, name: Any, default: Any) -> Any:
+    raise _by_call("getattr")
+
+
+def _by_call(name: str) -> AgradError:
+    """The error where another function calls one that the machine runs itself."""
+    return AgradError("type", f"{name} is called by its name", fixes=[Hint(f"lambda x: {name}(x, …)")])
+
+
+class Kind:
+    """What `type(x)` is of a number, a text or an array: it is printed, and compared by isinstance alone."""
+
+    __slots__ = ("__name__",)
+    is_object = True
+
+    def __init__(self, name: str) -> None:
+        self.__name__ = name
+
+    def _shown(self, text: Callable[[Any], str]) -> str:
+        return f"<class '{self.__name__}'>"
+
+
+@_sequence(
+    "type", "x", "The class of an object; of any other value a name to print.", 'str(type("a")) == "<class \'str\'>"'
+)
+def _type(x: Any) -> Any:
+    if is_object(x) and not isinstance(x, type):
+        return type(x)
+    names = [name for name, test in _KINDS.items() if name not in ("tensor", "int") and test(x)]
+    if names == ["bool"] or names[:1]:
+        return Kind(names[-1] if isinstance(x, bool) else names[0])
+    return Kind("NoneType" if x is None else "function")
 
 
 def _spelt(text: str, name: str, read: Callable[[str], float]) -> float:

@@ -46,24 +46,28 @@ class Do(IntEnum):
     STORE = _BY_RULE  # [name, whether the value was computed from the name's old value] value →
     UNARY = _AS_IS  # [function] x → f(x)
     BINARY = _AS_IS  # [function] x y → f(x, y)
-    CHAIN = _NEVER  # [function, label] x y → y, or 0 and jump: one link of a < b < c
+    CHAIN = _BY_RULE  # [function, label] x y → y, or 0 and jump: one link of a < b < c
     NEAR = _NEVER  # [whether there is a tolerance] x y (t) → whether x is near y
-    IS_NONE = _NEVER  # [negated] x → whether it is None
+    IS_NONE = _AS_IS  # [negated] x → whether it is None
     NOT = _BY_RULE  # x → whether it is false
     CALL = _BY_RULE  # [count, keywords] f x … → f(x, …)
     METHOD = _BY_RULE  # [name, count, keywords] x y … → x.name(y, …)
     ATTRIBUTE = _BY_RULE  # [name] x → x.name
     SET_ATTRIBUTE = _BY_RULE  # [name] value x →
-    INDEX = _AS_IS  # x i → x[i]
-    SET_INDEX = _NEVER  # value x i →
+    INDEX = _BY_RULE  # x i → x[i]
+    SET_INDEX = _BY_RULE  # value x i →
     AUGMENT = _BY_RULE  # [symbol] x v → x changed in place
-    AUGMENT_ENTRY = _NEVER  # [symbol, expression, text] x i y v → x i, and y = x[i] changed: in place in a list
+    AUGMENT_ENTRY = _BY_RULE  # [symbol, expression, text] x i y v → x i, and y = x[i] changed: in place in a list
     WRITABLE = _AS_IS  # [expression, text of the write] x → x; refuses a copy of a part of something
     DELETE_INDEX = _NEVER  # x i → (removes the entry of a list)
+    TEST = _NEVER  # [in, not in, is, is not] x y → whether that holds
+    STAR = _NEVER  # [* or **] x → a Star, whose entries take its place in a call, a list or a tuple
+    BRACES = _NEVER  # [dict or set, count] x … → a dictionary or a set
     SLICE = _AS_IS  # a b c → a:b:c
     LIST = _AS_IS  # [count, kind] x … → vector, matrix or list
     TUPLE = _AS_IS  # [count] x … → tuple
     UNPACK = _AS_IS  # [count] tuple → its entries, the first on top
+    UNPACK_REST = _NEVER  # [count, place] tuple → its entries, of which one is a list of those that are left
     FORMAT = _NEVER  # [parts] x … → text
     JUMP = _BY_RULE  # [label]
     JUMP_IF_FALSE = _BY_RULE  # [label] x →
@@ -129,26 +133,50 @@ class Frame:
 class Definition:
     """A function as written: its code and parameters; the values of defaults come when `def` runs."""
 
-    __slots__ = ("code", "defaults", "name", "parameters", "span", "static")
+    __slots__ = ("code", "defaulted", "kind", "name", "options", "parameters", "placed", "rest", "span")
 
     def __init__(
-        self, name: str, parameters: tuple[str, ...], defaults: int, code: Code, span: Span, static: bool = False
+        self,
+        name: str,
+        parameters: tuple[str, ...],
+        defaulted: tuple[str, ...],
+        code: Code,
+        span: Span,
+        kind: str = "",
     ) -> None:
+        """`parameters` as typed: also `*rest`, `**options`, and `*`, behind which all are given by name."""
         self.name = name
-        self.parameters = parameters
-        self.defaults = defaults  # how many of the last parameters have one
+        stars = [place for place, one in enumerate(parameters) if one[:1] == "*"]
+        self.placed = stars[0] if stars else len(parameters)  # how many may be given by place
+        self.rest = self.options = ""  # the names of `*rest` and `**options`
+        for place in stars:
+            if parameters[place][:2] == "**":
+                self.options = parameters[place][2:]
+            else:
+                self.rest = parameters[place][1:]
+        self.parameters = tuple([one for one in parameters if one[:1] != "*"]) if stars else parameters
+        self.defaulted = defaulted  # those that have a default
         self.code = code
         self.span = span
-        self.static = static  # in a class: not a method of its objects
+        self.kind = kind  # in a class: `static`, `property` and the like, by the name of the decorator
+
+
+class Spread(tuple[str, ...]):
+    """The names of the keyword arguments of a call with `*xs` or `**options` among its arguments."""
+
+    __slots__ = ()
 
 
 class Loop:
     """A `for` with one counter, as written, and its compiled iteration once there is one."""
 
-    __slots__ = ("body", "compiled", "counter", "refused")
+    __slots__ = ("body", "compiled", "counter", "in_function", "ran", "refused", "staged")
 
-    def __init__(self, counter: str, body: Any) -> None:
+    def __init__(self, counter: str, body: Any, in_function: bool) -> None:
         self.counter = counter
         self.body = body
+        self.in_function = in_function
         self.compiled: Any = None
+        self.staged = 0  # how often its body was staged
+        self.ran = 0  # iterations that ran compiled
         self.refused = False  # whether its body cannot be staged

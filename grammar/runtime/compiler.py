@@ -6,6 +6,7 @@ to be compiled. A stack of such lists replaces the recursion.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Collection, Iterable
 from typing import Any, TypeAlias
 
@@ -16,7 +17,7 @@ from agrad.engine.errors import AgradError
 from agrad.engine.errors import Label as Remark
 from agrad.engine.values import shape_of
 from agrad.grammar.diagnostics import Span
-from agrad.grammar.runtime.bytecode import Code, Definition, Do, Instruction, Label, Loop
+from agrad.grammar.runtime.bytecode import Code, Definition, Do, Instruction, Label, Loop, Spread
 from agrad.grammar.runtime.pytorch_names import PREFIXES, has_classes, is_imported
 from agrad.grammar.runtime.views import lost_write
 from agrad.grammar.syntax import ast
@@ -44,9 +45,9 @@ def compile_statement(statement: ast.Statement) -> Code:
     return _Compiler().body((statement,))
 
 
-def compile_block(body: ast.Body) -> Code:
+def compile_block(body: ast.Body, in_function: bool = False) -> Code:
     """The code of one iteration of a loop body."""
-    return _Compiler().body(body)
+    return _Compiler(in_function=in_function).body(body)
 
 
 def compile_expression(expression: ast.Expr) -> Code:
@@ -141,8 +142,8 @@ class _Compiler:
             if isinstance(target, ast.Name):
                 self.instructions.append((Do.STORE, (target.id, target.id in read), target.span))
             elif isinstance(target, ast.Tuple):
-                self.instructions.append((Do.UNPACK, len(target.items), target.span))
-                pending.extend(target.items[::-1])
+                self.instructions.append(_unpack(target))
+                pending += [item.value if isinstance(item, ast.Starred) else item for item in target.items[::-1]]
             elif isinstance(target, ast.Index):
                 writable = _writable(target.value, target.span.text + " = …")
                 if isinstance(target.index, ast.String):  # that of a dict, not of an array
@@ -176,7 +177,7 @@ class _Compiler:
 
     def _for(self, node: ast.For) -> None:
         again, end = Label(), Label()
-        loop = Loop(node.target.id, node.body) if isinstance(node.target, ast.Name) else None
+        loop = Loop(node.target.id, node.body, self.in_function) if isinstance(node.target, ast.Name) else None
         self.emit([node.iterable, (Do.ITERATE, loop, node.iterable.span), again, (Do.NEXT, end, node.span)])
         self.store(node.target)
         self._loop(node.body, again, end)
@@ -229,15 +230,14 @@ class _Compiler:
     def _detectanomaly(self, node: ast.DetectAnomaly) -> None:
         self._nograd(node)
 
-    def _static(self, node: ast.Static) -> None:
+    def _member(self, node: ast.Member) -> None:
         self._define(node)
 
     def _define(self, node: ast.Define) -> None:
         inner = _Compiler(self.depth, in_function=True)
         code = inner.body(node.body)
-        names = tuple(parameter.name for parameter in node.parameters)
-        defaults = [parameter.default for parameter in node.parameters if parameter.default is not None]
-        definition = Definition(node.name, names, len(defaults), code, node.span, isinstance(node, ast.Static))
+        kind = node.kind if isinstance(node, ast.Member) else ""
+        definition, defaults = defined(node.name, node.parameters, code, node.span, kind)
         self.emit([*defaults, (Do.DEFINE, definition, node.span)])
 
     def _class(self, node: ast.Class) -> None:
@@ -262,7 +262,7 @@ class _Compiler:
         test = node.test
         parts: list[Part] = [test]
         kind = ""
-        if isinstance(test, ast.Compare) and len(test.rest) == 1:
+        if isinstance(test, ast.Compare) and len(test.rest) == 1 and test.rest[0][0] in COMPARE:
             kind, right = test.rest[0]
             parts = [test.first, right]
         elif isinstance(test, ast.Near):
@@ -326,7 +326,9 @@ def _list(node: ast.List) -> list[Part]:
 def _binary(node: ast.Binary) -> list[Part]:
     """One of two operands that is written in brackets stays a list, in case that the other is one to be added to."""
     sides: list[Part] = [node.left, node.right]
-    if node.op in ("+", "*") and isinstance(node.left, ast.List) is not isinstance(node.right, ast.List):
+    lists = [side for side in sides if isinstance(side, ast.List)]
+    one = node.op == "+" and any(len(side.items) == 1 for side in lists)
+    if node.op in ("+", "*") and (len(lists) == 1 or one):
         sides = [_as_list(side) for side in sides]
     if node.op == "+":
         sides = [side.changed(apart="list") if isinstance(side, ast.Each) else side for side in sides]
@@ -343,6 +345,8 @@ def _compare(node: ast.Compare) -> list[Part]:
     for symbol, operand in node.rest[:-1]:
         parts += [operand, (Do.CHAIN, (COMPARE_CALLS[symbol], end), node.span)]
     symbol, operand = node.rest[-1]
+    if symbol not in COMPARE:
+        return [*parts, operand, (Do.TEST, symbol, node.span)]
     return [*parts, operand, (Do.BINARY, COMPARE_CALLS[symbol], node.span), end]
 
 
@@ -364,6 +368,8 @@ def _near(node: ast.Near) -> list[Part]:
 
 def _call(node: ast.Call) -> list[Part]:
     keywords = tuple(name for name, _ in node.keywords)
+    if "**" in keywords or any(isinstance(argument, ast.Starred) for argument in node.arguments):
+        keywords = Spread(keywords)
     function = node.function
     called = function.id if isinstance(function, ast.Name) else getattr(function, "name", "")
     arguments: list[Part] = [*node.arguments, *(value for _, value in node.keywords)]
@@ -398,21 +404,21 @@ def _writable(base: ast.Expr, text: str) -> list[Part]:
 
 def _over(node: ast.Over) -> list[Part]:
     """An anonymous function, which the command calls."""
-    definition = Definition(node.value.span.text, (node.name.id,), 0, compile_expression(node.value), node.span)
+    definition = Definition(node.value.span.text, (node.name.id,), (), compile_expression(node.value), node.span)
     return [(Do.CONSTANT, definition, node.span)]
 
 
 def _unknowns(node: ast.Unknowns) -> list[Part]:
     """A function of the unknowns, which the command calls."""
     names = tuple(name.id for name in node.names)
-    definition = Definition(node.value.span.text, names, 0, compile_expression(node.value), node.span)
+    definition = Definition(node.value.span.text, names, (), compile_expression(node.value), node.span)
     return [(Do.CONSTANT, definition, node.span)]
 
 
 def _each(node: ast.Each) -> list[Part]:
     """An anonymous function, which is called for each value."""
     code = _Compiler().for_each(node)
-    definition = Definition(node.value.span.text, (_parameter(node.target),), 0, code, node.value.span)
+    definition = Definition(node.value.span.text, (_parameter(node.target),), (), code, node.value.span)
     last = () if node.last is None else (node.last,)
     return [node.values, *last, (Do.EACH, (definition, bool(last), node.apart, node.flat), node.span)]
 
@@ -422,10 +428,24 @@ def _parameter(target: ast.Target) -> str:
 
 
 def _lambda(node: ast.Lambda) -> list[Part]:
-    names = tuple(parameter.name for parameter in node.parameters)
-    defaults = [parameter.default for parameter in node.parameters if parameter.default is not None]
-    definition = Definition("lambda", names, len(defaults), compile_expression(node.value), node.span)
+    definition, defaults = defined("lambda", node.parameters, compile_expression(node.value), node.span)
     return [*defaults, (Do.LAMBDA, definition, node.span)]
+
+
+def defined(
+    name: str, parameters: Iterable[ast.Parameter], code: Code, span: Span, kind: str = ""
+) -> tuple[Definition, list[ast.Expr]]:
+    """A function, and the expressions of its defaults."""
+    given = [(one.name, one.default) for one in parameters if one.default is not None]
+    names, defaulted = tuple([one.name for one in parameters]), tuple([name for name, _ in given])
+    return Definition(name, names, defaulted, code, span, kind), [default for _, default in given]
+
+
+def _unpack(target: ast.Tuple) -> Instruction:
+    stars = [place for place, item in enumerate(target.items) if isinstance(item, ast.Starred)]
+    if stars:
+        return Do.UNPACK_REST, (len(target.items), stars[0]), target.span
+    return Do.UNPACK, len(target.items), target.span
 
 
 def takes_several(name: str) -> bool:
@@ -481,16 +501,29 @@ def _plus(x: Any) -> Any:
 
 def _comparison(symbol: str) -> Callable[[Any, Any], Any]:
     """A comparison; == and != also compare tuples, texts and None, each as a whole."""
-    compare = OPS[COMPARE[symbol]].call
-    if symbol not in ("==", "!="):
-        return compare
+    compare, plain, is_equality = OPS[COMPARE[symbol]].call, _PLAIN[symbol], symbol in ("==", "!=")
 
     def call(x: Any, y: Any) -> Any:
-        if type(x) in WHOLES and type(y) in WHOLES:
-            return float(_same(x, y) is (symbol == "=="))
-        return compare(x, y)
+        if type(x) is float and type(y) is float:
+            return plain(x, y)
+        if is_equality and type(x) in WHOLES and type(y) in WHOLES:
+            return _same(x, y) is (symbol == "==")
+        found = compare(x, y)
+        return bool(found) if type(found) is float else found
 
+    call.alone = compare  # type: ignore[attr-defined]  # what it is on arrays
     return call
+
+
+# Comparisons of plain numbers, which give True or False; those of arrays give 1 and 0 in an array.
+_PLAIN: dict[str, Callable[[float, float], bool]] = {
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
 
 
 def _same(x: Any, y: Any) -> bool:
@@ -516,6 +549,8 @@ EXPRESSIONS: dict[type, Callable[[Any], list[Part]]] = {
     ast.EllipsisLiteral: lambda node: [(Do.CONSTANT, Ellipsis, node.span)],
     ast.List: _list,
     ast.Tuple: lambda node: [*node.items, (Do.TUPLE, len(node.items), node.span)],
+    ast.Starred: lambda node: [node.value, (Do.STAR, node.sign, node.span)],
+    ast.Braces: lambda node: [*node.items, (Do.BRACES, (node.kind, len(node.items)), node.span)],
     ast.Unary: _unary,
     ast.Binary: _binary,
     ast.Compare: _compare,

@@ -7,7 +7,7 @@ reached: no name of Python's own.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import partial
 from importlib import import_module
 from inspect import signature
@@ -15,7 +15,7 @@ from types import FunctionType
 from typing import Any
 
 from agrad.engine.autodiff.function import Function, FunctionContext
-from agrad.engine.core.tensor import Tensor
+from agrad.engine.core.op import OPS
 from agrad.engine.errors import AgradError, Hint, WrongAttribute
 from agrad.engine.nn.module import Module, name_parameters
 from agrad.engine.nn.objects import Object, stores_of
@@ -25,7 +25,14 @@ from agrad.grammar.runtime import attributes
 from agrad.grammar.runtime.builtins import Closure, is_object
 from agrad.grammar.runtime.pytorch_names import NAMESPACES
 
-_SPECIAL = frozenset({"__init__", "__call__", "__len__", "__getitem__", "__repr__", "__str__"})
+# The methods that Python calls itself; those of operators are called by the machine, and kept under names of their own.
+_SPECIAL = frozenset(
+    "__init__ __call__ __len__ __getitem__ __setitem__ __delitem__ __iter__ __repr__ __str__ __bool__ __float__".split()
+)
+_OPERATORS = frozenset(
+    f"__{prefix}{op.operator.method}__" for op in OPS.values() if op.operator is not None for prefix in ("", "r", "i")
+) | frozenset("__pos__ __abs__ __contains__ __hash__".split())
+_OPERATOR = "operator "  # before the name of the method of an operator: no name of the language has a space
 _CALLER = (TypeError, ValueError, KeyError, IndexError, AttributeError)
 
 
@@ -49,7 +56,7 @@ class Record(Object):
 _SHOWING: list[Record] = []  # those that are being printed, one inside the other
 
 
-BASES = (Module, Dataset, Function)
+BASES = (Module, Dataset, Function, Record)
 
 
 class Method:
@@ -82,10 +89,19 @@ class Bound:
     def __call__(self, *args: Any, **keywords: Any) -> Any:
         """Call the function with the object."""
         found = self.closure(self.instance, *args, **keywords)
-        return whole(found, "a length") if self.__name__ == "__len__" else found  # Python's len wants an int
+        made = _WANTED.get(self.__name__)  # Python's len wants an int
+        return found if made is None else made(found)
 
     def _shown(self, text: Callable[[Any], str]) -> str:
         return text(self.closure)
+
+
+_WANTED: dict[str, Callable[[Any], Any]] = {
+    "__len__": lambda found: whole(found, "a length"),
+    "__bool__": bool,
+    "__float__": float,
+    "__iter__": lambda found: iter(found),
+}
 
 
 class Parent:
@@ -133,15 +149,31 @@ def make_class(name: str, base: Any, body: Mapping[str, Any], machine: Any, scop
     parent = Parent()
     own: dict[str, Any] = {"__module__": "agrad", _MACHINE: machine}
     for attribute, value in body.items():
-        if attribute.startswith("__") and attribute.endswith("__") and attribute not in _SPECIAL:
-            message = f"{name}.{attribute}: agrad has no operators of classes"
-            raise AgradError("name", message, fixes=[Hint("a method with a name of its own")])
+        if attribute.startswith("__") and attribute.endswith("__"):
+            if attribute not in _SPECIAL | _OPERATORS:
+                raise AgradError("name", f"{name}.{attribute}: agrad does not call this method of a class")
+            if attribute in _OPERATORS:
+                attribute = _OPERATOR + attribute
         own[attribute] = value
         if isinstance(value, Closure) and value.scopes and value.scopes[0] is body:
             function = Closure(value.definition, value.defaults, machine, ({"super": parent}, *scopes))
-            own[attribute] = staticmethod(function) if value.definition.static else Method(function)
+            own[attribute] = _KINDS.get(value.definition.kind, Method)(function)
     parent.owner = made = type(name, (base,), own)
     return made
+
+
+_KINDS: dict[str, Callable[[Closure], Any]] = {
+    "staticmethod": staticmethod,
+    "property": lambda function: property(lambda instance: function(instance)),
+}
+
+
+def operator_of(kind: type, name: str) -> Closure | None:
+    """The method of a class for an operator, such as `__add__`; None if there is none."""
+    if not issubclass(kind, Object):
+        return None
+    found = _found(kind, _OPERATOR + name if name in _OPERATORS else name)
+    return found.closure if type(found) is Method else None
 
 
 # Attributes
@@ -149,6 +181,8 @@ def make_class(name: str, base: Any, body: Mapping[str, Any], machine: Any, scop
 
 def attribute(value: Any, name: str) -> Any:
     """`value.name` of an object, a class or `super()`. Raises AgradError where there is no such attribute."""
+    if name in _OPERATORS and type(value) not in (Bound, Parent):
+        name = _OPERATOR + name
     if type(value) not in (Bound, Parent) and (not name.startswith("_") or _is_own(value, name)):
         try:
             return getattr(value, name)
@@ -167,20 +201,31 @@ def _is_own(value: Any, name: str) -> bool:
     return not name.startswith("__") and name in getattr(value, "__dict__", ()) and name not in _INTERNAL
 
 
-_INTERNAL = frozenset({"_parameters", "_modules", "_buffers", "_settings", "_volatile"})
+_INTERNAL = frozenset({"_parameters", "_modules", "_buffers", "_settings", "_volatile", "_before", "_after"})
 
 
 def names_of(value: Any) -> set[str]:
     """The names of the attributes of an object."""
     own = {name for entries in stores_of(value) for name in entries} if isinstance(value, Object) else set()
-    return {name for name in own | set(dir(value if isinstance(value, type) else type(value))) if name[0] != "_"}
+    names = own | set(dir(value if isinstance(value, type) else type(value)))
+    return {name for name in names if name[0] != "_" and name.isidentifier()}
+
+
+# Classes of what functions return, beside those that a script names.
+_RETURNED = {
+    "agrad.engine.autodiff.hooks": "Handle",
+    "agrad.engine.autodiff.function": "FunctionContext",
+    "agrad.grammar.values.pictures": "Picture",
+}
 
 
 def all_names() -> set[str]:
     """The names of the attributes of all classes of the engine, and of `super()`."""
     modules = (import_module(place) for place in set(NAMESPACES.values()))
     classes = {one for module in modules for one in vars(module).values() if isinstance(one, type)}
-    kinds = {base for one in classes if issubclass(one, Object | dict) for base in one.__mro__}
+    known = {one for one in classes if issubclass(one, Object | dict)}
+    known |= {getattr(import_module(place), name) for place, name in _RETURNED.items()}
+    kinds = {base for one in known for base in one.__mro__}
     starts = [one.__dict__["__init__"] for one in kinds if isinstance(one.__dict__.get("__init__"), FunctionType)]
     written = {name for start in starts for name in start.__code__.co_names}  # self.weight = …
     return {name for one in kinds for name in dir(one) if name[0] != "_"} | written | _SPECIAL
@@ -238,9 +283,10 @@ def bound(name: str, value: Any) -> None:
 def entry(value: Any, index: Any) -> Any:
     """An entry of an object. Raises AgradError where there is none."""
     if isinstance(value, dict):
-        if not isinstance(index, str | float | Tensor) or index not in value:
-            known = ", ".join(f'"{key}"' for key in value)
-            raise AgradError("name", f"there is no entry {describe(index)}: there are {known}")
+        if not isinstance(index, Hashable) or index not in value:
+            known = [f'"{key}"' if isinstance(key, str) else describe(key) for key in value]
+            there = f"there are {', '.join(known[:20])}" if known else "it is empty"
+            raise AgradError("name", f"there is no entry {describe(index)}: {there}")
         return value[index]
     if isinstance(value, type) or not hasattr(type(value), "__getitem__"):
         raise AgradError("type", f"{describe(value)} has no entries")
@@ -256,6 +302,8 @@ def entered(function: Any, args: tuple[Any, ...]) -> tuple[Closure, tuple[Any, .
         return function.closure, (function.instance, *args)
     if isinstance(function, Object):
         method = _found(type(function), "__call__")
+        if isinstance(function, Module) and function.has_hooks:
+            return None  # the module calls its hooks, and its forward
         if isinstance(function, Module) and type(method) is not Method:
             method = _found(type(function), "forward")
         if type(method) is Method:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, ItemsView, Iterator, KeysView, ValuesView
 from sys import getsizeof
 from typing import Any
 
@@ -21,8 +21,10 @@ from agrad.grammar.results import Settings, text_of
 from agrad.grammar.runtime import views
 from agrad.grammar.runtime.builtins import TAKES_LISTS, as_tensor, entry_of, is_object
 from agrad.grammar.runtime.compiler import BINARY, COMPARE_CALLS, takes_several
+from agrad.grammar.syntax import ast
+from agrad.grammar.values import formats
 from agrad.grammar.values.list_methods import extend, place_in
-from agrad.grammar.values.lists import List, lengthened
+from agrad.grammar.values.lists import List, Star, entries_of, lengthened
 
 IN_PLACE: dict[str, Callable[[Any, Any], Any]] = {
     found.sign: getattr(operator, f"i{found.method}") for name in BINARY.values() if (found := OPS[name].operator)
@@ -40,15 +42,24 @@ _IN_FULL = 1e16  # from here on Python writes a float with an exponent
 SEQUENCES = frozenset({List, tuple, str, range})  # the values that are not numbers, but may be added or repeated
 
 
+def spread(items: list[Any]) -> list[Any]:
+    """Items, with the entries of `*xs` in its place."""
+    if Star not in map(type, items):
+        return items
+    return [entry for item in items for entry in (item.entries if type(item) is Star else (item,))]
+
+
 def listed(items: list[Any], kind: str = "") -> Tensor | List:
     """What `[x, y]` is: of plain numbers a vector, else a list of these very values.
 
     `kind`: `rows` where each item is written in brackets itself, as in a matrix; `parts` where it stays a list.
     """
-    if kind == "parts" or not items:
+    if kind == "parts" or not items or bool in map(type, items):
         return List(items, joins=not items)
     if all(type(item) is float for item in items):
-        return tensor(items)
+        made = tensor(items)
+        made.bracketed = True
+        return made
     if kind == "rows" and all(type(item) is Tensor and item.shape == items[0].shape for item in items):
         return OPS["stack"].call(items)  # type: ignore[no-any-return]
     return List(items)
@@ -58,6 +69,8 @@ def combined(function: Callable[[Any, Any], Any], left: Any, right: Any) -> Any:
     """An operation on two values of which one is a list, a tuple, a text or a range."""
     if function is OPS["add"].call:
         found = _joined(left, right)
+    elif function is OPS[BINARY["%"]].call and type(left) is str:
+        found = formats.percent(left, right)
     elif function is OPS["mul"].call:
         found = _repeated(left, right) if type(left) in SEQUENCES else _repeated(right, left)
     else:
@@ -73,8 +86,7 @@ def _joined(left: Any, right: Any) -> Any:
         return tuple_of([*left, *right])
     pair = [side for side in (left, right) if type(side) is List]
     if not any(side.joins for side in pair):
-        _refuse_one_entry(left, right)
-        return None
+        return _with_one_entry(left, right)
     if len(pair) == 1:
         (other,) = (side for side in (left, right) if side is not pair[0])
         if type(other) is tuple or (isinstance(other, Tensor) and other.shape):
@@ -87,9 +99,15 @@ def _joined(left: Any, right: Any) -> Any:
     return List([*left.parts, *right.parts], joins=True)
 
 
-def _refuse_one_entry(left: Any, right: Any) -> None:
-    """Refuse `xs + [x]` of a vector, which would add x to each entry; in Python it makes a longer list."""
+def _with_one_entry(left: Any, right: Any) -> List | None:
+    """`[x] + xs`, with one entry in brackets, makes a longer list if xs was written in brackets, too.
+
+    A computed vector is refused, to each entry of which x would be added. None where `+` adds entries.
+    """
     for side, other in ((left, right), (right, left)):
+        is_list = type(other) is List or getattr(other, "bracketed", False)
+        if type(side) is List and len(side) == 1 and not _has_axes(side.parts[0]) and is_list:
+            return List([*entries_of(left), *entries_of(right)], joins=True)
         count = len(other) if type(other) is List or (isinstance(other, Tensor) and len(other.shape) == 1) else 1
         if type(side) is List and len(side) == 1 and not _has_axes(side.parts[0]) and count != 1:
             message = (
@@ -100,6 +118,7 @@ def _refuse_one_entry(left: Any, right: Any) -> None:
                 Hint("xs + x   to add x to each entry"),
             ]
             raise AgradError("shape", message, fixes=fixes)
+    return None
 
 
 def _repeated(sequence: Any, count: Any) -> Any:
@@ -147,7 +166,9 @@ def truth(value: Any) -> bool:
     """Whether a value counts as true: not 0, not None, not empty."""
     if isinstance(value, tuple | str | List | range):
         return len(value) > 0
-    return True if is_object(value) and not isinstance(value, dict) else bool(value)
+    if is_object(value) and not isinstance(value, type):
+        return bool(value) if hasattr(type(value), "__len__") or hasattr(type(value), "__bool__") else True
+    return bool(value)
 
 
 def tuple_of(items: list[Any]) -> tuple[Any, ...]:
@@ -199,7 +220,9 @@ def adapted(value: Any) -> Any:
         return value
     if isinstance(value, int):
         return value if isinstance(value, bool) else float(value)
-    if isinstance(value, tuple | list) or (isinstance(value, Iterator) and not is_object(value)):
+    if isinstance(value, tuple | list | KeysView | ValuesView | ItemsView) or (
+        isinstance(value, Iterator) and not is_object(value)
+    ):
         return tuple(adapted(item) for item in value)
     if is_object(value):
         return value
@@ -334,6 +357,8 @@ def sides(symbol: str, left: Any, right: Any) -> list[str]:
 def formatted(part: Any, value: Any, settings: Settings) -> str:
     """One value of an f-string, by its format spec as in Python."""
     prefix = f"{part.text}" if part.debug else ""
+    if part.conversion:
+        value = repr(value) if part.conversion != "s" and isinstance(value, str) else text_of(value, settings)
     return prefix + (_formatted(part, value, settings) if part.spec else text_of(value, settings))
 
 
@@ -370,3 +395,12 @@ def _formatted(part: Any, value: Any, settings: Settings) -> str:
     except (ValueError, TypeError, OverflowError):
         what = format_number(number) if isinstance(number, float) else describe_value(number)
         raise AgradError("type", f'the format "{part.spec}" does not fit {what}', labels=[Label(part.span)]) from None
+
+
+def _one(conversion: str, spec: str, value: Any) -> str:
+    """One value of a text that is formatted, as in an f-string."""
+    span: Any = current().origin
+    return formatted(ast.Formatted(value, conversion, spec, "", False, span), value, Settings())
+
+
+format_of_texts = formats.formatter(_one)

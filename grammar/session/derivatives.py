@@ -45,6 +45,12 @@ class Request:
 class Calculation(Session):
     """A session that also gives the derivatives of a value."""
 
+    def latex(self, text: str, symbols: Sequence[str], by: Sequence[str]) -> str:
+        """See `in_latex`."""
+        from agrad.grammar.session.formula import in_latex  # here: few answers are formulas
+
+        return in_latex(self.machine, self.names, text, symbols, by)
+
     def derive(
         self, value: Any, leaves: Mapping[str, Tensor], request: Request, emit: Callable[[Result], None]
     ) -> Answer:

@@ -29,7 +29,6 @@ def exported(session: Session, text: str, wrt: Sequence[str], order: int, langua
     """
     from agrad.engine.compile.export.derive import derived  # here: an error in the expression does not need it
     from agrad.engine.compile.export.languages import LANGUAGES
-    from agrad.engine.compile.export.source import source
     from agrad.engine.program.trace import plain, trace
 
     code = compile_expression(parse_expression(Source("expression", text)))
@@ -56,7 +55,7 @@ def exported(session: Session, text: str, wrt: Sequence[str], order: int, langua
     finally:
         session.names.clear()
         session.names.update(before)
-    return source(derived(program, examples, places, order), LANGUAGES[language](), name, text)
+    return LANGUAGES[language](derived(program, examples, places, order), name, text)
 
 
 def constant(value: Any) -> Any:

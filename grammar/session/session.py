@@ -99,7 +99,8 @@ class Session:
         self.compiles = True  # whether loops with many iterations are compiled
         self.loading: list[str] = []  # the scripts that are running, each loaded by the one before it
         # Called when a loop begins; returns the iterator to use instead.
-        self.progress: Callable[[Iterator[Any], int | None], Iterator[Any]] | None = None
+        self.progress: Callable[..., Iterator[Any]] | None = None
+        self.fit: Any = None  # the latest, for `plot fit`
         self.restoring = False  # whether the statements of an earlier session run again
         self._limits: dict[str, float] = {}  # as they were before the first statement
         self._log: UndoLog | None = None  # of the statement that is running
@@ -269,7 +270,7 @@ class Session:
         if log is not None:
             log.remember(("forget", id(self.names)), undo, before)
         self.names.clear()
-        self.answer, self.chosen = None, {}
+        self.answer, self.chosen, self.fit = None, {}, None
         remember_random(self.context.random)
         self.context.random.generator = None
         for name, amount in self._limits.items():
@@ -458,7 +459,7 @@ class Session:
         return listener
 
     def count(self, iterator: Iterator[Any], numbers: range, loop: Loop) -> Iterator[Any]:
-        """The counter of a `for` over a range at the top level, which may run many of its iterations compiled."""
+        """The counter of a `for` over a range, which may run many of its iterations compiled."""
         return counter(self.machine, iterator, numbers, loop)
 
     def draw(self, plot: Plot, path: str) -> None:

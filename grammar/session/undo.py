@@ -7,7 +7,7 @@ backward released, the data that were overwritten. So the bytes that all of them
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from agrad.engine.core.context import UndoLog, current
@@ -67,6 +67,11 @@ class Steps:
     def holds(self, node: Node) -> bool:
         """Whether an old value leads to a node."""
         return node in self._seen
+
+    @property
+    def nodes(self) -> Iterable[Node]:
+        """All nodes that old values lead to."""
+        return self._seen
 
     def __len__(self) -> int:
         return len(self._kept)

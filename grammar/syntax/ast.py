@@ -32,7 +32,7 @@ class Node(metaclass=StructType):
 
 
 class Number(Node):
-    """`2`, `.5`, `1e-3`; also `True` (1) and `False` (0)."""
+    """`2`, `.5`, `1e-3`; also `True` and `False`."""
 
     value: float
     span: Span
@@ -48,10 +48,12 @@ class String(Node):
 class Formatted(Node):
     """One `{…}` of an f-string.
 
-    `spec` is what follows the colon; `text` the source, which is shown before the value if `debug` (`{x=}`).
+    `conversion` is the `!r` behind the value, `spec` what follows the colon; `text` the source, which is shown before
+    the value if `debug` (`{x=}`).
     """
 
     value: Expr
+    conversion: str
     spec: str
     text: str
     debug: bool
@@ -99,6 +101,25 @@ class Tuple(Node):
     span: Span
 
 
+class Braces(Node):
+    """`{"lr": 0.1}`, a `dict`, its keys and values in turn; `{1, 2}`, a `set`.
+
+    A comprehension has one item, an Each. `**d` in a dict is a Starred.
+    """
+
+    kind: str
+    items: tuple[Expr, ...]
+    span: Span
+
+
+class Starred(Node):
+    """`*xs` in a call, a list or a target, and `**options`: the entries in its place."""
+
+    sign: str
+    value: Expr
+    span: Span
+
+
 class Unary(Node):
     """`-x`, `+x`, `not x`."""
 
@@ -117,7 +138,7 @@ class Binary(Node):
 
 
 class Compare(Node):
-    """`a < b <= c`: the first operand, then each operator with the operand after it."""
+    """`a < b <= c`, `a in b`, `a is not b`: the first operand, then each operator with the operand after it."""
 
     first: Expr
     rest: tuple[tuple[str, Expr], ...]
@@ -169,7 +190,7 @@ class Conditional(Node):
 
 
 class Call(Node):
-    """`f(x, axis=0)`."""
+    """`f(x, axis=0)`; `**options` is a keyword of the name `**` with a Starred."""
 
     function: Expr
     arguments: tuple[Expr, ...]
@@ -211,6 +232,8 @@ Expr: TypeAlias = (
     | EllipsisLiteral
     | List
     | Tuple
+    | Braces
+    | Starred
     | Unary
     | Binary
     | Compare
@@ -224,7 +247,7 @@ Expr: TypeAlias = (
     | Index
 )
 
-# A tuple as a target holds targets only; the builder checks that.
+# A tuple as a target holds targets only, and one Starred with a target; the builder checks that.
 Target: TypeAlias = Name | Index | Attribute | Tuple
 
 
@@ -287,7 +310,7 @@ class If(Node):
 
 
 class Parameter(Node):
-    """A parameter of a `def`, with its default if it has one."""
+    """A parameter of a `def`, with its default if it has one; also `*rest`, `**options`, and `*` alone."""
 
     name: str
     default: Expr | None
@@ -303,8 +326,10 @@ class Define(Node):
     span: Span
 
 
-class Static(Define):
-    """A `def` behind `@staticmethod`, in a class."""
+class Member(Define):
+    """A `def` in a class, behind a decorator of that: `kind` is `staticmethod` or `property`."""
+
+    kind: str
 
 
 class Class(Node):
@@ -416,7 +441,10 @@ class Over(Node):
 
 
 class Unknowns(Node):
-    """An expression and the names that a command finds values for: `solve x**2 == 2 for x from 1`."""
+    """An expression and the names that a command finds values for: `solve x**2 == 2 for x from 1`.
+
+    Without names: an expression whose names need no value, as in `formula x**2`.
+    """
 
     names: tuple[Name, ...]
     value: Expr

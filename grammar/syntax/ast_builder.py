@@ -15,7 +15,7 @@ from agrad.grammar.diagnostics import Source, Span, suggest
 from agrad.grammar.syntax import ast as s
 from agrad.grammar.syntax.errors.messages import corrected, syntax_error
 from agrad.grammar.syntax.expression_builder import Expressions, Parts, is_long
-from agrad.grammar.syntax.keywords import RESERVED
+from agrad.grammar.syntax.keywords import HEADERS, RESERVED, SHAPES, words
 from agrad.grammar.syntax.lexer import Token
 from agrad.grammar.values.stand_ins import HERE
 
@@ -36,6 +36,24 @@ def _recording(context: s.Expr) -> bool | None:
         case s.Call(s.Name(name) | s.Attribute(s.Name("torch"), name), (s.Number(value),), ()) if value in (0.0, 1.0):
             return {"set_grad_enabled": bool(value), "inference_mode": not value}.get(name)
     return None
+
+
+# The words before a colon; what looks like one of them is no annotation.
+_HEADERS = HEADERS | {"else", "elif", "try", "finally", "except", "while", "with"}
+_MEMBERS = ("staticmethod", "property")  # decorators of the functions of a class
+_TYPES = words("float int str bool list tuple dict set object bytes complex callable any")
+
+
+def _is_type(node: s.Expr) -> bool:
+    """Whether an expression is a type, as far as its form shows that."""
+    match node:
+        case s.Index(value, _):
+            return _is_type(value)
+        case s.Name(name):
+            return name in _TYPES or name[0].isupper()
+        case s.Attribute():
+            return bool(_path(node))
+    return isinstance(node, s.String | s.NoneLiteral)
 
 
 class Builder(Expressions):
@@ -63,6 +81,24 @@ class Builder(Expressions):
         targets = tuple(self.target(part) for part in parts[:-1])
         return s.Assign(targets, parts[-1], self.span(parts[0], parts[-1]))
 
+    def annotate(self, parts: Parts) -> s.Assign | s.Pass:
+        """`x: float = 3`; the annotation is not kept."""
+        target, annotation, *value = parts
+        span = self.span(parts[0], parts[-1])
+        word, end = target.span.text, target.span.end
+        colon = Span(self.source, self.source.text.index(":", end), self.source.text.index(":", end) + 1)
+        if not isinstance(target, s.Name | s.Attribute):
+            raise syntax_error("unexpected token", colon, text=":")
+        if word in SHAPES:
+            raise syntax_error("shape", colon, word=word, usage=SHAPES[word])
+        likely = suggest(word, _HEADERS) if isinstance(target, s.Name) else []
+        if likely:
+            fixes = [corrected(target.span, name) for name in likely]
+            raise syntax_error("no command", target.span, fixes=fixes, word=word)
+        if not _is_type(annotation) or not value:
+            raise syntax_error("annotation", colon, instead=f"{word} = …")
+        return s.Assign((self.target(target),), value[0], span)
+
     def augment(self, parts: Parts) -> s.Augment:
         op = parts[1][:-1]
         target = self.target(parts[0])
@@ -79,6 +115,10 @@ class Builder(Expressions):
             part = pending.pop()
             if isinstance(part, s.Tuple):
                 pending += part.items
+                if sum(isinstance(item, s.Starred) for item in part.items) > 1:
+                    raise syntax_error("bad target", part.span, text=part.span.text)
+            elif isinstance(part, s.Starred) and part is not node:
+                pending.append(part.value)
             elif isinstance(part, s.Call) and isinstance(part.function, s.Name):
                 if part.function.id == "var":
                     raise self.several_leaves(part)
@@ -166,15 +206,23 @@ class Builder(Expressions):
         for part in parts[2:]:
             if isinstance(part, Token):
                 options.append((str(part), None))
+            elif isinstance(part, s.Parameter):
+                options.append((part.name, part.default))
             else:
                 options[-1] = (options[-1][0], part)
         return self.command(parts, parts[1:2], options)
+
+    def backward_as(self, parts: Parts) -> s.Parameter:
+        """`as` and its word, until the node of `backward` is made from them."""
+        return s.Parameter(str(parts[0]), self.plain_word(parts[1]), self.span(*parts))
 
     def names_command(self, parts: Parts) -> s.Command:
         return self.command(parts, parts[1:], [])
 
     def graph(self, parts: Parts) -> s.Command:
-        return self.command(parts, parts[1:2], list(self.keywords(parts[2:])))
+        options = [part for part in parts if isinstance(part, s.Parameter)]
+        roots = [part for part in parts if not isinstance(part, Token | s.Parameter)]
+        return self.command(parts, roots, list(self.keywords(options)))
 
     def plain_word(self, token: Token) -> s.String:
         return s.String(str(token), self.span(token, token))
@@ -266,8 +314,26 @@ class Builder(Expressions):
         value = self.plain_word(parts[1]) if parts[0] == "method" else parts[1]
         return (s.Parameter(str(parts[0]), value, span),)
 
+    def formula(self, parts: Parts) -> s.Command:
+        """An expression, whose names need no value, and what it is differentiated by; `grad(x**2, x)` is one, too."""
+        _, value, *options = parts
+        inner: list[str] = []
+        while _is_gradient(value):
+            value, name = value.arguments
+            inner.append(name.id)
+        unknowns = s.Unknowns((), value, value.span)
+        grad = [("grad", s.String(" ".join(reversed(inner)), value.span))] if inner else []
+        return self.command(parts, [unknowns], [*grad, *self.keywords(options)])
+
+    def formula_option(self, parts: Parts) -> s.Parameter:
+        """What it is differentiated by, or how it is written."""
+        if parts[0] == "as":
+            return s.Parameter("as", self.plain_word(parts[1]), self.span(*parts))
+        names = s.String(" ".join(name.id for name in parts[1:]), self.span(parts[1], parts[-1]))
+        return s.Parameter("wrt", names, self.span(parts[0], parts[-1]))
+
     def plot(self, parts: Parts) -> s.Command:
-        """What is drawn; the variable, inside each of these, and its ends; the file."""
+        """What is drawn; the variable, inside each of these, and its ends; the file. A lone `fit` is an option."""
         words = [part if isinstance(part, Token) else "" for part in parts]
         last = words.index("to") if "to" in words else len(parts)
         middle = words.index("for") if "for" in words else last
@@ -281,6 +347,8 @@ class Builder(Expressions):
                 raise syntax_error("range", place, fixes=[corrected(place, _range(ends[0]))], text=place.text)
             operands = [s.Over(name, operand, operand.span) for operand in operands]
             options += [("low", ends[0]), ("high", ends[1])]
+        elif len(operands) == 1 and isinstance(operands[0], s.Name) and operands[0].id == "fit":
+            operands, options = [], [("fit", None)]
         if last < len(parts):
             options.append(("to", parts[-1]))
         return self.command(parts, operands, options)
@@ -397,7 +465,7 @@ class Builder(Expressions):
 
     def with_block(self, parts: Parts) -> s.NoGrad | s.DetectAnomaly:
         keyword, context, body = parts
-        if _path(context) in ("detect_anomaly()", "autograd.detect_anomaly()", "torch.autograd.detect_anomaly()"):
+        if _detects(context):
             return s.DetectAnomaly(body, self.span(keyword, body[-1]))
         on = _recording(context)
         if on is None:
@@ -422,20 +490,45 @@ class Builder(Expressions):
     # Functions
 
     def parameter(self, parts: Parts) -> s.Parameter:
-        default = parts[1] if len(parts) > 1 else None
-        return s.Parameter(str(parts[0]), default, self.span(parts[0], parts[-1]))
+        """`x`, `x: float = 2`, `*rest`, `**options`, or `*` alone, behind which arguments are given by name."""
+        name, *rest = parts
+        span = self.span(parts[0], parts[-1])
+        if name.type != "NAME":
+            if name not in ("*", "**"):
+                raise syntax_error("unexpected token", self.span(name, name), text=str(name))
+            return s.Parameter(str(name) + (str(rest[0]) if rest else ""), None, span)
+        gives = rest and self.source.text[self._before(rest[-1])] == "="
+        return s.Parameter(str(name), rest[-1] if gives else None, span)
+
+    def _before(self, part: s.Expr) -> int:
+        """The place of the last character before an expression that is no space."""
+        place = part.span.start - 1
+        while self.source.text[place].isspace():
+            place -= 1
+        return place
+
+    plain_parameter = parameter
 
     def parameters(self, parts: Parts) -> tuple[s.Parameter, ...]:
         seen: set[str] = set()
-        default = False
+        default = starred = ended = False
         for parameter in parts:
-            if parameter.name in seen:
-                raise syntax_error("repeated parameter", parameter.span, name=parameter.name)
-            if default and parameter.default is None:
-                raise syntax_error("parameter order", parameter.span, name=parameter.name)
-            seen.add(parameter.name)
-            default = parameter.default is not None
+            name = parameter.name.lstrip("*")
+            if name in seen:
+                raise syntax_error("repeated parameter", parameter.span, name=name)
+            if ended or (starred and parameter.name[0] == "*" and parameter.name[:2] != "**"):
+                raise syntax_error("def", parameter.span)
+            starred |= parameter.name[0] == "*"
+            ended = parameter.name[:2] == "**"
+            if default and parameter.default is None and not starred:
+                raise syntax_error("parameter order", parameter.span, name=name)
+            seen.add(name)
+            default |= parameter.default is not None
+        if parts and parts[-1].name == "*":
+            raise syntax_error("def", parts[-1].span)
         return tuple(parts)
+
+    plain_parameters = parameters
 
     def def_line(self, parts: Parts) -> s.Define:
         keyword, name, _, parameters, _, value = parts
@@ -445,7 +538,7 @@ class Builder(Expressions):
         return s.Define(str(name), parameters, body, self.span(keyword, value))
 
     def def_block(self, parts: Parts) -> s.Define:
-        keyword, name, _, parameters, _, body = parts
+        keyword, name, _, parameters, *_, body = parts
         self.claim(keyword, loop=False)
         made = s.Define(str(name), parameters, body, self.span(keyword, body[-1]))
         if name in RESERVED:
@@ -463,9 +556,9 @@ class Builder(Expressions):
             if on is not None:
                 before, made = made, made.changed(body=(s.NoGrad(made.body, on, made.span),))
                 self.methods = [(made if one is before else one, problem) for one, problem in self.methods]
-            elif path == "staticmethod":
+            elif path in _MEMBERS:
                 self.methods = [(one, problem) for one, problem in self.methods if one is not made]
-                made = s.Static(made.name, made.parameters, made.body, made.span)
+                made = s.Member(made.name, made.parameters, made.body, made.span, path)
                 self.methods.append((made, syntax_error("decorator", decorator.span, text=path)))
             else:
                 raise syntax_error("decorator", decorator.span, text=decorator.span.text)
@@ -512,6 +605,18 @@ class Builder(Expressions):
         return syntax_error(mistake, statement.span, word=statement.span.text.split()[0])
 
 
+def _is_gradient(node: s.Expr) -> bool:
+    """Whether this is `grad(…, x)`, for a name."""
+    return (
+        isinstance(node, s.Call)
+        and isinstance(node.function, s.Name)
+        and node.function.id == "grad"
+        and len(node.arguments) == 2
+        and not node.keywords
+        and isinstance(node.arguments[1], s.Name)
+    )
+
+
 def _path(node: s.Expr) -> str:
     """A dotted name, or a call of one without arguments, as it is written; nothing for anything else."""
     end = ""
@@ -522,6 +627,15 @@ def _path(node: s.Expr) -> str:
         names.insert(0, node.name)
         node = node.value
     return ".".join([node.id, *names]) + end if isinstance(node, s.Name) else ""
+
+
+def _detects(node: s.Expr) -> bool:
+    """Whether it is `detect_anomaly()` or `set_detect_anomaly(True)`, with or without their modules."""
+    if not isinstance(node, s.Call) or node.keywords:
+        return False
+    name = _path(node.function).removeprefix("torch.").removeprefix("autograd.")
+    switched = [isinstance(value, s.Number) and value.value == 1.0 for value in node.arguments]
+    return (name, switched) in (("detect_anomaly", []), ("set_detect_anomaly", [True]))
 
 
 def _range(node: s.Expr) -> str:

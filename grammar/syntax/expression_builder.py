@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from math import inf
 from typing import Any, TypeAlias
 
@@ -67,10 +68,10 @@ class Expressions:
         return s.Number(value, self.span(text, text))
 
     def true(self, parts: Parts) -> s.Number:
-        return s.Number(1.0, self.span(parts[0], parts[0]))
+        return s.Number(True, self.span(parts[0], parts[0]))
 
     def false(self, parts: Parts) -> s.Number:
-        return s.Number(0.0, self.span(parts[0], parts[0]))
+        return s.Number(False, self.span(parts[0], parts[0]))
 
     def none(self, parts: Parts) -> s.NoneLiteral:
         return s.NoneLiteral(self.span(parts[0], parts[0]))
@@ -89,16 +90,74 @@ class Expressions:
         ]
         return s.FString(tuple(pieces), self.span(parts[0], parts[-1]))
 
+    def texts(self, parts: Parts) -> s.Expr:
+        """A text, or several in a row, which are one text."""
+        only: s.Expr = parts[0]
+        if len(parts) == 1:
+            return only
+        span = self.span(parts[0], parts[-1])
+        if all(isinstance(part, s.String) for part in parts):
+            return s.String("".join(part.value for part in parts), span)
+        pieces = [part.parts if isinstance(part, s.FString) else (part.value,) for part in parts]
+        return s.FString(tuple(piece for several in pieces for piece in several), span)
+
     def field(self, parts: Parts) -> s.Formatted:
         opener, value, *rest, closer = parts
         options = {token.type: token for token in rest}
-        debug, spec = options.get("DEBUG"), options.get("SPEC")
+        debug, conversion, spec = options.get("DEBUG"), options.get("CONVERSION"), options.get("SPEC")
         end = debug.end_pos if debug else value.span.end
         text = self.source.text[opener.end_pos : end]
-        return s.Formatted(value, spec[1:] if spec else "", text, debug is not None, self.span(opener, closer))
+        how = conversion[1:] if conversion else ""
+        return s.Formatted(value, how, spec[1:] if spec else "", text, debug is not None, self.span(opener, closer))
 
     def vector(self, parts: Parts) -> s.List:
         return s.List(self.nodes(parts), False, self.span(parts[0], parts[-1]))
+
+    def starred(self, parts: Parts) -> s.Starred:
+        return s.Starred(str(parts[0]), parts[1], self.stars(parts, "*"))
+
+    def unpacked(self, parts: Parts) -> s.Parameter:
+        """`**options` in a call, until the node of the call is made."""
+        span = self.stars(parts, "**")
+        return s.Parameter("**", s.Starred("**", parts[1], span), span)
+
+    def stars(self, parts: Parts, sign: str) -> Span:
+        """The place of `*xs` or `**options`; the terminals of these have other signs, too."""
+        if parts[0] != sign:
+            raise syntax_error("missing operand", self.span(parts[0], parts[0]), place=f"before `{parts[0]}`")
+        return self.span(parts[0], parts[-1])
+
+    def generator(self, parts: Parts) -> s.Each:
+        each: s.Each = parts[1]
+        return each.changed(apart="tuple", span=self.span(parts[0], parts[2]))
+
+    # Dictionaries and sets
+
+    def pair(self, parts: Parts) -> tuple[s.Expr, ...]:
+        """A key with its value, or `**d`."""
+        if isinstance(parts[0], Token):
+            return (s.Starred("**", parts[1], self.stars(parts, "**")),)
+        return parts[0], parts[1]
+
+    def dictionary(self, parts: Parts) -> s.Braces:
+        pairs: Iterable[Any] = self.nodes(parts)
+        items = tuple(item for pair in pairs for item in pair)
+        return s.Braces("dict", items, self.span(parts[0], parts[-1]))
+
+    def set(self, parts: Parts) -> s.Braces:
+        return s.Braces("set", self.nodes(parts), self.span(parts[0], parts[-1]))
+
+    def dictionary_of_each(self, parts: Parts) -> s.Braces:
+        opener, pair, *clauses, closer = parts
+        if len(pair) == 1:
+            raise syntax_error("comprehension", pair[0].span)
+        value = s.Tuple(pair, Span(self.source, pair[0].span.start, pair[1].span.end))
+        each: Any = self.each([value, *clauses]).changed(apart="list")
+        return s.Braces("dict", (s.Starred("*", each, each.span),), self.span(opener, closer))
+
+    def set_of_each(self, parts: Parts) -> s.Braces:
+        each = parts[1].changed(apart="list")
+        return s.Braces("set", (s.Starred("*", each, each.span),), self.span(parts[0], parts[2]))
 
     def each(self, parts: Parts) -> s.Each:
         value, *clauses = parts
@@ -117,8 +176,12 @@ class Expressions:
 
     def each_target(self, parts: Parts) -> s.Name | s.Tuple:
         names = self.nodes(parts)
-        several = len(names) > 1 or isinstance(parts[-1], Token)
-        return s.Tuple(names, self.span(parts[0], parts[-1])) if several else parts[0]
+        return s.Tuple(names, self.span(parts[0], parts[-1])) if len(names) > 1 else parts[0]
+
+    def places(self, parts: Parts) -> s.Name | s.Tuple:
+        """Names in brackets: `for (i, x), y in pairs`."""
+        inner: s.Name | s.Tuple = parts[1]
+        return inner.changed(span=self.span(parts[0], parts[2]))
 
     def anonymous(self, parts: Parts) -> s.Lambda:
         keyword, parameters, value = parts
@@ -152,9 +215,20 @@ class Expressions:
         left, op, right = parts
         return s.Logic(str(op), left, right, self.span(left, right))
 
-    def compare(self, parts: Parts) -> s.Compare:
+    def comparator(self, parts: Parts) -> str:
+        """`<`, `in`, `not in`, `is not`."""
+        return " ".join(parts)
+
+    def compare(self, parts: Parts) -> s.Compare | s.IsNone:
         rest = tuple((str(op), value) for op, value in zip(parts[1::2], parts[2::2], strict=True))
-        return s.Compare(parts[0], rest, self.span(parts[0], parts[-1]))
+        span = self.span(parts[0], parts[-1])
+        if len(rest) == 1:
+            op, value = rest[0]
+            if op in ("is", "is not") and isinstance(value, s.NoneLiteral):
+                return s.IsNone(parts[0], op == "is not", span)
+        elif any(op.isalpha() or " " in op for op, _ in rest):
+            raise syntax_error("chain", span)
+        return s.Compare(parts[0], rest, span)
 
     def near(self, parts: Parts) -> s.Near:
         left, right, *tolerance = parts
@@ -173,9 +247,6 @@ class Expressions:
         else:
             u = float(f"{digits}e{int(exponent[1:] or 0) - len(number.partition('.')[2])}")
         return s.Uncertain(s.Number(float(number + exponent), span), s.Number(u, span), False, span)
-
-    def is_none(self, parts: Parts) -> s.IsNone:
-        return s.IsNone(parts[0], len(parts) == 4, self.span(parts[0], parts[-1]))
 
     def conditional(self, parts: Parts) -> s.Conditional:
         then, _, test, _, other = parts
@@ -209,9 +280,9 @@ class Expressions:
         seen: dict[str, s.Expr] = {}
         for part in parts:
             if not isinstance(part, s.Parameter):
-                if seen:
+                if seen and not isinstance(part, s.Starred):
                     raise syntax_error("positional after keyword", part.span)
-            elif part.name in seen:
+            elif part.name in seen and part.name != "**":
                 raise syntax_error("repeated keyword", part.span, name=part.name)
             elif part.default is not None:
                 seen[part.name] = part.default

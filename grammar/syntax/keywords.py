@@ -49,13 +49,17 @@ _FIRST = _first()
 # agrad.lark has a pattern for and Python has not.
 COMMANDS = frozenset(re.findall(r'^_?[A-Z_]+: "([a-z_]+)"$', _GRAMMAR, re.MULTILINE)) - PYTHON
 RESERVED = PYTHON | COMMANDS
-# Commands where a statement begins and a name follows (after `check` any expression, after `limit` also nothing); names
-# everywhere else.
+# Commands where a statement begins and a name follows (after `check` any expression, after `limit` also nothing, after
+# `graphs` nothing); names everywhere else.
 SOFT = frozenset(
     terminal.lower() for start in _FIRST.values() for terminal in start[1].split(" | ") if terminal in _DECLARED
 )
 # Those of them that a `:` follows.
 HEADERS = frozenset(word for word in SOFT if re.search(rf"\b{word.upper()} _COLON\b", _GRAMMAR))
+# Those of them that nothing needs to follow.
+ALONE = frozenset(
+    word for word in SOFT if re.search(rf"^\w+: {word.upper()}(?: \(.*\)\?)?(?: ->|$)", _GRAMMAR, re.MULTILINE)
+)
 # Those of them that take any expression.
 BEFORE_VALUES = frozenset(word for word in SOFT if re.search(rf"\b{word.upper()}\)? (expression|values)\b", _GRAMMAR))
 # Commands with a range of numbers.

@@ -19,6 +19,7 @@ from agrad.engine.text import as_name
 from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.syntax.errors.messages import corrected, syntax_error
 from agrad.grammar.syntax.keywords import (
+    ALONE,
     BEFORE_VALUES,
     CLOSERS,
     FLAGS,
@@ -36,7 +37,7 @@ from agrad.grammar.syntax.keywords import (
 
 # What an operand may end with: after it a minus is a difference, a further operand is a mistake.
 OPERAND_ENDS = words(
-    "NAME NUMBER STRING FSTRING_END RPAR RSQB NONE TRUE FALSE ELLIPSIS RESERVED TOPIC MEASURED PERCENT"
+    "NAME NUMBER STRING FSTRING_END RPAR RSQB RBRACE NONE TRUE FALSE ELLIPSIS RESERVED TOPIC MEASURED PERCENT"
 )
 
 _OPTION_FOLLOWS = OPERAND_ENDS | FLAGS | {"WITH"}
@@ -56,6 +57,7 @@ _FOLLOWING_WORD = r"[ \t]+([^\W\d]\w*)"
 _FOLLOWING_VALUE = r"""[ \t]+([-+](?![\s=])|[\w.("'\[])"""
 _NOTHING_FOLLOWS = r"[ \t]*(?![^\r\n;#])"
 _NOTHING_BUT_BRACKETS = r"[ \t]*(\([ \t]*\)[ \t]*)?(?![^\r\n;#])"
+_ALONE = r"[ \t]+[\d.]|[ \t]*(?![^\r\n;#])"
 _FAILS_KIND = r"[ \t]+(\w+)[ \t]*:"
 _SPACE_COLON = r"[ \t]*:"
 _TOPIC = r"[ \t]*(\([^()\s]*\)|[^\s;#]+)"
@@ -171,6 +173,7 @@ class _Scanner:
         # Every open bracket, its position, and whether a `~=` before it waits for its `+-`.
         self.brackets: list[tuple[str, int, bool]] = []
         self.near = False
+        self.headed: list[int] = []  # how many brackets were open at each `for` whose `in` is still to come
         self.each: list[int] = []  # how many brackets were open at each `for` inside brackets that are still open
         # Every open f-string: its quote, where it starts, and how many brackets were open then.
         self.fstrings: list[tuple[str, int, int]] = []
@@ -222,8 +225,10 @@ class _Scanner:
         self.before, self.previous = self.previous, kind
         if kind == "_NEAR":
             self.near = True
-        elif kind == "FOR" and self.brackets:
-            self.each.append(len(self.brackets))
+        elif kind == "FOR":
+            self.headed.append(len(self.brackets))
+            if self.brackets:
+                self.each.append(len(self.brackets))
         return Token(kind, self.text[start:end], start, end)
 
     def virtual(self, kind: str, at: int) -> Token:
@@ -256,6 +261,7 @@ class _Scanner:
     def end_line(self) -> Token:
         self.blank = True
         self.near = False
+        self.headed.clear()
         self.options, self.ruling = {}, ""
         return self.virtual("_NEWLINE", self.position)
 
@@ -325,6 +331,10 @@ class _Scanner:
             # `print(` is an ordinary call.
             called = word == "print" and self.previous != "DEF" and self.text.startswith("(", end)
             kind = "NAME" if called else self.words[word]
+            if kind == "_IN" and not self.takes_in():
+                kind = "MEMBER"
+            elif kind == "HISTORY" and not (starting and self.is_history(end)):
+                kind = "NAME"
         elif word in self.options and self.previous in _OPTION_FOLLOWS and not self.brackets:
             kind = self.options[word]
         if starting and word == "exit" and re.compile(_NOTHING_BUT_BRACKETS).match(self.text, end):
@@ -336,6 +346,13 @@ class _Scanner:
         yield self.token(kind, end)
         if starting and kind != "NAME":
             yield from self.command(word)
+
+    def takes_in(self) -> bool:
+        """Whether `in` belongs to a `for`, or gives a range; else it tests whether a value is in another."""
+        if self.headed and self.headed[-1] == len(self.brackets):
+            self.headed.pop()
+            return True
+        return not self.brackets and self.ruling in RANGING
 
     @property
     def starting(self) -> bool:
@@ -349,11 +366,18 @@ class _Scanner:
         if word == "fails":
             return bool(re.compile(_FAILS_KIND).match(self.text, end))
         following = re.compile(_FOLLOWING_WORD).match(self.text, end)
-        if following is None and word == "limit":
+        if following is None and word in ALONE:
             return bool(re.compile(_NOTHING_FOLLOWS).match(self.text, end))
         if following is None and word in BEFORE_VALUES:
             return bool(re.compile(_FOLLOWING_VALUE).match(self.text, end))
         return following is not None and following[1] not in _CONTINUES
+
+    def is_history(self, end: int) -> bool:
+        """Whether `history` at the start of a statement is the command: alone, or where no name could stand."""
+        following = re.compile(_FOLLOWING_WORD).match(self.text, end)
+        if following is not None:
+            return following[1] not in _CONTINUES
+        return re.compile(_ALONE).match(self.text, end) is not None
 
     def command(self, word: str) -> Iterator[Item]:
         """Set what the first word of a statement changes for the words after it."""
@@ -421,9 +445,6 @@ class _Scanner:
             yield from self.superscript()
             return
         self.position = end
-        if character == "!" and self.fstrings and re.match(r"![rsa]\b", self.text[start : start + 3]):
-            yield self.wrong("conversion", start, end + 1)
-            return
         if character == "!" and self.previous in OPERAND_ENDS and self.text[end : end + 1] != "=":
             yield self.factorial()
             return
@@ -501,8 +522,8 @@ class _Scanner:
 
     def opened(self, kind: str, end: int) -> Iterator[Item]:
         start = self.position
-        if kind == "LBRACE":
-            yield self.wrong("nested format" if self.previous == "SPEC" else "braces", start, end)
+        if kind == "LBRACE" and self.previous == "SPEC":
+            yield self.wrong("nested format", start, end)
         self.brackets.append((self.text[start], start, self.near))
         self.near = False
         yield self.token(kind, end)
@@ -514,8 +535,9 @@ class _Scanner:
             yield self.wrong("stray bracket", start, end, bracket=closer)
         else:
             opener, place, self.near = self.brackets.pop()
-            while self.each and self.each[-1] > len(self.brackets):
-                self.each.pop()
+            for places in (self.each, self.headed):
+                while places and places[-1] > len(self.brackets):
+                    places.pop()
             if CLOSERS[opener] != closer:
                 problem = self.wrong(
                     "mismatched bracket", start, end, bracket=closer, opener=opener, closer=CLOSERS[opener]
@@ -605,6 +627,8 @@ class _Scanner:
         """What may follow the expression in braces: `=`, `:` and a format, `}`."""
         if found := re.compile(_DEBUG).match(self.text, self.position):
             return self.token("DEBUG", found.end())
+        if found := re.match(r"![rsa](?=[ \t]*[:}])", self.text[self.position : self.position + 80]):
+            return self.token("CONVERSION", self.position + found.end())
         if found := re.compile(_SPEC).match(self.text, self.position):
             return self.token("SPEC", found.end())
         if self.text[self.position] == "}":

@@ -89,6 +89,16 @@ class List:
         return made
 
 
+class Star:
+    """The entries of `*xs`, or of `**options`, until they are put in their place."""
+
+    __slots__ = ("entries", "named")
+
+    def __init__(self, entries: list[Any], named: dict[Any, Any] | None = None) -> None:
+        self.entries = entries
+        self.named = named
+
+
 def _states(parts: list[Any]) -> Iterator[object]:
     """What has to be the same so that the parts stack to the same array."""
     for part in parts:
@@ -108,6 +118,7 @@ def _is_alive(array: Tensor) -> bool:
 
 def stacked(parts: list[Any]) -> Tensor:
     """Values as an array: numbers, arrays of one shape, and lists of these. Raises AgradError."""
+    parts = [float(part) if type(part) is bool else part for part in parts]
     if all(type(part) is float for part in parts):
         return tensor(parts)
     known: dict[int, Any] = {}
@@ -252,7 +263,7 @@ def _rename(names: dict[str, Any], name: str, value: Any) -> None:
 
 def text_of_list(value: List, text: Any) -> str:
     """A list as it is printed: as an array if it is one; `text` gives the text of a part."""
-    if is_array(value) and value.parts:
+    if is_array(value) and value.parts and bool not in map(type, value.parts):
         with _unrecorded() if not is_used() else nullcontext():  # the graph tells uncertainties
             whole: str = text(stacked(value.parts))
         return whole

@@ -23,6 +23,7 @@ def test_any_characters_keep_the_claims(text):
     check(text)
 
 
+@pytest.mark.long
 @settings(max_examples=100)
 @given(st.randoms(use_true_random=False))
 def test_any_sentence_of_the_grammar_keeps_the_claims(dice):

@@ -48,7 +48,6 @@ ELSEWHERE = {
     "x(3)": "x*(3)",
     "5!": "gamma(5 + 1)",
     "√x²": "sqrt(x**2)",
-    "sum((1/k**2 for k in 1..1000))": "k = arange(1, 1000 + 1); sum((1/k**2))",
     "mean(1,2,3)": "mean([1, 2, 3])",
     "C(5, 2)": "comb(5, 2)",
     "1 + nPr(5, 2)": "1 + perm(5, 2)",
@@ -156,7 +155,7 @@ def test_the_fixes_of_all_syntax_errors(start: str) -> None:
 FILES = sorted((ROOT / "tests" / "transcripts").glob("*.txt"))
 
 
-@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+@pytest.mark.parametrize("file", thinned(FILES, 4), ids=lambda file: file.stem)
 def test_the_fixes_of_the_transcripts(file) -> None:  # type: ignore[no-untyped-def]
     found = statements(file.read_text(encoding="utf-8"))
     session, bad = new_session(), []

@@ -4,10 +4,11 @@ import pytest
 
 
 def thinned(cases, step):
-    """The cases for `parametrize`: of every `step`, all but the first are marked as long."""
+    """The cases for `parametrize`: of every `step`, all but the first are marked as long. A tuple is several arguments."""
     return [case if number % step == 0 else _long(case) for number, case in enumerate(cases)]
 
 
 def _long(case):
-    known = case if hasattr(case, "marks") else pytest.param(case)
-    return pytest.param(*known.values, marks=(*known.marks, pytest.mark.long), id=known.id)
+    if not hasattr(case, "marks"):
+        case = pytest.param(*case) if isinstance(case, tuple) else pytest.param(case)
+    return pytest.param(*case.values, marks=(*case.marks, pytest.mark.long), id=case.id)

@@ -26,18 +26,30 @@ def statements(lines: Iterable[bytes]) -> Iterator[str]:
             transcript = line.startswith(">>>")
         if transcript:
             line = _typed(line)
-        if not pending and line[:1] in (" ", "\t") and line.strip() and last and not can_be_read(last):
+        if not pending and _belongs_to(last, line) and not can_be_read(last):
             yield "#\n"  # the rest of a block whose header cannot be read
             continue
         if pending and not _CONTINUES.match(line) and not needs_more(pending):
             yield pending
-            last, pending = pending, ""
+            last, pending = _later(pending, last), ""
         pending += line
         if not needs_more(pending.rstrip()):
             yield pending
-            last, pending = pending if pending.strip() else last, ""
+            last, pending = _later(pending, last), ""
     if pending:
         yield pending
+
+
+def _belongs_to(header: str, line: str) -> bool:
+    """Whether a line is a part of the block of a header: indented below it, or the function behind a decorator."""
+    if header.startswith("@") and re.match(r"(@|def\b|class\b)", line):
+        return True
+    return bool(header.strip()) and line[:1] in (" ", "\t") and bool(line.strip())
+
+
+def _later(statement: str, before: str) -> str:
+    """The last of two statements that is not only a comment."""
+    return before if re.fullmatch(r"\s*(#.*\s*)?", statement) else statement
 
 
 def _typed(line: str) -> str:

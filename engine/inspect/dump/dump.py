@@ -1,4 +1,4 @@
-"""The graph as data: the nodes behind a value, numbered in the order they were made, and drawn in several forms.
+"""The graph as data: the nodes behind some values, numbered in the order they were made, and drawn in several forms.
 
 The numbers start at 1 and are the same from run to run, in every form and for every part of a graph; a part
 that is used twice is listed once. One walk finds the nodes; the forms only write the result.
@@ -18,7 +18,7 @@ from agrad.engine.inspect.nodes import listed
 
 
 class Dump(GraphRows):
-    """The graph behind one value with its forms; each form is loaded when it is called."""
+    """The graph behind one value, or several, with its forms; each form is loaded when it is called."""
 
     def text(self, precision: int | None = 10) -> str:
         """A heading and a line per node, in columns."""
@@ -81,15 +81,23 @@ FORMATS: dict[str, Callable[[Dump, int | None], str]] = {
 }
 
 
-def dump(root: Tensor, name: str | None = None, depth: int | None = None, since: Sequence[Tensor] = ()) -> Dump:
-    """The graph behind a value, constants with a name or more than one entry included.
+def dump(
+    root: Tensor | Sequence[Tensor],
+    name: str | Sequence[str] | None = None,
+    depth: int | None = None,
+    since: Sequence[Tensor] = (),
+) -> Dump:
+    """The graph behind a value, or several, constants with a name or more than one entry included.
 
-    With `depth`, only the nodes at most so many operations behind the value; with `since`, only those on a path from
-    these to the value, and what they were computed from. Raises AgradError of kind `type` or `domain` for an invalid
-    depth, and of kind `grad` where no path leads from one of `since` to the value.
+    With `depth`, only the nodes at most so many operations behind a value; with `since`, only those on a path from
+    these to a value, and what they were computed from. Raises AgradError of kind `type` or `domain` for an invalid
+    depth, and of kind `grad` where no path leads from one of `since` to a value.
     """
-    ordered = listed(root.node)
-    kept = selected(root.node, ordered, depth, since)
+    values = [root] if isinstance(root, Tensor) else list(root)
+    roots = list(dict.fromkeys(value.node for value in values))
+    names = [name] if isinstance(name, str) else name or [node.spell() for node in roots]
+    ordered = listed(*roots)
+    kept = selected(roots, ordered, depth, since)
     wanted = ordered if kept is None else [node for node in ordered if node.seq in kept]
-    builder = RowBuilder(root, ordered, wanted, out_of_date(collect([root.node])))
-    return Dump(name or root.node.spell(), ordered, wanted, builder)
+    builder = RowBuilder(values, ordered, wanted, out_of_date(collect(roots)))
+    return Dump(list(dict.fromkeys(names)), roots, ordered, wanted, builder)

@@ -1,8 +1,8 @@
-"""The graph behind a value as rows, a row for each node: the source of every form."""
+"""The graph behind some values as rows, a row for each node: the source of every form."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from agrad.engine.core.graph import Node
@@ -13,18 +13,23 @@ HEAD, TAIL = 50, 150  # of a graph with more nodes, a form other than JSON shows
 
 
 class GraphRows:
-    """The graph behind one value, or the part of it that was asked for, as rows.
+    """The graph behind some values, or the part of it that was asked for, as rows.
 
     Rows are made when a form needs them, since most forms show few of a large graph: use them before it changes.
     """
 
     width = 80  # columns that a drawing may take
 
-    def __init__(self, name: str, ordered: list[Node], wanted: list[Node], builder: RowBuilder) -> None:
+    def __init__(
+        self, names: Sequence[str], roots: list[Node], ordered: list[Node], wanted: list[Node], builder: RowBuilder
+    ) -> None:
         computed = [node for node in ordered if node.op is not None]
         freed = sum(node.freed is not None for node in computed)
-        self.name = name
-        self.wanted = wanted  # oldest first; the value itself is the last
+        self.name = ", ".join(names)
+        self.typed = " ".join(map(one_line, names))  # as operands of a command
+        self.wanted = wanted  # oldest first
+        self.ends = list(filter(set(wanted).__contains__, roots))  # the values, as far as they were asked for
+        self.roots = [builder.numbers[node.seq] for node in self.ends]
         self.builder = builder
         self.nodes = len(ordered)  # in the whole graph, like all below
         self.leaves = sum(node.op is None and node.requires_grad for node in ordered)  # that require grad
@@ -57,7 +62,7 @@ class GraphRows:
         """The line with the number of nodes that are not shown, and how to show them; none if all are."""
         if shown == self.nodes:
             return []
-        name, remedies = one_line(self.name), []
+        name, remedies = self.typed, []
         if len(self.wanted) == self.nodes:
             named = (one_line(x.name) for x in self.wanted if x.op is None and x.requires_grad and x.name)
             remedies = [f"graph {name} depth 5", *(f"graph {name} from {leaf}" for leaf in islice(named, 1))]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from agrad.engine.inspect.dump.node_rows import GuardRow, NodeRow, elided
 from agrad.engine.text import truncate
 from agrad.engine.values import format_shape
@@ -65,10 +67,10 @@ def box_lines(node: NodeRow, precision: int | None) -> list[str]:
     return [head, f"{node.title} {format_shape(node.shape)}", *remarks(node, precision, arrays=True)]
 
 
-def edges(rows: tuple[NodeRow, ...]) -> tuple[dict[tuple[int, int], int], list[int], list[int]]:
+def edges(rows: tuple[NodeRow, ...], roots: Collection[int]) -> tuple[dict[tuple[int, int], int], list[int], list[int]]:
     """The edges from operand to result, with their number; and the nodes with operands, or users, that are not shown.
 
-    Every node leads to the last one, so a node without shown users has one that is left out.
+    Every node leads to a root, so another node without shown users has one that is left out.
     """
     there = {node.number for node in rows}
     found: dict[tuple[int, int], int] = {}
@@ -81,4 +83,4 @@ def edges(rows: tuple[NodeRow, ...]) -> tuple[dict[tuple[int, int], int], list[i
         if not there.issuperset(used):
             behind.append(node.number)
     users = {operand for operand, _ in found}
-    return found, behind, [node.number for node in rows[:-1] if node.number not in users]
+    return found, behind, sorted(there.difference(users, roots))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -100,8 +100,10 @@ def elided(operands: tuple[int | ValueSummary, ...]) -> list[str]:
 class RowBuilder:
     """Makes the rows, all with the same numbers of nodes; these go by `seq`, which a freed constant keeps."""
 
-    def __init__(self, root: Tensor, ordered: list[Node], wanted: list[Node], stale: Collection[Node]) -> None:
-        self.root = root
+    def __init__(
+        self, values: Sequence[Tensor], ordered: list[Node], wanted: list[Node], stale: Collection[Node]
+    ) -> None:
+        self.values = {value.node: value for value in values}  # of the roots, which need not be in their nodes
         self.numbers = {node.seq: number for number, node in enumerate(ordered, 1)}
         self.stale = stale
         self.guards: dict[GuardRow, int] = {}  # of the wanted nodes, each with its place, oldest first
@@ -111,7 +113,7 @@ class RowBuilder:
 
     def row(self, node: Node) -> NodeRow:
         """Everything about one node."""
-        value = self.root.value if node is self.root.node else node.value
+        value = self.values[node].value if node in self.values else node.value
         gradient = None if node.grad is None or node.grad.value is None else node.grad.value.value
         computed, written = node.op is not None, node.storage if node.storage and node.storage.count else None
         return NodeRow(

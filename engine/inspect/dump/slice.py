@@ -1,4 +1,4 @@
-"""Which nodes of a graph are shown: those near its root, or those between some values and the root."""
+"""Which nodes of a graph are shown: those near its roots, or those between some values and the roots."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from agrad.engine.inspect.nodes import through
 from agrad.engine.values import whole
 
 
-def selected(root: Node, ordered: list[Node], depth: int | None, since: Sequence[Tensor]) -> set[int] | None:
+def selected(roots: list[Node], ordered: list[Node], depth: int | None, since: Sequence[Tensor]) -> set[int] | None:
     """The `seq` of each node to show; None for all. Raises as `dump` does."""
-    near = None if depth is None else _within(root, depth)
-    between = _between(root, ordered, [x.node for x in since]) if since else None
+    near = None if depth is None else _within(roots, depth)
+    between = _between(roots, ordered, [x.node for x in since]) if since else None
     return near & between if near is not None and between is not None else between if near is None else near
 
 
-def _within(root: Node, depth: int) -> set[int]:
-    """The nodes at most `depth` operations behind the root, by the shortest path."""
+def _within(roots: list[Node], depth: int) -> set[int]:
+    """The nodes at most `depth` operations behind a root, by the shortest path."""
     depth = whole(depth, "the depth of a graph")
     if depth < 0:
         raise AgradError("domain", f"the depth of a graph counts operations from its end: it cannot be {depth}")
-    found, level = {root.seq}, [root]
+    found, level = {root.seq for root in roots}, roots
     for _ in range(depth):
         level = list({x.seq: x for node in level for x in operands(node) if x.seq not in found}.values())
         if not level:
@@ -32,12 +32,13 @@ def _within(root: Node, depth: int) -> set[int]:
     return found
 
 
-def _between(root: Node, ordered: list[Node], sources: list[Node]) -> set[int]:
-    """The nodes on a path from a source to the root, and the operands of those that were computed."""
-    known = {root.seq, *(x.seq for node in ordered for x in operands(node))}
+def _between(roots: list[Node], ordered: list[Node], sources: list[Node]) -> set[int]:
+    """The nodes on a path from a source to a root, and the operands of those that were computed."""
+    known = {*(root.seq for root in roots), *(x.seq for node in ordered for x in operands(node))}
     for source in sources:
         if source.seq not in known:
-            message = f"{root.spell()} was not computed from {source.spell()}: no path of the graph connects them"
+            name = " and ".join(root.spell() for root in roots) + (" were" if len(roots) > 1 else " was")
+            message = f"{name} not computed from {source.spell()}: no path of the graph connects them"
             raise AgradError("grad", message)
     leading = {source.seq for source in sources}
     beside: set[int] = set()

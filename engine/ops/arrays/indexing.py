@@ -6,7 +6,8 @@ becomes the indices where it is 1).
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from collections.abc import Sequence
+from typing import Any, NamedTuple, NoReturn
 
 from agrad.engine.core.arguments import axis_of
 from agrad.engine.core.limits import afford
@@ -175,6 +176,10 @@ def _add_into(buffer: Any, g: Any, fresh: bool, index: tuple[Any, ...], shape: S
     """
     if not _advanced(index):
         buffer[index] += g
+    elif fresh and _is_rows(buffer, g, index):
+        count, width = shape
+        flat = (index[0] % count)[:, None] * width + np.arange(width)
+        buffer += np.bincount(flat.ravel(), g.ravel(), count * width).reshape(shape)  # in half the time
     elif fresh:
         np.add.at(buffer, index, g)
     elif len(shape) == len(index) == 1:
@@ -186,10 +191,35 @@ def _add_into(buffer: Any, g: Any, fresh: bool, index: tuple[Any, ...], shape: S
         buffer += _scattered(g, index, shape)
 
 
+def _is_rows(buffer: Any, g: Any, index: tuple[Any, ...]) -> bool:
+    """Whether a gradient has a row of numbers for each index of a list."""
+    if buffer.ndim != 2 or len(index) != 1 or index[0].ndim != 1 or not index[0].size or not buffer.size:
+        return False
+    return buffer.dtype == np.float64 and getattr(g, "shape", None) == (len(index[0]), buffer.shape[1])
+
+
 def _scattered(g: Any, index: tuple[Any, ...], shape: Shape) -> Any:
     buffer = np.zeros(shape, dtype=getattr(g, "dtype", np.float64))  # for symbols as for numbers
     _add_into(buffer, g, True, index, shape)
     return buffer
+
+
+def _behind(index: tuple[Any, ...]) -> tuple[Any, ...] | None:
+    """An index behind a new axis; None where arrays of indices would move that."""
+    arrays = [part for part in index if hasattr(part, "dtype")]
+    if arrays and (len(arrays) > 1 or any(type(part) is int for part in index)):
+        return None
+    return (slice(None), *index)
+
+
+def _take_each(operands: Any, attrs: Any, count: int) -> Any:
+    index = _behind(attrs["index"])
+    return None if index is None else getitem(operands[0][0], index)
+
+
+def _scatter_each(operands: Any, attrs: Any, count: int) -> Any:
+    index = _behind(attrs["index"])
+    return None if index is None else scatter(operands[0][0], index, (count, *attrs["shape"]))
 
 
 getitem: Function = row(
@@ -208,6 +238,7 @@ getitem: Function = row(
         ([1.0, 2.0, 3.0], {"index": [0, 2, 2]}),
     ),
     moves_entries=True,
+    batched=_take_each,
     doc="The entries of x at an index, as x[index]: whole numbers, slices, ..., new axes, arrays of indices, masks.",
     derivative="1 for each entry taken, exactly 0 for the others",
 )
@@ -221,6 +252,7 @@ scatter: Function = row(
     reach="whole",
     moves_entries=True,
     transpose_of=lambda attrs: ("getitem", attrs),
+    batched=_scatter_each,
     samples=(([1.0, 2.0], {"index": (slice(0, 2),), "shape": (3,)}),),
     doc="Zeros of a shape, with g added at an index: the transpose of taking entries.",
     derivative="the entries of the gradient at the index",
@@ -283,6 +315,81 @@ index_put: Function = row(
     moves_entries=True,
     doc="x with the entries at an index replaced by v, as by x[index] = v.",
     derivative="wrt x: 1 for the entries left, exactly 0 for those replaced; wrt v: 1",
+)
+
+# Places that are operands instead of attributes: in a compiled loop they differ from iteration to iteration.
+
+
+class Place(NamedTuple):
+    """A part of an index, or an end of a slice, that is the operand of this number among the places."""
+
+    number: int
+
+
+def _at(index: tuple[Any, ...], places: Sequence[Any]) -> tuple[Any, ...]:
+    """The index with the places in it."""
+
+    def end(part: Any) -> Any:
+        return whole(places[part.number], "an index") if type(part) is Place else part
+
+    return tuple(
+        slice(end(part.start), end(part.stop), end(part.step)) if isinstance(part, slice) else end(part)
+        for part in index
+    )
+
+
+def _entries_prepared(x: Any, *places: Any, index: Any) -> dict[str, Any]:
+    found = positions(shape_of(x), _at(index, places))
+    return {"index": index, "shape": np.broadcast_to(0.0, shape_of(x))[found].shape}
+
+
+def _entries(x: Any, *places: Any, index: Any, shape: Shape) -> Any:
+    found = np.asarray(x)[positions(x.shape, _at(index, places))]
+    if found.shape != shape:
+        _other_shape(shape, found.shape)
+    return found
+
+
+def _other_shape(expected: Shape, found: Shape) -> NoReturn:
+    have, want = format_shape(found), format_shape(expected)
+    raise AgradError("shape", f"entries of shape {have} where there were entries of shape {want}")
+
+
+entries_at: Function = row(
+    "entries_at",
+    "*xs; index",
+    family="internal",
+    array=_entries,
+    prepare=_entries_prepared,
+    samples=(([1.0, 2.0, 3.0], 1.0, {"index": (Place(0),)}),),
+    doc="The entries of the first operand at an index that the other operands are parts of.",
+    derivative="none: only plain values are indexed by it",
+)
+
+
+def _put_at_prepared(x: Any, v: Any, *places: Any, index: Any) -> dict[str, Any]:
+    return {"index": index, "shape": _put_prepared(x, v, _at(index, places))["shape"]}
+
+
+def _put_at(x: Any, v: Any, *places: Any, index: Any, shape: Shape) -> Any:
+    found = positions(x.shape, _at(index, places))
+    result = np.array(x)
+    try:
+        result[found] = v
+    except ValueError:
+        _other_shape(result[found].shape, shape)
+    return result
+
+
+put_at: Function = row(
+    "put_at",
+    "*xs; index",
+    family="internal",
+    array=_put_at,
+    prepare=_put_at_prepared,
+    samples=(([1.0, 2.0, 3.0], 5.0, 1.0, {"index": (Place(0),)}),),
+    doc="The first operand with the second put at an index that the others are parts of.",
+    derivative="none: only plain values are written by it",
 )
 
 # Taking along an axis, by an operand instead of an attribute: a replay sorts anew.

@@ -94,6 +94,13 @@ def _python_sum(have: Shape, shape: Shape, attrs: Mapping[str, Any]) -> str | No
     return "float(np_sum({0}, None))" + (f" / {attrs['n']}" if "n" in attrs else "")
 
 
+def _sum_each(operands: Any, attrs: Mapping[str, Any], count: int) -> Any:
+    (x, _, shape), axis = operands[0], attrs["axis"]
+    axes = range(len(shape)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+    moved = tuple([1 + place % len(shape) for place in axes])
+    return total(x, axis=moved, keepdims=attrs["keepdims"]) if moved else x
+
+
 total: Function = row(
     "sum",
     "x; axis=None, keepdims=False",
@@ -107,6 +114,7 @@ total: Function = row(
     keeps_numbers=True,
     moves_entries=True,
     sums=lambda shape, attrs: (attrs["axis"], 1.0),
+    batched=_sum_each,
     python_arrays=_python_sum,
     doc="The sum of all entries, or along an axis (or a tuple of axes).",
     derivative="1 for each entry",

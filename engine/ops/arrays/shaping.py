@@ -28,6 +28,11 @@ def _expanded(x: Any, shape: Any) -> dict[str, Any]:
     return {"shape": target, "old": have}
 
 
+def _expand_each(operands: Any, attrs: Mapping[str, Any], count: int) -> Any:
+    (x, _, have), shape = operands[0], attrs["shape"]
+    return expand(reshape(x, (count, *(1,) * (len(shape) - len(have)), *have)), (count, *shape))
+
+
 expand: Function = row(
     "expand",
     "x; *shape",
@@ -40,6 +45,7 @@ expand: Function = row(
     samples=(([1.0, 2.0], {"shape": (3, 2)}), (2.0, {"shape": (2, 2)}), ([[1.0], [2.0]], {"shape": (-1, 3)})),
     keeps_numbers=True,
     moves_entries=True,
+    batched=_expand_each,
     shares=True,
     doc="x broadcast to a larger shape; -1 keeps a length.",
     derivative="the sum over the copies of each entry",
@@ -64,6 +70,12 @@ def _collapsed(have: Shape, attrs: Mapping[str, Any]) -> tuple[Shape, float]:
     return tuple([a for a in range(len(have)) if a < extra or attrs["shape"][a - extra] == 1 != have[a]]), 1.0
 
 
+def _collapse_each(operands: Any, attrs: Mapping[str, Any], count: int) -> Any:
+    (x, _, have), shape = operands[0], attrs["shape"]
+    kept = collapse(x, (count, *(1,) * (len(have) - len(shape)), *shape))
+    return reshape(kept, (count, *shape))
+
+
 collapse: Function = row(
     "sum_to",
     "x; shape",
@@ -76,6 +88,7 @@ collapse: Function = row(
     keeps_numbers=True,
     moves_entries=True,
     sums=_collapsed,
+    batched=_collapse_each,
     python_arrays=_python_collapse,
     doc="The sum over the axes that broadcasting from `shape` added or stretched.",
     derivative="1 for each entry",
@@ -120,6 +133,7 @@ reshape: Function = row(
     samples=(([1.0, 2.0, 3.0, 4.0], {"shape": (2, 2)}), (2.0, {"shape": (1,)}), ([[1.0, 2.0]], {"shape": (-1,)})),
     keeps_numbers=True,
     moves_entries=True,
+    batched=lambda operands, attrs, count: reshape(operands[0][0], (count, *attrs["shape"])),
     shares=True,
     doc="The same entries, row by row, in another shape; one length may be -1.",
     derivative="the gradient in the old shape",

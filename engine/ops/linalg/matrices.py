@@ -112,6 +112,19 @@ def _column(x: Any) -> Any:
     return reshape(x, shape_of(x)[:-1])
 
 
+def _multiply_each(operands: Any, attrs: Any, count: int) -> Any:
+    (x, x_varies, a), (y, y_varies, b) = operands
+    if x_varies and y_varies:
+        return total(x * y, axis=1) if len(a) == len(b) == 1 else None
+    if x_varies and len(a) == 1 and len(b) <= 2:
+        return matmul(x, y)
+    if y_varies and len(b) == 1 and len(a) <= 2:
+        return matmul(y, swap(x) if len(a) == 2 else x)
+    if x_varies and len(a) == len(b) == 2:
+        return reshape(matmul(reshape(x, (count * a[0], a[1])), y), (count, a[0], b[1]))
+    return None
+
+
 matmul: Function = row(
     "matmul",
     "x, y",
@@ -131,6 +144,7 @@ matmul: Function = row(
         ([[[1.0, 2.0]], [[3.0, 4.0]]], [0.5, 1.5]),
     ),
     operator=Operator("@", 2, "matmul"),
+    batched=_multiply_each,
     moves_entries=True,
     doc="The matrix product x @ y; of two vectors, their inner product.",
     derivative="wrt x: g @ y.T; wrt y: x.T @ g",

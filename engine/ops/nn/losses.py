@@ -8,7 +8,9 @@ from typing import Any
 from agrad.engine.core.arguments import number_of
 from agrad.engine.core.dispatch import operand
 from agrad.engine.core.facts import Domain, Kink
+from agrad.engine.core.guards import choose, entries
 from agrad.engine.core.op import Function, composed, row
+from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError
 from agrad.engine.ops.arrays.indexing import getitem
 from agrad.engine.ops.arrays.reduction import mean, total
@@ -183,27 +185,74 @@ def binary_cross_entropy_with_logits(x: Any, y: Any, reduction: Any) -> Any:
 
 @composed(
     "cross_entropy",
-    'x, target; reduction="mean"',
+    'x, target; reduction="mean", label_smoothing=0.0, weight=None, ignore_index=-100',
     pure=True,
     family=FAMILY,
     samples=(([[1.0, 2.0, 0.5], [0.3, 1.0, 2.0]], [[0.2, 0.5, 0.3], [1.0, 0.0, 0.0]]),),
-    doc="The mean of -log_softmax(x) at the target: the number of a class for each row of x, or probabilities.",
+    doc="The mean of -log_softmax(x) at the target: the number of a class for each row of x, or probabilities. weight: "
+    "one number a class; the mean is weighted. label_smoothing: how much of a target all classes share. Rows whose "
+    "target is ignore_index are left out.",
     derivative="wrt x: (softmax(x) - the target as probabilities)/n",
     example="cross_entropy([[0, 0]], [1]) ~= log(2)",
 )
-def cross_entropy(x: Any, target: Any, reduction: Any) -> Any:
+def cross_entropy(x: Any, target: Any, reduction: Any, label_smoothing: Any, weight: Any, ignore_index: Any) -> Any:
     """See the entry."""
     x, target = operand(x), operand(target)
     shape, given = shape_of(x), shape_of(target)
     if not 1 <= len(shape) <= 2:
         raise AgradError("shape", f"cross_entropy needs a row of scores or a matrix, not shape {format_shape(shape)}")
     logs = log_softmax(x)
+    smoothing = number_of("cross_entropy", "label_smoothing", label_smoothing)
+    classes = np.asarray(getattr(target, "value", target))
+    ignored = given != shape and bool((classes == number_of("cross_entropy", "ignore_index", ignore_index)).any())
+    if smoothing or weight is not None or ignored:
+        for name, one in (("the target", target), ("weight", weight)):
+            if isinstance(one, Tensor):
+                if one.requires_grad:
+                    raise AgradError("grad", f"cross_entropy has no derivative wrt {name} here", fixes=["x.detach()"])
+                choose(one.node, one.value, entries)
+        return _weighted(logs, classes, shape, (smoothing, weight, ignore_index), reduction)
     if given == shape:
         return _reduced("cross_entropy", neg(total(mul(target, logs), -1)), reduction)
     if given != shape[:-1]:
         have, want = format_shape(given), format_shape(shape[:-1])
         raise AgradError("shape", f"cross_entropy: the target has shape {have}, neither {want} nor that of the scores")
     return _reduced("cross_entropy", _at_classes("cross_entropy", logs, target), reduction)
+
+
+def _weighted(logs: Any, target: Any, shape: Shape, options: tuple[float, Any, Any], reduction: Any) -> Any:
+    """cross_entropy with weights of the classes, smoothing, or rows that are left out."""
+    smoothing, weight, ignored = options
+    count = shape[-1]
+    if not 0.0 <= smoothing <= 1.0:
+        raise AgradError("domain", f"cross_entropy: label_smoothing is from 0 to 1, not {format_number(smoothing)}")
+    weights = np.ones(count) if weight is None else np.asarray(getattr(operand(weight), "value", weight), dtype=float)
+    if weights.shape != (count,):
+        have = format_shape(weights.shape)
+        raise AgradError("shape", f"cross_entropy: weight has shape {have}, and there are {count} classes")
+    if target.shape == shape:
+        shares, number = target, float(size_of(shape[:-1]))
+    elif target.shape == shape[:-1]:
+        kept = target != ignored
+        _classes("cross_entropy", np.where(kept, target, 0.0), count)
+        shares = np.where(kept[..., None], target[..., None] == np.arange(count), 0.0)
+        number = float((shares * weights).sum())
+        smoothed = np.where(kept[..., None], smoothing / count, 0.0)
+        shares = shares * weights * (1.0 - smoothing) + smoothed * weights
+        losses = neg(total(mul(shares, logs), -1))
+        return _mean_over("cross_entropy", losses, reduction, number)
+    else:
+        have, want = format_shape(target.shape), format_shape(shape[:-1])
+        raise AgradError("shape", f"cross_entropy: the target has shape {have}, neither {want} nor that of the scores")
+    shares = (shares * (1.0 - smoothing) + smoothing / count) * weights
+    return _mean_over("cross_entropy", neg(total(mul(shares, logs), -1)), reduction, number)
+
+
+def _mean_over(name: str, losses: Any, reduction: Any, number: float) -> Any:
+    """As _reduced, with a mean over a weighted number of entries."""
+    if reduction != "mean":
+        return _reduced(name, losses, reduction)
+    return mul(total(losses), 1.0 / number if number else math.nan)
 
 
 @composed(

@@ -82,6 +82,7 @@ where: Function = row(
     ),
     python="{1} if {0} else {2}",
     lower=lambda c, x, y: (c != 0.0).choose(x, y),
+    formula=lambda c, x, y: c.choose(x, y),
     doc="x where c is true (not 0), else y.",
     derivative="wrt x: 1 where c is true, else exactly 0; wrt y: the other way round",
     example="where(2 > 1, 10, 20) == 10",

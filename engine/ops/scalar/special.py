@@ -141,6 +141,7 @@ normal_density: Function = elementary(
     lambda g, out, x: -g * (x * out),
     array=lambda x: np.exp(-0.5 * x * x) / math.sqrt(2.0 * math.pi),
     family="internal",
+    formula=lambda x: np.exp(-0.5 * x**2.0) / (2.0 * math.pi) ** 0.5,
     doc="The density of the standard normal distribution.",
     derivative="-x times itself",
 )

@@ -32,6 +32,7 @@ step: Function = row(
     array=lambda x: np.heaviside(x, 0.0),
     rules={"x": ("", flat)},
     samples=((0.5,), ([-1.3, 2.1],)),
+    formula=lambda x: x > 0.0,
     doc="1 for positive numbers, else 0; nan for nan.",
     derivative="0",
 )

@@ -74,6 +74,7 @@ one_less_square: Function = elementary(
     lambda g, out, x: g * (-2.0 * x),
     array=lambda x: (1.0 - x) * (1.0 + x),
     family="internal",
+    formula=lambda x: 1.0 - x**2.0,
     doc="1 - x**2.",
     derivative="-2*x",
 )
@@ -191,6 +192,7 @@ sech_squared: Function = elementary(
     lambda g, out, x: -2.0 * g * (out * tanh(x)),
     array=lambda x: _sech_squared(np.exp(-2.0 * np.abs(x))),
     family="internal",
+    formula=lambda x: np.cosh(x) ** -2.0,
     doc="1/cosh(x)**2.",
     derivative="-2*tanh(x)/cosh(x)**2",
 )

@@ -1,9 +1,10 @@
 """Nonlinear least squares, by sums over pieces of the data.
 
 SciPy's `least_squares` (method `lm`, Moré's MINPACK) asks for residuals and their Jacobian. It uses only their lengths
-and angles, and these are the same after an orthogonal transformation: so each piece is added to the R of a QR
-decomposition of [J | r] (Golub and Van Loan, Matrix Computations, 5.3 and 12.5), and SciPy gets p + 1 residuals for
-any number of points. The data need not be in memory, and no digits are lost as in the normal equations.
+and angles, and these are the same after an orthogonal transformation: so it gets the R of a QR decomposition of
+[J | r], with p + 1 residuals for any number of points (Golub and Van Loan, Matrix Computations, 5.3). While J is
+well-conditioned, R is computed from the sums J'J, J'r and r'r (Cholesky); otherwise piece by piece (12.5), so that no
+digits are lost as in the normal equations. The data need not be in memory.
 """
 
 from __future__ import annotations
@@ -16,14 +17,17 @@ from agrad.engine.errors import AgradError, Hint
 from agrad.engine.extras import extra
 from agrad.engine.values import Array, format_number, np
 
-# For some parameters: of each piece of the data the values of the model, its derivatives as rows, what was measured,
-# and the standard uncertainties of that, if they are known.
-Pieces = Callable[[Array], Iterable[tuple[Array, Sequence[Array], Array, "Array | float | None"]]]
+# For some parameters: of each piece of the data a new table, what was measured, and the standard uncertainties of
+# that, if they are known. The rows of the table are the derivatives of the model, and its values.
+Pieces = Callable[[Array], Iterable[tuple[Array, Array, "Array | float | None"]]]
 
-_CONDITION = 1e5  # below which Cholesky's method is exact enough
+_CONDITION = 1e4  # of J, its columns scaled to length 1, up to which the search takes the sums
+_FINE = 1e3  # up to which the uncertainties are computed from them
+_PART = 8192  # points
 _MOST = 2000  # evaluations
 _STEPS = 40  # of the last search
 _CLOSE = 1e-12  # relative step at which it ends
+_NEAR = 1e-9  # the same, where the next step is far shorter
 _LEAST = 1e-15  # relative changes
 _ANGLE = 1e-6  # cosine between the residuals and a column of the Jacobian, at a minimum
 
@@ -56,35 +60,14 @@ class Fit(NamedTuple):
         return found
 
 
-class _Sums:
-    """What one pass over the data gives, for some parameters."""
+class _Moments:
+    """The number, the mean, and the squares of the differences from it, of what was measured."""
 
-    def __init__(self, pieces: Pieces, p: Array) -> None:
-        size = len(p)
-        self.factor = np.zeros((size + 1, size + 1))  # R of [J | r]
-        self.count = 0
-        self.rss = 0.0
-        self.mean = self.spread = 0.0  # of what was measured: its mean, and the squares of the differences from it
-        self.is_weighted = False
-        for model, slopes, y, sigma in pieces(p):
-            if not len(y):
-                continue
-            residual = model - y
-            self.rss += float(
-                np.einsum("i,i", residual, residual)
-            )  # without the threads of BLAS, which take longer here
-            self._take(y)
-            table = np.empty((size + 1, size + 1 + len(y)))
-            table[:, : size + 1] = self.factor.T
-            table[:size, size + 1 :] = slopes
-            table[size, size + 1 :] = residual
-            if sigma is not None:
-                self.is_weighted = True
-                table[:, size + 1 :] /= sigma
-            self.factor = _factor(table)
+    def __init__(self) -> None:
+        self.count, self.mean, self.spread = 0, 0.0, 0.0
 
-    def _take(self, y: Array) -> None:
-        """Update the mean and spread (Chan, Golub and LeVeque, The American Statistician 37, 1983)."""
+    def take(self, y: Array) -> None:
+        """Add a piece (Chan, Golub and LeVeque, The American Statistician 37, 1983)."""
         count, mean = len(y), float(np.mean(y))
         total, distance = self.count + count, mean - self.mean
         self.spread += float(np.sum((y - mean) ** 2)) + distance**2 * self.count * count / total
@@ -92,83 +75,179 @@ class _Sums:
         self.count = total
 
 
-def _factor(table: Array) -> Array:
-    """R of the QR decomposition of a transposed table; nan where an entry is not finite.
+class _Sums:
+    """What one pass over the data gives, for some parameters: R of [J | r], and the sum of the squares of r.
 
-    Twice by Cholesky's method, which is as accurate as Householder's where the table is not ill-conditioned (Yamamoto
-    and others, Electronic Transactions on Numerical Analysis 44, 2015), and otherwise by that.
+    `by_pieces`: R is computed from pieces, not from sums of products. `moments` takes what was measured.
     """
-    gram = np.einsum("ik,jk", table, table)
-    if not np.isfinite(gram).all() and not np.isfinite(table).all():
-        return np.full_like(gram, np.nan)
-    scale = np.sqrt(np.diag(gram))
-    try:
-        first = np.linalg.cholesky(gram / np.outer(scale, scale)).T
-        if np.linalg.cond(first) < _CONDITION:
-            first = first * scale
-            rest = np.einsum("ij,jk", np.linalg.inv(first.T), table)
-            found: Array = np.linalg.cholesky(np.einsum("ik,jk", rest, rest)).T @ first
-            return found
-    except np.linalg.LinAlgError:
-        pass
-    return np.array(np.linalg.qr(table.T, mode="r"))
+
+    def __init__(self, pieces: Pieces, p: Array, by_pieces: bool, moments: _Moments | None = None) -> None:
+        gram = np.zeros((len(p) + 1, len(p) + 1))
+        self.factor = gram
+        self.rss = 0.0
+        self.is_weighted = False
+        for table, y, sigma in pieces(p):
+            if not len(y):
+                continue
+            if moments is not None:
+                moments.take(y)
+            table[-1] -= y
+            self.rss += float(np.einsum("i,i", table[-1], table[-1]))  # BLAS would start threads
+            if sigma is not None:
+                self.is_weighted = True
+                table /= sigma
+            if by_pieces:
+                whole = np.concatenate([self.factor.T, table], axis=1)
+                finite = np.isfinite(whole).all()
+                self.factor = np.array(np.linalg.qr(whole.T, mode="r")) if finite else np.full_like(gram, np.nan)
+            else:
+                _add_products(gram, table)
+        self.condition = np.inf
+        if not by_pieces:
+            self.factor, self.condition = _from_products(gram)
 
 
-def fit(pieces: Pieces, names: Sequence[str], start: Sequence[float]) -> Fit:
-    """The parameters with the least sum of squares. Raises AgradError of kind `domain` where there is no such sum."""
-    optimize = extra("scipy.optimize", "fit", "SciPy", "science")
-    known: list[Any] = [None, None]
-    count = [0]
+def _add_products(gram: Array, table: Array) -> None:
+    """Add the products of the rows of a table to a lower triangle, in parts for which BLAS starts no threads."""
+    for begin in range(0, table.shape[1], _PART):
+        part = table[:, begin : begin + _PART]
+        for row in range(len(part)):
+            gram[row, : row + 1] += part[: row + 1] @ part[row]
 
-    def sums(p: Array) -> _Sums:
-        if known[0] is None or not np.array_equal(known[0], p):
-            known[:] = p.copy(), _Sums(pieces, p)
-            count[0] += 1
-        found: _Sums = known[1]
+
+def _from_products(gram: Array) -> tuple[Array, float]:
+    """R of [J | r] from the products of its columns, the lower triangle of them, and the condition of J.
+
+    That is infinite where there is no such R, and nan where a product is not finite.
+    """
+    size = len(gram) - 1
+    if not np.isfinite(gram).all():
+        return np.full_like(gram, np.nan), np.nan
+    scale = np.sqrt(np.diag(gram)[:size])
+    with np.errstate(all="ignore"):
+        try:
+            left = np.linalg.cholesky(gram[:size, :size] / np.outer(scale, scale))
+        except np.linalg.LinAlgError:
+            return gram, np.inf
+        condition = float(np.linalg.cond(left)) if np.isfinite(left).all() else np.inf
+        if not condition < _CONDITION:
+            return gram, np.inf
+        factor = np.zeros_like(gram)
+        factor[:size, :size] = left.T * scale
+        factor[:size, size] = np.linalg.solve(left, gram[size, :size] / scale)
+        factor[size, size] = sqrt(max(gram[size, size] - float(np.sum(factor[:size, size] ** 2)), 0.0))
+    return factor, condition
+
+
+class _Passes:
+    """The sums for one set of parameters after another; the last are kept."""
+
+    def __init__(self, pieces: Pieces) -> None:
+        self.pieces = pieces
+        self.moments = _Moments()
+        self.by_pieces = False  # since the sums of products were not accurate enough
+        self.count = 0
+        self.p: Any = None
+        self.last: Any = None
+
+    def at(self, p: Array, condition: float = _CONDITION) -> _Sums:
+        """The sums for some parameters, as accurate as a J with a larger condition needs them."""
+        if self.p is None or not np.array_equal(self.p, p):
+            self.last = self._next(p)
+        poor = self.last.condition >= condition or (self.count == 1 and np.isnan(self.last.condition))
+        if poor and not self.by_pieces:
+            self.by_pieces = True
+            self.last = self._next(p)
+        found: _Sums = self.last
         return found
 
-    first = np.array(start, dtype=float)
-    size = len(first)
-    at_start = sums(first)
-    if at_start.count <= size:
-        points = f"{at_start.count} points for {size} parameters"
+    def _next(self, p: Array) -> _Sums:
+        first, self.p = self.p is None, p.copy()
+        self.count += 1
+        return _Sums(self.pieces, p, self.by_pieces, self.moments if first else None)
+
+
+def fit(pieces: Pieces, names: Sequence[str], start: Sequence[float], sample: Pieces | None = None) -> Fit:
+    """The parameters with the least sum of squares, which are first searched by a `sample` of the data, if it is given.
+
+    Raises AgradError of kind `domain` where there is no such sum.
+    """
+    passes, first, size = _Passes(pieces), np.array(start, dtype=float), len(start)
+    p = first if sample is None else _by_sample(sample, names, first)
+    if p is not first and not np.isfinite(passes.at(p).factor).all():
+        p = first
+    at_start = passes.at(p)
+    if passes.moments.count <= size:
+        points = f"{passes.moments.count} points for {size} parameters"
         raise AgradError("domain", f"fit: {points}: more points than parameters have uncertainties")
     if not np.isfinite(at_start.factor).all():
         where = ", ".join(f"{name} = {format_number(x)}" for name, x in zip(names, first.tolist(), strict=True))
         raise AgradError("domain", f"fit: the model is not finite at {where}", fixes=[Hint("start from other values")])
+    is_found = False
+    if p is not first:
+        p, is_found = _settled(passes, p)
+    if not is_found:
+        p, is_found = _searched(passes, p)
+        p, _ = _settled(passes, p)
+    return _result(passes, p, is_found, list(names), first)
+
+
+def _by_sample(sample: Pieces, names: Sequence[str], start: Array) -> Array:
+    """Where the search in a sample ends; the start where that does not determine the parameters."""
+    passes = _Passes(sample)
+    p, is_found = _searched(passes, start, 1e-9)
+    passes.at(p)
+    return start if _result(passes, p, is_found, list(names), start).problem else p
+
+
+def _searched(passes: _Passes, start: Array, least: float = _LEAST) -> tuple[Array, bool]:
+    """The parameters at which SciPy's search ends, with changes below `least`, and whether it has converged."""
+    optimize = extra("scipy.optimize", "fit", "SciPy", "science")
+    size = len(start)
+    at_start = passes.at(start).factor[:, size]
+    if not np.isfinite(at_start).all():
+        return start, False
     with np.errstate(all="ignore"):
         found = optimize.least_squares(
-            lambda p: _or_large(sums(p).factor[:, size], at_start.factor[:, size]),
-            first,
-            jac=lambda p: np.nan_to_num(sums(p).factor[:, :size]),
+            lambda p: _or_large(passes.at(p).factor[:, size], at_start),
+            start,
+            jac=lambda p: np.nan_to_num(passes.at(p).factor[:, :size]),
             method="lm",
             x_scale="jac",
-            xtol=_LEAST,
-            ftol=_LEAST,
-            gtol=_LEAST,
+            xtol=least,
+            ftol=least,
+            gtol=least,
             max_nfev=_MOST,
         )
-    found.x = _settled(sums, found.x)
-    return _result(sums(found.x), found, list(names), first, count[0])
+    return found.x, found.status > 0
 
 
-def _settled(sums: Callable[[Array], _Sums], p: Array) -> Array:
-    """The parameters to all digits: near a minimum the sum of squares hardly changes, and the search stops early.
+def _settled(passes: _Passes, p: Array) -> tuple[Array, bool]:
+    """The parameters to all digits, and whether they are: near a minimum, the sum of squares hardly changes.
 
-    Steps of Gauss and Newton, as long as each is shorter than the one before.
+    Steps of Gauss and Newton, as long as they become shorter: after each, the parameters are off by the next.
     """
-    last = np.inf
+    before = last = np.inf  # the lengths of the two steps before
     for _ in range(_STEPS):
-        factor = sums(p).factor
+        at = passes.at(p)
         try:
-            step = np.linalg.solve(factor[:-1, :-1], factor[:-1, -1])
+            step = np.linalg.solve(at.factor[:-1, :-1], at.factor[:-1, -1])
         except np.linalg.LinAlgError:
-            return p
+            return p, False
         length = float(np.max(np.abs(step) / np.maximum(np.abs(p), 1e-300)))
-        if not length < 0.9 * last or not length < 1e-3 or length <= _CLOSE:
-            return p
-        p, last = p - step, length
-    return p
+        if length <= _CLOSE or (length <= _NEAR and length / last * length <= _CLOSE and _is_level(at)):
+            return p - step, True
+        if not length < 0.9 * max(before, last) or not length < 1e-2:
+            return p, False
+        p, before, last = p - step, last, length
+    return p, False
+
+
+def _is_level(at: _Sums) -> bool:
+    """Whether the residuals are at right angles to the Jacobian, as at a minimum of the sum of their squares."""
+    slopes, residuals = at.factor[:, :-1], at.factor[:, -1]
+    lengths = np.linalg.norm(slopes, axis=0) * np.linalg.norm(residuals)
+    return bool(np.all(np.abs(slopes.T @ residuals) <= _ANGLE * np.where(lengths > 0, lengths, 1.0)))
 
 
 def _or_large(residuals: Array, at_start: Array) -> Array:
@@ -177,12 +256,13 @@ def _or_large(residuals: Array, at_start: Array) -> Array:
     return found
 
 
-def _result(at: _Sums, found: Any, names: list[str], start: Array, iterations: int) -> Fit:
-    size = len(names)
+def _result(passes: _Passes, p: Array, is_found: bool, names: list[str], start: Array) -> Fit:
+    at = passes.at(passes.p, _FINE)  # the last pass was at p, or so near that nothing else changes
+    size, moments = len(names), passes.moments
     factor, residuals = at.factor[:size, :size], at.factor[:, size]
     chi2 = float(residuals @ residuals)
-    dof = at.count - size
-    problem = "" if found.status > 0 else f"no minimum after {iterations} passes over the data"
+    dof = moments.count - size
+    problem = "" if is_found else f"no minimum after {passes.count} passes over the data"
     try:
         inverse = np.linalg.inv(factor)
     except np.linalg.LinAlgError:
@@ -190,13 +270,11 @@ def _result(at: _Sums, found: Any, names: list[str], start: Array, iterations: i
     scale = 1.0 if at.is_weighted else chi2 / dof
     covariance = inverse @ inverse.T * scale if np.isfinite(inverse).all() else np.full((size, size), np.inf)
     u = np.sqrt(np.diag(covariance))
-    for name, x, before, doubt in zip(names, found.x.tolist(), start.tolist(), u.tolist(), strict=True):
+    for name, x, before, doubt in zip(names, p.tolist(), start.tolist(), u.tolist(), strict=True):
         if not problem and not doubt <= 1e3 * (abs(x) + abs(before)):
-            problem = f"the data do not determine {name}: at {format_number(x, 4)} it has no effect"
-    lengths = np.linalg.norm(at.factor[:, :size], axis=0) * sqrt(chi2)
-    angles = np.abs(at.factor[:, :size].T @ residuals) / np.where(lengths > 0, lengths, 1.0)
-    is_exact = chi2 <= 1e-24 * (at.spread + at.mean**2 * at.count)
-    if not problem and not is_exact and not np.all(angles <= _ANGLE):
+            problem = f"the data do not determine {name}: very different values fit as well"
+    is_exact = chi2 <= 1e-24 * (moments.spread + moments.mean**2 * moments.count)
+    if not problem and not is_exact and not _is_level(at):
         problem = "the search ended where the sum of squares still falls"
-    r2 = 1.0 - at.rss / at.spread if at.spread > 0 and isfinite(at.rss) else float("nan")
-    return Fit(names, found.x, covariance, at.rss, chi2, dof, r2, at.is_weighted, iterations, problem)
+    r2 = 1.0 - at.rss / moments.spread if moments.spread > 0 and isfinite(at.rss) else float("nan")
+    return Fit(names, p, covariance, at.rss, chi2, dof, r2, at.is_weighted, passes.count, problem)

@@ -6,7 +6,7 @@ from a place at which SciPy has only stopped.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -186,12 +186,19 @@ _FEW = 50  # unknowns, of which the whole Hessian is computed
 
 
 def descend(
-    what: str, f: Body, start: Array, bounds: tuple[float, float] | None, method: str | None, until: float
+    what: str,
+    f: Body,
+    start: Array,
+    bounds: tuple[float, float] | None,
+    method: str | None,
+    until: float,
+    watch: Callable[[float], object],
 ) -> Descent:
     """A minimum of a number, until no entry of its gradient is over `until` times the largest at the start, or 1.
 
-    With exact gradients and, up to 50 unknowns, the exact Hessian, else its products. Raises AgradError of kind
-    `domain`.
+    With exact gradients and, up to 50 unknowns, the exact Hessian, else its products. `what` is minimize, or maximize
+    where the number is the negative of what is told of. `watch` is called after each iteration with the least value so
+    far. Raises AgradError of kind `domain`.
     """
     optimize = extra("scipy.optimize", what, "SciPy", "science")
     same = f.example[2]
@@ -199,39 +206,67 @@ def descend(
     value, gradient = Evaluated(f, same), Evaluated(gradient_body, same)
     name = METHODS[method or ("newton" if len(start) <= _FEW else "krylov")]
     keywords: dict[str, Any] = {}
+
+    derivatives = Evaluated(jacobian_of(gradient_body), same) if len(start) <= _FEW or name == "trust-exact" else None
+
+    def hessian(x: Array) -> Array:
+        assert derivatives is not None
+        return derivatives(x).reshape(len(x), len(x))
+
     if bounds is not None:
         name, keywords["bounds"] = "L-BFGS-B", [bounds] * len(start)
         start = np.clip(start, *bounds)
     elif name == "trust-exact":
-        hessian = Evaluated(jacobian_of(gradient_body), same)
-        keywords["hess"] = lambda x: hessian(x).reshape(len(x), len(x))
+        keywords["hess"] = hessian
     elif name == "trust-krylov":
         products = Evaluated(products_of(gradient_body), same)
         keywords["hessp"] = lambda x, v: products(np.concatenate([x, v]))
+    low, high = bounds or (-np.inf, np.inf)
+    best = np.inf
+
+    def valued(x: Array) -> float:
+        nonlocal best
+        found = float(value(x)[0])
+        best = min(best, found)
+        return found
+
     with np.errstate(all="ignore"):
         steepest = float(np.max(np.abs(gradient(start))))
         least = until * max(steepest, 1.0) if np.isfinite(steepest) else until
         options = {"gtol": least, "maxiter": 10_000}
         options |= {"ftol": 0.0, "maxfun": 100_000} if name == "L-BFGS-B" else {}
-        found = optimize.minimize(
-            lambda x: float(value(x)[0]), start, jac=gradient, method=name, options=options, **keywords
-        )
-        slopes = gradient(found.x)
-        if bounds is not None:  # at an end, the function may fall beyond it
-            outward = ((found.x <= bounds[0]) & (slopes > 0)) | ((found.x >= bounds[1]) & (slopes < 0))
-            slopes = np.where(outward, 0.0, slopes)
-    slope = float(np.max(np.abs(slopes)))
-    lowest = float(value(found.x)[0])
-    before = float(value(start)[0])
-    is_far = bool(np.max(np.abs(found.x)) > 1e8 * (1.0 + np.max(np.abs(start))))
-    is_far = is_far or before - lowest > 1e12 * (1.0 + abs(before))
-    if not np.isfinite(lowest) or is_far or not slope <= 10.0 * least:
-        falls = "the function falls without end" if is_far or lowest == -np.inf else "no minimum is found"
-        note = (
-            f"the search ended at {told(found.x)}, with the value {told(np.array([lowest]))} and the slope {slope:.3g}"
-        )
-        raise AgradError("domain", f"{what}: {falls}", notes=[note])
+        keywords["callback"] = lambda _: watch(best)
+        found = optimize.minimize(valued, start, jac=gradient, method=name, options=options, **keywords)
+        slopes, lowest, before = gradient(found.x), valued(found.x), valued(start)
+        # At an end, the function may fall beyond it.
+        is_free = ~(((found.x <= low) & (slopes > 0)) | ((found.x >= high) & (slopes < 0)))
+        slopes = np.where(is_free, slopes, 0.0)
+        slope = float(np.max(np.abs(slopes)))
+        is_far = bool(np.max(np.abs(found.x)) > 1e8 * (1.0 + np.max(np.abs(start))))
+        is_far = is_far or before - lowest > 1e12 * (1.0 + abs(before)) or lowest == -np.inf
+        is_found = np.isfinite(lowest) and not is_far and slope <= 10.0 * least
+        if is_found and derivatives is not None:
+            reach = float(max(np.max(np.abs(found.x - start)), 1e-3 * max(np.max(np.abs(found.x)), 1.0)))
+            enough = lowest - 1e-12 * (abs(lowest) + abs(before))
+            matrix = hessian(found.x) * np.outer(is_free, is_free)
+            beside = _doubtful_places(found.x, slopes, matrix, reach)
+            is_found = all(valued(np.clip(there, low, high)) >= enough for there in beside)
+    if not is_found:
+        falls, kind = ("falls", "minimum") if what == "minimize" else ("rises", "maximum")
+        problem = f"the function {falls} without end" if is_far else f"no {kind} is found"
+        shown = format_number(lowest if what == "minimize" else -lowest, 6)
+        note = f"the search ended at {told(found.x)}, with the value {shown} and the slope {slope:.3g}"
+        notes = [note] if is_far or slope > 10.0 * least else [note, f"the function still {falls} beside that point"]
+        raise AgradError("domain", f"{what}: {problem}", notes=notes)
     return Descent(found.x, lowest, slope, int(found.nit))
+
+
+def _doubtful_places(x: Array, slopes: Array, hessian: Array, reach: float) -> Iterator[Array]:
+    """Places beside a point, in the directions in which a function bends down there, or hardly up."""
+    curvatures, directions = np.linalg.eigh((hessian + hessian.T) / 2)
+    for direction in directions.T[~(np.abs(slopes @ directions) < 1e-6 * reach * curvatures)]:
+        for length in (0.01, -0.01, 0.1, -0.1):
+            yield x + length * reach * direction
 
 
 def newton(f: Callable[[Array], Array], matrix: Callable[[Array], Array], x: Array) -> tuple[Array, Array]:

@@ -1,4 +1,4 @@
-"""A model of some parameters, as what `fitting` needs of it: its values and derivatives at all points.
+"""Fits of a model of some parameters to points: its values and derivatives at all of them, for `fitting`.
 
 Where each point is computed by itself, as in a*exp(-b*x), the model is compiled as a function of numbers, mapped over
 columns. Where it is not, as in the solution of a differential equation, it is differentiated in forward mode.
@@ -12,22 +12,28 @@ from typing import Any
 
 from agrad.engine.autodiff.transforms import jvp
 from agrad.engine.compile import compile as compiled
-from agrad.engine.compile.python_backend import Compiled
+from agrad.engine.compile.function import Compiled
+from agrad.engine.compile.python_backend import Compiled as Replayed
 from agrad.engine.core.graph import reachable
 from agrad.engine.core.tensor import tensor
 from agrad.engine.errors import AgradError, Hint
-from agrad.engine.ops.solvers.fitting import Pieces
+from agrad.engine.ops.solvers.fitting import Fit, Pieces, fit
 from agrad.engine.program.extract import extract
 from agrad.engine.program.ir import Input, Program
 from agrad.engine.program.passes import optimised
 from agrad.engine.program.trace import as_graph, inlined, trace
 from agrad.engine.values import Array, format_shape, np, spread
 
-_PIECE = 16_384  # points at once: their table stays in the cache
+_PIECE = 131_072  # points at once: their table is some megabytes
+_MANY = 20_000  # points, from which on the search begins with a sample of them
+_SAMPLE = 2_000  # points
+_KEPT = 16  # compiled models
+
+_compiled: dict[object, Compiled] = {}  # by what they compute: the same model is often fitted to other data
 
 
-def pieces_of(f: Callable[..., Any], names: Sequence[str], start: Sequence[float], y: Array, sigma: Any) -> Pieces:
-    """The values and derivatives of a model, beside measurements. Raises AgradError of kind `shape` or `guard`."""
+def fitted(f: Callable[..., Any], names: Sequence[str], start: Sequence[float], y: Array, sigma: Any) -> Fit:
+    """The parameters with which a model fits measurements. Raises AgradError of kind `shape`, `guard` or `domain`."""
     program = trace(f, list(start), names)
     if program.checks:
         message = f"fit: {program.checks[0].text} decides how the model is computed, and may differ on the way"
@@ -39,8 +45,9 @@ def pieces_of(f: Callable[..., Any], names: Sequence[str], start: Sequence[float
     program = optimised(program)
     columns = _columns(program, len(y))
     if columns is None:
-        return _as_a_whole(program, start, y, sigma)
-    return _by_points(program, columns, start, y, sigma)
+        return fit(_as_a_whole(program, start, y, sigma), names, start)
+    model = _by_points(program, columns, start, y, sigma)
+    return fit(model, names, start, model.sample() if len(y) >= _MANY else None)
 
 
 def _columns(program: Program, count: int) -> list[int] | None:
@@ -53,35 +60,57 @@ def _columns(program: Program, count: int) -> list[int] | None:
     return [slot for slot in range(len(program.inputs), program.first) if shapes[slot]]
 
 
-def _by_points(program: Program, columns: Sequence[int], start: Sequence[float], y: Array, sigma: Any) -> Pieces:
+class _Points:
+    """A model of numbers, and the columns that it is mapped over: what `fit` calls."""
+
+    def __init__(self, code: Compiled, data: Sequence[Array], y: Array, sigma: Any) -> None:
+        self.code, self.data, self.y, self.sigma = code, data, y, sigma
+
+    def __call__(self, p: Array) -> Iterator[tuple[Array, Array, Any]]:
+        """The tables of the pieces."""
+        count = len(self.y)
+        given = [np.full(min(count, _PIECE), x) for x in p.tolist()]
+        for begin in range(0, count, _PIECE):
+            here = slice(begin, begin + _PIECE)
+            y = self.y[here]
+            table = np.empty((len(p) + 1, len(y)))
+            columns = [*[x[: len(y)] for x in given], *[column[here] for column in self.data]]
+            self.code.map(*columns, out=(table[-1], list(table[:-1])))
+            yield table, y, self.sigma[here] if np.shape(self.sigma) else self.sigma
+
+    def sample(self) -> _Points:
+        """The same at some of the points, which are drawn at random, and always the same."""
+        places = np.sort(np.random.default_rng(0).integers(0, len(self.y), _SAMPLE))
+        sigma = self.sigma[places] if np.shape(self.sigma) else self.sigma
+        return _Points(self.code, [column[places] for column in self.data], self.y[places], sigma)
+
+
+def _by_points(program: Program, columns: Sequence[int], start: Sequence[float], y: Array, sigma: Any) -> _Points:
     size, first = len(program.inputs), program.first
     order = [*range(size), *columns, *[slot for slot in range(size, first) if slot not in columns]]
     places = {slot: place for place, slot in enumerate(order)}
     steps = [replace(s, operands=tuple([places.get(x, x) for x in s.operands]), shape=()) for s in program.steps]
-    data = [program.constants[slot - size] for slot in columns]
+    data: list[Any] = [program.constants[slot - size] for slot in columns]
     numbers = [program.constants[slot - size] for slot in order[size + len(columns) :]]
-    inputs = (*program.inputs, *[Input(f"column{place}", ()) for place in range(len(columns))])
+    inputs = [Input(f"x{place}", ()) for place in range(size + len(columns))]
     outputs = tuple([places.get(slot, slot) for slot in program.outputs])
-    of_point = Program(inputs, tuple(numbers), tuple(steps), outputs, ())
+    of_point = Program(tuple(inputs), tuple(numbers), tuple(steps), outputs, ())
+    kinds = [(step.op.name, step.operands, repr(step.attrs)) for step in steps]
+    key = size, len(inputs), tuple(map(repr, numbers)), tuple(kinds), outputs
+    code = _compiled.pop(key, None) or _compiled_at(of_point, [*start, *[float(column[0]) for column in data]], size)
+    _compiled[key] = code
+    while len(_compiled) > _KEPT:
+        _compiled.pop(next(iter(_compiled)), None)
+    return _Points(code, data, y, sigma)
+
+
+def _compiled_at(of_point: Program, examples: Sequence[float], size: int) -> Compiled:
+    """The value of a point and its derivatives by the first arguments, compiled."""
 
     def point(*entries: Any) -> Any:
         return inlined(of_point, [x if hasattr(x, "node") else tensor(x) for x in entries])[0]
 
-    examples = [*start, *[float(column[0]) for column in data]]  # type: ignore[index]
-    code = compiled(point, *examples, wrt=tuple(range(size)), backend="python")
-    count = len(y)
-
-    def pieces(p: Array) -> Iterator[tuple[Array, Sequence[Array], Array, Any]]:
-        for begin in range(0, count, _PIECE):
-            here = slice(begin, begin + _PIECE)
-            given = [column[here] for column in data] or [np.zeros(len(y[here]))]  # type: ignore[index]
-            if not data:
-                values, slopes = code.map(*[np.full(len(y[here]), x) for x in p.tolist()])
-            else:
-                values, slopes = code.map(*p.tolist(), *given)
-            yield values, slopes, y[here], sigma[here] if np.shape(sigma) else sigma
-
-    return pieces
+    return compiled(point, *examples, wrt=tuple(range(size)))
 
 
 def _as_a_whole(program: Program, start: Sequence[float], y: Array, sigma: Any) -> Pieces:
@@ -90,10 +119,9 @@ def _as_a_whole(program: Program, start: Sequence[float], y: Array, sigma: Any) 
         behind = reachable(value.node) if value.requires_grad else set()
         zero = tensor(spread(0.0, value.shape))
         slopes = [jvp(value, x, 1.0, create_graph=True) if x.node in behind else zero for x in xs]
-        code = Compiled(optimised(extract([value, *slopes], xs)))
+        code = Replayed(optimised(extract([*slopes, value], xs)))
 
-    def pieces(p: Array) -> Iterator[tuple[Array, Sequence[Array], Array, Any]]:
-        found = [np.array(np.broadcast_to(x, y.shape)) for x in code.call(*p.tolist())]
-        yield found[0], found[1:], y, sigma
+    def pieces(p: Array) -> Iterator[tuple[Array, Array, Any]]:
+        yield np.stack([np.broadcast_to(x, y.shape) for x in code.call(*p.tolist())]), y, sigma
 
     return pieces

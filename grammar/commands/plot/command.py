@@ -16,6 +16,7 @@ from agrad.grammar.diagnostics import Span
 from agrad.grammar.results import LINES, Curve, Noted, Plot, Printed
 from agrad.grammar.runtime.builtins import Closure
 from agrad.grammar.runtime.operations import as_array, describe_value
+from agrad.grammar.syntax.ast import Name
 
 if TYPE_CHECKING:
     from agrad.grammar.commands.host import Session
@@ -25,13 +26,14 @@ COLUMNS = 6  # of a matrix, at most: more curves cannot be told apart
 
 @command(
     "plot",
-    'plot f(x) for x in -2..2 | plot loss | plot x, y, w*x + b [to "f.svg"]',
+    'plot f(x) for x in -2..2 | plot loss | plot x, y, w*x + b | plot fit [to "f.svg"]',
     "Draws a function with its derivative, or several functions, over a range; a vector, or the columns of a matrix, "
-    "over its index; points, and lines over them. `to`: into a file, .svg, .png or .pdf, with the extra `plot`. "
+    "over its index; points, and lines over them; the latest fit: data, curve and 95 % confidence band, and the "
+    "residuals below. `to`: into a file, .svg, .png or .pdf, with the extra `plot`. "
     "Nothing else changes: names, gradients and random numbers are as before.",
     "plot sin(x) for x in 0..2*pi",
     changes="nothing",
-    forms='plot f(x) for x in -2..2, plot loss, or plot x, y, w*x + b; [to "f.svg"]',
+    forms='plot f(x) for x in -2..2, plot loss, plot x, y, w*x + b, or plot fit; [to "f.svg"]',
     operands=Operands(expression=True),
     options={"to": Option("into a file: .svg, .png or .pdf", FILE, writes=True)},
 )
@@ -41,7 +43,10 @@ def _plot(session: Session, call: Call) -> None:
         from agrad.grammar.commands.plot.files import form_of  # here, as below: most plots are drawn in the terminal
 
         form_of(path, place.span if place else call.span)
-    plot = _functions(session, call) if "low" in call.options else _data(call)
+    if "fit" in call.options and "fit" in call.names:  # a name of the user
+        node = call.node.changed(operands=(Name("fit", call.span),))
+        call = Call(node, [call.names["fit"]], call.options, call.names, call.span)
+    plot = _functions(session, call) if "low" in call.options else _data(call) if call.values else _fit(session, call)
     if not any(map(_has_point, plot.curves)):
         why = "no value is finite" if len(call.values) == 1 else "no point has two finite coordinates"
         session.emit(Noted(Note(f"there is no point to draw: {why}", labels=[Label(call.span)])))
@@ -52,6 +57,16 @@ def _plot(session: Session, call: Call) -> None:
 
     save(plot, path)
     session.emit(Printed(f"wrote {printable(path)}"))
+
+
+def _fit(session: Session, call: Call) -> Plot:
+    """The latest fit."""
+    if session.fit is None:
+        fixes = [Hint("fit y ~ a*x over a   comes first")]
+        raise AgradError("name", "plot fit: there is no fit yet", labels=[Label(call.span)], fixes=fixes)
+    from agrad.grammar.commands.plot.fitted import picture
+
+    return picture(session.fit)
 
 
 def _functions(session: Session, call: Call) -> Plot:

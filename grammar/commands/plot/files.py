@@ -48,22 +48,32 @@ def save(plot: Plot, path: str) -> None:
     form, figure = splitext(path)[1].lower(), _matplotlib("figure").Figure((8, 5), layout="constrained")
     file = BytesIO()
     with _matplotlib("").rc_context(_SETTINGS):
-        axes = figure.subplots()
-        across = _exponent(x for curve in plot.curves for x in curve.x)
-        up = _exponent(plot.window or (y for curve in plot.curves for y in curve.y))
-        for curve in plot.curves:
-            axes.plot(_shifted(curve.x, across), _shifted(curve.y, up), **_STYLES[curve.style])
-        axes.set_xlabel(plot.axis)
-        if plot.window is not None:
-            _show(axes, *_shifted(plot.window, up))
-        for axis, exponent in ((axes.xaxis, across), (axes.yaxis, up)):
-            if exponent:
-                axis.set_major_formatter(_ticks(exponent))
-        axes.grid(alpha=0.3)
-        axes.legend(axes.lines, [_visible(curve.name) for curve in plot.curves])
+        if plot.below is None:
+            _draw(figure.subplots(), plot)
+        else:
+            above, below = figure.subplots(2, sharex=True, height_ratios=(3, 1))
+            _draw(above, plot)
+            _draw(below, plot.below)
+            above.set_xlabel("")
         figure.savefig(file, format=form[1:], metadata=FORMS[form])
     with replacing(path) as target:
         target.write(file.getvalue())
+
+
+def _draw(axes: Any, plot: Plot) -> None:
+    """Draw the curves of a plot into axes of matplotlib."""
+    across = _exponent(x for curve in plot.curves for x in curve.x)
+    up = _exponent(plot.window or (y for curve in plot.curves for y in curve.y))
+    for curve in plot.curves:
+        axes.plot(_shifted(curve.x, across), _shifted(curve.y, up), **_STYLES[curve.style])
+    axes.set_xlabel(plot.axis)
+    if plot.window is not None:
+        _show(axes, *_shifted(plot.window, up))
+    for axis, exponent in ((axes.xaxis, across), (axes.yaxis, up)):
+        if exponent:
+            axis.set_major_formatter(_ticks(exponent))
+    axes.grid(alpha=0.3)
+    axes.legend(axes.lines, [_visible(curve.name) for curve in plot.curves])
 
 
 def _exponent(numbers: Iterable[float]) -> int:

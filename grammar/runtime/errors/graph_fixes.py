@@ -24,14 +24,12 @@ if TYPE_CHECKING:
 
 _NEAR = 5  # statements: with at most so many, taking back the one before them is proposed
 # "%.3f" % x, and of the text in it what a value takes the place of.
-_PERCENT = r"""(?P<quote>["'])(?P<text>[^"']*)(?P=quote) *% *(?P<values>.+)"""
 # A text on one side of a plus.
 _JOINED = r"""["'].*\+.*|.*\+ *["'].*"""
 # hessian(f, a), with a value where the number of an argument is read.
 _BY_VALUE = r"\b(grad|jacobian|hessian)\((\w+), ?([^\W\d]\w*)\)"
 # hessian(f), or hessian(f, 1).
 _HESSIAN = r"hessian\((\w+)(, ?\w+)?\)"
-_PLACE = r"%([-+ 0#]*\d*(?:\.\d+)?)([diufFeEgGsr])"
 
 
 def explain(error: AgradError, steps: Steps | None = None) -> None:
@@ -149,26 +147,7 @@ def _texts(error: AgradError) -> list[str]:
     """What is meant by operators that other languages have for strings."""
     assert isinstance(error.at, Span)
     written = error.at.text
-    if found := re.fullmatch(_PERCENT, written):
-        error.message = "a text has no % in agrad: an f-string puts values into it"
-        return _format(found)
     return ['f"{a}{b}"   joins texts and values'] if re.fullmatch(_JOINED, written) else []
-
-
-def _format(found: re.Match[str]) -> list[str]:
-    """`"%.3f" % x` as an f-string."""
-    text, given = found["text"], found["values"]
-    values = given[1:-1].split(", ") if given.startswith("(") else [given]
-    places = re.findall(_PLACE, text)
-    simple = len(places) == len(values) and all(re.fullmatch(r"[\w.]+(\(\))?", value) for value in values)
-    waiting = iter(values if simple else ["x"] * len(places))
-
-    def place(spec: re.Match[str]) -> str:
-        written = spec[1] + spec[2].translate(str.maketrans("iu", "dd", "rs"))
-        return f"{{{next(waiting)}{':' if written else ''}{written}}}"
-
-    filled = re.sub(_PLACE, place, text).replace("%%", "%")
-    return [f'f"{filled}"'] if places else []
 
 
 def _too_many(at: Span) -> list[str]:

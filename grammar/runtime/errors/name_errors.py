@@ -32,7 +32,9 @@ def unknown(name: str, span: Span, known: Iterable[str]) -> AgradError:
         return _no_value(name, span)
     found = suggest(name, {*known, *CONSTANTS, *FUNCTIONS}) or suggest(name, COMMAND_WORDS)
     close: list[str] = [Hint(f"did you mean {' or '.join(found)}?")] if found else []
-    if elsewhere := _elsewhere(name, span, called, known):
+    if options := _option(name, span):
+        close = options
+    elif elsewhere := _elsewhere(name, span, called, known):
         close = elsewhere
     elif name in SHAPES and not called:
         close = [Hint(SHAPES[name])]
@@ -42,6 +44,16 @@ def unknown(name: str, span: Span, known: Iterable[str]) -> AgradError:
     fixes = close or _over_a_range(span, name) or [Hint(f"give it one: {name} = {_compared(span) or 1}")]
     message = f"there is no function {name}" if called else f"{name} has no value"
     return AgradError("name", message, labels=[Label(span)], fixes=fixes, facts=UnknownName(name, bool(close)))
+
+
+def _option(name: str, span: Span) -> list[str]:
+    """`graph d sa dot`, where sa could be an operand, too: the line with the option that is meant."""
+    from agrad.grammar.syntax.errors.foreign import OPTION_WORDS, near  # here, since it imports lark
+
+    line, column = span.source.position(span.start)
+    before = re.match(r"(?:.*;)?[ \t]*(\w+)[ \t]+[^ \t]", span.source.line(line)[: column - 1])
+    options = OPTION_WORDS.get(before[1], ()) if before is not None else ()
+    return [corrected(span, option) for option in near(name, options)]
 
 
 def _elsewhere(name: str, span: Span, called: bool, known: Iterable[str]) -> list[str]:

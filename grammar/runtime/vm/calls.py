@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from abc import abstractmethod
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from agrad.engine.core.context import current, next_stamp
@@ -13,7 +14,7 @@ from agrad.grammar.diagnostics import Span
 from agrad.grammar.runtime import attributes
 from agrad.grammar.runtime.at_once import at_once
 from agrad.grammar.runtime.builtins import Closure, between, is_object, meaning
-from agrad.grammar.runtime.bytecode import Code, Definition, Frame
+from agrad.grammar.runtime.bytecode import Code, Definition, Frame, Spread
 from agrad.grammar.runtime.compiler import DERIVATIVES, SKIPPED
 from agrad.grammar.runtime.errors.name_errors import not_called
 from agrad.grammar.runtime.operations import (
@@ -24,6 +25,7 @@ from agrad.grammar.runtime.operations import (
     given_as,
     iterate,
     listed,
+    spread,
 )
 from agrad.grammar.runtime.pytorch_names import NAMESPACES
 from agrad.grammar.runtime.views import ALIASES, VIEWERS, carry, mark
@@ -31,10 +33,12 @@ from agrad.grammar.runtime.views import METHODS as VIEW_METHODS
 from agrad.grammar.runtime.vm.core import MISSING
 from agrad.grammar.runtime.vm.names import Names
 from agrad.grammar.values.list_methods import LENGTHENING, ListMethod
-from agrad.grammar.values.lists import List, become_list
+from agrad.grammar.values.lists import List, Star, become_list
 
 MAX_CALLS = 2000
 _OF_OBJECTS = frozenset(NAMESPACES.values())  # the modules whose functions take objects and classes
+# Functions that call the operators of objects, or ask for their attributes.
+FOLDING = {FUNCTIONS[name].call: name for name in ("sum", "max", "min", "abs", "float", "hasattr", "getattr")}
 ENTERED = -1  # what an instruction returns that pushed a frame, instead of a place to jump to
 DIFFERENTIATE = tuple(FUNCTIONS[name].call for name in DERIVATIVES)
 
@@ -44,7 +48,11 @@ class Calls(Names):
 
     def call(self, function: Closure, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         """Call a function of the user from Python, as the engine does to differentiate it."""
-        return self._run(self._enter(function, args, keywords))
+        self.calling += 1
+        try:
+            return self._run(self._enter(function, args, keywords))
+        finally:
+            self.calling -= 1
 
     def call_top(self, stack: list[Any], detail: tuple[int, tuple[str, ...]], span: Span) -> bool:
         """Call the function below its arguments on the stack; True if that pushed a frame."""
@@ -57,8 +65,19 @@ class Calls(Names):
         if not callable(function):
             raise not_called(function, (*args, *keywords), span)
         current().origin = span
+        if (
+            function in FOLDING
+            and args
+            and (found := self.folded(FOLDING[function], args, keywords, span)) is not MISSING
+        ):
+            stack.append(found)
+            return False
         stack.append(invoke(function, args, keywords))
         return False
+
+    @abstractmethod
+    def folded(self, name: str, args: tuple[Any, ...], keywords: dict[str, Any], span: Span) -> Any:
+        """What a function of several values gives of objects, by their operators; MISSING where there are none."""
 
     def _of_unknown(self, frame: Frame, detail: tuple[Code, tuple[str, ...], str], span: Span) -> None:
         code, names, text = detail
@@ -66,7 +85,7 @@ class Calls(Names):
         if len(unknown) > 1:
             message = f"{' and '.join(unknown)} have no value, and an expression has one unknown here"
             raise AgradError("name", message, labels=[Label(span)])
-        function = Closure(Definition(text, unknown, 0, code, span), (), self, frame.scopes)
+        function = Closure(Definition(text, unknown, (), code, span), (), self, frame.scopes)
         frame.stack.append(function if unknown else self.call(function, (), {}))
 
     @staticmethod
@@ -158,13 +177,13 @@ class Calls(Names):
         return [self.session.names, *scopes, *(frame.stack for frame in self.frames), list(args)]
 
     def _lambda(self, frame: Frame, definition: Definition, span: Span) -> None:
-        count = definition.defaults
+        count = len(definition.defaulted)
         defaults = tuple(frame.stack[len(frame.stack) - count :])
         del frame.stack[len(frame.stack) - count :]
         frame.stack.append(Closure(definition, defaults, self, frame.scopes))
 
     def _define(self, frame: Frame, definition: Definition, span: Span) -> None:
-        count = definition.defaults
+        count = len(definition.defaulted)
         defaults = tuple(frame.stack[len(frame.stack) - count :])
         del frame.stack[len(frame.stack) - count :]
         self.bind(frame.scopes[0], definition.name, Closure(definition, defaults, self, frame.scopes))
@@ -211,4 +230,20 @@ def _arguments(stack: list[Any], detail: tuple[int, tuple[str, ...]]) -> tuple[A
     total = count + len(names)
     given = stack[len(stack) - total :] if total else []
     del stack[len(stack) - total :]
+    if type(names) is Spread:
+        return (stack.pop(), *_spread(given[:count], zip(names, given[count:], strict=True)))
     return stack.pop(), tuple(given[:count]), dict(zip(names, given[count:], strict=True))
+
+
+def _spread(given: list[Any], named: Iterable[tuple[str, Any]]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Arguments, with the entries of `*xs` and `**options` in their places."""
+    keywords: dict[str, Any] = {}
+    for name, value in named:
+        more: dict[Any, Any] = (value.named or {}) if type(value) is Star else {name: value}
+        if not all(isinstance(one, str) for one in more):
+            raise AgradError("type", "the names of arguments are texts, and a key of this dictionary is none")
+        twice = next((one for one in more if one in keywords), None)
+        if twice is not None:
+            raise AgradError("arity", f"the argument {twice} is given twice")
+        keywords |= more
+    return tuple(spread(given)), keywords

@@ -44,10 +44,17 @@ class Control(Core):
         iterator, progress = iterate(value), self.session.progress
         if progress is not None:
             iterator = progress(iterator, None if isinstance(value, Chunks) else len(value))
-        at_top = len(frame.scopes) == 1 and not self.expecting
-        if type(value) is range and loop is not None and at_top and self.session.compiles:
+        if type(value) is range and loop is not None and self._may_compile(frame, loop):
             iterator = self.session.count(iterator, value, loop)
         frame.stack.append(iterator)
+
+    def _may_compile(self, frame: Frame, loop: Loop) -> bool:
+        """Whether a loop may be compiled: not in what may fail, nor in a function that the engine calls or traces."""
+        if self.expecting or not self.session.compiles:
+            return False
+        context = current()
+        called = loop.in_function and not self.calling and context.tracing is None and context.reads is None
+        return called or len(frame.scopes) == 1
 
     def _next(self, frame: Frame, label: int, span: Span) -> int | None:
         value = next(frame.stack[-1], MISSING)

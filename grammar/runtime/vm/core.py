@@ -26,6 +26,7 @@ class Core(ABC):
         self.figure: Any = None  # what `plt` draws on
         self.line = ""  # what was printed without the end of its line
         self.expecting = 0  # how many `fails` blocks are running
+        self.calling = 0  # how many functions of the user the engine is calling
         self.handlers: dict[Do, Callable[[Frame, Any, Span], int | None]] = {
             do: getattr(self, f"_{do.name.lower()}") for do in Do if hasattr(self, f"_{do.name.lower()}")
         }
@@ -33,6 +34,8 @@ class Core(ABC):
     def run(self, code: Code) -> Any:
         """Run the code of a statement (or expression) at the top level."""
         self.growth.next_round()
+        if not self.frames:
+            self.calling = 0  # a Ctrl-C may have come right after it was raised
         return self._run(Frame(code, (self.session.names,)))
 
     def evaluate(self, code: Code) -> Any:

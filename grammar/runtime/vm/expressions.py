@@ -17,41 +17,44 @@ from agrad.grammar.runtime.operations import (
     adapted,
     as_array,
     combined,
+    describe_value,
     entry_at,
     formatted,
     is_near,
     iterate,
     joined,
     listed,
+    spread,
     truth,
     tuple_of,
 )
 from agrad.grammar.runtime.views import ALIASES, carry, is_basic, mark
 from agrad.grammar.runtime.views import ATTRIBUTES as VIEW_ATTRIBUTES
 from agrad.grammar.runtime.vm.core import Core
-from agrad.grammar.values.lists import List, tensors_in
+from agrad.grammar.values.lists import List, Star, tensors_in
 
 
 class Expressions(Core):
     """The instructions that compute a value from those on the stack."""
 
-    def _unary(self, frame: Frame, function: Callable[[Any], Any], span: Span) -> None:
+    def _unary(self, frame: Frame, function: Callable[[Any], Any], span: Span) -> int | None:
         current().origin = span
         frame.stack.append(function(as_array(frame.stack.pop())))
+        return None
 
     def _not(self, frame: Frame, detail: None, span: Span) -> None:
         current().origin = span
-        frame.stack.append(0.0 if truth(frame.stack.pop()) else 1.0)
+        frame.stack.append(not truth(frame.stack.pop()))
 
     def _is_none(self, frame: Frame, negated: bool, span: Span) -> None:
-        frame.stack.append(float((frame.stack.pop() is None) is not negated))
+        frame.stack.append((frame.stack.pop() is None) is not negated)
 
     def _chain(self, frame: Frame, detail: tuple[Callable[[Any, Any], Any], int], span: Span) -> int | None:
         function, end = detail
         right, left = frame.stack.pop(), frame.stack.pop()
         current().origin = span
         result = function(*(x.stacked() if type(x) is List else x for x in (left, right)))
-        if type(result) is not float and type(result) is not Tensor:
+        if not isinstance(result, float | bool | Tensor):
             no_arithmetic(span)
         if truth(result):
             frame.stack.append(right)
@@ -62,20 +65,20 @@ class Expressions(Core):
     def _near(self, frame: Frame, given: bool, span: Span) -> None:
         tolerance = as_tensor(frame.stack.pop(), "a tolerance").item() if given else None
         right, left = as_array(frame.stack.pop()), as_array(frame.stack.pop())
-        frame.stack.append(float(is_near(left, right, tolerance)))
+        frame.stack.append(is_near(left, right, tolerance))
 
     def _list(self, frame: Frame, detail: tuple[int, str], span: Span) -> None:
         stack, (count, kind) = frame.stack, detail
         items = stack[len(stack) - count :]
         del stack[len(stack) - count :]
         current().origin = span
-        stack.append(listed(items, kind))
+        stack.append(listed(spread(items), kind))
 
     def _tuple(self, frame: Frame, count: int, span: Span) -> None:
         stack = frame.stack
         items = stack[len(stack) - count :]
         del stack[len(stack) - count :]
-        stack.append(tuple_of(items))
+        stack.append(tuple_of(spread(items)))
 
     def _unpack(self, frame: Frame, count: int, span: Span) -> None:
         value = frame.stack.pop()
@@ -84,6 +87,37 @@ class Expressions(Core):
             number = "1 value" if len(entries) == 1 else f"{len(entries)} values"
             raise AgradError("arity", f"{number} for {count} names", labels=[Label(span)])
         frame.stack.extend(reversed(entries))
+
+    def _unpack_rest(self, frame: Frame, detail: tuple[int, int], span: Span) -> None:
+        count, place = detail
+        entries = list(iterate(frame.stack.pop()))
+        behind = count - 1 - place
+        if len(entries) < count - 1:
+            raise AgradError(
+                "arity", f"{len(entries)} values for {count - 1} names, and the rest", labels=[Label(span)]
+            )
+        end = len(entries) - behind
+        parts = [*entries[:place], List(entries[place:end], joins=True), *entries[end:]]
+        frame.stack.extend(reversed(parts))
+
+    def _star(self, frame: Frame, sign: str, span: Span) -> None:
+        value = frame.stack.pop()
+        current().origin = span
+        if sign == "*":
+            frame.stack.append(Star(list(iterate(value))))
+        elif isinstance(value, dict):
+            frame.stack.append(Star([], value))
+        else:
+            raise AgradError("type", f"** needs a dictionary, not {describe_value(value)}", labels=[Label(span)])
+
+    def _braces(self, frame: Frame, detail: tuple[str, int], span: Span) -> None:
+        from agrad.grammar.values.dicts import dict_of, set_of  # here, since few scripts have one
+
+        kind, count = detail
+        items = frame.stack[len(frame.stack) - count :] if count else []
+        del frame.stack[len(frame.stack) - count :]
+        current().origin = span
+        frame.stack.append(set_of(spread(items)) if kind == "set" else dict_of(items))
 
     def _slice(self, frame: Frame, detail: None, span: Span) -> None:
         step, stop, start = frame.stack.pop(), frame.stack.pop(), frame.stack.pop()
@@ -156,7 +190,7 @@ def _plain_index(index: Any) -> Any:
 def with_sequences(function: Callable[[Any, Any], Any], left: Any, right: Any, span: Span) -> Any:
     """An operation of which an operand is a list, a tuple, a text or a range."""
     found = combined(function, left, right)
-    known = type(found) is float or type(found) is Tensor or type(found) in (List, str, tuple)
+    known = isinstance(found, float | bool | Tensor | List | str | tuple)
     return found if known else no_arithmetic(span)
 
 

@@ -32,7 +32,7 @@ class Host(Protocol):
     settings: Settings
     watch: Watch
     emit: Callable[[Result], None]
-    progress: Callable[[Iterator[Any], int | None], Iterator[Any]] | None
+    progress: Callable[..., Iterator[Any]] | None
     compiles: bool
 
     @property

@@ -11,18 +11,20 @@ from typing import Any
 from agrad.engine.core.context import current, next_stamp
 from agrad.engine.core.tensor import Tensor
 from agrad.grammar.runtime.bytecode import Do
-from agrad.grammar.runtime.operations import SEQUENCES
-from agrad.grammar.runtime.vm.calls import ENTERED, Calls
+from agrad.grammar.runtime.vm.calls import ENTERED
 from agrad.grammar.runtime.vm.control import Control
 from agrad.grammar.runtime.vm.core import MISSING
-from agrad.grammar.runtime.vm.expressions import Expressions, no_arithmetic, with_sequences
+from agrad.grammar.runtime.vm.expressions import no_arithmetic
+from agrad.grammar.runtime.vm.operators import Operators
 from agrad.grammar.runtime.vm.statements import Statements
-from agrad.grammar.runtime.vm.writes import Writes
 
 _LONG = 1000  # instructions between two checks of the limits, where there is no jump
 
 
-class Machine(Calls, Expressions, Writes, Control, Statements):
+_PLAIN = frozenset({float, Tensor, bool})
+
+
+class Machine(Operators, Control, Statements):
     """Runs code against the names of a session."""
 
     def _loop(self, base: int) -> Any:
@@ -46,11 +48,12 @@ class Machine(Calls, Expressions, Writes, Control, Statements):
                 elif do is binary:
                     right, left = stack.pop(), stack.pop()
                     context.origin = span
-                    if type(left) in SEQUENCES or type(right) in SEQUENCES:
-                        stack.append(with_sequences(detail, left, right, span))
+                    if type(left) not in _PLAIN or type(right) not in _PLAIN:
+                        if self.operate(frame, detail, left, right, span):
+                            break  # into the frame of the operator of an object
                         continue
                     value = detail(left, right)
-                    stack.append(value if type(value) is float or type(value) is Tensor else no_arithmetic(span))
+                    stack.append(value if type(value) in _PLAIN else no_arithmetic(span))
                 elif do is call:
                     if self.call_top(stack, detail, span):
                         break  # into the frame that this opened

@@ -36,6 +36,10 @@ class Names(Core):
             return self.session.answer
         if name == "__name__":
             return "__main__"
+        if name in ("dict", "set"):
+            from agrad.grammar.values import dicts  # here, since few scripts have one
+
+            return dicts.Dict if name == "dict" else dicts.Set
         if name == "make_dot":
             from agrad.grammar.values.pictures import make_dot  # here, since few scripts have it
 

@@ -14,11 +14,11 @@ from agrad.engine.errors import AgradError, Label, Note
 from agrad.engine.values import format_number
 from agrad.grammar.diagnostics import Span
 from agrad.grammar.results import Noted, Printed, Shown, text_of
-from agrad.grammar.runtime.builtins import as_tensor
+from agrad.grammar.runtime.builtins import OTHERS, as_tensor
 from agrad.grammar.runtime.bytecode import Code, Frame
 from agrad.grammar.runtime.compiler import UNEVALUATED, WRITERS, module_name
 from agrad.grammar.runtime.errors.name_errors import unknown
-from agrad.grammar.runtime.operations import holds, joined, sides, truth
+from agrad.grammar.runtime.operations import holds, joined, sides, spread, truth
 from agrad.grammar.runtime.vm.core import Core
 from agrad.grammar.syntax import ast
 from agrad.grammar.syntax.keywords import SHAPES
@@ -65,7 +65,7 @@ class Statements(Core):
     def _print(self, frame: Frame, count: int, span: Span) -> None:
         stack = frame.stack
         end, separator = stack.pop(), stack.pop()
-        items = stack[len(stack) - count :] if count else []
+        items = spread(stack[len(stack) - count :] if count else [])
         del stack[len(stack) - count :]
         self._note_stale(items, span)
         settings = self.session.settings
@@ -161,7 +161,7 @@ def _writes(expression: ast.Expr) -> bool:
 
 def _is_own(name: str, value: Any) -> bool:
     """Whether a value is agrad's own function of that name."""
-    return name in FUNCTIONS and value is FUNCTIONS[name].call
+    return (name in OTHERS and isinstance(value, type)) or (name in FUNCTIONS and value is FUNCTIONS[name].call)
 
 
 def second_order_note(value: Any, span: Span) -> Note | None:

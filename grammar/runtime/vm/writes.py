@@ -32,7 +32,7 @@ class Writes(Core):
         else:
             index, target, value = stack.pop(), stack.pop(), stack.pop()
         current().origin = span
-        if is_object(target) and hasattr(type(target), "__setitem__"):
+        if is_object(target) and not isinstance(target, type) and hasattr(type(target), "__setitem__"):
             target[index] = value
             return
         if type(target) is List:
@@ -58,6 +58,9 @@ class Writes(Core):
 
     def _delete_index(self, frame: Frame, detail: None, span: Span) -> None:
         index, target = frame.stack.pop(), frame.stack.pop()
+        if is_object(target) and hasattr(type(target), "__delitem__"):
+            del target[index]
+            return
         if type(target) is not List:
             message = f"the entries of {describe_value(target)} cannot be deleted"
             raise AgradError("type", message, labels=[Label(span)], fixes=[Hint("x[1:], x[:-1]   leaves out an entry")])
@@ -70,10 +73,14 @@ class Writes(Core):
         check_write(frame.stack[-1], self.in_use, written, text)
 
     def in_use(self) -> list[Any]:
-        """The values under names and on stacks."""
+        """The values under names."""
         scopes = {id(scope): scope for frame in self.frames for scope in frame.scopes}
         scopes[id(self.session.names)] = self.session.names
         return [value for scope in scopes.values() for value in scope.values()]
+
+    def all_in_use(self) -> list[Any]:
+        """The values under names and on stacks."""
+        return [*self.in_use(), *(value for frame in self.frames for value in frame.stack)]
 
     def _set_attribute(self, frame: Frame, name: str, span: Span) -> None:
         target = frame.stack.pop()
@@ -85,17 +92,19 @@ class Writes(Core):
         else:
             attributes.set_attribute(target, name, as_array(value))
 
-    def _augment(self, frame: Frame, symbol: str, span: Span) -> None:
+    def _augment(self, frame: Frame, symbol: str, span: Span) -> int | None:
         value, target = frame.stack.pop(), frame.stack.pop()
         current().origin = span
         frame.stack.append(augmented(symbol, target, value))
+        return None
 
-    def _augment_entry(self, frame: Frame, detail: tuple[str, Any, str], span: Span) -> None:
+    def _augment_entry(self, frame: Frame, detail: tuple[str, Any, str], span: Span) -> int | None:
         symbol, written, text = detail
         value, old = frame.stack.pop(), frame.stack.pop()
         current().origin = span
-        if type(frame.stack[-2]) is List:
+        if type(frame.stack[-2]) is List or isinstance(frame.stack[-2], dict):
             check_write(old, self.in_use, written, text)
             frame.stack.append(augmented(symbol, old, value))
         else:
             frame.stack.append(OPS[BINARY[symbol]].call(old, as_array(value)))
+        return None

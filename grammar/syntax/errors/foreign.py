@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection
+from itertools import pairwise
 
 from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.errors import AgradError
 from agrad.grammar.diagnostics import Span, suggest
-from agrad.grammar.syntax.errors.context import ErrorContext
+from agrad.grammar.syntax.errors.context import LINE_STARTS, ErrorContext
 from agrad.grammar.syntax.errors.messages import corrected, derivative_of, syntax_error
 from agrad.grammar.syntax.keywords import DECLARATIONS, HEADERS, OPTIONS, SHAPES, words
 from agrad.grammar.syntax.lexer import OPERAND_ENDS, Token
@@ -21,7 +22,12 @@ _INFIX = {"mod": "%", "div": "//", "rem": "%"}
 _DERIVATIVES = words("derivative gradient derive diff differentiate differential")
 
 # The words after the operands of a command, also those that are words of Python: these are options everywhere.
-_OPTIONS = {**OPTIONS, "graph": {*OPTIONS["graph"], "as", "from"}, "forward": {"with"}}
+OPTION_WORDS = {
+    **OPTIONS,
+    "backward": {*OPTIONS["backward"], "as"},
+    "graph": {*OPTIONS["graph"], "as", "from"},
+    "forward": {"with"},
+}
 
 
 def _option(context: ErrorContext) -> AgradError | None:
@@ -31,11 +37,11 @@ def _option(context: ErrorContext) -> AgradError | None:
         context.head.type == "BACKWARD" and context.bad.type == "_EQUAL" and context.open
     ):  # backward(y, retain_graph=True)
         return syntax_error("shape", context.place, word=head, usage=SHAPES[head])
-    if head not in _OPTIONS or context.head.type in ("NAME", "RESERVED"):
+    if head not in OPTION_WORDS or context.head.type in ("NAME", "RESERVED"):
         return None
     _, *written = [*context.statement[1:], context.bad]  # the first one is the operand
     for token in reversed(written):
-        known = near(token, _OPTIONS[head]) if token.type == "NAME" else []
+        known = near(token, OPTION_WORDS[head]) if token.type == "NAME" else []
         if known:
             place = context.span(token)
             fixes = [corrected(place, word) for word in known]
@@ -51,13 +57,18 @@ def near(word: str, options: Collection[str]) -> list[str]:
 
 def _assigned(context: ErrorContext) -> AgradError | None:
     """`x := 3`, `f(x) := x**2`: the `:=` of mathematics, where an assignment may stand."""
-    place, head = context.bad.start_pos, context.head
-    if context.bad.type != "_COLON" or context.open or not context.source.text.startswith(":=", place):
+    colon = context.previous if context.bad.type == "_EQUAL" else context.bad
+    place, head = colon.start_pos, context.head
+    if colon is not context.bad and colon.type == "_COLON":  # the statement has been taken to begin behind the colon
+        starts = [place for place, one in enumerate(context.before) if one.type in LINE_STARTS]
+        head = context.before[min(starts[-1] + 1 if starts else 0, len(context.before) - 1)]
+    if colon.type != "_COLON" or context.open or not context.source.text.startswith(":=", place):
         return None
     if head.type not in ("NAME", "SET", "VAR"):
         return None
-    target = context.text_of(head, context.previous)
-    word = "def " if context.previous.type == "RPAR" else ""
+    before = context.before[-2] if colon is context.previous and len(context.before) > 1 else context.previous
+    target = context.text_of(head, before)
+    word = "def " if before.type == "RPAR" else ""
     instead = f"{word}{target} = {context.rest_of_line(place + 2).strip()}"
     return syntax_error("becomes", Span(context.source, place, place + 2), fixes=[instead])
 
@@ -127,7 +138,7 @@ def _infix(context: ErrorContext) -> AgradError | None:
         if given is not None:
             fix = f"{given[1].strip()}; {context.text_of(context.head, previous)}"
             return syntax_error("at", context.span(bad), fixes=[fix], word=str(bad))
-    if previous.type == "NUMBER" and context.next_type in ("NAME", "_IN"):
+    if previous.type == "NUMBER" and context.next_type in ("NAME", "_IN", "MEMBER"):
         return syntax_error("units", context.span(bad))
     return None
 
@@ -182,49 +193,30 @@ def comprehended(context: ErrorContext) -> list[str]:
     return [f"{given}{before}({inside}){found['rest'][1:]}"]
 
 
-def _star(context: ErrorContext) -> AgradError | None:
-    """`f(*x)` and `[*x]`: an argument, or an entry, that begins with a star."""
-    bad, end = context.bad, context.bad.end_pos
-    if bad not in ("*", "**") or not context.open or context.previous.type not in ("LPAR", "_LSQB", "_COMMA"):
+def _misspelt_header(context: ErrorContext) -> AgradError | None:
+    """`no_gard: w -= 1`, which begins as `x: float = 3` does."""
+    head = context.line_head
+    pairs = pairwise([*context.before, context.bad])
+    colon = next((second for first, second in pairs if first is head), context.bad)
+    likely = suggest(str(head), HEADERS) if head.type == "NAME" and colon.type == "_COLON" else []
+    if not likely or context.open:
         return None
-    if not re.match(r"[\w(\[]", context.source.text[end : end + 1]):
-        return None
-    if context.head.type == "DEF" and all(token.type != "_EQUAL" for token in context.statement):
-        return syntax_error("def", context.span(bad))
-    return syntax_error("star", context.span(bad), sign=str(bad))
+    fixes = [corrected(context.span(head), word) for word in likely]
+    return syntax_error("no command", context.span(head), fixes=fixes, word=str(head))
 
 
-def _annotation(context: ErrorContext) -> AgradError | None:
-    """`x: float = 3`, `def f(x: float)`, `def f(x) -> float:`."""
-    bad, head = context.bad, context.head
-    if head.type == "DEF":
-        inside = bad.type == "_COLON" and len(context.open) == 1 and context.previous.type == "NAME"
-        if inside:
-            return syntax_error("annotation", context.span(bad), instead=f"{context.previous} alone")
-        arrow = bad == "-" and context.previous.type == "RPAR" and not context.open
-        if arrow and context.source.text.startswith("->", bad.start_pos):
-            place = Span(context.source, bad.start_pos, bad.start_pos + 2)
-            return syntax_error("annotation", place, instead=f"{context.text_of(head, context.previous)}:")
+def _braces(context: ErrorContext) -> AgradError | None:
+    """`if x { y }`."""
+    if context.bad.type != "LBRACE" or context.open:
         return None
-    if bad.type != "_COLON" or context.open or {token.type for token in context.statement} - {"NAME", "_DOT"}:
-        return None
-    rest = context.rest_of_line(bad.start_pos)
-    annotated = re.match(r":[^=]*", rest)
-    header = len(context.statement) == 1 and (suggest(str(head), HEADERS) or head in SHAPES)  # a misspelt `time:`
-    if not context.statement or header or not re.match(r":[ \t]*[^\W\d]", rest) or annotated is None:
-        return None
-    target = context.text_of(head, context.previous)
-    value = rest[annotated.end() :].partition("#")[0].rstrip()
-    if value:
-        return syntax_error("annotation", context.span(bad), fixes=[f"{target} {value}"], instead="")
-    return syntax_error("annotation", context.span(bad), instead=f"{target} = …")
+    return syntax_error("braces", context.span(context.bad))
 
 
 RECOGNISERS: tuple[Callable[[ErrorContext], AgradError | None], ...] = (
     _option,
     _assigned,
-    _annotation,
-    _star,
+    _braces,
+    _misspelt_header,
     _rows,
     _derivative,
     _root,

@@ -35,8 +35,8 @@ from agrad.grammar.syntax.keywords import (
 )
 from agrad.grammar.syntax.lexer import OPERAND_ENDS, Input
 
-_OPERAND_STARTS = OPERAND_ENDS - {"RPAR", "RSQB", "FSTRING_END"} | {"FSTRING_START", "LPAR", "_LSQB", "ROOT"}
-_OPERATORS = words("SUM PRODUCT POWER COMPARISON _NEAR _TOLERANCE AND OR NOT IS _EQUAL AUGMENT")
+_OPERAND_STARTS = OPERAND_ENDS - {"RPAR", "RSQB", "RBRACE", "FSTRING_END"} | words("FSTRING_START LPAR _LSQB ROOT")
+_OPERATORS = words("SUM PRODUCT POWER ARROW MEMBER COMPARISON _NEAR _TOLERANCE UNCERTAIN AND OR NOT IS _EQUAL AUGMENT")
 # After these a value must follow.
 _WANTS_VALUE = _OPERATORS | OPENERS | {"ROOT", "_COMMA", "_IN", "_RANGE", "SEED"}
 _STATEMENT_WORDS = words("ELIF WHILE WITH RETURN ASSERT DEL DEF") | {word.upper() for word in COMMANDS}
@@ -135,10 +135,6 @@ def _python(context: ErrorContext) -> AgradError | None:
         place = Span(context.source, colon.start_pos, colon.start_pos + 2)
         tokens = context.before[: -1 if colon is context.previous else None]
         return syntax_error("walrus", place, name=str(tokens[-1]) if tokens else "x")
-    if (bad.type == "_IN" and context.head.type != "PLOT") or (bad.type == "NOT" and context.next_type == "_IN"):
-        return syntax_error("in", context.span(bad))
-    if context.previous.type == "IS" or [token.type for token in context.before[-2:]] == ["IS", "NOT"]:
-        return syntax_error("is", context.place)
     return None
 
 
@@ -156,7 +152,7 @@ def _comparison(context: ErrorContext) -> AgradError | None:
         return syntax_error("= for ==", context.span(bad), fixes=[corrected(context.span(bad), "==")])
     if bad == "==" and head.type in ("VAR", "SET", "DEF"):
         return syntax_error("== for =", context.span(bad), fixes=[corrected(context.span(bad), "=")])
-    near = {"_NEAR", "IS", "COMPARISON"}
+    near = {"_NEAR", "IS", "MEMBER", "COMPARISON"}
     if (
         bad.type in near
         and any(token.type in near for token in context.statement)
@@ -188,8 +184,13 @@ def _missing_value(context: ErrorContext) -> AgradError | None:
         if sign in _MISSPELT and first.end_pos == second.start_pos:
             place = Span(context.source, first.start_pos, second.end_pos)
             return syntax_error("misspelt sign", place, sign=sign, instead=_MISSPELT[sign])
+    if bad.type == "ARROW":
+        return syntax_error("misspelt sign", context.span(bad), sign="->", instead=_MISSPELT["->"])
     if previous.type == "_DOT":
         return syntax_error("missing name", context.place)
+    begun = context.statement[1:2] if context.head.type == "RETURN" else context.statement[:1]
+    if begun and begun[0].type == "PRODUCT" and context.at_line_end:  # `* 3`, where `*a, b = x` could stand
+        return syntax_error("missing operand", context.span(begun[0]), place=f"before `{begun[0]}`")
     if bad.type in _OPERAND_STARTS:
         return None
     before = str(previous) if previous.type not in LINE_STARTS else ""
@@ -205,7 +206,10 @@ def _missing_value(context: ErrorContext) -> AgradError | None:
         where = f"before `{after}`"
     else:
         where = f"after `{before}`" if not after or after in ")]}" else f"between `{before}` and `{after}`"
-    return syntax_error("missing operand", context.place, place=where)
+    fixes: list[str] = []
+    if previous.type == "UNCERTAIN" and context.at_line_end:
+        fixes = [corrected(context.span(previous), f"{previous} 0.1")]
+    return syntax_error("missing operand", context.place, fixes=fixes, place=where)
 
 
 def _shape(context: ErrorContext) -> AgradError | None:

@@ -1,6 +1,7 @@
 """`agrad check`: exact output, on its stream, with its exit code."""
 
 import pytest
+from thinned import thinned
 
 USAGE = "Usage: agrad check [OPTIONS] EXPR NAME=VALUE...\nTry 'agrad check --help' for help.\n\n"
 
@@ -11,40 +12,43 @@ def lines(*rows):
 
 @pytest.mark.parametrize(
     ("arguments", "answer"),
-    [
-        (
-            ["x**2", "x=1e5"],
-            lines("entry   exact  difference  abs  rel  verdict", "x      200000      200000    0    0  ok"),
-        ),
-        (
-            ["4*x + 2*y", "x=2", "y=8", "--wrt", "y"],
-            lines("entry  exact  difference  abs  rel  verdict", "y          2           2    0    0  ok"),
-        ),
-        (
-            ["-2*x", "x=4", "k=3"],
-            lines(
-                "entry  exact  difference  abs  rel  verdict",
-                "x         -2          -2    0    0  ok",
-                "k          0           0    0    0  ok",
+    thinned(
+        [
+            (
+                ["x**2", "x=1e5"],
+                lines("entry   exact  difference  abs  rel  verdict", "x      200000      200000    0    0  ok"),
             ),
-        ),
-        (
-            ["sum(8*x)", "x=[1, 2]", "--claim", "x=8"],
-            lines(
-                "entry  claim  exact  difference  abs  rel  verdict",
-                "x[0]       8      8           8    0    0  ok",
-                "x[1]       8      8           8    0    0  ok",
+            (
+                ["4*x + 2*y", "x=2", "y=8", "--wrt", "y"],
+                lines("entry  exact  difference  abs  rel  verdict", "y          2           2    0    0  ok"),
             ),
-        ),
-        (
-            ["abs(x) + 2*y", "x=0", "y=1", "--claim", "x=5"],
-            lines(
-                "entry  claim  exact  difference  abs  rel  verdict",
-                "x          5      0           0    5    1  kink: slope -1 on the left, 1 on the right",
-                "y          -      2           2    0    0  ok",
+            (
+                ["-2*x", "x=4", "k=3"],
+                lines(
+                    "entry  exact  difference  abs  rel  verdict",
+                    "x         -2          -2    0    0  ok",
+                    "k          0           0    0    0  ok",
+                ),
             ),
-        ),
-    ],
+            (
+                ["sum(8*x)", "x=[1, 2]", "--claim", "x=8"],
+                lines(
+                    "entry  claim  exact  difference  abs  rel  verdict",
+                    "x[0]       8      8           8    0    0  ok",
+                    "x[1]       8      8           8    0    0  ok",
+                ),
+            ),
+            (
+                ["abs(x) + 2*y", "x=0", "y=1", "--claim", "x=5"],
+                lines(
+                    "entry  claim  exact  difference  abs  rel  verdict",
+                    "x          5      0           0    5    1  kink: slope -1 on the left, 1 on the right",
+                    "y          -      2           2    0    0  ok",
+                ),
+            ),
+        ],
+        3,
+    ),
 )
 def test_a_line_for_each_entry(agrad, arguments, answer):
     assert agrad("check", *arguments) == (answer, "", 0)

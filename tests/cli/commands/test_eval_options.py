@@ -303,28 +303,32 @@ def test_csv_reads_back(inside, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "lines"),
     [
-        (["a**2*2", "a=3", "--wrt", "a"], ["18", r"\frac{\partial}{\partial a} = 12"]),
+        (["a**2*2", "a=3", "--wrt", "a"], ["2 a^{2} = 18", r"\frac{\partial}{\partial a} = 4 a = 12"]),
         (["1e-20*[1, 2]"], [r"\begin{bmatrix} 1 \times 10^{-20} \\ 2 \times 10^{-20} \end{bmatrix}"]),
         (["[[1, 2], [inf, nan]]"], [r"\begin{bmatrix} 1 & 2 \\ \infty & \mathrm{nan} \end{bmatrix}"]),
         (
             ["theta*w_1**2", "theta=1", "w_1=1", "--wrt", "theta,w_1", "--hessian"],
             [
-                "1",
-                r"\frac{\partial}{\partial \theta} = 1",
-                r"\frac{\partial}{\partial \mathrm{w\_1}} = 2",
+                r"\theta \mathrm{w\_1}^{2} = 1",
+                r"\frac{\partial}{\partial \theta} = \mathrm{w\_1}^{2} = 1",
+                r"\frac{\partial}{\partial \mathrm{w\_1}} = 2 \mathrm{w\_1} \theta = 2",
                 r"H = \begin{bmatrix} 0 & 2 \\ 2 & 2 \end{bmatrix}",
             ],
         ),
         (
             ["x**2*y", "x=1", "y=1", "--wrt", "x,y", "--order", "2"],
             [
-                "1",
-                r"\frac{\partial}{\partial x} = 2",
-                r"\frac{\partial}{\partial y} = 1",
-                r"\frac{\partial^{2}}{\partial x^{2}} = 2",
-                r"\frac{\partial^{2}}{\partial x \partial y} = 2",
+                "x^{2} y = 1",
+                r"\frac{\partial}{\partial x} = 2 x y = 2",
+                r"\frac{\partial}{\partial y} = x^{2} = 1",
+                r"\frac{\partial^{2}}{\partial x^{2}} = 2 y = 2",
+                r"\frac{\partial^{2}}{\partial x \partial y} = 2 x = 2",
                 r"\frac{\partial^{2}}{\partial y^{2}} = 0",
             ],
+        ),
+        (
+            ["sum(x)", "x=[1, 2]", "--wrt", "x"],
+            ["3", r"\frac{\partial}{\partial x} = \begin{bmatrix} 1 \\ 1 \end{bmatrix}"],
         ),
     ],
 )

@@ -39,8 +39,8 @@ def test_the_source_is_written(agrad, tmp_path):
 @pytest.mark.parametrize(
     ("words", "message", "code"),
     [
-        (["x"], "Error: the language is missing: --to c, --to js or --to py", 2),
-        (["x", "-o", "f.rs"], "Error: the language is missing: --to c, --to js or --to py", 2),
+        (["x"], "Error: the language is missing: --to c, js, py, ag or tex", 2),
+        (["x", "-o", "f.rs"], "Error: the language is missing: --to c, js, py, ag or tex", 2),
         (["x+", "--to", "c"], "error[syntax]: a value is missing after `+`", 2),
         (["x", "--to", "c", "--name", "double"], "error[name]: a function in C cannot be called double", 1),
         (["x", "--to", "c", "--name", "a b"], "error[name]: a function in C cannot be called a b", 1),

@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import pytest
+from thinned import thinned
 from workshops import put_command
 
 from agrad.cli.main import main
@@ -79,17 +80,20 @@ def test_an_option_that_belongs_behind_a_command(agrad, option, advice):
 
 @pytest.mark.parametrize(
     ("line", "expected"),
-    [
-        ("agrad <&-", ("", 0)),
-        ("agrad run - <&-", ("", 0)),
-        ("agrad eval 1 <&-", ("1\n", 0)),
-        ("agrad eval 1 >&-", ("", 0)),
-        ("agrad help >&-", ("", 0)),
-        ("agrad eval q 2>&-", ("", 1)),
-        ("agrad eval 1+ 2>&-", ("", 2)),
-        ("agrad eval 1 --timeout 9 <&- 2>&-", ("1\n", 0)),
-        ("agrad <&- >&- 2>&-", ("", 0)),
-    ],
+    thinned(
+        [
+            ("agrad <&-", ("", 0)),
+            ("agrad run - <&-", ("", 0)),
+            ("agrad eval 1 <&-", ("1\n", 0)),
+            ("agrad eval 1 >&-", ("", 0)),
+            ("agrad help >&-", ("", 0)),
+            ("agrad eval q 2>&-", ("", 1)),
+            ("agrad eval 1+ 2>&-", ("", 2)),
+            ("agrad eval 1 --timeout 9 <&- 2>&-", ("1\n", 0)),
+            ("agrad <&- >&- 2>&-", ("", 0)),
+        ],
+        3,
+    ),
 )
 @pytest.mark.skipif(os.name == "nt", reason="they are for a Unix shell")
 def test_streams_that_are_closed_are_empty(environment, tmp_path, line, expected):

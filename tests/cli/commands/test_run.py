@@ -85,6 +85,15 @@ def test_a_file_that_is_not_utf8(agrad, script):
     )
 
 
+def test_a_missing_file_that_is_beside_the_script(agrad, script, tmp_path):
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "s.ag").write_text('load_csv("d.csv")\n')
+    assert "note" not in agrad("run", "folder/s.ag")[1]
+    (tmp_path / "folder" / "d.csv").write_text("x\n1\n")
+    note = 'note: there is one in the folder of the script: run the script in folder, or write beside("d.csv")'
+    assert note in agrad("run", "folder/s.ag")[1]
+
+
 def test_results_appear_as_they_happen(environment):
     process = running(environment, "print 1\nwhile 1: x = 2\n")
     assert process.stdout.readline() == b"1\n"

@@ -211,3 +211,27 @@ def test_data_start_where_agrad_runs_and_scripts_and_beside_at_the_script(agrad,
     script("k = 5\n", "lib/b.ag")
     file = script('load "b.ag"\nprint k, load_csv("here.csv"), load_csv(beside("there.csv"))\n', "lib/a.ag")
     assert agrad("run", file) == ("5 [[1, 2]] [[3, 4]]\n", "", 0)
+
+
+# As agrad reads it
+
+
+def test_a_script_of_pytorch_as_agrad_reads_it(agrad, script):
+    file = script("import torch\nx = torch.sin(1)\nprint(x)\n", "a.py")
+    assert agrad("run", "--port", file) == (
+        "# import torch   dropped: the names of agrad, math, numpy and torch are known\n"
+        "x = sin(1)  # torch.sin -> sin\n"
+        "print(x)\n",
+        "",
+        0,
+    )
+
+
+def test_what_is_left_is_reported(agrad, script):
+    file = script("x = torch.foo(1)\nx = 3 +\n", "a.py")
+    out, err, code = agrad("run", "--port", file)
+    assert (out, code) == ("x = torch.foo(1)\nx = 3 +  # agrad cannot run this: a value is missing after `+`\n", 1)
+    assert first_lines(err) == ["a.py:2:8: error[syntax]: a value is missing after `+`", "1 error"]
+    out, err, code = agrad("run", "--port", script("x = torch.foo(1)\n", "b.py"))
+    assert (out, code) == ("x = torch.foo(1)  # agrad cannot run this: agrad has no torch.foo\n", 1)
+    assert first_lines(err) == ["b.py:1:5: error[name]: agrad has no torch.foo", "1 error"]

@@ -12,21 +12,26 @@ pytest.importorskip("scipy")
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no second process")
 
 LATE = "error[limit]: the time limit was exceeded in the middle of a computation\n"
-# SciPy keeps the lock of the interpreter while it does this, which takes half a minute.
+# This takes half a minute, in which SciPy keeps the lock of the interpreter up to version 1.17: the process is killed.
 SLOW = "a = expm(ones(4000, 4000)/1000)\n"
+ENDS = {-9, 124}
 
 
 @pytest.mark.long
 def test_a_function_that_keeps_the_lock_of_the_interpreter_is_killed_at_the_timeout(agrad, tmp_path):
     (tmp_path / "slow.ag").write_text(SLOW)
-    assert agrad("run", "--timeout", "2.5", "slow.ag") == ("", LATE, -9)
+    out, err, code = agrad("run", "--timeout", "2.5", "slow.ag")
+    assert (out, err) == ("", LATE)
+    assert code in ENDS
 
 
 @pytest.mark.long
 def test_it_is_killed_at_the_limit_of_a_statement(agrad, tmp_path):
     (tmp_path / "agrad").mkdir()
     (tmp_path / "agrad" / "config.toml").write_text("[limits]\ntime = 1.5\n")
-    assert agrad("run", "-", given="1+1\n" + SLOW) == ("2\n", LATE, -9)
+    out, err, code = agrad("run", "-", given="1+1\n" + SLOW)
+    assert (out, err) == ("2\n", LATE)
+    assert code in ENDS
 
 
 def heard(*messages, left=0.0):

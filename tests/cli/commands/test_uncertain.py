@@ -76,3 +76,27 @@ def test_a_fit_is_refused_where_something_is_missing(here):
     assert here("fit", "a*t", "--y", "n", "--over", "a=1")[2] == 2
     assert here("fit", "a*t", "-", "--y", "n", "--over", "a=1")[2] == 2
     assert "has no column q" in here("fit", "a*q", "decay.csv", "--y", "n", "--over", "a=1")[1]
+
+
+def test_a_value_in_the_command_line_has_the_note_on_an_unspaced_sign(inside):
+    out, err, code = inside("eval", "m", "m=2+-0.1")
+    assert (out, code) == ("1.9\n", 0)
+    assert err.startswith("note: 2+-0.1 is 2 + (-0.1), as in Python\n")
+    assert "fix: 2 +/- 0.1" in err
+
+
+def test_an_uncertainty_that_is_missing_is_asked_for(inside):
+    out, err, code = inside("eval", "m", "m=2+/-")
+    assert (out, code) == ("", 2)
+    assert "a value is missing after `+/-`" in err
+    assert "fix: 2+/- 0.1" in err
+    assert inside("eval", "m", "m=2+/- 0.1")[0] == "2.00 ± 0.10\n"
+
+
+def test_in_json_a_row_has_its_uncertainty_beside_its_value(inside, tmp_path):
+    path = tmp_path / "m.csv"
+    path.write_text("x,y\n2,3\n")
+    out, _, _ = inside("map", "x*y", str(path), "--u", "x=0.1", "--json")
+    assert json.loads(out) == {"schema": 1, "value": 6.0, "u": pytest.approx(0.3)}
+    out, _, _ = inside("map", "x*y", str(path), "--u", "x=0.1", "--wrt", "y", "--json")
+    assert json.loads(out) == {"schema": 1, "value": 6.0, "u": pytest.approx(0.3), "grad": {"y": 2.0}}

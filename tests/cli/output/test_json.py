@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from thinned import thinned
 from workshops import put_command
 
 DOCUMENT = (Path(__file__).parents[3] / "docs" / "json.md").read_text("utf-8")
@@ -48,7 +49,7 @@ def shell(environment, tmp_path):
     return run
 
 
-@pytest.mark.parametrize(("command", "output"), SHOWN, ids=[command for command, _ in SHOWN])
+@pytest.mark.parametrize(("command", "output"), thinned(SHOWN, 3), ids=[command for command, _ in SHOWN])
 def test_what_the_document_shows(shell, command, output):
     code = 2 if '"kind": "usage"' in output else 1 if '"error"' in output else 0
     assert shell(command) == (output, "", code)

@@ -159,6 +159,15 @@ def test_many_points_cost_little_and_keep_their_extremes():
     assert top.strip("9┤ ")
 
 
+def test_a_plot_below_has_the_same_columns():
+    below = Plot((Curve("r", [0.0, 1.0, 2.0], [-0.001, 0.002, 0.001], "points"),), "x")
+    lines = draw(Plot((Curve("y", [0.0, 1.0, 2.0], [1.0, 2.0, 3.0]),), "x", below=below), 60, 24).split("\n")
+    feet = [line for line in lines if "└" in line]
+    assert len(lines) == 24
+    assert len(feet) == 2
+    assert feet[0] == feet[1]
+
+
 @pytest.mark.long
 def test_a_script_prints_the_drawing(agrad):
     script = "plot x**2 for x in -2..2"

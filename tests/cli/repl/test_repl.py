@@ -15,6 +15,7 @@ from agrad.cli.commands.repl import loop
 from agrad.cli.repl import history
 from agrad.cli.repl.history import KeptHistory
 from agrad.cli.repl.input.pipe import statements
+from agrad.engine.errors import AgradError
 from agrad.grammar.session.session import Session
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
@@ -70,6 +71,34 @@ def test_a_script_that_is_run_first_has_no_arguments(agrad, tmp_path):
 def test_a_block_in_a_pipe_ends_where_a_line_is_not_indented(agrad):
     text = "def f(x):\n    y = x*2\n\n    return y\nf(4)\nif 0:\n  1\nelse:\n  2\nf(\n5)\n"
     assert agrad("repl", given=text) == ("8\n2\n10\n", "", 0)
+
+
+# Each with what its first line is refused for. What is below it would give a name a value.
+UNREAD = {
+    "for k in range(3)\n    x = k\n    y = 2\n": "a `:` is missing here, before the block",
+    "for k in rnge(3:\n    x = k\n\n    y = 2\n": "this `(` is never closed",
+    "while (1:\n    if 1:\n        x = 2\n    y = 3\n# a comment\n\n    z = 3\n": "this `(` is never closed",
+    "for k in range(2):\n    if k = 3:\n        x = 2\n    y = 3\n": "`=` gives a value to a name; to compare write `==`",
+    "try:\n    x = 1\n": "agrad has no `try`",
+    "@foo bar\ndef f(x):\n    y = 2\n    return x\n": "an operator is missing between `foo` and `bar`",
+    "class A(B:\n    x = 1\n\n    def f(self):\n        y = 2\n": "`:` does not fit here",
+    "def f(x,\n      y z):\n    w = 1\n": "a function is written `def f(x, y=2) = x**y`, or `def f(x):` with a block",
+    ">>> for k in range(3)\n...     x = k\n...     y = 2\n": "a `:` is missing here, before the block",
+}
+
+
+@pytest.mark.parametrize("block", UNREAD)
+def test_the_rest_of_a_block_whose_header_cannot_be_read_is_left_out(block):
+    session, found = Session(), []
+    prompt = ">>> " if block.startswith(">") else ""
+    lines = [line.encode() for line in f"{block}{prompt}print(5)\n".splitlines(keepends=True)]
+    for text in statements(lines):
+        try:
+            session.run(text, found.append)
+        except AgradError as error:
+            found.append(error.message)
+    assert [one if isinstance(one, str) else one.text(session.settings) for one in found] == [UNREAD[block], "5"]
+    assert session.names == {}
 
 
 # But for those that read files beside themselves: a pipe is beside nothing.

@@ -62,7 +62,7 @@ def test_names_functions_and_commands(tab):
         ("step sgd ", ["w", "a", "lr="]),
         ("explain d wrt ", ["w", "a"]),
         ("forward d with ", ["w=", "a="]),
-        ("graph d ", ["as", "depth", "from", "to"]),
+        ("graph d ", ["as", "depth", "from", "to", "d", "b"]),
         ("check f(2) w", ["wrt"]),
         ("for i ", ["in"]),
         ("? since", ["sincere"]),
@@ -91,7 +91,7 @@ def test_nothing_fits_in_strings_in_comments_and_behind_mistakes(tab, text):
 
 
 def test_options_stand_behind_the_operand(tab):
-    assert tab("backward d ")[:5] == [*COMMANDS["backward"].options]
+    assert tab("backward d ")[:6] == [*COMMANDS["backward"].options]
     assert "retain" not in tab("y = d ")
 
 
@@ -161,6 +161,7 @@ def test_a_candidate_says_how_it_is_used_and_what_it_is():
     assert shown("sum(b, ax") == [("axis=None", "argument of sum")]
 
 
+@pytest.mark.long
 def test_every_word_offered_is_one_that_the_grammar_takes(tab):
     """What is offered at a statement's start does not make it wrong before it goes on."""
     from agrad.grammar.syntax.parser import followers

@@ -65,6 +65,7 @@ def test_a_block_from_a_terminal_that_does_not_mark_it(typed, end):
     assert typed(PROGRAM.replace("\n", end) + CTRL_D, at_once=True) == ("1\n0\n", "")
 
 
+@pytest.mark.long
 def test_a_long_block_comes_in_parts(typed):
     lines = "".join(f"    y = y + {i}\r" for i in range(2000))
     assert typed(f"def f(y):\r{lines}    return y\rf(0)\r{CTRL_D}", at_once=True) == ("1999000\n", "")

@@ -4,6 +4,7 @@ import sys
 
 import pytest
 from screens import Terminal
+from thinned import thinned
 
 from agrad.cli.terminal.pager import PAGER
 
@@ -64,15 +65,18 @@ def test_in_a_pipe_nothing_is(agrad, environment, pager, given):
 
 @pytest.mark.parametrize(
     ("said", "variables"),
-    [
-        ("pager = false", {}),
-        ("", {"PAGER": ""}),
-        ("pager = true", {"PAGER": "cat"}),
-        ("", {"TERM": "dumb"}),
-        ("", {"PAGER": "no-such-pager"}),
-        ("", {"PAGER": "'unfinished"}),
-        ("", {"PAGER": "/dev/null"}),
-    ],
+    thinned(
+        [
+            ("pager = false", {}),
+            ("", {"PAGER": ""}),
+            ("pager = true", {"PAGER": "cat"}),
+            ("", {"TERM": "dumb"}),
+            ("", {"PAGER": "no-such-pager"}),
+            ("", {"PAGER": "'unfinished"}),
+            ("", {"PAGER": "/dev/null"}),
+        ],
+        4,
+    ),
 )
 def test_without_a_pager_all_of_it_is_printed(screen, tmp_path, given, said, variables):
     (tmp_path / "agrad").mkdir()

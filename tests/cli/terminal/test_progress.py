@@ -175,3 +175,23 @@ def on_terminal(arguments, environment, folder):
     assert process.wait(timeout=60) == 124
     last.cancel()
     return seen.decode()
+
+
+def test_a_search_for_a_minimum_is_told_of():
+    pytest.importorskip("scipy")
+    terminal, session, lines = Terminal(), Session(), []
+
+    class Slow(Progress):
+        def __call__(self, turns, total, remark=None):
+            for turn in super().__call__(turns, total, remark):
+                yield turn
+                terminal.now += 1.0
+                lines.append(terminal.screen)
+
+    session.progress = Slow(terminal.written.append, 79, lambda: terminal.now)
+    session.run("var w = [9, 4]; loss = sum((w - 3)**4); minimize loss over w")
+    told = [line for line in lines if line]
+    assert told[0].startswith("iteration 3, least loss = ")
+    assert told[0].endswith(": 2 s")
+    assert terminal.screen == ""
+    assert session.progress.loops == []

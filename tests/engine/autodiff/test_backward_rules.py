@@ -171,7 +171,8 @@ def test_freed_is_told_of_whatever_is_built_on_it():
     expected = lines("freed: z cannot be differentiated: part of its graph was freed", *FREED)
     assert refusal(z.backward) == expected
     assert refusal(lambda: ag.grad(z, w)) == expected
-    assert refusal(z.forward) == expected.replace("differentiated", "replayed")
+    z.forward()  # which computes the freed part again
+    assert ag.grad(z, w).item() == 27
 
 
 def test_freed_never_a_leaf():
@@ -208,7 +209,7 @@ def test_the_shared_part():
     d.backward()
     assert refusal(e.backward) == lines(
         "freed: e cannot be differentiated: part of its graph was freed",
-        "MulBackward (c) lost its saved values",
+        "PowBackward (b) lost its saved values",
         "freed by an earlier backward of d",
         "fix: keep the graph with retain_graph=True at that backward, or compute the value again",
     )

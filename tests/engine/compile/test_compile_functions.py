@@ -112,11 +112,68 @@ def test_a_way_is_traced_once():
     assert len(calls) == before
 
 
-def test_of_very_many_ways_the_latest_are_kept():
+def test_of_very_many_ways_the_latest_are_kept(monkeypatch):
+    monkeypatch.setattr(specializations, "MOST", 8)
+    monkeypatch.setattr(specializations, "_FEW", 8)
+    monkeypatch.setattr(specializations.Specializations, "is_retracing", False)
     f = ag.compile(lambda x, n: x ** int(n), 1.0, 1.0, wrt=0, backend="python")
-    for n in [*range(2 * specializations.MOST), 0, 1]:
+    for n in [*range(20), 0, 1]:
         assert f.value_and_grad(2.0, n) == (2.0**n, n * 2.0 ** (n - 1))
-    assert len(f._gradient.known) == specializations.MOST
+    assert len(f._gradient.known) == 8
+
+
+def test_where_nearly_every_call_would_be_traced_most_are_computed_eagerly():
+    traced = []
+
+    def f(x, n):
+        traced.append(n)
+        return x ** int(n) if n else ag.stack([x, x])[0]
+
+    compiled = ag.compile(f, 1.0, 1.0, wrt=0, backend="python")
+    for n in range(400):
+        assert compiled.value_and_grad(2.0, n) == (2.0**n, n * 2.0 ** (n - 1) if n else 1.0) or n == 0
+        assert compiled.value(2.0, n) == f(2.0, n)
+    assert len(compiled._gradient.known) < 100
+    before = len(compiled._gradient.known)
+    for _ in range(3000):  # a path that is taken again and again is traced, and the others are left
+        compiled.value_and_grad(2.0, 401)
+    assert compiled._gradient.known[0].exact.checks[0].holds(401.0)
+    assert len(compiled._gradient.known) == before + 1
+
+
+def branching(x, y, z):
+    total = 0.01 * (x + y + z)
+    for _ in range(4):
+        if x > y:
+            x, y = y * 0.5 + z, ag.sin(x)
+        elif y > z:
+            y = y * z - 0.1 * x
+        else:
+            z = z * 0.9 + x * y
+        total = total + x * y
+    return total
+
+
+@everywhere
+def test_a_guard_that_does_not_hold_leads_to_the_specialisation_that_does(backend, monkeypatch):
+    compiled = ag.compile(branching, 0.1, 0.2, 0.3, backend=backend)
+    rng = np.random.default_rng(0)
+    points = [tuple(map(float, rng.normal(size=3))) for _ in range(120)]
+    for _ in range(2):
+        for point in points:
+            value, slopes = eager(branching, *point)
+            found, gradients = compiled.value_and_grad(*point)
+            assert math.isclose(found, value, rel_tol=1e-13, abs_tol=1e-300)
+            assert np.allclose(gradients, slopes, rtol=1e-12, atol=1e-13)
+    tried = []
+    call = specializations.Specialization.call
+    monkeypatch.setattr(
+        specializations.Specialization, "call", lambda self, values: tried.append(1) or call(self, values)
+    )
+    for point in points:
+        compiled.value_and_grad(*point)
+    assert len(compiled._gradient.known) > 15
+    assert len(tried) < 4 * len(points)
 
 
 def test_what_has_one_structure_is_compiled_once():
@@ -336,7 +393,7 @@ def test_rows_go_their_own_ways(backend):
 @pytest.mark.long
 @everywhere
 def test_more_ways_than_are_kept(backend):
-    n = np.arange(3.0 * specializations.MOST)
+    n = np.arange(200.0)
     f = ag.compile(lambda x, n: x * int(n), 1.0, 1.0, wrt=0, backend=backend)
     values, (by_x,) = f.map(np.full(len(n), 2.0), n)
     assert values.tolist() == (2 * n).tolist()

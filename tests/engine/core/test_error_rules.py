@@ -28,7 +28,7 @@ def test_freed_names_both_places(says):
     says("line 5", "backward d", d.backward)
     assert refusal(e.backward) == lines(
         "freed: e cannot be differentiated: part of its graph was freed",
-        "line 3, b*2: MulBackward lost its saved values",
+        "line 3, b*2: MulBackward lost its saved constant",
         "line 5, backward d: … here",
         "fix: keep the graph with retain_graph=True at that backward, or compute the value again",
     )

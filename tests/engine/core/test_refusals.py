@@ -181,7 +181,7 @@ def test_whole_numbers_too_large_for_a_float_are_infinite():
 VALUES = [
     0.0, 1.0, -2.5, 3, True, float("nan"), float("inf"), 1e308, [1.0, 2.0], [[1.0, 2.0], [3.0, 4.0]], [], [[]], EMPTY,
     np.zeros((2, 0)), np.array(3.0), np.ones((2, 3, 4)), np.float64(2.5), np.array([1, 2, 3]), np.array([True, False]),
-    "abc", None, (1, 2), (), {}, len, [1, [2, 3]], 1j, b"x", [None], ["a"],
+    "abc", None, (1, 2), (), {}, ag.sin, [1, [2, 3]], 1j, b"x", [None], ["a"],
 ]  # fmt: skip
 ATTRIBUTES = [0, 1, -1, 2, 7, 0.5, None, "x", (0, 1), [0], float("nan"), True, [1, 2], "ij->ji", -3, len, {}]
 NAMES = sorted(

@@ -145,3 +145,17 @@ def test_an_entry_of_any_length_is_read_with_pyarrow_and_without(file, fast):
         (piece,) = [table.piece(part, wanted) for part in table.parts(wanted)]
     assert piece.columns["x"].tolist() == [2, 1 / 9]
     assert list(map(str, piece.columns["name"])) == [text, "b"]
+
+
+@pytest.mark.parametrize("fast", [True, False])
+def test_only_one_byte_order_mark_is_dropped(file, fast):
+    for text, entries in (("name\n\ufeffa\n", ["\ufeffa"]), ("\ufeff\ufeffa\nb\n", ["b"])):
+        with closing(CsvTable(file(text), fast=fast)) as table:
+            wanted = Wanted([], table.names, texts=True)
+            (piece,) = [table.piece(part, wanted) for part in table.parts(wanted)]
+        assert list(map(str, *piece.columns.values())) == entries
+    with (
+        closing(CsvTable(file("x\n\ufeff1\n"), fast=fast)) as table,
+        pytest.raises(ag.AgradError, match="not a number"),
+    ):
+        [table.piece(part, Wanted(["x"])) for part in table.parts(Wanted(["x"]))]

@@ -297,7 +297,16 @@ def test_json_says_all_about_a_node(says):
         "nodes[1].value[0]": "inf",
         "nodes[1].value[1]": "nan",
     }
-    whole = {"schema": 1, "name": "d", "state": "held", "stale": False, "count": 2, "leaves": 1, "guards": []}
+    whole = {
+        "schema": 1,
+        "name": "d",
+        "roots": [2],
+        "state": "held",
+        "stale": False,
+        "count": 2,
+        "leaves": 1,
+        "guards": [],
+    }
     assert record == whole
     both = {"shape": [2], "grad": None, "requires_grad": True, "saves": [], "version": 0, "written_by": None}
     both |= {"freed": False, "freed_by": None, "stale": False, "guard": None}

@@ -1,5 +1,6 @@
 """Files of numbers: whole or in pieces, and where in a file something is wrong."""
 
+import contextlib
 import os
 import tracemalloc
 
@@ -9,6 +10,7 @@ from thinned import thinned
 
 import agrad.engine as ag
 from agrad.engine.core.context import current
+from agrad.engine.ops.data_files import load_text
 
 BAD = [
     ("1,2\n3,x\n", 'line 2, column 2: "x" is not a number'),
@@ -192,3 +194,45 @@ def test_columns_that_are_not_there(file):
         with pytest.raises(ag.AgradError) as caught:
             ag.load_csv(path, columns=columns)
         assert caught.value.kind == kind
+
+
+@pytest.mark.parametrize(
+    ("text", "shape"),
+    [
+        ("1,2\n3,4\n", (2, 2)),
+        ("\ufeff1,2\r\n", (2,)),
+        ("1\n2\n", (2,)),
+        ("# a\n\n1,2 # b\n", (2,)),
+        ("", (0,)),
+        ("# a", (0,)),
+    ],
+)
+def test_a_text_file_is_read_as_numpy_reads_it(file, text, shape):
+    found = load_text(file(text), ",", 0)
+    assert found.shape == shape
+    assert found.tolist() == np.arange(1.0, found.size + 1).reshape(shape).tolist()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("1,x\n", "could not convert string 'x' to float64 at row 0, column 2"),
+        ("1_0,2\n", "could not convert string '1_0' to float64 at row 0, column 1"),
+        ("1,2\n3\n", "the number of columns changed from 2 to 1 at row 2"),
+    ],
+)
+def test_what_numpy_refuses_in_a_text_file(file, text, message):
+    path = file(text)
+    with pytest.raises(ag.AgradError) as caught:
+        load_text(path, ",", 0)
+    assert (caught.value.kind, caught.value.message) == ("file", f"np.loadtxt: {path}: {message}")
+
+
+def test_a_text_file_in_another_encoding(tmp_path):
+    (tmp_path / "a").write_bytes(b"1,2\n\xff")
+    with pytest.raises(ag.AgradError, match="is not UTF-8 text"):
+        load_text(str(tmp_path / "a"), ",", 0)
+    for delimiter, skipped in ((3, 0), ("", 0), (",", -1)):
+        (tmp_path / "a").write_text("1,2\n")
+        with contextlib.suppress(ag.AgradError):
+            load_text(str(tmp_path / "a"), delimiter, skipped)

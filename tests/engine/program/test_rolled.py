@@ -1,6 +1,7 @@
 """Loops found in traced programs: one operation each, with the values and derivatives of the loop as it was written."""
 
 import random
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from thinned import thinned
 import agrad.engine as ag
 from agrad.engine.core import graph
 from agrad.engine.core.op import OPS
+from agrad.engine.errors import AgradError
 from agrad.engine.program import rolled
 from agrad.engine.program.passes import optimised
 from agrad.engine.program.trace import gradient_of, trace
@@ -351,3 +353,24 @@ def test_a_gradient_within_a_trace_costs_its_own_part_of_the_graph():
 
     ag.compile(f, X)
     assert len({*visited[1:]}) == 1
+
+
+def test_a_rolled_function_is_held_against_its_operations_and_not_its_rounding(monkeypatch):
+    """A chaotic loop rounds differently when it is rolled; whether the function is pure does not depend on that."""
+    monkeypatch.setattr(import_module("agrad.engine.compile.function"), "_alike", lambda x, y: False)
+    factor = [3.0]
+
+    def f(x):
+        for _ in range(600):
+            x = ag.sin(factor[0] * x) * 1.1 + 0.1 * x[::-1]
+            x = x / ag.sqrt(ag.mean(x * x))
+        return ag.sum(x)
+
+    at, other = np.linspace(0.1, 1.0, 7), np.linspace(0.3, 0.8, 7)
+    compiled = ag.compile(f, at, backend="python")
+    assert compiled._is_rolled
+    assert np.isfinite(compiled.value(other))
+    impure = ag.compile(f, at, backend="python")
+    factor[0] = 2.9
+    with pytest.raises(AgradError, match="depends on more than its arguments"):
+        impure.value(other)

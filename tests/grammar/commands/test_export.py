@@ -48,8 +48,13 @@ def test_the_graph_is_as_before(session):
 @pytest.mark.parametrize(
     ("text", "kind", "message", "fixes"),
     [
-        ("export d", "file", "export writes a file that ends in .c, .js or .py", ['export d to "d.c"']),
-        ('export d to "d.rs"', "file", "export writes a file that ends in .c, .js or .py", ['export d to "d.c"']),
+        ("export d", "file", "export writes a file that ends in .c, .js, .py, .ag or .tex", ['export d to "d.c"']),
+        (
+            'export d to "d.rs"',
+            "file",
+            "export writes a file that ends in .c, .js, .py, .ag or .tex",
+            ['export d to "d.c"'],
+        ),
         ('export p to "p.c"', "grad", "export: p is the number 3, with no graph and no gradient", None),
         ('export c to "c.c"', "grad", "c depends on no leaf", None),
         ('export v to "v.c"', "shape", "the value has shape (2), and an exported function returns one number", None),

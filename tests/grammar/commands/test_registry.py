@@ -29,6 +29,7 @@ TYPED = {
     "load": '"nowhere.ag"',
     "save": '"nowhere/session.ag"',
     "export": "c",
+    "formula": "c",
     "budget": "m",
     "correlate": "m n 0.5",
     "fit": "[1, 2, 3] ~ a*[1, 2, 4] over a",
@@ -55,6 +56,7 @@ OPTIONS = {
     "until": "1e-6",
     "in": "0..1",
     "fit with": "sigma 1",
+    "formula as": "latex",
     "fit from": "a=1",
     "solve from": "1",
 }

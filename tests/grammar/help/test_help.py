@@ -51,7 +51,7 @@ def test_the_g_of_a_derivative_is_explained():
 @pytest.mark.parametrize(
     ("word", "first"),
     [
-        ("backward", "backward d [retain] [create_graph] [fresh] [trace] [seed [1, 2]]"),
+        ("backward", "backward d [retain] [create_graph] [fresh] [trace] [seed [1, 2]]   backward d as pytorch"),
         ("**", "pow(x, y)"),
         ("^", "pow(x, y)"),
         ("<=", "less_equal(x, y)"),

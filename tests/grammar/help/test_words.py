@@ -66,6 +66,7 @@ def test_there_are_words():
     assert {"Linear", "arccos", "fresh", "NO_COLOR"} <= words()
 
 
+@pytest.mark.long
 def test_every_word_has_help():
     assert sorted(word for word in words() if not answered(word)) == []
 

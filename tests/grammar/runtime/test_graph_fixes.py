@@ -14,8 +14,8 @@ PROMPT, MORE = "agrad> ", "  ...> "
 TRANSCRIPTS = sorted((Path(__file__).parents[2] / "transcripts").glob("semantics_*.txt"))
 FREED = """\
 error[freed]: d cannot be differentiated: part of its graph was freed
-  session line 3 | d = b*2
-                 |     ^^^ MulBackward lost its saved values
+  session line 2 | b = a**2
+                 |     ^^^^ PowBackward lost its saved values
   session line 5 | backward d
                  | ^^^^^^^^^^ … here
   fix: backward d retain   at line 5, or evaluate lines 2 to 3 again"""
@@ -52,8 +52,8 @@ def test_places_in_several_files():
     session.run("d = b*2\nbackward d\n", source="two.ag", is_file=True)
     assert refusal(session, "backward d") == (
         "error[freed]: d cannot be differentiated: part of its graph was freed\n"
-        "  two.ag line 1 | d = b*2\n"
-        "                |     ^^^ MulBackward lost its saved values\n"
+        "  one.ag line 2 | b = a**2\n"
+        "                |     ^^^^ PowBackward lost its saved values\n"
         "  two.ag line 2 | backward d\n"
         "                | ^^^^^^^^^^ … here\n"
         "  fix: backward d retain   at line 2 of two.ag, "

@@ -12,8 +12,8 @@ NUMBERS = {
     ".5": "0.5",
     "1e-3": "0.001",
     "1_000": "1000",
-    "True": "1",
-    "False": "0",
+    "True": "True",
+    "False": "False",
     "None": "",
     "pi": "3.141592654",
     "e": "2.718281828",
@@ -28,7 +28,7 @@ NUMBERS = {
 
 ARITHMETIC = {
     "(2, 3)": "(2, 3)",
-    "ones(2, 3).shape == (2, 3)": "1",
+    "ones(2, 3).shape == (2, 3)": "True",
     "(1, 2) == [1, 2]": "[1, 1]",
     "7 // 2": "3",
     "7 % 3": "1",
@@ -40,20 +40,20 @@ ARITHMETIC = {
     "-2**2": "-4",
     "2**3**2": "512",
     "2**-1": "0.5",
-    "1 < 2 < 3": "1",
-    "3 > 2 > 2": "0",
-    "1 != 2": "1",
-    "2 >= 2": "1",
+    "1 < 2 < 3": "True",
+    "3 > 2 > 2": "False",
+    "1 != 2": "True",
+    "2 >= 2": "True",
     "1 and 0": "0",
     "0 or 3": "3",
-    "not 1": "0",
+    "not 1": "False",
     "not 0 and 2": "2",
     "3 if 0 else 4": "4",
-    "x = None; print x is None, x is not None": "1 0",
+    "x = None; print x is None, x is not None": "True False",
 }
 
 CALLS = {
-    "A = ones(2, 3); A.shape == (2, 3)": "1",
+    "A = ones(2, 3); A.shape == (2, 3)": "True",
     "x = [4, 5]; i = 1; x[i]": "5",
     "x = [3, 1, 2]; values, index = topk(x, 2); print values, index": "[3, 2] [0, 2]",
     "def f(x) = x**2; x = 3; v = 2; jvp(f, x, v)": "12",
@@ -123,7 +123,7 @@ TEXTS = {
     "nothing": "error[name]: nothing has no value",
     'x = [1, 2.5]; print f"{x=:.1f} {x:>4} {3:<2}|{1/3:^14}|{7:d}"': "x=[1.0, 2.5] [   1,  2.5] 3 | 0.3333333333 |7",
     'print f"{2:08.3f} {0.5:e} {65:c}"': "0002.000 5.000000e-01 A",
-    'print "a\\tb", \'it\' == "it"': "a\tb 1",
+    'print "a\\tb", \'it\' == "it"': "a\tb True",
 }
 
 PYTORCH = {
@@ -250,16 +250,16 @@ REFUSED = {
     "5 % 0": "nan\nnote: 5 % 0 is nan",
     "1/0": "inf",
     "log(-1)": "nan\nnote: log(-1) is nan",
-    "1 ~= 1 +- 0.5": "1",
-    "1 < 2 ~= 3": "error[syntax]: `~=` and `is None` compare two values and cannot be part of a chain",
-    "x in [1]": "error[syntax]: `in` belongs to `for i in ...`: agrad cannot test whether a value is in another",
-    "x is 3": "error[syntax]: `is` compares with `None` only",
+    "1 ~= 1 +- 0.5": "True",
+    "1 < 2 ~= 3": "error[syntax]: `~=`, `in` and `is` compare two values and cannot be part of a chain",
+    "x = 1; x in [1]": "True",
+    "x = 2; x is 3": "error[type]: `is` tells objects apart; numbers and texts are compared with ==",
     "lambda x: x": "function lambda(x)",
     "[x for x in [1]]": "[1]",
-    "{1}": "error[syntax]: agrad has no sets, no dictionaries and no blocks in braces",
+    "{1}": "{1}",
     "x := 3": "error[syntax]: agrad has no `:=`",
     '"a"': "a",
-    "'it' == 'it'": "1",
+    "'it' == 'it'": "True",
     'print "a\\tb"': "a\tb",
 }
 
@@ -327,15 +327,7 @@ PASTED = {
     "torch.set_default_dtype(torch.float64)": "agrad has no torch.set_default_dtype; leave it out: every number is a float64",
     "@torch.no_grad()\ndef f(x): return x": "",
     "with torch.enable_grad(): y = x": "",
-    "lr: float = 0.1": "agrad has no annotations: every number is a float64; lr = 0.1",
-    'print("loss {:.3f}".format(x.sum()))': (
-        'a text has no .format in agrad: an f-string puts values into it; f"loss {x:.3f}"'
-    ),
     'print("loss %.3f after %d" % (x, y))': "y has no value; give it one: y = 1",
-    'print("loss %.3f" % x.sum())': (
-        'a text has no % in agrad: an f-string puts values into it; f"loss {x.sum():.3f}"'
-    ),
-    'd = {"a": 1}': "agrad has no sets, no dictionaries and no blocks in braces",
 }
 
 

@@ -23,6 +23,11 @@ error[name]: there is no function backwrd
   session line 1 | backwrd(3)
                  | ^^^^^^^
   fix: did you mean backward?""",
+    "var d = 3; graph d sa dot": """\
+error[name]: sa has no value
+  session line 1 | var d = 3; graph d sa dot
+                 |                    ^^
+  fix: var d = 3; graph d as dot""",
     "forwrd": """\
 error[name]: forwrd has no value
   session line 1 | forwrd
@@ -34,7 +39,7 @@ error[arity]: step sgd has no option rl; its options are lr, momentum, dampening
                  |                       ^^^^^^
   fix: lr=0.1""",
     "var w = 3; step adam w lr=1 bta1 = 0.2": """\
-error[arity]: step adam has no option bta1; its options are lr, beta1, beta2, eps, weight_decay
+error[arity]: step adam has no option bta1; its options are lr, beta1, beta2, eps, weight_decay, amsgrad
   session line 1 | var w = 3; step adam w lr=1 bta1 = 0.2
                  |                             ^^^^^^^^^^
   fix: beta1=0.2""",

@@ -2,6 +2,7 @@
 
 import warnings
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -167,6 +168,7 @@ def run(statements):
             return
 
 
+@pytest.mark.long
 @settings(max_examples=400, suppress_health_check=list(HealthCheck))
 @given(st.lists(STATEMENTS, min_size=1, max_size=3))
 def test_random_statements_give_results_or_agrad_errors(statements):

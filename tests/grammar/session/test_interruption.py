@@ -130,6 +130,7 @@ FAILING = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=[] if name == "a write" else pytest.mark.long) for name in FAILING]
 )

@@ -6,6 +6,7 @@ from contextlib import suppress
 
 import pytest
 from session_state import bits
+from thinned import thinned
 
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError
@@ -141,7 +142,7 @@ def random_session(number, more=()):
     return made
 
 
-@pytest.mark.parametrize("number", range(30))
+@pytest.mark.parametrize("number", thinned(range(30), 3))
 def test_a_saved_session_runs_clean_and_gives_the_same(number, folder):
     made = random_session(number)
     expected = everything(made)
@@ -150,7 +151,7 @@ def test_a_saved_session_runs_clean_and_gives_the_same(number, folder):
     assert everything(run_script(folder / "s.ag")) == expected
 
 
-@pytest.mark.parametrize("number", range(100, 130))
+@pytest.mark.parametrize("number", thinned(range(100, 130), 3))
 def test_a_session_that_is_run_again_is_the_same_and_goes_on_the_same(number):
     made = random_session(number, ["reset"])
     entries, expected, line = list(made.record.entries), everything(made), made.line

@@ -106,6 +106,7 @@ def test_each_statement_is_taken_back_whole(text):
     assert watched(made) == before[1]
 
 
+@pytest.mark.long
 @settings(max_examples=120, suppress_health_check=list(HealthCheck))
 @given(st.lists(st.sampled_from([*CHANGES, *["undo"] * 12]), min_size=1, max_size=10), st.data())
 def test_random_statements_are_taken_back_in_any_number(texts, data):

@@ -156,6 +156,7 @@ def test_a_saved_parser_that_is_cut_short_is_not_used(installation: Path, built:
     assert built == [GRAMMAR]
 
 
+@pytest.mark.long
 def test_a_saved_parser_of_another_lark_is_not_used(
     installation: Path, built: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -234,6 +235,7 @@ def texts() -> Iterator[str]:
     yield from (example.replace(CARET, "") for message in MESSAGES.values() for example in message.examples)
 
 
+@pytest.mark.long
 def test_the_saved_parser_reads_as_one_that_is_built() -> None:
     saved, fresh = loader.load(), loader.build(GRAMMAR)
     read = 0

@@ -36,7 +36,7 @@ def shape(node: object) -> str:
             return "..."
         case s.FString(parts):
             return "f<" + "|".join(part if isinstance(part, str) else shape(part) for part in parts) + ">"
-        case s.Formatted(value, spec, text, debug):
+        case s.Formatted(value, _, spec, text, debug):
             return f"{{{shape(value)}:{spec}{':' + text if debug else ''}}}"
         case s.List(items):
             return f"[{shape(items)}]"
@@ -393,9 +393,9 @@ def test_precedence_is_python_s(pieces: list[str]) -> None:
 _BINARY = words("+ - * / // % ** @ == < <= and or")
 
 
-@pytest.mark.parametrize("pair", thinned(itertools.product(sorted(_BINARY), repeat=2), 4))
-def test_each_pair_of_operators_binds_as_in_python(pair: tuple[str, str]) -> None:
-    for text in (f"a {pair[0]} b {pair[1]} c", f"-a {pair[0]} -b {pair[1]} not_"):
+@pytest.mark.parametrize(("first", "second"), thinned(itertools.product(sorted(_BINARY), repeat=2), 4))
+def test_each_pair_of_operators_binds_as_in_python(first: str, second: str) -> None:
+    for text in (f"a {first} b {second} c", f"-a {first} -b {second} not_"):
         found = shape(parse_expression(Source("expression", text)))
         assert found == python_shape(ast.parse(text, mode="eval").body)
 

@@ -7,6 +7,7 @@ import re
 from fractions import Fraction
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -125,6 +126,7 @@ SPACED_TOLERANCE = re.compile(r"\s\+-\s")
 EXPRESSIONS = st.recursive(st.sampled_from(["a", "b", "c", "1", "2.5", ".5", "1e1"]), written, max_leaves=12)
 
 
+@pytest.mark.long
 @settings(max_examples=500)
 @given(EXPRESSIONS)
 def test_an_expression_is_worth_what_python_makes_of_it(text: str) -> None:

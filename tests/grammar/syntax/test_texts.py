@@ -6,39 +6,31 @@ from agrad.engine.errors import AgradError
 from agrad.grammar.diagnostics import render
 from agrad.grammar.session.session import Session
 
-NO_PERCENT = "a text has no % in agrad: an f-string puts values into it"
-NO_FORMAT = "a text has no .format in agrad: an f-string puts values into it"
-
 WHOLE = {
-    '"{}".format(3)': f"""\
-error[name]: {NO_FORMAT}
-  session line 1 | "{{}}".format(3)
-                 | ^^^^^^^^^^^^^^
-  fix: f"{{x}}\"""",
-    '"loss {:.3f} after {1}".format(3, 2)': f"""\
-error[name]: {NO_FORMAT}
-  session line 1 | "loss {{:.3f}} after {{1}}".format(3, 2)
-                 | ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
-  fix: f"loss {{x:.3f}} after {{y}}\"""",
     '"a".uper()': """\
 error[name]: a text has no .uper in agrad
   session line 1 | "a".uper()
                  | ^^^^^^^^^^""",
-    '"%f" % 3': f"""\
-error[type]: {NO_PERCENT}
-  session line 1 | "%f" % 3
-                 | ^^^^^^^^
-  fix: f"{{3:f}}\"""",
-    'k = 3; print "%5.1f of %d %s" % (k, k, pi)': f"""\
-error[type]: {NO_PERCENT}
-  session line 1 | k = 3; print "%5.1f of %d %s" % (k, k, pi)
-                 |              ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
-  fix: f"{{k:5.1f}} of {{k:d}} {{pi}}\"""",
-    '"%g%%" % 3': f"""\
-error[type]: {NO_PERCENT}
-  session line 1 | "%g%%" % 3
-                 | ^^^^^^^^^^
-  fix: f"{{3:g}}%\"""",
+    '"%d %d" % 3': """\
+error[arity]: the text has more places than the 1 values behind %
+  session line 1 | "%d %d" % 3
+                 | ^^^^^^^^^^^""",
+    '"%d" % (3, 4)': """\
+error[arity]: the text has 1 place for the 2 values behind %
+  session line 1 | "%d" % (3, 4)
+                 | ^^^^^^^^^^^^^""",
+    '"%d" % "a"': """\
+error[type]: %d needs a number, not the text "a"
+  session line 1 | "%d" % "a"
+                 | ^^^^^^^^^^""",
+    '"{} {}".format(3)': """\
+error[arity]: the text has a place 1, and format got 1 values
+  session line 1 | "{} {}".format(3)
+                 | ^^^^^^^^^^^^^^^^^""",
+    '"{a}".format(b=3)': """\
+error[name]: format got no value a
+  session line 1 | "{a}".format(b=3)
+                 | ^^^^^^^^^^^^^^^^^""",
     '"a" + 1': """\
 error[type]: a number is needed here, not the text "a"
   session line 1 | "a" + 1
@@ -52,6 +44,26 @@ def test_the_message_names_what_python_has_and_agrad_has_not(text):
     with pytest.raises(AgradError) as caught:
         Session().run(text)
     assert render(caught.value) == WHOLE[text]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '"%d: %5.1f|%-6s|%e|%g|%x|%%|%+d" % (3, 2.5, "ab", 1500.0, 0.25, 255, 7)',
+        '"%.3f" % 0.12345',
+        '"%(a)s and %(b).2f" % {"a": "x", "b": 2.0}',
+        '"{:.3f} {:>6} {:<6}| {x:d}".format(0.12345, "ab", "c", x=3)',
+        '"{1} {0} {1}".format("a", "b")',
+        '"{{}} {!r:>5}".format("a")',
+        """f"{'ab'!r:>6} {'ab'!s}" """.strip(),
+        "'a' 'b' \"c\"",
+    ],
+)
+def test_a_text_is_formatted_as_in_python(text):
+    session = Session()
+    said = []
+    session.run(f"print({text})", lambda result: said.append(result.text(session.settings)))
+    assert said == [eval(text)]
 
 
 @pytest.mark.parametrize(

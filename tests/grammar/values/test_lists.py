@@ -63,7 +63,7 @@ assert ys == [1, 2, 5]; assert xs + [6] == [1, 2, 5, 6]""",
     "tuples are put together": "t = (1, 2); t += (3, 4); assert t == (1, 2, 3, 4); assert (1,)*2 == (1, 1)",
     "a literal is a vector in arithmetic": "a = tensor(1); assert [a, 2] + [3, 4] == [4, 6]; assert 2*[a, 2] == [2, 4]",
     "a list that was changed is put together": """
-a = tensor(1); xs = [a]; assert xs + [2] == [3]
+a = tensor(1); xs = [a]; assert xs + [2] == [1, 2]; assert [1] + [2, 3] == [1, 2, 3]; ns = [4]; assert [5] + ns == [5, 4]
 xs.append(2); assert xs + [3] == [1, 2, 3]; assert xs*2 == [1, 2, 1, 2]
 assert xs - [1, 1] == [0, 1]; assert xs*0.5 == [0.5, 1]""",
     "the parts keep their shapes": """

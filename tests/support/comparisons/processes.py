@@ -1,7 +1,8 @@
 """What a process of agrad does with random files: it ends with an exit code of its own, says why, and leaves no litter.
 
 Each case is a process, forked from this one so that it starts in milliseconds, in a folder with files of random content.
-A table in CSV is read twice, with pyarrow and without, and a table that is right is computed here, too.
+A table in CSV is read twice, with pyarrow and without, and a table that is right is computed here, too. Then come scripts
+that read many files, each of which is a case: every statement must say in its process what it says in this one.
 """
 
 from __future__ import annotations
@@ -21,9 +22,12 @@ import time
 import traceback
 import warnings
 from collections.abc import Iterator
+from contextlib import redirect_stderr, redirect_stdout, suppress
 from dataclasses import dataclass, field
+from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +37,9 @@ import agrad.cli
 import agrad.engine
 import agrad.grammar
 from agrad.cli.__main__ import process
+from agrad.cli.main import main
+from agrad.cli.output.printers import printer
+from agrad.engine.errors import AgradError
 from agrad.grammar.session.session import Session
 
 from .files import Table, configuration, damaged, numpy_archive, numpy_file, parquet_file, table
@@ -60,7 +67,7 @@ class Run:
 
 
 def cases(dice: random.Random) -> Iterator[None]:
-    """A process for each case, or two that must agree."""
+    """Processes, of which two must agree at times, then files that a script reads in a process, and here."""
     _load()
     for _ in range(25):
         with tempfile.TemporaryDirectory(prefix="agrad-fuzz-") as name:
@@ -70,6 +77,7 @@ def cases(dice: random.Random) -> Iterator[None]:
             before = _files(folder)
             _forked(run, folder)
             _judge(run, before, _files(folder))
+            yield
             if run.table is not None and PYARROW:
                 for left in _files(folder):
                     (folder / left).unlink()
@@ -81,11 +89,61 @@ def cases(dice: random.Random) -> Iterator[None]:
                 if not any(".parquet" in word for word in run.words):
                     both = [(one.code, _numbers(one.out), one.err) for one in (run, other)]
                     assert both[0] == both[1], _told(run, other)
-        yield
+                yield
+    for _ in range(15):
+        with tempfile.TemporaryDirectory(prefix="agrad-fuzz-") as name:
+            folder = Path(name)
+            (folder / "home" / "agrad").mkdir(parents=True)
+            statements = [_reading(dice, folder / f"f{number}") for number in range(20)]
+            run = Run(["run", "-k", "--json", "-"], "\n".join(statements).encode())
+            before = _files(folder)
+            _forked(run, folder)
+            _judge(run, before, _files(folder))
+            found = [_outcome(json.loads(line)) for line in run.out.splitlines()]
+            for statement, one in zip_longest(statements, found):
+                wanted = _computed(statement)
+                assert one == wanted, f"{statement}: {one}, not {wanted}\n{_told(run)}\n{_contents(folder)}"
+                yield
 
 
+def _reading(dice: random.Random, path: Path) -> str:
+    """A statement that reads a random file, which is written there."""
+    kind = dice.randrange(4)
+    path.write_bytes((_csv, _csv, numpy_file, numpy_archive)[kind](dice))
+    if kind > 1:
+        form = dice.choice(('load_npy("{}")', 'load_npy("{}")*2', 'load_csv("{}")', 'chunks("{}", 2)'))
+    else:
+        columns = dice.choice(("", "", ', "x"', ', ["x", "y"]', ", 0", ", [1, 0]", ', "nosuch"', ", 9"))
+        form = dice.choice(
+            (
+                f'load_csv("{{}}"{columns})',
+                f'sum(load_csv("{{}}"{columns}))',
+                'np.loadtxt("{}", delimiter=",", skiprows=1)',
+            )
+        )
+    return form.format(path)
+
+
+def _computed(statement: str) -> Any:
+    """What a statement gives in a session of this process, as `_outcome` has it."""
+    session, out = Session(), io.StringIO()
+    with redirect_stdout(out), redirect_stderr(io.StringIO()):
+        try:
+            session.run(statement, printer(session.settings, "json"))
+        except AgradError as error:
+            return error.kind, error.message
+    return _outcome(json.loads(out.getvalue()))
+
+
+def _outcome(line: Any) -> Any:
+    """A line of JSON: the kind and the message of an error, or all that it says."""
+    error = line.get("error")
+    return (error["kind"], error["message"]) if error else line
+
+
+@cache
 def _load() -> None:
-    """Import all that a command may import, so that a forked process finds it there."""
+    """Import all that a command may import, and run some, so that a forked process has little to do of its own."""
     for package in (agrad.engine, agrad.grammar, agrad.cli):
         for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
             if not module.name.endswith("__main__"):
@@ -95,7 +153,21 @@ def _load() -> None:
     if PYARROW:
         for name in ("pyarrow.compute", "pyarrow.csv", "pyarrow.parquet"):
             import_module(name)
-    Session().run("x = inv(eye(2))\ny = sum(x)")  # which loads the table of the parser
+    csv.field_size_limit(1 << 30)  # a cell that is kept may be long
+    with tempfile.TemporaryDirectory(prefix="agrad-fuzz-") as name:
+        path = Path(name, "d.csv")
+        path.write_text("x,y\n1,2\n", encoding="utf-8")
+        for words in (
+            "eval x*2 x=1 --wrt x",
+            f"eval sum(x) x=@{path}:x",
+            f"map x/y {path} --wrt x",
+            "run -",
+            "eval inv(eye(2))",
+        ):
+            sys.argv, sys.stdin = ["agrad", *words.split()], io.StringIO("x = 1\n1+\n")
+            with redirect_stdout(io.TextIOWrapper(io.BytesIO())), redirect_stderr(io.StringIO()), suppress(SystemExit):
+                main()
+    gc.collect()
     gc.freeze()
 
 
@@ -246,6 +318,8 @@ def _judge(run: Run, before: dict[str, bytes], after: dict[str, bytes]) -> None:
     changed = {name for name in {*before, *after} if before.get(name) != after.get(name)}
     asked = {run.words[run.words.index("-o") + 1]} if "-o" in run.words else set()
     litter = {name for name in changed if not name.startswith("home/")} - (asked if run.code == 0 else set())
+    scripts = run.given + before.get("s.ag", b"")
+    litter -= {name for name in litter if f'"{name}"'.encode() in scripts}  # by `save` or `plot` there
     assert not litter, f"{litter} changed\n{_told(run)}"
     if "--json" in run.words and "-o" not in run.words and run.words[0] != "run":
         for line in run.out.splitlines():

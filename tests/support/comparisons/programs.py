@@ -47,7 +47,7 @@ class Script:
         if kind == 7:
             return f"{dice.choice(REDUCTIONS)}({self.vector(d)})"
         if kind == 8:
-            return f"{dice.choice(self.vectors)}[{dice.choice(('0', '1', '-1', '2', 'c', '0', '-3'))}]"
+            return f"{dice.choice(self.vectors)}[{self.place(('0', '1', '-1', '2', 'c', '0', '-3'))}]"
         if kind == 9:
             return f"({self.scalar(d)})**{dice.choice(('2', '3', '0.5', '-1', '2', 's'))}"
         if kind == 10:
@@ -67,12 +67,19 @@ class Script:
         if kind < 8:
             return f"{dice.choice(ON_VECTORS)}({self.vector(d)})"
         if kind == 8:
+            if self.counters and dice.random() < 0.3:
+                return f"M[{self.place(('0', 'i % 2', '-1'))}]"
             return f"{dice.choice(self.vectors)}[{dice.choice(('[0, 0, 2]', '[2, 1, 0]', '::-1', ':', '[1, 1, 1]'))}]"
         if kind == 9:
             return f"where({self.vector(d)} {dice.choice(COMPARISONS)} {self.scalar(d)}, {self.vector(d)}, {self.vector(d)})"
         if kind == 10:
             return f"((M @ {self.vector(d)}) @ M)"
         return f"outer({self.vector(d)}, {self.vector(d)})[{dice.choice('012')}]"
+
+    def place(self, others: tuple[str, ...]) -> str:
+        """An index of one entry; in a loop, often one that its counter gives."""
+        with_counter = ("i % 3", "i % 3", "-1 - i % 3", "2 - i % 3", "i % 4", "i - 2", "i % 2:i % 2 + 1", "i")
+        return self.dice.choice(with_counter if self.counters and self.dice.random() < 0.5 else others)
 
     def condition(self, depth: int = 1) -> str:
         """A comparison of numbers."""
@@ -112,7 +119,12 @@ class Script:
         self.counters, self.scalars, self.vectors = (), SCALARS, VECTORS
         body = "\n".join(f"    {line}" for statement in lines for line in statement.split("\n"))
         start = self.dice.choice(("", "", "1, ", "-3, "))
-        return f"for i in range({start}{turns}):\n{body}"
+        loop = f"for i in range({start}{turns}):\n{body}"
+        if self.dice.random() < 0.3:
+            lines = "\n".join(f"    {line}" for line in loop.split("\n"))
+            parameters = self.dice.choice(("s, c, t, q", "s, c, t, q", "s, t"))
+            return f"def f({parameters}):\n{lines}\n    return {parameters}\n{parameters} = f({parameters})"
+        return loop
 
     def descent(self) -> str:
         """A gradient and a step, as a loop of an optimisation has them."""
@@ -126,8 +138,8 @@ _SIMPLE = (
     lambda m: f"q = {m.vector(2)}",
     lambda m: f"s {m.dice.choice('+-*')}= {m.scalar(2)}",
     lambda m: f"t {m.dice.choice('+-*')}= {m.vector(2)}",
-    lambda m: f"q[{m.dice.choice('012')}] = {m.scalar(2)}",
-    lambda m: f"q[{m.dice.choice('012')}] += {m.scalar(1)}",
+    lambda m: f"q[{m.place(('0', '1', '2'))}] = {m.scalar(2)}",
+    lambda m: f"q[{m.place(('0', '1', '2'))}] += {m.scalar(1)}",
     lambda m: f"t = t.detach(); t[:2] = {m.scalar(1)}",
     lambda m: f"q *= {m.dice.choice(NUMBERS)}",
     lambda m: f"backward {m.loss()}{m.dice.choice(('', '', ' retain', ' fresh'))}",
@@ -155,6 +167,10 @@ _PLAIN = (
     *_SIMPLE[:4],
     lambda m: f"s = 0.9*s + {m.scalar(2)}",
     lambda m: f"t = 0.5*t + {m.vector(2)}",
+    _SIMPLE[6],
+    _SIMPLE[7],
+    lambda m: f"{m.dice.choice('tq')}[{m.place(('0', '1:'))}] = {m.scalar(1)}",
+    lambda m: f"no_grad: u[{m.place(('0', '2'))}] {m.dice.choice(('', '-', '*'))}= {m.scalar(1)}",
     lambda m: f"c = c + {m.scalar(2)}*0.1",
     lambda m: f"if {m.condition(1)}: {m.dice.choice(_SIMPLE[:8])(m)}",
     lambda m: f"if {m.condition(1)}:\n    {m.dice.choice(_SIMPLE[:8])(m)}\nelse:\n    {m.dice.choice(_SIMPLE[:8])(m)}",

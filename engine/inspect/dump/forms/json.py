@@ -10,7 +10,7 @@ from agrad.engine.inspect.json_values import plain
 
 
 def render(graph: GraphRows) -> str:
-    """`{"schema": 1, "name": …, "state": …, "nodes": […]}`, a node on each line.
+    """`{"schema": 1, "name": …, "roots": […], "state": …, "nodes": […]}`, a node on each line.
 
     An operand is `{"node": 3}` or `{"value": 2.0}`. A value of more than a few entries is `{"shape": [100]}`, one that
     is not held is null. So is a number that is not finite; `nonfinite` gives its value by its path.
@@ -23,6 +23,7 @@ def render(graph: GraphRows) -> str:
         {
             "schema": 1,
             "name": graph.name,
+            "roots": graph.roots,
             "state": graph.state,
             "stale": graph.stale,
             "count": graph.nodes,

@@ -16,7 +16,7 @@ CLASSES = {
 def render(graph: GraphRows, precision: int | None) -> str:
     """A flowchart: leaves are boxes, nodes that require grad are filled, freed ones dashed, stale ones dotted."""
     shown = graph.shown
-    counted, behind, before = edges(shown)
+    counted, behind, before = edges(shown, graph.roots)
     missing = graph.left_out(len(shown))
     caption = [one_line(graph.heading, 200), *guard_lines(graph.guards)]
     body = [

@@ -10,13 +10,12 @@ from agrad.engine.program.trace import extract
 
 
 def render(graph: GraphRows, precision: int | None) -> str:
-    """The program of the value; for a long one the first lines, inputs included, and the last.
+    """The program of the values; for a long one the first lines, inputs included, and the last.
 
     Raises AgradError of kind `freed` where a part of the graph is gone.
     """
-    root = graph.wanted[-1]
-    leaves = [bare(node) for node in reversed(collect([root])) if node.op is None and node.requires_grad]
-    read = extract([bare(root)], leaves)
+    leaves = [bare(node) for node in reversed(collect(graph.ends)) if node.op is None and node.requires_grad]
+    read = extract([bare(root) for root in graph.ends], leaves)
     before, steps, after = parts(read, precision)
     count = len(leaves) + len(steps)
     if count > HEAD + TAIL:

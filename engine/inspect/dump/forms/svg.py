@@ -41,7 +41,7 @@ def render(graph: GraphRows, precision: int | None) -> str:
     """
     shown = graph.shown
     missing = graph.left_out(len(shown))
-    counted, behind, before = edges(shown)
+    counted, behind, before = edges(shown, graph.roots)
     texts = {node.number: [one_line(row, _LONGEST) for row in box_lines(node, precision)] for node in shown}
     if missing:
         texts[_REST] = missing

@@ -1,4 +1,4 @@
-"""The graph as a tree: the value at the top, and below each node, indented, what it was computed from."""
+"""The graph as a tree: each value at the top, and below each node, indented, what it was computed from."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def render(graph: GraphRows, precision: int | None) -> str:
     """Trees with box drawing. A part used twice is drawn once; then as `%3 (above)`."""
     shown = {node.number: node for node in graph.shown}
     drawn: set[int] = set()
-    below = deque([max(shown)])
+    below = deque([number for number in graph.roots if number in shown] or [max(shown)])
     waiting = set(below)
     blocks = []
     while below:

@@ -62,6 +62,7 @@ def test_each_part_of_loops_is_told_with_what_it_takes():
     assert any(re.search(r"scanned, 50 iterations of \d+ instructions$", part) for part in parts)
 
 
+@pytest.mark.long
 @native
 def test_how_a_hessian_is_computed_is_told():
     def chain(x):

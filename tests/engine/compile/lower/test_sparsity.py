@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from backends import USABLE
 from expressions import on_numbers, trees
+from thinned import thinned
 
 import agrad.engine as ag
 from agrad.engine.compile import hessian
@@ -106,7 +107,7 @@ def test_the_pattern_of_random_expressions_has_every_second_derivative():
 
 
 @everywhere
-@pytest.mark.parametrize(("f", "x"), FUNCTIONS)
+@pytest.mark.parametrize(("f", "x"), thinned(FUNCTIONS, 4))
 def test_hessians_by_products_are_those_by_entries(f, x, backend, monkeypatch):
     expected = ag.hessian(f)(x).value
     by_entries = ag.compile(f, x, backend=backend).hessian(x)
@@ -122,6 +123,7 @@ def test_hessians_by_products_are_those_by_entries(f, x, backend, monkeypatch):
     assert compiled._hessian.directions is not None
 
 
+@pytest.mark.long
 def test_what_takes_less_is_counted():
     few = ag.compile(chain, np.ones(90))
     few.hessian(np.linspace(0.0, 1.0, 90))

@@ -10,8 +10,7 @@ import agrad.engine as ag
 
 pytest.importorskip("scipy")
 
-from agrad.engine.ops.solvers.fitting import fit
-from agrad.engine.ops.solvers.models import pieces_of
+from agrad.engine.ops.solvers.models import fitted
 
 PROBLEMS = sorted(Path(__file__).with_name("nist").glob("*.dat"))
 
@@ -28,10 +27,6 @@ def problem(path):
     return data[:, 0], data[:, 1], np.array(rows, dtype=float), model, rss
 
 
-def fitted(model, names, start, y, sigma=None):
-    return fit(pieces_of(model, names, start, y, sigma), names, start)
-
-
 @pytest.mark.long
 @pytest.mark.parametrize("path", PROBLEMS, ids=lambda path: path.stem)
 def test_a_problem_of_nist_is_solved_from_both_starts(path):
@@ -40,7 +35,7 @@ def test_a_problem_of_nist_is_solved_from_both_starts(path):
     known = {name: getattr(ag, name) for name in ("exp", "cos", "sin", "atan", "log")} | {"x": x, "pi": np.pi}
     model = eval(f"lambda {', '.join(names)}: {text}", known)
     for start in (0, 1):
-        found = fitted(model, names, rows[:, start], y)
+        found = fitted(model, names, rows[:, start], y, None)
         assert not found.problem
         np.testing.assert_allclose(found.values, rows[:, 2], rtol=1e-9)
         np.testing.assert_allclose(found.u, rows[:, 3], rtol=1e-8)
@@ -65,7 +60,7 @@ def test_uncertainties_of_measurements_are_weights():
 def test_a_model_may_be_the_solution_of_an_equation():
     times = np.linspace(0.0, 3.0, 9)
     y = 2 * np.exp(-0.7 * times)
-    found = fitted(lambda a, b: ag.ode(lambda t, y: -b * y, a, times), ["a", "b"], [1.0, 1.0], y)
+    found = fitted(lambda a, b: ag.ode(lambda t, y: -b * y, a, times), ["a", "b"], [1.0, 1.0], y, None)
     np.testing.assert_allclose(found.values, [2.0, 0.7], rtol=1e-8)
 
 
@@ -73,7 +68,7 @@ def test_data_in_pieces_are_fitted_as_a_whole():
     rng = np.random.default_rng(1)
     x = rng.uniform(0, 5, 40_000)
     y = 2 * np.exp(-0.5 * x) + 0.1 * rng.standard_normal(len(x))
-    found = fitted(lambda a, b: a * ag.exp(-b * x), ["a", "b"], [1.0, 1.0], y)
+    found = fitted(lambda a, b: a * ag.exp(-b * x), ["a", "b"], [1.0, 1.0], y, None)
     slopes = np.column_stack([np.exp(-found.values[1] * x), -found.values[0] * x * np.exp(-found.values[1] * x)])
     residuals = found.values[0] * slopes[:, 0] - y
     assert np.abs(slopes.T @ residuals).max() < 1e-7
@@ -85,9 +80,9 @@ def test_data_in_pieces_are_fitted_as_a_whole():
 def test_what_does_not_converge_says_so():
     x = np.arange(6.0)
     y = np.array([1.0, 2.0, 1.5, 2.5, 2.0, 3.0])
-    same = fitted(lambda a, b: a + b + 0 * x, ["a", "b"], [1.0, 1.0], y)
+    same = fitted(lambda a, b: a + b + 0 * x, ["a", "b"], [1.0, 1.0], y, None)
     assert "determine" in same.problem
-    far = fitted(lambda a, b: a * ag.exp(-b * x), ["a", "b"], [1.0, 300.0], y)
+    far = fitted(lambda a, b: a * ag.exp(-b * x), ["a", "b"], [1.0, 300.0], y, None)
     assert far.problem
 
 
@@ -100,5 +95,32 @@ def test_what_does_not_converge_says_so():
 )
 def test_a_model_that_cannot_be_fitted_is_refused(model, start, message):
     with pytest.raises(ag.AgradError) as caught:
-        fitted(model, ["a"], start, np.arange(4.0))
+        fitted(model, ["a"], start, np.arange(4.0), None)
     assert caught.value.message == message
+
+
+def test_a_start_without_any_slope_is_refused_or_said():
+    x = np.arange(6.0) * 1000
+    far = fitted(lambda a, b: a * ag.exp(-b * x), ["a", "b"], [400.0, 30.0], 500 * np.exp(-1e-4 * x), None)
+    assert far.problem
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-100, 1e100])
+def test_a_large_fit_is_that_of_all_points(scale):
+    rng = np.random.default_rng(2)
+    x = rng.uniform(0, 5, 30_000)
+    y = scale * (2 * np.exp(-0.5 * x) + 0.1 * rng.standard_normal(len(x)))
+    y[:3] += scale * 500  # outliers that a sample is not likely to have
+    found = fitted(lambda a, b: a * ag.exp(-b * x), ["a", "b"], [scale, 1.0], y, None)
+    assert not found.problem
+    model = found.values[0] * np.exp(-found.values[1] * x)
+    slopes = np.stack([model, -x * model])
+    lengths = np.linalg.norm(slopes, axis=1) * np.linalg.norm(model - y)
+    assert np.all(np.abs(slopes @ (model - y)) <= 1e-9 * lengths)
+
+
+def test_an_ill_conditioned_fit_has_all_digits():
+    x = np.linspace(1000.0, 1001.0, 50)
+    y = 3 - 0.002 * x + 1e-7 * (x - 1000.3) ** 2
+    found = fitted(lambda a, b, c: a + b * x + c * (x - 1000.3) ** 2, list("abc"), [0.0, 0.0, 0.0], y, None)
+    np.testing.assert_allclose(found.values, [3, -0.002, 1e-7], rtol=1e-6)

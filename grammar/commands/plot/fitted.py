@@ -1,0 +1,85 @@
+"""The picture of a fit: the data, the curve with its confidence band, and the residuals below."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from agrad.engine.autodiff.uncertainty import uncertainty
+from agrad.engine.core.tensor import Tensor, tensor
+from agrad.engine.errors import AgradError
+from agrad.engine.inspect.budget import coverage_factor
+from agrad.engine.values import Array, np
+from agrad.grammar.results import Curve, Plot
+from agrad.grammar.runtime.builtins import Closure
+from agrad.grammar.runtime.bytecode import Do
+from agrad.grammar.runtime.operations import as_array
+
+_PLACES = 200  # of the curve
+_COVERAGE = 0.95  # of the band
+
+
+class LastFit(NamedTuple):
+    """The latest fit of a session: the model, its parameters, and what was measured."""
+
+    model: Closure
+    parameters: list[Tensor]
+    dof: float
+    name: str
+    y: Array
+
+    def at(self, name: str, x: Array) -> Any:
+        """The model with other values for a name; None where it has no number for each of them."""
+        names, *others = self.model.scopes
+        scopes = ({**names, name: tensor(x)}, *others)
+        model = Closure(self.model.definition, (), self.model.machine, scopes)
+        try:
+            found = as_array(model(*self.parameters))
+        except AgradError:
+            return None
+        return found if isinstance(found, Tensor) and found.shape == x.shape else None
+
+
+def last_fit(model: Closure, parameters: list[Tensor], dof: float, name: str, y: Array) -> LastFit:
+    """A fit, with what its model uses as it is now."""
+    (names,) = model.scopes
+    used = [detail[0] for do, detail, _ in model.definition.code.instructions if do is Do.LOAD]
+    kept = {one: names[one] for one in used if one in names}
+    return LastFit(Closure(model.definition, (), model.machine, (kept, names)), parameters, dof, name, y)
+
+
+def picture(fit: LastFit) -> Plot:
+    """The data and the curve over the vector that the model uses, or over the index if there are several or none."""
+    fitted = np.broadcast_to(_data(fit.model(*fit.parameters)), fit.y.shape)
+    used = {name: _data(value) for name, value in fit.model.scopes[0].items()}
+    vectors = {name: value for name, value in used.items() if np.shape(value) == fit.y.shape}
+    axis, x = next(iter(vectors.items())) if len(vectors) == 1 else ("index", np.arange(float(len(fit.y))))
+    dense = np.linspace(np.min(x), np.max(x), _PLACES)
+    curve = fit.at(axis, dense) if len(vectors) == 1 and _is_of_points(fit, axis, x, fitted) else None
+    if curve is None:
+        order = np.argsort(x, kind="stable")
+        dense, curve = x[order], as_array(fit.model(*fit.parameters))
+        middle, u = fitted[order], np.broadcast_to(_data(uncertainty(curve)), fitted.shape)[order]
+    else:
+        middle, u = curve.value, np.asarray(uncertainty(curve))
+    half = coverage_factor(_COVERAGE, fit.dof) * u
+    gap = [np.nan]
+    band = np.concatenate([middle + half, gap, middle - half]).tolist()
+    curves = (
+        Curve(fit.name, x.tolist(), fit.y.tolist(), "points"),
+        Curve(fit.model.__name__, dense.tolist(), middle.tolist()),
+        Curve(f"{100 * _COVERAGE:g} % confidence", [*dense.tolist(), *gap, *dense.tolist()], band, "dashes"),
+    )
+    below = Plot((Curve("residuals", x.tolist(), (fit.y - fitted).tolist(), "points"),), axis)
+    return Plot(curves, axis, below=below)
+
+
+def _is_of_points(fit: LastFit, name: str, x: Array, fitted: Array) -> bool:
+    """Whether the model has the same value at a point, whatever the other points are."""
+    found = fit.at(name, x[::2])
+    return found is not None and bool(np.allclose(found.value, fitted[::2], rtol=1e-9, atol=0))
+
+
+def _data(value: Any) -> Any:
+    """A number or an array, without its graph; nan for anything else."""
+    value = as_array(value) if not callable(value) else None
+    return value.value if isinstance(value, Tensor) else float(value) if isinstance(value, int | float) else np.nan

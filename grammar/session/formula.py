@@ -1,0 +1,119 @@
+"""Values and derivatives as formulas."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from agrad.engine.autodiff.transforms import jvp
+from agrad.engine.core.context import current, scope
+from agrad.engine.core.graph import collect
+from agrad.engine.core.tensor import Tensor, bare, tensor
+from agrad.engine.errors import AgradError, Hint
+from agrad.engine.values import format_shape
+from agrad.grammar.diagnostics import Source, Span
+from agrad.grammar.runtime.builtins import CONSTANTS, FUNCTIONS, Closure
+from agrad.grammar.runtime.bytecode import Definition, Do
+from agrad.grammar.runtime.compiler import compile_expression
+from agrad.grammar.runtime.operations import as_array, describe_value
+from agrad.grammar.session.bindings import refuse_call
+from agrad.grammar.syntax.parser import parse_expression
+
+if TYPE_CHECKING:
+    from agrad.engine.compile.formula.spelling import Spelling
+
+_POINT = 0.5  # at which an expression is computed, where a name has no value
+
+
+def formula(
+    machine: Any,
+    definition: Any,
+    names: Mapping[str, Any],
+    inner: Sequence[str],
+    outer: Sequence[str],
+    form: str,
+    symbols: Sequence[str] = (),
+) -> list[str]:
+    """The lines of a formula, in the language or in `latex`, and those of its derivatives by the names in `outer`.
+
+    `symbols`: further names that are not to be replaced by their values. With names in `inner`, the formula is that of
+    the derivative by the first, by the second, and so on. What is shared has lines of its own where that is shorter.
+    Raises AgradError of kind `type` for what has no formula, `shape` for arrays, and `guard` for what holds only for
+    some values.
+    """
+    from agrad.engine.compile.formula.spelling import Language, Latex  # here: few sessions write formulas
+
+    spelling = Latex() if form == "latex" else Language()
+    with scope(listener=None):  # a note would be on a point that nobody has named
+        value, known = _evaluated(machine, definition, names, [*inner, *outer, *symbols])
+        for name in inner:
+            value = _derivative(value, known[name])
+        written = _lines(value, spelling)
+        for name in outer:
+            *before, last = _lines(_derivative(value, known[name]), spelling)
+            written += [*before, spelling.derivative(name, last)]
+    return written
+
+
+def in_latex(machine: Any, names: Mapping[str, Any], text: str, symbols: Sequence[str], by: Sequence[str]) -> str:
+    """An expression in LaTeX, or its derivative by one name after another; nothing where it has no formula."""
+    code = compile_expression(parse_expression(Source("expression", text)))
+    definition = Definition(text, (), (), code, Span(Source("expression", text), 0, len(text)))
+    try:
+        (line,) = formula(machine, definition, names, by, (), "latex", symbols)
+    except (AgradError, ValueError):  # as of an array; or of several lines
+        return ""
+    return line
+
+
+def _evaluated(machine: Any, definition: Any, names: Mapping[str, Any], wrt: list[str]) -> tuple[Any, dict[str, Any]]:
+    """The value of an expression, with leaves for names that have no value and those in `wrt`."""
+    known: dict[str, Any] = dict(names)
+    found = {word: span for do, word, span in definition.code.instructions if do is Do.LOAD}
+    for word in [*found, *wrt]:
+        value = known.get(word)
+        if word in known if word not in wrt else isinstance(value, Tensor) and value.requires_grad:
+            continue
+        if word in wrt or (word not in FUNCTIONS and word not in CONSTANTS):
+            if word in found:
+                refuse_call(word, found[word], names)
+            known[word] = tensor(_sample(value), requires_grad=True)
+            known[word].node.name = word
+    function = Closure(definition, (), machine, (known,))
+    return as_array(function()), known
+
+
+def _sample(value: Any) -> Any:
+    """Where an expression is computed for a name: at its value, if it has one."""
+    return _POINT if value is None else value.value if isinstance(value, Tensor) else value
+
+
+def _derivative(y: Any, x: Any) -> Any:
+    """The derivative in forward mode, whose sums and products stand in the order in which y has them."""
+    return jvp(y, x, 1.0, True) if isinstance(y, Tensor) and y.requires_grad else 0.0
+
+
+def _lines(value: Any, spelling: Spelling) -> list[str]:
+    """The formula of a value by the leaves behind it: one line, or more where it shares parts."""
+    from agrad.engine.compile.formula.writing import written  # here, as above
+    from agrad.engine.program.extract import extract
+
+    if not isinstance(value, Tensor):
+        value = tensor(_number(value))
+    leaves = [node for node in reversed(collect([value.node])) if node.op is None and node.requires_grad]
+    for node in (*leaves, value.node):
+        if node.shape:
+            what = f"{node.spell()} has shape {format_shape(node.shape)}"
+            raise AgradError("shape", f"a formula has numbers only, and {what}", fixes=[Hint("explain y")])
+    names = [node.name or f"x{place}" for place, node in enumerate(leaves)]
+    program = extract([bare(value.node)], [bare(node) for node in leaves], names, current().guard)
+    for check in program.checks:
+        raise AgradError("guard", f"the formula would hold only where {check.text}")
+    found = written(program, spelling)
+    return [*[f"{name} = {text}" for name, text in found.parts], *found.results]
+
+
+def _number(value: Any) -> float:
+    if isinstance(value, int | float):
+        return float(value)
+    raise AgradError("type", f"a formula is of a number, not of {describe_value(value)}")

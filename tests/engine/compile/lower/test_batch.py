@@ -1,0 +1,74 @@
+"""Several products of a Hessian at once give what they give one after the other."""
+
+from importlib import import_module
+
+import numpy as np
+import pytest
+
+import agrad.engine as ag
+from agrad.engine.compile.lower.batch import NotBatched, batched
+from agrad.engine.program.trace import trace
+
+HESSIAN = import_module("agrad.engine.compile.hessian")  # `ag.compile` is the function of that name
+RNG = np.random.default_rng(3)
+A, B, PLACES = RNG.normal(size=(30, 12)), RNG.normal(size=(12, 12)), RNG.integers(0, 12, 40)
+AT_ONCE = {
+    "matrix and vector": lambda x: ag.sum(ag.tanh(A @ x) ** 2),
+    "vector and matrix": lambda x: ag.sum(ag.sin(x @ B) * x),
+    "gather": lambda x: ag.sum(ag.exp(-((x[PLACES] - x[::-1][PLACES]) ** 2)) * x[PLACES]),
+    "slices": lambda x: ag.sum((x[1:] * x[:-1]) ** 2) + x[0] * x[3] ** 2,
+    "mean along an axis": lambda x: ag.sum(ag.mean(ag.sin(x[:, None] * x[None, :] + B), axis=1) ** 2),
+    "kept axes": lambda x: ag.sum((x - ag.mean(x, keepdims=True)) ** 3),
+    "scalar product": lambda x: ag.sum(x * x) ** 2 + ag.exp(x @ x / 50),
+    "choice": lambda x: ag.sum(ag.where(x > 0, x**3, ag.sin(x) * x[0])),
+    "largest": lambda x: ag.sum(ag.maximum(x, 0.1) ** 2 * x[1]) + ag.max(x) ** 2,
+    "outer product": lambda x: ag.sum(ag.outer(x, x) ** 2 * B),
+    "matrices": lambda x: ag.sum((x.reshape(3, 4) @ B[:4, :5]) ** 3),
+}
+ONE_BY_ONE = {
+    "solve": lambda x: ag.sum(ag.solve(B + 5 * np.eye(12), ag.sin(x)) ** 3),
+    "cumsum": lambda x: ag.sum(ag.cumsum(x) ** 3),
+    "transpose": lambda x: ag.sum((x.reshape(3, 4).T @ B[:3, :5]) ** 3),
+}
+
+
+@pytest.fixture(autouse=True)
+def by_products(monkeypatch):
+    """No Hessian is computed by entries."""
+    monkeypatch.setattr(HESSIAN, "_MOST", 0)
+
+
+@pytest.mark.parametrize("name", [*AT_ONCE, *ONE_BY_ONE])
+@pytest.mark.parametrize("most", [2**17, 100])
+def test_a_hessian_by_products_at_once(name, most, monkeypatch):
+    monkeypatch.setattr(HESSIAN, "_AT_ONCE", most)
+    f = (AT_ONCE | ONE_BY_ONE)[name]
+    x = RNG.normal(size=12)
+    compiled = ag.compile(f, x)
+    for at in (x, RNG.normal(size=12)):
+        np.testing.assert_allclose(compiled.hessian(at), ag.hessian(f)(at).value, rtol=1e-10, atol=1e-11)
+    assert (compiled._hessian.products is not None) is (name in AT_ONCE)
+
+
+def test_of_several_arguments():
+    def f(a, x, m):
+        return ag.sum(ag.tanh(m @ x) * a) + a**3 * x[0]
+
+    given = 0.5, RNG.normal(size=5), RNG.normal(size=(4, 5))
+    compiled, expected = ag.compile(f, *given).hessian(*given), ag.hessian(f, (0, 1, 2))(*given)
+    for line, known in zip(compiled, expected, strict=True):
+        for found, block in zip(line, known, strict=True):
+            np.testing.assert_allclose(found, getattr(block, "value", block), rtol=1e-10, atol=1e-12)
+
+
+def test_a_guard_on_the_batch_is_refused():
+    program = trace(lambda x, y: x * y if y > 0 else x, (2.0, 3.0), ("x", "y"))
+    with pytest.raises(NotBatched, match="guard"):
+        batched(program, (2.0, np.array([3.0, 4.0])), [1], 2)
+
+
+def test_what_does_not_depend_on_the_batch_is_computed_once():
+    program = trace(lambda x, y: ag.sin(x) * y, (2.0, 3.0), ("x", "y"))
+    made = batched(program, (2.0, np.array([3.0, 4.0])), [1], 2)
+    assert [(step.op.name, step.shape) for step in made.steps] == [("sin", ()), ("mul", (2,))]
+    assert made.run(2.0, np.array([3.0, 4.0]))[0].tolist() == [np.sin(2.0) * 3, np.sin(2.0) * 4]

@@ -1,0 +1,158 @@
+"""What PyTorch's backward gives after new data: from what it saved, stale products and views included."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from refused import leaf, named, refusal
+
+import agrad.engine as ag
+from agrad.engine.core.graph import collect
+from agrad.engine.inspect.as_pytorch import as_pytorch
+
+# Expressions of a = [1, 2, 3], or of the first entries as a matrix. as_pytorch.json has what torch 2.13 gives after
+# `a.data.copy_([10, 20, 30])`, and after `a.data = [10, 20, 30]`.
+EXPRESSIONS = [
+    "a[0]*a[1]*a[2]",
+    "(a*a*a).sum()",
+    "m.exp(a).sum()",
+    "m.sin(a).sum()",
+    "(3*a).sum()",
+    "(a**2 * m.exp(-a/10)).sum()",
+    "(a[1:]*a[:-1]).sum()",
+    "(a.reshape(3, 1) @ a.reshape(1, 3)).sum()",
+    "(a.reshape(3, 1).T * a).prod()",
+    "(a[[0, 2]]*a[1]).sum()",
+    "m.stack([a[0]*a[1], a[2]]).prod()",
+    "m.maximum(a, a*a - 1).sum()",
+    "m.where(a > 1.5, a*a, a).sum()",
+    "m.tanh(a/10).sum() * a[0]",
+    "m.relu(a - 2).sum() * a[1]",
+    "m.sqrt(a[0]*a[1] + a[2]**2)",
+    "(a/a.sum()).prod()",
+    "m.softmax(a/10, 0)[0]",
+    "a.max() * a[0]",
+    "(a.unsqueeze(0).squeeze(0)[1] * a.sum())",
+]
+OLD, NEW = [1.0, 2.0, 3.0], [10.0, 20.0, 30.0]
+FOUND = json.loads(Path(__file__).with_suffix(".json").read_text("utf-8"))
+
+
+def of_torch(torch, expression, way):
+    a = torch.tensor(OLD, dtype=torch.float64, requires_grad=True)
+    y = eval(expression, {"m": torch, "a": a})
+    if way == "copied":
+        a.data.copy_(torch.tensor(NEW, dtype=torch.float64))
+    else:
+        a.data = torch.tensor(NEW, dtype=torch.float64)
+    y.backward()
+    return a.grad.tolist()
+
+
+@pytest.mark.parametrize("expression", EXPRESSIONS)
+@pytest.mark.parametrize("way", ["copied", "replaced"])
+def test_it_is_what_torch_gives(expression, way):
+    a = leaf(OLD, "a")
+    y = eval(expression, {"m": ag, "a": a})
+    before = [(node.value, node.stamp, node.freed) for node in collect([y.node])]
+    if way == "copied":
+        a.set_(NEW)
+    else:
+        a.data = NEW
+    compared = as_pytorch(y)
+    np.testing.assert_allclose(compared.pytorch[0], FOUND[expression][way], rtol=1e-12)
+    fresh = leaf(NEW)
+    exact = ag.grad(eval(expression, {"m": ag, "a": fresh}), fresh)
+    np.testing.assert_array_equal(compared.exact[0], exact.data)
+    assert a.grad is None
+    after = [(node.value, node.stamp, node.freed) for node in collect([y.node])]
+    assert all(old[0] is new[0] and old[1:] == new[1:] for old, new in zip(before[:-1], after[:-1], strict=True))
+
+
+@pytest.mark.parametrize("expression", EXPRESSIONS)
+@pytest.mark.parametrize("way", ["copied", "replaced"])
+def test_torch_gives_what_the_table_says(expression, way):
+    torch = pytest.importorskip("torch")
+    np.testing.assert_allclose(of_torch(torch, expression, way), FOUND[expression][way], rtol=1e-12)
+
+
+def test_the_determinant():
+    a = leaf([[1.0, 2.0], [3.0, 4.0]], "a")
+    d = named("d", a[0, 0] * a[1, 1] - a[0, 1] * a[1, 0])
+    y = d * d
+    a.set_([[1.0, 0.0], [0.0, 5.0]])
+    found = as_pytorch(y)
+    assert found.pytorch[0].tolist() == [[-20, 0], [0, -4]]  # 2*(4 - 6), times the new entries
+    assert found.exact[0].tolist() == [[50, 0], [0, 10]]
+    assert found.text().split("\n") == [
+        "   PyTorch              exact",
+        "a  [[-20, 0], [0, -4]]  [[50, 0], [0, 10]]",
+        "d is stale: PyTorch reads -2, and it is 5 now",
+    ]
+
+
+def test_without_new_data_both_are_the_same():
+    a = leaf(OLD, "a")
+    y = (a * a).sum()
+    assert as_pytorch(y).text().split("\n") == [
+        "   PyTorch    exact",
+        "a  [2, 4, 6]  [2, 4, 6]",
+        "PyTorch gives the same",
+    ]
+
+
+def test_a_write_that_pytorch_counts():
+    a = leaf(OLD, "a")
+    y, z = (a * a).sum(), (a * 3).sum()
+    with ag.no_grad():
+        a.copy_([10.0, 20.0, 30.0])
+    assert as_pytorch(y).text().split("\n") == [
+        "   PyTorch  exact",
+        "a  refused  [20, 40, 60]",
+        "PyTorch refuses: a was modified in place by an earlier copy_",
+    ]
+    assert as_pytorch(z).text().split("\n")[-1] == "PyTorch gives the same"
+
+
+def test_a_write_that_torch_counts():
+    torch = pytest.importorskip("torch")
+    a = torch.tensor(OLD, requires_grad=True)
+    y, z = (a * a).sum(), (a * 3).sum()
+    with torch.no_grad():
+        a.mul_(10)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        y.backward()
+    z.backward()
+    assert a.grad.tolist() == [3, 3, 3]
+
+
+def test_a_branch_that_would_be_another():
+    x = leaf(2.0, "x")
+    y = named("y", x * x if x > 1 else x)
+    x.set_(0.5)
+    found = as_pytorch(y)
+    assert (found.pytorch, found.exact) == ([1.0], [])
+    assert found.text().split("\n")[1] == "x  1        unknown"
+    assert "y cannot be replayed" in found.text()
+
+
+def test_what_it_refuses():
+    a = leaf(OLD, "a")
+    y = named("y", (a * a).sum())
+    y.backward()
+    assert refusal(lambda: as_pytorch(y)).startswith("freed: y cannot be differentiated")
+    assert refusal(lambda: as_pytorch(a * 2)).startswith("shape: ")
+    assert refusal(lambda: as_pytorch(ag.tensor(2.0))).startswith("grad: ")
+
+
+def main():
+    import torch
+
+    table = {one: {way: of_torch(torch, one, way) for way in ("copied", "replaced")} for one in EXPRESSIONS}
+    text = ",\n".join(f"  {json.dumps(one)}: {json.dumps(found)}" for one, found in table.items())
+    Path(__file__).with_suffix(".json").write_text(f"{{\n{text}\n}}\n", "utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,178 @@
+"""Python as tutorials have it: operators of classes, dictionaries and sets, `in` and `is`, arguments with stars."""
+
+import subprocess
+import sys
+
+import pytest
+
+from agrad.engine.errors import AgradError
+from agrad.grammar.session.session import Session
+from tests.support.value_engine import ENGINE, NETWORK
+
+VECTOR = """
+class V:
+    def __init__(self, x):
+        self.x = x
+    def __add__(self, other):
+        return V(self.x + (other.x if isinstance(other, V) else other))
+    def __radd__(self, other):
+        return self + other
+    def __eq__(self, other):
+        return isinstance(other, V) and self.x == other.x
+    def __lt__(self, other):
+        return self.x < other.x
+    def __neg__(self):
+        return V(-self.x)
+    def __abs__(self):
+        return V(abs(self.x))
+    def __len__(self):
+        return 3
+    def __getitem__(self, place):
+        return self.x + place
+    def __contains__(self, value):
+        return value == self.x
+    def __call__(self, factor=2):
+        return factor*self.x
+    def __repr__(self):
+        return f"V({self.x})"
+    @property
+    def twice(self):
+        return 2*self.x
+a = V(1); b = V(-2)
+"""
+
+# What is printed is what Python prints. Whole numbers are written without a point in both.
+PRINTED = {
+    "operators": VECTOR + "print(a + b, a + 5, 5 + a, -a, abs(b), a == V(1), a != V(1), a == b, b < a, a > b)",
+    "methods that Python calls": VECTOR + "print(len(a), a[4], a(), a(factor=7), a.twice, 1 in a, 3 in a, [a, b])",
+    "sums and extremes": VECTOR + "print(sum([a, b, a]), sum((x for x in [a, b]), V(7)), max(a, b), min([a, b]))",
+    "a key": "print(max([(1, 5), (2, 3)], key=lambda p: p[1]), min([3, -4, 1], key=lambda x: x*x))",
+    "in place": VECTOR + "c = a\na += 2\nprint(a, c)\nxs = [a]\nxs[0] += 1\nprint(xs, a is c, a is not b)",
+    "its own in place": """
+class Total:
+    def __init__(self):
+        self.sum = 0
+    def __iadd__(self, x):
+        self.sum += x
+        return self
+t = Total(); u = t
+t += 5
+print(u.sum, t is u)""",
+    "a class of a class": """
+class Base:
+    def name(self):
+        return "base"
+    def hello(self):
+        return "hello " + self.name()
+class Derived(Base):
+    def __init__(self, n):
+        self.n = n
+    def name(self):
+        return f"derived {self.n}"
+d = Derived(3)
+print(d.hello(), isinstance(d, Base), isinstance(d, Derived), isinstance(3, Base))""",
+    "dictionaries": """
+d = {"lr": 0.5, "n": 3}
+d["n"] += 1
+d["xs"] = [1.5]
+d["xs"].append(2.5)
+print(d["lr"], d["n"], d.get("no", 7), "lr" in d, "no" not in d, len(d))
+for key, value in d.items():
+    print(key, value)
+del d["xs"]
+print(d, d.pop("n"), d, {**d, "b": 2}, dict(c=1), {k: k*k for k in range(3)})""",
+    "sets": """
+s = set()
+s.add(3); s.add(3); s.add(4)
+print(len(s), 3 in s, 5 in s, {1, 1, 2}, len({x % 2 for x in range(9)}), set())""",
+    "membership": 'print(3 in [1, 3], 2 not in (1, 3), "a" in "cat", "x" in ["x", "y"], 5 in range(3), None in [1, None])',
+    "stars": """
+def f(first, *rest, scale=1, **options):
+    print(first, len(rest), scale, options)
+f(1); f(1, 2, 3, scale=4); f(*[1, 2], **{"scale": 3, "name": "x"})
+a, *b = (1, 2, 3); *c, d = [5, 6]
+print(a, b, c, d, [*b, 9], (*c, 1))
+print(*[1, 2, 3], sep=", ")""",
+    "only by name": "def f(a, *, b=2): return a*b\nprint(f(3), f(3, b=4))",
+    "annotations": "def f(x: float, n: int = 2) -> float:\n    y: float = x*n\n    return y\nprint(f(2), f(2, n=5))",
+    "truths": "x = 3\nprint(x > 2, x == 2, not x, x > 2 and x < 9, True, [True, False], True + True, (x > 2)*5, f'{x < 1}')",
+    "texts": 'print("%s has %d" % ("x", 3), "{} and {:.2f}".format("a", 2.5), "a" "b", f"{\'q\'!r:>4}", repr("t"))',
+    "functions": "print(list(map(lambda x: x*2, [1, 2])), list(filter(lambda x: x > 1, [1, 2, 3])))",
+    "attributes by name": 'class A:\n    pass\na = A()\na.x = 2\nprint(hasattr(a, "x"), hasattr(a, "y"), getattr(a, "x"), getattr(a, "y", 5))',
+    "micrograd": ENGINE,
+    "micrograd's network": ENGINE + NETWORK,
+}
+
+
+def printed(text):
+    said = []
+    session = Session()
+    session.run(text, lambda result: said.append(result.line) if hasattr(result, "line") else None)
+    return "\n".join(said)
+
+
+@pytest.mark.parametrize("name", PRINTED)
+def test_it_prints_what_python_prints(name):
+    theirs = subprocess.run([sys.executable, "-c", PRINTED[name]], capture_output=True, text=True, check=True).stdout
+    assert printed(PRINTED[name]) == theirs.rstrip("\n")
+
+
+WRONG = {
+    "class A: pass\na = A(); a*2": "`*` of an A and the number 2 is not defined",
+    "class A: pass\na = A(); b = A(); a < b": "`<` of an A and an A is not defined",
+    "class A:\n    def __enter__(self): return 1": "A.__enter__: agrad does not call this method of a class",
+    "class A(3): pass": "A cannot inherit from the number 3",
+    'd = {"a": 1}; d["b"]': 'there is no entry the text "b": there are "a"',
+    "d = {}; d[[1, 2]] = 3": "an array of shape (2) can change, so it is no key of a dictionary or a set",
+    "s = {1}; s.remove(2)": "the set has no entry the number 2",
+    "x = ones(2); y = ones(2); x in [y]": "arrays are compared entry by entry: one truth is asked for",
+    '3 in "abc"': "`in` of a text needs a text, not the number 3",
+    "2 is 2": "`is` tells objects apart; numbers and texts are compared with ==",
+    "def f(a): return a\nf(**3)": "** needs a dictionary, not the number 3",
+    "def f(a): return a\nf(1, **{'a': 2})": "f got a twice: f(a)",
+    "def f(a, *, b): return a\nf(1, 2)": "f takes 1 argument, and got 2: f(a, *, b)",
+    "def f(a, *, b): return a\nf(1)": "f needs b: f(a, *, b)",
+    "a, *b, c = [1]": "1 values for 2 names, and the rest",
+    "1 < 2 in [3]": "`~=`, `in` and `is` compare two values and cannot be part of a chain",
+    "x: int": "an annotation alone does nothing: it needs a value",
+    "class A:\n    def __getitem__(self, i): return i\nsin(A())": "a number is needed here, not an A",
+}
+
+
+@pytest.mark.parametrize("text", WRONG)
+def test_an_error_says_what_is_wrong(text):
+    with pytest.raises(AgradError) as caught:
+        Session().run(text)
+    assert caught.value.message == WRONG[text]
+
+
+def test_a_statement_that_fails_takes_back_what_it_did_to_a_dictionary_and_a_set():
+    session = Session()
+    session.run('d = {"a": 1}; s = {1}')
+    with pytest.raises(AgradError):
+        session.run(
+            'for k in range(3):\n    d["b"] = k; d.pop("a", 0); d.update({"c": 1}); s.add(5); s.discard(1)\n    1/[1, 2][k + 1]'
+        )
+    session.run('assert len(d) == 1 and d["a"] == 1 and len(s) == 1 and 1 in s')
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "fix"),
+    [
+        (
+            "nn.Conv2d(1, 2, 3)",
+            "agrad has no nn.Conv2d",
+            "agrad has no layers for images; einsum and slices compute one",
+        ),
+        ("nn.BatchNorm1d(3)", "agrad has no nn.BatchNorm1d", "(x - x.mean(0))/sqrt(x.var(0) + 1e-5)   in training"),
+        (
+            "nn.ModuleDict()",
+            "agrad has no nn.ModuleDict",
+            "nn.ModuleList([…]), or a class with an attribute for each module",
+        ),
+    ],
+)
+def test_a_layer_that_is_missing_is_named_with_what_to_write(text, message, fix):
+    with pytest.raises(AgradError) as caught:
+        Session().run(text)
+    assert (caught.value.message, caught.value.fixes) == (message, [fix])
