@@ -342,9 +342,9 @@ def _str(x: Any) -> str:
     "bool", "x", "Whether a value counts as true: a number that is not 0, a list that is not empty.", "bool(2) == 1"
 )
 def _bool(x: Any) -> bool:
-    from agrad.grammar.runtime.operations import truth  # here: it imports this module
-
-    return truth(tensor(x) if getattr(x, "shape", ()) else x)
+    if isinstance(x, tuple | str | List | range):
+        return len(x) > 0
+    return bool(tensor(x) if getattr(x, "shape", ()) else x)
 
 
 @_sequence(
