@@ -21,9 +21,7 @@ def text(fit: Fit, sign: str) -> str:
     if fit.is_weighted:
         quality = f"chi2/dof = {format_number(fit.chi2 / fit.dof, 4)}"
     r2 = f", R2 = {format_number(fit.r2, 6)}" if isfinite(fit.r2) else ""
-    return "\n".join(
-        [*lines, "", f"{quality}{r2}, {fit.dof} degrees of freedom, {fit.iterations} passes over the data"]
-    )
+    return "\n".join([*lines, "", f"{quality}{r2}, {fit.dof} degrees of freedom"])
 
 
 def fields(fit: Fit) -> dict[str, Any]:
