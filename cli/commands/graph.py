@@ -16,8 +16,7 @@ from agrad.cli.base import file_completions, precision_option
 from agrad.cli.terminal.terminal import shown
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Hint
-from agrad.grammar.commands.graphs import ENDINGS, PICTURES, drawn, forms, told_otherwise
-from agrad.grammar.files import write_text
+from agrad.grammar.commands.graphs import ENDINGS, PICTURES, drawn, forms, told_otherwise, write_graph
 from agrad.grammar.results import Settings
 from agrad.grammar.runtime.operations import describe_value
 from agrad.grammar.session.session import Session
@@ -28,7 +27,7 @@ from agrad.grammar.session.session import Session
 @click.option(
     "--as",
     "form",
-    type=click.Choice(forms()),
+    type=click.Choice([*forms(), *PICTURES]),
     help="The form; the default is text, or the form of the file in -o.",
 )
 @click.option(
@@ -50,18 +49,22 @@ def command(
     """Show the graph of EXPR: its operations, and what they save for the backward pass.
 
     The names with a VALUE are its leaves. The form of a FILE follows from its extension: .txt, .dot or .gv for
-    Graphviz, .mmd or .mermaid for Mermaid, .json, or .svg for a picture (with the extra `plot`).
+    Graphviz, .mmd or .mermaid for Mermaid, .json, or a picture (with the extra `plot`): .svg, .png, .pdf, or .tikz for
+    LaTeX.
 
     \b
     agrad graph "a**2*2" a=3
     agrad graph "sin(x)*y" x=2 y=3 --as boxes
     agrad graph "sin(x)*y" x=2 y=3 -o graph.dot
+    agrad graph "sin(x)*y" x=2 y=3 -o graph.png
     """
     wanted = formula("graph", words, [])
     if form is None:
         form = "text" if file is None else form_of_file(file)
     elif file is not None and (told := told_otherwise(form, file)):
         raise click.UsageError(f"{file} means {told} by its extension, and {form} by --as")
+    elif file is None and form in PICTURES:
+        raise click.UsageError(f"a graph as {form} is written to a file: -o graph.{form}")
     limit_memory(memory, statements=False)
     session = Session()
     end_in(session, timeout)
@@ -71,10 +74,10 @@ def command(
         width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
         value = _graphed(session.evaluate(text), text)
         drawing = session.all_at_once(lambda: drawn(value, text, form, Settings(precision, width), depth))
-    if file is None:
+    if file is not None:
+        write_graph(file, drawing)
+    elif isinstance(drawing, str):
         click.echo(shown(drawing))
-    else:
-        write_text(file, f"{drawing}\n")
 
 
 def writer(path: str) -> Callable[[Any, str, int | None], None]:
@@ -82,7 +85,7 @@ def writer(path: str) -> Callable[[Any, str, int | None], None]:
     form = form_of_file(path)
 
     def write(value: Any, text: str, precision: int | None) -> None:
-        write_text(path, drawn(_graphed(value, text), text, form, Settings(precision)) + "\n")
+        write_graph(path, drawn(_graphed(value, text), text, form, Settings(precision)))
 
     return write
 
@@ -92,10 +95,7 @@ def form_of_file(path: str) -> str:
     ending = splitext(path)[1].lower()
     if ending in ENDINGS:
         return ENDINGS[ending]
-    advice = f"these do: {' '.join(ENDINGS)}"
-    if ending[1:] in PICTURES:
-        advice = f"write a .dot file, and then: dot -T{ending[1:]} …"
-    raise click.UsageError(f"the extension of {path} does not give the form of a graph; {advice}")
+    raise click.UsageError(f"the extension of {path} does not give the form of a graph; these do: {' '.join(ENDINGS)}")
 
 
 def _graphed(value: Any, text: str) -> Tensor:

@@ -30,8 +30,11 @@ FORMS = {
     "mermaid": "for Markdown that draws it",
     "program": "the computation as straight-line code",
     "svg": "a picture",
+    "tikz": "a picture for LaTeX",
     "json": "for other programs",
 }
+# The forms that only a file can hold.
+PICTURES = ("png", "pdf")
 # The forms of a graph by the endings of the files that hold them.
 ENDINGS = {
     ".txt": "text",
@@ -41,18 +44,17 @@ ENDINGS = {
     ".mermaid": "mermaid",
     ".json": "json",
     ".svg": "svg",
+    ".tikz": "tikz",
+    ".png": "png",
+    ".pdf": "pdf",
 }
 # The forms that are read line by line, and may be folded where a terminal is narrow.
 _LINES = frozenset({"text", "tree"})
-# The formats that Graphviz makes from a .dot file.
-PICTURES = frozenset({"png", "pdf"})
 
 
 def _check_form(call: Call) -> None:
     """Refuse an unknown form, or an unknown ending of a file."""
-    from agrad.engine.inspect.dump.dump import FORMATS  # here, since few sessions draw a graph
-
-    _form(call, list(FORMATS))
+    _form(call, forms())
 
 
 @command(
@@ -75,7 +77,7 @@ def _check_form(call: Call) -> None:
 )
 def _graph(session: Session, call: Call) -> None:
     form, path, depth = _form(call, forms()), call.options.get("to"), call.options.get("depth")
-    text = drawn(
+    found = drawn(
         [graphed(call, position) for position in range(len(call.values))],
         _typed(call),
         form,
@@ -84,18 +86,17 @@ def _graph(session: Session, call: Call) -> None:
         since=_since(call),
     )
     if path is None:
-        session.emit(Table(fit(text, session.settings.width) if form in _LINES else text))
+        assert isinstance(found, str)  # as `_form` sees to
+        session.emit(Table(fit(found, session.settings.width) if form in _LINES else found))
         return
-    from agrad.grammar.files import write_text
-
-    write_text(path, f"{text}\n")
+    write_graph(path, found)
     session.emit(Printed(f"wrote {printable(path)}"))
 
 
 def _form(call: Call, forms: list[str]) -> str:
     """The form asked for, by name or by the ending of the file. Raises AgradError of kind `name` or `file`."""
     form, path = call.options.get("as"), call.options.get("to")
-    if form in forms:
+    if form in forms or (form in PICTURES and path is not None):
         if path is not None and (told := told_otherwise(str(form), str(path))):
             raise _contradiction(call, told)
         return str(form)
@@ -104,11 +105,15 @@ def _form(call: Call, forms: list[str]) -> str:
     ending = splitext(str(path))[1].lower() if form is None else ""
     if ending in ENDINGS:
         return ENDINGS[ending]
-    name, picture = " ".join(_typed(call)), form or ending[1:]
-    fixes = [f"graph {name} as {close}" for close in suggest(picture, forms)]
-    if picture in PICTURES:
-        file = call.operand(0).span.text
-        fixes = [f'graph {name} to "{file}.dot"   and, in a shell, dot -T{picture} {file}.dot']
+    name, wanted = " ".join(_typed(call)), form or ending[1:]
+    if form in PICTURES:
+        raise AgradError(
+            "file",
+            f"a graph as {form} is written to a file",
+            labels=_labels(call, "as"),
+            fixes=[f'graph {name} to "{_file_name(call)}.{form}"'],
+        )
+    fixes = [f"graph {name} as {close}" for close in suggest(wanted, forms)]
     listed = f"as {', '.join(forms[:-1])} or {forms[-1]}"
     if form is not None:
         raise AgradError(
@@ -121,6 +126,12 @@ def _form(call: Call, forms: list[str]) -> str:
         notes=[f"without one of these, say {listed}"],
         fixes=fixes,
     )
+
+
+def _file_name(call: Call) -> str:
+    """A name for a file: that of the value, if it has one."""
+    operand = call.operand(0)
+    return operand.id if isinstance(operand, ast.Name) else "graph"
 
 
 def _typed(call: Call) -> list[str]:
@@ -142,19 +153,33 @@ def drawn(
     settings: Settings,
     depth: int | None = None,
     since: Sequence[Tensor] = (),
-) -> str:
-    """The graph behind some values in a form, or a part of it, as `dump` describes. Raises AgradError as that does."""
+) -> str | bytes:
+    """The graph behind some values in a form, or a part of it, as `dump` describes: bytes for one of PICTURES.
+
+    Raises AgradError as `dump` does, and of kind `extra` where a library is missing that draws pictures.
+    """
     from agrad.engine.inspect.dump.dump import FORMATS, dump
 
     made = dump(root, name, depth=depth, since=since)
     made.width = settings.width or made.width
-    return FORMATS[form](made, settings.precision)
+    return made.picture(form, settings.precision) if form in PICTURES else FORMATS[form](made, settings.precision)
+
+
+def write_graph(path: str, drawn: str | bytes) -> None:
+    """Write what `drawn` gave to a file, whole or not at all. Raises AgradError of kind `file`."""
+    from agrad.grammar.files import replacing, write_text
+
+    if isinstance(drawn, str):
+        write_text(path, f"{drawn}\n")
+        return
+    with replacing(path) as file:
+        file.write(drawn)
 
 
 def told_otherwise(form: str, path: str) -> str:
     """The form that the extension of a file means, if it is another; a file with text may have any extension."""
     ending = splitext(path)[1].lower()
-    told = ENDINGS.get(ending) or (ending[1:] if ending[1:] in PICTURES else form)
+    told = ENDINGS.get(ending, form)
     return told if told not in (form, "text") else ""
 
 

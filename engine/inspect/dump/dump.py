@@ -58,9 +58,21 @@ class Dump(GraphRows):
 
     def svg(self, precision: int | None = 10) -> str:
         """A picture, which web browsers can draw. Needs the extra `plot`."""
-        from agrad.engine.inspect.dump.forms import svg
+        from agrad.engine.inspect.dump.pictures import svg
 
         return svg.render(self, precision)
+
+    def tikz(self, precision: int | None = 10) -> str:
+        """The same picture as a document for LaTeX. Needs the extra `plot`."""
+        from agrad.engine.inspect.dump.pictures import tikz
+
+        return tikz.render(self, precision)
+
+    def picture(self, form: str, precision: int | None = 10) -> bytes:
+        """The same picture as a file: of `png` or `pdf`. Needs the extra `plot`."""
+        from agrad.engine.inspect.dump.pictures import matplotlib
+
+        return matplotlib.render(self, precision, form)
 
     def json(self) -> str:
         """One object, in full precision, with every node that was asked for: see `forms.json`."""
@@ -77,6 +89,7 @@ FORMATS: dict[str, Callable[[Dump, int | None], str]] = {
     "mermaid": Dump.mermaid,
     "program": Dump.program,
     "svg": Dump.svg,
+    "tikz": Dump.tikz,
     "json": lambda dump, precision: dump.json(),
 }
 

@@ -119,10 +119,6 @@ def test_an_error_in_a_direction_says_which(inside):
         (["-e", "1", "-f", "f"], "-e and -f both say what to compute: use one of them"),
         (["--graph", "g.dot", "--no-files"], "--graph writes a file, which --no-files does not allow"),
         (["--graph", "g"], "the extension of g does not give the form of a graph; these do:"),
-        (
-            ["--graph", "g.png"],
-            "the extension of g.png does not give the form of a graph; write a .dot file, and then: dot -Tpng …",
-        ),
     ],
 )
 def test_what_does_not_go_together_is_wrong_usage(inside, arguments, message):

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from agrad.engine.inspect.dump.dump import FORMATS
+from agrad.grammar.commands.graphs import PICTURES
 from agrad.grammar.results import Table
 from agrad.grammar.session.session import Session
 
@@ -44,6 +45,16 @@ def test_the_form_may_be_said(inside, tmp_path):
     assert json.loads((tmp_path / "graph").read_text("utf-8"))["count"] == 3
 
 
+@pytest.mark.parametrize("form", PICTURES)
+def test_a_file_that_is_not_text(inside, tmp_path, form):
+    pytest.importorskip("matplotlib")
+    assert inside("graph", "a**2*2", "a=3", "-o", f"g.{form}") == ("", "", 0)
+    assert inside("eval", "a**2*2", "a=3", "--graph", f"h.{form}") == ("18\n", "", 0)
+    drawn = [(tmp_path / f"{name}.{form}").read_bytes() for name in "gh"]
+    assert drawn[0] == drawn[1]
+    assert drawn[0].startswith({"png": b"\x89PNG\r\n", "pdf": b"%PDF-"}[form])
+
+
 def test_a_depth_leaves_out_what_lies_deeper(inside):
     out, _, _ = inside("graph", "a**2*2", "a=3", "--depth", "1")
     assert [line.split()[0] for line in out.splitlines()[1:]] == ["…", "%2", "%3", "…"]
@@ -58,10 +69,8 @@ def test_a_number_has_no_graph(inside):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (
-            ["-o", "g.png"],
-            "the extension of g.png does not give the form of a graph; write a .dot file, and then: dot -Tpng …",
-        ),
+        (["--as", "png"], "a graph as png is written to a file: -o graph.png"),
+        (["--as", "pdf", "-o", "g.png"], "g.png means png by its extension, and pdf by --as"),
         (
             ["-o", "g"],
             "the extension of g does not give the form of a graph; these do: .txt .dot .gv .mmd .mermaid .json",

@@ -9,7 +9,7 @@ import pytest
 
 from agrad.engine.errors import AgradError
 from agrad.engine.inspect.dump.dump import FORMATS
-from agrad.grammar.commands.graphs import ENDINGS
+from agrad.grammar.commands.graphs import ENDINGS, PICTURES
 from agrad.grammar.commands.registry import COMMANDS as REGISTERED
 from agrad.grammar.diagnostics import Source
 from agrad.grammar.results import Noted
@@ -239,7 +239,7 @@ def test_each_form_of_a_graph(drawn: Session) -> None:
 
 def test_the_forms_are_those_that_messages_and_help_name() -> None:
     assert f"[as {'|'.join(FORMATS)}]" in REGISTERED["graph"].usage
-    assert {*ENDINGS.values()} <= {*FORMATS}
+    assert {*ENDINGS.values()} <= {*FORMATS, *PICTURES}
 
 
 def test_a_part_of_a_graph(drawn: Session) -> None:
@@ -287,7 +287,6 @@ def test_a_file_does_not_hold_another_form_than_its_ending_says(
 @pytest.mark.parametrize(
     ("form", "fixes"),
     [
-        ("png", ['graph d to "d.dot"   and, in a shell, dot -Tpng d.dot']),
         ("jsn", ["graph d as json"]),
         ("picture", []),
     ],
@@ -296,20 +295,33 @@ def test_an_unknown_form(drawn: Session, form: str, fixes: list[str]) -> None:
     problem = error(f"graph d as {form}", drawn)
     assert (
         problem.message
-        == f"a graph is not shown as {form}; the forms are as text, tree, boxes, dot, mermaid, program, svg or json"
+        == f"a graph is not shown as {form}; the forms are as text, tree, boxes, dot, mermaid, program, svg, tikz or json"
     )
     assert (problem.kind, problem.fixes, labelled(problem)) == ("name", fixes, [form])
 
 
-@pytest.mark.parametrize("name", ["d.png", "d", "d.py", ""])
+@pytest.mark.parametrize("form", PICTURES)
+def test_a_form_that_only_a_file_can_hold(drawn: Session, tmp_path: Path, form: str) -> None:
+    problem = error(f"graph d as {form}", drawn)
+    assert (problem.kind, problem.message) == ("file", f"a graph as {form} is written to a file")
+    assert (problem.fixes, labelled(problem)) == ([f'graph d to "d.{form}"'], [form])
+    pytest.importorskip("matplotlib")
+    start = {"png": b"\x89PNG\r\n", "pdf": b"%PDF-"}[form]
+    for name, option in ((f"d.{form}", ""), ("d", f" as {form}")):
+        path = tmp_path / name
+        assert said(f'graph d{option} to "{path}"', drawn) == [f"wrote {path}"]
+        assert path.read_bytes().startswith(start)
+
+
+@pytest.mark.parametrize("name", ["d.gif", "d", "d.py", ""])
 def test_an_unknown_ending(drawn: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.chdir(tmp_path)
     problem = error(f'graph d to "{name}"', drawn)
     assert (problem.kind, labelled(problem)) == ("file", [f'"{name}"'])
     assert problem.message.endswith(
-        "does not give the form of a graph; these do: .txt .dot .gv .mmd .mermaid .json .svg"
+        "does not give the form of a graph; these do: .txt .dot .gv .mmd .mermaid .json .svg .tikz .png .pdf"
     )
-    assert problem.notes == ["without one of these, say as text, tree, boxes, dot, mermaid, program, svg or json"]
+    assert problem.notes == ["without one of these, say as text, tree, boxes, dot, mermaid, program, svg, tikz or json"]
     assert not list(tmp_path.iterdir())
 
 

@@ -1,11 +1,14 @@
-"""The graph as a picture. A library (the extra `plot`) finds the layers of the boxes and their order in them."""
+"""What a picture of a graph consists of: boxes, lines and texts at their places, whatever writes them.
+
+A library (the extra `plot`) finds the layers of the boxes and their order in them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from html import escape
+from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 from agrad.engine.inspect.dump.forms.layers import Joint, Layout, middles
 from agrad.engine.inspect.dump.graph_rows import GraphRows
@@ -13,31 +16,85 @@ from agrad.engine.inspect.dump.labels import box_lines, edges, guard_lines, one_
 from agrad.engine.inspect.dump.node_rows import NodeRow
 from agrad.engine.text import display_width
 
-_SIZE = 12  # of the letters, in pixels like everything below
+SIZE = 12  # of the letters, in pixels like everything below
+INSIDE = 10  # between a text and its box
+TIP = 7  # the length of the tip of a line; it is 8 wide
 _CHARACTER = 7.4  # the width of one, at most, in the fonts that are called monospace
 _ROW = 16
-_INSIDE = 10  # between a text and its box
 _BETWEEN = 46  # one layer and the next
 _BESIDE = 24  # a box and the next
 _AROUND = 20
 _LONGEST = 44  # characters in a row of a box
 _REST = 0  # the number of the box for omitted nodes
-_STYLE = """\
-text { font: 12px monospace; fill: #000; white-space: pre }
-.heading { font-weight: bold }
-rect { fill: #fff; stroke: #444 }
-.grad { fill: #dbe9f6 }
-.freed { stroke-dasharray: 6 4 }
-.stale { stroke-dasharray: 2 3 }
-.page { stroke: none }
-path { fill: none; stroke: #444 }
-.tip { fill: #444; stroke: none }"""
+
+Point = tuple[int, int]
 
 
-def render(graph: GraphRows, precision: int | None) -> str:
-    """An SVG image: leaves have corners, nodes that require grad are filled, freed ones dashed, stale ones dotted.
+class Style(NamedTuple):
+    """How what has a mark looks; empty where it looks as without."""
 
-    Raises AgradError of kind `limit` if the library is not installed.
+    fill: str = ""
+    dashes: tuple[int, ...] = ()
+
+
+# By the marks of boxes and lines.
+STYLES = {
+    "grad": Style(fill="#dbe9f6"),
+    "freed": Style(dashes=(6, 4)),
+    "stale": Style(dashes=(2, 3)),
+}
+STROKE = "#444"
+PAPER = "#fff"
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A line of text; x and y are where it begins, on its base line."""
+
+    x: int
+    y: int
+    text: str
+    bold: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """A box with its lines of text; `note` is where its value was made."""
+
+    x: int
+    y: int
+    width: int
+    height: int
+    is_round: bool
+    marks: tuple[str, ...]
+    texts: tuple[Text, ...]
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line that ends in a tip: from the start by curves, each with two control points, and straight pieces."""
+
+    start: Point
+    pieces: tuple[tuple[Point, ...], ...]  # one point: straight to it; three: a curve of Bézier
+    tip: Point
+    marks: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """A picture, from the back to the front; y grows downwards."""
+
+    width: int
+    height: int
+    title: str
+    items: tuple[Text | Box | Line, ...]
+
+
+def drawing(graph: GraphRows, precision: int | None) -> Drawing:
+    """The picture of a graph: leaves have corners, nodes that require grad are filled, freed and stale ones dashed.
+
+    Raises AgradError of kind `extra` if the library is not installed.
     """
     shown = graph.shown
     missing = graph.left_out(len(shown))
@@ -48,24 +105,16 @@ def render(graph: GraphRows, precision: int | None) -> str:
         first = min(behind, default=0)  # so that no line leads up: omitted nodes are at one place
         counted |= {(_REST, number): 1 for number in behind}
         counted |= {(number, _REST): 1 for number in before if number < first}
-    widths = {number: round(max(map(display_width, rows)) * _CHARACTER) + 2 * _INSIDE for number, rows in texts.items()}
-    layout = _layout(widths, list(counted))
+    widths = {number: round(_wide(rows)) + 2 * INSIDE for number, rows in texts.items()}
     caption = [one_line(graph.heading, 200), *guard_lines(graph.guards)]
-    page = _Page(layout, texts, widths, _AROUND + _ROW * len(caption) + _ROW)
-    width = max(page.width, round(max(map(display_width, caption)) * _CHARACTER) + 2 * _AROUND)
-    rows = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{page.height}" '
-        f'viewBox="0 0 {width} {page.height}">',
-        f"<title>{escape(one_line(graph.heading, 200))}</title>",
-        f"<style>{_STYLE}</style>",
-        f'<rect class="page" width="{width}" height="{page.height}"/>',
-        *_text(caption, _AROUND, _AROUND, "heading"),
-        *page.lines(counted),
-        *page.rest(),
-        *(row for node in shown for row in page.box(node)),
-        "</svg>",
-    ]
-    return "\n".join(rows)
+    page = _Page(_layout(widths, list(counted)), texts, widths, _AROUND + _ROW * len(caption) + _ROW)
+    items: list[Text | Box | Line] = [*_texts(caption, _AROUND, _AROUND, bold=True), *page.lines(counted), *page.rest()]
+    items += map(page.box, shown)
+    return Drawing(max(page.width, round(_wide(caption)) + 2 * _AROUND), page.height, caption[0], tuple(items))
+
+
+def _wide(rows: Sequence[str]) -> float:
+    return max(map(display_width, rows)) * _CHARACTER
 
 
 def _layout(widths: Mapping[int, int], wanted: Sequence[tuple[int, int]]) -> Layout:
@@ -93,10 +142,10 @@ def _layout(widths: Mapping[int, int], wanted: Sequence[tuple[int, int]]) -> Lay
 
 
 def _library() -> Any:
-    """fast_sugiyama. Raises AgradError of kind `limit`, which says what to install, without it."""
+    """fast_sugiyama. Raises AgradError of kind `extra`, which says what to install, without it."""
     from agrad.engine.extras import extra  # here, since few graphs are pictures
 
-    return extra("fast_sugiyama", "a graph as svg", "fast-sugiyama", "plot")
+    return extra("fast_sugiyama", "a picture of a graph", "fast-sugiyama", "plot")
 
 
 class _Page:
@@ -117,32 +166,34 @@ class _Page:
         self.width = max(self.middle[joint] + self._wide(joint) // 2 for joint in self.middle) + _AROUND
 
     def _height(self, joint: Joint) -> int:
-        return _ROW * len(self.texts[joint[0]]) + _INSIDE if len(joint) == 1 else 0
+        return _ROW * len(self.texts[joint[0]]) + INSIDE if len(joint) == 1 else 0
 
     def _wide(self, joint: Joint) -> int:
         return self.widths[joint[0]] if len(joint) == 1 else 0
 
-    def box(self, node: NodeRow) -> Iterator[str]:
-        """A box with its text; a tooltip gives the place where its value was made."""
-        joint, state = (node.number,), "freed" if node.freed else "stale" if node.stale else ""
-        x, y, width = self.middle[joint] - self._wide(joint) // 2, self.top[joint], self._wide(joint)
-        classes = " ".join(filter(None, ("grad" if node.requires_grad else "", state)))
-        mark = f' class="{classes}"' if classes else ""
-        yield f"<g><title>{escape(one_line(node.where))}</title>" if node.where else "<g>"
-        corner = "" if node.leaf else f' rx="{_INSIDE}"'
-        yield f'<rect{mark} x="{x}" y="{y}" width="{width}" height="{self._height(joint)}"{corner}/>'
-        yield from _text(self.texts[node.number], x + _INSIDE, y + _ROW)
-        yield "</g>"
+    def box(self, node: NodeRow) -> Box:
+        """A box with its text."""
+        joint = (node.number,)
+        x, y = self.middle[joint] - self._wide(joint) // 2, self.top[joint]
+        return Box(
+            x,
+            y,
+            self._wide(joint),
+            self._height(joint),
+            not node.leaf,
+            marks(node),
+            tuple(_texts(self.texts[node.number], x + INSIDE, y + _ROW)),
+            one_line(node.where or ""),
+        )
 
-    def rest(self) -> Iterator[str]:
+    def rest(self) -> Iterator[Text]:
         """The omitted nodes, in words."""
         if _REST in self.texts:
             joint = (_REST,)
-            yield from _text(
-                self.texts[_REST], self.middle[joint] - self._wide(joint) // 2 + _INSIDE, self.top[joint] + _ROW
-            )
+            x = self.middle[joint] - self._wide(joint) // 2 + INSIDE
+            yield from _texts(self.texts[_REST], x, self.top[joint] + _ROW)
 
-    def lines(self, counted: Mapping[tuple[int, int], int]) -> Iterator[str]:
+    def lines(self, counted: Mapping[tuple[int, int], int]) -> Iterator[Line | Text]:
         """The lines, from operand to result, with the number of uses of an operand if there is more than one."""
         below: dict[Joint, list[Joint]] = {}
         for upper, lower in self.layout.lines:
@@ -155,26 +206,31 @@ class _Page:
             arriving.sort(key=lambda chain: self.middle[chain[-2]])
             for place, chain in enumerate(arriving, 1):
                 share = place / (len(arriving) + 1) - 0.5
-                yield from self._line(chain, self.middle[target] + round(share * self._wide(target)))
+                end = self.middle[target] + round(share * self._wide(target))
+                yield self._line(chain, end)
                 count = counted[chain[0][0], target[0]]
                 if count > 1:
-                    x = self.middle[target] + round(share * self._wide(target)) + 6
-                    yield from _text([f"{count}×"], x, self.top[target] - 8)
+                    yield Text(end + 6, self.top[target] - 8, f"{count}×")
 
-    def _line(self, chain: Sequence[Joint], end: int) -> Iterator[str]:
+    def _line(self, chain: Sequence[Joint], end: int) -> Line:
         """One line through all its joints, with a tip."""
-        tip, last = 7, self.top[chain[-1]]
-        path = [f"M{self.middle[chain[0]]} {self.bottom[chain[0]]}"]
+        last = self.top[chain[-1]]
+        pieces: list[tuple[Point, ...]] = []
         for upper, lower in pairwise(chain):
             x, y = self.middle[upper], self.bottom[upper]
-            to, top = (end, last - tip) if lower == chain[-1] else (self.middle[lower], self.top[lower])
+            to, top = (end, last - TIP) if lower == chain[-1] else (self.middle[lower], self.top[lower])
             half = (y + top) // 2
-            path.append(f"C{x} {half} {to} {half} {to} {top}")
+            pieces.append(((x, half), (to, half), (to, top)))
             if lower != chain[-1]:
-                path.append(f"V{self.bottom[lower]}")
-        dashed = ' class="freed"' if _REST in (chain[0][0], chain[-1][0]) else ""
-        yield f'<path{dashed} d="{" ".join(path)}"/>'
-        yield f'<path class="tip" d="M{end} {last} l-4 -{tip} h8 z"/>'
+                pieces.append(((to, self.bottom[lower]),))
+        dashed = ("freed",) if _REST in (chain[0][0], chain[-1][0]) else ()
+        return Line((self.middle[chain[0]], self.bottom[chain[0]]), tuple(pieces), (end, last), dashed)
+
+
+def marks(node: NodeRow) -> tuple[str, ...]:
+    """What the look of a box says of its node."""
+    state = "freed" if node.freed else "stale" if node.stale else ""
+    return tuple(filter(None, ("grad" if node.requires_grad else "", state)))
 
 
 def _chain(joints: list[Joint], below: Mapping[Joint, Sequence[Joint]]) -> list[Joint]:
@@ -185,8 +241,7 @@ def _chain(joints: list[Joint], below: Mapping[Joint, Sequence[Joint]]) -> list[
     return joints
 
 
-def _text(rows: Sequence[str], x: int, y: int, kind: str = "") -> Iterator[str]:
+def _texts(rows: Sequence[str], x: int, y: int, bold: bool = False) -> Iterator[Text]:
     """Lines of text."""
-    mark = f' class="{kind}"' if kind else ""
     for place, row in enumerate(rows):
-        yield f'<text{mark} x="{x}" y="{y + place * _ROW}">{escape(row)}</text>'
+        yield Text(x, y + place * _ROW, row, bold)

@@ -1,0 +1,167 @@
+"""The pictures of a graph: every writer shows the same drawing."""
+
+import re
+import shutil
+import struct
+import subprocess
+import sys
+import xml.etree.ElementTree as Xml
+import zlib
+
+import pytest
+
+import agrad.engine as ag
+from agrad.engine.errors import AgradError
+from agrad.engine.inspect.dump.dump import dump
+from agrad.engine.inspect.dump.pictures.drawing import Box, Line, Text, drawing
+from agrad.engine.inspect.dump.pictures.tikz import escape
+
+pytest.importorskip("fast_sugiyama")
+LATEX = shutil.which("pdflatex") or shutil.which("lualatex")
+TEXTS = ("50% & $x_1$ #{}", "a\\b ^ ~ <tag> | \"quoted\" 'it' `x`", "α × β ± ½ … 漢 \x07", "a  --  b")
+
+
+def leaf(value, name):
+    made = ag.tensor(value, requires_grad=True)
+    made.name = name
+    return made
+
+
+def sample():
+    a = leaf([1.0, 2.0], "a")
+    d = (a**2 * a.sum()).mean() * a[0]
+    d.name = "d"
+    return dump(d, "d")
+
+
+def freed():
+    x = leaf(2.0, "x")
+    y = x.sin() * x
+    y.backward()
+    return dump(y, "y")
+
+
+def page(svg):
+    return list(Xml.fromstring(svg).iter())
+
+
+def places(parts, tag, mark):
+    """The numbers in the attributes of the parts of an SVG."""
+    return [
+        tuple(int(part.get(word)) for word in ("x", "y"))
+        for part in parts
+        if part.tag.endswith(tag) and (part.get("class") == "page") is mark
+    ]
+
+
+@pytest.mark.parametrize("graph", [sample, freed])
+def test_svg_and_tikz_show_what_the_drawing_has(graph):
+    made = drawing(graph(), 10)
+    boxes = [item for item in made.items if isinstance(item, Box)]
+    lines = [item for item in made.items if isinstance(item, Line)]
+    texts = [item for item in made.items if isinstance(item, Text)] + [text for box in boxes for text in box.texts]
+    parts = page(graph().svg())
+    assert sorted(places(parts, "}rect", False) or []) == sorted([(box.x, box.y) for box in boxes])
+    assert sorted(places(parts, "}text", False)) == sorted((text.x, text.y) for text in texts)
+    assert sum(part.get("class", "").startswith("tip") for part in parts) == len(lines)
+    assert sorted(part.text for part in parts if part.tag.endswith("}text")) == sorted(text.text for text in texts)
+    tikz = graph().tikz()
+    rectangles = re.findall(r"\\path\[.*box.*\] \((\d+), (\d+)\) rectangle \+\+\((\d+), (\d+)\);", tikz)
+    assert [tuple(map(int, one)) for one in rectangles] == [(box.x, box.y, box.width, box.height) for box in boxes]
+    nodes = re.findall(r"\\node\[(?:agrad text|heading)\] at \((\d+), (\d+)\) \{(.*)\};", tikz)
+    assert sorted((int(x), int(y), text) for x, y, text in nodes) == sorted(
+        (text.x, text.y, escape(text.text)) for text in texts
+    )
+    assert tikz.count(r"\path[tip]") == len(lines)
+    assert f"rectangle ({made.width}, {made.height});" in tikz
+
+
+def test_marks_look_alike_everywhere():
+    graph = freed()
+    assert ".freed { stroke-dasharray: 6 4 }" in graph.svg()
+    assert graph.svg().count('class="grad freed"') == 2
+    assert "freed/.style={dash pattern=on 4.5bp off 3bp}" in graph.tikz()
+    assert graph.tikz().count(r"\path[round box, grad, freed]") == 2
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_latex_reads_a_text_as_it_is(text):
+    found = escape(text)
+    assert found.isprintable()
+    plain = re.sub(r"\\(?:text\w+|ldots|ensuremath)(?:\{(?:\\\w+)?\})+|\\[#$%&_{}]|\{-\}", "", found)
+    assert not set(plain) & set("#$%&_{}\\^<>|\"'`-")
+
+
+@pytest.mark.long
+@pytest.mark.skipif(LATEX is None, reason="no LaTeX")
+def test_latex_compiles_it(tmp_path):
+    x = leaf(2.0, " ".join(TEXTS))
+    (tmp_path / "g.tex").write_text(dump(x * x, "y").tikz(), "utf-8")
+    done = subprocess.run(
+        [LATEX, "-interaction=nonstopmode", "-halt-on-error", "g.tex"], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stdout[-2000:]
+
+
+def pixels(png):
+    """The width, the height, and the rows of a PNG with eight bits a channel, unfiltered."""
+    place, data = 8, b""
+    while place < len(png):
+        (length,), kind = struct.unpack(">I", png[place : place + 4]), png[place + 4 : place + 8]
+        if kind == b"IHDR":
+            width, height, depth, colour = struct.unpack(">IIBB", png[place + 8 : place + 18])
+        data += png[place + 8 : place + 8 + length] if kind == b"IDAT" else b""
+        place += 12 + length
+    assert (depth, colour) == (8, 6)
+    raw, step, rows, before = zlib.decompress(data), 4 * width + 1, [], bytes(4 * width)
+    for row in range(height):
+        kind, line = raw[row * step], bytearray(raw[row * step + 1 : (row + 1) * step])
+        for place in range(len(line)):
+            left, up, corner = (line[place - 4], before[place - 4]) if place >= 4 else (0, 0), before[place], 0
+            left, corner = left
+            line[place] = (line[place] + _predicted(kind, left, up, corner)) % 256
+        rows.append(bytes(line))
+        before = bytes(line)
+    return width, height, rows
+
+
+def _predicted(kind, left, up, corner):
+    if kind == 4:
+        guess = left + up - corner
+        return min((left, up, corner), key=lambda one: abs(guess - one))
+    return (0, left, up, (left + up) // 2)[kind]
+
+
+def test_a_png_has_the_boxes_where_the_drawing_has_them():
+    pytest.importorskip("matplotlib")
+    graph = sample()
+    made = drawing(graph, 10)
+    width, height, rows = pixels(graph.picture("png"))
+    assert (width, height) == (2 * made.width, 2 * made.height)
+
+    def colour(x, y):
+        return tuple(rows[2 * y][8 * x : 8 * x + 3])
+
+    assert colour(2, 2) == (255, 255, 255)
+    for box in (item for item in made.items if isinstance(item, Box)):
+        assert colour(box.x + box.width - 4, box.y + box.height // 2) == (0xDB, 0xE9, 0xF6)
+        assert colour(box.x - 4, box.y + 2) == (255, 255, 255)
+    for line in (item for item in made.items if isinstance(item, Line)):
+        assert colour(line.tip[0], line.tip[1] - 4) == (0x44, 0x44, 0x44)
+
+
+@pytest.mark.parametrize("form", ["png", "pdf"])
+def test_the_same_graph_is_the_same_file(form):
+    pytest.importorskip("matplotlib")
+    assert sample().picture(form) == sample().picture(form)
+
+
+def test_without_the_library_the_message_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(AgradError) as caught:
+        sample().picture("png")
+    assert (caught.value.kind, caught.value.message) == (
+        "extra",
+        "a graph as png or pdf needs matplotlib, which is not installed",
+    )
+    assert caught.value.fixes == ['pip install "agrad[plot]"']
