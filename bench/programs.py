@@ -279,7 +279,7 @@ def _each(points: list[list[float]], call: Callable[..., Any]) -> Case:
 
 def _script(data: dict[str, Any]) -> float:
     """The seconds of an epoch of a script: what many take as a whole process, beyond what none takes."""
-    many = 20 * EPOCHS
+    many = 2_000 * EPOCHS
     return (_whole(data, many) - _whole(data, 0)) / many
 
 

@@ -16,6 +16,7 @@ from agrad.engine.errors import AgradError
 from agrad.engine.program.passes import optimised
 from agrad.engine.program.trace import Program, extract
 from agrad.engine.values import Value, np, size_of
+from agrad.grammar.loops.native_run import Native
 from agrad.grammar.loops.placeholders import (
     GRADIENT,
     LEAF,
@@ -67,12 +68,19 @@ class CompiledIteration:
         kept = [output for output in outputs if output is not None]
         inputs = [bare(one.leaf) for one in self.placeholders]
         self.count = len(kept) + len(stager.watched)
-        self.step = runner(extract([*kept, *stager.watched, *stager.required], inputs))
+        self.places = [place for place, _ in self.carried]
+        program, self.step = runner(extract([*kept, *stager.watched, *stager.required], inputs))
+        self.ran = 0  # iterations so far
         conditions = self._conditions(stager)
         self.answers = [answer for _, answer in conditions]
         self.staged_conditions = tuple([value.item() for value, _ in conditions])
         self.undefined: list[Any] | None = None  # operations of the run that are not defined, if it looks at them
-        self.conditions = runner(extract([value for value, _ in conditions], inputs)) if conditions else None
+        asked: Program | None = None
+        self.conditions: Callable[..., tuple[Value, ...]] | None = None
+        if conditions:
+            asked, self.conditions = runner(extract([value for value, _ in conditions], inputs))
+        # What is computed only because it may raise is left to Python.
+        self.native = Native(program, self.places, asked, self.answers) if not stager.required else None
 
     def _conditions(self, stager: Stager) -> list[tuple[Tensor, bool]]:
         """The conditions that depend on the counter, and how they came out. None may depend on carried state."""
@@ -161,12 +169,17 @@ class CompiledIteration:
                 one.value = None  # which would otherwise be kept in memory
 
     def _run(self, counter: Counter, machine: Machine) -> int:
-        numbers, places = counter.numbers, [place for place, _ in self.carried]
+        numbers, places = counter.numbers, self.places
         values: list[Any] = [0.0, *(_value_of(one) for one in self.placeholders[1:])]
         state: list[Value] | None = None  # carried to the iteration to come
         done, last = 0, len(numbers) - 1
         if not self._same(numbers[counter.position : counter.position + 1], values):
             return 0
+        for count in self._natively(counter, values):
+            done += count
+            counter.skip(count)
+            state = [values[place] for place in places]
+            machine.session.watch.look(machine.frames)
         block = max(1, min(_BLOCK, _ENTRIES // sum(size_of(one.proxy.shape) for one in self.placeholders)))
         while counter.position < last:
             ahead = numbers[counter.position : min(counter.position + block, last) + 1]
@@ -180,7 +193,16 @@ class CompiledIteration:
             machine.session.watch.look(machine.frames)
         if state is not None:
             self._put(state, done, machine)
+        self.ran += done
         return done
+
+    def _natively(self, counter: Counter, values: list[Any]) -> Iterator[int]:
+        """Advance the values in machine code, if that pays; yields how many iterations have run."""
+        numbers = counter.numbers[counter.position :]
+        code = self.native.of(self.ran + len(numbers)) if self.native is not None else None
+        if code is not None:
+            is_noticed = self.undefined is not None
+            yield from code.run(values, numbers, self.places, lambda some: self._same(some, values), is_noticed)
 
     def _computed(self, numbers: range, values: list[Any], places: list[int]) -> Iterator[tuple[Value, ...]]:
         """The outputs of some iterations in a row."""
@@ -244,11 +266,12 @@ def _changes(name: str) -> NotTraceable:
     return NotTraceable(f"{name} has another value in the next iteration")
 
 
-def runner(program: Program) -> Callable[..., tuple[Value, ...]]:
-    """A function that computes a program."""
+def runner(program: Program) -> tuple[Program, Callable[..., tuple[Value, ...]]]:
+    """A program, optimised, and a function that computes it."""
     if program.checks:
         raise NotTraceable("a value decides what it does")
-    return Compiled(optimised(program)).inside
+    program = optimised(program)
+    return program, Compiled(program).inside
 
 
 def _is_like(value: Any, one: Placeholder) -> bool:

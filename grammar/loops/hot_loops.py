@@ -3,7 +3,7 @@
 The first iterations run uncompiled, and so does the last before each return to the machine, so that everything that
 can be seen afterwards (the graph, what freed it, names, versions) is what it would have been. An iteration that takes
 another path, such as the one in a hundred that prints, runs uncompiled too. The compiled values are bit for bit the
-same. During a compiled run nothing has changed yet, so it can be interrupted.
+same, but for the last digits of what machine code computes: see `native_run`. During a compiled run nothing has changed yet, so it can be interrupted.
 
 The decision depends on counts: iterations done, iterations left, and how many ran compiled in a row. A clock is read
 only for `time:`, which shows the seconds.
@@ -19,6 +19,7 @@ from agrad.engine.autodiff.hooks import HOOKED
 from agrad.engine.core.context import current
 from agrad.engine.errors import AgradError
 from agrad.grammar.runtime.compiler import compile_block
+from agrad.grammar.runtime.operations import iterate
 
 if TYPE_CHECKING:
     from agrad.grammar.loops.compiled_run import CompiledIteration
@@ -80,9 +81,12 @@ class HotLoop:
 
     def skip(self, count: int) -> None:
         """Go past iterations that ran compiled."""
+        self.position += count
+        if type(self._iterator) is map:  # the numbers themselves, and nothing that shows how far they are
+            self._iterator = iterate(self.numbers[self.position :])
+            return
         for _ in range(count):
             next(self._iterator)
-        self.position += count
 
     def _run_compiled(self) -> None:
         """Run as many of the next iterations as take the same path, except the last."""

@@ -10,7 +10,7 @@ import math
 
 from agrad.engine.compile.llvm.loops.schedule import Kernel, Library, Schedule, Stage
 from agrad.engine.program.ir import Program, Step
-from agrad.engine.values import size_of
+from agrad.engine.values import Shape, size_of
 
 _STEP = 60.0  # of Python, on floats
 _CALL = 1000.0  # of numpy, of an operation entry by entry
@@ -32,7 +32,10 @@ _MOST_SECOND = 45_000  # instructions of second derivatives
 _PRODUCED = 10_000.0  # a product of a Hessian with a direction, in Python
 _TWICE = 6.0  # how many times as long as the value such a product takes
 _SMALL = 64  # entries of an array, up to which a program of such arrays becomes one of numbers
+_STARTED = 1e8  # to load LLVM, once
 _CALLS = 1_000  # that Python computes before machine code, at least
+_MOST_ITERATED = 10_000  # instructions of an iteration of a loop
+_UNINTERRUPTED = 5e6  # that machine code of a loop runs at a time
 _PAID = 5e6 * _STEP  # or when so much was computed
 
 
@@ -100,6 +103,27 @@ def of_stage(schedule: Schedule, stage: Stage) -> float:
     calls = sum([bool(schedule.calls(schedule.step(slot))) for slot in stage.steps])
     simple = len(stage.steps) + len(stage.reads) + len(stage.stores) + len(stage.sums)
     return _KERNEL + simple * _COMPILED / _REPAID + size_of(stage.space) * (_VECTOR * simple + _FUNCTION * calls)
+
+
+def instructions(program: Program) -> int:
+    """About how many instructions there are in the program with a number for each entry."""
+    return sum([_expanded(step, [program.shape(x) for x in step.operands]) for step in program.steps])
+
+
+def _expanded(step: Step, shapes: list[Shape]) -> int:
+    return products(step.shape, shapes) if step.op.reach == "mixed" else max(map(size_of, (step.shape, *shapes)))
+
+
+def iterations_to_repay(program: Program) -> float:
+    """How many iterations of a program, which Python would compute otherwise, machine code pays for."""
+    length = instructions(program)
+    gain = interpreted(program) - _INSTRUCTION * length
+    return (_STARTED + _COMPILED * length) / gain if length <= _MOST_ITERATED and gain > 0.0 else math.inf
+
+
+def iterations_at_once(length: int) -> int:
+    """How many iterations of so many instructions run between two moments at which Python can be interrupted."""
+    return math.ceil(_UNINTERRUPTED / (_INSTRUCTION * max(length, 1)))
 
 
 def calls_before_machine_code(program: Program) -> float:

@@ -7,7 +7,9 @@ before it is differentiated: only then does it show which entries depend on each
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import reduce
+from operator import add
 from typing import Any
 
 from agrad.engine.core.op import OPS
@@ -16,6 +18,7 @@ from agrad.engine.program.passes import Rewriting, optimised
 from agrad.engine.values import Value, np, size_of
 
 _MANY = 200_000  # instructions
+_SIDE, _AT_ONCE = 8, 128  # sums that numpy computes side by side, and the entries that it sums up so
 
 
 class _TooLong(Exception):
@@ -139,13 +142,43 @@ def _expanded(new: _Expansion, step: Step, operands: list[Any]) -> Any:
         ]
         return _boxed(made, step.shape)
     expand = op.entries or (op.array if op.moves_entries else None)
-    found = expand(*operands, **step.attrs) if expand is not None else None
+    found = _sum(step, operands[0]) if op.sums is not None else None
+    if found is None and expand is not None:
+        found = expand(*operands, **step.attrs)
     if found is None:
         return None
     entries = _boxed(list(np.ravel(found)) if isinstance(found, np.ndarray) else [found], step.shape)
     if not (op.moves_entries or op.total):
         new.doubt(entries)
     return entries
+
+
+def _sum(step: Step, x: Any) -> Any:
+    """A sum over the last axes, as numpy rounds it; None over others, whose entries numpy adds one after the other."""
+    assert step.op.sums is not None
+    axes, divisor = step.op.sums(x.shape, step.attrs)
+    reduced = [axis for axis in range(x.ndim) if x.shape[axis] > 1 and axis in axes]
+    others = [axis for axis in range(x.ndim) if x.shape[axis] > 1 and axis not in axes]
+    if not x.size or (reduced and others and min(reduced) < max(others)):
+        return None
+    rows = x.reshape(size_of(step.shape), -1).tolist()
+    sums = _boxed([_pairwise(row) for row in rows], step.shape)
+    return sums if divisor == 1.0 else sums / divisor
+
+
+def _pairwise(entries: Sequence[Any]) -> Any:
+    """The sum of entries that lie next to each other, in numpy's order: eight sums side by side, of at most 128."""
+    count = len(entries)
+    if count < _SIDE:
+        return reduce(add, entries)
+    if count > _AT_ONCE:
+        half = count // 2 - count // 2 % _SIDE
+        return _pairwise(entries[:half]) + _pairwise(entries[half:])
+    end = count - count % _SIDE
+    sides = [reduce(add, entries[place:end:_SIDE]) for place in range(_SIDE)]
+    while len(sides) > 1:
+        sides = [a + b for a, b in zip(sides[::2], sides[1::2], strict=True)]
+    return reduce(add, entries[end:], sides[0])
 
 
 def _boxed(entries: list[Any], shape: tuple[int, ...]) -> Any:

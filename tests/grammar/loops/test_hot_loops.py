@@ -390,7 +390,7 @@ def test_a_value_keeps_its_version_where_a_choice_changes_its_kind(name):
 
 
 def test_a_gradient_that_is_not_finite_is_reported_in_its_iteration(stretches):
-    text = "for i in range(300):\n    zero_grad; backward sqrt(w); no_grad: w -= 0.002*w.grad"
+    text = "for i in range(300):\n    zero_grad; backward sqrt(w)\n    no_grad: w -= 0.002*w.grad"
     text = "var w = 0.5\n" + text
     assert everything(text, True) == everything(text, False)
 
