@@ -22,12 +22,12 @@ from agrad.engine.autodiff.nonfinite import say_not_finite
 from agrad.engine.autodiff.reverse import walk
 from agrad.engine.core.context import current, scope
 from agrad.engine.core.dispatch import operand
-from agrad.engine.core.graph import Node, collect, oldest, reachable
+from agrad.engine.core.graph import Node, collect, new_node, oldest, reachable
 from agrad.engine.core.graph_errors import MissingLeaf, no_grad_error
 from agrad.engine.core.guards import note_read
 from agrad.engine.core.limits import afford
 from agrad.engine.core.op import OPS, Function, composed
-from agrad.engine.core.tensor import Tensor, bare, inherit, tensor
+from agrad.engine.core.tensor import Tensor, bare, handle, inherit, tensor
 from agrad.engine.errors import AgradError, Facts, Hint, Origin
 from agrad.engine.values import describe, format_shape, np, spread, whole
 
@@ -209,7 +209,8 @@ def _pushed(
 ) -> Tensor:
     """The Jacobian times a direction for each x, in one forward pass.
 
-    With `create_graph` the result has a graph if it depends on a leaf that is none of `own`. Where it has none, the
+    With `create_graph` the result has a graph if it depends on a leaf that is none of `own`, or on what a function being
+    traced has computed. Where it has none, the
     pass computes plain values and records nothing.
     """
     if len(directions) != len(xs):
@@ -223,7 +224,7 @@ def _pushed(
             )
         given[x.node] = v
     sources = [y.node, *(v.node for v in given.values() if isinstance(v, Tensor))]
-    create_graph = create_graph and _has_leaves(sources, own)
+    create_graph = create_graph and (_has_leaves(sources, own) or any(_is_traced(node, own) for node in sources))
     if not create_graph:
         given = {node: v.value if isinstance(v, Tensor) else v for node, v in given.items()}
     pushed = push(y, given, create_graph)
@@ -357,6 +358,8 @@ def _entered(value: Any) -> Tensor:
     if isinstance(value, Tensor) and value.node.recorded and value.node.requires_grad:
         copy: Tensor = OPS["own"].call(value)
         return copy
+    if isinstance(value, Tensor) and value.node.recorded and current().tracing is not None:
+        return _linked("own", value, True)  # an argument of the function being traced, which requires no gradient
     made = tensor(value, requires_grad=True)
     if isinstance(value, Tensor):
         inherit(made.node, (value.node,))  # so that the result knows what it was computed from
@@ -408,7 +411,22 @@ def _released(result: Any, xs: list[Tensor]) -> Any:
     """A result without its graph, unless that contains other leaves than the arguments."""
     if isinstance(result, tuple):
         return tuple(_released(one, xs) for one in result)
-    return result if not isinstance(result, Tensor) or _has_leaves([result.node], xs) else result.detach()
+    if not isinstance(result, Tensor) or _has_leaves([result.node], xs):
+        return result
+    return _linked("stop", result, False) if _is_traced(result.node, xs) else result.detach()
+
+
+def _linked(name: str, x: Tensor, requires_grad: bool) -> Tensor:
+    """The same value, which the program of the function being traced computes from this one."""
+    return handle(new_node(OPS[name], (x.node,), None, x.value, x.shape, requires_grad), x.value)
+
+
+def _is_traced(root: Node, own: Sequence[Tensor]) -> bool:
+    """Whether a node was computed from something older than `own` that the function being traced has computed."""
+    if current().tracing is None or not own:
+        return False
+    since = oldest([x.node for x in own])
+    return any(type(x) is Node and x.recorded and x.seq < since for node in reachable(root, since) for x in node.inputs)
 
 
 def _has_leaves(roots: Sequence[Node], own: Sequence[Tensor]) -> bool:

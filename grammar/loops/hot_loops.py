@@ -3,7 +3,8 @@
 The first iterations run uncompiled, and so does the last before each return to the machine, so that everything that
 can be seen afterwards (the graph, what freed it, names, versions) is what it would have been. An iteration that takes
 another path, such as the one in a hundred that prints, runs uncompiled too. The compiled values are bit for bit the
-same, but for the last digits of what machine code computes: see `native_run`. During a compiled run nothing has changed yet, so it can be interrupted.
+same, but for the last digits of what machine code computes: see `native_run`. During a compiled run nothing has
+changed yet, so it can be interrupted.
 
 The decision depends on counts: iterations done, iterations left, and how many ran compiled in a row. A clock is read
 only for `time:`, which shows the seconds.
