@@ -12,7 +12,7 @@ from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Note
 from agrad.engine.struct import Struct
 from agrad.engine.values import Value, coerce, format_number, format_uncertain, format_value
-from agrad.grammar.values.lists import List, text_of_list
+from agrad.grammar.values.lists import List, as_truth, quoted, text_of_list
 
 if TYPE_CHECKING:
     from agrad.engine.autodiff.comparison import Report
@@ -188,6 +188,9 @@ def uncertainty_of(value: Any) -> Value | None:
 def text_of(value: Any, settings: Settings) -> str:
     """A value of the language as it is printed: never a Python repr."""
     if isinstance(value, Tensor):
+        truth = as_truth(value)
+        if truth is not value:
+            return str(truth)
         u = uncertainty_of(value)
         if u is not None:
             return format_uncertain(value.value, u, settings.precision, settings.plus_minus)
@@ -199,9 +202,9 @@ def text_of(value: Any, settings: Settings) -> str:
     if isinstance(value, str):
         return value
     if type(value) is List:
-        return text_of_list(value, lambda part: text_of(part, settings))
+        return text_of_list(value, lambda part: quoted(part, lambda one: text_of(one, settings)))
     if isinstance(value, tuple):
-        inner = ", ".join(text_of(item, settings) for item in value)
+        inner = ", ".join(quoted(item, lambda one: text_of(one, settings)) for item in value)
         return f"({inner},)" if len(value) == 1 else f"({inner})"
     if isinstance(value, range):
         ends = (value.start, value.stop) if value.step == 1 else (value.start, value.stop, value.step)
@@ -214,7 +217,7 @@ def text_of(value: Any, settings: Settings) -> str:
     if isinstance(value, type | super):
         return f"class {value.__name__}" if isinstance(value, type) else "super()"
     if isinstance(value, list):
-        return f"[{', '.join(text_of(item, settings) for item in value)}]"
+        return f"[{', '.join(quoted(item, lambda one: text_of(one, settings)) for item in value)}]"
     if callable(value) and not hasattr(value, "definition"):
         entry = FUNCTIONS.get(value.__name__)
         return f"function {entry.signature.usage if entry else value.__name__}"

@@ -45,7 +45,7 @@ ALLOWED = {
     "grammar.runtime": "diagnostics files results syntax values",
     "grammar.session": "commands diagnostics files loops results runtime syntax values",
     "grammar.syntax": "diagnostics runtime values",
-    "grammar.values": "results",
+    "grammar.values": "files results",
 }
 
 

@@ -32,6 +32,7 @@ from agrad.grammar.results import (
     text_of,
     uncertainty_of,
 )
+from agrad.grammar.values.lists import as_truth
 
 if TYPE_CHECKING:
     from agrad.engine.autodiff.comparison import Finding
@@ -164,7 +165,7 @@ def _finding(finding: Finding, path: str, nonfinite: dict[str, str]) -> dict[str
 def _value(value: Any, settings: Settings, nonfinite: dict[str, str]) -> dict[str, Any]:
     """Numbers and arrays as `value`, anything else as its text."""
     try:
-        fields = {"value": plain(value, "value", nonfinite)}
+        fields = {"value": plain(as_truth(value), "value", nonfinite)}
         u = uncertainty_of(value)
         return fields if u is None else fields | {"u": plain(u, "u", nonfinite)}
     except AgradError:

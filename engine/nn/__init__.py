@@ -5,7 +5,8 @@ The language and Python use the same objects. What a layer computes is a functio
 """
 
 from agrad.engine.nn import functional, init, optim, utils
-from agrad.engine.nn.containers import ModuleList, Sequential
+from agrad.engine.nn.batch_norm import BatchNorm1d, BatchNorm2d
+from agrad.engine.nn.containers import ModuleDict, ModuleList, Sequential
 from agrad.engine.nn.functions import (
     ELU,
     GELU,
@@ -38,6 +39,8 @@ __all__ = [
     "SELU",
     "BCELoss",
     "BCEWithLogitsLoss",
+    "BatchNorm1d",
+    "BatchNorm2d",
     "CrossEntropyLoss",
     "Dropout",
     "Embedding",
@@ -53,6 +56,7 @@ __all__ = [
     "LogSoftmax",
     "MSELoss",
     "Module",
+    "ModuleDict",
     "ModuleList",
     "NLLLoss",
     "Parameter",

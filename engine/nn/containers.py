@@ -1,4 +1,4 @@
-"""Modules that hold other modules: Sequential and ModuleList."""
+"""Modules that hold other modules: Sequential, ModuleList and ModuleDict."""
 
 from __future__ import annotations
 
@@ -84,3 +84,65 @@ class ModuleList(_Several):
         for module in modules:
             self.append(module)
         return self
+
+
+class ModuleDict(Module):
+    """Modules by names, which belong to the module that has the dictionary."""
+
+    def __init__(self, modules: Mapping[str, Module] | Iterable[tuple[str, Module]] | None = None) -> None:
+        super().__init__()
+        self.update(modules or {})
+
+    def update(self, modules: Mapping[str, Module] | Iterable[tuple[str, Module]]) -> None:
+        """Add modules, or replace those of the same names."""
+        for name, module in modules.items() if isinstance(modules, Mapping) else modules:
+            self[name] = module
+
+    def keys(self) -> Iterable[str]:
+        """The names."""
+        return tuple(self._modules)
+
+    def values(self) -> Iterable[Module]:
+        """The modules."""
+        return tuple(self._modules.values())
+
+    def items(self) -> Iterable[tuple[str, Module]]:
+        """The names with the modules."""
+        return tuple(self._modules.items())
+
+    def pop(self, name: str) -> Module:
+        """The module of a name, which is taken out."""
+        module = self[name]
+        delattr(self, name)
+        return module
+
+    def clear(self) -> None:
+        """Take all modules out."""
+        for name in self.keys():
+            delattr(self, name)
+
+    def __len__(self) -> int:
+        return len(self._modules)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.keys())
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._modules
+
+    def __getitem__(self, name: str) -> Module:
+        if name not in self._modules:
+            there = ", ".join(map(repr, self._modules)) or "none"
+            raise AgradError("name", f"ModuleDict has no module {name!r}: there are {there}")
+        module: Module = self._modules[name]
+        return module
+
+    def __setitem__(self, name: str, module: Module) -> None:
+        if not isinstance(name, str) or not isinstance(module, Module):
+            raise AgradError("type", f"ModuleDict has modules by names, not {describe(module)} by {describe(name)}")
+        if name in dir(type(self)):
+            raise AgradError("name", f"ModuleDict: {name!r} is a method of it, and cannot be the name of a module")
+        setattr(self, name, module)
+
+    def __delitem__(self, name: str) -> None:
+        self.pop(name)

@@ -7,7 +7,7 @@ from typing import Any
 from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.core.signature import Signature
 from agrad.engine.errors import AgradError
-from agrad.engine.nn.layers import refuse_inplace
+from agrad.engine.nn.layers import over
 from agrad.engine.nn.module import Module
 from agrad.engine.ops.arrays.shaping import shape_of_any
 
@@ -22,7 +22,7 @@ class _Applied(Module):
     def __init__(self, *args: Any, **keywords: Any) -> None:
         super().__init__()
         settings = self.form.bind(args, keywords)[1]
-        refuse_inplace(type(self).__name__, settings.pop("inplace", False))
+        self.inplace = bool(settings.pop("inplace", False))
         self._settings = tuple(settings)
         for name, value in settings.items():
             setattr(self, name, value)
@@ -32,13 +32,15 @@ class _Applied(Module):
         if len(inputs) != self.inputs:
             count = "1 value" if self.inputs == 1 else f"{self.inputs} values"
             raise AgradError("arity", f"{type(self).__name__} takes {count}, and got {len(inputs)}")
-        return FUNCTIONS[self.function].call(*inputs, **{name: getattr(self, name) for name in self._settings})
+        found = FUNCTIONS[self.function].call(*inputs, **{name: getattr(self, name) for name in self._settings})
+        return over(inputs[0], found, self.inplace)
 
     def extra_repr(self) -> str:
         """The settings; PyTorch shows none of a loss."""
         if self.inputs > 1:
             return ""
-        return ", ".join(f"{name}={getattr(self, name)!r}" for name in self._settings)
+        shown = [f"{name}={getattr(self, name)!r}" for name in self._settings]
+        return ", ".join([*shown, "inplace=True"] if self.inplace else shown)
 
 
 def _applied(name: str, function: str, form: str = "", inputs: int = 1) -> type[Module]:

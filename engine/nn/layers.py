@@ -8,12 +8,13 @@ from typing import Any
 
 from agrad.engine.core.arguments import axis_of, is_sequence, number_of
 from agrad.engine.core.op import FUNCTIONS
-from agrad.engine.core.tensor import Tensor
+from agrad.engine.core.tensor import Tensor, no_grad
 from agrad.engine.errors import AgradError
 from agrad.engine.nn import init
 from agrad.engine.nn.module import Module
 from agrad.engine.nn.parameter import parameter
 from agrad.engine.ops.arrays.shaping import shape_of_any
+from agrad.engine.ops.tensor_methods import overwrite
 from agrad.engine.values import format_number, np, size_of, whole
 
 
@@ -84,18 +85,18 @@ class Dropout(Module):
 
     def __init__(self, p: Any = 0.5, inplace: Any = False) -> None:
         super().__init__()
-        refuse_inplace("Dropout", inplace)
+        self.inplace = bool(inplace)
         self.p = number_of("Dropout", "p", p)
         if not 0.0 <= self.p <= 1.0:
             raise AgradError("domain", f"Dropout: p is a probability from 0 to 1, not {format_number(self.p)}")
 
     def forward(self, input: Any) -> Any:
         """The value."""
-        return FUNCTIONS["dropout"].call(input, p=self.p, training=self.training)
+        return over(input, FUNCTIONS["dropout"].call(input, p=self.p, training=self.training), self.inplace)
 
     def extra_repr(self) -> str:
         """The probability."""
-        return f"p={self.p}, inplace=False"
+        return f"p={self.p}, inplace={self.inplace}"
 
 
 class LayerNorm(Module):
@@ -123,21 +124,40 @@ class LayerNorm(Module):
 
 
 class Embedding(Module):
-    """The row of weight at each index; normally distributed at first."""
+    """The row of weight at each index; normally distributed at first. That of padding_idx is 0, and has no gradient."""
 
-    def __init__(self, num_embeddings: Any, embedding_dim: Any) -> None:
+    def __init__(self, num_embeddings: Any, embedding_dim: Any, padding_idx: Any = None) -> None:
         super().__init__()
         self.num_embeddings = _count("Embedding: num_embeddings", num_embeddings)
         self.embedding_dim = _count("Embedding: embedding_dim", embedding_dim)
+        self.padding_idx = None if padding_idx is None else self._row(padding_idx)
         self.weight = init.normal_(_empty(self.num_embeddings, self.embedding_dim))
+        if self.padding_idx is not None:
+            with no_grad():
+                self.weight[self.padding_idx] = 0.0
+
+    def _row(self, padding_idx: Any) -> int:
+        row, count = whole(padding_idx, "Embedding: padding_idx"), self.num_embeddings
+        if not -count <= row < count:
+            raise AgradError("shape", f"Embedding: there is no row {row} for padding_idx: there are {count}")
+        return row % count
+
+    @classmethod
+    def from_pretrained(cls, embeddings: Any, freeze: Any = True, padding_idx: Any = None) -> Embedding:
+        """An embedding with the rows of a matrix, which is trained only without `freeze`."""
+        rows, width = shape_of_any(embeddings)
+        made = cls(rows, width, padding_idx)
+        made.weight = parameter(embeddings, not freeze)
+        return made
 
     def forward(self, input: Any) -> Any:
         """The value."""
-        return FUNCTIONS["embedding"].call(input, self.weight)
+        return FUNCTIONS["embedding"].call(input, self.weight, padding_idx=self.padding_idx)
 
     def extra_repr(self) -> str:
         """The sizes."""
-        return f"{self.num_embeddings}, {self.embedding_dim}"
+        padding = "" if self.padding_idx is None else f", padding_idx={self.padding_idx}"
+        return f"{self.num_embeddings}, {self.embedding_dim}{padding}"
 
 
 class Identity(Module):
@@ -151,7 +171,7 @@ class Identity(Module):
         return input
 
 
-def refuse_inplace(name: str, inplace: Any) -> None:
-    """Refuse `inplace=True`: the operand would have to be overwritten."""
-    if inplace:
-        raise AgradError("type", f"{name}: inplace=True is not supported", fixes=[f"nn.{name}()"])
+def over(x: Any, value: Any, inplace: bool) -> Any:
+    """The value; with `inplace`, it is written over x, which then has its graph."""
+    both = isinstance(x, Tensor) and isinstance(value, Tensor)
+    return overwrite(x, value, "inplace=True") if inplace and both and value is not x else value

@@ -122,4 +122,4 @@ class Entries(dict[Any, Any]):
 
     def _shown(self, text: Callable[[Any], str]) -> str:
         """How it is printed in the language."""
-        return f"{{{', '.join(f'{text(key)}: {text(value)}' for key, value in self.items())}}}"
+        return f"{{{', '.join(f'{key!r}: {text(value)}' for key, value in self.items())}}}"

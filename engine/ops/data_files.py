@@ -64,7 +64,8 @@ class Chunks:
         return f'chunks("{self.path}", {self.rows}{columns})'
 
 
-def _existing(name: str, path: Any) -> Path:
+def existing(name: str, path: Any) -> Path:
+    """The path of a file that can be read, for the function `name`. Raises AgradError of kind `file`."""
     from pathlib import Path  # not at the start: a calculation does not read files
 
     require_files(name)
@@ -237,7 +238,7 @@ def load_csv(path: Any, columns: Any) -> Tensor:
     from array import array
 
     data, width = array("d"), 0  # eight bytes per number, also while it grows
-    file = _existing("load_csv", path)
+    file = existing("load_csv", path)
     for matrix in _matrices("load_csv", file, _columns_of("load_csv", columns)):
         data.frombytes(matrix.tobytes())
         width = matrix.shape[1]
@@ -249,7 +250,7 @@ def load_csv(path: Any, columns: Any) -> Tensor:
 def load_text(path: Any, delimiter: Any, skiprows: Any) -> Tensor:
     """The numbers in a text file, as `numpy.loadtxt` reads them: without comments, and axes of one entry."""
     name = "np.loadtxt"
-    file, skipped = _existing(name, path), whole(skiprows, f"{name}: skiprows")
+    file, skipped = existing(name, path), whole(skiprows, f"{name}: skiprows")
     try:
         lines = file.read_text(encoding="utf-8-sig").split("\n")[max(skipped, 0) :]
         # For a file without numbers, numpy gives a warning.
@@ -268,7 +269,7 @@ def load_text(path: Any, delimiter: Any, skiprows: Any) -> Tensor:
 @composed("load_npy", "path", family=FAMILY, doc="The array in a file saved by numpy.", derivative=NONE, example="")
 def load_npy(path: Any) -> Tensor:
     """See the entry."""
-    array = _array("load_npy", _existing("load_npy", path))
+    array = _array("load_npy", existing("load_npy", path))
     afford("load_npy", array.shape)
     return tensor(array)
 
@@ -284,7 +285,7 @@ def load_npy(path: Any) -> Tensor:
 )
 def chunks(path: Any, rows: Any, columns: Any) -> Chunks:
     """See the entry."""
-    file, count = _existing("chunks", path), whole(rows, "chunks: the number of rows")
+    file, count = existing("chunks", path), whole(rows, "chunks: the number of rows")
     if count < 1:
         raise AgradError("domain", "chunks: a chunk must have at least one row")
     return Chunks(file, count, _columns_of("chunks", columns))

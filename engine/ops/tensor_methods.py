@@ -120,6 +120,14 @@ def _in_place(call: Function, sign: str) -> Function:
     return operator
 
 
+def overwrite(self: Tensor, value: Tensor, what: str) -> Tensor:
+    """Write a value of the same shape over this one: its data if nothing is recorded, otherwise with its graph."""
+    if not _writes_data(self, value):
+        return self.adopt(value, what)
+    self.write(lambda array: np.copyto(array, value.value), value.value, what, value.node)
+    return self
+
+
 def set_entries(self: Tensor, index: Any, value: Any) -> None:
     """`x[index] = value`: on the data if nothing is recorded, otherwise as a new history of the same value."""
     put, value = OPS["index_put"], operand(value)

@@ -59,7 +59,7 @@ OPERATORS = (
     ("-x   +x", "sign: -2**2 is -4"),
     ("x*y   x/y   x//y   x%y   x@y", "/ never rounds, // goes down, @ multiplies matrices"),
     ("x + y   x - y", "sums"),
-    ("== != < <= > >=", "1 or 0, entry by entry; chains: 0 < x < 1"),
+    ("== != < <= > >=", "True or False of two numbers, 1 or 0 for each entry of arrays; chains: 0 < x < 1"),
     ("x ~= y   x ~= y +- 0.1", "equal to 1e-9 relative, or to a tolerance"),
     ("x is None   x is not None", "whether there is a value, as for a gradient"),
     ("not x", "1 where x is 0"),

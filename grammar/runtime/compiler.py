@@ -7,7 +7,7 @@ to be compiled. A stack of such lists replaces the recursion.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any, TypeAlias
 
 from agrad.engine.autodiff.uncertainty import percent, uncertain
@@ -254,9 +254,7 @@ class _Compiler:
         self.emit([value, *leave, (Do.RETURN, None, node.span)])
 
     def _print(self, node: ast.Print) -> None:
-        options = dict(node.options)
-        ends = [options.get(name, (Do.CONSTANT, usual, node.span)) for name, usual in (("sep", " "), ("end", "\n"))]
-        self.emit([*node.arguments, *ends, (Do.PRINT, len(node.arguments), node.span)])
+        self.emit(_printing(node.arguments, node.options, node.span))
 
     def _assert(self, node: ast.Assert) -> None:
         test = node.test
@@ -366,8 +364,25 @@ def _near(node: ast.Near) -> list[Part]:
     return [node.left, node.right, *tolerance, (Do.NEAR, bool(tolerance), node.span)]
 
 
+def _printing(arguments: Sequence[ast.Expr], options: Iterable[tuple[str, ast.Expr]], span: Span) -> list[Part]:
+    given: dict[str, Part] = dict(options)
+    ends = [given.get(name, (Do.CONSTANT, usual, span)) for name, usual in (("sep", " "), ("end", "\n"))]
+    return [*arguments, *ends, (Do.PRINT, len(arguments), span)]
+
+
+def _name(node: ast.Name) -> list[Part]:
+    """What a name stands for; `print`, where it is not called, is a function that prints and returns None."""
+    if node.id != "print":
+        return [(Do.LOAD, node.id, node.span)]
+    values = ast.Starred("*", ast.Name("values", node.span), node.span)
+    code = compile_expression(ast.Call(node, (values,), (), node.span))
+    return [(Do.LAMBDA, Definition("print", ("*values",), (), code, node.span), node.span)]
+
+
 def _call(node: ast.Call) -> list[Part]:
     keywords = tuple(name for name, _ in node.keywords)
+    if isinstance(node.function, ast.Name) and node.function.id == "print" and set(keywords) <= ast.PRINTED:
+        return [*_printing(node.arguments, node.keywords, node.span), (Do.CONSTANT, None, node.span)]
     if "**" in keywords or any(isinstance(argument, ast.Starred) for argument in node.arguments):
         keywords = Spread(keywords)
     function = node.function
@@ -509,13 +524,15 @@ def _comparison(symbol: str) -> Callable[[Any, Any], Any]:
         if is_equality and type(x) in WHOLES and type(y) in WHOLES:
             return _same(x, y) is (symbol == "==")
         found = compare(x, y)
-        return bool(found) if type(found) is float else found
+        alone = type(found) is float or (type(found) is Tensor and not found.shape and not found.node.recorded)
+        return bool(found) if alone else found
 
     call.alone = compare  # type: ignore[attr-defined]  # what it is on arrays
     return call
 
 
-# Comparisons of plain numbers, which give True or False; those of arrays give 1 and 0 in an array.
+# Comparisons of numbers, which give True or False. Those of arrays give an array of 1 and 0; what is recorded stays a
+# value of the graph, and is printed as True or False.
 _PLAIN: dict[str, Callable[[float, float], bool]] = {
     "==": operator.eq,
     "!=": operator.ne,
@@ -544,7 +561,7 @@ EXPRESSIONS: dict[type, Callable[[Any], list[Part]]] = {
     ast.Number: lambda node: [(Do.CONSTANT, node.value, node.span)],
     ast.String: lambda node: [(Do.CONSTANT, node.value, node.span)],
     ast.FString: _fstring,
-    ast.Name: lambda node: [(Do.LOAD, node.id, node.span)],
+    ast.Name: _name,
     ast.NoneLiteral: lambda node: [(Do.CONSTANT, None, node.span)],
     ast.EllipsisLiteral: lambda node: [(Do.CONSTANT, Ellipsis, node.span)],
     ast.List: _list,

@@ -24,6 +24,7 @@ from agrad.engine.values import describe, whole
 from agrad.grammar.runtime import attributes
 from agrad.grammar.runtime.builtins import Closure, is_object
 from agrad.grammar.runtime.pytorch_names import NAMESPACES
+from agrad.grammar.values.lists import quoted
 
 # The methods that Python calls itself; those of operators are called by the machine, and kept under names of their own.
 _SPECIAL = frozenset(
@@ -47,7 +48,7 @@ class Record(Object):
             return "…"
         _SHOWING.append(self)
         try:
-            fields = ", ".join(f"{name}={text(value)}" for name, value in self.__dict__.items())
+            fields = ", ".join(f"{name}={quoted(value, text)}" for name, value in self.__dict__.items())
         finally:
             _SHOWING.pop()
         return f"{type(self).__name__}({fields})"

@@ -19,7 +19,7 @@ from agrad.engine.ops.data_files import Chunks
 from agrad.engine.values import describe, format_bytes, format_number, format_shape, format_value, np, whole
 from agrad.grammar.results import Settings, text_of
 from agrad.grammar.runtime import views
-from agrad.grammar.runtime.builtins import TAKES_LISTS, as_tensor, entry_of, is_object
+from agrad.grammar.runtime.builtins import TAKES_LISTS, as_tensor, dictionary, entry_of, is_object
 from agrad.grammar.runtime.compiler import BINARY, COMPARE_CALLS, takes_several
 from agrad.grammar.syntax import ast
 from agrad.grammar.values import formats
@@ -227,7 +227,7 @@ def adapted(value: Any) -> Any:
     if is_object(value):
         return value
     if isinstance(value, dict):
-        return tuple((adapted(key), adapted(entry)) for key, entry in value.items())
+        return dictionary({adapted(key): adapted(entry) for key, entry in value.items()})
     return tensor(value) if hasattr(value, "dtype") else value
 
 

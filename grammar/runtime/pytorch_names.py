@@ -77,6 +77,17 @@ DTYPE = "torch.float64"  # that of every array
 _STEP = "step sgd w b lr=0.1"
 _NO_GRAD = "no_grad: …, or with torch.no_grad(): …"
 
+# Layers that agrad does not have, and what computes them: of an image x of 28x28 with a kernel k of 3x3, say.
+_LAYERS = {
+    "Conv1d": 'np.correlate(x, k, "valid")   of a vector x and a kernel k',
+    "Conv2d": "sum(k[i, j]*x[i:i + 26, j:j + 26] for i in range(3) for j in range(3))   of x of 28x28 and k of 3x3",
+    "MaxPool2d": "x.reshape(14, 2, 14, 2).max(3).max(1)   of x of 28x28",
+    "AvgPool2d": "x.reshape(14, 2, 14, 2).mean((1, 3))   of x of 28x28",
+    "LSTM": "a cell in a loop: sigmoid(x @ w + h @ u + b) for each gate",
+    "RNN": "a loop: h = tanh(x[t] @ w + h @ u + b)",
+}
+_LAYERS["GRU"] = _LAYERS["LSTM"]
+
 # What other languages and libraries call it; for the advice on an unknown name.
 KNOWN_ELSEWHERE = {
     **{name: f"{ours}(…)" for name, ours in RENAMED.items()},
@@ -100,9 +111,7 @@ KNOWN_ELSEWHERE = {
     "backwards": "backward y",
     **{name: f"nn.{name}(…)" for name in ("Linear", "Sequential", "ReLU", "MSELoss", "CrossEntropyLoss", "Parameter")},
     **{name: f"optim.{name}(…)" for name in ("SGD", "Adam", "AdamW", "RMSprop")},
-    **dict.fromkeys(("Conv1d", "Conv2d", "MaxPool2d"), "agrad has no layers for images; einsum and slices compute one"),
-    **dict.fromkeys(("BatchNorm1d", "BatchNorm2d"), "(x - x.mean(0))/sqrt(x.var(0) + 1e-5)   in training"),
-    "ModuleDict": "nn.ModuleList([…]), or a class with an attribute for each module",
+    **_LAYERS,
     "optimizer": _STEP,
     "opt": _STEP,
     "no_grad": _NO_GRAD,
@@ -206,10 +215,10 @@ def _split(x: Any, split_size_or_sections: Any, axis: Any) -> Any:
     return FUNCTIONS["split"].call(x, list(range(size, length, size)), axis)
 
 
-def _equal(x: Any, y: Any) -> Any:
+def _equal(x: Any, y: Any) -> bool:
     """torch.equal: whether the shapes and all entries are equal, one truth value."""
     same = shape_of_any(x) == shape_of_any(y)
-    return FUNCTIONS["all"].call(FUNCTIONS["equal"].call(x, y)) if same else 0.0
+    return same and bool(FUNCTIONS["all"].call(FUNCTIONS["equal"].call(x, y)))
 
 
 def _svd(x: Any, some: Any, compute_uv: Any) -> tuple[Any, Any, Any]:
@@ -262,6 +271,18 @@ def _new_tensor(data: Any) -> Any:
     if isinstance(data, float | int):
         raise AgradError("type", "torch.Tensor(3) has entries that are not set", fixes=["torch.zeros(3)"])
     return FUNCTIONS["tensor"].call(data)
+
+
+def _save(obj: Any, f: Any) -> None:
+    from agrad.grammar.values.checkpoints import save  # here, as below, since few scripts have such files
+
+    save(obj, f)
+
+
+def _load(f: Any, **options: Any) -> Any:
+    from agrad.grammar.values.checkpoints import load
+
+    return load(f, **options)
 
 
 class FloatInfo:
@@ -321,6 +342,8 @@ OWN_FORMS: dict[str, tuple[str, Callable[..., Any]]] = {
     "random.uniform": ("low, high", lambda low, high: _uniform(low, high, None)),
     "random.gauss": ("mu, sigma", lambda mu, sigma: _normal(mu, sigma, None)),
     **dict.fromkeys(("copy.copy", "copy.deepcopy"), ("x", lambda x: FUNCTIONS["clone"].call(x))),
+    "torch.save": ("obj, f", _save),
+    "torch.load": ("f; map_location=None, weights_only=True, mmap=None", _load),
     "torch.std": (_MOMENT, _unbiased("std")),
     "torch.var": (_MOMENT, _unbiased("var")),
 }

@@ -381,6 +381,9 @@ class DetectAnomaly(Node):
     span: Span
 
 
+PRINTED = frozenset({"sep", "end", "flush"})  # the options of print
+
+
 class Print(Node):
     """`print x, y`, and `print(x, y, sep=", ", end="")` as a whole statement."""
 

@@ -22,7 +22,6 @@ from agrad.grammar.values.stand_ins import HERE
 KINDS = tuple(kind for kind in get_args(Kind) if kind != "internal")  # of errors, which `fails` names
 
 
-_PRINTED = ("sep", "end", "flush")  # the options of print
 _SWITCHES = {"no_grad": False, "inference_mode": False, "enable_grad": True}
 
 
@@ -71,7 +70,7 @@ class Builder(Expressions):
     def evaluate(self, parts: Parts) -> s.Evaluate | s.Print | s.Pass:
         value: s.Expr = parts[0]
         match value:
-            case s.Call(s.Name("print"), arguments, keywords) if all(name in _PRINTED for name, _ in keywords):
+            case s.Call(s.Name("print"), arguments, keywords) if all(name in s.PRINTED for name, _ in keywords):
                 return s.Print(arguments, tuple(pair for pair in keywords if pair[0] in ("sep", "end")), value.span)
             case s.String() if is_long(value.span.text):  # a docstring
                 return s.Pass(value.span)

@@ -328,8 +328,8 @@ class _Scanner:
         elif starting and word in SOFT and self.is_command(word, end):
             kind = word.upper()
         elif word in self.words:
-            # `print(` is an ordinary call.
-            called = word == "print" and self.previous != "DEF" and self.text.startswith("(", end)
+            # `print(` is an ordinary call, and in brackets `print` is the function.
+            called = word == "print" and self.previous != "DEF" and (self.brackets or self.text.startswith("(", end))
             kind = "NAME" if called else self.words[word]
             if kind == "_IN" and not self.takes_in():
                 kind = "MEMBER"

@@ -8,7 +8,7 @@ from typing import Any
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.nn.objects import Entries, remember
 from agrad.engine.values import describe, format_shape
-from agrad.grammar.values.lists import Star, entries_of
+from agrad.grammar.values.lists import Star, entries_of, quoted
 
 
 def key_of(value: Any) -> Any:
@@ -48,11 +48,6 @@ class Dict(Entries):
 
     def _shown(self, text: Callable[[Any], str]) -> str:
         return f"{{{', '.join(f'{quoted(key, text)}: {quoted(value, text)}' for key, value in self.items())}}}"
-
-
-def quoted(value: Any, text: Callable[[Any], str]) -> str:
-    """An entry as it is printed: texts in quotes, as Python prints them."""
-    return repr(value) if isinstance(value, str) else text(value)
 
 
 class Set:

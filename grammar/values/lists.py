@@ -5,7 +5,7 @@ Where an array is needed, the parts are stacked. `[1, 2, 3]`, of plain numbers, 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import nullcontext
 from typing import Any
 
@@ -261,9 +261,23 @@ def _rename(names: dict[str, Any], name: str, value: Any) -> None:
         value.name = name
 
 
+def quoted(value: Any, text: Callable[[Any], str]) -> str:
+    """An entry as it is printed: texts in quotes, as Python prints them."""
+    return repr(value) if isinstance(value, str) else text(value)
+
+
+def as_truth(value: Any) -> Any:
+    """True or False for a comparison of two numbers that is in a graph, also inside a tuple; any other value itself."""
+    if type(value) is tuple:
+        return tuple(map(as_truth, value))
+    if isinstance(value, Tensor) and value.node.op is not None and not value.shape:
+        return bool(value.value) if value.node.op.family == "comparison" else value
+    return value
+
+
 def text_of_list(value: List, text: Any) -> str:
     """A list as it is printed: as an array if it is one; `text` gives the text of a part."""
-    if is_array(value) and value.parts and bool not in map(type, value.parts):
+    if is_array(value) and value.parts and bool not in map(type, map(as_truth, value.parts)):
         with _unrecorded() if not is_used() else nullcontext():  # the graph tells uncertainties
             whole: str = text(stacked(value.parts))
         return whole

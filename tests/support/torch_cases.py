@@ -92,6 +92,67 @@ def embedding(torch):
 
 
 @case
+def embedding_with_padding(torch):
+    layer = fill(torch, torch.nn.Embedding(4, 3, padding_idx=-4))
+    y = layer(torch.tensor([[1, 0], [3, 1]]))
+    (y * y).sum().backward()
+    frozen = torch.nn.Embedding.from_pretrained(torch.ones(2, 3))
+    first = torch.nn.Embedding(4, 3, padding_idx=2).weight[2]
+    return [y.tolist(), *gradients(layer), float(frozen.weight.requires_grad), first.tolist(), repr(layer)]
+
+
+@case
+def batch_norm(torch):
+    nn, found = torch.nn, []
+    flat, several, images = filled(torch, 5, 3), filled(torch, 2, 3, 4), filled(torch, 2, 3, 2, 2)
+    for module, x in [
+        (nn.BatchNorm1d(3), flat),
+        (nn.BatchNorm1d(3, momentum=None), several),
+        (nn.BatchNorm1d(3, eps=0.1, momentum=0.5, affine=False), flat),
+        (nn.BatchNorm1d(3, track_running_stats=False), flat),
+        (nn.BatchNorm2d(3), images),
+    ]:
+        leaf = (x * 2 + 1).requires_grad_()
+        y = fill(torch, module)(leaf)
+        (y * filled(torch, *y.shape)).sum().backward()
+        again = module(leaf.detach() * 1.5)
+        buffers = [b.tolist() for b in module.buffers()]
+        found += [y.tolist(), leaf.grad.tolist(), again.sum().item(), buffers, [*module.state_dict()], repr(module)]
+        found += [module.eval()(leaf).tolist()]
+    return found
+
+
+@case
+def in_place(torch):
+    nn, found = torch.nn, []
+    for module in (nn.ReLU(inplace=True), nn.LeakyReLU(0.2, True), nn.ELU(inplace=True), nn.Dropout(0.0, inplace=True)):
+        x = filled(torch, 2, 3).requires_grad_()
+        h = x * 3
+        y = module(h)
+        (y * filled(torch, 2, 3)).sum().backward()
+        data = filled(torch, 3)
+        module(data)
+        found += [h.tolist(), y.tolist(), x.grad.tolist(), data.tolist(), repr(module)]
+    return found
+
+
+@case
+def modules_by_names(torch):
+    nn = torch.nn
+    modules = nn.ModuleDict({"fc": nn.Linear(2, 3), "act": nn.Tanh()})
+    modules["out"] = nn.Linear(3, 1)
+    modules.update([["act", nn.Sigmoid()]])
+    fill(torch, modules)
+    y = filled(torch, 4, 2)
+    for module in modules.values():
+        y = module(y)
+    y.sum().backward()
+    told = [repr(modules), [*modules], [name for name, _ in modules.items()], [*modules.state_dict()]]
+    modules.pop("act")
+    return [y.tolist(), *gradients(modules), *told, [*modules.keys()], len(modules), float("fc" in modules)]
+
+
+@case
 def losses(torch):
     nn = torch.nn
     found = []

@@ -114,7 +114,7 @@ class Optimizer(Object):
         if [len(group["params"]) for group in groups] != sizes:
             raise AgradError("arity", f"the state does not fit {self._name}: it has other groups of parameters")
         values = [value for group in self.param_groups for value in group["params"]]
-        self.state = Entries({values[place]: kept for place, kept in state_dict["state"].items()})
+        self.state = Entries({values[int(place)]: _plain(kept) for place, kept in state_dict["state"].items()})
         pairs = zip(groups, self.param_groups, strict=True)
         self.param_groups = [ParamGroup({**new, "params": old["params"]}) for new, old in pairs]
 
@@ -125,6 +125,11 @@ class Optimizer(Object):
             lines.append(f"Parameter Group {number}")
             lines += [f"    {name}: {group[name]}" for name in sorted(group) if name != "params"]
         return "\n".join([*lines, ")"])
+
+
+def _plain(kept: Iterable[Any]) -> Kept:
+    """What was kept, as it is without a graph; that of a file is a Tensor."""
+    return tuple([one.detach().value if isinstance(one, Tensor) else one for one in kept])
 
 
 def _listed(params: Any) -> list[Any]:

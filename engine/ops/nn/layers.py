@@ -14,7 +14,7 @@ from agrad.engine.ops.creation import generator
 from agrad.engine.ops.nn.activations import FAMILY
 from agrad.engine.ops.scalar.arithmetic import add, div, mul, sub
 from agrad.engine.ops.scalar.elementary import sqrt, square
-from agrad.engine.values import format_number, format_shape, np, shape_of
+from agrad.engine.values import format_number, format_shape, np, shape_of, whole
 
 
 @composed(
@@ -87,14 +87,14 @@ def layer_norm(x: Any, normalized_shape: Any, weight: Any, bias: Any, eps: Any) 
 
 @composed(
     "embedding",
-    "x, weight",
+    "x, weight; padding_idx=None",
     pure=True,
     family=FAMILY,
-    doc="The row of weight at each of the whole numbers x.",
+    doc="The row of weight at each of the whole numbers x. padding_idx: a row that has no gradient.",
     derivative="wrt weight: the sum of g for each row; wrt x: none",
     example="embedding([1, 0], [[2, 3], [4, 5]]) == [[4, 5], [2, 3]]",
 )
-def embedding(x: Any, weight: Any) -> Any:
+def embedding(x: Any, weight: Any, padding_idx: Any) -> Any:
     """See the entry."""
     x, weight = operand(x), operand(weight)
     values = np.asarray(getattr(x, "value", x))
@@ -103,4 +103,9 @@ def embedding(x: Any, weight: Any) -> Any:
     if outside.size:
         wrong = format_number(float(outside.flat[0]))
         raise AgradError("shape", f"embedding: there is no row {wrong}: there are {count}, from 0 on")
-    return getitem(weight, (x,))
+    rows = getitem(weight, (x,))
+    if padding_idx is None:
+        return rows
+    padding = whole(padding_idx, "embedding: padding_idx") % max(count, 1)
+    is_padding = OPS["equal"].call(OPS["reshape"].call(x, (*shape_of(x), 1)), float(padding))
+    return OPS["where"].call(is_padding, OPS["stop"].call(rows), rows)

@@ -28,7 +28,7 @@ def unknown(name: str, span: Span, known: Iterable[str]) -> AgradError:
         problem.at = behind
         return problem
     called = span.source.text[span.end :].lstrip().startswith("(")
-    if name == "print" or (name in PREFIXES and not called):
+    if name in PREFIXES and not called:
         return _no_value(name, span)
     found = suggest(name, {*known, *CONSTANTS, *FUNCTIONS}) or suggest(name, COMMAND_WORDS)
     close: list[str] = [Hint(f"did you mean {' or '.join(found)}?")] if found else []
@@ -134,11 +134,7 @@ def _compared(span: Span) -> str:
 def _no_value(name: str, span: Span) -> AgradError:
     """The error for a word that has a meaning in the language, but is not a value."""
     message = f"{name} is not a value: it is a prefix of functions, as in {name}.sin(x)"
-    fixes = []
-    if name == "print":
-        message = "print is a statement: it returns nothing"
-        fixes = [Hint('print a, b   or print f"{a}, {b}"')]
-    return AgradError("name", message, labels=[Label(span)], fixes=fixes, facts=UnknownName(name, True))
+    return AgradError("name", message, labels=[Label(span)], facts=UnknownName(name, True))
 
 
 def alone(span: Span) -> bool:

@@ -25,7 +25,7 @@ USAGE = "Usage: agrad eval [OPTIONS] EXPR [NAME=VALUE]...\nTry 'agrad eval --hel
         (["jacobian(x**2, x)", "x=[1, 2]"], "[[2, 0], [0, 4]]\n"),
         (["hessian(x**2*y, [x, y])", "x=1", "y=2"], "[[4, 2], [2, 0]]\n"),
         (["zeros(n) + v[n - 1]", "n=2", "v=[1, 2]"], "[2, 2]\n"),
-        (["a == 3", "a=3"], "1\n"),
+        (["a == 3", "a=3"], "True\n"),
         (["x**2", "x=3", "--wrt", "x", "-q"], "9\n6\n"),
         (["1/3", "--precision", "3"], "0.333\n"),
         (["1/3", "--precision", "full"], "0.3333333333333333\n"),

@@ -27,7 +27,7 @@ def test_a_script_is_run_by_its_name(agrad, script, name):
 
 def test_what_follows_a_script_is_for_the_script(agrad, script):
     assert agrad("s.ag", "a", "--precision", "--help", "--", "b") == (
-        "args (a, --precision, --help, --, b)\n6\n",
+        "args ('a', '--precision', '--help', '--', 'b')\n6\n",
         "",
         0,
     )
@@ -52,12 +52,12 @@ def test_a_script_can_be_a_program(environment, tmp_path, script):
     done = subprocess.run(
         ["./s", "one", "-2"], capture_output=True, text=True, env=environment | path, cwd=tmp_path, check=False
     )
-    assert (done.stdout, done.stderr, done.returncode) == ("args (one, -2)\n6\n", "", 0)
+    assert (done.stdout, done.stderr, done.returncode) == ("args ('one', '-2')\n6\n", "", 0)
 
 
 def test_a_dash_is_what_comes_from_a_pipe(agrad):
     assert agrad("-", "a", "--help", given="print args\nq") == (
-        "(a, --help)\n",
+        "('a', '--help')\n",
         "<stdin>:2:1: error[name]: q has no value\n  2 | q\n    | ^\n  fix: give it one: q = 1\n",
         1,
     )

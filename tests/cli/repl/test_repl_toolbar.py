@@ -97,7 +97,7 @@ def test_no_grad_is_told_while_its_block_is_typed(text, inside):
         ("a", "[1, 2]   <leaf>\n"),
         ("a.detach()", "[1, 2]\n"),
         ("2 + 3", "5\n"),
-        ("d > 2", "1\n"),
+        ("d > 2", "True\n"),
         ("print d", "60\n"),
         ("a.grad", "a.grad = none: no backward has reached a yet\n"),
     ],

@@ -139,7 +139,7 @@ def test_what_modules_can_do(text, printed):
         ("p", "Point(x=3, y=4)"),
         ("p.scaled(2)", "Point(x=6, y=8)"),
         ("p.x += 1; p.x", "4"),
-        ("p.name = 'a'; p", "Point(x=3, y=4, name=a)"),
+        ("p.name = 'a'; p", "Point(x=3, y=4, name='a')"),
         ("p.me = p; p", "Point(x=3, y=4, me=…)"),
         ("q = p; q.x = 9; p.x", "9"),
         ("p.depth(300)", "300"),

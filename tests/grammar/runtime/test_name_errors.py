@@ -6,14 +6,7 @@ from agrad.engine.errors import AgradError
 from agrad.grammar.diagnostics import render
 from agrad.grammar.session.session import Session
 
-PRINT = """\
-error[name]: print is a statement: it returns nothing
-  session line 1 | {line}
-                 | {margin}^^^^^
-  fix: print a, b   or print f"{{a}}, {{b}}\""""
-
 WHOLE = {
-    "x = print(3)": PRINT.format(line="x = print(3)", margin="    "),
     "torch": """\
 error[name]: torch is not a value: it is a prefix of functions, as in torch.sin(x)
   session line 1 | torch

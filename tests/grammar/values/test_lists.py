@@ -196,7 +196,7 @@ def test_a_list_is_printed_as_an_array_or_by_its_parts():
         'var a = 1; [a, 2]\n[ones(2), 3]\nprint [], [(1, 2), "x"], f"{[a, 2]:.2f}"\n[[a, 2], [3, 4]]',
         lambda result: said.append(result.text(session.settings)),
     )
-    assert said == ["[1, 2]", "[[1, 1], 3]", "[] [(1, 2), x] [1.00, 2.00]", "[[1, 2], [3, 4]]"]
+    assert said == ["[1, 2]", "[[1, 1], 3]", "[] [(1, 2), 'x'] [1.00, 2.00]", "[[1, 2], [3, 4]]"]
 
 
 @pytest.mark.parametrize(("told", "shown"), LISTS)

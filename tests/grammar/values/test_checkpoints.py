@@ -1,0 +1,133 @@
+"""`torch.save` and `torch.load`: what is written is what is read, numpy reads it too, and nothing in it is run."""
+
+import io
+import pickle
+import zipfile
+
+import numpy as np
+import pytest
+
+from agrad.engine.errors import AgradError
+from agrad.grammar.session.session import Session
+
+TRAINED = """
+import torch, torch.nn as nn
+m = nn.Sequential(nn.Linear(2, 3), nn.Tanh(), nn.Linear(3, 1))
+opt = torch.optim.Adam(m.parameters(), lr=0.1)
+def train(model, optimizer, steps):
+    for k in range(steps):
+        optimizer.zero_grad()
+        loss = (model(torch.ones(4, 2))**2).mean()
+        loss.backward()
+        optimizer.step()
+    return loss.item()
+train(m, opt, 3)
+"""
+
+
+@pytest.fixture
+def session():
+    made = Session()
+    made.run(TRAINED)
+    return made
+
+
+def test_training_goes_on_from_a_file_as_if_it_had_not_stopped(session, tmp_path):
+    path = str(tmp_path / "checkpoint.pt")
+    session.run(f'''
+torch.save({{"epoch": 3, "model": m.state_dict(), "optimizer": opt.state_dict(), "names": ["a", None, (True, inf)]}}, "{path}")
+m2 = nn.Sequential(nn.Linear(2, 3), nn.Tanh(), nn.Linear(3, 1))
+opt2 = torch.optim.Adam(m2.parameters(), lr=9)
+c = torch.load("{path}", weights_only=True, map_location="cpu")
+m2.load_state_dict(c["model"]); opt2.load_state_dict(c["optimizer"])
+assert c["epoch"] == 3 and c["names"] == ["a", None, (True, inf)]
+assert train(m, opt, 4) == train(m2, opt2, 4)
+for p, q in zip(m.parameters(), m2.parameters()): assert torch.equal(p, q)
+''')
+
+
+def test_numpy_reads_the_arrays_by_their_names(session, tmp_path):
+    path = tmp_path / "model.pt"
+    session.run(f'torch.save(m.state_dict(), "{path}"); w = m[0].weight.tolist()')
+    arrays = np.load(path)
+    assert [name for name in arrays.files if name != "structure.json"] == ["0.weight", "0.bias", "2.weight", "2.bias"]
+    assert arrays["0.weight"].tolist() == session.names["w"].stacked().tolist()
+
+
+def test_an_archive_of_numpy_is_read_as_a_dictionary(session, tmp_path):
+    path = tmp_path / "a.npz"
+    np.savez(path, w=np.arange(3), b=np.array(2.5))
+    session.run(f'd = torch.load("{path}"); assert d["w"] == [0, 1, 2]; assert d["b"] == 2.5')
+
+
+def test_arrays_of_the_same_spelling_do_not_replace_each_other(session, tmp_path):
+    session.run(f'''
+torch.save({{"a": {{"b": ones(2)}}, "a.b": zeros(3), "x/y": [ones(1)]}}, "{tmp_path}/c.pt")
+d = torch.load("{tmp_path}/c.pt")
+assert d["a"]["b"] == [1, 1]; assert d["a.b"] == [0, 0, 0]; assert d["x/y"][0] == [1]
+''')
+
+
+MESSAGES = {
+    "torch.save(m, GOAL)": (
+        "torch.save writes numbers and arrays, not a Sequential",
+        'torch.save(model.state_dict(), "model.pt")   and model.load_state_dict(torch.load("model.pt"))',
+    ),
+    'torch.save({"f": sin}, GOAL)': (
+        "torch.save writes numbers, arrays, lists and dictionaries, not the function sin",
+        "",
+    ),
+    "torch.save(m.state_dict(), 3)": ("torch.save needs the name of a file, not the number 3", ""),
+    "torch.save({(1, 2): 3}, GOAL)": ("torch.save writes no dictionary with the key a tuple", ""),
+    'torch.load("nowhere.pt")': ("torch.load: there is no file nowhere.pt", ""),
+    "torch.load(TEXT)": ("torch.load: TEXT is not a file that torch.save or numpy.savez wrote", ""),
+    "torch.load(OBJECTS)": ("torch.load: OBJECTS is damaged", ""),
+    "torch.load(THEIRS)": (
+        "THEIRS was written by PyTorch, as code of Python's pickle, which agrad does not run",
+        "np.savez(\"model.npz\", **{k: v.numpy() for k, v in torch.load('THEIRS').items()})   in Python with PyTorch; "
+        'torch.load("model.npz") reads that',
+    ),
+}
+
+
+@pytest.mark.parametrize("text", MESSAGES)
+def test_what_cannot_be_written_or_read_is_named(text, session, tmp_path):
+    places = {name: str(tmp_path / name) for name in ("GOAL", "TEXT", "OBJECTS", "THEIRS")}
+    (tmp_path / "TEXT").write_text("hello")
+    np.savez(tmp_path / "OBJECTS.npz", a=np.array([{}], dtype=object))
+    (tmp_path / "OBJECTS.npz").rename(tmp_path / "OBJECTS")
+    with zipfile.ZipFile(tmp_path / "THEIRS", "w") as archive:
+        archive.writestr("model/data.pkl", pickle.dumps({}))
+    message, fix = MESSAGES[text]
+    for name, path in places.items():
+        message, fix = message.replace(name, path), fix.replace(name, path)
+        session.names[name] = path
+    with pytest.raises(AgradError) as caught:
+        session.run(text)
+    assert (caught.value.message, caught.value.fixes) == (message, [fix] if fix else [])
+    assert not (tmp_path / "GOAL").exists()
+
+
+def test_a_damaged_file_is_an_error(session, tmp_path):
+    path = tmp_path / "model.pt"
+    session.run(f'torch.save(m.state_dict(), "{path}")')
+    data = path.read_bytes()
+    for cut in range(0, len(data), 97):
+        path.write_bytes(data[:cut])
+        with pytest.raises(AgradError):
+            session.run(f'torch.load("{path}")')
+    holds = io.BytesIO()
+    with zipfile.ZipFile(holds, "w") as archive:
+        archive.writestr("structure.json", '{"dict": [["a", {"array": "b"}]]}')
+    path.write_bytes(holds.getvalue())
+    with pytest.raises(AgradError, match="is damaged"):
+        session.run(f'torch.load("{path}")')
+
+
+def test_without_files_nothing_is_written_or_read(tmp_path):
+    session = Session()
+    session.files = False
+    for text in (f'torch.save({{"a": 1}}, "{tmp_path}/x")', f'torch.load("{tmp_path}/x")'):
+        with pytest.raises(AgradError, match="file access is switched off"):
+            session.run(text)
+    assert list(tmp_path.iterdir()) == []
