@@ -62,8 +62,8 @@ def test_arguments_are_texts(agrad, script):
 def test_arguments_stand_behind_the_file_and_behind_two_minuses(agrad, script):
     file = script("args")
     assert agrad("run", file, "3", "b") == ("('3', 'b')\n", "", 0)
-    assert agrad("run", file, "3", "--json", "--", "-4")[0] == '{"schema": 1, "text": "(3, -4)"}\n'
-    assert agrad(file, "3", "-4") == ("(3, -4)\n", "", 0)
+    assert agrad("run", file, "3", "--json", "--", "-4")[0] == '{"schema": 1, "text": "(\'3\', \'-4\')"}\n'
+    assert agrad(file, "3", "-4") == ("('3', '-4')\n", "", 0)
 
 
 def test_d_takes_one_name(agrad, script):
