@@ -1,6 +1,7 @@
 # make run      sets up .venv and shows a first answer
 # make test     runs all tests, in build/venv-test, which has all extras (PYTHON=python3.13: with that Python)
-# make check    runs lint, the format check, strict types, and all tests but the long ones; CI runs this, then make test
+# make check    runs lint, the format check, strict types, and all tests but the long ones; CI runs this, make beside, make test
+# make beside   runs the tests that compare with PyTorch, in build/venv-beside, if PyTorch can be installed here
 # make bounds   runs all tests with the lowest versions of the dependencies that pyproject.toml allows
 # make explore  runs the property tests, the fuzz claims and the comparisons with new random cases (CASES=200000: more)
 # make format   fixes the format of the sources
@@ -17,13 +18,15 @@ BIN := $(VENV)/bin
 TESTS := build/venv-test$(SUFFIX)
 CASES ?= 2000
 PARALLEL := --numprocesses auto --dist worksteal
+BESIDE := build/venv-beside$(SUFFIX)
+TORCH = $(shell grep -rlE '(importorskip|find_spec).("torch|USUAL)' tests --include='test_*.py')
 PROPERTIES = $(shell grep -rl '@given' tests --include='test_*.py') tests/fuzz
 INSTALL := bin/python -m pip install --quiet --disable-pip-version-check
 
 # Where it is set, each of the many processes that the tests start would compile what it imports.
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: run test check bounds explore format types table bench docs clean
+.PHONY: run test check beside bounds explore format types table bench docs clean
 
 run: $(VENV)/.agrad
 	@echo '$$ agrad eval "a**2*2" a=3 --wrt a'
@@ -49,6 +52,13 @@ check: $(TESTS)/.dev types
 	@$(TESTS)/bin/mypy > build/mypy.txt & types=$$!; \
 	$(TESTS)/bin/python -m pytest -q -m 'not long' $(PARALLEL); tests=$$?; \
 	wait $$types; types=$$?; cat build/mypy.txt; exit $$((types | tests))
+
+# Wheels only, and none with CUDA: where there is no such wheel for this Python, it says so, and is content.
+beside: $(BESIDE)/.made
+	@if $(BESIDE)/bin/python tests/support/torch_wheel.py; then \
+	    $(BESIDE)/$(INSTALL) --prefer-binary --editable '.[beside]' && \
+	    $(BESIDE)/bin/python -m pytest -q $(PARALLEL) $(TORCH); \
+	fi
 
 bounds:
 	@mkdir -p build
@@ -90,7 +100,7 @@ clean:
 
 # A stamp file marks a set-up step as done.
 
-$(VENV)/.made $(TESTS)/.made:
+$(VENV)/.made $(TESTS)/.made $(BESIDE)/.made:
 	@sh -c "$$CHECK_PYTHON"
 	@echo "setting up $(@D), once"
 	@$(PYTHON) -m venv $(@D)

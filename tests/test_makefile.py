@@ -7,6 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+import torch_wheel
 
 ROOT = Path(__file__).parents[1]
 TARGETS = re.findall(r"^# make (\w+)", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)
@@ -47,6 +48,36 @@ def test_the_environment_of_a_user_has_no_extras():
 def test_another_python_has_environments_of_its_own():
     assert "python3.13 -m venv build/venv-3.13\n" in commands("run", "PYTHON=python3.13")
     assert "python3.13 -m venv build/venv-test-3.13\n" in commands("test", "PYTHON=python3.13")
+
+
+@needs_make
+def test_the_tests_beside_pytorch_have_an_environment_of_their_own():
+    made = commands("beside")
+    assert "if build/venv-beside/bin/python tests/support/torch_wheel.py; then" in made
+    assert re.search(r"build/venv-beside/bin/python -m pip install .*--editable '\.\[beside\]'", made)
+    (tests,) = re.findall(r"build/venv-beside/bin/python -m pytest (.*);", made)
+    asks = [
+        path.relative_to(ROOT).as_posix()
+        for path in (ROOT / "tests").rglob("test_*.py")
+        if re.search(r'importorskip\("torch|find_spec\("torch', path.read_text("utf-8"))
+    ]
+    assert asks
+    assert set(asks) - set(tests.split()) <= {"tests/test_makefile.py"}
+
+
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [
+        (["torch", "sympy"], ""),
+        (["torch", "nvidia-cublas", "triton"], "pip would install CUDA with it (2 packages)"),
+        (None, "pip finds no wheel of it: No matching distribution"),
+    ],
+)
+def test_pytorch_is_installed_only_without_cuda(names, said):
+    report = None if names is None else {"install": [{"metadata": {"name": name}} for name in names]}
+    assert torch_wheel.reason(report, "No matching distribution").startswith(said)
+    assert bool(torch_wheel.reason(report)) is bool(said)
+    assert torch_wheel.requirement() == "torch==2.13.0"
 
 
 @needs_make

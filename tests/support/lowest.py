@@ -17,7 +17,7 @@ def constraints():
     optional = [line for lines in project["optional-dependencies"].values() for line in lines]
     found = []
     for line in dict.fromkeys([*project["dependencies"], *optional]):
-        if line.startswith("agrad["):
+        if line.startswith("agrad[") or "==" in line:  # one version alone has no lower bound
             continue
         bound = re.fullmatch(r"([\w-]+)(?:\[[\w,]+\])?>=([\w.]+)(?:,<[\w.]+)?", line)
         if bound is None:

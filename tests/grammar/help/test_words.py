@@ -98,7 +98,7 @@ def test_words_of_each_sort(word, text):
 
 def test_the_extras_are_those_there_are():
     optional = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
-    assert EXTRAS.keys() == optional.keys() - {"test", "fuzz", "dev"}
+    assert EXTRAS.keys() == optional.keys() - {"test", "beside", "fuzz", "dev"}
 
 
 def test_no_word_of_the_glossary_is_that_of_a_function_or_command():
