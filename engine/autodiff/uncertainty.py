@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from math import inf, isfinite, sqrt
+from math import hypot, inf, sqrt
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -18,9 +18,9 @@ from agrad.engine.autodiff.transforms import hessian, jacobian, jvp
 from agrad.engine.core.arguments import number_of
 from agrad.engine.core.context import current
 from agrad.engine.core.dispatch import operand
-from agrad.engine.core.graph import Node, Uncertainty, collect, leading_to, leaf, reachable
+from agrad.engine.core.graph import Extra, Node, Uncertainty, collect, leading_to, leaf, reachable
 from agrad.engine.core.op import composed
-from agrad.engine.core.tensor import Tensor, bare, handle, tensor
+from agrad.engine.core.tensor import Tensor, bare, tensor
 from agrad.engine.core.versions import check_walkable, walkable
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.values import Value, coerce, describe, fits, format_shape, np, shape_of, spread
@@ -45,11 +45,7 @@ def uncertain(value: Any, u: Any, dof: float = inf, shape: str = "normal") -> Te
     """A leaf with a standard uncertainty; of a computed value, its sum with such a leaf that is 0."""
     if type(value) is float and type(u) is float and u >= 0.0:
         return _marked(value, u, dof, shape)
-    value, u = operand(value), operand(u)
-    if isinstance(u, Tensor):
-        if u.requires_grad:
-            raise AgradError("type", "an uncertainty is a plain number without a derivative; use .detach()")
-        u = u.value
+    value, u = operand(value), _plain("an uncertainty", u)
     if isinstance(value, Tensor) and value.node.recorded:
         return value + uncertain(spread(0.0, value.shape), u, dof, shape)
     value = value.value if isinstance(value, Tensor) else value
@@ -64,17 +60,26 @@ def uncertain(value: Any, u: Any, dof: float = inf, shape: str = "normal") -> Te
 
 
 def _marked(value: Value, u: Value, dof: float, shape: str) -> Tensor:
-    made = handle(leaf(value, True)) if type(value) is float else tensor(value, requires_grad=True)
-    made.node.uncertainty = Uncertainty(u, dof, shape)
+    made = bare(leaf(value, True)) if type(value) is float else tensor(value, requires_grad=True)
+    made.node.extra = extra = Extra()
+    extra.uncertainty = Uncertainty(u, dof, shape)
     _used[0] = True
     return made
 
 
+def _plain(what: str, x: Any) -> Any:
+    """An argument without a graph. Raises AgradError of kind `type` where that would lose derivatives."""
+    x = operand(x)
+    if not isinstance(x, Tensor):
+        return x
+    if x.requires_grad:
+        raise AgradError("type", f"{what}: plain numbers are needed, not what has derivatives; use .detach()")
+    return x.value
+
+
 def percent(value: Any, u: Any) -> Tensor:
     """`value ± u %`."""
-    plain = operand(value)
-    plain = plain.value if isinstance(plain, Tensor) else plain
-    return uncertain(value, abs(plain) * (u * 0.01))
+    return uncertain(value, abs(value.value if isinstance(value, Tensor) else operand(value)) * (u * 0.01))
 
 
 def as_leaf(value: Any) -> Tensor:
@@ -102,10 +107,10 @@ def link(a: Node, b: Node, block: Any) -> None:
     """Set the covariances of the entries of two leaves."""
     log = current().undo_log
     for x, y, part in ((a, b, block), (b, a, block.T)):
-        assert x.uncertainty is not None
-        if x.uncertainty.linked is None:
-            x.uncertainty.linked = WeakKeyDictionary()
-        linked = x.uncertainty.linked
+        known = known_of(x)
+        if known.linked is None:
+            known.linked = WeakKeyDictionary()
+        linked = known.linked
         if log is not None:
             before = linked.get(y)
             log.remember(("covariance", x, y), partial(_put_back, linked, y, before))
@@ -119,9 +124,14 @@ def _put_back(linked: Any, y: Node, before: Any) -> None:
         linked[y] = before
 
 
-def _u(node: Node) -> Any:
+def known_of(node: Node) -> Uncertainty:
+    """What is known of a source."""
     assert node.uncertainty is not None
-    return np.reshape(np.asarray(node.uncertainty.u, dtype=float), -1)
+    return node.uncertainty
+
+
+def _u(node: Node) -> Any:
+    return np.reshape(np.asarray(known_of(node).u, dtype=float), -1)
 
 
 def covariance(nodes: Sequence[Node]) -> Any:
@@ -133,7 +143,7 @@ def covariance(nodes: Sequence[Node]) -> Any:
     ends = np.cumsum([0, *sizes])
     matrix = np.diag(np.concatenate([_u(node) ** 2 for node in nodes]))
     for i, x in enumerate(nodes):
-        linked = x.uncertainty.linked if x.uncertainty is not None else None
+        linked = known_of(x).linked
         for j, y in enumerate(nodes):
             if linked is not None and y in linked:
                 matrix[ends[i] : ends[i + 1], ends[j] : ends[j + 1]] = linked[y]
@@ -173,29 +183,35 @@ def uncertainty(y: Any) -> Value | None:
     if y.node.uncertainty is not None:
         return y.node.uncertainty.u
     order = _behind(y)
-    nodes = [node for node in reversed(order) if node.extra is not None and node.extra.uncertainty is not None]
-    nodes = nodes or sources(y)  # also those with vanishing derivatives
+    found = _of_number(y, order) if y.size == 1 else None
+    if found is not None:
+        return spread(found, y.shape)
+    nodes = sources(y)
     if not nodes:
         return None
-    if y.size == 1:
-        slopes: Any = gradient(y, nodes, order)
-        if not any(node.shape for node in nodes) and not _are_linked(nodes):
-            terms = [float(g) * float(_plain_u(node)) for node, g in zip(nodes, slopes, strict=True)]
-            u = sqrt(sum([term * term for term in terms])) if all(map(isfinite, terms)) else abs(sum(terms))
-        else:
-            slopes = np.concatenate([np.reshape(g, -1) for g in slopes])
-            u = sqrt(max(float(slopes @ covariance(nodes) @ slopes), 0.0))
-        return spread(u, y.shape)
-    return _of_entries(y, nodes)
+    if y.size > 1:
+        return _of_entries(y, nodes)
+    slopes = np.concatenate([np.reshape(g, -1) for g in gradient(y, nodes, order)])
+    return spread(sqrt(max(float(slopes @ covariance(nodes) @ slopes), 0.0)), y.shape)
+
+
+def _of_number(y: Tensor, order: list[Node]) -> float | None:
+    """The uncertainty of one number by uncorrelated numbers; None where a source is an array, or correlated, or none.
+
+    `order`: the nodes behind it, youngest first.
+    """
+    terms = []
+    for node, slope in walk(order, {y.node: spread(1.0, y.shape) if y.shape else 1.0}, False, hooks=False).items():
+        known = node.extra.uncertainty if node.extra is not None else None
+        if known is not None:
+            if node.shape or known.linked is not None:
+                return None
+            terms.append(slope * known.u)
+    return hypot(*terms) if terms else None
 
 
 def _are_linked(nodes: Sequence[Node]) -> bool:
-    known = [node.uncertainty.linked for node in nodes if node.uncertainty is not None]
-    return any(x in nodes for linked in known if linked is not None for x in linked)
-
-
-def _plain_u(node: Node) -> Any:
-    return node.uncertainty.u if node.uncertainty is not None else 0.0
+    return any(x in nodes for node in nodes for x in known_of(node).linked or ())
 
 
 def handles(nodes: Sequence[Node]) -> list[Tensor]:
@@ -208,8 +224,8 @@ def _behind(y: Tensor) -> list[Node]:
     try:
         return walkable(y.node)[0]
     except AgradError:
-        order = collect([y.node])
-        check_walkable(leading_to(order, sources(y)), y.node)
+        order = leading_to(collect([y.node]), sources(y))
+        check_walkable(order, y.node)
         return order
 
 
@@ -219,10 +235,7 @@ def gradient(y: Tensor, nodes: Sequence[Node], order: list[Node] | None = None) 
     `order`: the nodes behind it, if they are known, youngest first.
     """
     order = _behind(y) if order is None else order
-    if len(nodes) < sum([node.op is None for node in order]):
-        order = leading_to(order, nodes)
-    seed = spread(1.0, y.shape) if y.shape else 1.0
-    found = walk(order, {y.node: seed}, False, nodes, hooks=False) if y.node in order else {}
+    found = walk(order, {y.node: spread(1.0, y.shape)}, False, nodes, hooks=False) if y.node in order else {}
     return [found.get(node, 0.0) for node in nodes]
 
 
@@ -232,7 +245,7 @@ def _of_entries(y: Tensor, nodes: Sequence[Node]) -> Value:
         total = np.zeros(y.shape)
         for node, x in zip(nodes, handles(nodes), strict=True):
             slope = jvp(y, x, spread(1.0, node.shape)).value
-            total += (np.asarray(slope) * _plain_u(node)) ** 2
+            total += (np.asarray(slope) * known_of(node).u) ** 2
         return coerce(np.sqrt(total))
     rows = [np.reshape(j.value, (y.size, -1)) for j in jacobian(y, handles(nodes))]
     slopes = np.concatenate(rows, axis=1)
@@ -264,18 +277,13 @@ def second_order(y: Tensor, nodes: Sequence[Node]) -> Second:
     moments of theirs (Wang and Iyer, Metrologia 42 (2005); Mekid and Vaja, Measurement 41 (2008)).
     """
     xs = handles(nodes)
-    blocks = hessian(y, xs)
-    if isinstance(blocks, Tensor):
-        matrix = np.reshape(blocks.value, (len(xs), -1))
-    else:
-        rows = [
-            [np.reshape(b.value, (x.size, z.size)) for b, z in zip(row, xs, strict=True)]
-            for row, x in zip(blocks, xs, strict=True)
-        ]
-        matrix = np.block(rows)
-    known = covariance(nodes)
+    found, known = hessian(y, xs), covariance(nodes)
+    if not isinstance(found, Tensor):  # blocks
+        rows = zip(found, xs, strict=True)
+        found = np.block([[np.reshape(b.value, (x.size, -1)) for b in row] for row, x in rows])
+    matrix = np.reshape(np.asarray(found), known.shape)
     product = matrix @ known
-    kurtosis = np.concatenate([np.full(len(_u(n)), KURTOSIS[n.uncertainty.shape]) for n in nodes if n.uncertainty])
+    kurtosis = np.concatenate([np.full(len(_u(n)), KURTOSIS[known_of(n).shape]) for n in nodes])
     variance = 0.5 * float(np.trace(product @ product))
     variance += 0.25 * float(np.sum((np.diag(matrix) * np.diag(known)) ** 2 * (kurtosis - 3.0)))
     return Second(0.5 * float(np.trace(product)), sqrt(max(variance, 0.0)))
@@ -355,11 +363,7 @@ def _triangular(a: Any, b: Any, dof: Any) -> Tensor:
 
 
 def _readings(what: str, x: Any) -> Any:
-    x = operand(x)
-    if isinstance(x, Tensor):
-        if x.requires_grad:
-            raise AgradError("type", f"{what} takes plain numbers; use .detach()")
-        x = x.value
+    x = _plain(what, x)
     if len(shape_of(x)) != 1:
         raise AgradError("shape", f"{what} takes a vector, not an array of shape {format_shape(shape_of(x))}")
     return x
@@ -389,8 +393,7 @@ def _measured(readings: Any) -> Tensor:
     example="sum(correlated([1, 2], [[4, 2], [2, 9]])).u ~= sqrt(17)",
 )
 def _correlated(values: Any, covariance: Any) -> Tensor:
-    x, matrix = _readings("correlated", values), operand(covariance)
-    matrix = np.asarray(matrix.value if isinstance(matrix, Tensor) else matrix)
+    x, matrix = _readings("correlated", values), np.asarray(_plain("correlated", covariance))
     if matrix.shape != (len(x), len(x)):
         raise AgradError("shape", f"correlated: a covariance of shape {format_shape(matrix.shape)} for {len(x)} values")
     if not np.allclose(matrix, matrix.T, rtol=1e-9, atol=0) or not _is_possible(matrix):

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from math import floor, inf, isfinite, log10, sqrt
 from typing import Any, NamedTuple
 
-from agrad.engine.autodiff.uncertainty import Second, covariance, gradient, handles, second_order, sources
+from agrad.engine.autodiff.uncertainty import Second, covariance, gradient, handles, known_of, second_order, sources
 from agrad.engine.compile import compile as compiled
 from agrad.engine.core.graph import Node
 from agrad.engine.core.op import FUNCTIONS
@@ -99,17 +99,16 @@ def budget(
 
 def _rows(nodes: Sequence[Node], slopes: Array, known: Array, variance: float) -> list[Source]:
     found: list[Source] = []
-    shares = slopes * (known @ slopes) / variance if variance > 0 else np.zeros(len(slopes))
+    shares = (slopes * (known @ slopes) / (variance or 1.0)).tolist()
+    numbers = zip(slopes.tolist(), shares, strict=True)
     for node in nodes:
-        assert node.uncertainty is not None
-        values = np.reshape(np.asarray(node.value), -1)
-        uncertainties = np.reshape(np.asarray(node.uncertainty.u), -1)
+        its = known_of(node)
         place = node.origin.where if node.origin is not None else ""
-        for entry, (value, u) in enumerate(zip(values, uncertainties, strict=True)):
-            index = np.unravel_index(entry, node.shape)
-            name = node.spell() + (f"[{', '.join(map(str, map(int, index)))}]" if node.shape else "")
-            slope, share = float(slopes[len(found)]), float(shares[len(found)])
-            found.append(Source(name, place, float(value), float(u), slope, node.uncertainty.dof, share))
+        values, us = [np.reshape(np.asarray(x), -1).tolist() for x in (node.value, its.u)]
+        for index, value, u in zip(np.ndindex(node.shape) if node.shape else [()], values, us, strict=True):
+            name = node.spell() + (f"[{', '.join(map(str, index))}]" if index else "")
+            slope, share = next(numbers)
+            found.append(Source(name, place, value, u, slope, its.dof, share))
     return found
 
 
@@ -155,21 +154,14 @@ def _sampled(
 def _draws(nodes: Sequence[Node], known: Array, count: int, rng: Any) -> list[Array]:
     """A column of samples for each entry: correlated ones are normal (JCGM 101, 6.4)."""
     means = np.concatenate([np.reshape(np.asarray(node.value), -1) for node in nodes])
-    apart = np.count_nonzero(known, axis=1) <= 1
-    columns: list[Any] = [None] * len(means)
-    together = np.flatnonzero(~apart)
+    kinds = [(known_of(node).shape, known_of(node).dof) for node in nodes for _ in np.ndindex(node.shape)]
+    each = zip(means, np.sqrt(np.diag(known)), kinds, strict=True)
+    columns = [mean + u * _standard(shape, dof, count, rng) for mean, u, (shape, dof) in each]
+    together = np.flatnonzero(np.count_nonzero(known, axis=1) > 1)
     if len(together):
         drawn = rng.multivariate_normal(means[together], known[np.ix_(together, together)], count, method="eigh")
         for place, column in zip(together, drawn.T, strict=True):
             columns[place] = np.ascontiguousarray(column)
-    entry = 0
-    for node in nodes:
-        assert node.uncertainty is not None
-        for _ in range(int(np.prod(node.shape))):
-            if apart[entry]:
-                u = sqrt(known[entry, entry])
-                columns[entry] = means[entry] + u * _standard(node.uncertainty.shape, node.uncertainty.dof, count, rng)
-            entry += 1
     return columns
 
 

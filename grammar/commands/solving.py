@@ -137,7 +137,16 @@ def _solve(session: Session, call: Call) -> None:
         session.emit(Printed(f"{name} = {text_of(value, session.settings)}"))
     last = problem.last
     if last is not None:
-        session.emit(Printed(f"residual {format_number(last.residual, 2)}, {last.calls} calls of the function"))
+        session.emit(Printed(f"residual {_small(last.residual, 1e-12)}, {_counted(last.iterations)}"))
+
+
+def _small(number: float, noise: float) -> str:
+    """A number that should be 0: below `noise`, it tells only how numbers were rounded."""
+    return format_number(number, 2) if number >= noise else f"below {noise:.0e}"
+
+
+def _counted(iterations: int) -> str:
+    return f"{iterations} iteration{'s' if iterations != 1 else ''}"
 
 
 def _until(call: Call) -> float:
@@ -178,7 +187,7 @@ def _watched(session: Session, remark: Callable[[float], str]) -> Iterator[Calla
 
 def _descend(session: Session, call: Call, sign: float) -> None:
     from agrad.engine.ops.solvers.function import function_of
-    from agrad.engine.ops.solvers.implicit import METHODS, descend
+    from agrad.engine.ops.solvers.implicit import METHODS, Minimum
     from agrad.engine.program.extract import extract
     from agrad.engine.program.trace import inlined
 
@@ -209,7 +218,7 @@ def _descend(session: Session, call: Call, sign: float) -> None:
         ends = _plain(call, "low", call.options["low"]), _plain(call, "high", call.options["high"])
     what = f"{'least' if sign > 0 else 'largest'} {loss.node.spell()} ="
     with _watched(session, lambda least: f"{what} {format_number(sign * least, 6)}") as watch:
-        found = descend(word, body, start, ends, method, _until(call), watch)
+        found = Minimum(body, start).descend(word, body.example[2], ends, method, _until(call), watch)
     end = 0
     for leaf in leaves:
         begin, end = end, end + leaf.size
@@ -218,12 +227,8 @@ def _descend(session: Session, call: Call, sign: float) -> None:
     forward(loss)
     for leaf in leaves:
         session.emit(Printed(f"{leaf.node.spell()} = {text_of(leaf.detach(), session.settings)}"))
-    slope = format_number(found.slope, 2) if found.slope >= _NOISE else f"below {_NOISE:.0e}"
-    account = f"slope {slope}, {found.iterations} iterations"
+    account = f"slope {_small(found.slope, 1e-10)}, {_counted(found.iterations)}"
     session.emit(Printed(f"{what} {format_number(sign * found.value)}, {account}"))
-
-
-_NOISE = 1e-10  # a slope below it tells only how numbers were rounded
 
 
 def _searching(word: str, extreme: str, sign: float, example: str) -> None:

@@ -17,16 +17,17 @@ from agrad.engine.program.scan import Body
 from agrad.engine.values import Array, format_number, np
 
 _NEWTON = 60  # steps at most
+_CLOSE = 1e-9  # relative step at which the search ends, and Newton's method begins
 _LARGE = 1e7  # condition of a Jacobian of rows and columns of length 1, above which it is called singular
 _FLAT = 1e-4  # of the derivative nearby: below that, a number is a double zero
 
 
 class Found(NamedTuple):
-    """A point, the residual there, and how often the function was called."""
+    """A point, the residual there, and the iterations of the search."""
 
     x: Array
     residual: float
-    calls: int
+    iterations: int
 
 
 class Problem:
@@ -39,7 +40,7 @@ class Problem:
         self.start = start
         self.last: Found | None = None  # the latest solution
 
-    @property
+    @cached_property
     def residual(self) -> Body:
         """The function that is zero at the solution."""
         return self.f
@@ -64,20 +65,28 @@ class Problem:
         """The solution, with an account of how it was found."""
         f, matrix = Evaluated(self.f, same), self.matrix(same)
         optimize = extra("scipy.optimize", "root", "SciPy", "science")
+        points = {self.start.tobytes()}  # an iteration has one of its own
+
+        def at(x: Array) -> Array:
+            points.add(x.tobytes())
+            return f(x)
+
         with np.errstate(all="ignore"):
-            found = optimize.root(f, self.start, jac=matrix, method="hybr", options={"xtol": 1e-13})
+            found = optimize.root(at, self.start, jac=matrix, method="hybr", options={"xtol": _CLOSE})
             x, step = newton(f, matrix, found.x)
         value = f(x)
         if not np.isfinite(x).all() or not np.isfinite(value).all() or not _is_settled(step, x, self.start):
-            raise self.not_found(found.x, f)
+            raise self.not_found(found.x, f, matrix)
         self.refuse_singular(x, matrix)
-        return Found(x, float(np.max(np.abs(value))), f.calls)
+        return Found(x, float(np.max(np.abs(value))), len(points) - 1)
 
-    def not_found(self, x: Array, f: Evaluated) -> AgradError:
+    def not_found(self, x: Array, f: Evaluated, matrix: Callable[[Array], Array]) -> AgradError:
         """The error where the search has stopped elsewhere."""
-        last = float(np.max(np.abs(f(x))))
+        value = f(x)
         message = f"{self.what}: there is no zero near {told(self.start)}: the search ended at {told(x)}"
-        notes = [f"there, the function is {told(f(x))}"] if np.isfinite(last) else ["there, it is not finite"]
+        notes = [f"there, the function is {told(value)}" if np.isfinite(value).all() else "there, it is not finite"]
+        if is_ill(matrix(x)):
+            notes.append("its Jacobian is singular there" if len(x) > 1 else "its derivative is 0 there")
         fixes = [Hint("root(f, a..b)   between two points at which f has different signs")]
         return AgradError("domain", message, notes=notes, fixes=fixes if len(x) == 1 else [])
 
@@ -107,14 +116,15 @@ class Bracketed(Problem):
             signs = f"f is {format_number(ends[0])} and {format_number(ends[1])} at the ends"
             message = f"root: {places} is no bracket: {signs}, which have no different signs"
             raise AgradError("domain", message, fixes=[Hint("root(f, x0)   from a starting point")])
-        if 0.0 in ends:
-            x = np.array([self.low if ends[0] == 0.0 else self.high])
-        else:
+        x, iterations = np.array([self.low if ends[0] == 0.0 else self.high]), 0
+        if 0.0 not in ends:
             with np.errstate(all="ignore"):
                 options: dict[str, Any] = {"xtol": 1e-300, "rtol": 1e-14, "maxiter": 400, "disp": False}
-                x0 = optimize.toms748(lambda x: float(f([x])[0]), self.low, self.high, **options)
+                x0, search = optimize.toms748(
+                    lambda x: float(f([x])[0]), self.low, self.high, full_output=True, **options
+                )
                 x, _ = newton(f, matrix, np.array([x0]))
-                x = x if self.low <= x[0] <= self.high else np.array([x0])
+                x, iterations = x if self.low <= x[0] <= self.high else np.array([x0]), search.iterations
         value = abs(float(f(x)[0]))
         if not value <= 1e-6 * max(map(abs, ends)):
             where = format_number(float(x[0]))
@@ -123,53 +133,7 @@ class Bracketed(Problem):
             )
             raise AgradError("domain", message)
         self.refuse_singular(x, matrix)
-        return Found(x, value, f.calls)
-
-
-class Minimum(Problem):
-    """A minimum of a number: a zero of its gradient at which its Hessian is positive."""
-
-    what = "argmin"
-
-    @cached_property
-    def _gradient(self) -> Body:
-        return gradient_of(self.f)
-
-    @property
-    def residual(self) -> Body:
-        """The gradient."""
-        return self._gradient
-
-    def find(self, same: Array) -> Found:
-        """The minimum, by a trust region with the exact gradient and Hessian (Conn, Gould and Toint, 2000)."""
-        f, gradient, matrix = Evaluated(self.f, same), Evaluated(self.residual, same), self.matrix(same)
-        optimize = extra("scipy.optimize", "argmin", "SciPy", "science")
-        with np.errstate(all="ignore"):
-            found = optimize.minimize(
-                lambda x: float(f(x)[0]), self.start, jac=gradient, hess=matrix, method="trust-exact"
-            )
-            x, step = newton(gradient, matrix, found.x)
-            value = float(f(x)[0])
-            is_higher = not value <= found.fun + 1e-9 * (abs(found.fun) + abs(float(f(self.start)[0])))
-        if not np.isfinite(x).all() or is_higher:
-            raise self._runs_away(found, f)
-        hessian = matrix(x)
-        is_flat = is_ill(hessian) if len(x) > 1 else _is_flat(x, matrix)
-        is_level = bool(np.max(np.abs(gradient(x))) <= 1e-6 * (1e-300 + np.max(np.abs(gradient(self.start)))))
-        if not is_level or not (is_flat or _is_settled(step, x, self.start)):
-            raise self._runs_away(found, f)
-        if is_flat or not np.all(np.linalg.eigvalsh((hessian + hessian.T) / 2) > 0):
-            message = f"argmin: the minimum at {told(x)} is not a single point that can be differentiated"
-            raise AgradError("domain", message, notes=["the Hessian is singular there, or not positive"])
-        return Found(x, value, f.calls)
-
-    def _runs_away(self, found: Any, f: Evaluated) -> AgradError:
-        """The error where the search has found no minimum."""
-        beyond = found.x + 10.0 * (found.x - self.start)
-        far = bool(np.any(beyond != found.x)) and bool(f(beyond)[0] < f(found.x)[0])
-        ended = f"the search from {told(self.start)} ended at {told(found.x)}, where the function is {told(f(found.x))}"
-        what = "there is no minimum: the function still falls far away" if far else "no minimum is found"
-        return AgradError("domain", f"argmin: {what}", notes=[ended])
+        return Found(x, value, iterations)
 
 
 class Descent(NamedTuple):
@@ -185,80 +149,120 @@ METHODS = {"newton": "trust-exact", "krylov": "trust-krylov", "bfgs": "BFGS", "l
 _FEW = 50  # unknowns, of which the whole Hessian is computed
 
 
-def descend(
+class Minimum(Problem):
+    """A minimum of a number: a zero of its gradient at which its Hessian is positive."""
+
+    @cached_property
+    def residual(self) -> Body:
+        """The gradient."""
+        return gradient_of(self.f)
+
+    def find(self, same: Array) -> Found:
+        """The minimum, by a trust region with the exact gradient and Hessian (Conn, Gould and Toint, 2000)."""
+        f, gradient, matrix = Evaluated(self.f, same), Evaluated(self.residual, same), self.matrix(same)
+        found = self.descend("argmin", same, method="newton")
+        with np.errstate(all="ignore"):
+            x, step = newton(gradient, matrix, found.x)
+            hessian = matrix(x)
+            is_lower = float(f(x)[0]) <= found.value + 1e-9 * (abs(found.value) + abs(float(f(self.start)[0])))
+        is_flat = is_ill(hessian) if len(x) > 1 else _is_flat(x, matrix)
+        is_point = not is_flat and is_lower and _is_settled(step, x, self.start)
+        if not is_point or not np.all(np.linalg.eigvalsh((hessian + hessian.T) / 2) > 0):
+            message = f"argmin: the minimum at {told(found.x)} is not a single point that can be differentiated"
+            raise AgradError("domain", message, notes=["the Hessian is singular there, or not positive"])
+        return Found(x, found.slope, found.iterations)
+
+    def descend(
+        self,
+        what: str,
+        same: Array,
+        bounds: tuple[float, float] | None = None,
+        method: str | None = None,
+        until: float = 1e-9,
+        watch: Callable[[float], object] = lambda _: None,
+    ) -> Descent:
+        """A minimum, until no entry of the gradient is over `until` times the largest at the start.
+
+        Where Newton's method cannot take the last steps, that is `until` times 1 at least. With exact gradients and, up
+        to 50 unknowns, the exact Hessian, else its products. `what`: minimize, argmin, or maximize, where the number is
+        the negative of what is told of. `watch` is called after each iteration with the least value so far. Raises
+        AgradError of kind `domain`.
+        """
+        optimize = extra("scipy.optimize", what, "SciPy", "science")
+        ends = bounds or (-np.inf, np.inf)
+        start = np.clip(self.start, *ends)
+        value, gradient = Evaluated(self.f, same), Evaluated(self.residual, same)
+        name = "L-BFGS-B" if bounds else METHODS[method or ("newton" if len(start) <= _FEW else "krylov")]
+        hessian = self.matrix(same) if len(start) <= _FEW or name == "trust-exact" else None
+        keywords: dict[str, Any] = {"bounds": [bounds] * len(start)} if bounds else {}
+        if name == "trust-exact":
+            keywords["hess"] = hessian
+        elif name == "trust-krylov":
+            products = Evaluated(products_of(self.residual), same)
+            keywords["hessp"] = lambda x, v: products(np.concatenate([x, v]))
+        best = np.inf
+
+        def valued(x: Array) -> float:
+            nonlocal best
+            found = float(value(x)[0])
+            best = min(best, found)
+            return found
+
+        with np.errstate(all="ignore"):
+            steepest = float(np.max(np.abs(gradient(start))))
+            polishes = hessian is not None and bounds is None
+            least = until * (steepest if polishes and steepest > 0.0 else max(steepest, 1.0))
+            least = least if np.isfinite(least) else until
+            options = {"gtol": least, "maxiter": 10_000}
+            options |= {"ftol": 0.0, "maxfun": 100_000} if name == "L-BFGS-B" else {}
+            keywords["callback"] = lambda _: watch(best)
+            found = optimize.minimize(valued, start, jac=gradient, method=name, options=options, **keywords)
+            x = found.x
+            if polishes and hessian is not None and np.max(np.abs(gradient(x))) > least:
+                # Where the value hardly changes any more, its gradient still does.
+                nearer, step = newton(gradient, hessian, x)
+                if valued(nearer) <= valued(x) + 1e-12 * abs(valued(start)) and _is_settled(step, nearer, start):
+                    x, least = nearer, np.inf
+            slope = _judged(what, valued, gradient(x), hessian, x, start, ends, least)
+        return Descent(x, valued(x), slope, int(found.nit))
+
+
+def _judged(
     what: str,
-    f: Body,
+    value: Callable[[Array], float],
+    slopes: Array,
+    hessian: Callable[[Array], Array] | None,
+    x: Array,
     start: Array,
-    bounds: tuple[float, float] | None,
-    method: str | None,
-    until: float,
-    watch: Callable[[float], object],
-) -> Descent:
-    """A minimum of a number, until no entry of its gradient is over `until` times the largest at the start, or 1.
-
-    With exact gradients and, up to 50 unknowns, the exact Hessian, else its products. `what` is minimize, or maximize
-    where the number is the negative of what is told of. `watch` is called after each iteration with the least value so
-    far. Raises AgradError of kind `domain`.
-    """
-    optimize = extra("scipy.optimize", what, "SciPy", "science")
-    same = f.example[2]
-    gradient_body = gradient_of(f)
-    value, gradient = Evaluated(f, same), Evaluated(gradient_body, same)
-    name = METHODS[method or ("newton" if len(start) <= _FEW else "krylov")]
-    keywords: dict[str, Any] = {}
-
-    derivatives = Evaluated(jacobian_of(gradient_body), same) if len(start) <= _FEW or name == "trust-exact" else None
-
-    def hessian(x: Array) -> Array:
-        assert derivatives is not None
-        return derivatives(x).reshape(len(x), len(x))
-
-    if bounds is not None:
-        name, keywords["bounds"] = "L-BFGS-B", [bounds] * len(start)
-        start = np.clip(start, *bounds)
-    elif name == "trust-exact":
-        keywords["hess"] = hessian
-    elif name == "trust-krylov":
-        products = Evaluated(products_of(gradient_body), same)
-        keywords["hessp"] = lambda x, v: products(np.concatenate([x, v]))
-    low, high = bounds or (-np.inf, np.inf)
-    best = np.inf
-
-    def valued(x: Array) -> float:
-        nonlocal best
-        found = float(value(x)[0])
-        best = min(best, found)
-        return found
-
-    with np.errstate(all="ignore"):
-        steepest = float(np.max(np.abs(gradient(start))))
-        least = until * max(steepest, 1.0) if np.isfinite(steepest) else until
-        options = {"gtol": least, "maxiter": 10_000}
-        options |= {"ftol": 0.0, "maxfun": 100_000} if name == "L-BFGS-B" else {}
-        keywords["callback"] = lambda _: watch(best)
-        found = optimize.minimize(valued, start, jac=gradient, method=name, options=options, **keywords)
-        slopes, lowest, before = gradient(found.x), valued(found.x), valued(start)
-        # At an end, the function may fall beyond it.
-        is_free = ~(((found.x <= low) & (slopes > 0)) | ((found.x >= high) & (slopes < 0)))
-        slopes = np.where(is_free, slopes, 0.0)
-        slope = float(np.max(np.abs(slopes)))
-        is_far = bool(np.max(np.abs(found.x)) > 1e8 * (1.0 + np.max(np.abs(start))))
-        is_far = is_far or before - lowest > 1e12 * (1.0 + abs(before)) or lowest == -np.inf
-        is_found = np.isfinite(lowest) and not is_far and slope <= 10.0 * least
-        if is_found and derivatives is not None:
-            reach = float(max(np.max(np.abs(found.x - start)), 1e-3 * max(np.max(np.abs(found.x)), 1.0)))
-            enough = lowest - 1e-12 * (abs(lowest) + abs(before))
-            matrix = hessian(found.x) * np.outer(is_free, is_free)
-            beside = _doubtful_places(found.x, slopes, matrix, reach)
-            is_found = all(valued(np.clip(there, low, high)) >= enough for there in beside)
-    if not is_found:
-        falls, kind = ("falls", "minimum") if what == "minimize" else ("rises", "maximum")
-        problem = f"the function {falls} without end" if is_far else f"no {kind} is found"
-        shown = format_number(lowest if what == "minimize" else -lowest, 6)
-        note = f"the search ended at {told(found.x)}, with the value {shown} and the slope {slope:.3g}"
-        notes = [note] if is_far or slope > 10.0 * least else [note, f"the function still {falls} beside that point"]
-        raise AgradError("domain", f"{what}: {problem}", notes=notes)
-    return Descent(found.x, lowest, slope, int(found.nit))
+    ends: tuple[float, float],
+    least: float,
+) -> float:
+    """The largest slope at a minimum. Raises AgradError of kind `domain` where it is none."""
+    low, high = ends
+    lowest, before = value(x), value(start)
+    is_free = ~(((x <= low) & (slopes > 0)) | ((x >= high) & (slopes < 0)))  # at an end, it may fall beyond
+    slopes = np.where(is_free, slopes, 0.0)
+    slope = float(np.max(np.abs(slopes)))
+    is_far = bool(np.max(np.abs(x)) > 1e8 * (1.0 + np.max(np.abs(start))))
+    is_far = is_far or before - lowest > 1e12 * (1.0 + abs(before)) or lowest == -np.inf
+    is_level = slope <= 10.0 * least
+    is_found = np.isfinite(lowest) and not is_far and is_level
+    if is_found and hessian is not None:
+        reach = float(max(np.max(np.abs(x - start)), 1e-3 * max(np.max(np.abs(x)), 1.0)))
+        enough = lowest - 1e-12 * (abs(lowest) + abs(before))
+        beside = _doubtful_places(x, slopes, hessian(x) * np.outer(is_free, is_free), reach)
+        is_found = all(value(np.clip(there, low, high)) >= enough for there in beside)
+    if is_found:
+        return slope
+    beyond = np.clip(x + 10.0 * (x - start), low, high)
+    is_far = is_far or bool(np.any(beyond != x) and value(beyond) < lowest)
+    falls, kind = ("rises", "maximum") if what == "maximize" else ("falls", "minimum")
+    problem = f"there is no {kind}: the function still {falls} far away" if is_far else f"no {kind} is found"
+    shown = format_number(-lowest if what == "maximize" else lowest, 6)
+    notes = [f"the search ended at {told(x)}, with the value {shown} and the slope {slope:.3g}"]
+    if not is_far and is_level:
+        notes.append(f"the function still {falls} beside that point")
+    raise AgradError("domain", f"{what}: {problem}", notes=notes)
 
 
 def _doubtful_places(x: Array, slopes: Array, hessian: Array, reach: float) -> Iterator[Array]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from math import inf, isfinite
+from math import ceil, inf, isfinite, log10
 from typing import Any
 
 from agrad.engine.core.context import current
@@ -47,10 +47,8 @@ def integrals(body: Body, ends: tuple[float, float], same: Array, is_told: bool 
         for place in range(len(found)):
             found[place], error = _integral(quad, lambda x, place=place: at(x, place), ends)
             if is_told and current().listener is not None and current().tracing is None:
-                told = (
-                    f"integral: the error is at most {format_number(error, 2)}, after {f.calls} calls of the function"
-                )
-                current().listener(Note(told))  # type: ignore[misc]
+                power = ceil(log10(error)) if error > 0.0 else -300  # its digits depend on how numbers were rounded
+                current().listener(Note(f"integral: the error is below 1e{power}"))  # type: ignore[misc]
     return found
 
 
