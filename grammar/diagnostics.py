@@ -115,8 +115,8 @@ def _extent(origin: Origin | None) -> tuple[str, int, int]:
     if not isinstance(origin, Span):
         text = origin.text if origin else ""
         return text, 0, len(text)
-    number, column = origin.source.position(origin.start)
-    line = origin.source.line(number)
+    _, column = origin.source.position(origin.start)
+    line = origin.source.line_at(origin.start)
     start = min(column - 1, len(line))
     return line, start, min(max(start + origin.end - origin.start, start), len(line))
 

@@ -92,7 +92,7 @@ def command(
     log, message, failure = _crash_log(session, resume) if resume or at_terminal else (None, "", 0)
     if at_terminal and not session.record.entries:  # a restored session has run init.ag already
         _initialise(session)
-    session.steps.depth = DEPTH
+    session.steps.depth, session.by_entry = DEPTH, at_terminal
     try:
         failure = failure if file is None else _begin(session, file)
     except Quit:

@@ -53,7 +53,15 @@ class CrashLog:
     def add(self, entry: Entry) -> None:
         """A statement was accepted; the first time, write also those before it."""
         entries = [entry] if self._file is not None else self.record.entries
-        self._write([part for each in entries for part in self._parts(each)])
+        known = {each.span.source.first_line for each in entries}
+        others = self.record.typed.items() if self._file is None else ()
+        typed = [{"typed": text, "line": number} for number, text in others if number not in known]
+        self._write([*typed, *[part for each in entries for part in self._parts(each)]])
+
+    def typed(self, number: int, text: str) -> None:
+        """A text was typed that has no statement in effect, or that ran others."""
+        if self._file is not None:
+            self._write([{"typed": text, "line": number}])
 
     def cut(self, count: int) -> None:
         """Only the first so many statements are still in effect."""
@@ -81,7 +89,8 @@ class CrashLog:
         span = entry.span
         if span.source is not self._source:
             source = self._source = span.source
-            yield {"text": source.text, "name": source.name, "line": source.first_line, "file": source.is_file}
+            kind = {"file": source.is_file} | ({"entry": True} if source.is_entry else {})
+            yield {"text": source.text, "name": source.name, "line": source.first_line} | kind
         seed = {} if entry.seed is None else {"seed": entry.seed}
         yield {"ran": [span.start, span.end]} | seed | ({"read": entry.files} if entry.files else {})
 
@@ -153,6 +162,7 @@ class CrashedSession:
     time: float  # of its last statement, in seconds
     entries: list[Entry] = field(default_factory=list)
     folder: str = ""
+    typed: dict[int, str] = field(default_factory=dict)  # by the number of the line
     size: int = 0  # bytes up to the end of the last whole line
 
     @property
@@ -196,6 +206,8 @@ def _resumed(session: Session, crashed: CrashedSession) -> tuple[CrashLog, str, 
     try:
         with watching(session, lambda result: None):  # a long loop takes as long as before
             restore(session, crashed.entries, tell)
+        session.record.typed.update(crashed.typed)
+        session.line = max([session.line, *(number + 1 for number in crashed.typed)])
     except AgradError as problem:
         code, stopped = complain(problem), "restored "
     except KeyboardInterrupt:
@@ -282,7 +294,11 @@ def _read(crashed: CrashedSession) -> bool:
             case {"agrad": _, "folder": str(place)}:
                 crashed.folder = place
             case {"text": str(text), "name": str(name), "line": int(number), "file": bool(is_file)}:
-                source = Source(name, text, number, is_file)
+                source = Source(name, text, number, is_file, part.get("entry") is True)
+                if not is_file:
+                    crashed.typed[number] = text
+            case {"typed": str(text), "line": int(number)}:
+                crashed.typed[number] = text
             case {"ran": [int(start), int(end)]} if source is not None:
                 if not _is_seed(part.get("seed")):  # it is damaged, and later statements may depend on this one
                     crashed.size -= len(line)

@@ -15,21 +15,33 @@ def _line_starts(text: str) -> list[int]:
 
 
 class Source(Struct):
-    """A text, and its name: `session`, `expression`, or the path of a file."""
+    """A text, and its name: `session`, `expression`, or the path of a file.
+
+    `is_entry`: whether it was typed at a prompt that counts what was entered, so that all its lines have one number.
+    """
 
     name: str
     text: str
     first_line: int = 1
     is_file: bool = False
+    is_entry: bool = False
 
     def position(self, offset: int) -> tuple[int, int]:
         """The line and column of an offset, both counted from 1 (the line from `first_line`)."""
         starts = _line_starts(self.text)
         index = bisect_right(starts, offset) - 1
-        return self.first_line + index, offset - starts[index] + 1
+        return self.first_line + (0 if self.is_entry else index), offset - starts[index] + 1
+
+    def line_at(self, offset: int) -> str:
+        """The text of the line of an offset, without its line break."""
+        starts = [*_line_starts(self.text), len(self.text)]
+        index = bisect_right(starts, offset, hi=len(starts) - 1) - 1
+        return self.text[starts[index] : starts[index + 1]].rstrip("\r\n")
 
     def line(self, number: int) -> str:
-        """The text of one line, without its line break."""
+        """The text of one line, without its line break; all of what was entered at once."""
+        if self.is_entry:
+            return self.text
         starts = [*_line_starts(self.text), len(self.text)]
         index = number - self.first_line
         return self.text[starts[index] : starts[index + 1]].rstrip("\r\n")

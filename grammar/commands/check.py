@@ -32,7 +32,7 @@ def check(
     from agrad.engine.autodiff.comparison import compare  # here, since few sessions check anything
 
     code = compile_expression(expression)
-    emit, answer, precision = session.emit, session.answer, session.settings.precision
+    emit, last, precision = session.emit, session.last, session.settings.precision
     session.emit = _unheard
     try:
         report = compare(lambda: settled(session.machine.evaluate(code)), leaves or None, claims)
@@ -43,7 +43,7 @@ def check(
             error.labels.append(Label(expression.span))
         raise
     finally:
-        session.emit, session.answer, session.settings.precision = emit, answer, precision
+        session.emit, session.last, session.settings.precision = emit, last, precision
     session.emit(Checked(report))
     if not report.ok:
         raise _disagreement(report, expression)

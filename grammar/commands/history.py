@@ -39,8 +39,8 @@ def called(names: list[str]) -> str:
 @command(
     "history",
     "history [9]",
-    "Lists the statements in effect, or the last of them. Those that failed, were undone or changed nothing are left "
-    "out.",
+    "Lists the statements in effect, or those of the last lines, with the numbers of their lines. Those that failed, "
+    "were undone or changed nothing are left out.",
     "x = 2; y = x**2; history",
     changes="nothing",
     forms="history, or history 9",
@@ -48,18 +48,75 @@ def called(names: list[str]) -> str:
     needs="log",
 )
 def _history(session: Session, call: Call) -> None:
-    if "history" in session.names and not call.values:  # a list of losses, say
-        session.emit(Shown(session.names["history"]))
+    if _is_name(session, call):  # a list of losses, say
         return
-    entries = _entries(session, call)
-    first = max(len(entries) - int(call.values[0]), 0) if call.values else 0
-    width = len(str(len(entries)))
-    lines = []
-    for number, entry in enumerate(entries[first:], first + 1):
-        span = entry.span
-        typed = span.source.text[span.start : span.end]
-        lines.append(f"{number:>{width}}  {typed}".replace("\n", "\n" + " " * (width + 2)))
+    from agrad.grammar.session.log import lines_of  # here: the log imports the table of commands
+
+    found = list(lines_of(_entries(session, call)))
+    found = found[-int(call.values[0]) :] if call.values else found
+    width = max((len(number) for number, _ in found), default=0)
+    lines = [f"{number:>{width}}  {text}".replace("\n", "\n" + " " * (width + 2)) for number, text in found]
     session.emit(Table("\n".join(lines)) if lines else Printed("no statement is in effect yet"))
+
+
+@command(
+    "again",
+    "again [5]",
+    "Runs a line of the session again, by its number: the one in the prompt, in messages and in `history`. `again` "
+    "alone runs the last one, `again 2..4` several. What runs belongs to the line that asks.",
+    "x = 2; history",
+    changes="session",
+    forms="again, again 5 or again 2..4",
+    logged=False,
+    needs="log",
+    alone=True,
+)
+def _again(session: Session, call: Call) -> None:
+    if _is_name(session, call):
+        return
+    from agrad.grammar.session.log import again  # here: the log imports the table of commands
+
+    _entries(session, call)
+    last = max((number for number in session.record.typed if number < _line(call)), default=0)
+    numbers = [int(value) for value in call.values] or [last]
+    if not numbers[0]:
+        raise AgradError("name", "again: nothing was typed before this", labels=[Label(call.span)])
+    again(session, numbers[0], numbers[-1], call.span)
+
+
+def _line(call: Call) -> int:
+    """The number of the line that a command is on."""
+    return call.span.source.position(call.span.start)[0]
+
+
+def _is_name(session: Session, call: Call) -> bool:
+    """Show the value of a name that is spelled as a command that nothing follows, if there is one."""
+    word = call.node.word
+    if word in session.names and not call.values:
+        session.emit(Shown(session.names[word]))
+        return True
+    return False
+
+
+@command(
+    "redo",
+    "redo [3]",
+    "Brings back what `undo` took back last, or several: the statements run again, without showing their results or "
+    "writing files. Once something else has changed, there is nothing to bring back.",
+    "var x = 2; x = 3; undo; redo; assert x == 3",
+    changes="session",
+    forms="redo, or redo 3",
+    logged=False,
+    needs="log",
+    alone=True,
+)
+def _redo(session: Session, call: Call) -> None:
+    if _is_name(session, call):
+        return
+    from agrad.grammar.session.log import redo  # here: the log imports the table of commands
+
+    _entries(session, call)
+    redo(session, int(call.values[0]) if call.values else 1, call.span)
 
 
 @command(

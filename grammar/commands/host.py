@@ -21,7 +21,7 @@ class Session(Protocol):
     context: Context
     names: dict[str, Any]
     settings: Settings
-    answer: Any
+    last: tuple[Any, ...]  # the last answer; empty where there is none
     machine: Machine
     watch: Watch
     emit: Callable[[Result], None]
@@ -46,6 +46,16 @@ class Session(Protocol):
 
     def run_again(self, statement: ast.Statement, seed: int | None) -> None:
         """Run a statement of a session that has ended, without output."""
+
+    @property
+    def answer(self) -> Any:
+        """The last answer; None where there is none."""
+
+    def run_inside(self, source: Source) -> None:
+        """Run the statements of a text as a part of the text that is running, each as a statement of its own."""
+
+    def undo_last(self) -> None:
+        """Take back the last statement that changed something."""
 
     def undo(self, count: int, emit: Callable[[Result], None] = ...) -> None:
         """Take back the last statements that changed something."""

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 
 from agrad.engine.core.op import FUNCTIONS
 from agrad.grammar.commands.registry import words
-from agrad.grammar.runtime.builtins import CONSTANTS, OTHERS
+from agrad.grammar.runtime.builtins import CONSTANTS, OTHERS, is_result
 from agrad.grammar.runtime.pytorch_names import IGNORED, PREFIXES
 from agrad.grammar.syntax.lexer import Token
 from agrad.grammar.syntax.parser import lexed
@@ -74,7 +74,7 @@ def unknown(text: str, names: Collection[str]) -> list[tuple[int, int]]:
     for token, following in zip(tokens, [*tokens[1:], Token("")], strict=False):
         imports = before in _IMPORTS or (imports and before not in _LINE_ENDS)
         if token.type == "NAME" and following.type != "_EQUAL" and not imports and before not in _OTHERWISE:
-            known = token in _KNOWN or token in names or token in here
+            known = token in _KNOWN or token in names or token in here or is_result(token)
             if not known:
                 found.append((token.start_pos, token.end_pos))
         before = token.type

@@ -38,6 +38,11 @@ def meaning(name: str, scopes: Iterable[Mapping[str, Any]], otherwise: Any) -> A
     return FUNCTIONS[name].call if name in FUNCTIONS else otherwise
 
 
+def is_result(name: str) -> bool:
+    """Whether a name is that of the result of a line, such as `_5`."""
+    return name[0] == "_" and name[1:].isdecimal()
+
+
 class Caller(Protocol):
     """The machine that runs the functions of the user."""
 

@@ -6,20 +6,22 @@
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
-from agrad.engine.errors import AgradError, Label
+from agrad.engine.errors import AgradError, Label, Note
 from agrad.engine.ops import creation
 from agrad.grammar.commands.registry import COMMANDS, of, words
 from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.results import Noted, Printed, Result, Shown
 from agrad.grammar.runtime.bytecode import Do
+from agrad.grammar.session.undo import together
 from agrad.grammar.syntax import ast
 from agrad.grammar.syntax.parser import parse
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from agrad.engine.core.context import Context
     from agrad.grammar.commands.host import Session
@@ -32,11 +34,17 @@ if TYPE_CHECKING:
         def add(self, entry: Entry) -> None:
             """A statement was accepted."""
 
+        def typed(self, number: int, text: str) -> None:
+            """A text was typed that has no statement in effect."""
+
         def cut(self, count: int) -> None:
             """Only the first so many are still in effect."""
 
 
 _BLOCKS = ast.For | ast.While | ast.If | ast.NoGrad | ast.DetectAnomaly | ast.Time
+_TEXTS = 10_000  # that were typed, kept for `again`
+_RESULTS = 100  # kept for `_5`
+_MOST = 64e6  # bytes of them
 _SEED_BYTES = 6  # so many bits are exact in the language
 
 
@@ -63,6 +71,10 @@ class SessionLog:
         self.context = context  # of the session
         self.on = False
         self.entries: list[Entry] = []
+        self.typed: dict[int, str] = {}  # the last texts that were typed, by the number of their first line
+        self.results: deque[tuple[int, int, Any]] = (
+            deque()
+        )  # after how many entries, and at which line, with what value
         self.keeper: Keeper | None = None
         self._seed: int | None = None  # with which the running statement seeded the random numbers
         self._wanted: int | None = None  # with which it has to seed them
@@ -88,18 +100,87 @@ class SessionLog:
             self._seed = int.from_bytes(os.urandom(_SEED_BYTES))
         return self._seed if self.on else None
 
-    def add(self, statement: ast.Statement) -> None:
-        """Keep a statement that has succeeded."""
+    def enter(self, source: Source) -> None:
+        """Keep a text that was typed, for `again`, whether it succeeds or not."""
+        if self.on and not source.is_file and source.text.strip():
+            self._type(source.first_line, source.text)
+
+    def _type(self, number: int, text: str) -> None:
+        self.typed.pop(number, None)
+        self.typed[number] = text
+        if len(self.typed) > _TEXTS:
+            del self.typed[next(iter(self.typed))]
+
+    def entered(self, source: Source, text: str | None = None) -> None:
+        """A text has run. Tell the keeper of one without a statement in effect; `text`: what `again` has run for it."""
+        if not self.on or source.is_file or not source.text.strip():
+            return
+        if text is not None:
+            self._type(source.first_line, text)
+        if self.keeper is not None and (
+            text is not None or not self.entries or self.entries[-1].span.source is not source
+        ):
+            self.keeper.typed(source.first_line, self.typed[source.first_line])
+
+    def tell_typed(self, entries: Iterable[Entry]) -> None:
+        """Tell the keeper what was typed at the lines of entries that are in effect again."""
+        for number in dict.fromkeys(map(number_of, entries)):
+            if self.keeper is not None and number in self.typed:
+                self.keeper.typed(number, self.typed[number])
+
+    def texts(self, first: int, last: int, span: Span) -> list[str]:
+        """The texts that were typed at lines, in their order. Raises AgradError of kind `name` if there are none."""
+        here = span.source.position(span.start)[0]
+        starts = [number for number in sorted(self.typed) if number < here]
+        found = [
+            number
+            for number, following in zip(starts, [*starts[1:], here], strict=False)
+            if number <= last and (number >= first or following > first)
+        ]
+        if found and last < here:
+            return [self.typed[number] for number in found]
+        lines = f"line {first}" if first == last else f"lines {first} to {last}"
+        message = f"again: {lines} {'is' if first == last else 'are'} not known here"
+        notes = [f"the last {_TEXTS:,} lines are"] if starts and first < starts[0] and last < here else []
+        fixes = [f"again {starts[-1]}   runs the last line"] if starts else []
+        raise AgradError("name", message, labels=[Label(span)], notes=notes, fixes=fixes)
+
+    def result(self, number: int, name: str, span: Span) -> Any:
+        """The value of `_5`, the result of line 5. Raises AgradError of kind `name` where there is none."""
+        for _, line, value in reversed(self.results):
+            if line == number:
+                return value
+        found = any(number_of(entry) == number for entry in self.entries)
+        why = "whose value is not kept" if found else "which has no value"
+        if number not in self.typed:
+            why = "and there is no such line"
+        elif not found:
+            why = "which is not in effect"
+        fixes = [f"again {number}   runs it again"] if number in self.typed else []
+        raise AgradError("name", f"{name} is the result of line {number}, {why}", labels=[Label(span)], fixes=fixes)
+
+    def add(self, statement: ast.Statement, last: tuple[Any, ...] = ()) -> None:
+        """Keep a statement that has succeeded, and its value if it has one."""
         made = of(statement)
         if not self.on or (made is not None and not made.logged):
             return
         entry = Entry(statement.span, self._seed, self.context.files.seen or None)
         self.entries.append(entry)
+        if last and not statement.span.source.is_file:
+            self._keep_result(number_of(entry), last[0])
         if self.keeper is not None:
             self.keeper.add(entry)
 
+    def _keep_result(self, number: int, value: Any) -> None:
+        self.results.append((len(self.entries), number, value))
+        held = sum(getattr(value, "nbytes", 0) for _, _, value in self.results)
+        while len(self.results) > _RESULTS or (held > _MOST and len(self.results) > 1):
+            held -= getattr(self.results.popleft()[2], "nbytes", 0)
+
     def cut(self, count: int) -> None:
         """Forget all but the first so many."""
+        while self.results and self.results[-1][0] > count:
+            self.results.pop()
         if len(self.entries) > count:
             if self.keeper is not None:
                 self.keeper.cut(count)  # first: if it is interrupted, this is called again
@@ -110,6 +191,8 @@ class SessionLog:
         self.on = False
         self.context.files.seen = None
         self.entries.clear()
+        self.typed.clear()
+        self.results.clear()
 
 
 class OutputBuffer:
@@ -143,6 +226,31 @@ class OutputBuffer:
         """Pass on what was held back."""
         while self.waiting:
             self.emit(self.waiting.pop(0))
+
+
+def number_of(entry: Entry) -> int:
+    """The number of the line that an entry begins at, or that it was entered at."""
+    return entry.span.source.position(entry.span.start)[0]
+
+
+def lines_of(entries: Iterable[Entry]) -> Iterator[tuple[str, str]]:
+    """Entries that were typed at one line, together: the number of the line, and their text.
+
+    Those of a script are apart, with the name of the file.
+    """
+    from itertools import groupby  # here, since few sessions are shown
+
+    for place, group in groupby(
+        entries, lambda entry: (entry.span.source.is_file, entry.span.source.name, number_of(entry))
+    ):
+        text = ""
+        before: Span | None = None
+        for entry in group:
+            source = entry.span.source
+            breaks = before and (source is not before.source or "\n" in source.text[before.end : entry.span.start])
+            text += ("\n" if breaks else "; ") * (before is not None) + source.text[entry.span.start : entry.span.end]
+            before = entry.span
+        yield (f"{place[1]}:{place[2]}" if place[0] else str(place[2])), text
 
 
 def is_block(statement: ast.Statement) -> bool:
@@ -194,6 +302,45 @@ def restore(session: Session, entries: Sequence[Entry], changed: Callable[[str],
     finally:
         session.machine.handlers[Do.COMMAND] = commands
         session.restoring = False
+
+
+def again(session: Session, first: int, last: int, span: Span) -> None:
+    """Run the lines with these numbers again, as a part of the line that asks. Raises AgradError."""
+    texts, source = session.record.texts(first, last, span), span.source
+    try:
+        for text in texts:
+            session.run_inside(Source(source.name, text, source.position(span.start)[0], is_entry=True))
+    finally:
+        session.record.entered(source, "\n".join(texts))
+
+
+def redo(session: Session, count: int, span: Span) -> None:
+    """Bring back what `undo` took back last: its statements run again, without output. Raises AgradError."""
+    steps, changed = session.steps, dict[str, None]()
+    if count > len(steps.undone):
+        there = len(steps.undone)
+        message = f"redo {count}: only {there} can be brought back" if there else "there is nothing to bring back"
+        notes = [] if there else ["redo brings back what undo took back, until something else changes"]
+        fixes = [f"redo {there}" if there > 1 else "redo"] if there else []
+        raise AgradError("limit", message, labels=[Label(span)], notes=notes, fixes=fixes)
+    for _ in range(count):
+        gone: list[Entry] = steps.undone[-1]
+        before, place = len(steps), len(session.record)
+        steps.redoing = True
+        try:
+            restore(session, gone, lambda path: changed.setdefault(path))
+        except BaseException:
+            while len(steps) > before:
+                session.undo_last()
+            session.record.cut(place)
+            raise
+        finally:
+            steps.redoing = False
+        steps.undone.pop()
+        session.record.tell_typed(gone)
+        session.emit(Printed(f"brought back: {together(entry.span.text for entry in gone)}"))
+    for path in changed:
+        session.emit(Noted(Note(f"{path} has changed since: its new content was read")))
 
 
 def _changed(session: Session, entry: Entry) -> list[str]:

@@ -14,7 +14,7 @@ from agrad.grammar.commands.registry import COMMANDS, Call, of
 from agrad.grammar.diagnostics import Span
 from agrad.grammar.files import beside, read_text, write_text
 from agrad.grammar.results import Printed
-from agrad.grammar.session.log import Entry, statements
+from agrad.grammar.session.log import Entry, number_of, statements
 from agrad.grammar.syntax import ast
 
 if TYPE_CHECKING:
@@ -54,7 +54,9 @@ def script(entries: Iterable[Entry], folder: str) -> tuple[str, int]:
     """
     lines: list[str] = []
     count, computed = 0, False
-    for entry, statement in statements(list(entries)):
+    entries = list(entries)
+    named = _results_read(entries)
+    for entry, statement in statements(entries):
         made = of(statement)
         if made is not None and made.clears:
             lines, count, computed = [], 0, False
@@ -64,9 +66,17 @@ def script(entries: Iterable[Entry], folder: str) -> tuple[str, int]:
         moved = dict(_moved(statement, folder))
         computed = computed or None in moved.values()
         lines.append(_written(statement, {span: text for span, text in moved.items() if text is not None}))
+        lines += named.get(entry, [])
         count += 1
     body = (_REMARK if computed else "") + "".join(f"{line}\n" for line in lines)
     return f"# saved by agrad: {_statements(count)}, mark {_mark(body)}\n{body}", count
+
+
+def _results_read(entries: list[Entry]) -> dict[Entry, list[str]]:
+    """For each line whose result is read as `_5` later, its last entry, and a statement that keeps the result."""
+    read = {int(name) for entry in entries for name in re.findall(r"\b_(\d+)\b", entry.span.source.text)}
+    last = {number_of(entry): entry for entry in entries if not entry.span.source.is_file}
+    return {entry: [f"_{number} = _"] for number, entry in last.items() if number in read}
 
 
 def _statements(count: int) -> str:

@@ -37,7 +37,7 @@ from agrad.grammar.runtime.errors.graph_fixes import explain
 from agrad.grammar.runtime.vm import MISSING, Machine
 from agrad.grammar.runtime.vm.statements import second_order_note
 from agrad.grammar.session.log import OutputBuffer, SessionLog, asks, is_block
-from agrad.grammar.session.undo import DEPTH, Steps
+from agrad.grammar.session.undo import DEPTH, Steps, together
 from agrad.grammar.syntax import ast
 from agrad.grammar.syntax.parser import parse, parse_expression
 from agrad.grammar.values.lists import settled
@@ -87,7 +87,7 @@ class Session:
         self.context = Context(current().limits.copy())  # each statement runs in one derived from it
         self.names: dict[str, Any] = {}
         self.settings = Settings()
-        self.answer: Any = None
+        self.last: tuple[Any, ...] = ()  # the last answer
         self.chosen: dict[str, Guard] = {}  # the names whose values depend on a guard
         self.commands = COMMANDS
         self.machine = Machine(self)
@@ -95,7 +95,8 @@ class Session:
         self.steps = Steps()  # what `undo` can take back
         self.record = SessionLog(self.context)  # the statements in effect
         self.emit: Callable[[Result], None] = _ignore
-        self.line = 1  # the line at which the next text of the session begins
+        self.line = 1  # the number of the next text of the session: of its first line, or of what is entered at once
+        self.by_entry = False  # whether what is entered at once has one number, as at a prompt that shows it
         self.compiles = True  # whether loops with many iterations are compiled
         self.loading: list[str] = []  # the scripts that are running, each loaded by the one before it
         # Called when a loop begins; returns the iterator to use instead.
@@ -104,6 +105,11 @@ class Session:
         self.restoring = False  # whether the statements of an earlier session run again
         self._limits: dict[str, float] = {}  # as they were before the first statement
         self._log: UndoLog | None = None  # of the statement that is running
+
+    @property
+    def answer(self) -> Any:
+        """The last answer; None where there is none."""
+        return self.last[0] if self.last else None
 
     @property
     def files(self) -> bool:
@@ -128,12 +134,23 @@ class Session:
         those before it stay. With `report`, which gets the error, the rest runs too. `quit` raises results.Quit.
         """
         self._note_limits()
-        read = Source(source, text, 1 if is_file else self.line, is_file)
+        read = Source(source, text, 1 if is_file else self.line, is_file, self.by_entry and not is_file)
         self._pass(read)
+        self.steps.begin(together=read.is_entry)
+        self.record.enter(read)
+        try:
+            self._run_all(read, emit, report)
+        finally:
+            self.record.entered(read)
+
+    def _run_all(
+        self, read: Source, emit: Callable[[Result], None], report: Callable[[AgradError], None] | None
+    ) -> None:
+        """Run the statements of a text, as `run` does."""
         statements = self._read(parse, read)
-        _note_sign(text, emit)
-        self.loading = [source] if is_file else []
-        with self._keeping(text, statements):
+        _note_sign(read.text, emit)
+        self.loading = [read.name] if read.is_file else []
+        with self._keeping(read.text, statements):
             try:
                 for statement in statements:
                     try:
@@ -154,8 +171,10 @@ class Session:
             self.emit = outer
 
     def _pass(self, source: Source) -> None:
-        """Continue at the line after a text that was typed."""
-        if not source.is_file:
+        """Continue at the number after that of a text that was typed; one that is blank is not counted at a prompt."""
+        if source.is_entry:
+            self.line = max(self.line, source.first_line + bool(source.text.strip()))
+        elif not source.is_file:
             lines = source.text.count("\n") + (not source.text.endswith("\n"))
             self.line = max(self.line, source.first_line + lines)
 
@@ -180,6 +199,7 @@ class Session:
         source = statement.span.source
         self._note_limits()
         self._pass(source)
+        self.steps.begin(together=source.is_entry, number=source.first_line)
         self.loading = [source.name] if source.is_file else []
         self.record.begin(seed)
         try:
@@ -229,48 +249,75 @@ class Session:
 
         The KeyboardInterrupt of a Ctrl-C says how many were taken back, if any were.
         """
-        before = len(self.steps)
+        before = self.steps.units
         if count > before:
             raise self.steps.too_few(count)
         try:
             for _ in range(count):
-                self._undo_last(emit)
+                self._undo_together(emit)
         except KeyboardInterrupt:
-            done = before - len(self.steps)
+            done = before - self.steps.units
             if not done:
                 raise
             said = "undo is complete" if done == count else f"undo took back {done} of {count} statements"
             raise KeyboardInterrupt(said) from None
 
-    def _undo_last(self, emit: Callable[[Result], None]) -> None:
+    def _undo_together(self, emit: Callable[[Result], None]) -> None:
+        """Take back the last line that was entered, or the last statement of a text; a Ctrl-C is raised after that."""
+        steps, stopped = self.steps.last_together, None
+        gone = self.record.entries[steps[0].place :]
+        before = len(self.steps)
+        while len(self.steps) > before - len(steps):
+            try:
+                self.undo_last()
+            except KeyboardInterrupt as error:
+                if len(self.steps) == before:
+                    raise
+                stopped = error  # a line is taken back as a whole
+        self.steps.undone.append(gone)
+        emit(Printed(f"took back: {together(step.text for step in steps)}"))
+        if stopped is not None:
+            raise stopped
+
+    def undo_last(self) -> None:
         """Take back the last statement that changed something, completely: a Ctrl-C is raised after that."""
         step, stopped = self.steps.last, None
         while True:
             try:
-                self.answer, self.chosen = step.answer, step.chosen
+                self.last, self.chosen = step.last, step.chosen
                 step.log.roll_back()
                 self.record.cut(step.place)
                 self.steps.drop(step.log)
                 break
             except KeyboardInterrupt as error:  # may be interrupted at any point: all of this can be done again
                 stopped = error
-        emit(Printed(f"took back: {printable(step.text)}"))
         if stopped is not None:
             raise stopped
 
+    def run_inside(self, source: Source) -> None:
+        """Run the statements of a text as a part of the text that is running, each as a statement of its own."""
+        for statement in self._read(parse, source):
+            self._run_statement(statement, self.emit)
+
+    def numbered(self, name: str, span: Span) -> Any:
+        """The value of `_5`: the result of line 5. Raises AgradError of kind `name` where there is none."""
+        return self.record.result(int(name[1:]), name, span)
+
     def forget(self) -> None:
         """Return to the state of a new session (names, random numbers, limits), as a part of the running statement."""
-        before, watch = dict(self.names), self.watch
+        before, watch, results = dict(self.names), self.watch, self.record.results.copy()
 
         def undo() -> None:
             self.names.clear()
             self.names.update(before)
+            self.record.results = results
 
         log = current().undo_log
         if log is not None:
             log.remember(("forget", id(self.names)), undo, before)
         self.names.clear()
-        self.answer, self.chosen, self.fit = None, {}, None
+        self.record.results.clear()
+        self.last, self.chosen, self.fit = (), {}, None
         remember_random(self.context.random)
         self.context.random.generator = None
         for name, amount in self._limits.items():
@@ -362,7 +409,7 @@ class Session:
     ) -> _T:
         running, log, place = current(), UndoLog(self._log), len(self.record)
         silence = running.silence
-        before = self.answer, self.settings.precision, self.chosen
+        before = self.last, self.settings.precision, self.chosen
         written = self.record.keeper is not None and statement is not None and not is_block(statement)
         held = OutputBuffer(emit, self.machine if written else None)
         running.listener = self._hear(held)
@@ -377,7 +424,7 @@ class Session:
             self._tell_undefined(result, log, held, span)
             self.steps.keep(span, log, before[0], before[2], place)
             if statement is not None:
-                self.record.add(statement)
+                self.record.add(statement, self.last if self.last is not before[0] else ())
             held.release()
             self._end(*around)
             return result  # nothing is called after `_end`: a Ctrl-C before this line takes the statement back
@@ -413,7 +460,11 @@ class Session:
             context.listener(note)
 
     def _take_back(
-        self, error: BaseException, log: UndoLog, before: tuple[Any, int | None, dict[str, Guard]], place: int
+        self,
+        error: BaseException,
+        log: UndoLog,
+        before: tuple[tuple[Any, ...], int | None, dict[str, Guard]],
+        place: int,
     ) -> None:
         """Restore the state before a statement that failed, and complete its error."""
         try:
@@ -422,7 +473,7 @@ class Session:
             if isinstance(error, AgradError):
                 explain(error, self.steps)
         finally:
-            self.answer, self.settings.precision, self.chosen = before
+            self.last, self.settings.precision, self.chosen = before
             log.roll_back()
 
     def _end(self, emit: Callable[[Result], None], log: UndoLog | None, silence: Silence) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agrad.engine.core.context import UndoLog, current
 from agrad.engine.core.graph import Gradient, Node
@@ -16,10 +16,13 @@ from agrad.engine.core.guards import Guard
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError
 from agrad.engine.struct import Struct
-from agrad.engine.text import truncate
+from agrad.engine.text import printable, truncate
 from agrad.engine.values import format_bytes
 from agrad.grammar.diagnostics import Span
 from agrad.grammar.values.lists import List
+
+if TYPE_CHECKING:
+    from agrad.grammar.session.log import Entry
 
 DEPTH = 100  # statements, where they are kept
 MOST = 256e6  # bytes, of all but the last statement
@@ -36,9 +39,10 @@ class Step(Struct, eq=False, frozen=False):
     text: str
     span: Span | None
     log: UndoLog
-    answer: Any
+    last: tuple[Any, ...]  # the last answer before it
     chosen: dict[str, Guard]
     place: int = 0  # how many statements of the log come before it
+    turn: int = 0  # which text it is of, where the statements of a text are taken back together
     bytes: int = 0
     nodes: tuple[Node, ...] = ()
 
@@ -48,6 +52,12 @@ class Steps:
 
     def __init__(self) -> None:
         self.depth = 0
+        self.undone: list[list[Entry]] = []  # what was taken back, for `redo`: the last is the last taken back
+        self.redoing = False  # whether it runs again, so that the rest can be brought back too
+        self._turn = 0  # of the text that runs
+        self._partly = 0  # of the text whose first statements are forgotten
+        self._number = 0  # of the line that runs again
+        self._together = False  # whether they are taken back together later
         self._kept: deque[Step] = deque()
         self._seen: set[Node] = set()  # nodes that are counted already
         self._forgotten = False  # whether statements were forgotten to save memory
@@ -76,18 +86,56 @@ class Steps:
     def __len__(self) -> int:
         return len(self._kept)
 
-    def keep(self, span: Span | None, log: UndoLog, answer: Any, chosen: dict[str, Guard], place: int = 0) -> None:
+    def begin(self, together: bool, number: int = 0) -> None:
+        """A text is about to run. `together`: whether `undo` takes its statements back together.
+
+        `number`: of a line of which the statements are run one by one, as when a session is restored.
+        """
+        if not number or number != self._number or not together:
+            self._turn += 1
+        self._together, self._number = together, number
+
+    @property
+    def units(self) -> int:
+        """How often `undo` can take something back: the lines that were entered, or statements."""
+        turns = {step.turn for step in self._kept if self._is_whole(step)}
+        return len(turns) + sum(not self._is_whole(step) for step in self._kept)
+
+    def _is_whole(self, step: Step) -> bool:
+        """Whether a statement is taken back with the others of its line: not in the line that asks."""
+        return step.turn > 0 and step.turn != self._turn
+
+    @property
+    def last_together(self) -> list[Step]:
+        """The statements to take back next, in the order in which they ran."""
+        last = self._kept[-1]
+        if not self._is_whole(last):
+            return [last]
+        return [step for step in self._kept if step.turn == last.turn]
+
+    def keep(
+        self, span: Span | None, log: UndoLog, last: tuple[Any, ...], chosen: dict[str, Guard], place: int = 0
+    ) -> None:
         """Remember a statement that has succeeded; do nothing if it changed only the last answer."""
         if not self.depth or not log.changed:
             return
+        if not self.redoing:
+            self.undone.clear()
+        if self._together and self._partly == self._turn:
+            return  # what began this line is forgotten already
         text = span.text if span is not None else "the last step"
-        step = Step(truncate(text, _LONGEST), span, log, answer, chosen, place)
+        step = Step(truncate(text, _LONGEST), span, log, last, chosen, place, self._turn if self._together else 0)
         self._weigh(step)
         self._kept.append(step)
         share = current().limits.memory / SHARE
-        while len(self._kept) > self.depth or self.bytes > (min(MOST, share) if len(self._kept) > 1 else share):
+        while (len(self._kept) > self.depth and self.units > self.depth) or self.bytes > (
+            min(MOST, share) if len(self._kept) > 1 else share
+        ):
             self._forgotten = self._forgotten or len(self._kept) <= self.depth
-            self._forget(self._kept.popleft())
+            first = self._kept[0]
+            self._partly = first.turn
+            while self._kept and (self._kept[0] is first or (first.turn and self._kept[0].turn == first.turn)):
+                self._forget(self._kept.popleft())  # a line is kept whole, or not at all
 
     def drop(self, log: UndoLog) -> None:
         """Forget a statement that failed later."""
@@ -105,12 +153,12 @@ class Steps:
         for count, step in enumerate(reversed(self._kept), 1):
             span = step.span
             if span is not None and span.source == place.source and span.start <= place.start < span.end:
-                return count
+                return len({step.turn or id(step) for step in list(self._kept)[-count:]})
         return 0
 
     def too_few(self, count: int) -> AgradError:
         """The error if fewer statements can be taken back than were requested."""
-        there = len(self)
+        there = self.units
         notes = [_FORGOTTEN.format(format_bytes(int(MOST)))] if self._forgotten else []
         if there:
             message = f"undo {count}: only {there} statement{'s' if there > 1 else ''} can be taken back"
@@ -126,6 +174,7 @@ class Steps:
     def clear(self) -> None:
         """Forget all."""
         self._kept.clear()
+        self.undone.clear()
         self._seen.clear()
         self._forgotten = False
 
@@ -157,3 +206,8 @@ class Steps:
                 step.bytes += _NODE
                 stack += (part.value, part.inputs, part.attrs)
         step.nodes = tuple(found)
+
+
+def together(texts: Iterable[str]) -> str:
+    """Statements that were typed together, in one short line."""
+    return printable(truncate("; ".join(texts), _LONGEST))

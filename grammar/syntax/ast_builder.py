@@ -385,15 +385,18 @@ class Builder(Expressions):
         numbers = [self.number([part]) for part in parts if part.type == "NUMBER"]
         for number in numbers:
             if number.value < 1 or not number.value.is_integer():
-                raise syntax_error("undo", number.span, text=number.span.text)
+                raise syntax_error(str(parts[0]), number.span, text=number.span.text)
         return self.command(parts, numbers, [])
 
     def history(self, parts: Parts) -> s.Command:
+        """`history`, `history 9`, `redo`, `again 5`, `again 2..4`."""
         numbers = [self.number([part]) for part in parts[1:]]
         for number in numbers:
             if number.value < 1 or not number.value.is_integer():
-                raise syntax_error("history", number.span, text=number.span.text)
+                raise syntax_error(str(parts[0]), number.span, text=number.span.text)
         return self.command(parts, numbers, [])
+
+    redo = again = history
 
     def load(self, parts: Parts) -> s.Command:
         return self.command(parts, parts[1:], [])

@@ -65,7 +65,7 @@ BEFORE_VALUES = frozenset(word for word in SOFT if re.search(rf"\b{word.upper()}
 # Commands with a range of numbers.
 RANGING = frozenset(
     word.lower()
-    for rule in ("plot", "solve", "minimize")
+    for rule in ("plot", "solve", "minimize", "again")
     for word in _FIRST[rule][1].split(" | ")
     if "_RANGE" in _RULES[rule] + _RULES.get(f"{rule}_option", "")
 )

@@ -48,6 +48,8 @@ _NEAR_ENDS = words("_COMMA _COLON SEMICOLON COMPARISON AND OR IF ELSE _EQUAL")
 _BLANK = frozenset({"SPACE", "COMMENT", "LINE_BREAK"})
 # Where a statement begins: after these, or after the colon of a block.
 _STARTS = frozenset({"_NEWLINE", "_INDENT", "_DEDENT", "SEMICOLON"})
+# Commands that are names wherever more follows than a number, as in `history = []`.
+_NAMES_TOO = frozenset({"HISTORY", "AGAIN", "REDO"})
 # Words that continue an expression: `grad if c else x` is one, `grad a` a command.
 _CONTINUES = frozenset({"if", "and", "or", "in", "is", "else", "for"})
 
@@ -129,22 +131,24 @@ class Lexer(lark.lexer.Lexer):
         return _Scanner(self, source, comments).items()
 
 
-_PROMPT = r"[ \t]*>>>( |$)"
+_PROMPT = r"[ \t]*(?:>>>|agrad(?: \d+)?>)"
+_MORE = r"[ \t]*\.\.\.>?"
 
 
 def typed_in(text: str) -> str:
-    """A transcript of Python, with spaces in the place of its prompts, and its output as comments; else the text.
+    r"""A transcript of Python or of agrad, with `\f` in the place of its prompts, and its output as comments.
 
-    The length is the same, so that a place in one is a place in the other.
+    Any other text is as it was. The length is the same, so that a place in one is a place in the other. The margin of a
+    line begins after the last `\f`, as in Python, since the prompts may have different widths.
     """
-    if not re.match(rf"\s*{_PROMPT}", text, re.MULTILINE):
+    if not re.match(rf"\s*{_PROMPT}( |$)", text, re.MULTILINE):
         return text
     return "".join(map(_typed, text.splitlines(keepends=True)))
 
 
 def _typed(line: str) -> str:
-    if found := re.match(r"[ \t]*(>>>|\.\.\.)( |(?=[\r\n]|$))", line):
-        return " " * found.end() + line[found.end() :]
+    if found := re.match(rf"(?:{_PROMPT}|{_MORE})( |(?=[\r\n]|$))", line):
+        return "\f" * found.end() + line[found.end() :]
     return line if not line.strip() else f"#{line[1:]}"
 
 
@@ -158,7 +162,7 @@ class _Scanner:
 
     def __init__(self, lexer: Lexer, source: Source, comments: bool) -> None:
         self.source = source
-        self.text = typed_in(source.text) if ">>>" in source.text else source.text
+        self.text = typed_in(source.text) if ">>>" in source.text or "agrad" in source.text else source.text
         self.words = lexer.words
         self.pattern = lexer.pattern
         self.comments = comments
@@ -268,7 +272,7 @@ class _Scanner:
     def indentation(self) -> Iterator[Item]:
         """Compare the indentation of a line with that of the open blocks; the first line's is the outermost."""
         self.blank = False
-        margin = self.text[self.line_start : self.position]
+        margin = self.text[self.line_start : self.position].rpartition("\f")[2]
         if not self.margins:
             self.margins.append(margin)
             self.first = self.line_start, self.position
@@ -333,7 +337,7 @@ class _Scanner:
             kind = "NAME" if called else self.words[word]
             if kind == "_IN" and not self.takes_in():
                 kind = "MEMBER"
-            elif kind == "HISTORY" and not (starting and self.is_history(end)):
+            elif kind in _NAMES_TOO and not (starting and self.is_alone(end)):
                 kind = "NAME"
         elif word in self.options and self.previous in _OPTION_FOLLOWS and not self.brackets:
             kind = self.options[word]
@@ -372,8 +376,8 @@ class _Scanner:
             return bool(re.compile(_FOLLOWING_VALUE).match(self.text, end))
         return following is not None and following[1] not in _CONTINUES
 
-    def is_history(self, end: int) -> bool:
-        """Whether `history` at the start of a statement is the command: alone, or where no name could stand."""
+    def is_alone(self, end: int) -> bool:
+        """Whether `history`, say, at the start of a statement is the command: alone, or where no name could stand."""
         following = re.compile(_FOLLOWING_WORD).match(self.text, end)
         if following is not None:
             return following[1] not in _CONTINUES

@@ -24,8 +24,16 @@ process()
 """
 
 
+def unnumbered(text):
+    """What a terminal shows, with prompts as in documents: without the numbers of lines."""
+    return re.sub(r"agrad \d+>", "agrad>", re.sub(r"(?m)^ +\.\.\.>", "  ...>", text))
+
+
 class Terminal:
-    """`agrad ARGUMENTS` in a pseudo-terminal. `shown` is what came since the last `until`, escape codes and all."""
+    """`agrad ARGUMENTS` in a pseudo-terminal. `shown` is what came since the last `until`, escape codes and all.
+
+    Prompts are read without their numbers, but for `numbered`.
+    """
 
     def __init__(self, environment, *arguments, columns=80, rows=24, folder=None):
         self.screen = pyte.Screen(columns, rows)
@@ -65,7 +73,7 @@ class Terminal:
         except OSError:  # the process has left its terminal
             raise AssertionError("\n".join(["it has ended", *self.lines()])) from None
         self.stream.feed(data)
-        self.shown += data.decode(errors="replace")
+        self.shown = unnumbered(self.shown + data.decode(errors="replace"))
         return True
 
     def until(self, text, pressing=""):
@@ -83,11 +91,15 @@ class Terminal:
 
     def lines(self):
         """What stands on the screen, without the blanks at the ends of lines and below the last."""
-        return "\n".join(line.rstrip() for line in self.screen.display).rstrip("\n").split("\n")
+        return unnumbered(self.numbered()).split("\n")
+
+    def numbered(self):
+        """The same as one text, with the numbers of the prompts."""
+        return "\n".join(line.rstrip() for line in self.screen.display).rstrip("\n")
 
     def line(self):
         """The line that the cursor is on, up to it."""
-        return self.screen.display[self.screen.cursor.y][: self.screen.cursor.x].rstrip()
+        return unnumbered(self.screen.display[self.screen.cursor.y][: self.screen.cursor.x].rstrip())
 
     def wait_for(self, holds, what):
         """Until something holds of the screen."""

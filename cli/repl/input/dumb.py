@@ -14,7 +14,11 @@ from agrad.cli.terminal.interrupt import ignored, stop_once
 from agrad.grammar.session.session import Session
 from agrad.grammar.syntax.parser import needs_more
 
-FIRST, MORE = "agrad> ", "  ...> "
+
+def prompts(number: int) -> tuple[str, str]:
+    """The prompt of a line with its number, `agrad 5> `, and that of the lines that continue it."""
+    first = f"agrad {number}> "
+    return first, f"{'...> ':>{len(first)}}"
 
 
 def greeting() -> str:
@@ -35,7 +39,7 @@ def typed(session: Session, told: str = "") -> Iterator[str]:
         while True:
             signal.signal(signal.SIGINT, stop_once)
             try:
-                line = _line(MORE if lines else FIRST)
+                line = _line(prompts(session.line)[bool(lines)])
             except KeyboardInterrupt:
                 lines = []
                 click.echo()

@@ -9,8 +9,8 @@ from prompt_toolkit.key_binding import KeyPressEvent
 from prompt_toolkit.keys import Keys
 
 # agrad's own prompts, Python's and IPython's; an editor may have cut the space at the end of a line.
-_FIRST = re.compile(r"(agrad>|>>>|In \[\d+\]:)( |$)")
-_MORE = re.compile(r" {2}\.\.\.>( |$)|\.\.\.( |$)| +\.\.\.:( |$)")
+_FIRST = re.compile(r"(agrad(?: \d+)?>|>>>|In \[\d+\]:)( |$)")
+_MORE = re.compile(r" {2,}\.\.\.>( |$)|\.\.\.( |$)| +\.\.\.:( |$)")
 _GLANCE, _PAUSE = 0.002, 0.02  # seconds: whether more follows Enter at once; and, in a paste, whether more comes
 _KEYS: dict[str, str] = {Keys.ControlM: "\r", Keys.ControlJ: "\n", Keys.ControlI: "\t"}
 

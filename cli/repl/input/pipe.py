@@ -10,12 +10,15 @@ from agrad.grammar.syntax.parser import can_be_read, needs_more
 
 _CONTINUES = re.compile(r"[ \t]|(elif|else)\b|\s*(#|$)")
 
+_PROMPT = re.compile(r"(?:>>>|agrad(?: \d+)?>)( |(?=\n)|$)")
+_MORE = re.compile(r"(?:\.\.\.| +\.\.\.>)( |(?=\n)|$)")
+
 
 def statements(lines: Iterable[bytes]) -> Iterator[str]:
     """Yield each statement as soon as it is complete.
 
     A block ends where the next line is not indented, as in a file; at a prompt an empty line ends it. Of a transcript
-    of Python, what was typed is read. What is indented below a line that cannot be read is left out.
+    of Python or of agrad, what was typed is read. What is indented below a line that cannot be read is left out.
     Raises AgradError of kind `file` for what is not UTF-8.
     """
     pending = last = ""
@@ -23,7 +26,7 @@ def statements(lines: Iterable[bytes]) -> Iterator[str]:
     for number, data in enumerate(lines, 1):
         line = _decoded(data, number)
         if transcript is None and line.strip():
-            transcript = line.startswith(">>>")
+            transcript = _PROMPT.match(line) is not None
         if transcript:
             line = _typed(line)
         if not pending and _belongs_to(last, line) and not can_be_read(last):
@@ -54,8 +57,8 @@ def _later(statement: str, before: str) -> str:
 
 def _typed(line: str) -> str:
     """What was typed in a line of a transcript; its output is a comment."""
-    prompt = line[:3] in (">>>", "...") and line[3:4] in ("", " ", "\n")
-    return line[4:] or "\n" if prompt else f"# {line}"
+    prompt = _PROMPT.match(line) or _MORE.match(line)
+    return line[prompt.end() :] or "\n" if prompt else f"# {line}"
 
 
 def _decoded(data: bytes, number: int) -> str:

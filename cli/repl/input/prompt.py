@@ -19,7 +19,7 @@ from agrad.cli.output.text import COLOURS
 from agrad.cli.repl.completer import Words
 from agrad.cli.repl.highlighter import Highlighter
 from agrad.cli.repl.history import history
-from agrad.cli.repl.input.dumb import FIRST, MORE, greeting
+from agrad.cli.repl.input.dumb import greeting, prompts
 from agrad.cli.repl.input.keys import keys
 from agrad.cli.repl.input.question_mark import answered
 from agrad.cli.repl.toolbar import Toolbar
@@ -80,8 +80,8 @@ def _prompt(session: Session, toolbar: Toolbar, vi: bool) -> PromptSession[str]:
 
     colour = coloured(sys.stdout)
     return PromptSession(
-        FIRST,
-        prompt_continuation=lambda columns, line, wrapped: " " * columns if wrapped else MORE,
+        lambda: prompts(session.line)[0],
+        prompt_continuation=lambda columns, line, wrapped: " " * columns if wrapped else prompts(session.line)[1],
         multiline=True,
         key_bindings=keys(prepare),
         vi_mode=vi,

@@ -63,13 +63,13 @@ def functions(session: Session, closures: Sequence[Closure], name: str, low: flo
 @contextmanager
 def _aside(session: Session) -> Iterator[None]:
     """What happens inside is taken back at the end, without output."""
-    kept = session.emit, session.answer, session.progress, session.settings.precision
+    kept = session.emit, session.last, session.progress, session.settings.precision
     session.emit, session.progress = _unheard, None
     try:
         with taken_back(recording=True, guard=current().guard):
             yield
     finally:
-        session.emit, session.answer, session.progress, session.settings.precision = kept
+        session.emit, session.last, session.progress, session.settings.precision = kept
 
 
 def _unheard(result: Result) -> None:

@@ -50,8 +50,8 @@ def _option(name: str, span: Span) -> list[str]:
     """`graph d sa dot`, where sa could be an operand, too: the line with the option that is meant."""
     from agrad.grammar.syntax.errors.foreign import OPTION_WORDS, near  # here, since it imports lark
 
-    line, column = span.source.position(span.start)
-    before = re.match(r"(?:.*;)?[ \t]*(\w+)[ \t]+[^ \t]", span.source.line(line)[: column - 1])
+    _, column = span.source.position(span.start)
+    before = re.match(r"(?:.*;)?[ \t]*(\w+)[ \t]+[^ \t]", span.source.line_at(span.start)[: column - 1])
     options = OPTION_WORDS.get(before[1], ()) if before is not None else ()
     return [corrected(span, option) for option in near(name, options)]
 
@@ -112,8 +112,8 @@ def arguments(span: Span) -> list[str]:
 
 def _over_a_range(span: Span, name: str) -> list[str]:
     """`plot sin(x)`, where x has no value: the curve over a range."""
-    line, column = span.source.position(span.start)
-    drawn = re.match(r"(.*;[ \t]*)?plot\b", span.source.line(line)[: column - 1])
+    _, column = span.source.position(span.start)
+    drawn = re.match(r"(.*;[ \t]*)?plot\b", span.source.line_at(span.start)[: column - 1])
     rest = _rest(span)
     if drawn is None or re.search(r"\b(for|to)\b", rest) or len(rest) == len(name):
         return []

@@ -17,16 +17,18 @@ def at(place: Span) -> str:
 def statement_of(place: Span) -> tuple[range, str]:
     """The lines of the top-level statement that a place is part of, and the function that it defines, or ""."""
     source = place.source
-    begin = end = source.position(place.start)[0]
-    last = source.position(len(source.text))[0]
-    while begin > source.first_line and _is_inside(source.line(begin)):
+    lines = Source(source.name, source.text, source.first_line)  # each with a number of its own
+    begin = end = lines.position(place.start)[0]
+    last = lines.position(len(source.text))[0]
+    while begin > source.first_line and _is_inside(lines.line(begin)):
         begin -= 1
-    while end < last and _is_inside(source.line(end + 1)):
+    while end < last and _is_inside(lines.line(end + 1)):
         end += 1
-    while end > begin and not source.line(end).strip():
+    while end > begin and not lines.line(end).strip():
         end -= 1
-    defined = re.match(r"def +(\w+)", source.line(begin))
-    return range(begin, end + 1), defined[1] if defined else ""
+    defined = re.match(r"def +(\w+)", lines.line(begin))
+    numbers = range(source.first_line, source.first_line + 1) if source.is_entry else range(begin, end + 1)
+    return numbers, defined[1] if defined else ""
 
 
 def _is_inside(line: str) -> bool:
@@ -38,10 +40,11 @@ def evaluate_again(places: Iterable[object]) -> str | None:
     """`evaluate lines 2 to 4 again`; for a place inside a function `call f again`; None if there is no place."""
     files: dict[str, set[int]] = {}
     called: dict[str, None] = {}
-    text = ""
+    text, entered = "", True
     for place in places:
         if not isinstance(place, Span):
             continue
+        entered = entered and place.source.is_entry
         lines, function = statement_of(place)
         if function:
             called[function] = None
@@ -49,6 +52,10 @@ def evaluate_again(places: Iterable[object]) -> str | None:
             files.setdefault(_of(place.source), set()).update(lines)
             text += "\n".join(map(place.source.line, lines)) + "\n"
     calls = [name for name in called if not re.search(rf"\b{name}\(", text)]  # else one of the lines calls it
+    if files and entered and not calls:
+        return "; ".join(
+            f"again {run[0]}..{run[-1]}" if len(run) > 1 else f"again {run[0]}" for run in _runs(files[""])
+        )
     parts = [f"evaluate {listed([_lines(lines) + file for file, lines in files.items()])}"] if files else []
     parts += [f"call {listed(calls)}"] if calls else []
     return f"{' again, and '.join(parts)} again" if parts else None
@@ -62,16 +69,22 @@ def _of(source: Source) -> str:
 
 def _lines(numbers: Iterable[int]) -> str:
     """`line 3`, `lines 2 to 4`, `lines 2, 5 and 6`, `lines 2 and 5 to 8`."""
+    runs = _runs(numbers)
+    if len(runs) > 1:
+        runs = [part for run in runs for part in ([run] if len(run) > 2 else [[number] for number in run])]
+    parts = [f"{run[0]} to {run[-1]}" if len(run) > 1 else str(run[0]) for run in runs]
+    return f"line{'' if parts == [str(runs[0][0])] else 's'} {listed(parts)}"
+
+
+def _runs(numbers: Iterable[int]) -> list[list[int]]:
+    """Numbers in their order, those that follow each other together."""
     runs: list[list[int]] = []
     for number in sorted(numbers):
         if runs and number == runs[-1][-1] + 1:
             runs[-1].append(number)
         else:
             runs.append([number])
-    if len(runs) > 1:
-        runs = [part for run in runs for part in ([run] if len(run) > 2 else [[number] for number in run])]
-    parts = [f"{run[0]} to {run[-1]}" if len(run) > 1 else str(run[0]) for run in runs]
-    return f"line{'' if parts == [str(runs[0][0])] else 's'} {listed(parts)}"
+    return runs
 
 
 def listed(words: Sequence[object]) -> str:

@@ -13,7 +13,7 @@ from agrad.engine.errors import AgradError, Label
 from agrad.grammar.diagnostics import Span
 from agrad.grammar.runtime import attributes
 from agrad.grammar.runtime.at_once import at_once
-from agrad.grammar.runtime.builtins import Closure, between, is_object, meaning
+from agrad.grammar.runtime.builtins import Closure, between, is_object, is_result, meaning
 from agrad.grammar.runtime.bytecode import Code, Definition, Frame, Spread
 from agrad.grammar.runtime.compiler import DERIVATIVES, SKIPPED
 from agrad.grammar.runtime.errors.name_errors import not_called
@@ -90,7 +90,7 @@ class Calls(Names):
 
     @staticmethod
     def _has_value(name: str, frame: Frame) -> bool:
-        return meaning(name, frame.scopes, MISSING) is not MISSING or name in ("_", "ans")
+        return meaning(name, frame.scopes, MISSING) is not MISSING or name in ("_", "ans") or is_result(name)
 
     def _each(self, frame: Frame, detail: tuple[Definition, bool, str, bool], span: Span) -> None:
         definition, has_last, apart, flat = detail

@@ -28,7 +28,7 @@ class Host(Protocol):
     """The session that a machine runs for."""
 
     names: dict[str, Any]
-    answer: Any
+    last: tuple[Any, ...]  # the last answer; empty where there is none
     settings: Settings
     watch: Watch
     emit: Callable[[Result], None]
@@ -38,6 +38,13 @@ class Host(Protocol):
     @property
     def commands(self) -> Mapping[str, HostedCommand]:
         """Every command, by its word."""
+
+    @property
+    def answer(self) -> Any:
+        """The last answer; None where there is none."""
+
+    def numbered(self, name: str, span: Span) -> Any:
+        """The value of `_5`, the result of line 5. Raises AgradError where there is none."""
 
     def draw(self, plot: Plot, path: str) -> None:
         """Write a plot to a file."""

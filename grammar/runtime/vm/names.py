@@ -14,7 +14,7 @@ from agrad.engine.errors import AgradError, Hint, Label, Note
 from agrad.grammar.diagnostics import Span, suggest
 from agrad.grammar.results import Noted
 from agrad.grammar.runtime import pytorch_names
-from agrad.grammar.runtime.builtins import CONSTANTS, as_tensor, is_object, meaning
+from agrad.grammar.runtime.builtins import CONSTANTS, as_tensor, is_object, is_result, meaning
 from agrad.grammar.runtime.bytecode import Frame
 from agrad.grammar.runtime.errors.name_errors import unknown, unknown_in
 from agrad.grammar.runtime.operations import adapted, as_array
@@ -34,6 +34,8 @@ class Names(Core):
             if self.session.answer is None:
                 raise AgradError("name", f"{name} is the last answer, and there is none yet", labels=[Label(span)])
             return self.session.answer
+        if is_result(name):
+            return self.session.numbered(name, span)
         if name == "__name__":
             return "__main__"
         if name in ("dict", "set"):

@@ -30,7 +30,7 @@ class Statements(Core):
     def _show(self, frame: Frame, node: ast.Evaluate, span: Span) -> None:
         value = frame.stack.pop()
         if isinstance(value, Tensor | float):
-            self.session.answer = tensor(value.value) if isinstance(value, Tensor) else value
+            self.session.last = (tensor(value.value) if isinstance(value, Tensor) else value,)
         if node.silent or _writes(node.value):
             return
         if isinstance(node.value, ast.Name) and node.value.id in SHAPES and _is_own(node.value.id, value):
@@ -110,7 +110,7 @@ class Statements(Core):
 
     def _fails(self, frame: Frame, detail: tuple[str, Code], span: Span) -> None:
         kind, code = detail
-        context, answer = current(), self.session.answer
+        context, last = current(), self.session.last
         inner = UndoLog(context.undo_log)
         self.expecting += 1
         try:
@@ -118,7 +118,7 @@ class Statements(Core):
                 self.run_inside(code, frame)
         except AgradError as error:
             inner.roll_back()
-            self.session.answer = answer
+            self.session.last = last
             if error.kind != kind:
                 error.notes.append(f"expected an error of kind {kind}")
                 raise

@@ -108,8 +108,8 @@ class ErrorContext:
 
     def rest_of_line(self, position: int) -> str:
         """The rest of a line, from an offset on."""
-        number, column = self.source.position(position)
-        return self.source.line(number)[column - 1 :]
+        _, column = self.source.position(position)
+        return self.source.line_at(position)[column - 1 :]
 
     def line_before(self, position: int) -> str:
         """The statement up to an offset, from the beginning of the line at the earliest."""

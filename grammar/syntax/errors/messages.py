@@ -606,6 +606,16 @@ MESSAGES: dict[str, SyntaxMessage] = {
         hint="undo 3",
         examples=("undo ‸2.5", "undo ‸0"),
     ),
+    "redo": SyntaxMessage(
+        "`redo` brings back a number of statements, and {text} is not one",
+        hint="redo 3",
+        examples=("redo ‸2.5", "redo ‸0"),
+    ),
+    "again": SyntaxMessage(
+        "`again` runs a line by its number, and {text} is not one",
+        hint="again 5",
+        examples=("again ‸2.5", "again 2..‸0"),
+    ),
     "history": SyntaxMessage(
         "`history` shows a number of statements, and {text} is not one",
         hint="history 9",
@@ -650,8 +660,7 @@ def syntax_error(message: str, span: Span, *, fixes: Sequence[str] = (), **words
 def corrected(span: Span, text: str) -> str:
     """The line of a place, with another text there; without its indentation and its comment."""
     source = span.source
-    line = source.position(span.start)[0]
-    whole, start = source.line(line), source.position(span.start)[1] - 1
+    whole, start = source.line_at(span.start), source.position(span.start)[1] - 1
     behind = whole[start + span.end - span.start :]
     return (whole[:start] + text + re.sub(_COMMENT, r"\1", behind)).strip()
 

@@ -208,12 +208,12 @@ def test_a_session_that_was_brought_back_can_be_killed_again(environment, tmp_pa
         "4",
         "1  x = 1",
         '2  print "done"',
-        "3  y = x + 2",
-        '4  print "done"',
-        "5  z = y + 1",
+        "5  y = x + 2",
+        '6  print "done"',
+        "7  z = y + 1",
         *[
-            '6  print "done"',
-            "7  z",
+            '8  print "done"',
+            "9  z",
         ],
     ]
     assert err == "restored 6 statements from 14:03: x, y, z\n"

@@ -63,7 +63,11 @@ def test_what_escapes_is_told_and_the_statement_is_taken_back(capsys, monkeypatc
 
 def test_a_script_that_is_run_first_has_no_arguments(agrad, tmp_path):
     (tmp_path / "s.ag").write_text("print args, len(args)\n")
-    assert agrad("repl", "s.ag", given="history\n") == ("() 0\n1  args = ()\n2  print args, len(args)\n", "", 0)
+    assert agrad("repl", "s.ag", given="history\n") == (
+        "() 0\ns.ag:1  args = ()\n        print args, len(args)\n",
+        "",
+        0,
+    )
     (tmp_path / "s.ag").write_text("print 2\n")
     assert agrad("repl", "s.ag", given="vars\n") == ("2\nno names yet\n", "", 0)
 

@@ -80,7 +80,7 @@ def shown():
         "                 |     ^^^^ PowBackward lost its saved values",
         "  session line 6 | backward d",
         "                 | ^^^^^^^^^^ … here",
-        "  fix: backward d retain   at line 6, or evaluate lines 2 to 3 again",
+        "  fix: backward d retain   at line 6, or again 2..3",
         "  fix: undo   brings it back; then backward d retain",
         "agrad> a.grad",
         "[1, 2, 3, 4]",
@@ -140,7 +140,7 @@ def test_a_mistake_is_told_below_and_can_be_mended(terminal):
     one.type("2+3)" + ENTER)
     lines = one.see("this `)` closes nothing   fix: delete it, or open one before it")
     assert lines[1] == "agrad> 2+3)"
-    assert one.screen.cursor.x == len("agrad> 2+3")
+    assert one.screen.cursor.x == len("agrad 1> 2+3")
     one.type("\x1b[3~" + ENTER)
     assert one.see("\n5")[:4] == [greeting(), "agrad> 2+3", "5", "agrad>"]
 

@@ -20,7 +20,7 @@ fit {} ~ k*x over k from k=1 ; fit y ~ {} over k from k=1 ; solve q**2 == 4 for 
 solve q**2 == 4 for q in {}..3 ; solve q**2 == 4 for q in 0..{} ; minimize {} over a ; minimize (a-1)**2 over a until {}
 minimize (a-1)**2 over a in {}..1 ; maximize -c*c over a method {} ; maximize {} over a ; formula {} ; formula c wrt {}
 plot {} ; plot sin(t) for t in {}..3 ; plot sin(t) for t in 0..{} ; limit time={} ; limit memory={} ; limit nodes={}
-history {} ; undo {} ; print {} ; var w = {} ; time: {} ; vars {} ; del {} ; assert {} ; help {}
+history {} ; undo {} ; redo {} ; again {} ; print {} ; var w = {} ; time: {} ; vars {} ; del {} ; assert {} ; help {}
 """
 STATEMENTS = [form.strip() for line in FORMS.strip().split("\n") for form in line.split(" ; ")]
 # What ends a session or begins it anew, and what reads and writes files.

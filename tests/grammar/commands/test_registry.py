@@ -128,6 +128,8 @@ def test_what_a_command_says_that_it_changes(made: Command) -> None:
     except Quit:
         assert made.ends
     except AgradError as error:
+        if made.word in ("again", "redo"):  # which need a line before it, and one that was taken back
+            return
         assert error.kind == "file"
         assert made.operands.file or any(option.writes for option in made.options.values())
         return
@@ -148,7 +150,8 @@ def test_whether_a_command_is_logged(made: Command) -> None:
         session.run(typed(made))
     except (Quit, AgradError):
         return
-    assert len(session.record) - before == (-1 if made.alone else int(made.logged))
+    alone = {"undo": -1, "again": 2}  # what they take back, or run
+    assert len(session.record) - before == alone.get(made.word, int(made.logged))
 
 
 def test_a_check_needs_no_values() -> None:
@@ -165,6 +168,6 @@ def parse_all(text):
 
 
 def test_words_by_what_they_are() -> None:
-    assert words(lambda made: made.needs == "log") == {"history", "save"}
+    assert words(lambda made: made.needs == "log") == {"again", "history", "redo", "save"}
     assert words(lambda made: made.loads) == {"load"}
     assert words(lambda made: made.ends) == {"quit"}

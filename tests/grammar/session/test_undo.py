@@ -316,10 +316,10 @@ def test_an_undo_that_is_interrupted_before_it_takes_back_anything_says_nothing_
     made = session()
     made.run("x = 1")
 
-    def pressed(emit):
+    def pressed():
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(made, "_undo_last", pressed)
+    monkeypatch.setattr(made, "undo_last", pressed)
     with pytest.raises(KeyboardInterrupt, match=r"^$"):
         made.run("undo")
     assert "x" in made.names

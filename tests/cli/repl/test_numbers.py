@@ -1,0 +1,226 @@
+"""One number for what is entered: the prompt, messages, `history`, `_5` and `again 5` mean the same line."""
+
+import os
+import random
+import re
+
+import pytest
+from screens import Terminal
+from thinned import thinned
+
+from agrad.cli.repl.crash_log import CrashLog, _newest, _resumed
+from agrad.cli.repl.input import paste
+from agrad.cli.settings import settings
+from agrad.engine.core.context import Context, enter
+from agrad.engine.errors import AgradError
+from agrad.grammar.diagnostics import render
+from agrad.grammar.results import Shown
+from agrad.grammar.session.session import Session
+from agrad.grammar.session.undo import DEPTH
+
+LINES = [
+    "x = {n}",
+    "var w{n} = {n}",
+    "x*{n}",
+    "x + {n};",
+    "rand(2)*{n}",
+    "y = {n}; x + y; x*y",
+    "{n}; nowhere{n}; x",
+    "nowhere{n}",
+    "x = {n}; nowhere{n}",
+    "sin(((",
+    "# a comment {n}",
+    "",
+    "   ",
+    "for i in range(3):\n    x = x + i\n    x",
+    "if x > 3:\n    x = 1\nelse:\n    x = x + 1",
+    "a = {n}\nb = a + 1\n\na*b\n# pasted",
+    "a = {n}\nnowhere{n}\nb = 7",
+    "def f(t):\n    return t + {n}\nf(x)",
+    'load "{file}"',
+    "history",
+    "vars",
+    "undo",
+    "undo",
+    "undo 2",
+    "redo",
+    "redo",
+    "x",
+    "_ + 1",
+    "again",
+    "again {back}",
+    "again {first}..{back}",
+    "_{back}",
+    "x = _{back} + 1",
+]
+
+
+class Model:
+    """A session as at a prompt, and what was typed and seen at each of its numbers."""
+
+    def __init__(self, rounds, folder, monkeypatch):
+        self.random = random.Random(rounds)
+        self.typed, self.seen = {}, {}
+        self.file = folder / "loaded.ag"
+        self.file.write_text("x = x + 1\nx\n")
+        self.session = self.opened()
+        self.log = CrashLog(self.session.record)
+        self.log.start()
+
+    def opened(self):
+        session = enter(Context(), Session)
+        session.record.on, session.by_entry, session.steps.depth = True, True, DEPTH
+        return session
+
+    def enter(self, text):
+        """Type a text; what it shows as values, and its error."""
+        number, values, problem = self.session.line, [], None
+        results = []
+
+        def hear(result):
+            results.append(result)
+            if type(result) is Shown:
+                values.append(result.text(self.session.settings))
+
+        try:
+            self.session.run(text, hear)
+        except AgradError as error:
+            problem = render(error)
+        if text.strip():
+            assert self.session.line == number + 1
+            self.typed[number] = text
+            self.seen[number] = values
+        else:
+            assert self.session.line == number
+        return number, values, problem
+
+    def play(self, count):
+        for _ in range(count):
+            line = self.session.line
+            back = max(line - self.random.randint(1, 6), 1)
+            first = max(back - self.random.randint(0, 2), 1)
+            n = self.random.randint(2, 9)
+            text = self.random.choice(LINES).format(n=n, back=back, first=first, file=self.file)
+            number, _, problem = self.enter(text)
+            if problem is not None and "session line" in problem:
+                lines = {int(found) for found in re.findall(r"session line (\d+)", problem)}
+                assert number in lines, (text, problem)
+            if text.startswith("again") and number in self.session.record.typed:
+                self.typed[number] = self.session.record.typed[number]
+
+    def history(self):
+        """The numbers in `history`, each with its text."""
+        found = []
+        self.session.run("history", found.append)
+        (table,) = found
+        rows = {}
+        for line in table.text(self.session.settings).split("\n"):
+            if row := re.match(r" *(\d+)  (.*)", line):
+                assert row[1] not in rows
+                rows[int(row[1])] = row[2]
+        return rows
+
+    def agree(self):
+        """Every number means the same everywhere."""
+        rows = self.history()
+        assert rows.keys() <= self.typed.keys()
+        for number, text in rows.items():
+            assert text.split("; ")[0].strip() in self.typed[number]
+        for number, text in self.typed.items():
+            assert self.session.record.typed[number].rstrip("\n") == text.rstrip("\n")
+        for number in range(1, self.session.line):
+            _, values, problem = self.enter(f"_{number}")
+            if problem is None:
+                assert number in rows
+                shown = self.seen[number]
+                assert not shown or values == shown[-1:] or ";" in self.typed[number]
+            else:
+                assert f"_{number} is the result of line {number}," in problem
+
+    def resume(self):
+        """Kill the session, and restore it."""
+        rows, line, seen = self.history(), self.session.line, dict(self.seen)
+        if not rows:  # nothing to restore
+            return
+        os.close(self.log._file)
+        self.log._file = None
+        self.session = self.opened()
+        crashed = _newest()
+        self.log, message, code = _resumed(self.session, crashed)
+        assert message.startswith("restored") and not code
+        self.log.start()
+        # The lines that only asked for something are known too.
+        self.session.line = max(self.session.line, line)
+        assert self.history().keys() == rows.keys()
+        self.seen = seen
+
+
+@pytest.mark.parametrize("number", thinned(range(1000), 40))
+def test_messages_history_results_and_again_agree(number, tmp_path, monkeypatch):
+    monkeypatch.setattr(settings, "folder", lambda: str(tmp_path / "kept"))
+    monkeypatch.chdir(tmp_path)
+    model = Model(number, tmp_path, monkeypatch)
+    model.play(25)
+    model.agree()
+    model.resume()
+    model.play(10)
+    model.agree()
+
+
+@pytest.fixture
+def environment(environment):
+    """A terminal that tells where its cursor is, as all but the dumbest do."""
+    return {name: text for name, text in environment.items() if name != "PROMPT_TOOLKIT_NO_CPR"}
+
+
+@pytest.mark.long
+def test_the_prompt_shows_the_number_that_messages_have(environment, tmp_path):
+    with Terminal(environment, folder=tmp_path) as one:
+        one.see("agrad>")
+        one.enter("x = 2; y = 3")
+        one.enter("sin(q)", "fix")
+        one.type("for i in range(2):\r")
+        one.see("...>")
+        one.enter("x += i")
+        one.type("\r")
+        one.see("agrad>")
+        one.enter("q = 1")
+        one.enter("again 2", "0.8414709848")
+        one.enter("undo", "took back: q = 1")
+        one.enter("redo", "brought back: q = 1")
+        one.enter("_5*2", "1.68294197")
+        lines = one.numbered().split("\n")
+        assert lines[1 : lines.index("agrad 9>")] == [
+            "agrad 1> x = 2; y = 3",
+            "agrad 2> sin(q)",
+            "error[name]: q has no value",
+            "  session line 2 | sin(q)",
+            "                 |     ^",
+            "  fix: give it one: q = 1",
+            "agrad 3> for i in range(2):",
+            "    ...>     x += i",
+            "agrad 4> q = 1",
+            "agrad 5> again 2",
+            "0.8414709848",
+            "agrad 6> undo",
+            "took back: q = 1",
+            "agrad 7> redo",
+            "brought back: q = 1; sin(q)",
+            "agrad 8> _5*2",
+            "1.68294197",
+        ]
+
+
+TRANSCRIPTS = [
+    "agrad> x = 2\nagrad> def f(y):\n  ...>     return x*y\n  ...>\nagrad> f(4)\n8\nagrad> f(5)\n",
+    "agrad 1> x = 2\nagrad 2> def f(y):\n    ...>     return x*y\n    ...>\nagrad 3> f(4)\n8\nagrad 14> f(5)\n",
+    ">>> x = 2\n>>> def f(y):\n...     return x*y\n...\n>>> f(4)\n8\n>>> f(5)\n",
+]
+
+
+@pytest.mark.parametrize("text", TRANSCRIPTS)
+def test_transcripts_with_and_without_numbers_are_read(agrad, tmp_path, text):
+    (tmp_path / "s.ag").write_text(text)
+    assert agrad("repl", given=text) == ("8\n10\n", "", 0)
+    assert agrad("run", "s.ag") == ("8\n10\n", "", 0)
+    assert paste.statements(text).rstrip("\n").split("\n")[-1] == "f(5)"
