@@ -209,9 +209,8 @@ def _pushed(
 ) -> Tensor:
     """The Jacobian times a direction for each x, in one forward pass.
 
-    With `create_graph` the result has a graph if it depends on a leaf that is none of `own`, or on what a function being
-    traced has computed. Where it has none, the
-    pass computes plain values and records nothing.
+    With `create_graph` the result has a graph if it depends on a leaf that is none of `own`, or on what a function
+    being traced has computed. Where it has none, the pass computes plain values and records nothing.
     """
     if len(directions) != len(xs):
         raise AgradError("arity", f"{len(directions)} directions for {len(xs)} values")
