@@ -31,6 +31,7 @@ from agrad.engine.program.trace import Program, Step
 from agrad.engine.values import Array, describe, np
 
 _LONG = 8_000  # steps from which on full optimization takes seconds: the time is quadratic
+_FEWEST, _SOME = 64, 1_000  # steps of a loop, between which the vectorizer for straight-line code pays
 _MOST = 50_000  # instructions: each may take a place on the stack, of 64 bytes for 8 lanes, and a stack has 8 MB
 _PASSED = 100_000  # inputs and outputs: they lie on the stack as well
 _MANY = 1 << 22  # rows from which on that pays for a loop: it takes some ms, and saves half a ns per row
@@ -254,24 +255,31 @@ def written(program: Program, code: Code) -> list[Symbol]:
     return [slots[i] for i in program.outputs]
 
 
-def _inlined(text: str, fast: bool) -> Any:
+def _inlined(text: str, fast: bool, repeats: bool = False) -> Any:
     """A module, with the small functions of the loop put in place.
 
     Other passes of LLVM have no effect on straight-line code without repetition; its vectorizer for such code takes
-    seconds for thousands of lines, without gain.
+    seconds for thousands of lines, without gain. With `repeats`, it is used.
     """
     llvm = llvmlite()
     module = llvm.parse_assembly(text)
-    builder = llvm.create_pass_builder(processor(fast), llvm.create_pipeline_tuning_options(speed_level=0))
+    options = llvm.create_pipeline_tuning_options(speed_level=1 if repeats else 0)
+    options.slp_vectorization, options.loop_vectorization, options.loop_unrolling = repeats, False, False
+    builder = llvm.create_pass_builder(processor(fast), options)
     builder.getModulePassManager().run(module, builder)
     return module
 
 
-def compiled(text: str, fast: bool) -> Any:
-    """The LLVM engine with the code of a module."""
-    engine = llvmlite().create_mcjit_compiler(_inlined(text, fast), processor(fast))
+def compiled(text: str, fast: bool, repeats: bool = False) -> Any:
+    """The LLVM engine with the code of a module; `repeats`: see `_inlined`."""
+    engine = llvmlite().create_mcjit_compiler(_inlined(text, fast, repeats), processor(fast))
     engine.finalize_object()
     return engine
+
+
+def looped(text: str, steps: int) -> Any:
+    """The same for the code of a loop whose body has so many steps: what entries of arrays do alike is vectorized."""
+    return compiled(text, steps < _LONG, _FEWEST <= steps <= _SOME)
 
 
 def _packed(numbers: Iterable[int]) -> bytes:

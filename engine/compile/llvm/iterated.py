@@ -8,13 +8,12 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from agrad.engine.compile.llvm.backend import compiled, written
+from agrad.engine.compile.llvm.backend import looped, written
 from agrad.engine.compile.llvm.ir_builder import Code
 from agrad.engine.compile.llvm.target import definitions, llvmlite, machine
 from agrad.engine.program.ir import Program
 from agrad.engine.values import Array
 
-_LONG = 8_000  # steps, from which on full optimization takes seconds
 _INVALID = 1  # the flag of an invalid operation on x86 and ARM, in C libraries but Microsoft's
 _FLAGS = ("feclearexcept", "fetestexcept")
 
@@ -61,7 +60,7 @@ class Iterated:
 
     @cached_property
     def _engine(self) -> Any:
-        return compiled(self.source(), len(self.program.steps) < _LONG)
+        return looped(self.source(), len(self.program.steps))
 
     def source(self) -> str:
         """LLVM's code, as it is before optimization."""

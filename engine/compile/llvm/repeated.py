@@ -6,7 +6,7 @@ import ctypes
 from functools import cached_property
 from typing import Any
 
-from agrad.engine.compile.llvm.backend import compiled, written
+from agrad.engine.compile.llvm.backend import looped, written
 from agrad.engine.compile.llvm.ir_builder import Code
 from agrad.engine.compile.llvm.kernels import repeat_kernel
 from agrad.engine.compile.llvm.target import definitions
@@ -14,7 +14,6 @@ from agrad.engine.program.ir import Program
 from agrad.engine.values import Array
 
 _PIECE = 1 << 16  # iterations between two moments at which Python can be interrupted
-_LONG = 8_000  # steps, from which on full optimization takes seconds
 
 
 class Repeated:
@@ -44,7 +43,7 @@ class Repeated:
 
     @cached_property
     def _engine(self) -> Any:
-        return compiled(self.source(), len(self.program.steps) < _LONG)
+        return looped(self.source(), len(self.program.steps))
 
     def source(self) -> str:
         """LLVM's code, as it is before optimization."""
