@@ -17,8 +17,9 @@ from agrad.engine.compile.lower.cost import interpreted, of_loops, of_numbers, o
 from agrad.engine.compile.lower.derive import VALUE, Derivation, TooLong
 from agrad.engine.compile.lower.packed import Packed
 from agrad.engine.compile.lower.scalarise import scalarised
+from agrad.engine.core.op import OPS
 from agrad.engine.program.ir import Program, Step, unchecked
-from agrad.engine.program.passes import optimised
+from agrad.engine.program.passes import Rewriting, optimised, rewritten
 from agrad.engine.values import Shape, Value, format_shape, mask_type, np, size_of
 
 _MOST = 10_000  # instructions of a value
@@ -144,7 +145,19 @@ def lowered(program: Program, values: Sequence[Value], places: Sequence[int], de
         found = _of_entries(program, numbers, values, places, derive)
         if found is not None:
             return found
-    return Lowered(optimised(derive.program(program, values, groups)), name="loops")
+    return Lowered(_without_outer(optimised(derive.program(program, values, groups))), name="loops")
+
+
+def _without_outer(program: Program) -> Program:
+    """A product of a column and a row as one entry by entry, which can be a part of a loop."""
+
+    def visit(new: Rewriting, step: Step, operands: tuple[int, ...]) -> int | None:
+        shapes = [new.shape(x) for x in operands]
+        if step.op is not OPS["matmul"] or [len(shape) for shape in shapes] != [2, 2] or shapes[0][1] != 1:
+            return None
+        return new.step(Step(OPS["mul"], (), {}, step.shape), operands)
+
+    return rewritten(program, visit)
 
 
 def _of_entries(

@@ -16,6 +16,7 @@ from typing import Any
 
 from agrad.engine.compile.backend import row_of
 from agrad.engine.compile.llvm.ir_builder import Code
+from agrad.engine.compile.llvm.loops.factors import solution, systems
 from agrad.engine.compile.llvm.loops.kernel import KernelCode, helpers
 from agrad.engine.compile.llvm.loops.schedule import Kernel, Library, Numbers, Schedule, Stage
 from agrad.engine.compile.llvm.loops.views import View
@@ -53,6 +54,8 @@ class Loops:
         self.schedule = Schedule(program)
         self.memory = _Memory(self.schedule)
         self.parts = list(_parts(self.schedule.stages))
+        self._systems = systems(program)
+        self._factors: dict[int, Any] = {}  # of constant matrices
         self._pool: list[_Buffers] = []
 
     @cached_property
@@ -103,11 +106,22 @@ class Loops:
         if op.native is not None:
             buffers.put(slot, op.native(*values, **attrs))
             return
+        found = self._solved(slot, values, buffers) if slot in self._systems else None
+        if found is not None:
+            buffers.put(slot, found)
+            return
         try:
             value = settle(op.array(*values, **attrs)) if not all_floats(values) else computed(op, values, attrs)
         except (ValueError, IndexError, MemoryError):
             value = computed(op, values, attrs)  # which says what is wrong
         buffers.put(slot, value if op.is_view else own(value))
+
+    def _solved(self, slot: int, values: tuple[Any, ...], buffers: _Buffers) -> Array | None:
+        """The solution of a system with a matrix that others have, too; None where there is none."""
+        one = self._systems[slot]
+        is_known = one.matrix in self.memory.constants
+        matrix = values[0].T if one.is_transposed else values[0]
+        return solution(one, matrix, values[1], self._factors if is_known else buffers.factors)
 
     @cached_property
     def _library(self) -> dict[int, tuple[Op, tuple[int, ...], dict[str, Any]]]:
@@ -227,6 +241,7 @@ class _Buffers:
         self.numbers = (ctypes.c_double * memory.count)()
         self.addresses = ctypes.addressof(self.table), ctypes.addressof(self.numbers)
         self.arrays: dict[int, Array] = {}
+        self.factors: dict[int, Any] = {}  # of matrices
         outputs = {*program.outputs}
         schedule = memory.schedule
         made = [slot for slot, kind in schedule.kinds.items() if kind in ("kernel", "sum") and program.shape(slot)]
@@ -287,6 +302,7 @@ class _Buffers:
         """Let go of what the caller has."""
         self.arrays.clear()
         self.laid.clear()
+        self.factors.clear()
 
 
 def _parts(stages: Sequence[Stage]) -> list[Any]:
