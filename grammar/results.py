@@ -24,15 +24,17 @@ class Settings:
     """The user's settings, and the properties of the terminal.
 
     `precision`: significant digits, None for text that reads back to the same number. `width`: of the terminal, None
-    where there is none. `plus_minus`: the sign between a value and its uncertainty.
+    where there is none. `plus_minus`: the sign between a value and its uncertainty. `echo`: whether what a statement
+    has changed is shown, at a terminal.
     """
 
-    __slots__ = ("plus_minus", "precision", "width")
+    __slots__ = ("echo", "plus_minus", "precision", "width")
 
     def __init__(self, precision: int | None = 10, width: int | None = None) -> None:
         self.precision = precision
         self.width = width
         self.plus_minus = "±"
+        self.echo = False
 
 
 class Shown(Struct):

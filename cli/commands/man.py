@@ -26,6 +26,7 @@ ENVIRONMENT = {
     "NO_COLOR": "If set and not empty, output is not coloured.",
     "FORCE_COLOR": "If set to anything but 0, output is coloured even if it does not go to a terminal.",
     "TERM": "If it is `dumb`, there are no colours, no cursor movements and no pager.",
+    "AGRAD_ECHO": "Whether a session says in a line what a statement has changed: 1 or 0.",
     "PAGER": "The pager for output that is longer than the screen: less if not set; none if empty, or cat.",
     "LESS": "Options of less; the default is FRX, which leaves the text on the screen.",
     "XDG_CONFIG_HOME": "On Linux, the folder that contains agrad's folder of files; the default is ~/.config.",

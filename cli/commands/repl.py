@@ -35,6 +35,7 @@ from agrad.grammar.session.undo import DEPTH
 
 if TYPE_CHECKING:
     from agrad.cli.repl.crash_log import CrashLog
+    from agrad.cli.repl.echo import Echo
 
 _ARGUMENTS = re.compile(r"\bargs\b")
 
@@ -93,6 +94,7 @@ def command(
     if at_terminal and not session.record.entries:  # a restored session has run init.ag already
         _initialise(session)
     session.steps.depth, session.by_entry = DEPTH, at_terminal
+    session.settings.echo = at_terminal and find("echo")[0]
     try:
         failure = failure if file is None else _begin(session, file)
     except Quit:
@@ -177,17 +179,28 @@ def _begin(session: Session, file: str) -> int:
     return 0
 
 
+def _echo(session: Session) -> Echo:
+    from agrad.cli.repl.echo import Echo  # here, since a pipe does not need it
+
+    return Echo(session)
+
+
 def loop(session: Session, statements: Iterator[str], interactive: bool = False) -> int:
     """Run statements, report those that fail, and continue; the exit code of the first failure.
 
     At a terminal the exit code is 0: the person there has seen the failures.
     """
     printer = PromptPrinter(session.settings) if interactive else Printer(session.settings)
+    echo = _echo(session) if interactive else None
     code = 0
     for text in statements:
+        if echo is not None:
+            text = echo.begin(text)
         try:
             with watching(session, printer) as emit:
                 session.run(text, emit)
+            if echo is not None:
+                echo.end(text)
         except AgradError as problem:
             failure = complain(problem)
             code = code or failure

@@ -99,12 +99,19 @@ def _pager(environment: Mapping[str, str]) -> _Said | None:
     return (False, "PAGER") if environment.get("PAGER") in ("", "cat") else None
 
 
+def _echo(environment: Mapping[str, str]) -> _Said | None:
+    """Whether AGRAD_ECHO turns the lines on what has changed on or off: 1 or 0."""
+    said = environment.get("AGRAD_ECHO")
+    return (said == "1", "AGRAD_ECHO") if said in ("0", "1") else None
+
+
 COLOURS = ("auto", "always", "never")
 SETTINGS = {
     "precision": Setting(10, 'a number from 1 to 17, or "full"', digits, "6", "significant digits"),
     "color": Setting("auto", '"auto", "always" or "never"', _one_of(*COLOURS), '"never"', "colour", _colour),
     "ascii": Setting(False, "true or false", _switch, "true", "use ASCII characters only"),
     "edit": Setting("emacs", '"emacs" or "vi"', _one_of("emacs", "vi"), '"vi"', "key bindings of the prompt"),
+    "echo": Setting(True, "true or false", _switch, "false", "say at the prompt what a statement has changed", _echo),
     "pager": Setting(True, "true or false", _switch, "false", "use a pager for output longer than the screen", _pager),
     "limits.memory": Setting(None, 'a size such as "4 GB"', _size, '"4 GB"', "for one result"),
     "limits.time": Setting(None, "a number of seconds above 0", _amount, "10", "for a statement"),

@@ -247,16 +247,34 @@ def _info(session: Session, call: Call) -> None:
 
 @command(
     "set",
-    "set x = 5",
-    "New data of the same shape for a leaf. Every graph that used the old data is then stale.",
+    "set x = 5   set echo off",
+    "New data of the same shape for a leaf. Every graph that used the old data is then stale. `set echo off`: at a "
+    "terminal, no more lines that say what a statement has changed; `set echo on` shows them again.",
     "var x = 2; y = x**2; set x = 5; x",
     staging=Staging.BY_RULE,
     changes="graph",
+    forms="set x = 5, or set echo off",
     operands=LEAVES,
+    choices=lambda: {"echo": "what a statement has changed, in a line: on or off"},
 )
 def _set(session: Session, call: Call) -> None:
+    if "echo" in call.options:
+        _set_echo(session.settings, call.options["echo"] == "on")
+        return
     name = call.operand(0).span
     _leaf(session, call, name.text, name).set_(as_array(call.values[0]))
+
+
+def _set_echo(settings: Settings, on: bool) -> None:
+    """Turn the lines that say what has changed on or off, so that `undo` takes it back."""
+    log, before = current().undo_log, settings.echo
+
+    def undo() -> None:
+        settings.echo = before
+
+    if log is not None:
+        log.remember((id(settings), "echo"), undo)
+    settings.echo = on
 
 
 @command(

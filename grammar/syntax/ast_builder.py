@@ -353,7 +353,13 @@ class Builder(Expressions):
         return self.command(parts, operands, options)
 
     def set_leaf(self, parts: Parts) -> s.Command:
-        return self.command(parts, parts[1:], [])
+        """`set x = 5`, and `set echo off`."""
+        _, option, value = parts
+        if not isinstance(option, Token):
+            return self.command(parts, parts[1:], [])
+        if option != "echo" or value not in ("on", "off"):
+            raise syntax_error("set option", self.span(option, value), option=str(option))
+        return self.command(parts, [], [(str(option), self.plain_word(value))])
 
     def step(self, parts: Parts) -> s.Command:
         method, *items = parts[1:]

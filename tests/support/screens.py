@@ -46,7 +46,7 @@ class Terminal:
             stdin=inside,
             stdout=inside,
             stderr=inside,
-            env=environment,
+            env={"AGRAD_ECHO": "0"} | environment,  # the tests of these lines turn them on
             cwd=folder,
             start_new_session=True,
         )

@@ -17,6 +17,7 @@ from prompt_toolkit.styles import Style
 
 from agrad.cli.output.text import COLOURS
 from agrad.cli.repl.completer import Words
+from agrad.cli.repl.echo import with_newest
 from agrad.cli.repl.highlighter import Highlighter
 from agrad.cli.repl.history import history
 from agrad.cli.repl.input.dumb import greeting, prompts
@@ -76,7 +77,7 @@ def _prompt(session: Session, toolbar: Toolbar, vi: bool) -> PromptSession[str]:
     """The prompt session of prompt_toolkit, with all its parts."""
 
     def prepare(text: str) -> str:
-        return answered(text, session.names)
+        return with_newest(answered(text, session.names), session)[0]
 
     colour = coloured(sys.stdout)
     return PromptSession(

@@ -606,6 +606,11 @@ MESSAGES: dict[str, SyntaxMessage] = {
         hint="undo 3",
         examples=("undo ‸2.5", "undo ‸0"),
     ),
+    "set option": SyntaxMessage(
+        "`set` gives a leaf new data, or turns `echo` on or off",
+        hint="set {option} = 5, or set echo off",
+        examples=("set ‸x y", "set ‸echo maybe"),
+    ),
     "redo": SyntaxMessage(
         "`redo` brings back a number of statements, and {text} is not one",
         hint="redo 3",

@@ -1,0 +1,121 @@
+"""The line that says what a statement has changed, and commands without an operand."""
+
+import pytest
+from screens import Terminal
+
+from agrad.cli.repl.echo import Echo, with_newest
+from agrad.grammar.session.session import Session
+
+
+def lines_of(*texts):
+    """What is said of the last of some texts."""
+    session = Session()
+    session.settings.echo, session.settings.width = True, 80
+    echo = Echo(session)
+    for text in texts:
+        text = echo.begin(text)
+        session.run(text)
+    return echo.line(text)
+
+
+GIVEN = ("var x = 2", "var w = [1, 2, 3]", "y = x**2*sum(w)")
+SAID = [
+    (("x = 3",), ""),
+    (("var x = 3",), ""),
+    (("x = 1 + 2",), "x = 3"),
+    (("x = [1, 2, 3]",), "x (3)"),
+    (("x = zeros(2, 3); y = 4",), "x (2, 3), y = 4"),
+    (GIVEN, "y = 24"),
+    ((*GIVEN, "backward y"), "x.grad = 24, w.grad (3)"),
+    ((*GIVEN, "backward y retain", "backward y"), "x.grad = 48, w.grad (3)"),
+    ((*GIVEN, "backward y", "step sgd x lr=0.125"), "x 2 → -1"),
+    ((*GIVEN, "backward y", "step adam x w"), "x 2 → 1.999, w (3), lr 0.001"),
+    ((*GIVEN, "set x = 3"), "x 2 → 3"),
+    ((*GIVEN, "set x = 3", "forward y"), "y 24 → 54"),
+    ((*GIVEN, "backward y", "zero_grad"), "cleared x.grad, w.grad"),
+    ((*GIVEN, "del y"), "forgot y"),
+    ((*GIVEN, "x*3"), ""),
+    ((*GIVEN, "info y"), ""),
+    (("a = 1; b = 2; c = 3; d = 4; e = 5; f = 6; g = 7",), "a = 1, b = 2, c = 3, d = 4, e = 5 … and 2 more"),
+    (("def f(x) = x",), ""),
+]
+
+
+@pytest.mark.parametrize(("texts", "said"), SAID)
+def test_a_line_says_what_has_changed(texts, said):
+    assert lines_of(*texts) == said
+
+
+BARE = [
+    ("backward", "backward z"),
+    ("backward retain", "backward z retain"),
+    ("grad", "grad x"),
+    ("graph", "graph z"),
+    ("graph as tree", "graph z as tree"),
+    ("explain", "explain z"),
+    ("forward", "forward z"),
+    ("info", "info z"),
+    ("backward y", "backward y"),
+    ("graph y", "graph y"),
+    ("grad = 3", "grad = 3"),
+    ("info*2", "info*2"),
+    ("backward(y)", "backward(y)"),
+    ("grad(f)", "grad(f)"),
+]
+
+
+@pytest.mark.parametrize(("typed", "run"), BARE)
+def test_a_bare_command_is_about_the_newest_graph(typed, run):
+    session = Session()
+    session.run("var x = 2; var w = 3; y = w*2; z = x**2; k = 4")
+    assert with_newest(typed, session) == (run, run if run != typed else "")
+    assert with_newest(typed, Session()) == (typed, "")
+
+
+def test_a_name_of_the_user_is_no_command():
+    session = Session()
+    session.run("var x = 2; y = x**2; info = 3")
+    assert with_newest("info", session) == ("info", "")
+
+
+def test_set_echo_can_be_undone():
+    session = Session()
+    session.steps.depth = 10
+    session.settings.echo = True
+    session.run("set echo off")
+    assert not session.settings.echo
+    session.run("undo")
+    assert session.settings.echo
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("variables", [{}, {"NO_COLOR": "1"}, {"TERM": "dumb"}])
+def test_at_a_terminal(environment, tmp_path, variables):
+    environment = {name: text for name, text in environment.items() if name != "PROMPT_TOOLKIT_NO_CPR"}
+    with Terminal(environment | {"AGRAD_ECHO": "1"} | variables, folder=tmp_path) as one:
+        one.see("agrad>")
+        for typed, seen in (
+            ("var x = 2", "agrad 2>"),
+            ("y = x**2*3", "y = 12\nagrad 3>"),
+            ("z = x*4;", "agrad 4>"),
+            ("graph", "graph z\ngraph of z"),
+            ("backward y", "x.grad = 12\nagrad 6>"),
+            ("set echo off", "agrad 7>"),
+            ("q = x*8", "q = x*8\nagrad 8>"),
+        ):
+            one.type(f"{typed}\r")
+            one.wait_for(lambda seen=seen: seen in one.numbered(), seen)
+        assert "z = 8" not in one.numbered() and "q = 16" not in one.numbered()
+
+
+@pytest.mark.long
+def test_the_configuration_turns_it_off(environment, tmp_path):
+    folder = tmp_path / "config" / "agrad"
+    folder.mkdir(parents=True)
+    (folder / "config.toml").write_text("echo = false\n")
+    environment = environment | {"XDG_CONFIG_HOME": str(tmp_path / "config"), "AGRAD_ECHO": ""}
+    with Terminal(environment, folder=tmp_path) as one:
+        one.see("agrad>")
+        one.type("y = 3*4\r")
+        one.wait_for(lambda: "agrad 2>" in one.numbered(), "the next prompt")
+        assert "y = 12" not in one.numbered()
