@@ -56,7 +56,7 @@ class Fit(NamedTuple):
     def correlation(self) -> Array:
         """The correlations of the parameters."""
         scale = np.where(self.u > 0, self.u, 1.0)
-        found: Array = self.covariance / np.outer(scale, scale)
+        found: Array = np.clip(self.covariance / np.outer(scale, scale), -1.0, 1.0)
         return found
 
 
