@@ -7,7 +7,7 @@ from math import ceil, inf, isfinite, log10
 from typing import Any
 
 from agrad.engine.core.context import current
-from agrad.engine.errors import AgradError, Note
+from agrad.engine.errors import AgradError, Hint, Note
 from agrad.engine.extras import extra
 from agrad.engine.ops.solvers.function import Evaluated, pulled
 from agrad.engine.program.scan import Body
@@ -41,7 +41,12 @@ def integrals(body: Body, ends: tuple[float, float], same: Array, is_told: bool 
     def at(x: float, place: int) -> float:
         if x != last[0]:
             last[:] = x, f([x])
-        return float(last[1][place])
+        y = float(last[1][place])
+        if not isfinite(y):  # with which QUADPACK would go on, and some versions of it end the process
+            where = format_number(x, 6)
+            fixes = [Hint(f"integral(f, a, {where}) + integral(f, {where}, b)   if it is finite elsewhere")]
+            raise AgradError("domain", f"integral: the function is {format_number(y)} at {where}", fixes=fixes)
+        return y
 
     with np.errstate(all="ignore"):
         for place in range(len(found)):
@@ -53,17 +58,23 @@ def integrals(body: Body, ends: tuple[float, float], same: Array, is_told: bool 
 
 
 def _integral(quad: Any, f: Any, ends: tuple[float, float]) -> tuple[float, float]:
-    value, error, *more = quad(f, *ends, epsabs=1e-300, epsrel=1e-11, limit=_MOST, full_output=True)
-    if isfinite(value) and error <= 1e-9 * abs(value):
+    if ends[0] > ends[1]:
+        value, error = _integral(quad, f, ends[::-1])
+        return -value, error
+    value, error, details, *problem = quad(f, *ends, epsabs=1e-300, epsrel=1e-11, limit=_MOST, full_output=True)
+    if isfinite(value) and max(error, abs(_sum(details) - value)) <= 1e-9 * abs(value):
         return value, error
-    is_known = len(more) < 2  # otherwise, the second says what went wrong
-    size, *_ = quad(lambda x: abs(f(x)), *ends, epsabs=1e-300, epsrel=1e-3, limit=_MOST, full_output=True)
-    if isfinite(value) and (is_known or error <= _CLOSE * size) and size < inf:
+    # QUADPACK extrapolates the sums over smaller and smaller intervals, also those that diverge: of 1/x**2 from 0 to 1
+    # to -1. The sums of a positive function grow towards its integral, and are not above it.
+    size, _, of_size, *_ = quad(lambda x: abs(f(x)), *ends, epsabs=1e-300, epsrel=1e-3, limit=_MOST, full_output=True)
+    if isfinite(value) and (not problem or error <= _CLOSE * size) and _sum(of_size) <= 1.01 * size:
         return value, error
     where = f"{format_number(ends[0])}..{format_number(ends[1])}"
-    said = f"the sums over smaller and smaller intervals reach {format_number(value, 6)}, with an error of "
-    raise AgradError(
-        "domain",
-        f"integral: the integral over {where} diverges, or converges too slowly",
-        notes=[said + format_number(error, 3)],
-    )
+    message = f"integral: the integral over {where} diverges, or converges too slowly"
+    reached = format_number(_sum(details), 3)
+    raise AgradError("domain", message, notes=[f"the sums over smaller and smaller intervals reach {reached}"])
+
+
+def _sum(details: dict[str, Any]) -> float:
+    """The sum over the intervals, without extrapolation."""
+    return float(np.sum(details["rlist"][: details["last"]]))

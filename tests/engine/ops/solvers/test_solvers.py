@@ -151,6 +151,23 @@ def test_one_can_be_inside_another():
     assert float(ag.grad(y, a)) == pytest.approx(1 / 3, rel=1e-12)
 
 
+@pytest.mark.parametrize(
+    ("f", "a", "b", "exact"),
+    [
+        (lambda x: x**-0.9, 0, 1, 10.0),
+        (lambda x: x**-0.5, 1, 0, -2.0),
+        (lambda x: ag.log(x) ** 2 * ag.exp(-x), 0, INF, np.euler_gamma**2 + math.pi**2 / 6),
+        (lambda x: x**3 / (ag.exp(x) - 1), 0, INF, math.pi**4 / 15),
+        (lambda x: ag.sin(x) / x, 0, 1, 0.946083070367183),
+        (lambda x: 1 / (1 + x**2), -INF, INF, math.pi),
+        (lambda x: ag.abs(ag.sin(x)) * x**-0.5, 0, 4, 1.9697728992490677),
+        (lambda x: x**3, -1, 1, 0.0),
+    ],
+)
+def test_an_integral_is_that_of_a_singular_function_if_there_is_one(f, a, b, exact):
+    assert ag.integral(f, a, b) == pytest.approx(exact, rel=1e-8, abs=1e-12)
+
+
 def test_an_integral_may_have_entries():
     a = at(2.0)
     y = ag.integral(lambda t: ag.stack([t * a, t**2]), 0.0, 1.0)
@@ -207,9 +224,17 @@ REFUSED = {
     "domain: integral: the integral over 1..inf diverges, or converges too slowly": lambda: ag.integral(
         lambda x: 1 / x, 1, INF
     ),
-    "domain: integral: the integral over -1..1 diverges, or converges too slowly": lambda: ag.integral(
-        lambda x: x**-2, -1, 1
+    "domain: integral: the function is inf at 0": lambda: ag.integral(lambda x: x**-2, -1, 1),
+    "domain: integral: the integral over -1..2 diverges, or converges too slowly": lambda: ag.integral(
+        lambda x: x**-2, -1, 2
     ),
+    "domain: integral: the integral over 0..1 diverges, or converges too slowly ": lambda: ag.integral(
+        lambda x: x**-1.1 + 100, 0, 1
+    ),
+    "domain: integral: the integral over 0..1 diverges, or converges too slowly  ": lambda: ag.integral(
+        lambda x: x**-2.5, 1, 0
+    ),
+    "domain: integral: the function is nan at 0.5": lambda: ag.integral(lambda x: ag.log(x - 2), 0, 1),
     "domain: integral: the integral over 0..inf diverges, or converges too slowly": lambda: ag.integral(ag.sin, 0, INF),
     "domain: ode: there is no solution beyond t = 1: it grows without bound, or is nan": lambda: ag.ode(
         lambda t, y: y**2, 1.0, [0, 2]
