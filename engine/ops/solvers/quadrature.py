@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from math import ceil, inf, isfinite, log10
+from math import ceil, isfinite, log10
 from typing import Any
 
 from agrad.engine.core.context import current
