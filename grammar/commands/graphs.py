@@ -19,6 +19,7 @@ from agrad.grammar.runtime.operations import as_array, describe_value
 from agrad.grammar.syntax import ast
 
 if TYPE_CHECKING:
+    from agrad.engine.inspect.dump.dump import Dump
     from agrad.grammar.commands.host import Session
 
 # What each form of a graph is for.
@@ -59,15 +60,17 @@ def _check_form(call: Call) -> None:
 
 @command(
     "graph",
-    f'graph d … [as {"|".join(FORMS)}] [depth 3] [from a b] [to "d.gv"]',
-    "Shows the graph of d, or of several values as one: its operations, and what is saved or freed. `depth`: at most "
-    "so many operations back; "
+    f'graph d … [vs e …] [as {"|".join(FORMS)}] [depth 3] [from a b] [to "d.gv"]',
+    "Shows the graph of d, or of several values as one: its operations, and what is saved or freed. `vs`: compared "
+    "with another graph, what is the same in both, changed (~), only in the first (-) and only in the second (+); "
+    "`depth`: at most so many operations back; "
     "`from`: only what is between these values and d; `to`: into a file, whose extension gives the form.",
     "var a = 3; d = a**2*2; graph d",
     changes="nothing",
-    forms=f'graph d [as {"|".join(FORMS)}] [depth 3] [from a b] [to "d.gv"]',
+    forms=f'graph d [vs e] [as {"|".join(FORMS)}] [depth 3] [from a b] [to "d.gv"]',
     operands=COMPUTED,
     options={
+        "vs": Option("compared with the graph of others", COMPUTED),
         "as": Option("another form: tree, boxes, dot, …", choices=lambda: FORMS),
         "depth": Option("at most so many operations back", Operands(expression=True)),
         "from": Option("only what is between these and d", ANY),
@@ -83,7 +86,9 @@ def _graph(session: Session, call: Call) -> None:
         form,
         session.settings,
         depth=None if depth is None else int(depth),
-        since=_since(call),
+        since=_listed(call, "from"),
+        other=_listed(call, "vs"),
+        others=_typed_after(call, "vs"),
     )
     if path is None:
         assert isinstance(found, str)  # as `_form` sees to
@@ -153,14 +158,24 @@ def drawn(
     settings: Settings,
     depth: int | None = None,
     since: Sequence[Tensor] = (),
+    other: Sequence[Tensor] = (),
+    others: Sequence[str] = (),
 ) -> str | bytes:
     """The graph behind some values in a form, or a part of it, as `dump` describes: bytes for one of PICTURES.
+
+    With `other` values and their names: that graph compared with theirs.
 
     Raises AgradError as `dump` does, and of kind `extra` where a library is missing that draws pictures.
     """
     from agrad.engine.inspect.dump.dump import FORMATS, dump
 
-    made = dump(root, name, depth=depth, since=since)
+    if other:
+        from agrad.engine.inspect.dump.compare import compare
+
+        roots = [root] if isinstance(root, Tensor) else root
+        made: Dump = compare(roots, other, ([name] if isinstance(name, str) else name, others), depth, since)
+    else:
+        made = dump(root, name, depth=depth, since=since)
     made.width = settings.width or made.width
     return made.picture(form, settings.precision) if form in PICTURES else FORMATS[form](made, settings.precision)
 
@@ -200,13 +215,19 @@ def _labels(call: Call, option: str) -> list[Label]:
     return [Label(written.span)] if written is not None else []
 
 
-def _since(call: Call) -> list[Tensor]:
-    """The values after `from`."""
-    written = call.option("from")
+def _listed(call: Call, word: str) -> list[Tensor]:
+    """The values after an option, `from` or `vs`."""
+    written = call.option(word)
     if not isinstance(written, ast.Tuple):
         return []
-    values = call.options["from"]
-    return [with_graph(value, item, "graph … from") for value, item in zip(values, written.items, strict=True)]
+    values = call.options[word]
+    return [with_graph(value, item, f"graph … {word}") for value, item in zip(values, written.items, strict=True)]
+
+
+def _typed_after(call: Call, word: str) -> list[str]:
+    """The values after an option as typed."""
+    written = call.option(word)
+    return [item.span.text for item in written.items] if isinstance(written, ast.Tuple) else []
 
 
 @command(

@@ -232,7 +232,7 @@ class Builder(Expressions):
         value: s.Expr = first
         if word == "as":
             value = self.plain_word(first)
-        elif word == "from":
+        elif word in ("from", "vs"):
             value = s.Tuple(tuple(parts[1:]), self.span(first, last))
         elif word == "depth":
             value = self.number(parts[1:])

@@ -87,7 +87,7 @@ FORMATS: dict[str, Callable[[Dump, int | None], str]] = {
     "boxes": Dump.boxes,
     "dot": Dump.dot,
     "mermaid": Dump.mermaid,
-    "program": Dump.program,
+    "program": lambda dump, precision: dump.program(precision),
     "svg": Dump.svg,
     "tikz": Dump.tikz,
     "json": lambda dump, precision: dump.json(),

@@ -8,6 +8,10 @@ from agrad.engine.inspect.dump.node_rows import GuardRow, NodeRow, elided
 from agrad.engine.text import truncate
 from agrad.engine.values import format_shape
 
+# What a comparison of two graphs writes before a node; only the first of them has what is gone.
+SIGNS = {"changed": "~", "gone": "-", "new": "+"}
+# And in what colours pictures fill its box.
+FILLS = {"changed": "#fff3c4", "gone": "#ffdcd7", "new": "#d5f5dc"}
 WIDTH = 60  # of a name with its source text
 GUARDS = 20  # so many are listed
 
@@ -28,7 +32,9 @@ def remarks(node: NodeRow, precision: int | None, arrays: bool = False) -> list[
     """The value of a scalar (of a small array only with `arrays`), and the state of a node."""
     found = []
     if node.value is not None and node.value.value is not None and (arrays or not node.shape):
-        found.append(f"= {node.value.text(precision)}")
+        found.append(f"= {node.value.text(precision)}{earlier(node, precision)}")
+    if node.change == "changed" and node.before is not None and (text := name_and_text(node.before)):
+        found.append(f"was {text}")
     if node.leaf and node.requires_grad:
         found.append("requires grad")
     if not node.leaf and not node.requires_grad:
@@ -47,6 +53,20 @@ def remarks(node: NodeRow, precision: int | None, arrays: bool = False) -> list[
     return found
 
 
+def earlier(node: NodeRow, precision: int | None) -> str:
+    """`, was 2`: in a comparison, the other value."""
+    if node.value is None or node.before is None or node.before.value is None or node.before.value.value is None:
+        return ""
+    earlier = node.before.value.text(precision)
+    return f", was {earlier}" if earlier != node.value.text(precision) else ""
+
+
+def numbered(node: NodeRow) -> str:
+    """`%3`, with a sign in a comparison: `+ %3`."""
+    sign = SIGNS.get(node.change)
+    return f"{sign} %{node.number}" if sign else f"%{node.number}"
+
+
 def cells(node: NodeRow, precision: int | None) -> tuple[str, str, str, str]:
     """The columns of a row: its name and source text, the operation, the shape, and the remarks."""
     return name_and_text(node), node.title, format_shape(node.shape), "   ".join(remarks(node, precision))
@@ -63,7 +83,7 @@ def guard_lines(guards: list[GuardRow]) -> list[str]:
 
 def box_lines(node: NodeRow, precision: int | None) -> list[str]:
     """The lines of text in a box of a drawing."""
-    head = f"%{node.number} {name_and_text(node)}".rstrip()
+    head = f"{numbered(node)} {name_and_text(node)}".rstrip()
     return [head, f"{node.title} {format_shape(node.shape)}", *remarks(node, precision, arrays=True)]
 
 
@@ -76,7 +96,7 @@ def edges(rows: tuple[NodeRow, ...], roots: Collection[int]) -> tuple[dict[tuple
     found: dict[tuple[int, int], int] = {}
     behind = []
     for node in rows:
-        used = [x for x in node.operands if isinstance(x, int)]
+        used = node.behind
         for x in used:
             if x in there:
                 found[x, node.number] = found.get((x, node.number), 0) + 1

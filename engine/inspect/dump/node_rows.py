@@ -64,6 +64,23 @@ class NodeRow:
     freed_by: str | None  # None where it is held
     stale: bool
     guard: int | None  # the last guard before it, by its place among the guards
+    change: str = ""  # in a comparison of two graphs: same, changed, gone or new
+    before: NodeRow | None = None  # the same node in the first of them
+
+    @property
+    def behind(self) -> tuple[int, ...]:
+        """The nodes that it is computed from, and in a comparison those that only `before` is computed from."""
+        here = tuple(x for x in self.operands if isinstance(x, int))
+        if self.before is None:
+            return here
+        return here + tuple(x for x in self.before.operands if isinstance(x, int) and x not in here)
+
+    def change_of(self, operand: int) -> str:
+        """In a comparison: whether it is computed from a node in both graphs, or in one of them."""
+        if self.change in ("new", "gone", "") or self.before is None:
+            return self.change
+        here, there = operand in self.operands, operand in self.before.operands
+        return "same" if here and there else "new" if here else "gone"
 
     @property
     def freed(self) -> bool:

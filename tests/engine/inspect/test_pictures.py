@@ -81,7 +81,7 @@ def test_marks_look_alike_everywhere():
     assert ".freed { stroke-dasharray: 6 4 }" in graph.svg()
     assert graph.svg().count('class="grad freed"') == 2
     assert "freed/.style={dash pattern=on 4.5bp off 3bp}" in graph.tikz()
-    assert graph.tikz().count(r"\path[round box, grad, freed]") == 2
+    assert graph.tikz().count(r"\path[round box, grad box, freed]") == 2
 
 
 @pytest.mark.parametrize("text", TEXTS)

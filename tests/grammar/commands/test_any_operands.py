@@ -13,7 +13,7 @@ GIVEN = "var a = 3; b = 2*a; c = b*a; m = 2 ± 0.1; n = 3 ± 0.1; x = [1, 2, 3];
 VALUES = """"" None [1,2] sin "a" (1,2) 1e400 -1 nan [] [[1],[2,3]] x (lambda~x:~x) True m {} 0 1.5 q b""".split()
 FORMS = """
 backward {} ; backward c seed {} ; retain {} ; grad {} ; zero_grad {} ; info {} ; set a = {} ; forward {} ; forward c with a={}
-check {} ; explain {} ; graph {} ; graph c depth {} ; graph c from {} ; graphs {} ; export {} to "f.c" ; watch {} ; watch c as {}
+check {} ; explain {} ; graph {} ; graph c depth {} ; graph c from {} ; graph c vs {} ; graph {} vs c ; graphs {} ; export {} to "f.c" ; watch {} ; watch c as {}
 step sgd a lr={} ; step adam a lr={} ; step {} a ; budget {} ; budget m order {} ; budget m samples {} ; budget m coverage {}
 correlate m n {} ; correlate m {} 0.5 ; correlate {} n 0.5 ; fit y ~ k*x over k from k={} ; fit y ~ k*x over k sigma {} from k=1
 fit {} ~ k*x over k from k=1 ; fit y ~ {} over k from k=1 ; solve q**2 == 4 for q from {} ; solve q**2 == {} for q from 1

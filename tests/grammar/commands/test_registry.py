@@ -46,6 +46,7 @@ OPTIONS = {
     "as": "dot",
     "depth": "1",
     "from": "b",
+    "vs": "b",
     "to": '"c.svg"',
     "order": "2",
     "samples": "100",

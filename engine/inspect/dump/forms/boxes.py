@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from agrad.engine.inspect.dump.forms import text
 from agrad.engine.inspect.dump.forms.layers import Joint, arrange
 from agrad.engine.inspect.dump.graph_rows import GraphRows
-from agrad.engine.inspect.dump.labels import guard_lines, name_and_text, one_line
+from agrad.engine.inspect.dump.labels import SIGNS, earlier, guard_lines, name_and_text, one_line
 from agrad.engine.inspect.dump.node_rows import NodeRow
 from agrad.engine.values import format_shape
 
@@ -46,9 +46,13 @@ def _lines_of(node: NodeRow, precision: int | None) -> list[str]:
     shape = f" {format_shape(node.shape)}" if node.shape else ""
     name = name_and_text(node) if node.origin else one_line(node.name or "")  # else it would show numbers of nodes
     rows = [_cut(name)] if name else []
+    if node.change in SIGNS:
+        rows.insert(0, f"{SIGNS[node.change]} {node.change}")
     rows.append(f"{node.title}{shape}")
     if node.value is not None and node.value.value is not None:
-        rows.append(_cut(f"= {node.value.text(precision)}"))
+        rows.append(_cut(f"= {node.value.text(precision)}{earlier(node, precision)}"))
+    if node.change == "changed" and node.before is not None:
+        rows.append(_cut(f"was {name_and_text(node.before)}"))
     if node.gradient is not None:
         rows.append(_cut(f"grad {node.gradient.text(precision)}"))
     states = ["freed"] * node.freed + ["stale"] * node.stale + [f"version {node.version}"] * bool(node.version)
@@ -68,7 +72,7 @@ class _Drawing:
     def __init__(self, shown: Sequence[NodeRow], precision: int | None) -> None:
         self.text = {node.number: _lines_of(node, precision) for node in shown}
         self.widths = {number: max(map(len, rows)) + 4 for number, rows in self.text.items()}
-        operands = ((x, node.number) for node in shown for x in node.operands if isinstance(x, int))
+        operands = ((x, node.number) for node in shown for x in node.behind)
         self.layout = arrange(self.widths, [edge for edge in operands if edge[0] in self.text])
         self.used = {upper for upper, _ in self.layout.lines}
         self.width = max(self._left(joint) + self._size(joint) for joint in self.layout.middle)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agrad.engine.inspect.dump.graph_rows import GraphRows
-from agrad.engine.inspect.dump.labels import box_lines, edges, guard_lines, one_line
+from agrad.engine.inspect.dump.labels import FILLS, box_lines, edges, guard_lines, one_line
 from agrad.engine.inspect.dump.node_rows import NodeRow
 
 
@@ -28,11 +28,13 @@ def render(graph: GraphRows, precision: int | None) -> str:
 
 
 def _node(node: NodeRow, precision: int | None) -> str:
-    marks = ["filled"] * node.requires_grad
+    marks = ["filled"] * (node.requires_grad or node.change in FILLS)
     marks += ["dashed"] if node.freed else ["dotted"] if node.stale else []
     attributes = [f"label={_quoted(box_lines(node, precision))}", f"shape={'box' if node.leaf else 'ellipse'}"]
     if marks:
         attributes.append(f'style="{",".join(marks)}"')
+    if node.change in FILLS:
+        attributes.append(f'fillcolor="{FILLS[node.change]}"')
     if node.where:
         attributes.append(f"tooltip={_quoted([one_line(node.where)])}")
     return f"n{node.number} [{', '.join(attributes)}];"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from agrad.engine.inspect.dump.graph_rows import GraphRows
@@ -69,4 +70,27 @@ def _node(node: NodeRow, path: str, nonfinite: dict[str, str]) -> dict[str, Any]
         "freed_by": node.freed_by,
         "stale": node.stale,
         "guard": node.guard,
+        **_compared(node, shown),
+    }
+
+
+def _compared(node: NodeRow, shown: Callable[[ValueSummary | None, str], Any]) -> dict[str, Any]:
+    """In a comparison of two graphs: whether a node is in both, and what it was in the first."""
+    if not node.change:
+        return {}
+    before = node.before
+    return {
+        "change": node.change,
+        "before": None
+        if before is None
+        else {
+            "name": before.name,
+            "text": before.text,
+            "where": before.where,
+            "operands": [
+                {"node": x} if isinstance(x, int) else {"value": shown(x, f"before.operands[{place}].value")}
+                for place, x in enumerate(before.operands)
+            ],
+            "value": shown(before.value, "before.value"),
+        },
     }

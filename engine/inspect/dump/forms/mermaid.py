@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from agrad.engine.inspect.dump.graph_rows import GraphRows
-from agrad.engine.inspect.dump.labels import box_lines, edges, guard_lines, one_line
+from agrad.engine.inspect.dump.labels import FILLS, box_lines, edges, guard_lines, one_line
 from agrad.engine.inspect.dump.node_rows import NodeRow
 
 CLASSES = {
     "grad": "fill:#dbe9f6,color:#000",
     "freed": "stroke-dasharray:6 4",
     "stale": "stroke-dasharray:2 3",
+    **{change: f"fill:{fill},color:#000" for change, fill in FILLS.items()},
 }
 
 
@@ -30,9 +31,10 @@ def render(graph: GraphRows, precision: int | None) -> str:
         body += [f"n{number} -.-> rest" for number in before]
     body.append("classDef heading fill:none,stroke:none")
     members = {
-        "grad": [node for node in shown if node.requires_grad],
+        "grad": [node for node in shown if node.requires_grad and node.change not in FILLS],
         "freed": [node for node in shown if node.freed],
         "stale": [node for node in shown if node.stale and not node.freed],
+        **{change: [node for node in shown if node.change == change] for change in FILLS},
     }
     for name, lines in members.items():
         if lines:

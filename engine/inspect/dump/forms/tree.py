@@ -6,7 +6,7 @@ from collections import deque
 from typing import TypeAlias
 
 from agrad.engine.inspect.dump.graph_rows import GraphRows
-from agrad.engine.inspect.dump.labels import cells, guard_lines
+from agrad.engine.inspect.dump.labels import cells, guard_lines, numbered
 from agrad.engine.inspect.dump.node_rows import NodeRow, elided
 from agrad.engine.text import align
 
@@ -45,20 +45,20 @@ def _block(
     ]  # the item, its indentation, that of the rows below it, its level
     while stack:
         branch, own, under, level = stack.pop()
-        deep = level >= LEVELS and isinstance(branch, int) and any(isinstance(x, int) for x in shown[branch].operands)
+        deep = level >= LEVELS and isinstance(branch, int) and bool(shown[branch].behind)
         if isinstance(branch, str):
             rows.append((own + branch, "", "", ""))
         elif branch in drawn:
-            rows.append((f"{own}%{branch} (above)", "", "", ""))
+            rows.append((f"{own}{numbered(shown[branch])} (above)", "", "", ""))
         elif deep or (branch in waiting and level):
-            rows.append((f"{own}%{branch} (below)", "", "", ""))
+            rows.append((f"{own}{numbered(shown[branch])} (below)", "", "", ""))
             if branch not in waiting:
                 waiting.add(branch)
                 below.append(branch)
         else:
             drawn.add(branch)
             name, *rest = cells(shown[branch], precision)
-            rows.append((f"{own}%{branch}  {name}".rstrip(), *rest))
+            rows.append((f"{own}{numbered(shown[branch])}  {name}".rstrip(), *rest))
             branches = _branches(shown[branch], shown)
             for position, operand in reversed(list(enumerate(branches, 1))):
                 last = position == len(branches)
@@ -70,7 +70,7 @@ def _block(
 
 def _branches(node: NodeRow, shown: dict[int, NodeRow]) -> list[Branch]:
     """The operands of a node: those that are shown, and words for those that are not."""
-    used = [x for x in node.operands if isinstance(x, int)]
+    used = node.behind
     there: list[Branch] = [x for x in used if x in shown]
     missing = tuple(dict.fromkeys(x for x in used if x not in shown))
     if len(there) > BRANCHES:

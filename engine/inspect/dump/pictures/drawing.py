@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from agrad.engine.inspect.dump.forms.layers import Joint, Layout, middles
 from agrad.engine.inspect.dump.graph_rows import GraphRows
-from agrad.engine.inspect.dump.labels import box_lines, edges, guard_lines, one_line
+from agrad.engine.inspect.dump.labels import FILLS, box_lines, edges, guard_lines, one_line
 from agrad.engine.inspect.dump.node_rows import NodeRow
 from agrad.engine.text import display_width
 
@@ -34,14 +34,18 @@ class Style(NamedTuple):
     """How what has a mark looks; empty where it looks as without."""
 
     fill: str = ""
+    stroke: str = ""
     dashes: tuple[int, ...] = ()
 
 
-# By the marks of boxes and lines.
+# In a comparison of two graphs.
+_STROKES = {"changed": "#9a6700", "gone": "#cf222e", "new": "#116329"}
+# By the marks of boxes and lines; lines are not filled.
 STYLES = {
     "grad": Style(fill="#dbe9f6"),
     "freed": Style(dashes=(6, 4)),
     "stale": Style(dashes=(2, 3)),
+    **{change: Style(fill=fill, stroke=_STROKES[change]) for change, fill in FILLS.items()},
 }
 STROKE = "#444"
 PAPER = "#fff"
@@ -80,6 +84,11 @@ class Line:
     tip: Point
     marks: tuple[str, ...]
 
+    @property
+    def stroke(self) -> str:
+        """Its colour, which that of the tip is."""
+        return next((STYLES[mark].stroke for mark in self.marks if STYLES[mark].stroke), STROKE)
+
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
@@ -89,6 +98,12 @@ class Drawing:
     height: int
     title: str
     items: tuple[Text | Box | Line, ...]
+
+    @property
+    def styles(self) -> dict[str, Style]:
+        """The styles of the marks that are in it."""
+        used = {mark for item in self.items if not isinstance(item, Text) for mark in item.marks}
+        return {mark: style for mark, style in STYLES.items() if mark in used}
 
 
 def drawing(graph: GraphRows, precision: int | None) -> Drawing:
@@ -108,7 +123,9 @@ def drawing(graph: GraphRows, precision: int | None) -> Drawing:
     widths = {number: round(_wide(rows)) + 2 * INSIDE for number, rows in texts.items()}
     caption = [one_line(graph.heading, 200), *guard_lines(graph.guards)]
     page = _Page(_layout(widths, list(counted)), texts, widths, _AROUND + _ROW * len(caption) + _ROW)
-    items: list[Text | Box | Line] = [*_texts(caption, _AROUND, _AROUND, bold=True), *page.lines(counted), *page.rest()]
+    changes = {(x, node.number): node.change_of(x) for node in shown for x in node.behind}
+    items: list[Text | Box | Line] = [*_texts(caption, _AROUND, _AROUND, bold=True)]
+    items += [*page.lines(counted, changes), *page.rest()]
     items += map(page.box, shown)
     return Drawing(max(page.width, round(_wide(caption)) + 2 * _AROUND), page.height, caption[0], tuple(items))
 
@@ -193,7 +210,9 @@ class _Page:
             x = self.middle[joint] - self._wide(joint) // 2 + INSIDE
             yield from _texts(self.texts[_REST], x, self.top[joint] + _ROW)
 
-    def lines(self, counted: Mapping[tuple[int, int], int]) -> Iterator[Line | Text]:
+    def lines(
+        self, counted: Mapping[tuple[int, int], int], changes: Mapping[tuple[int, int], str]
+    ) -> Iterator[Line | Text]:
         """The lines, from operand to result, with the number of uses of an operand if there is more than one."""
         below: dict[Joint, list[Joint]] = {}
         for upper, lower in self.layout.lines:
@@ -207,12 +226,13 @@ class _Page:
             for place, chain in enumerate(arriving, 1):
                 share = place / (len(arriving) + 1) - 0.5
                 end = self.middle[target] + round(share * self._wide(target))
-                yield self._line(chain, end)
-                count = counted[chain[0][0], target[0]]
+                edge = chain[0][0], target[0]
+                yield self._line(chain, end, changes.get(edge, ""))
+                count = counted[edge]
                 if count > 1:
                     yield Text(end + 6, self.top[target] - 8, f"{count}×")
 
-    def _line(self, chain: Sequence[Joint], end: int) -> Line:
+    def _line(self, chain: Sequence[Joint], end: int, change: str) -> Line:
         """One line through all its joints, with a tip."""
         last = self.top[chain[-1]]
         pieces: list[tuple[Point, ...]] = []
@@ -223,14 +243,15 @@ class _Page:
             pieces.append(((x, half), (to, half), (to, top)))
             if lower != chain[-1]:
                 pieces.append(((to, self.bottom[lower]),))
-        dashed = ("freed",) if _REST in (chain[0][0], chain[-1][0]) else ()
+        dashed = ("freed",) if _REST in (chain[0][0], chain[-1][0]) else (change,) if change in STYLES else ()
         return Line((self.middle[chain[0]], self.bottom[chain[0]]), tuple(pieces), (end, last), dashed)
 
 
 def marks(node: NodeRow) -> tuple[str, ...]:
     """What the look of a box says of its node."""
     state = "freed" if node.freed else "stale" if node.stale else ""
-    return tuple(filter(None, ("grad" if node.requires_grad else "", state)))
+    change = node.change if node.change in STYLES else ""
+    return tuple(filter(None, ("grad" if node.requires_grad and not node.change else "", state, change)))
 
 
 def _chain(joints: list[Joint], below: Mapping[Joint, Sequence[Joint]]) -> list[Joint]:

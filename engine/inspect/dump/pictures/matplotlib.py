@@ -69,6 +69,8 @@ def _look(marks: tuple[str, ...]) -> dict[str, Any]:
     """What the marks of a box or a line say, in matplotlib's words."""
     look: dict[str, Any] = {"edgecolor": STROKE, "linewidth": _POINTS}
     for style in map(STYLES.__getitem__, marks):
+        if style.stroke:
+            look["edgecolor"] = style.stroke
         if style.fill:
             look["facecolor"] = style.fill
         if style.dashes:
@@ -97,7 +99,7 @@ def _line(axes: Any, line: Line, order: int) -> None:
     axes.add_patch(patches.PathPatch(path(points, codes), zorder=order, **look))
     x, y = line.tip
     tip = [(x, y), (x - TIP // 2 - 1, y - TIP), (x + TIP // 2 + 1, y - TIP)]
-    axes.add_patch(patches.Polygon(tip, closed=True, facecolor=STROKE, linewidth=0, zorder=order))
+    axes.add_patch(patches.Polygon(tip, closed=True, facecolor=line.stroke, linewidth=0, zorder=order))
 
 
 def _matplotlib(part: str) -> Any:

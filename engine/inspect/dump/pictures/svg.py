@@ -11,9 +11,9 @@ from agrad.engine.inspect.dump.pictures.drawing import (
     PAPER,
     SIZE,
     STROKE,
-    STYLES,
     TIP,
     Box,
+    Drawing,
     Line,
     Style,
     Text,
@@ -31,7 +31,7 @@ def render(graph: GraphRows, precision: int | None) -> str:
     rows = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}">',
         f"<title>{escape(picture.title)}</title>",
-        f"<style>{_style()}</style>",
+        f"<style>{_style(picture)}</style>",
         f'<rect class="page" width="{width}" height="{height}"/>',
     ]
     for item in picture.items:
@@ -39,24 +39,26 @@ def render(graph: GraphRows, precision: int | None) -> str:
     return "\n".join([*rows, "</svg>"])
 
 
-def _style() -> str:
-    return "\n".join(
-        [
-            f"text {{ font: {SIZE}px monospace; fill: #000; white-space: pre }}",
-            ".heading { font-weight: bold }",
-            f"rect {{ fill: {PAPER}; stroke: {STROKE} }}",
-            f"path {{ fill: none; stroke: {STROKE} }}",
-            *(f".{mark} {{ {_look(style)} }}" for mark, style in STYLES.items()),
-            ".page { stroke: none }",
-            f".tip {{ fill: {STROKE}; stroke: none }}",
-        ]
-    )
+def _style(picture: Drawing) -> str:
+    rows = [
+        f"text {{ font: {SIZE}px monospace; fill: #000; white-space: pre }}",
+        ".heading { font-weight: bold }",
+        f"rect {{ fill: {PAPER}; stroke: {STROKE} }}",
+        f"path {{ fill: none; stroke: {STROKE} }}",
+    ]
+    for mark, style in picture.styles.items():
+        rows += _looks(mark, style)
+    return "\n".join([*rows, ".page { stroke: none }", ".tip { stroke: none }"])
 
 
-def _look(style: Style) -> str:
-    looks = [f"fill: {style.fill}"] if style.fill else []
-    looks += [f"stroke-dasharray: {' '.join(map(str, style.dashes))}"] if style.dashes else []
-    return "; ".join(looks)
+def _looks(mark: str, style: Style) -> Iterator[str]:
+    """What a mark says of a box, of a line, and of the tip of a line."""
+    if style.fill:
+        yield f"rect.{mark} {{ fill: {style.fill} }}"
+    lines = [f"stroke: {style.stroke}"] if style.stroke else []
+    lines += [f"stroke-dasharray: {' '.join(map(str, style.dashes))}"] if style.dashes else []
+    if lines:
+        yield f".{mark} {{ {'; '.join(lines)} }}"
 
 
 def _class(*marks: str) -> str:
@@ -81,4 +83,5 @@ def _line(line: Line) -> Iterator[str]:
     path = [f"M{line.start[0]} {line.start[1]}"]
     path += ["LC"[len(piece) == 3] + " ".join(f"{x} {y}" for x, y in piece) for piece in line.pieces]
     yield f'<path{_class(*line.marks)} d="{" ".join(path)}"/>'
-    yield f'<path{_class("tip", *line.marks)} d="M{line.tip[0]} {line.tip[1]} l-4 -{TIP} h8 z"/>'
+    x, y = line.tip
+    yield f'<path class="tip" fill="{line.stroke}" d="M{x} {y} l-4 -{TIP} h8 z"/>'

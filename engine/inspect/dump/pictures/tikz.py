@@ -59,7 +59,7 @@ _GREEK = dict(
 def render(graph: GraphRows, precision: int | None) -> str:
     """A LaTeX document. Raises AgradError of kind `extra` if the library is not installed that places the boxes."""
     picture = drawing(graph, precision)
-    colours = _colours()
+    colours = _colours(picture)
     return "\n".join(
         [
             r"\documentclass[border=0pt]{standalone}",
@@ -70,19 +70,19 @@ def render(graph: GraphRows, precision: int | None) -> str:
             *(rf"\definecolor{{{name}}}{{HTML}}{{{_html(colour)}}}" for colour, name in colours.items()),
             r"\begin{document}",
             rf"\begin{{tikzpicture}}[x={_SCALE}bp, y=-{_SCALE}bp, line width={_SCALE}bp,",
-            *(f"  {look}," for look in _looks(colours)),
+            *(f"  {look}," for look in _looks(picture, colours)),
             "]",
             rf"  \useasboundingbox (0, 0) rectangle ({picture.width}, {picture.height});",
-            *(f"  {row}" for row in _rows(picture)),
+            *(f"  {row}" for row in _rows(picture, colours)),
             r"\end{tikzpicture}",
             r"\end{document}",
         ]
     )
 
 
-def _colours() -> dict[str, str]:
+def _colours(picture: Drawing) -> dict[str, str]:
     """The colours of the styles, each with its name in the document."""
-    used = [STROKE, PAPER, *(style.fill for style in STYLES.values())]
+    used = [STROKE, PAPER, *(colour for style in picture.styles.values() for colour in (style.fill, style.stroke))]
     return {colour: f"agrad{place}" for place, colour in enumerate(filter(None, dict.fromkeys(used)))}
 
 
@@ -91,7 +91,7 @@ def _html(colour: str) -> str:
     return (digits if len(digits) == 6 else "".join(digit * 2 for digit in digits)).upper()
 
 
-def _looks(colours: dict[str, str]) -> Iterator[str]:
+def _looks(picture: Drawing, colours: dict[str, str]) -> Iterator[str]:
     """The styles of the parts of a picture."""
     stroke, paper = colours[STROKE], colours[PAPER]
     yield f"agrad text/.style={{anchor=base west, inner sep=0pt, font={{{_FONT}}}}}"
@@ -100,24 +100,26 @@ def _looks(colours: dict[str, str]) -> Iterator[str]:
     yield f"round box/.style={{box, rounded corners={INSIDE * _SCALE:g}bp}}"
     yield f"line/.style={{draw={stroke}}}"
     yield f"tip/.style={{fill={stroke}}}"
-    for mark, style in STYLES.items():
+    for mark, style in picture.styles.items():
         yield f"{mark}/.style={{{_look(style, colours)}}}"
+        if style.fill:
+            yield f"{mark} box/.style={{{mark}, fill={colours[style.fill]}}}"
 
 
 def _look(style: Style, colours: dict[str, str]) -> str:
-    looks = [f"fill={colours[style.fill]}"] if style.fill else []
+    looks = [f"draw={colours[style.stroke]}"] if style.stroke else []
     if style.dashes:
         on, off = (length * _SCALE for length in style.dashes)
         looks.append(f"dash pattern=on {on:g}bp off {off:g}bp")
     return ", ".join(looks)
 
 
-def _rows(picture: Drawing) -> Iterator[str]:
+def _rows(picture: Drawing, colours: dict[str, str]) -> Iterator[str]:
     for item in picture.items:
         if isinstance(item, Text):
             yield _text(item)
         elif isinstance(item, Line):
-            yield from _line(item)
+            yield from _line(item, colours)
         else:
             yield from _box(item)
 
@@ -127,12 +129,13 @@ def _text(text: Text) -> str:
 
 
 def _box(box: Box) -> Iterator[str]:
-    look = ", ".join(["round box" if box.is_round else "box", *box.marks])
+    marks = [f"{mark} box" if STYLES[mark].fill else mark for mark in box.marks]
+    look = ", ".join(["round box" if box.is_round else "box", *marks])
     yield rf"\path[{look}] ({box.x}, {box.y}) rectangle ++({box.width}, {box.height});"
     yield from map(_text, box.texts)
 
 
-def _line(line: Line) -> Iterator[str]:
+def _line(line: Line, colours: dict[str, str]) -> Iterator[str]:
     path = [_point(line.start)]
     for piece in line.pieces:
         if len(piece) == 3:
@@ -140,7 +143,8 @@ def _line(line: Line) -> Iterator[str]:
         else:
             path.append(f"-- {_point(piece[0])}")
     yield rf"\path[{', '.join(['line', *line.marks])}] {' '.join(path)};"
-    yield rf"\path[tip] {_point(line.tip)} -- ++(-4, -{TIP}) -- ++(8, 0) -- cycle;"
+    tip = "tip" if line.stroke == STROKE else f"tip, fill={colours[line.stroke]}"
+    yield rf"\path[{tip}] {_point(line.tip)} -- ++(-4, -{TIP}) -- ++(8, 0) -- cycle;"
 
 
 def _point(point: tuple[int, int]) -> str:

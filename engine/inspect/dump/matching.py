@@ -1,0 +1,223 @@
+"""Which nodes of two graphs are the same: what a comparison shows as same, changed, gone and new.
+
+Nodes are paired in this order, each at most once: a node with itself; nodes that are computed by the same operations
+from the same leaves (leaves are the same by name and shape, without a name by value); then, of what is left, the
+values at the ends, the operands of pairs, nodes of the same name, and nodes that share an operand, if the operation is
+the same. A pair is unchanged if its own operation has the same attributes, and its operands are pairs or equal
+constants: what is far behind it may differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from agrad.engine.core.graph import Node
+from agrad.engine.inspect.nodes import through
+from agrad.engine.values import np
+
+
+class Matching:
+    """The pairs of two graphs: `pairs[first] is second`, and `found[second] is first`."""
+
+    def __init__(self, first: Sequence[Node], second: Sequence[Node]) -> None:
+        self.first, self.second = first, second  # oldest first
+        self.inside = ({node.seq for node in first}, {node.seq for node in second})
+        self.pairs: dict[Node, Node] = {}
+        self.found: dict[Node, Node] = {}
+
+    def pair(self, one: Node, other: Node) -> bool:
+        """Pair two nodes, if neither has a partner; whether it did."""
+        if one in self.pairs or other in self.found:
+            return False
+        self.pairs[one], self.found[other] = other, one
+        return True
+
+    def split(self, one: Node) -> None:
+        """Take a pair apart."""
+        del self.found[self.pairs.pop(one)]
+
+    def left(self) -> tuple[list[Node], list[Node]]:
+        """The nodes without a partner."""
+        return (
+            [node for node in self.first if node not in self.pairs],
+            [node for node in self.second if node not in self.found],
+        )
+
+    def is_unchanged(self, one: Node) -> bool:
+        """Whether a node differs from its partner in nothing of its own but its value."""
+        other = self.pairs[one]
+        if one is other:
+            return True
+        if _own(one) != _own(other) or len(one.inputs) != len(other.inputs):
+            return False
+        if one.op is None:
+            return bool(one.name) or _constant(one.value) == _constant(other.value)
+        mine = [self._place(x, 0) for x in one.inputs]
+        others = [self._place(x, 1) for x in other.inputs]
+        return mine == others or (one.op.commutes and sorted(map(repr, mine)) == sorted(map(repr, others)))
+
+    def _place(self, operand: Any, side: int) -> Hashable:
+        """An operand in a form in which those of a pair are equal."""
+        operand = through(operand)
+        if type(operand) is not Node or operand.seq not in self.inside[side]:
+            return _constant(operand.value if type(operand) is Node else operand)
+        partner = self.pairs.get(operand) if side == 0 else operand if operand in self.found else None
+        return ("node", partner.seq) if partner is not None else ("alone", side, operand.seq)
+
+
+def matched(first: Sequence[Node], second: Sequence[Node], roots: Iterable[tuple[Node, Node]]) -> Matching:
+    """The pairs of two graphs, given oldest first; `roots`: the values at their ends that stand for each other."""
+    found = Matching(first, second)
+    there = set(second)
+    for node in first:
+        if node in there:
+            found.pair(node, node)
+    _pair_equal(found)
+    _pair_alike(found, [(one, other) for one, other in roots if _are_alike(one, other)])
+    return found
+
+
+def _pair_equal(found: Matching) -> None:
+    """Pair the nodes that are computed by the same operations from the same leaves."""
+    keys = _keys(found)
+    partners: dict[int, list[Node]] = {}
+    for node in found.second:
+        if node not in found.found:
+            partners.setdefault(keys[1][node.seq], []).append(node)
+    for node in reversed(found.first):  # the youngest first, whose operands then follow
+        some = partners.get(keys[0][node.seq], [])
+        if node in found.pairs or not some:
+            continue
+        free = [other for other in some if other not in found.found]
+        if not free:
+            continue
+        stack = [(node, max(free, key=lambda other: (other.name == node.name, _text(other) == _text(node), other.seq)))]
+        while stack:
+            one, other = stack.pop()
+            if not found.pair(one, other):
+                continue
+            behind = (_known(found, one, 0), _known(found, other, 1))
+            ordered = (sorted(some, key=lambda x: keys[side][x.seq]) for side, some in enumerate(behind))
+            mine, others = ordered if one.op is not None and one.op.commutes else behind
+            stack += [(x, y) for x, y in zip(mine, others, strict=False) if keys[0].get(x.seq) == keys[1].get(y.seq)]
+
+
+def _keys(found: Matching) -> tuple[dict[int, int], dict[int, int]]:
+    """For the nodes of both graphs, by `seq`, a number that those have in common which are computed alike."""
+    numbers: dict[Hashable, int] = {}
+    shared = set(found.pairs)
+    keys: tuple[dict[int, int], dict[int, int]] = ({}, {})
+    for side, nodes in enumerate((found.first, found.second)):
+        counts: dict[Hashable, int] = {}
+        for node in nodes:
+            if node.op is None:
+                key = _leaf(node, counts) if node not in shared else ("shared", node.seq)
+            else:
+                operands = [_operand(x, keys[side], numbers) for x in node.inputs]
+                key = (_own(node), tuple(sorted(operands) if node.op.commutes else operands))
+            keys[side][node.seq] = numbers.setdefault(key, len(numbers))
+    return keys
+
+
+def _leaf(node: Node, counts: dict[Hashable, int]) -> Hashable:
+    """A leaf by its name, the how manyth of this name and shape it is; without a name, by its value."""
+    if not node.name:
+        return ("value", node.requires_grad, _constant(node.value))
+    key = ("leaf", node.name, node.shape, node.requires_grad)
+    counts[key] = counts.get(key, 0) + 1
+    return (*key, counts[key])
+
+
+def _operand(operand: Any, keys: Mapping[int, int], numbers: dict[Hashable, int]) -> int:
+    operand = through(operand)
+    if type(operand) is Node and operand.seq in keys:
+        return keys[operand.seq]
+    constant = _constant(operand.value if type(operand) is Node else operand)
+    return numbers.setdefault(("constant", constant), len(numbers))
+
+
+def _own(node: Node) -> Hashable:
+    """What a node is without its operands."""
+    if node.op is None:
+        return ("leaf", node.name, node.shape, node.requires_grad)
+    return (node.op.name, node.shape, _constant(node.attrs or {}))
+
+
+def _constant(value: Any) -> Hashable:
+    """A constant, or an attribute, in a form that can be compared: arrays by their entries."""
+    if isinstance(value, Mapping):
+        return tuple((str(word), _constant(item)) for word, item in sorted(value.items(), key=lambda x: str(x[0])))
+    if isinstance(value, list | tuple):
+        return (len(value), *map(_constant, value))
+    if isinstance(value, slice):
+        return ("slice", _constant((value.start, value.stop, value.step)))
+    if isinstance(value, float | int):
+        return ("number", repr(float(value)))  # a nan is equal to itself, and -0 is not 0
+    if value is None or isinstance(value, str):
+        return ("word", value)
+    if isinstance(value, np.ndarray):
+        return ("array", value.shape, str(value.dtype), value.tobytes())
+    return ("object", id(value))
+
+
+def _pair_alike(found: Matching, waiting: list[tuple[Node, Node]]) -> None:
+    """Pair nodes of the same operation that stand at the same place, have the same name, or share an operand."""
+    _pair_down(found, waiting + list(found.pairs.items()))
+    ones, others = found.left()
+    named = {(other.name, _kind(other)): other for other in others if other.name}
+    for one in reversed(ones):
+        other = named.get((one.name or "", _kind(one)))
+        if other is not None:
+            _pair_down(found, [(one, other)])
+    ones, others = found.left()
+    users: dict[tuple[int, Hashable], list[Node]] = {}
+    for other in others:
+        for x in _known(found, other, 1):
+            users.setdefault((x.seq, _kind(other)), []).append(other)
+    for one in ones:
+        near = (users.get((found.pairs[x].seq, _kind(one)), ()) for x in _known(found, one, 0) if x in found.pairs)
+        free = (other for some in near for other in some if other not in found.found)
+        other = next(free, None)
+        if other is not None and one not in found.pairs:
+            found.pair(one, other)
+
+
+def _pair_down(found: Matching, waiting: list[tuple[Node, Node]]) -> None:
+    """Pair some nodes, and behind them the operands that are alike."""
+    while waiting:
+        one, other = waiting.pop()
+        if found.pairs.get(one) is not other and not found.pair(one, other):
+            continue
+        mine = [x for x in _known(found, one, 0) if x not in found.pairs]
+        others = [x for x in _known(found, other, 1) if x not in found.found]
+        if len(mine) == len(others) and not (one.op is not None and one.op.commutes):
+            waiting += [(x, y) for x, y in zip(mine, others, strict=True) if _are_alike(x, y)]
+            continue
+        for x in mine:
+            y = next((y for y in others if _are_alike(x, y)), None)
+            if y is not None:
+                others.remove(y)
+                waiting.append((x, y))
+
+
+def _known(found: Matching, node: Node, side: int) -> list[Node]:
+    """The operands of a node that are nodes of its graph."""
+    return [x for x in _behind(node) if x.seq in found.inside[side]]
+
+
+def _behind(node: Node) -> Iterator[Node]:
+    return (x for x in map(through, node.inputs) if type(x) is Node)
+
+
+def _kind(node: Node) -> Hashable:
+    return node.op.name if node.op is not None else None
+
+
+def _are_alike(one: Node, other: Node) -> bool:
+    """Whether two nodes may be a pair that has changed: the same operation, or leaves that do not differ in name."""
+    return _kind(one) == _kind(other) and (one.op is not None or one.name == other.name)
+
+
+def _text(node: Node) -> str:
+    return node.origin.text if node.origin is not None else ""
