@@ -88,11 +88,12 @@ bench: build/bench-venv/.peers
 	@build/bench-venv/bin/python -m pip install --quiet --disable-pip-version-check --force-reinstall --no-deps .
 	build/bench-venv/bin/python bench/run.py $(ONLY)
 
-docs: $(TESTS)/.test  # with pyte, the terminal that the pictures are taken from
+docs: $(TESTS)/.test
 	$(TESTS)/bin/python docs/make_pages.py
 	$(TESTS)/bin/agrad --no-init man --markdown > docs/cli.md
 	$(TESTS)/bin/agrad --no-init man > docs/agrad.1
-	$(TESTS)/bin/python docs/make_pictures.py
+	$(TESTS)/bin/agrad --color always run --theme light --svg docs/session-light.svg docs/session.ag
+	$(TESTS)/bin/agrad --color always run --theme dark --svg docs/session-dark.svg docs/session.ag
 
 clean:
 	rm -rf .venv build dist agrad.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis

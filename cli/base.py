@@ -104,13 +104,7 @@ def _configure(tells_all: bool) -> None:
 
 def complain(problem: Any, as_json: bool = False) -> int:
     """Show an AgradError on stderr, or as JSON on stdout; its exit code."""
-    from agrad.engine.errors import MissingFile, TimeLimit  # here, as above
-
-    if isinstance(problem.facts, MissingFile):
-        from agrad.cli.data.examples import how_to_copy  # here, since few files are missing
-
-        problem.fixes = [*how_to_copy(problem.facts.path), *problem.fixes]
-        problem.notes += _in_the_folder_of_the_script(problem, problem.facts.path)
+    problem = advised(problem)
     if as_json:
         from agrad.cli.output.structured import error_line  # here, as below: most commands do not fail
 
@@ -119,6 +113,25 @@ def complain(problem: Any, as_json: bool = False) -> int:
         from agrad.cli.output.text import tell
 
         tell(problem)
+    return exit_code(problem)
+
+
+def advised(problem: AgradError) -> AgradError:
+    """An error with what the command line knows about it: where a missing file may be found."""
+    from agrad.engine.errors import MissingFile  # here, as above
+
+    if isinstance(problem.facts, MissingFile):
+        from agrad.cli.data.examples import how_to_copy  # here, since few files are missing
+
+        problem.fixes = [*how_to_copy(problem.facts.path), *problem.fixes]
+        problem.notes += _in_the_folder_of_the_script(problem, problem.facts.path)
+    return problem
+
+
+def exit_code(problem: AgradError) -> int:
+    """The exit code of a process that ends with an error."""
+    from agrad.engine.errors import TimeLimit  # here, as above
+
     if isinstance(problem.facts, TimeLimit):
         return TIMED_OUT
     return WRONG_SYNTAX if problem.kind == "syntax" else FAILED

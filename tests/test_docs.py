@@ -102,14 +102,12 @@ def test_a_picture_shows_what_agrad_answers(theme):
     assert replayed(text) == text
 
 
-@pytest.mark.long
-@pytest.mark.skipif(os.name == "nt", reason="there is no pseudo-terminal")
-def test_the_pictures_are_fresh(monkeypatch):
-    monkeypatch.syspath_prepend(DOCS)
-    from make_pictures import pictures
-
-    for name, text in pictures().items():
-        assert (DOCS / name).read_text(encoding="utf-8") == text, "make docs draws it anew"
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_the_pictures_are_fresh(theme, tmp_path):
+    path = tmp_path / "session.svg"
+    options = ["--theme", theme, "--svg", path, "docs/session.ag"]
+    subprocess.run([*launch.agrad(), "--no-init", "--color", "always", "run", *options], cwd=DOCS.parent, check=True)
+    assert (DOCS / f"session-{theme}.svg").read_bytes() == path.read_bytes(), "make docs draws it anew"
 
 
 @pytest.mark.skipif(not shutil.which("groff"), reason="groff is not installed")

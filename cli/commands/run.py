@@ -28,6 +28,7 @@ from agrad.grammar.session.bindings import require_free
 from agrad.grammar.session.session import Session
 
 _ARGUMENTS = "agrad.arguments"
+THEMES = ("auto", "light", "dark")  # of the pictures in `cli.output.pictures`
 
 
 class Script(Command):
@@ -58,6 +59,16 @@ class Script(Command):
     help="After an error, continue; after a syntax error, report the others.",
 )
 @click.option("-q", "--quiet", is_flag=True, help="Print no notes, and no progress of loops.")
+@click.option(
+    "--echo", "echoing", is_flag=True, help="Print a transcript: each statement behind a prompt, and its answers."
+)
+@click.option(
+    "--html", "page", metavar="FILE", shell_complete=file_completions, help="Write the transcript as an HTML page."
+)
+@click.option(
+    "--svg", "picture", metavar="FILE", shell_complete=file_completions, help="Write the transcript as a picture."
+)
+@click.option("--theme", type=click.Choice(THEMES), help="The colours of --html and --svg; auto: those of the system.")
 @json_option
 @precision_option
 @files_option
@@ -74,6 +85,10 @@ def command(
     porting: bool,
     keep_going: bool,
     quiet: bool,
+    echoing: bool,
+    page: str | None,
+    picture: str | None,
+    theme: str | None,
     as_json: bool,
     precision: int | None,
     files: bool,
@@ -88,6 +103,9 @@ def command(
     --port prints a script of PyTorch with agrad's names: each line is unchanged, rewritten, or dropped, and a comment
     says what has changed. The exit code is 1 if there is something that agrad cannot run.
 
+    --echo prints a transcript, in which the script continues after each error, as at a prompt. --html and --svg write
+    it into a file, with the colours of a terminal; an error in it is then no failure, unless --echo prints it too.
+
     Nothing of a script with a syntax error is run; the exit code is 2. With --keep-going all of its syntax errors are
     reported.
 
@@ -98,6 +116,7 @@ def command(
     \b
     agrad run examples/toy.ag
     agrad run -D rate=0.1 examples/toy.ag data.csv
+    agrad run --svg toy.svg examples/toy.ag
     echo "print 6*7" | agrad run -
     """
     names = texts_by_name("-D", given, "-D takes NAME=VALUE, and {} is not one", context)
@@ -106,6 +125,10 @@ def command(
             raise click.UsageError(
                 f"-D takes an expression, not a file: -D {name}='load_csv(\"{text[1:].partition(':')[0]}\")'"
             )
+    if echoing or page is not None or picture is not None:
+        _check_echo(context, page or picture, files)
+    elif theme is not None:
+        raise click.UsageError("--theme gives the colours of --html and --svg: use it with one of them")
     limit_memory(memory)
     if porting:
         return _port(file, [*names, "args"], files, as_json)
@@ -117,6 +140,10 @@ def command(
     session.settings.precision = precision
     session.names["args"] = (*extra, *context.meta[_ARGUMENTS])
     _give(session, names)
+    if echoing or page is not None or picture is not None:
+        from agrad.cli.repl.transcript import echo  # here, since few runs are transcripts
+
+        return echo(session, read_text(file), shown_name(file), echoing, page, picture, theme or "auto")
     emit: Callable[[Result], None] = printer(session.settings, "json" if as_json else "text")
     failures = Failures(as_json, session, timeout is not None)
     text, report = read_text(file), failures if keep_going else None
@@ -162,6 +189,15 @@ class Failures:
         if self.codes:
             click.echo("1 error" if len(self.codes) == 1 else f"{len(self.codes)} errors", err=True)
         return self.codes[0] if self.codes else 0
+
+
+def _check_echo(context: click.Context, path: str | None, files: bool) -> None:
+    """Refuse options that do not go together with a transcript. Raises click.UsageError."""
+    for name in ("check", "port", "quiet", "json"):
+        if context.params[{"check": "checking", "port": "porting", "json": "as_json"}.get(name, name)]:
+            raise click.UsageError(f"a transcript shows all answers as text: leave --{name} out")
+    if path is not None and not files:
+        raise click.UsageError("--html and --svg write a file, which --no-files does not allow")
 
 
 def _give(session: Session, names: dict[str, str]) -> None:

@@ -72,14 +72,30 @@ def _named(plot: Plot) -> Plot:
 
 def tell(problem: AgradError | Note) -> None:
     """Show an error or a note on stderr."""
-    text = render(problem, width=_columns())
+    in_colour = coloured(sys.stderr)
+    text = report(problem, _columns(), in_colour)
     if not drawable(sys.stderr):
         text = text.replace(" | …", " | <")  # as wide as what it replaces, so that the carets stay in place
-    if coloured(sys.stderr):
-        text = _in_colour(text)
-        click.echo(text, err=True, color=True)
-    else:
-        click.echo(text, err=True)
+    click.echo(text, err=True, color=in_colour or None)
+
+
+def report(problem: AgradError | Note, columns: int | None, in_colour: bool) -> str:
+    """The text of an error or a note, in colour with a terminal's escape codes."""
+    text = render(problem, width=columns)
+    return _in_colour(text) if in_colour else text
+
+
+def as_text(result: Result, settings: Settings, in_colour: bool) -> str:
+    """The text of any result, where there is one stream for all, in colour with a terminal's escape codes."""
+    if isinstance(result, Noted):
+        return report(result.note, settings.width, in_colour)
+    if not isinstance(result, Plot):
+        text = result.text(settings)
+        return text if isinstance(result, Printed | Shown) else shown(text)
+    from agrad.cli.output.plot_canvas import HEIGHT, WIDTH, draw  # here, since few runs plot anything
+
+    width = WIDTH if settings.width is None else min(settings.width - 1, WIDTH)
+    return draw(result, width, HEIGHT, False, in_colour)
 
 
 def _columns() -> int | None:
