@@ -81,7 +81,7 @@ def test_from_a_pipe(inside):
 
 def test_names_and_arguments_are_there(inside):
     out, _, code = inside("run", "-D", "rate=0.5", "--echo", "-", "one", given="rate\nargs\n")
-    assert (out, code) == ("agrad> rate\n0.5\nagrad> args\n(one,)\n", 0)
+    assert (out, code) == ("agrad> rate\n0.5\nagrad> args\n('one',)\n", 0)
 
 
 def test_colours_are_those_of_the_prompt(inside):
