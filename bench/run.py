@@ -34,6 +34,7 @@ FAMILIES = (
     "arrays",
     "programs",
     "uncertain",
+    "exported",
     "csvfile",
 )
 PACKAGES = ("agrad", "numpy", "llvmlite", "torch", "jax", "casadi", "micrograd", "pyarrow")

@@ -48,6 +48,9 @@ def command(
 
     In agrad       f(x, w) returns value, (dx, [dw0, dw1, dw2]); in LaTeX, an equation for each
 
+    Where EXPR is an array, so is the value, and grad has the derivatives of each of its entries: the Jacobian. In C,
+    both are written where the last arguments say, which must not overlap the others.
+
     With --hessian there is also hess: in C row by row, elsewhere a list of rows. The language is that of --to, or of
     the extension of FILE.
 
@@ -55,6 +58,7 @@ def command(
     agrad export "x**2*sin(x)" --to c
     agrad export "a*exp(-b*t)" --wrt a,b --hessian -o model.py
     agrad export "sum(w**2)*x" "w=[0, 0, 0]" --wrt w,x --to js --name loss
+    agrad export "[r*cos(t), r*sin(t)]" --to c
     """
     names = listed(wrt)
     what = formula("export", words, ["--wrt", ",".join(names)] if names else [])

@@ -11,7 +11,6 @@ import click
 
 from agrad.cli.base import advised, exit_code
 from agrad.cli.output.text import COLOURS, as_text, report
-from agrad.cli.repl.input.dumb import FIRST, MORE
 from agrad.cli.repl.input.pipe import statements
 from agrad.cli.settings.settings import find
 from agrad.cli.terminal.terminal import coloured, option
@@ -22,6 +21,7 @@ from agrad.grammar.session.session import Session
 from agrad.grammar.session.undo import DEPTH
 from agrad.grammar.syntax.parser import tokens
 
+_FIRST, _MORE = "agrad> ", "  ...> "
 _COLUMNS = 84  # of a picture
 
 
@@ -69,7 +69,7 @@ def transcript(session: Session, text: str, write: Callable[[str], None], in_col
             if not statement or statement == "#":
                 continue
             for number, line in enumerate(_coloured(statement) if in_colour else statement.split("\n")):
-                write((MORE if number else FIRST) + line)
+                write((_MORE if number else _FIRST) + line)
             try:
                 session.run(statement, lambda result: write(as_text(result, session.settings, in_colour)))
             except AgradError as problem:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
 from agrad.engine.compile.export.source import Language, Results
@@ -16,14 +16,19 @@ _MATH = (
 _WORDS = (
     "auto break case char const continue default do double else enum extern float for goto if inline int long register "
     "restrict return short signed sizeof static struct switch typedef union unsigned void volatile while "
-    "main grad hess j0 j1 jn y0 y1 yn gamma lgamma tgamma signgam fma fmax fmin fdim remainder remquo round lround "
+    "main value grad hess "
+    "j0 j1 jn y0 y1 yn gamma lgamma tgamma signgam fma fmax fmin fdim remainder remquo round lround "
     "llround nearbyint lrint llrint nan nextafter nexttoward scalbn scalbln scalb ilogb logb ldexp frexp modf "
     "significand drem finite isinf isnan isnormal isfinite isgreater isless signbit fpclassify"
 ).split()
 
 
+_NAME = r"[A-Za-z_]\w*"
+_DECLARED = r"const (?:double|int) (\w+) ="
+
+
 class C(Language):
-    """Arguments are numbers, or pointers to the entries of arrays, row by row."""
+    """Arguments are numbers, or pointers to the entries of arrays, row by row, which no result may overlap."""
 
     name = "C"
     functions: ClassVar[dict[str, str]] = {name: name for name in _MATH}
@@ -55,13 +60,30 @@ class C(Language):
             f"const double *{one}" if argument.shape else f"double {one}"
             for one, argument in zip(names, what.arguments, strict=True)
         ]
-        given += [f"double grad[{what.count}]"] if what.order else []
+        many = len(results.values)
+        given += [f"double value[{many}]"] if what.result else []
+        given += [f"double grad[{many * what.count}]"] if what.order else []
         given += [f"double hess[{what.count**2}]"] if what.order > 1 else []
-        used = set(re.findall(r"[A-Za-z_]\w*", " ".join([*body, results.value, *results.first, *second])))
+        used = set(re.findall(_NAME, " ".join([*body, *results.values, *results.first, *second])))
         comment = "\n   ".join(remark).replace("*/", "* /").replace("/*", "/ *").replace("\\", "/")
-        lines = ["#include <math.h>", "", f"/* {comment} */", f"double {name}({', '.join(given) or 'void'})", "{"]
+        kind = "void" if what.result else "double"
+        lines = ["#include <math.h>", "", f"/* {comment} */", f"{kind} {name}({', '.join(given) or 'void'})", "{"]
         lines += [f"    (void){one};" for one in names if one not in used]
-        lines += [f"    {line}" for line in body]
-        lines += [f"    grad[{place}] = {one};" for place, one in enumerate(results.first)]
-        lines += [f"    hess[{place}] = {one};" for place, one in enumerate(second)]
-        return "\n".join([*lines, f"    return {results.value};", "}"]) + "\n"
+        stored = [("value", results.values if what.result else []), ("grad", results.first), ("hess", second)]
+        lines += [f"    {line}" for line in _stored(body, stored)]
+        lines += [] if what.result else [f"    return {results.values[0]};"]
+        return "\n".join([*lines, "}"]) + "\n"
+
+
+def _stored(body: Sequence[str], stored: Sequence[tuple[str, Sequence[str]]]) -> Iterator[str]:
+    """The statements, and each result as soon as it is there: then nothing has to be kept for it."""
+    made = {found[1]: place for place, line in enumerate(body, 1) if (found := re.match(_DECLARED, line))}
+    ready: dict[int, list[str]] = {}
+    for array, formulas in stored:
+        for number, formula in enumerate(formulas):
+            last = max((made.get(name, 0) for name in re.findall(_NAME, formula)), default=0)
+            ready.setdefault(last, []).append(f"{array}[{number}] = {formula};")
+    yield from ready.get(0, ())
+    for place, line in enumerate(body, 1):
+        yield line
+        yield from ready.get(place, ())

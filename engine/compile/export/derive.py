@@ -11,7 +11,7 @@ from agrad.engine.core.context import current
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.program.ir import Input, Program
 from agrad.engine.program.passes import arranged, optimised
-from agrad.engine.program.trace import as_graph, extract, gradient_of, gradients
+from agrad.engine.program.trace import as_graph, extract, gradients
 from agrad.engine.values import Shape, Value, format_shape, size_of
 
 _MOST = 20_000  # instructions of what is written
@@ -21,13 +21,15 @@ _MOST = 20_000  # instructions of what is written
 class Derived:
     """A program of numbers: the value, its derivatives by each entry of the arguments at `wrt`, the second ones.
 
-    `arguments`: the names and shapes; `order`: of the highest derivatives.
+    `arguments`: the names and shapes; `order`: of the highest derivatives; `result`: the shape of the value, of which
+    each entry has its derivatives, one after the other.
     """
 
     program: Program
     arguments: tuple[Input, ...]
     wrt: tuple[int, ...]
     order: int
+    result: Shape = ()
 
     @property
     def shapes(self) -> list[Shape]:
@@ -43,18 +45,20 @@ class Derived:
 def derived(program: Program, values: Sequence[Value], wrt: Sequence[int], order: int) -> Derived:
     """The program of a value, traced at these values, with its derivatives up to an order: 0, 1 or 2.
 
-    Raises AgradError of kind `shape` where the value is not one number, `guard` where it is chosen by a condition of
-    Python or of the language, and `limit` where there are too many instructions.
+    Raises AgradError of kind `shape` where the second derivatives are not those of one number, `guard` where the value
+    is chosen by a condition of Python or of the language, and `limit` where there are too many instructions.
     """
-    (result,) = program.outputs
-    if program.shape(result):
+    (output,) = program.outputs
+    result = program.shape(output)
+    if result and order > 1:
         raise AgradError(
             "shape",
-            f"the value has shape {format_shape(program.shape(result))}, and an exported function returns one number",
+            f"the value has shape {format_shape(result)}, and a Hessian is that of one number",
             fixes=[Hint("sum the entries up")],
         )
     _refuse_choices(program)
-    numbers = program if program.is_scalar else scalarised(optimised(program, again=True), _MOST)
+    shared = optimised(program, again=True)  # before the gradient: after it, there is much more to share
+    numbers = shared if program.is_scalar else scalarised(shared, _MOST)
     if numbers is None:
         raise _too_long()
     sizes = [size_of(given.shape) for given in program.inputs]
@@ -63,14 +67,24 @@ def derived(program: Program, values: Sequence[Value], wrt: Sequence[int], order
     places = [entry for place in wrt for entry in range(starts[place], starts[place + 1])]
     made = _without_checks(numbers)
     if order:
-        made = gradient_of(made, flat, places)
+        made = _with_first(made, flat, places)
     if order > 1:
         made = _with_second(_without_checks(made), flat, places)
     _refuse_choices(made)
-    made = arranged(optimised(_without_checks(made)))
+    made = _in_order(optimised(_without_checks(made)))
     if len(made.steps) > _MOST:
         raise _too_long()
-    return Derived(made, program.inputs, tuple(wrt), order)
+    return Derived(made, program.inputs, tuple(wrt), order, result)
+
+
+def _with_first(program: Program, values: Sequence[Value], places: Sequence[int]) -> Program:
+    """Some values and their derivatives, value by value."""
+    if len(program.steps) * len(program.outputs) > 10 * _MOST:
+        raise _too_long()
+    with as_graph(program, values, places) as (results, xs):
+        wrt = [xs[place] for place in places]
+        first = [found for y in results for found in gradients(y, wrt)]
+        return extract([*results, *first], xs, [given.name for given in program.inputs], current().guard)
 
 
 def _with_second(program: Program, values: Sequence[Value], places: Sequence[int]) -> Program:
@@ -83,6 +97,12 @@ def _with_second(program: Program, values: Sequence[Value], places: Sequence[int
         entries = range(len(wrt))
         second = [halves[min(row, column)][abs(row - column)] for row in entries for column in entries]
         return extract([*results, *second], xs, [given.name for given in program.inputs], current().guard)
+
+
+def _in_order(program: Program) -> Program:
+    """The steps in the order in which the outputs need them, from the first to the last."""
+    backwards = arranged(replace(program, outputs=program.outputs[::-1]))
+    return replace(backwards, outputs=backwards.outputs[::-1])
 
 
 def _without_checks(program: Program) -> Program:

@@ -9,10 +9,10 @@ from agrad.engine.compile.export.derive import Derived
 from agrad.engine.compile.export.structure import nested
 from agrad.engine.compile.formula.spelling import Language, Latex, Spelling
 from agrad.engine.compile.formula.writing import Written, written
-from agrad.engine.errors import AgradError
+from agrad.engine.errors import AgradError, Hint
 from agrad.engine.program.ir import Input
 from agrad.engine.text import printable
-from agrad.engine.values import np
+from agrad.engine.values import format_shape, np
 
 _LATEX = 8.0  # how much longer formulas may be than the program, since each is read by itself
 
@@ -56,7 +56,16 @@ def in_latex(what: Derived, name: str, text: str) -> str:
 
 
 def _results(what: Derived, spelling: Spelling, times: float = 1.0) -> tuple[str, list[str], list[list[str]], Written]:
-    """The value, its derivatives, the rows of the second ones, and what names in these stand for."""
+    """The value, its derivatives, the rows of the second ones, and what names in these stand for.
+
+    Raises AgradError of kind `shape` where the value is not one number.
+    """
+    if what.result:
+        raise AgradError(
+            "shape",
+            f"the value has shape {format_shape(what.result)}, and as a formula one number is exported",
+            fixes=[Hint("sum the entries up, or export to .c, .js or .py")],
+        )
     inputs = tuple(Input(entry, ()) for entry in _entries(what.arguments))
     found = written(replace(what.program, inputs=inputs), spelling, times)
     value, *others = found.results

@@ -14,7 +14,7 @@ from agrad.engine.compile.symbols.symbol import Symbol, UnwrittenError, Writer
 from agrad.engine.errors import AgradError
 from agrad.engine.program.ir import Input
 from agrad.engine.text import printable
-from agrad.engine.values import format_shape, np
+from agrad.engine.values import format_shape, np, size_of
 
 # How tightly parts of a formula hold together.
 CHOICE, OR, AND, EQUAL, LESS, SUM, PRODUCT, SIGN, ATOM = range(9)
@@ -35,14 +35,28 @@ class Results:
     """The formulas of the results of a function."""
 
     what: Derived
-    value: str
-    first: Sequence[str]  # derivatives, by entries
+    values: Sequence[str]  # one, or those of the entries
+    first: Sequence[str]  # derivatives of each value, by entries
     second: Sequence[Sequence[str]]  # rows of the Hessian
 
     @property
+    def value(self) -> str:
+        """The value, an array in brackets."""
+        return nested(self.values, [self.what.result])[0]
+
+    @property
     def gradients(self) -> list[str]:
-        """The gradient by each argument, an array in brackets."""
-        return nested(self.first, self.what.shapes)
+        """The gradient by each argument, an array in brackets: in the shape of the value, and then of the argument."""
+        if not self.first:
+            return []
+        parts, begin, count = [], 0, self.what.count
+        for shape in self.what.shapes:
+            end = begin + size_of(shape)
+            rows = range(0, len(self.first), count)
+            entries = [self.first[row + place] for row in rows for place in range(begin, end)]
+            parts += nested(entries, [(*self.what.result, *shape)])
+            begin = end
+        return parts
 
     @property
     def rows(self) -> str:
@@ -69,6 +83,7 @@ class Language(Writer):
         self.known: dict[object, str] = {}
         self.used: dict[str, None] = {}  # helpers
         self.outcomes: set[str] = set()  # the results that are outcomes, not numbers
+        self.negated: dict[str, str] = {}  # the operands of those that are of the other sign
         self.of_outcome: dict[str, str] = {}  # the outcomes of which numbers are 1 or 0
 
     # What a symbol can do
@@ -93,6 +108,20 @@ class Language(Writer):
         """Arithmetic."""
         if name == "rem":
             return self.library("fmod", (x, y))
+        if x in self.negated or y in self.negated:
+            return self._without_signs(name, x, y)
+        return self._arithmetic(name, x, y)
+
+    def _without_signs(self, name: str, x: str, y: str) -> str:
+        """Arithmetic where a sign of an operand becomes one of the operation, or of its result: to the same bits."""
+        if name in ("mul", "div"):
+            found = self.binary(name, self.negated.get(x, x), self.negated.get(y, y))
+            return found if x in self.negated and y in self.negated else self.negate(found)
+        if y in self.negated:
+            return self.binary("sub" if name == "add" else "add", x, self.negated[y])
+        return self.binary("sub", y, self.negated[x]) if name == "add" else self._arithmetic(name, x, y)
+
+    def _arithmetic(self, name: str, x: str, y: str) -> str:
         sign, binding = _SIGNS[name]
 
         def write(left: Formula, right: Formula) -> Formula:
@@ -103,7 +132,11 @@ class Language(Writer):
 
     def negate(self, x: str) -> str:
         """The other sign."""
-        return self._step(lambda one: Formula(f"-{inside(one, ATOM)}", SIGN), x, key="negate")
+        if x in self.negated:
+            return self.negated[x]
+        found = self._step(lambda one: Formula(f"-{inside(one, ATOM)}", SIGN), x, key="negate")
+        self.negated[found] = x
+        return found
 
     def compare(self, name: str, x: str, y: str) -> str:
         """A comparison; that of 1 or 0 with 0 is the outcome of which it was made."""
@@ -225,9 +258,10 @@ def source(what: Derived, language: Language, name: str, text: str) -> str:
             raise _lacking(step.op.name, language) from None
     outputs = [slots[slot].text for slot in program.outputs]
     body, found = _written(language, outputs, _prefix(names))
-    count = what.count
-    second = [found[begin : begin + count] for begin in range(count + 1, len(found), count or 1)]
-    results = Results(what, found[0], found[1 : count + 1], second)
+    count, many = what.count, size_of(what.result)
+    first = many + many * count * (what.order > 0)
+    second = [found[begin : begin + count] for begin in range(first, len(found), count or 1)]
+    results = Results(what, found[:many], found[many:first], second)
     return language.function(name, names, body, results, _remark(text, names, what))
 
 
@@ -238,6 +272,8 @@ def _remark(text: str, names: Sequence[str], what: Derived) -> list[str]:
         if given.shape:
             lines.append(f"{name}: an array of shape {format_shape(given.shape)}")
     by = ", ".join([names[place] for place in what.wrt])
+    if what.result:
+        lines.append(f"value: an array of shape {format_shape(what.result)}")
     if what.order:
         lines.append(f"grad: the derivatives by {by}" + ("; hess: the second ones, row by row" * (what.order > 1)))
     return lines
