@@ -19,37 +19,38 @@ from agrad.cli import __version__
 from agrad.cli.base import FAILED, Command, complain, internal, options, unknown
 from agrad.cli.terminal.interrupt import INTERRUPTED
 
-# agrad.cli.commands.<name>.command
-COMMANDS = (
-    "eval",
-    "run",
-    "repl",
-    "check",
-    "graph",
-    "map",
-    "fit",
-    "export",
-    "functions",
-    "help",
-    "examples",
-    "config",
-    "completion",
-    "man",
-)
+# By the name of a command, its module in agrad.cli.commands, in the order in which a new user needs them.
+COMMANDS = {
+    "eval": "eval",
+    "learn": "learn",
+    "run": "run",
+    "repl": "repl",
+    "check": "check",
+    "graph": "graph",
+    "map": "map",
+    "fit": "fit",
+    "export": "export",
+    "functions": "functions",
+    "help": "help",
+    "examples": "examples",
+    "config": "setup.config",
+    "completion": "setup.completion",
+    "man": "setup.man",
+}
 
 
 class Root(Command, click.Group):
     """The group of COMMANDS."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """In the order in which a new user needs them."""
+        """The names of COMMANDS."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """The command of that name, imported now."""
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = import_module(f"agrad.cli.commands.{cmd_name}").command
+        command: click.Command = import_module(f"agrad.cli.commands.{COMMANDS[cmd_name]}").command
         return command
 
     def resolve_command(
@@ -96,6 +97,7 @@ def root(context: click.Context) -> int | None:
     with - what it reads from standard input.
 
     \b
+    agrad learn                          a lesson, half an hour
     agrad eval "a**2*2" a=3 --wrt a      one answer, one gradient
     agrad repl                           a session
     agrad run examples/toy.ag            the same statements from a file

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import agrad.engine as ag
+from agrad.cli.lesson import pages as lesson
 from agrad.engine.autodiff.comparison import Report
 from agrad.engine.compile.function import Compiled
 from agrad.engine.core.op import FUNCTIONS
@@ -84,6 +85,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "docs/api.md": api_page,
     "docs/errors.md": errors_doc.markdown,
     "docs/functions.md": functions_doc.markdown,
+    "docs/learn.md": lesson.markdown,
     "docs/language.md": language_doc.markdown,
     "docs/pytorch.md": pytorch_doc.markdown,
 }

@@ -78,7 +78,7 @@ def _own(context: click.Context, word: str) -> str | None:
 
 def _of_environment(word: str) -> str | None:
     """What an environment variable, a file in the configuration folder, or a setting in config.toml is for."""
-    from agrad.cli.commands.man import ENVIRONMENT, FILES  # here, as above
+    from agrad.cli.commands.setup.man import ENVIRONMENT, FILES  # here, as above
 
     told = {**ENVIRONMENT, **FILES}
     told |= {name: f"In config.toml: {setting.text}, {setting.takes}." for name, setting in SETTINGS.items()}

@@ -6,7 +6,7 @@ import os
 import re
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 import click
@@ -23,13 +23,14 @@ from agrad.cli.base import (
     shown_name,
 )
 from agrad.cli.output.text import Printer, note
+from agrad.cli.repl.opening import Opening
 from agrad.cli.repl.printer import PromptPrinter
 from agrad.cli.settings.ordinary import require_ordinary
 from agrad.cli.settings.settings import find, initial_script
 from agrad.cli.terminal.interrupt import stop_once
 from agrad.cli.terminal.progress import watching
 from agrad.engine.errors import AgradError
-from agrad.grammar.results import Quit
+from agrad.grammar.results import Quit, Result
 from agrad.grammar.session.session import Session
 from agrad.grammar.session.undo import DEPTH
 
@@ -101,7 +102,7 @@ def command(
         return 0
     if log is not None:
         log.start()
-    code = _prompted(session, vi, message) if at_terminal else _piped(session, message)
+    code = _prompted(session, vi, message) if at_terminal else loop(session, piped(message))
     if log is not None:
         log.end()
     return code if at_terminal else failure or code
@@ -126,24 +127,29 @@ def _crash_log(session: Session, resume: bool) -> tuple[CrashLog, str, int]:
 
 def _prompted(session: Session, vi: bool | None, message: str) -> int:
     """Run what a person types, after a message; the exit code."""
+    return loop(session, keyboard(session, vi, Opening(told=message)), interactive=True)
+
+
+def keyboard(session: Session, vi: bool | None, opening: Opening) -> Iterator[str]:
+    """What a person types at the prompt, statement by statement."""
     if os.environ.get("TERM") == "dumb":
         from agrad.cli.repl.input.dumb import typed  # here, since few terminals are dumb
 
-        return loop(session, typed(session, message), interactive=True)
+        return typed(session, opening)
     # Here, since prompt_toolkit takes longer to load than everything else.
     from agrad.cli.repl.input.prompt import prompted
 
     keys, _ = find("edit", None if vi is None else "vi" if vi else "emacs")
-    return loop(session, prompted(session, keys == "vi", message), interactive=True)
+    return prompted(session, keys == "vi", opening)
 
 
-def _piped(session: Session, message: str) -> int:
-    """Run what comes from a pipe, after a message on stderr; the exit code."""
+def piped(message: str = "") -> Iterator[str]:
+    """What comes from a pipe, statement by statement, after a message on stderr."""
     from agrad.cli.repl.input.pipe import statements
 
     if message:
         click.echo(message, err=True)
-    return loop(session, statements(sys.stdin.buffer))
+    return statements(sys.stdin.buffer)
 
 
 def _initialise(session: Session) -> None:
@@ -185,12 +191,20 @@ def _echo(session: Session) -> Echo:
     return Echo(session)
 
 
-def loop(session: Session, statements: Iterator[str], interactive: bool = False) -> int:
+def loop(
+    session: Session,
+    statements: Iterator[str],
+    interactive: bool = False,
+    printer: Callable[[Result], None] | None = None,
+    report: Callable[[AgradError], int] = complain,
+) -> int:
     """Run statements, report those that fail, and continue; the exit code of the first failure.
 
-    At a terminal the exit code is 0: the person there has seen the failures.
+    At a terminal the exit code is 0: the person there has seen the failures. `printer` and `report` get the results and
+    the errors.
     """
-    printer = PromptPrinter(session.settings) if interactive else Printer(session.settings)
+    if printer is None:
+        printer = PromptPrinter(session.settings) if interactive else Printer(session.settings)
     echo = _echo(session) if interactive else None
     code = 0
     for text in statements:
@@ -202,7 +216,7 @@ def loop(session: Session, statements: Iterator[str], interactive: bool = False)
             if echo is not None:
                 echo.end(text)
         except AgradError as problem:
-            failure = complain(problem)
+            failure = report(problem)
             code = code or failure
         except KeyboardInterrupt as stop:
             if not interactive:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from types import MappingProxyType
 
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
@@ -27,8 +28,9 @@ _QUESTION = re.compile(r"\s*\?\s*(?=\w*$)")
 class Words(Completer):
     """Completes the word before the cursor from the language and the names of the session."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, words: Mapping[str, str] = MappingProxyType({})) -> None:
         self.session = session
+        self.words = words  # that are lines of their own, beside the language, with what they do
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
         """Each completion with its usage and a line that describes it."""
@@ -41,6 +43,10 @@ class Words(Completer):
             yield from (Completion(name, -len(word)) for name in self.session.names if name.startswith(word))
             text = f"help {word}"
         word, candidates = completions(text, self.session)
+        if word == text.strip():
+            for own, does in self.words.items():
+                if own.startswith(word):
+                    yield Completion(own, start_position=-len(word), display_meta=does)
         for candidate in candidates:
             yield Completion(
                 candidate.text,

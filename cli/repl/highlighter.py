@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 
 from prompt_toolkit.document import Document
 from prompt_toolkit.formatted_text import StyleAndTextTuples
@@ -18,14 +18,15 @@ _LONGEST = 20_000  # characters; a longer text is not coloured, since every key 
 class Highlighter(Lexer):
     """Each token in the style class of its kind."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, words: Iterable[str] = ()) -> None:
         self.session = session
+        self.words = frozenset(words)  # that are lines of their own, beside the language
 
     def lex_document(self, document: Document) -> Callable[[int], StyleAndTextTuples]:
         """A function from a line's number to its coloured pieces."""
         if len(document.text) > _LONGEST:
             return lambda number: [("", document.lines[number])]
-        names = unknown(document.text, self.session.names)
+        names = unknown(document.text, {*self.session.names, *self.words})
         # The word being typed may become one that is known.
         strangers = {start for start, end in names if end != document.cursor_position}
         lines = highlighted(document.text, strangers)

@@ -50,7 +50,8 @@ def typed(tmp_path, monkeypatch, capsys):
 
     from agrad.cli.commands.repl import loop
     from agrad.cli.repl.input import paste
-    from agrad.cli.repl.input.prompt import greeting, prompted
+    from agrad.cli.repl.input.prompt import prompted
+    from agrad.cli.repl.opening import greeting
     from agrad.grammar.session.session import Session
 
     monkeypatch.setenv("HOME", str(tmp_path))

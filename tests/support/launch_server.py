@@ -48,8 +48,8 @@ def _load():
     from agrad.engine.data.source import Source
     from agrad.grammar.syntax.parser import parse
 
-    for name in COMMANDS:
-        import_module(f"agrad.cli.commands.{name}")
+    for module in COMMANDS.values():
+        import_module(f"agrad.cli.commands.{module}")
     parse(Source("start", "1"))
 
 

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 import click
 
-from agrad.cli import __version__
 from agrad.cli.repl.input.question_mark import answered
+from agrad.cli.repl.opening import Opening
 from agrad.cli.terminal.interrupt import ignored, stop_once
 from agrad.grammar.session.session import Session
 from agrad.grammar.syntax.parser import needs_more
@@ -21,19 +21,16 @@ def prompts(number: int) -> tuple[str, str]:
     return first, f"{'...> ':>{len(first)}}"
 
 
-def greeting() -> str:
-    """The first line of a session."""
-    return f"agrad {__version__}: help lists what there is, Ctrl-D quits"
-
-
-def typed(session: Session, told: str = "") -> Iterator[str]:
-    """The typed statements, one at a time, until Ctrl-D; `told` is shown below the greeting.
+def typed(session: Session, opening: Opening | None = None) -> Iterator[str]:
+    """The typed statements, one at a time, until Ctrl-D, after the opening.
 
     An empty line ends a block, and Ctrl-C discards an unfinished statement.
     """
-    click.echo(greeting())
-    if told:
-        click.echo(told, err=True)
+    opening = opening or Opening()
+    if opening.greeting:
+        click.echo(opening.greeting)
+    if opening.told:
+        click.echo(opening.told, err=True)
     lines: list[str] = []
     with ignored():
         while True:

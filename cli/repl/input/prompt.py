@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from time import perf_counter
 
 import click
@@ -20,9 +20,10 @@ from agrad.cli.repl.completer import Words
 from agrad.cli.repl.echo import with_newest
 from agrad.cli.repl.highlighter import Highlighter
 from agrad.cli.repl.history import history
-from agrad.cli.repl.input.dumb import greeting, prompts
+from agrad.cli.repl.input.dumb import prompts
 from agrad.cli.repl.input.keys import keys
 from agrad.cli.repl.input.question_mark import answered
+from agrad.cli.repl.opening import Opening
 from agrad.cli.repl.toolbar import Toolbar
 from agrad.cli.repl.validator import SyntaxValidator
 from agrad.cli.terminal.interrupt import ignored, stop_once
@@ -47,14 +48,16 @@ _PARTS = {
 _BARE = {"bottom-toolbar": "noreverse", "search-toolbar": "nobold", "arg-toolbar": "nobold"}
 
 
-def prompted(session: Session, vi: bool = False, told: str = "") -> Iterator[str]:
-    """The typed statements, one at a time, until Ctrl-D; `told` is shown below the greeting."""
+def prompted(session: Session, vi: bool = False, opening: Opening | None = None) -> Iterator[str]:
+    """The typed statements, one at a time, until Ctrl-D, after the opening."""
+    opening = opening or Opening()
     toolbar = Toolbar(session)
     if session.names:  # a script has run, or a session was restored
         toolbar.look()
-    prompt = _prompt(session, toolbar, vi)
-    click.echo(greeting())
-    if told:
+    prompt = _prompt(session, toolbar, vi, opening.words)
+    if opening.greeting:
+        click.echo(opening.greeting)
+    if told := opening.told:
         click.echo(click.style(told, dim=True) if coloured(sys.stderr) else told, err=True, color=True)
     with ignored():  # at the prompt Ctrl-C is a key like any other
         while True:
@@ -73,8 +76,8 @@ def prompted(session: Session, vi: bool = False, told: str = "") -> Iterator[str
             toolbar.look(seconds)
 
 
-def _prompt(session: Session, toolbar: Toolbar, vi: bool) -> PromptSession[str]:
-    """The prompt session of prompt_toolkit, with all its parts."""
+def _prompt(session: Session, toolbar: Toolbar, vi: bool, words: Mapping[str, str]) -> PromptSession[str]:
+    """The prompt session of prompt_toolkit, with all its parts; `words`: those beside the language."""
 
     def prepare(text: str) -> str:
         return with_newest(answered(text, session.names), session)[0]
@@ -93,13 +96,13 @@ def _prompt(session: Session, toolbar: Toolbar, vi: bool) -> PromptSession[str]:
         enable_history_search=True,
         # Without colour a suggestion looks as if it had been typed.
         auto_suggest=AutoSuggestFromHistory() if colour else None,
-        lexer=Highlighter(session) if colour else None,
+        lexer=Highlighter(session, words) if colour else None,
         input_processors=[HighlightMatchingBracketProcessor()] if colour else None,
         color_depth=ColorDepth.DEPTH_4_BIT if colour else ColorDepth.DEPTH_1_BIT,  # the sixteen that a user chose
         style=Style.from_dict(COLOURS | _PARTS if colour else _BARE),
         validator=SyntaxValidator(prepare),
         validate_while_typing=False,
-        completer=Words(session),
+        completer=Words(session, words),
         complete_while_typing=False,
         bottom_toolbar=toolbar,
     )

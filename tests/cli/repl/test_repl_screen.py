@@ -9,7 +9,7 @@ import time
 import pytest
 from screens import BELOW, Terminal
 
-from agrad.cli.repl.input.prompt import greeting
+from agrad.cli.repl.opening import greeting
 
 pytestmark = pytest.mark.long
 

@@ -9,7 +9,7 @@ import pytest
 from screens import Terminal
 from thinned import thinned
 
-from agrad.cli.commands.config import example
+from agrad.cli.commands.setup.config import example
 from agrad.cli.settings.config_toml import read
 from agrad.cli.settings.definitions import SETTINGS
 from agrad.cli.settings.settings import find, folder

@@ -35,6 +35,7 @@ FILES = {
     "config.toml": f"Settings: {', '.join(SETTINGS)}. `agrad config` prints them, and an example.",
     "init.ag": "A script that is run when a session starts on a terminal.",
     "history": "The lines typed at the prompt.",
+    "lesson.json": "How far `agrad learn` has come.",
     "sessions": "The logs of sessions that have not ended, for `agrad repl --resume`.",
 }
 _SECTIONS = (

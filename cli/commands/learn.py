@@ -1,0 +1,119 @@
+"""`agrad learn`: a lesson at the prompt."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from agrad.cli.base import Command
+from agrad.cli.commands.repl import keyboard, loop, piped
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+    from agrad.cli.lesson.chapters import Chapter
+    from agrad.cli.lesson.progress import Progress
+
+_GREETING = (
+    "A lesson in {} short chapters: about half an hour. A line that begins with > is a task. Type what it asks for, or "
+    "anything else: this is the prompt of `agrad repl`. `hint` helps, `skip` types the answer, `repeat` starts the "
+    "task again, `back` returns to the one before. `quit` leaves, and `agrad learn` continues where you left."
+)
+
+
+def _numbers(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem[str]]:
+    """For the shell: the numbers of the chapters."""
+    from click.shell_completion import CompletionItem  # here, since few runs are of the shell
+
+    from agrad.cli.lesson.chapters import chapters
+
+    found = [CompletionItem(str(chapter.number), help=chapter.title) for chapter in chapters()]
+    return [item for item in found if item.value.startswith(incomplete)]
+
+
+@click.command("learn", cls=Command)
+@click.argument("number", type=int, required=False, metavar="[CHAPTER]", shell_complete=_numbers)
+@click.option("--list", "listing", is_flag=True, help="List the chapters, and which of them are done.")
+@click.option("--print", "printing", is_flag=True, help="Print the chapters, or only CHAPTER, as text for a class.")
+@click.option("--vi/--emacs", default=None, help="The key bindings for editing; the default is --emacs.")
+@click.pass_context
+def command(context: click.Context, number: int | None, listing: bool, printing: bool, vi: bool | None) -> int:
+    """Learn how derivatives are computed from a graph, in nine short chapters, at the prompt.
+
+    Each chapter explains, shows, and sets tasks; agrad looks at what you did and answers to it. All statements of agrad
+    work, and Tab completes, as in `agrad repl`. In addition, hint helps with a task, skip types its answer, repeat
+    starts it again, back returns to the one before, and quit leaves.
+
+    The lesson continues where it was left; the number of a CHAPTER begins that one. How far you came is kept in
+    lesson.json, in the folder that `agrad config --path` prints.
+
+    \b
+    agrad learn
+    agrad learn --list
+    agrad learn --print 4
+    """
+    from agrad.cli.lesson.chapters import chapters
+    from agrad.cli.lesson.progress import kept
+
+    found = chapters()
+    if number is not None and not 1 <= number <= len(found):
+        raise click.UsageError(f"there is no chapter {number}: agrad learn --list shows all {len(found)}", context)
+    if printing:
+        from agrad.cli.lesson import pages  # here, since few runs print
+
+        click.echo(pages.text(found if number is None else [found[number - 1]]))
+        return 0
+    progress = kept()
+    if listing:
+        click.echo("\n".join(_listed(found, progress)))
+        return 0
+    return _teach(found, progress, number, vi)
+
+
+def _listed(found: list[Chapter], progress: Progress) -> list[str]:
+    """The chapters, with what is done, and where the lesson continues."""
+    from agrad.engine.text import align  # here, so that --help does without the engine
+
+    here = _continues(found, progress)
+    told = {chapter.key: "done" for chapter in found if chapter.key in progress.done}
+    if progress.chapter:
+        told[here.key] = f"agrad learn continues here, with task {progress.step + 1} of {len(here.steps)}"
+    return align((str(one.number), one.title, told.get(one.key, "")) for one in found)
+
+
+def _continues(found: list[Chapter], progress: Progress) -> Chapter:
+    """The chapter that the lesson continues with."""
+    return next((chapter for chapter in found if chapter.key == progress.chapter), found[0])
+
+
+def _teach(found: list[Chapter], progress: Progress, number: int | None, vi: bool | None) -> int:
+    """Teach from a chapter on, or from where the lesson was left, until the learner leaves."""
+    from agrad.cli.lesson.speech import say
+    from agrad.cli.lesson.teacher import WORDS, Teacher
+    from agrad.cli.repl.opening import Opening
+    from agrad.grammar.session.session import Session
+
+    session = Session()
+    session.record.on = True
+    session.by_entry = at_terminal = sys.stdin.isatty() and sys.stdout.isatty()
+    if at_terminal:
+        session.settings.width = shutil.get_terminal_size().columns
+    teacher = Teacher(session, found, progress, waits=at_terminal)
+    if number is not None:
+        say(_GREETING.format(len(found)))
+        teacher.begin(found[number - 1])
+    else:
+        if progress.done and not progress.chapter:
+            say("You have done all chapters. This begins again; `agrad learn --list` shows them.")
+        else:
+            say(_GREETING.format(len(found)))
+        teacher.begin(_continues(found, progress), progress.step)
+    statements = keyboard(session, vi, Opening("", words=WORDS)) if at_terminal else piped()
+    loop(session, teacher.taught(statements), interactive=True, printer=teacher.emit, report=teacher.report)
+    if at_terminal and progress.chapter and progress.keeps:
+        here = _continues(found, progress)
+        say(f"`agrad learn` continues with chapter {here.number}, {here.title}.")
+    return 0

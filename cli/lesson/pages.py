@@ -1,0 +1,75 @@
+"""The lesson on paper: chapters as text, and as Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from agrad.cli.lesson.chapters import Chapter, Prose, Step, Transcript, chapters
+from agrad.cli.lesson.speech import WIDTH, wrapped
+
+_MARGIN = "    "
+_ANSWERS = "Answers"
+_PAGE = """\
+# A lesson
+
+Made by `make docs` from the texts of `agrad learn`, which tells them at a prompt, looks at what is typed, and answers
+to it. It takes about half an hour. `agrad learn --print` prints the same as text.
+"""
+
+
+def text(printed: Sequence[Chapter]) -> str:
+    """Chapters as text, each with the answers to its tasks at its end."""
+    return "\n\n\n".join("\n\n".join(_text(chapter)) for chapter in printed)
+
+
+def _text(chapter: Chapter) -> Iterator[str]:
+    title = f"{chapter.number}. {chapter.title}"
+    yield f"{title}\n{'=' * len(title)}"
+    for number, step in enumerate(chapter.steps, 1):
+        yield from _told(step.told)
+        yield wrapped(step.task, WIDTH, f"Task {chapter.number}.{number}  ")
+    yield from _told(chapter.end)
+    yield _ANSWERS
+    for number, step in enumerate(chapter.steps, 1):
+        yield f"{chapter.number}.{number}\n{_indented(step.answer)}\n\n{wrapped(step.right.text, WIDTH)}"
+
+
+def _told(parts: Sequence[Prose | Transcript]) -> Iterator[str]:
+    for part in parts:
+        yield wrapped(part.text, WIDTH) if isinstance(part, Prose) else _indented(part)
+
+
+def _indented(transcript: Transcript) -> str:
+    return "\n".join(f"{_MARGIN}{line}".rstrip() for line in _lines(transcript))
+
+
+def _lines(transcript: Transcript) -> Iterator[str]:
+    for typed in transcript:
+        yield from (line.rstrip() for line in typed.lines())
+        yield from typed.output.split("\n") if typed.output else ()
+
+
+def markdown() -> str:
+    """The page of the whole lesson: docs/learn.md."""
+    parts = [_PAGE]
+    for chapter in chapters():
+        parts.append(f"## {chapter.number}. {chapter.title}\n")
+        for step in chapter.steps:
+            task = wrapped(step.task, WIDTH, "> ").replace("\n  ", "\n> ")
+            parts += [*_marked(step.told), f"{task}\n", _answer(step)]
+        parts += _marked(chapter.end)
+    return "\n".join(parts)
+
+
+def _marked(parts: Sequence[Prose | Transcript]) -> Iterator[str]:
+    for part in parts:
+        yield (wrapped(part.text, WIDTH) if isinstance(part, Prose) else _fenced(part)) + "\n"
+
+
+def _answer(step: Step) -> str:
+    right = wrapped(step.right.text, WIDTH)
+    return f"<details><summary>Answer</summary>\n\n{_fenced(step.answer)}\n\n{right}\n\n</details>\n"
+
+
+def _fenced(transcript: Transcript) -> str:
+    return "\n".join(["```text", *_lines(transcript), "```"])

@@ -1,0 +1,246 @@
+"""The teacher: tells and shows a chapter step by step, and answers to what a learner has done."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from agrad.cli.base import complain
+from agrad.cli.lesson.chapters import Chapter, Prose, Step, Transcript, Typed
+from agrad.cli.lesson.conditions import Heard, holds
+from agrad.cli.lesson.progress import Progress
+from agrad.cli.lesson.speech import echo, heading, rest, say, task
+from agrad.cli.repl.input.dumb import prompts
+from agrad.cli.repl.printer import PromptPrinter
+from agrad.cli.terminal.interrupt import ignored
+from agrad.engine.errors import AgradError
+from agrad.grammar.results import Result
+from agrad.grammar.session.log import Entry, restore
+from agrad.grammar.session.session import Session
+from agrad.grammar.session.undo import DEPTH
+
+WORDS = {
+    "hint": "help with the task",
+    "skip": "let agrad type the answer, and go on",
+    "back": "return to the task before",
+    "repeat": "tell and show this task again, from its beginning",
+}
+_OPEN = "Not yet. `hint` helps, `skip` types the answer, `repeat` starts this task again."
+_PATIENCE = 2  # statements that nothing was said to, until this is said, or the same reply again
+
+
+class Teacher:
+    """Goes through the chapters with one learner, in one session.
+
+    `waits`: whether Enter is awaited between two chapters, for which there must be someone to press it.
+    """
+
+    def __init__(self, session: Session, chapters: Sequence[Chapter], progress: Progress, waits: bool) -> None:
+        self.session = session
+        self.chapters = chapters
+        self.progress = progress
+        self.waits = waits
+        self.printer = PromptPrinter(session.settings)
+        self.heard = Heard()
+        self.chapter = chapters[0]
+        self.place = 0  # of the step in the chapter
+        self.resting = False  # between two chapters, or behind the last
+        self._hints = self._unanswered = 0
+        self._said = ""  # the last reply
+        self._ready: list[Entry] = []  # the statements in effect when the task was set
+
+    # What the loop of the prompt calls
+
+    def emit(self, result: Result) -> None:
+        """Print a result, and remember it."""
+        self.heard.results.append(result)
+        self.printer(result)
+
+    def report(self, problem: AgradError) -> int:
+        """Print an error, and remember it; its exit code."""
+        self.heard.error = problem
+        return complain(problem)
+
+    def taught(self, statements: Iterator[str]) -> Iterator[str]:
+        """The statements that a learner types, without the words to the teacher, who answers after each."""
+        for text in statements:
+            word = text.strip()
+            if word in WORDS and word not in self.session.names:
+                with ignored():
+                    self._obey(word)
+            elif self.resting and not word:
+                with ignored():
+                    self._next_chapter()
+            else:
+                self.heard = Heard()
+                yield text
+                with ignored():
+                    self._answer()
+
+    # Going through a chapter
+
+    def begin(self, chapter: Chapter, place: int = 0) -> None:
+        """Begin a chapter at its start, or continue at a step that `progress` has the statements before of."""
+        continues = chapter.key == self.progress.chapter and 0 < place < len(chapter.steps)
+        self.chapter, self.resting = chapter, False
+        if not (continues and self._restore(self.progress.starts[place])):
+            place = 0
+            self._clear()
+            self.progress.starts = []
+        heading(f"Chapter {chapter.number} of {len(self.chapters)}: {chapter.title}")
+        self._tell(place)
+
+    @property
+    def step(self) -> Step:
+        """The step that the learner is at."""
+        return self.chapter.steps[self.place]
+
+    def _tell(self, place: int) -> None:
+        """Tell and show a step, from the state that the session is in."""
+        self.place = self.progress.step = place
+        self.progress.chapter = self.chapter.key
+        starts = self.progress.starts
+        starts[place:] = [list(self.session.record.entries)]
+        self.progress.save()
+        self._unroll(self.step.told)
+        task(self.step.task)
+        self._hints = self._unanswered = 0
+        self._said = ""
+        self._ready = list(self.session.record.entries)
+        self.session.last = ()  # so that an answer of before is none to this task
+
+    def _unroll(self, parts: Sequence[Prose | Transcript]) -> None:
+        for part in parts:
+            if isinstance(part, Prose):
+                say(part.text)
+            else:
+                self._show(part)
+
+    def _show(self, transcript: Transcript) -> None:
+        """Run the statements of a transcript, as if they were typed."""
+        rest()
+        for typed in transcript:
+            self._echo(typed)
+            try:
+                self.session.run(typed.statement, self.printer)
+            except AgradError as problem:
+                complain(problem)
+
+    def _echo(self, typed: Typed) -> None:
+        """Write a statement as it stands where the learner would type it."""
+        echo(typed.lines(*prompts(self.session.line)) if self.session.by_entry else typed.lines())
+
+    def _answer(self) -> None:
+        """Look at what the learner has done, and answer."""
+        if self.resting:
+            return
+        if all(holds(check, self.session, self.heard) for check in self.step.checks):
+            self._done()
+            return
+        text = next((one.text for one in self.step.replies if holds(one.condition, self.session, self.heard)), "")
+        self._unanswered += 1
+        if text and (text != self._said or self.heard.error is not None or self._unanswered >= _PATIENCE):
+            self._said, self._unanswered = text, 0
+            say(text)
+        elif self._unanswered >= _PATIENCE:
+            self._unanswered = 0
+            say(_OPEN)
+
+    def _done(self) -> None:
+        """The task is done: go on to the next, or end the chapter."""
+        say(self.step.right.text)
+        if self.place + 1 < len(self.chapter.steps):
+            self._tell(self.place + 1)
+            return
+        self._unroll(self.chapter.end)
+        following = self._following()
+        done = dict.fromkeys([*self.progress.done, self.chapter.key])
+        self.progress.done = list(done)
+        self.progress.chapter, self.progress.step = (following.key if following else ""), 0
+        self.progress.save()
+        self.resting = True
+        if following is None:
+            say("This is the end of the lesson. You may go on here as in `agrad repl`; `quit` leaves.")
+        elif self.waits:
+            task(f"Press Enter for chapter {following.number}, {following.title}. Type `quit` to stop here.")
+        else:
+            self.begin(following)
+
+    def _following(self) -> Chapter | None:
+        return self.chapters[self.chapter.number] if self.chapter.number < len(self.chapters) else None
+
+    def _next_chapter(self) -> None:
+        following = self._following()
+        if following is not None:
+            self.begin(following)
+        else:
+            say("This was the last chapter. `quit` leaves.")
+
+    # The words to the teacher
+
+    def _obey(self, word: str) -> None:
+        if self.resting and word in ("hint", "skip"):
+            self._next_chapter()
+        elif word == "hint":
+            self._hint()
+        elif word == "skip":
+            self._skip()
+        elif word == "back" and not self.resting:
+            self._back()
+        else:
+            self._return(self.place)
+
+    def _hint(self) -> None:
+        """The next hint; behind the last, the answer."""
+        hints = self.step.hints
+        if self._hints < len(hints):
+            say(hints[self._hints])
+        else:
+            say("This does it; `skip` types it for you:")
+            rest()
+            for typed in self.step.answer:
+                self._echo(typed)
+        self._hints += 1
+
+    def _skip(self) -> None:
+        """Type the answer, from the state in which the task began, and go on."""
+        if self.session.record.entries != self._ready:
+            self._restore(self._ready)
+        self._show(self.step.answer)
+        self._done()
+
+    def _back(self) -> None:
+        """Return to the step before; at the beginning of a chapter, to the chapter before."""
+        if self.place > 0:
+            self._return(self.place - 1)
+        elif self.chapter.number > 1:
+            self.begin(self.chapters[self.chapter.number - 2])
+        else:
+            self._return(0)
+
+    def _return(self, place: int) -> None:
+        """Return to the state in which a step began, and tell it again."""
+        self.resting = False
+        if place == 0 or not self._restore(self.progress.starts[place]):
+            self.begin(self.chapter)
+        else:
+            self._tell(place)
+
+    # The state of the session
+
+    def _clear(self) -> None:
+        """Make the session a new one."""
+        session = self.session
+        session.all_at_once(session.forget)
+        session.record.cut(0)
+        session.steps.clear()
+        session.steps.depth = DEPTH
+        session.line = 1
+
+    def _restore(self, entries: list[Entry]) -> bool:
+        """Bring the session to the state behind some statements; whether that is possible."""
+        self._clear()
+        try:
+            restore(self.session, entries)
+        except AgradError:
+            return False
+        return True

@@ -1,0 +1,22 @@
+"""What a prompt begins with, and the words that it takes beside the language."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from agrad.cli import __version__
+
+
+def greeting() -> str:
+    """The first line of a session."""
+    return f"agrad {__version__}: help lists what there is, Ctrl-D quits"
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """The first line, nothing if it is empty; what is told below it; and words with what they do."""
+
+    greeting: str = field(default_factory=greeting)
+    told: str = ""
+    words: Mapping[str, str] = field(default_factory=dict)

@@ -1,0 +1,125 @@
+"""The format of the chapters, and conditions: looking at a session changes nothing."""
+
+import pytest
+from session_state import picture
+
+from agrad.cli.lesson.chapters import Prose, Reply, Typed, read
+from agrad.cli.lesson.conditions import Heard, holds
+from agrad.engine.errors import AgradError
+from agrad.grammar.results import Printed
+from agrad.grammar.session.session import Session
+from agrad.grammar.session.undo import DEPTH
+
+TEXT = """\
+# A title
+
+Told,
+in two lines. <!-- 1 == 1 -->
+
+```agrad
+agrad> for k in range(2):
+  ...>     k
+
+0
+1
+```
+
+> Do it,
+> please.
+
+check: x == 1
+check: y == 2
+right: Good,
+    and more. <!-- 2 == 2 -->
+when: x == 2 ;; error name
+    try: x = 2 ;; if 1:\\n    q
+    Not so,
+    but so.
+also: y = 2 ;; x = 1
+hint: First.
+hint: Second.
+answer:
+    agrad> x = 1
+    agrad> x
+    1
+
+The end.
+"""
+
+
+def chapter(tmp_path, text):
+    path = tmp_path / "1_one.md"
+    path.write_text(text, encoding="utf-8")
+    return read(path, 1)
+
+
+def test_a_chapter_is_read(tmp_path):
+    found = chapter(tmp_path, TEXT)
+    assert (found.key, found.number, found.title) == ("1_one", 1, "A title")
+    assert found.end == [Prose("The end.")]
+    (step,) = found.steps
+    assert step.told == [
+        Prose("Told, in two lines.", ("1 == 1",)),
+        (Typed("for k in range(2):\n    k", "\n0\n1"),),
+    ]
+    assert step.task == "Do it, please."
+    assert step.checks == ["x == 1", "y == 2"]
+    assert step.right == Prose("Good, and more.", ("2 == 2",))
+    assert step.replies == [Reply("x == 2 ;; error name", ("x = 2", "if 1:\n    q"), "Not so, but so.")]
+    assert step.also == [("y = 2", "x = 1")]
+    assert step.hints == ["First.", "Second."]
+    assert step.answer == (Typed("x = 1", ""), Typed("x", "1"))
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("# A\n\ncheck: x == 1\n", 3),
+        ("# A\n\n> Do.\n\nwhen: x\n    Said.\n", 5),
+        ("# A\n\n```python\nx\n```\n", 3),
+        ("# A\n\n```agrad\nx\n```\n", 3),
+        ("# A\n\n> Do.\n\nanswer:\n    x\n", 5),
+    ],
+)
+def test_what_is_written_wrongly_is_named_by_its_line(tmp_path, text, line):
+    with pytest.raises(ValueError, match=f"^1_one.md, line {line}: "):
+        chapter(tmp_path, text)
+
+
+def session(*statements):
+    made = Session()
+    made.record.on, made.steps.depth = True, DEPTH
+    for statement in statements:
+        made.run(statement)
+    return made
+
+
+@pytest.mark.parametrize(
+    ("condition", "expected"),
+    [
+        ("x == 3", True),
+        ("x == 4", False),
+        ("x.grad is None and y == 9", True),
+        ("x.grad == 6", False),  # None is no number
+        ("nobody == 3", False),
+        ("_ == 9", True),
+        ("grad(y, x) == 6", True),
+        ("fails freed: backward y", False),
+        ("fails leaf: x += 1", True),
+        ("x == 3 ;; y == 9", True),
+        ("x == 3 ;; y == 8", False),
+        ("this is no expression", False),
+        ("quit", False),
+        ("error name", True),
+        ("error freed", False),
+        ("prints 4", True),
+        ("prints 5", False),
+    ],
+)
+def test_a_condition_is_looked_at_and_nothing_changes(condition, expected):
+    made = session("var x = 3", "y = x**2", "y")
+    heard = Heard([Printed("x = 4")], AgradError("name", "no"))
+    before, line, steps, entries = picture(made), made.line, len(made.steps), list(made.record.entries)
+    assert holds(condition, made, heard) is expected
+    assert picture(made) == before
+    assert (made.line, len(made.steps), made.record.entries) == (line, steps, entries)

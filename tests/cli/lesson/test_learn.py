@@ -1,0 +1,327 @@
+"""`agrad learn` as a user calls it: from a pipe, and in a pseudo-terminal. tests/test_lesson.py plays each task."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+
+import launch
+import pytest
+from screens import BELOW, PROMPTS, Terminal
+
+from agrad.cli.lesson.chapters import FIRST, chapters
+
+CHAPTERS = chapters()
+ENTER, TAB, CTRL_D = "\r", "\t", "\x04"
+OPEN = "Not yet. `hint` helps, `skip` types the answer, `repeat` starts this task again."
+
+
+def typed(chapter):
+    """The answers to the tasks of a chapter, a line each; an empty line ends a block."""
+    statements = [one.statement for step in chapter.steps for one in step.answer]
+    return "".join(f"{statement}\n" + "\n" * ("\n" in statement) for statement in statements)
+
+
+def replies(out):
+    """The paragraphs of an output, each in one line."""
+    return [" ".join(part.split()) for part in out.split("\n\n")]
+
+
+def kept(tmp_path):
+    return json.loads((tmp_path / "agrad" / "lesson.json").read_text("utf-8"))
+
+
+# From a pipe
+
+
+def test_the_whole_lesson_from_a_pipe(agrad):
+    out, err, code = agrad("learn", given="".join(map(typed, CHAPTERS)))
+    assert code == 0
+    assert err.count("error[") == 4 and {*re.findall(r"error\[(\w+)\]", err)} == {"freed", "stale", "leaf", "guard"}
+    for chapter in CHAPTERS:
+        assert f"\n\nChapter {chapter.number} of 9: {chapter.title}\n\n" in out
+        for step in chapter.steps:
+            assert step.right.text in replies(out)
+    assert replies(out)[-1] == "This is the end of the lesson. You may go on here as in `agrad repl`; `quit` leaves."
+    assert out.count("loss\n0.535\n") == 0 and "\n0.01435\n" in out  # the loss is seen to fall
+    listed = agrad("learn", "--list")[0].splitlines()
+    assert [line.split()[-1] for line in listed] == ["done"] * 9
+    assert "You have done all chapters." in agrad("learn")[0]
+
+
+def test_a_wrong_answer_and_then_a_right_one(agrad):
+    out, err, code = agrad("learn", given="3*4\n3**4\n")
+    assert (err, code) == ("", 0)
+    assert replies(out)[5:9] == [
+        "> Compute 3 to the power of 4. 12",
+        "That is 3 times 4. A power has two stars. 81",
+        "Yes, 81.",
+        "To compute derivatives, agrad has to know which values may vary. `var` makes such a value, which is called a "
+        "leaf.",
+    ]
+
+
+def test_what_has_nothing_to_do_with_the_task_is_done_and_at_the_second_time_help_is_offered(agrad):
+    out, _, _ = agrad("learn", given="k = 7\nvars\nk + 1\n")
+    assert replies(out)[-3:] == [
+        "> Compute 3 to the power of 4. k number 7",
+        f"{OPEN} 8",
+        "That is another number. The first number is 3, the exponent is 4, and between them are two stars.",
+    ]
+
+
+def test_an_error_is_reported_as_in_the_repl_and_the_exit_code_is_0(agrad):
+    assert agrad("learn", given="sin(q)\n3**\n")[1:] == (
+        agrad("repl", given="2*3 + 4\nsin(q)\n3**\n")[1],
+        0,
+    )
+
+
+def test_hints_come_one_after_the_other_and_then_the_answer(agrad):
+    out, _, _ = agrad("learn", "2", given="skip\nskip\nskip\nskip\nhint\nhint\nhint\n")
+    assert replies(out)[-4:] == [
+        "At t = 4, u is 2. The local derivatives are `1/(2*2)` and `3*2**2`.",
+        "They are 0.25 and 12. Multiply them.",
+        "This does it; `skip` types it for you:",
+        f"{FIRST}12*0.25",
+    ]
+
+
+def test_a_word_of_the_lesson_can_be_a_name(agrad):
+    out, _, _ = agrad("learn", given="hint = 5\nhint\n")
+    assert replies(out)[-2].endswith("5")
+
+
+def test_back_returns_to_the_task_before_with_the_state_that_it_began_with(agrad):
+    out, err, _ = agrad("learn", given="3**4\nvar x = 3\nvar s = 1\nback\nvars\nvar x = 3\ny\n")
+    assert err == ""
+    tasks = [part for part in replies(out) if part.startswith("> ")]
+    assert tasks[1].startswith("> Make a leaf") and tasks[3].startswith("> Make a leaf")
+    assert tasks[3].endswith("no names yet")
+    assert "9 <PowBackward>" in replies(out)[-1]
+
+
+def test_back_at_the_beginning_leads_to_the_chapter_before(agrad):
+    out, _, _ = agrad("learn", "2", given="back\nback\n")
+    assert re.findall(r"Chapter (\d)", out) == ["2", "1", "1"]
+
+
+def test_who_has_lost_the_way_repeats(agrad):
+    out, err, _ = agrad("learn", "3", given="x = 7\nreset\ny\nrepeat\nbackward z\ngrad x\n")
+    assert err.startswith("error[name]: y has no value")
+    assert "30, as you computed by hand. x.grad is called the gradient of x." in replies(out)
+
+
+def test_skip_types_the_answer_in_the_state_in_which_the_task_began(agrad):
+    out, _, _ = agrad("learn", "3", given="x = 7\nz = 1\nskip\n")
+    assert f"{FIRST}backward z {FIRST}grad x x.grad = 30" in replies(out)
+    assert "30, as you computed by hand. x.grad is called the gradient of x." in replies(out)
+
+
+# Leaving and coming back
+
+
+def test_the_lesson_continues_where_it_was_left_with_the_values_that_were_made(agrad, tmp_path):
+    agrad("learn", given="3**4\nk = 5; var x = 2 + 1\nquit\n")
+    assert kept(tmp_path)["step"] == 2
+    line = "1  A value and its graph   agrad learn continues here, with task 3 of 4"
+    assert agrad("learn", "--list")[0].splitlines()[0] == line
+    out, err, _ = agrad("learn", given="k\nz = k*y; z\n")
+    assert err == ""
+    assert re.findall(r"Chapter (\d)", out) == ["1"]
+    assert "Compute 3 to the power" not in out
+    assert "45, made by a multiplication, in short Mul." in replies(out)
+
+
+def test_random_numbers_are_the_same_when_it_continues(agrad):
+    first = agrad("learn", given="r = rand()\nr\n3**4\nr\n")[0]
+    number = re.findall(r"^0\.\d+$", first, re.MULTILINE)[-1]
+    assert f"\n{number}\n" in agrad("learn", given="r\n")[0]
+
+
+def test_a_number_begins_that_chapter(agrad):
+    agrad("learn", given="3**4\n")
+    out, _, _ = agrad("learn", "1")
+    assert replies(out)[-1] == "> Compute 3 to the power of 4."
+    assert re.findall(r"Chapter (\d)", agrad("learn", "7")[0]) == ["7"]
+    assert re.findall(r"Chapter (\d)", agrad("learn")[0]) == ["7"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "{}",
+        "[1, 2]",
+        '{"chapter": "1_value_and_graph", "step": 3, "done": [], "starts": [[]]}',
+        '{"chapter": "gone", "step": 1, "done": [7], "starts": [[], [["x"]]]}',
+        '{"chapter": "1_value_and_graph", "step": 1, "done": [], "starts": [[], [[1, false, null, "var x = ("]]]}',
+        '{"chapter": "1_value_and_graph", "step": 1, "done": [], "starts": [[], [[1, false, null, "sin(q)"]]]}',
+    ],
+)
+def test_where_what_was_kept_is_damaged_the_chapter_begins(agrad, tmp_path, text):
+    (tmp_path / "agrad").mkdir()
+    (tmp_path / "agrad" / "lesson.json").write_text(text)
+    out, err, code = agrad("learn")
+    assert (err, code) == ("", 0)
+    assert replies(out)[-1] == "> Compute 3 to the power of 4."
+
+
+def test_where_nothing_can_be_kept_there_is_one_note(agrad, tmp_path):
+    (tmp_path / "agrad").write_text("")
+    out, err, code = agrad("learn", given="3**4\nvar x = 3\n")
+    assert code == 0
+    assert err == f"note: how far you came is not kept after this session: {tmp_path}/agrad/lesson.json: File exists\n"
+    assert "> Compute z" in out
+
+
+# What is printed, and wrong usage
+
+
+def test_the_chapters_are_listed(agrad):
+    out, err, code = agrad("learn", "--list")
+    assert (err, code) == ("", 0)
+    assert [line.split(maxsplit=1) for line in out.splitlines()] == [
+        [str(chapter.number), chapter.title] for chapter in CHAPTERS
+    ]
+
+
+def test_a_chapter_is_printed_for_a_class(agrad):
+    out, err, code = agrad("learn", "--print", "5")
+    assert (err, code) == ("", 0)
+    assert out.startswith("5. What is freed, and why\n=========================\n\nThe local derivative of")
+    assert "\n\nTask 5.3  Type `backward y` once more.\n\n" in out
+    assert "\n\n5.3\n    agrad> backward y\n    error[freed]: y cannot be differentiated" in out.partition("Answers")[2]
+    assert max(map(len, out.splitlines())) <= 100
+    assert all(f"\n\n{text}" in f"\n\n{agrad('learn', '--print')[0]}" for text in [out.rstrip("\n")])
+
+
+@pytest.mark.parametrize("words", [["12"], ["0"], ["--print", "10"]])
+def test_a_chapter_that_is_not_there(agrad, words):
+    out, err, code = agrad("learn", *words)
+    assert (out, code) == ("", 2)
+    assert err.endswith(f"Error: there is no chapter {words[-1]}: agrad learn --list shows all 9\n")
+
+
+def test_a_pipe_loads_no_prompt(environment):
+    command = [sys.executable, "-X", "importtime", "-m", "agrad.cli", "learn"]
+    done = subprocess.run(command, input="", capture_output=True, text=True, env=environment, check=True)
+    imported = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+    assert "agrad.cli.lesson.teacher" in imported and not {"prompt_toolkit", "numpy"} & imported
+
+
+@pytest.mark.skipif(os.name == "nt", reason="LANG has no meaning there")
+def test_in_the_locale_c_everything_is_ascii(environment, tmp_path):
+    given = "skip\n" * sum(len(chapter.steps) for chapter in CHAPTERS)
+    plain = {name: text for name, text in environment.items() if name != "PYTHONUTF8"}
+    plain |= {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    done = subprocess.run(
+        [*launch.agrad(), "learn"], input=given.encode(), capture_output=True, env=plain, cwd=tmp_path, check=True
+    )
+    assert done.stdout.isascii() and done.stderr.isascii()
+    assert b"This is the end of the lesson." in done.stdout
+    assert b"\\u" not in done.stdout
+
+
+# In a terminal
+
+
+@pytest.fixture
+def environment(environment):
+    """A terminal that tells where its cursor is, as all but the dumbest do."""
+    return {name: text for name, text in environment.items() if name != "PROMPT_TOOLKIT_NO_CPR"}
+
+
+@pytest.fixture
+def terminal(environment, tmp_path):
+    """A lesson on a terminal of the size asked for, at its first prompt."""
+    opened = []
+
+    def open_one(*words, columns=80, rows=24, **variables):
+        one = Terminal(environment | variables, "learn", *words, columns=columns, rows=rows, folder=tmp_path)
+        opened.append(one)
+        one.wait_for(lambda: one.line() in PROMPTS, "a prompt")
+        return one
+
+    yield open_one
+    for one in opened:
+        with one:
+            pass
+
+
+def body(lines):
+    """The screen without the toolbar."""
+    assert BELOW.search(lines[-1])
+    return "\n".join(lines[:-1]).rstrip()
+
+
+@pytest.mark.long
+def test_a_chapter_in_a_terminal_and_enter_for_the_next(terminal, tmp_path):
+    one = terminal(NO_COLOR="1", rows=60)
+    one.enter("3*4", "A power has two stars.")
+    one.enter("3**4", "Yes, 81.")
+    one.enter("x = 3", "Write\n`var` before the name.")
+    one.enter("var x = 3", "9   <PowBackward>")
+    one.enter("hint", "It takes two lines: `z = 5*y`, and then `z`.")
+    one.enter("skip", "45, made by a multiplication")
+    lines = one.enter("graph z", "Press Enter")
+    assert body(lines).endswith(
+        "In short: `var` makes a leaf. What is computed from a leaf has a graph.\n`graph z` shows it.\n\n"
+        "> Press Enter for chapter 2, The chain rule by hand. Type `quit` to stop here.\nagrad>"
+    )
+    one.enter("2*x", "6   <MulBackward>")
+    lines = one.enter("", "Chapter 2 of 9: The chain rule by hand")
+    one.type(CTRL_D)
+    one.until("continues with chapter 2, The chain rule by hand.")
+    assert one.process.wait(timeout=30) == 0
+    assert kept(tmp_path)["chapter"] == "2_chain_rule"
+
+
+@pytest.mark.long
+def test_tab_completes_the_words_of_the_lesson_and_of_the_language(terminal):
+    one = terminal()
+    one.type("sk" + TAB)
+    one.see("agrad> skip")
+    one.type(ENTER)
+    one.see("agrad> 3**4\n81", "> Make a leaf")
+    one.type("backw" + TAB)
+    one.see("agrad> backward")
+
+
+@pytest.mark.long
+def test_in_a_narrow_terminal_no_line_of_the_lesson_is_broken_by_the_terminal(terminal):
+    one = terminal("8", columns=40, rows=60, NO_COLOR="1")
+    told = " ".join(" ".join(one.see("agrad>")).split())
+    for part in CHAPTERS[7].steps[0].told:
+        if hasattr(part, "text"):
+            assert part.text in told
+    assert CHAPTERS[7].steps[0].task in told
+
+
+@pytest.mark.long
+def test_code_is_bold_where_there_is_colour(terminal):
+    one = terminal("3")
+    assert "`" not in "\n".join(one.see("Type backward z, then grad x."))
+    row = next(number for number, line in enumerate(one.lines()) if line.startswith("> Type backward z"))
+    assert [one.screen.buffer[row][column].bold for column in (0, 3, 7, 14, 19)] == [True, False, True, True, False]
+
+
+@pytest.mark.long
+def test_a_loop_is_written_at_the_prompt(terminal):
+    one = terminal("9", rows=60, NO_COLOR="1")
+    for place in range(4):
+        one.enter("skip", CHAPTERS[8].steps[place + 1].task[:30])
+    one.type("for k in range(20):" + ENTER)
+    for line in ("loss = mean((w*t + b - d)**2)", "print loss", "backward loss", "step sgd w b lr=0.1", "zero_grad"):
+        one.see("  ...>     ")
+        one.type(line + ENTER)
+    one.type(ENTER)
+    one.see("0.01435", "The loss falls with every round", "plot t, d, w*t + b")
+
+
+@pytest.mark.long
+def test_a_dumb_terminal_is_taught_too(terminal):
+    one = terminal(TERM="dumb")
+    one.type("3**4\r")
+    one.see("Yes, 81.", "> Make a leaf named x")

@@ -1,0 +1,193 @@
+"""The texts of the lesson: what they show is what agrad prints, what they claim holds, and each answer gets its reply.
+
+After a change that is meant: python tests/test_lesson.py writes today's output into the transcripts of the chapters.
+"""
+
+import io
+import re
+from contextlib import redirect_stderr, redirect_stdout, suppress
+
+import pytest
+
+from agrad.cli.commands.repl import loop
+from agrad.cli.lesson.chapters import Prose, chapters, files, transcript
+from agrad.cli.lesson.conditions import Heard, holds
+from agrad.cli.lesson.progress import Progress
+from agrad.cli.lesson.speech import WIDTH, wrapped
+from agrad.cli.lesson.teacher import Teacher
+from agrad.engine.errors import AgradError
+from agrad.grammar.session.session import Session
+from agrad.grammar.session.undo import DEPTH
+
+CHAPTERS = chapters()
+STEPS = [(chapter, place) for chapter in CHAPTERS for place in range(len(chapter.steps))]
+SHOWN = re.compile(r"^```agrad\n(?P<fenced>.*?)^```|^answer:\n(?P<answer>(?:    [^\n]*\n)+)", re.MULTILINE | re.DOTALL)
+
+
+def screen():
+    """Something that can be written to, and can show every character."""
+    return io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True)
+
+
+def written(out):
+    return out.buffer.getvalue().decode()
+
+
+def ran(session, statement):
+    """What is printed for a statement at the prompt."""
+    out = screen()
+    with redirect_stdout(out), redirect_stderr(out):
+        loop(session, iter([statement]), interactive=True)
+    return written(out)
+
+
+def again(path):
+    """The text of a chapter, with today's output in its transcripts."""
+    session = Session()
+    session.steps.depth = DEPTH  # as at the prompt
+
+    def shown(found):
+        margin = "" if found["fenced"] is not None else "    "
+        lines = [line.removeprefix(margin) for line in (found["fenced"] or found["answer"]).rstrip("\n").split("\n")]
+        made = []
+        for typed in transcript(lines):
+            made += [*typed.lines(), *ran(session, typed.statement).rstrip("\n").split("\n")]
+        body = "".join(f"{margin}{line}".rstrip() + "\n" for line in made if line)
+        return f"```agrad\n{body}```" if found["fenced"] is not None else f"answer:\n{body}"
+
+    return SHOWN.sub(shown, path.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("path", files(), ids=lambda path: path.stem)
+def test_what_a_chapter_shows_is_what_agrad_prints(path):
+    assert again(path) == path.read_text(encoding="utf-8"), "python tests/test_lesson.py writes it anew"
+
+
+# Playing it
+
+
+class Lesson:
+    """A lesson that is played, from the beginning of a chapter; `said` is what was printed since the last statement."""
+
+    def __init__(self, chapter):
+        self.session = Session()
+        self.session.record.on = True
+        self.teacher = Teacher(self.session, CHAPTERS, Progress(keeps=False), waits=True)
+        self.said = self.heard(lambda: self.teacher.begin(chapter))
+
+    def heard(self, action):
+        out = screen()
+        with redirect_stdout(out), redirect_stderr(out):
+            action()
+        return written(out)
+
+    def type(self, *statements):
+        """Type statements; what is printed for the last."""
+        for statement in statements:
+            typed = self.teacher.taught(iter([statement]))
+            self.said = self.heard(
+                lambda typed=typed: loop(self.session, typed, True, self.teacher.emit, self.teacher.report)
+            )
+        return self.said
+
+    def at(self, place):
+        """Go on to a step of the chapter."""
+        while self.teacher.place < place:
+            self.type("skip")
+        return self
+
+
+def named(step):
+    chapter, place = step
+    return f"{chapter.number}.{place + 1}"
+
+
+def paragraph(text):
+    return "\n" + wrapped(text, WIDTH) + "\n"
+
+
+@pytest.mark.parametrize("step", STEPS, ids=named)
+def test_the_answer_of_a_task_is_right_and_nothing_less(step):
+    chapter, place = step
+    lesson, wanted = Lesson(chapter).at(place), chapter.steps[place]
+    *first, last = [typed.statement for typed in wanted.answer]
+    for statement in first:
+        lesson.type(statement)
+        assert (lesson.teacher.place, lesson.teacher.resting) == (place, False)
+    assert paragraph(wanted.right.text) in lesson.type(last)
+    assert lesson.teacher.place == place + 1 or lesson.teacher.resting
+
+
+@pytest.mark.parametrize("step", STEPS, ids=named)
+def test_another_right_answer_is_right(step):
+    chapter, place = step
+    lesson, wanted = Lesson(chapter).at(place), chapter.steps[place]
+    for statements in wanted.also:
+        assert paragraph(wanted.right.text) in lesson.type(*statements), statements
+        assert lesson.teacher.place == place + 1 or lesson.teacher.resting
+        lesson.type("repeat" if lesson.teacher.resting else "back")
+        assert lesson.teacher.place == place
+
+
+@pytest.mark.parametrize("step", STEPS, ids=named)
+def test_each_wrong_answer_gets_its_reply(step):
+    chapter, place = step
+    lesson, wanted = Lesson(chapter).at(place), chapter.steps[place]
+    for reply in wanted.replies:
+        assert lesson.type(*reply.tried).endswith(paragraph(reply.text)), reply
+        assert (lesson.teacher.place, lesson.teacher.resting) == (place, False)
+        lesson.type("repeat")
+
+
+@pytest.mark.parametrize("step", STEPS, ids=named)
+def test_after_a_wrong_answer_the_lesson_can_be_continued(step):
+    chapter, place = step
+    wanted = chapter.steps[place]
+    for reply in wanted.replies:
+        lesson = Lesson(chapter).at(place)
+        lesson.type(*reply.tried)
+        assert paragraph(wanted.right.text) in lesson.type("skip"), reply
+
+
+@pytest.mark.parametrize("step", STEPS, ids=named)
+def test_each_claim_holds(step):
+    chapter, place = step
+    wanted = chapter.steps[place]
+    lesson = Lesson(chapter).at(place)
+    told = [claim for part in wanted.told if isinstance(part, Prose) for claim in part.claims]
+    assert all(holds(claim, lesson.session, Heard()) for claim in told), told
+    for typed in wanted.answer:
+        with suppress(AgradError):
+            lesson.session.run(typed.statement)
+    assert all(holds(claim, lesson.session, Heard()) for claim in wanted.right.claims), wanted.right
+
+
+def advised(said):
+    """What a reply says to type, statement by statement."""
+    return re.findall(r"`([^`]+)`", " ".join(said.split()).partition("ype ")[2])
+
+
+@pytest.mark.parametrize("step", STEPS, ids=named)
+def test_who_follows_a_reply_and_those_after_it_gets_on(step):
+    chapter, place = step
+    wanted = chapter.steps[place]
+    for reply in wanted.replies:
+        lesson = Lesson(chapter).at(place)
+        lesson.type(*reply.tried)
+        advice = advised(reply.text)
+        for _ in range(4):
+            for line in advice:
+                if lesson.teacher.place == place and not lesson.teacher.resting:
+                    lesson.type(line)
+            advice = advised(lesson.said.rpartition("\n\n")[2])
+        if not {*advised(reply.text)} <= {"undo", "repeat"}:
+            assert lesson.teacher.place == place + 1 or lesson.teacher.resting, (reply, lesson.said)
+
+
+def main():
+    for path in files():
+        path.write_text(again(path), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
