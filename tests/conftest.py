@@ -3,7 +3,7 @@
 import gc
 
 import pytest
-from hypothesis import settings
+from hypothesis import given, settings, strategies
 from workshops import equipped
 
 from agrad.engine.core.context import current
@@ -16,8 +16,14 @@ settings.load_profile("steady")
 
 def pytest_collection_finish():
     """Leaves the many thousand tests that were found out of all later collections of garbage, which some tests ask for."""
+    _first_property()
     gc.collect()
     gc.freeze()
+
+
+@given(strategies.none())
+def _first_property(_):
+    """At its first run, Hypothesis asks what refers to its random numbers, which cannot be seen any more later."""
 
 
 @pytest.fixture(autouse=True)

@@ -113,7 +113,7 @@ def _form(call: Call, forms: list[str]) -> str:
     name, wanted = " ".join(_typed(call)), form or ending[1:]
     if form in PICTURES:
         raise AgradError(
-            "file",
+            "name",
             f"a graph as {form} is written to a file",
             labels=_labels(call, "as"),
             fixes=[f'graph {name} to "{_file_name(call)}.{form}"'],

@@ -71,6 +71,8 @@ def _key(value: Any) -> Any:
     if isinstance(value, Tensor):
         choose(value.node, value.item(), number)
         return value.item()
+    if getattr(value, "shape", ()):
+        raise AgradError("shape", "an array has no order: numbers and texts can be sorted")
     return value
 
 

@@ -12,15 +12,15 @@ pytest.importorskip("scipy")
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no second process")
 
 LATE = "error[limit]: the time limit was exceeded in the middle of a computation\n"
-# This takes half a minute, in which SciPy keeps the lock of the interpreter up to version 1.17: the process is killed.
-SLOW = "a = expm(ones(4000, 4000)/1000)\n"
+# This is one call of LAPACK, of half a minute: the process is killed. The limits leave time for what comes before it.
+SLOW = "a = svd(sin(outer(arange(4000), arange(4000))))\n"
 ENDS = {-9, 124}
 
 
 @pytest.mark.long
-def test_a_function_that_keeps_the_lock_of_the_interpreter_is_killed_at_the_timeout(agrad, tmp_path):
+def test_a_long_call_of_a_library_is_killed_at_the_timeout(agrad, tmp_path):
     (tmp_path / "slow.ag").write_text(SLOW)
-    out, err, code = agrad("run", "--timeout", "2.5", "slow.ag")
+    out, err, code = agrad("run", "--timeout", "8", "slow.ag")
     assert (out, err) == ("", LATE)
     assert code in ENDS
 
@@ -28,7 +28,7 @@ def test_a_function_that_keeps_the_lock_of_the_interpreter_is_killed_at_the_time
 @pytest.mark.long
 def test_it_is_killed_at_the_limit_of_a_statement(agrad, tmp_path):
     (tmp_path / "agrad").mkdir()
-    (tmp_path / "agrad" / "config.toml").write_text("[limits]\ntime = 1.5\n")
+    (tmp_path / "agrad" / "config.toml").write_text("[limits]\ntime = 8\n")
     out, err, code = agrad("run", "-", given="1+1\n" + SLOW)
     assert (out, err) == ("2\n", LATE)
     assert code in ENDS

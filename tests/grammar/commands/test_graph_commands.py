@@ -303,7 +303,7 @@ def test_an_unknown_form(drawn: Session, form: str, fixes: list[str]) -> None:
 @pytest.mark.parametrize("form", PICTURES)
 def test_a_form_that_only_a_file_can_hold(drawn: Session, tmp_path: Path, form: str) -> None:
     problem = error(f"graph d as {form}", drawn)
-    assert (problem.kind, problem.message) == ("file", f"a graph as {form} is written to a file")
+    assert (problem.kind, problem.message) == ("name", f"a graph as {form} is written to a file")
     assert (problem.fixes, labelled(problem)) == ([f'graph d to "d.{form}"'], [form])
     pytest.importorskip("matplotlib")
     start = {"png": b"\x89PNG\r\n", "pdf": b"%PDF-"}[form]
