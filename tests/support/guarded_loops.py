@@ -46,7 +46,14 @@ def main():
 
             def f(x, y, places=places):
                 z = ag.sin(x) * y[:, 3] + x[places] * x[::-1]
-                return ag.sum(ag.exp(z - ag.mean(z))) + ag.sum(ag.sum(y * x[:, None], axis=0) ** 2)
+                small = (y[:3] @ y.T[:, :5]) * x[0] + y[:3] @ (y[:5] * 0.1).T  # products, of 7 columns in between
+                several = ag.sum(ag.exp(0.1 * y[places]))  # whose gradients are added in the same places
+                return (
+                    ag.sum(ag.exp(z - ag.mean(z)))
+                    + ag.sum(ag.sum(y * x[:, None], axis=0) ** 2)
+                    + ag.sum(small * small)
+                    + several
+                )
 
             program = optimised(gradient_of(optimised(trace(f, (x, y)), again=True), (x, y), (0, 1)))
             loops = code.Loops(program)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from agrad.engine.compile.llvm.loops.schedule import Kernel, Library, Schedule, Stage
+from agrad.engine.compile.llvm.loops.schedule import Kernel, Library, Product, Scatter, Schedule, Stage
 from agrad.engine.program.ir import Program, Step
 from agrad.engine.values import Shape, size_of
 
@@ -98,6 +98,10 @@ def of_stage(schedule: Schedule, stage: Stage) -> float:
     """One loop, or one function of the library, in a call; nothing for steps on numbers."""
     if isinstance(stage, Library):
         return _of_step(schedule.program, schedule.step(stage.slot), is_native=True)
+    if isinstance(stage, Product):
+        return _KERNEL + _PRODUCT * stage.rows * stage.inner * stage.columns
+    if isinstance(stage, Scatter):
+        return _KERNEL + _FUNCTION * stage.count
     if not isinstance(stage, Kernel):
         return 0.0
     calls = sum([bool(schedule.calls(schedule.step(slot))) for slot in stage.steps])

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from agrad.engine.compile.backend import NativeCode
 from agrad.engine.compile.llvm.backend import supports
-from agrad.engine.compile.llvm.loops.schedule import Kernel, Library, Schedule
+from agrad.engine.compile.llvm.loops.schedule import Kernel, Library, Product, Scatter, Schedule
 from agrad.engine.compile.llvm.target import NEEDED, binding
 from agrad.engine.compile.lower.cost import interpreted, of_loops, of_numbers, of_stage
 from agrad.engine.compile.lower.derive import VALUE, Derivation, TooLong
@@ -115,6 +115,10 @@ def _parts(schedule: Schedule) -> Iterator[str]:
             sums = f" and {_counted(len(stage.sums), 'sum')}" if stage.sums else ""
             steps = _counted(len(stage.steps), "operation")
             yield f"{cost}: a loop over {format_shape(stage.space)}, with {steps}{sums}"
+        elif isinstance(stage, Product):
+            yield f"{cost}: a product of matrices, {stage.rows}x{stage.inner} by {stage.inner}x{stage.columns}"
+        elif isinstance(stage, Scatter):
+            yield f"{cost}: sums of {stage.count} entries by their places"
         elif isinstance(stage, Library):
             step = schedule.step(stage.slot)
             yield f"{cost}: {step.op.name}, {_by_itself(schedule.program, step)}"

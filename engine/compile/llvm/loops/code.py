@@ -18,7 +18,8 @@ from agrad.engine.compile.backend import row_of
 from agrad.engine.compile.llvm.ir_builder import Code
 from agrad.engine.compile.llvm.loops.factors import solution, systems
 from agrad.engine.compile.llvm.loops.kernel import KernelCode, helpers
-from agrad.engine.compile.llvm.loops.schedule import Kernel, Library, Numbers, Schedule, Stage
+from agrad.engine.compile.llvm.loops.routines import ProductCode, needed, scatter_code
+from agrad.engine.compile.llvm.loops.schedule import Kernel, Library, Numbers, Product, Scatter, Schedule, Stage
 from agrad.engine.compile.llvm.loops.views import View
 from agrad.engine.compile.llvm.target import definitions, llvmlite, machine, processor
 from agrad.engine.compile.symbols.lowering import lower
@@ -144,6 +145,10 @@ class Loops:
                     kernel = KernelCode(name, self.schedule, stage, self.memory, lanes)
                     texts.append(kernel.text)
                     codes += kernel.codes
+                elif isinstance(stage, Product):
+                    texts.append(ProductCode(name, stage, self.memory, lanes).text)
+                elif isinstance(stage, Scatter):
+                    texts.append(scatter_code(name, stage, self.memory))
                 else:
                     text, code = _numbers(name, self.schedule, stage, self.memory)
                     texts.append(text)
@@ -156,7 +161,7 @@ class Loops:
             called = {name: count for code in here for name, count in code.called.items()}
             lines = [*definitions(called, width), *[line for code in here for line in code.declared()]]
             declared.update(dict.fromkeys(lines))
-        return "\n\n".join((*declared, *helpers(lanes), *texts))
+        return "\n\n".join((*declared, *helpers(lanes), needed(lanes), *texts))
 
     # What code for numbers can do, too
 
@@ -200,6 +205,10 @@ class _Memory:
         for stage in schedule.stages:
             if isinstance(stage, Kernel):
                 self.addressed |= {view.slot for view in stage.reads.values()}
+            elif isinstance(stage, Product):
+                self.addressed |= {stage.left.slot, stage.right.slot}
+            elif isinstance(stage, Scatter):
+                self.addressed.add(stage.operand)
 
     def array(self, slot: int, name: str) -> str:
         """The lines that give the address of an array a name."""
@@ -244,9 +253,10 @@ class _Buffers:
         self.factors: dict[int, Any] = {}  # of matrices
         outputs = {*program.outputs}
         schedule = memory.schedule
-        made = [slot for slot, kind in schedule.kinds.items() if kind in ("kernel", "sum") and program.shape(slot)]
+        kinds = ("kernel", "sum", "product", "scatter")
+        made = [slot for slot, kind in schedule.kinds.items() if kind in kinds and program.shape(slot)]
         stored = {slot for stage in schedule.stages if isinstance(stage, Kernel) for slot in stage.stores}
-        made = [slot for slot in made if slot in stored or schedule.kinds[slot] == "sum"]
+        made = [slot for slot in made if slot in stored or schedule.kinds[slot] != "kernel"]
         self.laid: dict[int, Array] = {}
         self.written = {slot for slot in made if slot in outputs}
         self.fresh = [(slot, program.shape(slot)) for slot in made if slot in outputs]

@@ -5,6 +5,8 @@ A step is one of these kinds:
 kernel   an operation entry by entry, computed in a loop over its shape, the *space*
 sum      the sum of the entries of such a result, or of any array, over some axes
 number   an operation on numbers
+product  the product of two small matrices
+scatter  an operation that adds entries into zeros, several in one place
 view     an operation that only moves entries: where it is used, its entries are read where they lie
 library  anything else: its own array function
 
@@ -18,7 +20,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from agrad.engine.compile.llvm.ir_builder import Code
-from agrad.engine.compile.llvm.loops.views import View, broadcast, dense, is_injective, moved, strides_of
+from agrad.engine.compile.llvm.loops.views import View, broadcast, dense, is_injective, moved, places, strides_of
 from agrad.engine.compile.llvm.target import missing
 from agrad.engine.compile.symbols.lowering import lower
 from agrad.engine.compile.symbols.symbol import UnwrittenError
@@ -67,7 +69,31 @@ class Library:
     slot: int
 
 
-Stage = Kernel | Numbers | Library
+@dataclass(frozen=True, slots=True)
+class Product:
+    """The product of two small matrices, which are read where they lie."""
+
+    slot: int
+    left: View
+    right: View
+    rows: int
+    inner: int
+    columns: int
+
+
+@dataclass(frozen=True, slots=True)
+class Scatter:
+    """A sum by places: so many entries of the operand, each added to the result at the place that a table lists."""
+
+    slot: int
+    operand: int
+    places: View
+    count: int
+    length: int  # of the result
+
+
+Stage = Kernel | Numbers | Library | Product | Scatter
+_MOST = 48  # rows and columns of small matrices: the products of larger ones take BLAS less time
 
 
 class Schedule:
@@ -78,6 +104,7 @@ class Schedule:
         self.kinds: dict[int, str] = {}
         self.views: dict[int, View] = {}
         self.sums: dict[int, Sum] = {}
+        self.scatters: dict[int, View] = {}
         self.levels = dict.fromkeys(range(program.first), 0)
         self.lowered: dict[tuple[str, str], bool | None] = {}
         for slot, step in enumerate(program.steps, program.first):
@@ -103,8 +130,10 @@ class Schedule:
             axes, divisor = step.op.sums(shapes[0], step.attrs)
             self.sums[slot] = Sum(slot, step.operands[0], _kept(shapes[0], axes), 0, divisor)
             return "sum"
+        if step.op is OPS["matmul"] and all(len(x) == 2 and 0 < min(x) <= max(x) <= _MOST for x in shapes):
+            return "product"
         if step.op.transpose_of is not None and self._adds(slot, step):
-            return "sum"
+            return "scatter" if slot in self.scatters else "sum"
         if len(shapes) == 1 and not step.op.is_copy:
             base = self._base(step.operands[0])
             view = moved(step.op, base, shapes[0], shape, step.attrs)
@@ -114,16 +143,17 @@ class Schedule:
         return "library"
 
     def _adds(self, slot: int, step: Step) -> bool:
-        """Whether a step adds into zeros, in vectors of neighbours, each entry at a place of its own; a sum then."""
+        """Whether a step adds into zeros: a sum, if in vectors of neighbours, each entry at a place of its own."""
         assert step.op.transpose_of is not None
         name, attrs = step.op.transpose_of(step.attrs)
         shape = self.program.shape(step.operands[0])
         view = moved(OPS[name], dense(slot, step.shape), step.shape, shape, attrs) if shape else None
-        if view is None or view.table is not None or not is_injective(view, shape):
+        if view is None:
             return False
         wide = [stride for stride, length in zip(view.strides, shape, strict=True) if length > 1]
-        if wide and wide[-1] != 1:
-            return False
+        if view.table is not None or (wide and wide[-1] != 1) or not is_injective(view, shape):
+            self.scatters[slot] = View(slot, 0, strides_of(shape), places(view, shape))
+            return True
         self.sums[slot] = Sum(slot, step.operands[0], view.strides, view.offset)
         return True
 
@@ -156,8 +186,10 @@ class Schedule:
         """Find what is stored: a view that a library function reads, or that is an output, is one of its steps."""
         wanted = list(self.program.outputs)
         for slot, step in enumerate(self.program.steps, self.program.first):
-            if self.kinds[slot] == "library":
+            if self.kinds[slot] in ("library", "scatter"):
                 wanted += step.operands
+            if self.kinds[slot] == "product":
+                wanted += [x for x in step.operands if self._base(x).table is not None]
             space = self._space(slot, step)
             wanted += [x for x in step.operands if space is not None and not self._is_readable(x, space)]
         while wanted:
@@ -173,6 +205,8 @@ class Schedule:
             for x in step.operands if space is not None else ():
                 if not self.is_direct(x, space):
                     self.stored.add(self._base(x).slot)
+            if self.kinds[slot] == "product":
+                self.stored.update([self._base(x).slot for x in step.operands])
 
     def _is_readable(self, slot: int, space: Shape) -> bool:
         """Whether a loop can read something where it lies."""
@@ -274,7 +308,7 @@ class Schedule:
         last = max([*self.levels.values(), 0])
         steps: dict[int, list[int]] = {}
         for slot, kind in self.kinds.items():
-            if kind in ("number", "library"):
+            if kind in ("number", "library", "product", "scatter"):
                 steps.setdefault(self.levels[slot], []).append(slot)
         kernels = sorted(self.kernels.values(), key=lambda kernel: kernel.level)
         for level in range(last + 1):
@@ -293,9 +327,21 @@ class Schedule:
             if numbers:
                 yield Numbers(tuple(numbers))
                 numbers = []
-            yield Library(slot)
+            yield self._alone(slot)
         if numbers:
             yield Numbers(tuple(numbers))
+
+    def _alone(self, slot: int) -> Stage:
+        """The stage of a step that is neither in a loop over entries nor on numbers."""
+        step, kind = self.step(slot), self.kinds[slot]
+        if kind == "product":
+            left, right = [self._base(x) for x in step.operands]
+            rows, inner = self.program.shape(step.operands[0])
+            return Product(slot, left, right, rows, inner, step.shape[1])
+        if kind == "scatter":
+            count = size_of(self.program.shape(step.operands[0]))
+            return Scatter(slot, step.operands[0], self.scatters[slot], count, size_of(step.shape))
+        return Library(slot)
 
 
 def _kept(space: Shape, axes: Shape) -> Shape:

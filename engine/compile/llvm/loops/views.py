@@ -40,35 +40,35 @@ def moved(op: Op, base: View, shape: Shape, result: Shape, attrs: dict[str, Any]
     count = size_of(shape)
     if not op.moves_entries or max(count, size_of(result)) > _MOST or 0 in (count, size_of(result)):
         return None
-    places = np.arange(float(count))
-    mixed = places[::-1] * 3.0 + 0.25
-    found = np.asarray(op.array(_shaped(places, shape), **attrs), dtype=np.float64)
+    numbered = np.arange(float(count))
+    mixed = numbered[::-1] * 3.0 + 0.25
+    found = np.asarray(op.array(_shaped(numbered, shape), **attrs), dtype=np.float64)
     if found.shape != result or not (np.floor(found) == found).all() or found.min() < 0 or found.max() >= count:
         return None
     table = found.astype(np.int64)
     if not np.array_equal(np.asarray(op.array(_shaped(mixed, shape), **attrs)), mixed[table]):
         return None
-    table = _places(base, shape).ravel()[table]
+    table = places(base, shape).ravel()[table]
     return _affine(base.slot, table) or View(base.slot, 0, strides_of(result), table)
 
 
 def is_injective(view: View, shape: Shape) -> bool:
     """Whether no two entries of a view of this shape lie in one place."""
-    return bool(np.bincount(_places(view, shape).ravel()).max() == 1)
+    return bool(np.bincount(places(view, shape).ravel()).max() == 1)
 
 
-def _places(view: View, shape: Shape) -> Any:
+def places(view: View, shape: Shape) -> Any:
     """Where the entries of a view lie."""
     if view.table is not None:
         return view.table
-    places = np.full(shape, view.offset)
+    found = np.full(shape, view.offset)
     for axis, stride in enumerate(view.strides):
-        places += (np.arange(shape[axis]) * stride).reshape([-1 if axis == a else 1 for a in range(len(shape))])
-    return places
+        found += (np.arange(shape[axis]) * stride).reshape([-1 if axis == a else 1 for a in range(len(shape))])
+    return found
 
 
-def _shaped(places: Array, shape: Shape) -> Any:
-    return places.reshape(shape) if shape else float(places[0])
+def _shaped(entries: Array, shape: Shape) -> Any:
+    return entries.reshape(shape) if shape else float(entries[0])
 
 
 def _affine(slot: int, table: Any) -> View | None:
