@@ -54,7 +54,7 @@ def _export(session: Session, call: Call) -> None:
             fixes=[f'export {operand.span.text} to "{name}.c"'],
         )
     try:
-        text = language(_derived(call, 2 if "hessian" in call.options else 1), name, _remark(call))
+        text = language(_derived(session, call, 2 if "hessian" in call.options else 1), name, _remark(call))
     except AgradError as problem:
         problem.labels = problem.labels or [Label(operand.span)]
         raise
@@ -71,15 +71,21 @@ def _remark(call: Call) -> str:
     return f"{text} = {origin.text}" if origin is not None and hasattr(origin, "text") else text
 
 
-def _derived(call: Call, order: int) -> Derived:
+def _derived(session: Session, call: Call, order: int) -> Derived:
+    from agrad.engine.compile.export.choices import paths
     from agrad.engine.compile.export.derive import derived
-    from agrad.engine.program.trace import extract, plain, trace
+    from agrad.engine.program.trace import extract, plain
 
     value = call.values[0]
     if isinstance(value, Closure):
         names = list(value.definition.parameters)
         examples = [_POINT] * len(names)
-        return derived(trace(value, examples, names), examples, range(len(names)), order)
+        emit, session.emit = session.emit, lambda result: None  # it runs once or more for each path
+        try:
+            programs = paths(value, examples, names)
+        finally:
+            session.emit = emit
+        return derived(programs, examples, range(len(names)), order)
     root = graphed(call, 0).node
     leaves = [node for node in reversed(collect([root])) if node.op is None and node.requires_grad]
     if not leaves:

@@ -27,9 +27,10 @@ def exported(session: Session, text: str, wrt: Sequence[str], order: int, langua
     have one that shows their shape; without `wrt`, it is differentiated by all arguments. Other names keep the values
     that they have. Raises AgradError.
     """
-    from agrad.engine.compile.export.derive import derived  # here: an error in the expression does not need it
+    from agrad.engine.compile.export.choices import paths  # here: an error in the expression does not need it
+    from agrad.engine.compile.export.derive import derived
     from agrad.engine.compile.export.languages import LANGUAGES
-    from agrad.engine.program.trace import plain, trace
+    from agrad.engine.program.trace import plain
 
     code = compile_expression(parse_expression(Source("expression", text)))
     names: dict[str, None] = {}
@@ -51,11 +52,11 @@ def exported(session: Session, text: str, wrt: Sequence[str], order: int, langua
 
     before = dict(session.names)
     try:
-        program = trace(function, examples, list(names), places)
+        programs = paths(function, examples, list(names), places)
     finally:
         session.names.clear()
         session.names.update(before)
-    return LANGUAGES[language](derived(program, examples, places, order), name, text)
+    return LANGUAGES[language](derived(programs, examples, places, order), name, text)
 
 
 def constant(value: Any) -> Any:

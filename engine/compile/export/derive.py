@@ -6,8 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 
+from agrad.engine.compile.export.choices import merged, refusal
 from agrad.engine.compile.lower.scalarise import regular, scalarised
 from agrad.engine.core.context import current
+from agrad.engine.core.guards import truth
+from agrad.engine.core.numpy_warnings import quiet
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.program.ir import Input, Program
 from agrad.engine.program.passes import arranged, optimised
@@ -42,61 +45,82 @@ class Derived:
         return sum(map(size_of, self.shapes))
 
 
-def derived(program: Program, values: Sequence[Value], wrt: Sequence[int], order: int) -> Derived:
+def derived(programs: Program | Sequence[Program], values: Sequence[Value], wrt: Sequence[int], order: int) -> Derived:
     """The program of a value, traced at these values, with its derivatives up to an order: 0, 1 or 2.
 
-    Raises AgradError of kind `shape` where the second derivatives are not those of one number, `guard` where the value
-    is chosen by a condition of Python or of the language, and `limit` where there are too many instructions.
+    Of several programs, those of all `choices.paths`, the one whose conditions hold. Raises AgradError of kind `shape`
+    where the second derivatives are not those of one number, `guard` where the value is chosen by a condition of
+    Python or of the language, and not all paths are known, and `limit` where there are too many instructions.
     """
-    (output,) = program.outputs
-    result = program.shape(output)
+    paths = [programs] if isinstance(programs, Program) else list(programs)
+    (output,) = paths[0].outputs
+    result, inputs = paths[0].shape(output), paths[0].inputs
+    if any(program.shape(program.outputs[0]) != result for program in paths):
+        raise AgradError("shape", "a function whose value has another shape on another path is not exported")
     if result and order > 1:
         raise AgradError(
             "shape",
             f"the value has shape {format_shape(result)}, and a Hessian is that of one number",
             fixes=[Hint("sum the entries up")],
         )
-    _refuse_choices(program)
+    if len(paths) == 1:
+        _refuse_choices(paths[0])
+    sizes = [size_of(given.shape) for given in inputs]
+    starts = [0, *accumulate(sizes)]
+    flat = [x for value in values for x in ([value] if isinstance(value, float) else value.ravel().tolist())]
+    places = [entry for place in wrt for entry in range(starts[place], starts[place + 1])]
+    with quiet():  # at these values another path may have no number
+        several = [_differentiated(_open(program), flat, places, order, size_of(result)) for program in paths]
+    made = merged(several, [[check.outcome for check in path.checks if len(paths) > 1] for path in paths])
+    made = _in_order(optimised(made))
+    if len(made.steps) > _MOST:
+        raise _too_long()
+    return Derived(made, inputs, tuple(wrt), order, result)
+
+
+def _open(program: Program) -> Program:
+    """A program whose conditions, if it has any, are further outputs."""
+    read = [check.slot for check in program.checks if check.read is truth]
+    return replace(program, outputs=(*program.outputs, *read), checks=())
+
+
+def _differentiated(program: Program, flat: Sequence[Value], places: Sequence[int], order: int, many: int) -> Program:
+    """A program of numbers with the derivatives of the first outputs behind these."""
     shared = optimised(program, again=True)  # before the gradient: after it, there is much more to share
     numbers = shared if program.is_scalar else scalarised(shared, _MOST)
     if numbers is None:
         raise _too_long()
-    sizes = [size_of(given.shape) for given in program.inputs]
-    starts = [0, *accumulate(sizes)]
-    flat = [x for value in values for x in ([value] if isinstance(value, float) else value.ravel().tolist())]
-    places = [entry for place in wrt for entry in range(starts[place], starts[place + 1])]
     made = _without_checks(numbers)
     if order:
-        made = _with_first(made, flat, places)
+        made = _with_first(made, flat, places, many)
     if order > 1:
         made = _with_second(_without_checks(made), flat, places)
     _refuse_choices(made)
-    made = _in_order(optimised(_without_checks(made)))
-    if len(made.steps) > _MOST:
-        raise _too_long()
-    return Derived(made, program.inputs, tuple(wrt), order, result)
+    return _without_checks(made)
 
 
-def _with_first(program: Program, values: Sequence[Value], places: Sequence[int]) -> Program:
-    """Some values and their derivatives, value by value."""
-    if len(program.steps) * len(program.outputs) > 10 * _MOST:
+def _with_first(program: Program, values: Sequence[Value], places: Sequence[int], many: int) -> Program:
+    """The derivatives of the first values behind these, value by value."""
+    if len(program.steps) * many > 10 * _MOST:
         raise _too_long()
     with as_graph(program, values, places) as (results, xs):
         wrt = [xs[place] for place in places]
-        first = [found for y in results for found in gradients(y, wrt)]
-        return extract([*results, *first], xs, [given.name for given in program.inputs], current().guard)
+        first = [found for y in results[:many] for found in gradients(y, wrt)]
+        names = [given.name for given in program.inputs]
+        return extract([*results[:many], *first, *results[many:]], xs, names, current().guard)
 
 
 def _with_second(program: Program, values: Sequence[Value], places: Sequence[int]) -> Program:
-    """A value, its derivatives, and theirs: row by row."""
+    """The derivatives of the first ones of a value behind these: row by row."""
     if len(program.steps) * len(places) > 10 * _MOST:
         raise _too_long()
     with as_graph(program, values, places) as (results, xs):
-        wrt = [xs[place] for place in places]
-        halves = [gradients(y, wrt[row:]) for row, y in enumerate(results[1:])]  # the matrix is symmetric
+        wrt, known = [xs[place] for place in places], 1 + len(places)
+        halves = [gradients(y, wrt[row:]) for row, y in enumerate(results[1:known])]  # the matrix is symmetric
         entries = range(len(wrt))
         second = [halves[min(row, column)][abs(row - column)] for row in entries for column in entries]
-        return extract([*results, *second], xs, [given.name for given in program.inputs], current().guard)
+        names = [given.name for given in program.inputs]
+        return extract([*results[:known], *second, *results[known:]], xs, names, current().guard)
 
 
 def _in_order(program: Program) -> Program:
@@ -114,13 +138,8 @@ def _refuse_choices(program: Program) -> None:
 
     That a matrix is regular is no choice: where it is singular, the results are not finite.
     """
-    for check in program.checks:
-        if check.read is not regular:
-            raise AgradError(
-                "guard",
-                f"a function with a choice is not exported: this one holds only where {check.text}",
-                fixes=[Hint("where(c, a, b)   chooses between two values")],
-            )
+    if any(check.read is not regular for check in program.checks):
+        raise refusal(program)
 
 
 def _too_long() -> AgradError:

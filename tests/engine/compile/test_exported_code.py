@@ -201,10 +201,90 @@ def test_shared_parts_are_found_before_the_derivative():
     assert len(derived(program, given, range(36), 1).program.steps) < 1300
 
 
+CHOICES = (
+    "x if x > 0 else -x*y",
+    "log(x) if x > 0 else (y if x < -3 else x**2)",
+    "(x if x > y else y)*(sin(x) if x*y < 0 else z)",
+    "sqrt(x) if x >= 0 else 0",
+    "1/x if x else z",
+    "x*y if x > 0 and y > 0 else x + y",
+    "exp(x) if not (x > 1 or y == 0.5) else z**2*y",
+    "(z if z > 1000 else y)**2*x",
+)
+PLACES = [(-4.0, 2.0, 0.5), (0.0, 0.5, 2.0), (-0.0, -1.0, 1e4), (3.0, 3.0, 1.0), (-0.3, 0.5, -2.0), (1.5, 0.5, 0.0)]
+
+
+@pytest.mark.parametrize("language", ["py", *thinned(["c", "js"], 2)])
+def test_choices(tools, language, tmp_path):
+    sources = [
+        exported(Session(), text, NAMES, 2, language, f"f{number}" if language == "c" else "f")
+        for number, text in enumerate(CHOICES)
+    ]
+    for point in PLACES:
+        points = [[point[place] for place in arguments(text)] for text in CHOICES]
+        for text, found in zip(CHOICES, RUN[language](sources, points, tmp_path), strict=True):
+            assert is_close(found, at_its_point(text, point)), f"{text} at {point}: {found}"
+
+
+def at_its_point(text, point):
+    """What agrad gives there: the path that the point is on is differentiated."""
+    session = Session()
+    code = compile_expression(parse_expression(Source("expression", text)))
+
+    def function(*values):
+        session.names.update(zip(NAMES, values, strict=True))
+        return session.machine.run(code) + 0 * sum(values)
+
+    xs = [ag.tensor(x, requires_grad=True) for x in point]
+    y = function(*xs)
+    grad = ag.grad(y, xs, create_graph=True)
+    rows = [[float(g) for g in ag.grad(one, xs)] if one.requires_grad else [0.0] * 3 for one in grad]
+    return flat(float(y), [float(one) for one in grad], rows)
+
+
+def test_a_function_with_paths_in_a_session(tmp_path):
+    session, said = Session(), []
+    session.run(
+        """def f(x, y):
+    print "here"
+    if x > y:
+        return x**2
+    t = 0
+    for k in range(3):
+        t = t + (x*k if y > 100 else y)
+    return t""",
+        said.append,
+    )
+    session.run(f'export f to "{tmp_path}/f.py"', said.append)
+    assert [type(one).__name__ for one in said] == ["Printed"]
+    names = {}
+    exec((tmp_path / "f.py").read_text(), names)
+    assert names["f"](3.0, 1.0) == (9.0, (6.0, 0.0))
+    assert names["f"](3.0, 200.0) == (9.0, (3.0, 0.0))
+    assert names["f"](3.0, 50.0) == (150.0, (0.0, 3.0))
+
+
+@pytest.mark.parametrize(
+    ("text", "held"),
+    [
+        ("def f(x):\n    while x > 1:\n        x = x/2\n    return x", "x > 1 is false, line 2"),
+        ("def f(x):\n    if x > 1:\n        if x > 0:\n            return x\n    return 1", "x > 1 is false, line 2"),
+    ],
+)
+def test_paths_that_cannot_all_be_found(text, held, tmp_path):
+    session = Session()
+    session.run(text)
+    with pytest.raises(AgradError) as caught:
+        session.run(f'export f to "{tmp_path}/f.py"')
+    assert caught.value.message == f"a function with a choice is not exported: this one holds only where {held}"
+    assert caught.value.notes == ["all its other paths were not found"]
+    assert not list(tmp_path.iterdir())
+
+
 @pytest.mark.parametrize(
     ("text", "language", "message"),
     [
-        ("x if x > 0 else -x", "c", "guard: a function with a choice is not exported: this one holds only where x > 0"),
+        ("x if x > int(y) else -x", "c", "guard: a function with a choice is not exported: this one holds only where"),
         ("erf(x)", "js", "type: erf cannot be written in JavaScript"),
         ("gelu(x)", "js", "type: gelu cannot be written in JavaScript: it has no function erfc"),
         ("gamma(x)", "c", "type: gamma cannot be written in C"),
