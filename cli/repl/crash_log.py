@@ -114,7 +114,7 @@ class CrashLog:
 
 def folder() -> Path:
     """The folder of the crash logs."""
-    return Path(settings.folder(), "sessions")
+    return Path(settings.state_folder(), "sessions")
 
 
 def _unwritable(place: Path) -> bool:

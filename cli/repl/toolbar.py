@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
-from prompt_toolkit.application import get_app
+from prompt_toolkit.application import Application, get_app
 from prompt_toolkit.enums import EditingMode
 from prompt_toolkit.validation import ValidationError
 
@@ -38,12 +39,23 @@ class Toolbar:
         app = get_app()
         if rest := behind(app.current_buffer.validation_error, app.output.get_size().columns):
             return rest
+        if missed := not_found(app):
+            return f" not found: {missed}"
         parts = [self.told] if self.told else []
         if inside_no_grad(app.current_buffer.document.text_before_cursor):
             parts.append("no_grad")
         if app.editing_mode == EditingMode.VI:
             parts.append(f"vi: {app.vi_state.input_mode.value.removeprefix('vi-')}")
         return f" {_GAP.join(parts)}" if parts else " no graph yet: var x = 2 makes a leaf"
+
+
+def not_found(app: Application[Any]) -> str:
+    """What is searched for in the history, if no line has it."""
+    target = app.layout.search_target_buffer_control
+    if target is None:
+        return ""
+    wanted = app.current_buffer.text
+    return wanted if wanted.lower() not in target.buffer.text.lower() else ""
 
 
 def graphs(found: Graphs) -> list[str]:

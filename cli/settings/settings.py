@@ -6,6 +6,7 @@ Every start needs some, so this file imports little; `config_toml` is imported o
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from typing import Any
 
 import click
@@ -31,10 +32,38 @@ def find(name: str, option: Any = None) -> tuple[Any, str]:
 
 
 def folder() -> str:
-    """The folder of the user's files: config.toml, init.ag, and the history of earlier sessions."""
+    """The folder of the user's files: config.toml and init.ag."""
     path = click.get_app_dir("agrad")
     # An XDG_CONFIG_HOME that is empty, or relative, is ignored: an init.ag in the current folder must not be run.
     return path if os.path.isabs(path) else os.path.expanduser("~/.config/agrad")
+
+
+def state_folder() -> str:
+    """The folder of what agrad keeps by itself: the history of earlier sessions, and their logs.
+
+    On Linux that is in XDG_STATE_HOME, or ~/.local/state; elsewhere it is the folder of the user's files. What an
+    earlier version kept there is moved.
+    """
+    import sys  # here, since few runs keep anything
+
+    if sys.platform in ("win32", "darwin"):
+        return folder()
+    said = os.environ.get("XDG_STATE_HOME", "")
+    place = os.path.join(said if os.path.isabs(said) else os.path.expanduser("~/.local/state"), "agrad")
+    _move(folder(), place)
+    return place
+
+
+def _move(old: str, new: str) -> None:
+    """Move what an earlier version kept in the folder of the user's files, if nothing has taken its place yet."""
+    if old == new:
+        return
+    for name in ("history", "sessions"):
+        before, now = os.path.join(old, name), os.path.join(new, name)
+        if os.path.exists(before) and not os.path.lexists(now):
+            with suppress(OSError):  # it stays where it is
+                make_folder(new)  # type: ignore[arg-type]
+                os.rename(before, now)
 
 
 def make_folder(path: os.PathLike[str]) -> None:

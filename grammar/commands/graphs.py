@@ -276,7 +276,6 @@ def _info(session: Session, call: Call) -> None:
     changes="graph",
     forms="set x = 5, or set echo off",
     operands=LEAVES,
-    choices=lambda: {"echo": "what a statement has changed, in a line: on or off"},
 )
 def _set(session: Session, call: Call) -> None:
     if "echo" in call.options:

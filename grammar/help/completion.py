@@ -17,6 +17,7 @@ from agrad.grammar.help import descriptions
 from agrad.grammar.help.help import first_sentence, statement, topics
 from agrad.grammar.help.used_names import given
 from agrad.grammar.results import text_of
+from agrad.grammar.runtime import pytorch_names
 from agrad.grammar.runtime.attributes import ATTRIBUTES, METHODS, NODE_ATTRIBUTES
 from agrad.grammar.runtime.builtins import CONSTANTS, Closure
 from agrad.grammar.runtime.pytorch_names import PREFIXES
@@ -34,6 +35,7 @@ _CLOSERS = frozenset({"RPAR", "RSQB", "RBRACE"})
 # The words that have their own terminal, which is named after them.
 _TERMINALS = {word: word.upper() for word in PYTHON | COMMAND_WORDS | SOFT} | {"in": "_IN"}
 _INSIDE = {"return": "def", "break": "for|while", "continue": "for|while"}
+_SCATTERED = 2  # letters of a word that may be scattered in another
 _LONGEST = 40  # of a value next to its name
 
 
@@ -55,9 +57,33 @@ def completions(text: str, session: Session) -> tuple[str, list[Candidate]]:
     place = _Place(before, read, kinds, session)
     known: dict[str, Candidate] = {}
     for candidate in place.candidates(bool(word)):
-        if candidate.text.startswith(word):
-            known.setdefault(candidate.text, candidate)
-    return word, list(known.values())
+        known.setdefault(candidate.text, candidate)
+    return word, likeliest(word, list(known.values()))
+
+
+def likeliest(word: str, candidates: list[Candidate]) -> list[Candidate]:
+    """The candidates that a word may become, in their order: those that begin with it.
+
+    If there are none, those that begin with it in upper or lower case; else those that contain it; else those that have
+    its letters in this order, the tightest first.
+    """
+    if not word:
+        return candidates
+    lower = word.lower()
+    ways: tuple[Callable[[str], bool], ...] = (
+        lambda text: text.startswith(word),
+        lambda text: text.lower().startswith(lower),
+        lambda text: lower in text.lower(),
+    )
+    for fits in ways:
+        if found := [candidate for candidate in candidates if fits(candidate.text)]:
+            return found
+    if len(word) < _SCATTERED:
+        return []
+    letters = re.compile(".*?".join(map(re.escape, lower)))
+    places = [(letters.search(each.text.lower()), each) for each in candidates]
+    scattered = [(place.end() - place.start(), each) for place, each in places if place is not None]
+    return [each for _, each in sorted(scattered, key=lambda pair: pair[0])]
 
 
 class _Place:
@@ -111,6 +137,7 @@ class _Place:
         else:
             yield from self.options()
             if not self.statement:
+                yield from self.yours() if begun and "NAME" in self.kinds else ()
                 yield from self.words()
             elif self.types[0] == "FOR" and "_IN" in self.kinds and "_IN" not in self.types:
                 yield Candidate("in")  # the target might continue, but rarely does
@@ -230,6 +257,15 @@ class _Place:
             if name not in there:
                 yield Candidate(f"{name}=", f"{name}={default}", f"argument of {called[-1]}")
 
+    def path(self) -> list[str]:
+        """The names before the last point, joined by points: `torch.autograd.`"""
+        names: list[str] = []
+        tokens = self.statement[:]
+        while len(tokens) > 1 and tokens[-1].type == "_DOT" and tokens[-2].type == "NAME":
+            names.insert(0, str(tokens[-2]))
+            tokens = tokens[:-2]
+        return names
+
     def members(self) -> Iterator[Candidate]:
         """What may follow the point after a value."""
         owner = self.statement[-2:-1]
@@ -238,6 +274,11 @@ class _Place:
         name = str(owner[0])
         if name in PREFIXES and name not in self.session.names:
             yield from _functions()
+            return
+        path = self.path()
+        if len(path) > 1 and path[0] in PREFIXES and path[0] not in self.session.names:
+            module = ".".join(path)
+            yield from (one for one in _functions() if pytorch_names.function(module, one.text) is not None)
             return
         direct = len(self.statement) < 3 or self.statement[-3].type != "_DOT"
         value = self.session.names.get(name) if direct else None

@@ -16,7 +16,7 @@ _OPENERS = frozenset({"LPAR", "_LSQB", "LBRACE"})
 _CLOSERS = frozenset({"RPAR", "RSQB", "RBRACE"})
 # A name after these is not read as a value: it is defined here, or is not the name of a value.
 _DEFINING = frozenset({"DEF", "CLASS", "FOR", "VAR", "IMPORT"})
-_OTHERWISE = frozenset({"_DOT", "AS", "FAILS"}) | {word.upper() for word in words(lambda made: made.choices)}
+_OTHERWISE = frozenset({"_DOT", "AS", "FAILS", "SET"}) | {word.upper() for word in words(lambda made: made.choices)}
 _IMPORTS = frozenset({"IMPORT", "FROM"})
 _KNOWN = (
     frozenset({"print", "_", "ans", "no_grad", "super", "object"})
@@ -77,5 +77,5 @@ def unknown(text: str, names: Collection[str]) -> list[tuple[int, int]]:
             known = token in _KNOWN or token in names or token in here or is_result(token)
             if not known:
                 found.append((token.start_pos, token.end_pos))
-        before = token.type
+        before = "SET" if before == "SET" and following.type == "NAME" else token.type  # `set echo off`
     return found

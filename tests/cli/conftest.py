@@ -16,7 +16,7 @@ from agrad.cli.main import main
 def environment(tmp_path):
     """What the process sees: a home of its own, and a terminal that says nothing special of itself."""
     kept = {name: text for name, text in os.environ.items() if name not in ("NO_COLOR", "COLUMNS")}
-    home = {name: str(tmp_path) for name in ("HOME", "XDG_CONFIG_HOME", "APPDATA")}
+    home = {name: str(tmp_path) for name in ("HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "APPDATA")}
     return kept | home | {"TERM": "xterm", "PYTHONUTF8": "1", "PROMPT_TOOLKIT_NO_CPR": "1"}
 
 
@@ -56,6 +56,7 @@ def typed(tmp_path, monkeypatch, capsys):
 
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     monkeypatch.setenv("TERM", "xterm")
     behind = paste.behind
 

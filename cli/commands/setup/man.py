@@ -30,13 +30,14 @@ ENVIRONMENT = {
     "PAGER": "The pager for output that is longer than the screen: less if not set; none if empty, or cat.",
     "LESS": "Options of less; the default is FRX, which leaves the text on the screen.",
     "XDG_CONFIG_HOME": "On Linux, the folder that contains agrad's folder of files; the default is ~/.config.",
+    "XDG_STATE_HOME": "On Linux, the folder that contains agrad's history and logs; the default is ~/.local/state.",
 }
 FILES = {
     "config.toml": f"Settings: {', '.join(SETTINGS)}. `agrad config` prints them, and an example.",
     "init.ag": "A script that is run when a session starts on a terminal.",
-    "history": "The lines typed at the prompt.",
+    "history": "The lines typed at the prompt; on Linux in the folder of XDG_STATE_HOME.",
     "lesson.json": "How far `agrad learn` has come.",
-    "sessions": "The logs of sessions that have not ended, for `agrad repl --resume`.",
+    "sessions": "The logs of sessions that have not ended, for `agrad repl --resume`; in the folder of the history.",
 }
 _SECTIONS = (
     ("Exit codes", "EXIT STATUS", EXIT),

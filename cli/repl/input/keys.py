@@ -9,7 +9,7 @@ from prompt_toolkit.application import get_app
 from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.document import Document
 from prompt_toolkit.enums import DEFAULT_BUFFER
-from prompt_toolkit.filters import Condition, emacs_mode, has_focus, vi_navigation_mode
+from prompt_toolkit.filters import Condition, emacs_mode, has_completions, has_focus, vi_navigation_mode
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.keys import Keys
 
@@ -63,6 +63,16 @@ def keys(prepare: Callable[[str], str]) -> KeyBindings:
     def _(event: KeyPressEvent) -> None:
         column = event.current_buffer.document.cursor_position_col
         event.current_buffer.delete_before_cursor((column - 1) % _STEP + 1 if column else 1)
+
+    @bindings.add("s-tab", filter=typing & Condition(_in_margin))
+    def _(event: KeyPressEvent) -> None:
+        buffer = event.current_buffer
+        column = buffer.document.cursor_position_col
+        buffer.delete_before_cursor((column - 1) % _STEP + 1 if column else 0)
+
+    @bindings.add("escape", filter=typing & has_completions, eager=True)
+    def _(event: KeyPressEvent) -> None:
+        event.current_buffer.cancel_completion()
 
     return bindings
 

@@ -19,7 +19,7 @@ from agrad.cli.output.text import COLOURS
 from agrad.cli.repl.completer import Words
 from agrad.cli.repl.echo import with_newest
 from agrad.cli.repl.highlighter import Highlighter
-from agrad.cli.repl.history import history
+from agrad.cli.repl.history import history, search_quickly
 from agrad.cli.repl.input.dumb import prompts
 from agrad.cli.repl.input.keys import keys
 from agrad.cli.repl.input.question_mark import answered
@@ -55,6 +55,7 @@ def prompted(session: Session, vi: bool = False, opening: Opening | None = None)
     if session.names:  # a script has run, or a session was restored
         toolbar.look()
     prompt = _prompt(session, toolbar, vi, opening.words)
+    search_quickly(prompt.default_buffer)
     if opening.greeting:
         click.echo(opening.greeting)
     if told := opening.told:
@@ -67,6 +68,11 @@ def prompted(session: Session, vi: bool = False, opening: Opening | None = None)
                 continue
             except EOFError:
                 return
+            if text.strip() == "clear" and "clear" not in session.names:
+                prompt.output.erase_screen()
+                prompt.output.cursor_goto(0, 0)
+                prompt.output.flush()
+                continue
             session.settings.width = shutil.get_terminal_size().columns
             signal.signal(signal.SIGINT, stop_once)
             start, read = perf_counter(), PAGER.seconds

@@ -431,7 +431,7 @@ def test_a_folder_that_cannot_be_written_is_one_note(tmp_path, agrad):
 
 
 def test_a_disk_that_is_full_later_is_one_note(tmp_path, monkeypatch, capsys):
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     session = Session()
     session.record.on = True
     kept, _, _ = crash_log.open_log(session, False)
@@ -453,7 +453,7 @@ def test_ctrl_c_leaves_what_came_back_so_far(environment, tmp_path, monkeypatch,
     source = {"text": text, "name": "session", "line": 1, "file": False}
     lines = [source, {"ran": [0, 5]}, {"ran": [6, 20]}, {"ran": [0, 5]}]
     kept.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     session = Session()
     session.record.on = True
     before = (

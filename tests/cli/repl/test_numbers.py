@@ -157,7 +157,7 @@ class Model:
 
 @pytest.mark.parametrize("number", thinned(range(1000), 40))
 def test_messages_history_results_and_again_agree(number, tmp_path, monkeypatch):
-    monkeypatch.setattr(settings, "folder", lambda: str(tmp_path / "kept"))
+    monkeypatch.setattr(settings, "state_folder", lambda: str(tmp_path / "kept"))
     monkeypatch.chdir(tmp_path)
     model = Model(number, tmp_path, monkeypatch)
     model.play(25)

@@ -177,11 +177,11 @@ def test_sessions_side_by_side_lose_nothing_of_the_history(tmp_path):
     path = tmp_path / "history"
     entry = "x = [\n" + "1,\n" * 5000 + "2]"
     writer = "from pathlib import Path; from agrad.cli.repl.history import KeptHistory; import sys\n"
-    writer += f"for _ in range(20): KeptHistory(Path({str(path)!r})).store_string({entry!r} + sys.argv[1])"
+    writer += f"for i in range(20): KeptHistory(Path({str(path)!r})).store_string({entry!r} + sys.argv[1] + str(i))"
     children = [subprocess.Popen([sys.executable, "-c", writer, name]) for name in "abc"]
     assert [child.wait() for child in children] == [0, 0, 0]
     found = list(KeptHistory(path).load_history_strings())
-    assert sorted(found) == sorted(entry + name for name in "abc" * 20)
+    assert sorted(found) == sorted(f"{entry}{name}{i}" for name in "abc" for i in range(20))
 
 
 def test_a_history_that_cannot_be_written_is_read(typed, tmp_path, monkeypatch):

@@ -1,13 +1,20 @@
 """Typing at the prompt: lines and margins, pasted text, mistakes, questions, colour, keys."""
 
+import sys
+from collections import deque
+
 import pytest
+from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.document import Document
+from prompt_toolkit.search import SearchDirection, SearchState
 from prompt_toolkit.validation import ValidationError
 
 from agrad.cli.repl.highlighter import Highlighter, highlighted
+from agrad.cli.repl.history import KeptHistory, search_quickly
 from agrad.cli.repl.input.paste import statements
 from agrad.cli.repl.input.question_mark import answered
 from agrad.cli.repl.validator import SyntaxValidator
+from agrad.cli.settings.settings import state_folder
 from agrad.grammar.session.session import Session
 
 CTRL_C, CTRL_D, ALT_ENTER, BACKSPACE, DELETE, TAB = "\x03", "\x04", "\x1b\r", "\x7f", "\x1b[3~", "\t"
@@ -247,3 +254,57 @@ def test_with_vi_keys_escape_and_enter_are_two_and_o_opens_a_line(typed):
 def test_with_the_other_keys_escape_and_enter_break_the_line(typed):
     assert typed("(1 + 2)\x1b\r\x7f\r" + CTRL_D) == ("3\n", "")
     assert typed("[1\x1b\r, 2]\r" + CTRL_D) == ("[1, 2]\n", "")
+
+
+def test_shift_tab_takes_back_an_indentation(typed):
+    """The third line is no part of the inner block."""
+    assert typed("for i in range(2):\rif i:\r7\r\x1b[Z8\r\r" + CTRL_D) == ("8\n7\n8\n", "")
+
+
+def test_the_history_offers_each_line_once(tmp_path):
+    kept = KeptHistory(tmp_path / "history")
+    for line in ("1 + 1", "2 + 2", "1 + 1", "3 + 3"):
+        kept.store_string(line)
+    assert list(KeptHistory(tmp_path / "history").load_history_strings()) == ["3 + 3", "1 + 1", "2 + 2"]
+
+
+def test_a_search_finds_what_prompt_toolkit_finds(tmp_path):
+    """The quick search beside the library's, from every line, upper case and lower case."""
+    lines = ["alpha = 1", "beta = Alpha + 1", "x = 2\ny = alpha", "gamma", "Beta", ""]
+    for text in ("alpha", "Alpha", "beta", "a", "=", "nothing", "2\ny"):
+        for ignore in (True, False):
+            for start in range(len(lines)):
+                found = []
+                for quick in (False, True):
+                    buffer = Buffer()
+                    buffer._working_lines = deque(lines)
+                    buffer.working_index = start
+                    if quick:
+                        search_quickly(buffer)
+                    state = SearchState(text, SearchDirection.BACKWARD, ignore_case=ignore)
+                    found.append(buffer._search(state))
+                assert found[0] == found[1], (text, ignore, start)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere all is in one folder")
+def test_what_an_earlier_version_kept_is_moved(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    (tmp_path / "config" / "agrad" / "sessions").mkdir(parents=True)
+    (tmp_path / "config" / "agrad" / "history").write_text("kept")
+    (tmp_path / "config" / "agrad" / "init.ag").write_text("x = 1")
+    assert state_folder() == str(tmp_path / "state" / "agrad")
+    assert (tmp_path / "state" / "agrad" / "history").read_text() == "kept"
+    assert sorted(path.name for path in (tmp_path / "config" / "agrad").iterdir()) == ["init.ag"]
+    (tmp_path / "config" / "agrad" / "history").write_text("of another version")
+    state_folder()
+    assert (tmp_path / "state" / "agrad" / "history").read_text() == "kept"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere all is in one folder")
+@pytest.mark.parametrize("place", ["", "relative"])
+def test_a_state_folder_that_is_no_absolute_path_is_ignored(place, tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setenv("XDG_STATE_HOME", place)
+    assert state_folder() == str(tmp_path / ".local" / "state" / "agrad")

@@ -316,7 +316,7 @@ def test_a_dumb_terminal_has_neither_toolbar_nor_colour_and_edits_the_line_itsel
 
 def test_a_folder_that_cannot_be_made_is_one_note(terminal, tmp_path):
     (tmp_path / "nowhere").write_text("")
-    one = terminal(XDG_CONFIG_HOME=str(tmp_path / "nowhere"), columns=200)
+    one = terminal(XDG_STATE_HOME=str(tmp_path / "nowhere"), columns=200)
     lines = one.enter("6*7", "\n42\n")
     assert [line.partition(":")[2][:40] for line in lines if line.startswith("note")] == [
         " what you type is not kept after this se"
@@ -328,3 +328,26 @@ def test_the_first_prompt_comes_soon(environment, tmp_path):
     with Terminal(environment, folder=tmp_path) as one:
         one.until("agrad>")
         assert time.monotonic() - start < 30
+
+
+def test_the_screen_is_cleared_and_a_search_without_result_says_so(terminal):
+    one = terminal()
+    one.enter("20 + 1", "21")
+    one.type("clear" + ENTER)
+    one.wait_for(lambda: one.lines()[0] == "agrad>", "a screen with a prompt alone")
+    one.type(CTRL_R + "20 +")
+    one.see("20 + 1")
+    one.type("zz")
+    one.see("not found: 20 +zz")
+    one.type(CTRL_C)
+    one.see("agrad>")
+
+
+def test_escape_closes_the_menu(terminal):
+    one = terminal()
+    one.type("si" + TAB)
+    one.see("sinh(x)")
+    one.type("\x1b")
+    one.wait_for(lambda: "sinh(x)" not in "\n".join(one.lines()), "no menu")
+    one.type("n(0)" + ENTER)
+    one.see("\n0\nagrad>")

@@ -52,7 +52,7 @@ def test_what_a_session_keeps_is_for_its_owner_alone(environment, tmp_path, name
         "from agrad.cli.repl.history import history; history()\n"
         "from agrad.cli.repl.crash_log import CrashLog, _created, folder; _created(folder() / 'a.jsonl')\n"
     )
-    environment = environment | {"XDG_CONFIG_HOME": str(tmp_path / "new" / "config")}
+    environment = environment | {"XDG_STATE_HOME": str(tmp_path / "new" / "state")}
     subprocess.run([sys.executable, "-c", program], env=environment, check=True)
     for place in [*(tmp_path / "new").rglob("*"), tmp_path / "new"]:
         assert stat.S_IMODE(place.stat().st_mode) == (0o700 if place.is_dir() else 0o600), place
