@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from agrad.cli.arguments.limits import limit_memory
 from agrad.cli.base import Command
-from agrad.cli.commands.repl import keyboard, loop, piped
+from agrad.cli.commands.repl import keyboard, loop, new_session, piped
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -94,10 +95,9 @@ def _teach(found: list[Chapter], progress: Progress, number: int | None, vi: boo
     from agrad.cli.lesson.speech import say
     from agrad.cli.lesson.teacher import WORDS, Teacher
     from agrad.cli.repl.opening import Opening
-    from agrad.grammar.session.session import Session
 
-    session = Session()
-    session.record.on = True
+    limit_memory(None)
+    session = new_session(precision=10)
     session.by_entry = at_terminal = sys.stdin.isatty() and sys.stdout.isatty()
     if at_terminal:
         session.settings.width = shutil.get_terminal_size().columns

@@ -87,7 +87,7 @@ def command(
     if resume and file is not None:
         raise click.UsageError("--resume also restores what a FILE did: leave FILE out", context)
     limit_memory(memory)
-    session = _session(precision, files, timeout)
+    session = new_session(precision, files, timeout)
     at_terminal = sys.stdin.isatty() and sys.stdout.isatty()
     if timeout is not None and not at_terminal:
         end_if_late(session)
@@ -108,7 +108,7 @@ def command(
     return code if at_terminal else failure or code
 
 
-def _session(precision: int | None, files: bool, timeout: float | None) -> Session:
+def new_session(precision: int | None, files: bool = True, timeout: float | None = None) -> Session:
     """A new session with the settings of the options and config.toml."""
     session = Session()
     session.files = files

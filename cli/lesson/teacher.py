@@ -25,6 +25,7 @@ WORDS = {
     "repeat": "tell and show this task again, from its beginning",
 }
 _OPEN = "Not yet. `hint` helps, `skip` types the answer, `repeat` starts this task again."
+_FOR_HELP = ("help", "?")
 _PATIENCE = 2  # statements that nothing was said to, until this is said, or the same reply again
 
 
@@ -46,6 +47,7 @@ class Teacher:
         self.resting = False  # between two chapters, or behind the last
         self._hints = self._unanswered = 0
         self._said = ""  # the last reply
+        self._typed = ""  # the last statement
         self._ready: list[Entry] = []  # the statements in effect when the task was set
 
     # What the loop of the prompt calls
@@ -71,7 +73,7 @@ class Teacher:
                 with ignored():
                     self._next_chapter()
             else:
-                self.heard = Heard()
+                self.heard, self._typed = Heard(), word
                 yield text
                 with ignored():
                     self._answer()
@@ -137,7 +139,7 @@ class Teacher:
             self._done()
             return
         text = next((one.text for one in self.step.replies if holds(one.condition, self.session, self.heard)), "")
-        self._unanswered += 1
+        self._unanswered += _PATIENCE if self._typed in _FOR_HELP else 1
         if text and (text != self._said or self.heard.error is not None or self._unanswered >= _PATIENCE):
             self._said, self._unanswered = text, 0
             say(text)

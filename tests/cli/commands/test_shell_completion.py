@@ -70,6 +70,11 @@ def test_words(tab, words, offered):
     assert tab(*words) == offered
 
 
+def test_the_chapters_of_the_lesson(tab):
+    assert tab("learn", "") == [str(number) for number in range(1, 10)]
+    assert tab("learn", "4") == ["4"]
+
+
 def test_fish_is_told_what_a_function_is(environment):
     asked = {"_AGRAD_COMPLETE": "fish_complete", "COMP_WORDS": "agrad help sinc", "COMP_CWORD": "sinc"}
     out = subprocess.run(launch.agrad(), capture_output=True, text=True, env=environment | asked).stdout

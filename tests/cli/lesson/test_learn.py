@@ -71,6 +71,16 @@ def test_what_has_nothing_to_do_with_the_task_is_done_and_at_the_second_time_hel
     ]
 
 
+def test_a_reply_is_not_repeated_at_once(agrad):
+    out, _, _ = agrad("learn", given="3*4\nvars\nvars\n")
+    assert out.count("That is 3 times 4. A power has two stars.") == 2
+
+
+def test_who_asks_for_help_is_told_how_to_get_it_for_the_task(agrad):
+    out, _, _ = agrad("learn", given="help\n")
+    assert "  backward d [retain]" in out and replies(out)[-1] == OPEN
+
+
 def test_an_error_is_reported_as_in_the_repl_and_the_exit_code_is_0(agrad):
     assert agrad("learn", given="sin(q)\n3**\n")[1:] == (
         agrad("repl", given="2*3 + 4\nsin(q)\n3**\n")[1],
