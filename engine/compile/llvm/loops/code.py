@@ -16,6 +16,7 @@ from typing import Any
 
 from agrad.engine.compile.backend import row_of
 from agrad.engine.compile.llvm.ir_builder import Code
+from agrad.engine.compile.llvm.loops.arena import places
 from agrad.engine.compile.llvm.loops.factors import solution, systems
 from agrad.engine.compile.llvm.loops.kernel import KernelCode, helpers
 from agrad.engine.compile.llvm.loops.routines import ProductCode, needed, scatter_code
@@ -209,6 +210,16 @@ class _Memory:
                 self.addressed |= {stage.left.slot, stage.right.slot}
             elif isinstance(stage, Scatter):
                 self.addressed.add(stage.operand)
+        outputs, made = {*self.program.outputs}, self._made()
+        self.written = {slot: None for slot in made if slot in outputs}
+        self.places, self.length = places(schedule, [slot for slot in made if slot not in outputs])
+
+    def _made(self) -> list[int]:
+        """The arrays that machine code writes."""
+        schedule, kinds = self.schedule, ("kernel", "sum", "product", "scatter")
+        made = [slot for slot, kind in schedule.kinds.items() if kind in kinds and self.program.shape(slot)]
+        stored = {slot for stage in schedule.stages if isinstance(stage, Kernel) for slot in stage.stores}
+        return [slot for slot in made if slot in stored or schedule.kinds[slot] != "kernel"]
 
     def array(self, slot: int, name: str) -> str:
         """The lines that give the address of an array a name."""
@@ -251,16 +262,15 @@ class _Buffers:
         self.addresses = ctypes.addressof(self.table), ctypes.addressof(self.numbers)
         self.arrays: dict[int, Array] = {}
         self.factors: dict[int, Any] = {}  # of matrices
-        outputs = {*program.outputs}
-        schedule = memory.schedule
-        kinds = ("kernel", "sum", "product", "scatter")
-        made = [slot for slot, kind in schedule.kinds.items() if kind in kinds and program.shape(slot)]
-        stored = {slot for stage in schedule.stages if isinstance(stage, Kernel) for slot in stage.stores}
-        made = [slot for slot in made if slot in stored or schedule.kinds[slot] != "kernel"]
         self.laid: dict[int, Array] = {}
-        self.written = {slot for slot in made if slot in outputs}
-        self.fresh = [(slot, program.shape(slot)) for slot in made if slot in outputs]
-        kept = {slot: np.empty(program.shape(slot)) for slot in made if slot not in outputs}
+        self.written = memory.written
+        self.fresh = [(slot, program.shape(slot)) for slot in memory.written]
+        arena = np.empty((memory.length,))
+        kept = {
+            slot: arena[begin : begin + size_of(shape)].reshape(shape)
+            for slot, begin in memory.places.items()
+            for shape in [program.shape(slot)]
+        }
         for slot, array in kept.items():
             self.table[slot] = _address(array)
         self.known = {**kept, **memory.constants}  # in each call
