@@ -9,6 +9,9 @@ from prompt_toolkit.application import Application, get_app
 from prompt_toolkit.enums import EditingMode
 from prompt_toolkit.validation import ValidationError
 
+from agrad.cli.repl.live import Live
+from agrad.cli.settings.settings import find
+from agrad.engine.text import truncate
 from agrad.engine.values import format_bytes, format_number
 from agrad.grammar.session.session import Session
 from agrad.grammar.session.survey import Graphs, survey
@@ -24,6 +27,8 @@ class Toolbar:
     def __init__(self, session: Session) -> None:
         self.session = session
         self.told = ""
+        self.live = Live(session)
+        self.live.on = bool(find("live")[0])
 
     def look(self, seconds: float | None = None) -> None:
         """Count the graphs now; `seconds`: how long the last statement took."""
@@ -41,7 +46,8 @@ class Toolbar:
             return rest
         if missed := not_found(app):
             return f" not found: {missed}"
-        parts = [self.told] if self.told else []
+        live = truncate(self.live(app.current_buffer.document.text_before_cursor), app.output.get_size().columns - 2)
+        parts = [live] if live else [self.told] if self.told else []
         if inside_no_grad(app.current_buffer.document.text_before_cursor):
             parts.append("no_grad")
         if app.editing_mode == EditingMode.VI:

@@ -112,6 +112,7 @@ SETTINGS = {
     "ascii": Setting(False, "true or false", _switch, "true", "use ASCII characters only"),
     "edit": Setting("emacs", '"emacs" or "vi"', _one_of("emacs", "vi"), '"vi"', "key bindings of the prompt"),
     "echo": Setting(True, "true or false", _switch, "false", "say at the prompt what a statement has changed", _echo),
+    "live": Setting(True, "true or false", _switch, "false", "show the value of what is typed below the prompt"),
     "pager": Setting(True, "true or false", _switch, "false", "use a pager for output longer than the screen", _pager),
     "limits.memory": Setting(None, 'a size such as "4 GB"', _size, '"4 GB"', "for one result"),
     "limits.time": Setting(None, "a number of seconds above 0", _amount, "10", "for a statement"),

@@ -14,6 +14,7 @@ from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.keys import Keys
 
 from agrad.cli.repl.input import paste
+from agrad.cli.repl.live import Live
 from agrad.grammar.syntax.parser import needs_more
 
 _STEP = 4  # columns of one indentation
@@ -21,8 +22,11 @@ _LEAVES = re.compile(r"\s*(return|break|continue|pass)\b")  # nothing of a block
 _COMMENT = re.compile(r"\s*(#[^'\"]*)?$")
 
 
-def keys(prepare: Callable[[str], str]) -> KeyBindings:
-    """Enter, Alt-Enter, Tab and Backspace in indentation, and pasting. `prepare` makes a statement of a text."""
+def keys(prepare: Callable[[str], str], live: Live) -> KeyBindings:
+    """Enter, Alt-Enter, Tab and Backspace in indentation, pasting, and F2, which turns the live line off and on.
+
+    `prepare` makes a statement of a text.
+    """
     bindings = KeyBindings()
     typing = has_focus(DEFAULT_BUFFER)
 
@@ -73,6 +77,10 @@ def keys(prepare: Callable[[str], str]) -> KeyBindings:
     @bindings.add("escape", filter=typing & has_completions, eager=True)
     def _(event: KeyPressEvent) -> None:
         event.current_buffer.cancel_completion()
+
+    @bindings.add("f2", filter=typing)
+    def _(event: KeyPressEvent) -> None:
+        live.on = not live.on
 
     return bindings
 

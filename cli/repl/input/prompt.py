@@ -93,7 +93,7 @@ def _prompt(session: Session, toolbar: Toolbar, vi: bool, words: Mapping[str, st
         lambda: prompts(session.line)[0],
         prompt_continuation=lambda columns, line, wrapped: " " * columns if wrapped else prompts(session.line)[1],
         multiline=True,
-        key_bindings=keys(prepare),
+        key_bindings=keys(prepare, toolbar.live),
         vi_mode=vi,
         enable_open_in_editor=True,
         enable_suspend=True,

@@ -1,0 +1,276 @@
+"""The value of what is being typed, with its derivatives by the leaves in it; and how a function is called.
+
+Nothing of the session can change: an expression is computed apart from it, on new leaves with the same data, and only
+if it is made of numbers, names and pure functions that take little time. Any other text has no live value.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from agrad.engine.autodiff.backward import backward
+from agrad.engine.core.context import Context, Limits, enter
+from agrad.engine.core.numpy_warnings import quiet
+from agrad.engine.core.op import FUNCTIONS, OPS
+from agrad.engine.core.tensor import Tensor, tensor
+from agrad.engine.errors import AgradError
+from agrad.engine.values import format_number, format_shape, format_value
+from agrad.grammar.diagnostics import Source
+from agrad.grammar.runtime.builtins import CONSTANTS
+from agrad.grammar.runtime.compiler import BINARY
+from agrad.grammar.session.session import Session
+from agrad.grammar.syntax import ast
+from agrad.grammar.syntax.keywords import CLOSERS
+from agrad.grammar.syntax.parser import lexed, parse_expression
+
+_LONGEST = 300  # characters; a longer text has no live value
+_ENTRIES = 1_000_000  # that all operations together may compute, where they are cheap
+_LARGE = 4096  # entries of an operand of linear algebra, at most
+_DIGITS = 4
+_FEW = 3  # derivatives that are shown
+# The families of functions that may be called, each with what an entry costs.
+_COSTS = {
+    "arithmetic": 1,
+    "comparison": 1,
+    "selection": 4,
+    "reductions": 4,
+    "elementary": 4,
+    "special": 20,
+    "learning": 8,
+    "linear algebra": 8,
+}
+_TARGET = re.compile(r"\s*(?:var\s+)?[^\W\d]\w*\s*=(?!=)|\s*print\b(?!\()|\s*backward\b")
+
+
+class _Unknown(Exception):
+    """The text has no live value."""
+
+
+class Live:
+    """The line for the text before the cursor. It is computed once a text and a state of the session."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self.on = True
+        self._seen: tuple[str, int] = "", 0
+        self._line = ""
+
+    def __call__(self, text: str) -> str:
+        """`sin(x)   = 0.9093   d/dx -0.4161`, as far as it is known; nothing for a text that says nothing."""
+        if not self.on or not text.strip() or len(text) > _LONGEST or "\n" in text:
+            return ""
+        if self._seen != (text, self.session.line):
+            self._seen = text, self.session.line
+            try:
+                self._line = "   ".join(filter(None, (signature(text, self.session), self.value(text))))
+            except RecursionError:
+                self._line = ""
+        return self._line
+
+    def value(self, text: str) -> str:
+        """The value of the text and its derivatives; nothing where they are not known."""
+        target = _TARGET.match(text)
+        written = text[target.end() :] if target else text
+        limits = Limits()
+        limits.set(_ENTRIES * 8)
+        try:
+            tree = parse_expression(Source("live", _closed(written)))
+            if isinstance(tree, ast.Number) and not target:
+                return ""
+            if isinstance(tree, ast.Name) and not target:
+                return enter(Context(limits), _named, tree.id, self.session)
+            return enter(Context(limits), Computed(self.session).line, tree)
+        except (AgradError, _Unknown, ArithmeticError, ValueError, TypeError):
+            return ""
+
+
+class Computed:
+    """One expression, computed apart from the session."""
+
+    def __init__(self, session: Session) -> None:
+        self.names = session.names
+        self.leaves: dict[str, Tensor] = {}
+        self.whole = (
+            True  # whether the derivatives by the leaves are those of the expression: no other name has a graph
+        )
+        self.left = _ENTRIES
+
+    def line(self, tree: ast.Expr) -> str:
+        """`= 3.637   d/dx 1.97`."""
+        with quiet():
+            found = self.of(tree)
+            shown = f"= {_short(found)}"
+            if not isinstance(found, Tensor) or not found.requires_grad or found.shape != () or not self.whole:
+                return shown
+            backward(found)
+        slopes = [(name, leaf.grad) for name, leaf in self.leaves.items() if leaf.shape == ()]
+        told = [f"d/d{name} {_short(0.0 if slope is None else slope)}" for name, slope in slopes]
+        return "   ".join([shown, *told[:_FEW]]) + (" …" if len(told) > _FEW else "")
+
+    def of(self, node: ast.Expr) -> Any:
+        """The value of a part. Raises _Unknown for what is not among what may be computed."""
+        rule = _RULES.get(type(node))
+        if rule is None:
+            raise _Unknown
+        return rule(self, node)
+
+    def name(self, node: ast.Name) -> Any:
+        """A name of the session, or a constant: data, or a leaf of its own."""
+        if node.id in self.leaves:
+            return self.leaves[node.id]
+        value = self.names.get(node.id, CONSTANTS.get(node.id) if node.id not in self.names else None)
+        if isinstance(value, bool) or not isinstance(value, float | Tensor):
+            raise _Unknown
+        if isinstance(value, float):
+            return value
+        self.spend(value.size)
+        if not value.requires_grad:
+            return tensor(value.value)
+        if not value.is_leaf:
+            self.whole = False
+            return tensor(value.value)
+        self.leaves[node.id] = leaf = tensor(value.value, requires_grad=True)
+        return leaf
+
+    def spend(self, cost: float) -> None:
+        """Count what is computed. Raises _Unknown where it is too much."""
+        self.left -= int(cost)
+        if self.left < 0:
+            raise _Unknown
+
+    def apply(self, entry: Any, operands: list[Any], keywords: dict[str, Any]) -> Any:
+        """Call a function that is pure and known to be quick."""
+        cost = _COSTS.get(entry.family)
+        if cost is None or not entry.pure:
+            raise _Unknown
+        sizes = [part.size if isinstance(part, Tensor) else 1 for part in _flat(operands)]
+        if entry.family == "linear algebra" and max(sizes, default=1) > _LARGE:
+            raise _Unknown
+        found = entry.call(*operands, **keywords)
+        self.spend(cost * max([*sizes, found.size if isinstance(found, Tensor) else 1]))
+        return found
+
+    def binary(self, node: ast.Binary) -> Any:
+        """`x + y`."""
+        left, right = self.of(node.left), self.of(node.right)
+        sizes = [part.size if isinstance(part, Tensor) else 1 for part in (left, right)]
+        if min(sizes) > 1 and sizes[0] * sizes[1] > _ENTRIES and sizes[0] != sizes[1]:
+            raise _Unknown  # which may have as many entries as both together
+        return self.apply(OPS[BINARY[node.op]], [left, right], {})
+
+    def unary(self, node: ast.Unary) -> Any:
+        """`-x`."""
+        value = self.of(node.operand)
+        if node.op == "not":
+            raise _Unknown
+        return value if node.op == "+" else self.apply(OPS["neg"], [value], {})
+
+    def call(self, node: ast.Call) -> Any:
+        """`sin(x)`, or a method: `x.sum()`."""
+        function, operands = node.function, []
+        if isinstance(function, ast.Attribute):
+            name = function.name
+            if isinstance(function.value, ast.Name) and function.value.id not in self.names:
+                if function.value.id not in ("torch", "np", "math"):
+                    raise _Unknown
+            else:
+                operands = [self.of(function.value)]
+        elif isinstance(function, ast.Name) and function.id not in self.names:
+            name = function.id
+        else:
+            raise _Unknown
+        entry = FUNCTIONS.get(name)
+        if entry is None:
+            raise _Unknown
+        keywords = {key: self.of(value) for key, value in node.keywords}
+        return self.apply(entry, [*operands, *(self.of(part) for part in node.arguments)], keywords)
+
+    def items(self, node: ast.List) -> Any:
+        """`[1, 2]` of numbers."""
+        values = [self.of(item) for item in node.items]
+        if node.apart or not values or not all(isinstance(value, float) for value in values):
+            raise _Unknown
+        return tensor(values)
+
+
+_RULES: dict[type, Callable[[Computed, Any], Any]] = {
+    ast.Number: lambda made, node: node.value,
+    ast.Name: Computed.name,
+    ast.Binary: Computed.binary,
+    ast.Unary: Computed.unary,
+    ast.Call: Computed.call,
+    ast.List: Computed.items,
+}
+
+
+def _flat(values: list[Any]) -> list[Any]:
+    return [part for value in values for part in (_flat(list(value)) if isinstance(value, tuple | list) else [value])]
+
+
+def _short(value: Any) -> str:
+    """A value in a few characters."""
+    if isinstance(value, Tensor):
+        return format_value(value.value, _DIGITS) if value.size <= 4 else format_shape(value.shape)
+    if isinstance(value, float):
+        return format_number(value, _DIGITS)
+    raise _Unknown
+
+
+def _named(name: str, session: Session) -> str:
+    """The value of a name alone."""
+    value = session.names.get(name)
+    if isinstance(value, bool) or not isinstance(value, float | Tensor):
+        return ""
+    return f"= {_short(value)}"
+
+
+def _closed(text: str) -> str:
+    """A text with the brackets closed that are open, and without what an operand has yet to follow."""
+    text = re.sub(r"(?:\s*(?:\*\*|//|[-+*/%@^,]))+\s*$", "", text.rstrip())
+    open_ones = [str(token) for token in lexed(text) if str(token) in "()[]{}" and len(str(token)) == 1]
+    waiting: list[str] = []
+    for sign in open_ones:
+        if sign in CLOSERS:
+            waiting.append(CLOSERS[sign])
+        elif waiting:
+            waiting.pop()
+    if waiting and text.endswith(("(", "[", "{")):
+        raise _Unknown
+    return text + "".join(reversed(waiting))
+
+
+def signature(text: str, session: Session) -> str:
+    """How the function is called whose brackets the text ends in, with the argument that is typed in `‹ ›`."""
+    calls: list[tuple[str, int]] = []
+    before = ""
+    for token in lexed(text):
+        sign = str(token)
+        if sign in CLOSERS:
+            calls.append((before if sign == "(" else "", 0))
+        elif sign in CLOSERS.values() and calls:
+            calls.pop()
+        elif sign == "," and calls:
+            calls[-1] = calls[-1][0], calls[-1][1] + 1
+        before = sign if token.type == "NAME" else ""
+    if not calls or not calls[-1][0]:
+        return ""
+    name, position = calls[-1]
+    own = session.names.get(name)
+    entry = FUNCTIONS.get(name) if own is None else None
+    usage = getattr(own, "usage", "") if own is not None else entry.signature.usage if entry is not None else ""
+    return _marked(str(usage), position)
+
+
+def _marked(usage: str, position: int) -> str:
+    """`f(x, ‹y›)`: the argument at a position marked, or the last that takes several."""
+    found = re.fullmatch(r"([^(]*)\((.*)\)(.*)", usage)
+    if found is None:
+        return usage
+    parts = found[2].split(", ")
+    if position < len(parts) and parts != [""]:
+        parts[position] = f"‹{parts[position]}›"
+    elif parts[-1].startswith("*"):
+        parts[-1] = f"‹{parts[-1]}›"
+    return f"{found[1]}({', '.join(parts)})"

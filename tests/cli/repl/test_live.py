@@ -1,0 +1,166 @@
+"""The live line: the value of what is typed, its derivatives, how a function is called; and that it changes nothing."""
+
+import random
+
+import pytest
+from screens import Terminal
+from session_state import assert_same, picture
+from thinned import thinned
+
+from agrad.cli.repl.live import Live
+from agrad.engine.core.op import FUNCTIONS
+from agrad.grammar.session.session import Session
+
+START = """
+var x = 2
+var y = 3
+var v = [1, 2, 3]
+w = [[1, 2], [3, 4]]
+k = 4
+z = x**2*y
+u = sum(v)*x
+backward u retain
+set y = 5
+big = zeros(2000, 1000)
+empty = zeros(0, 3)
+def f(a, b=2) = a*b
+def g(a):
+    print "called"
+    return a
+exp2 = 3
+"""
+
+
+def opened():
+    session = Session()
+    session.record.on, session.steps.depth = True, 10
+    session.run(START)
+    return session
+
+
+LINES = [
+    ("sin(x", "sin(‹x›)   = 0.9093   d/dx -0.4161"),
+    ("x**2*k", "= 16   d/dx 16"),
+    ("q = x*y", "= 10   d/dx 5   d/dy 2"),
+    ("var q = x*y", "= 10   d/dx 5   d/dy 2"),
+    ("print x*3", "= 6   d/dx 3"),
+    ("backward x*y", "= 10   d/dx 5   d/dy 2"),
+    ("x*", "= 2"),
+    ("sum(v*x)", "= 12   d/dx 6"),
+    ("v*2", "= [2, 4, 6]"),
+    ("w @ w", "= [[7, 10], [15, 22]]"),
+    ("z*x", "= 24"),  # z has a graph of its own: the derivative by x alone would leave a part out
+    ("z", "= 12"),
+    ("k", "= 4"),
+    ("x.exp()", "= 7.389   d/dx 7.389"),
+    ("torch.exp(x)", "= 7.389   d/dx 7.389"),
+    ("2*pi*x", "= 12.57   d/dx 6.283"),
+    ("1/0", "= inf"),
+    ("clip(x, ", "clip(x, ‹lo=None›, hi=None)   = 2   d/dx 1"),
+    ("max(x, y", "max(x, ‹*others=()›, axis=None, keepdims=False)   = 5   d/dx 0   d/dy 1"),
+    ("f(x, ", "f(a, ‹b=…›)"),
+    ("svd(w)[0", ""),
+    ("load_csv(", "load_csv(‹path›, columns=None)"),
+    *(
+        (text, "")
+        for text in ("", "   ", "3", "nowhere", "x +* 2", "rand(2)", "f(x)", "g(x)", "exp2(x)", '"text"', "undo")
+    ),
+    *(
+        (text, "")
+        for text in ("big*big", "big @ big", "sum(big)", "zeros(3)", "x if y else k", "[a for a in v]", "x\nx")
+    ),
+    *((text, "") for text in ("x += 1", "del x", "backward x as pytorch", "x*2; y", "a, b = x, y", "x[0]", "x = ")),
+]
+
+
+@pytest.mark.parametrize(("text", "line"), LINES)
+def test_the_line_of_a_text(text, line):
+    assert Live(opened())(text) == line
+
+
+def test_it_can_be_turned_off():
+    live = Live(opened())
+    live.on = False
+    assert live("sin(x)") == ""
+
+
+def test_it_follows_the_session():
+    session = opened()
+    live = Live(session)
+    assert live("x*3") == "= 6   d/dx 3"
+    session.run("set x = 4")
+    assert live("x*3") == "= 12   d/dx 3"
+
+
+NAMES = ["x", "y", "v", "w", "k", "z", "u", "big", "empty", "f", "g", "exp2", "nowhere", "_", "ans", "x.grad", "z.data"]
+SIGNS = [" + ", " - ", "*", "/", "**", " @ ", " < ", " and ", " if k else ", ", ", "; ", " = ", " += ", "[0]", "."]
+WORDS = [
+    "var q = ",
+    "print ",
+    "backward ",
+    "set x = ",
+    "zero_grad",
+    "del x",
+    "for i in v: ",
+    "step sgd x",
+    "no_grad: x += ",
+]
+WORDS += [
+    "x.fill_(3)",
+    "x.add_(1)",
+    "manual_seed(1)",
+    "watch x",
+    "history",
+    'save "a.ag"',
+    'graph z to "g.gv"',
+    "x[0] = ",
+]
+
+
+def text_of(made, depth=0):
+    """A random expression, or something like one."""
+    kind = made.random()
+    if depth > 3 or kind < 0.3:
+        return made.choice([*NAMES, "2", "0.5", "1e308", "[1, 2]", "(1, 2)", '"a"', "x.requires_grad_()"])
+    if kind < 0.6:
+        arguments = [text_of(made, depth + 1) for _ in range(made.randint(0, 3))]
+        return f"{made.choice([*FUNCTIONS, 'f', 'g', 'x.backward', 'z.backward', 'v.add_'])}({', '.join(arguments)})"
+    return text_of(made, depth + 1) + made.choice(SIGNS) + text_of(made, depth + 1)
+
+
+@pytest.mark.parametrize("number", thinned(range(40), 10))
+def test_it_never_changes_anything(number, tmp_path, monkeypatch):
+    """Prefixes of random statements, as they are while one types: the session is the same to the last bit."""
+    monkeypatch.chdir(tmp_path)
+    made, session = random.Random(number), opened()
+    heard = []
+    session.emit = heard.append
+    before, names, steps = picture(session), dict(session.names), len(session.steps)
+    live, line = Live(session), session.line
+    for _ in range(50):
+        text = made.choice(["", "", *WORDS]) + text_of(made)
+        live(text[: made.randint(1, len(text))])
+        live(text)
+    assert_same(before, picture(session))
+    assert list(session.names) == list(names) and all(session.names[name] is value for name, value in names.items())
+    assert (heard, len(session.steps), session.line) == ([], steps, line)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("columns", "rows"), [(80, 24), (40, 20)])
+def test_at_a_terminal(environment, tmp_path, columns, rows):
+    environment = {name: text for name, text in environment.items() if name != "PROMPT_TOOLKIT_NO_CPR"}
+    with Terminal(environment, columns=columns, rows=rows, folder=tmp_path) as one:
+        one.see("agrad>", "no graph yet")
+        one.enter("var x = 2")
+        one.type("x**2*3")
+        one.wait_for(lambda: one.lines()[-1] == " = 12   d/dx 12", "the live line")
+        one.type("\x1bOQ")
+        one.wait_for(lambda: "d/dx" not in one.lines()[-1], "the toolbar")
+        one.type("\x1bOQ")
+        one.wait_for(lambda: one.lines()[-1] == " = 12   d/dx 12", "the live line")
+        one.type("\x15sin(")
+        one.wait_for(lambda: one.lines()[-1] == " sin(‹x›)", "how it is called")
+        one.type("\x03")
+        one.wait_for(lambda: "1 leaf" in one.lines()[-1], "the toolbar")
