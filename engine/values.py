@@ -319,7 +319,7 @@ def format_shape(shape: Shape) -> str:
 
 
 _EDGE = 3
-_MANY = 1000
+MANY = 1000
 _WIDTH = 80
 
 
@@ -358,11 +358,14 @@ def _rows(x: Value) -> list[Any]:
 def format_value(value: Value, precision: int | None = 10) -> str:
     """A scalar as a number, an array in brackets: on one line if that fits 80 columns, else one line per row.
 
-    An array of more than 1000 entries shows the ends of each axis and its shape.
+    An array of more than 1000 entries shows the ends of each axis and its shape; one without entries, of several axes,
+    its shape.
     """
     if isinstance(value, float):
         return format_number(value, precision)
-    elide = value.size > _MANY
+    if not value.size and value.ndim > 1:
+        return f"[]   shape {format_shape(value.shape)}"
+    elide = value.size > MANY
     line = _format_array(value, precision, elide, None)
     if value.ndim > 1 and len(line) > _WIDTH:
         line = _format_array(value, precision, elide, 1)

@@ -7,11 +7,12 @@ import sys
 
 import click
 
+from agrad.cli.output.rows import format_rows
 from agrad.cli.output.text import Printer
 from agrad.cli.terminal.pager import PAGER
 from agrad.cli.terminal.terminal import coloured, shown
 from agrad.engine.core.tensor import Tensor
-from agrad.grammar.results import Checked, Gradient, Result, Shown, Table
+from agrad.grammar.results import Checked, Gradient, Result, Shown, Table, uncertainty_of
 
 _OPENING = re.compile(r"[^\[(]*[\[(]+")
 
@@ -32,12 +33,19 @@ class PromptPrinter(Printer):
 
     def _show(self, result: Shown) -> None:
         """Print a value, and after it its kind, dim where there is colour."""
-        text, mark = result.text(self.settings), kind(result.value)
+        text, mark = self._text(result), kind(result.value)
         if not isinstance(result.value, str):
             text = folded(f"{text}   {mark}" if mark else text, self.settings.width)
         if mark and coloured(sys.stdout):
             text = text.removesuffix(mark) + click.style(mark, dim=True)
         click.echo(text, color=coloured(sys.stdout) or None)
+
+    def _text(self, result: Shown) -> str:
+        """A value as text: the rows of a matrix under each other."""
+        value = result.value
+        if not isinstance(value, Tensor) or len(value.shape) < 2 or uncertainty_of(value) is not None:
+            return result.text(self.settings)
+        return format_rows(value.value, self.settings.precision, self.settings.width)
 
 
 def kind(value: object) -> str:
