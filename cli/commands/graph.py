@@ -49,14 +49,15 @@ def command(
     """Show the graph of EXPR: its operations, and what they save for the backward pass.
 
     The names with a VALUE are its leaves. The form of a FILE follows from its extension: .txt, .dot or .gv for
-    Graphviz, .mmd or .mermaid for Mermaid, .json, or a picture (with the extra `plot`): .svg, .png, .pdf, or .tikz for
-    LaTeX.
+    Graphviz, .mmd or .mermaid for Mermaid, .json, or, with the extra `plot`, a picture: .svg, .png, .pdf, or .tikz for
+    LaTeX, and .html for a page that steps through the graph, forward and backward.
 
     \b
     agrad graph "a**2*2" a=3
     agrad graph "sin(x)*y" x=2 y=3 --as boxes
     agrad graph "sin(x)*y" x=2 y=3 -o graph.dot
     agrad graph "sin(x)*y" x=2 y=3 -o graph.png
+    agrad graph "sin(x)*y" x=2 y=3 -o walk.html
     """
     wanted = formula("graph", words, [])
     if form is None:
@@ -73,7 +74,8 @@ def command(
         wanted.bind(session, None)
         width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
         value = _graphed(session.evaluate(text), text)
-        drawing = session.all_at_once(lambda: drawn(value, text, form, Settings(precision, width), depth))
+        settings = Settings(precision, width)
+        drawing = session.all_at_once(lambda: drawn(value, text, form, settings, depth, session=session))
     if file is not None:
         write_graph(file, drawing)
     elif isinstance(drawing, str):

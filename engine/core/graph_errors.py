@@ -69,21 +69,23 @@ class Diverged(GraphFacts):
     constant: Node | None = None
 
 
-def freed_error(nodes: Iterable[Node], root: Node, verb: str = "differentiated") -> AgradError:
+def freed_error(nodes: Iterable[Node], root: Node, verb: str = "differentiated", by: str | None = None) -> AgradError:
     """A backward, or another use, of a graph that an earlier backward freed; `nodes`: those on the way, youngest first.
 
+    With `by`, a backward in words, the error as it would be after this has freed all of these nodes.
     It names an operation that had saved something, since PyTorch, which frees only these, would refuse it there.
     """
-    node = max((node for node in nodes if node.freed is not None), key=_saved)  # the first of those that saved most
+    gone = [node for node in nodes if by is not None or node.freed is not None]
+    node = max(gone, key=_saved)  # the first of those that saved most
     saved, title = _saved(node), f"{node.title}Backward"
     lost = ("was freed; it had saved nothing", "lost its saved constant", "lost its saved values")[saved]
     labels = [Label(node.origin, f"{title} ({node.spell()}) {lost}" if node.origin is None else f"{title} {lost}")]
-    labels += _done(node.freed, "freed by ", "… here")
+    labels += _done(by or node.freed, "freed by ", "… here")
     allowed = saved == _NOTHING and verb == "differentiated"
     notes = ["no operation on the way had saved a value: PyTorch would allow this backward"] if allowed else []
     fix = "keep the graph with retain_graph=True at that backward, or compute the value again"
     message = f"{root.spell()} cannot be {verb}: part of its graph was freed"
-    facts = Freed(node, root, node.freed)
+    facts = Freed(node, root, by or node.freed)
     return AgradError("freed", message, labels=labels, notes=notes, fixes=[Hint(fix)], facts=facts)
 
 

@@ -1,5 +1,6 @@
 """The inspection of a graph: `explain` shows the chain rule in numbers, path by path (`paths` finds these);
-`backward_trace` shows a backward pass as a table; `memory` counts what a graph holds; `dump/` draws it.
+`backward_trace` shows a backward pass as a table; `memory` counts what a graph holds; `dump/` draws it, and
+`page/` makes a page of it that steps through it.
 
 Nothing here changes a graph, and a calculation does not load it. `grammar` may import all of it; of the engine, only
 `program/printer` imports from here, the labels of a dump.

@@ -32,6 +32,7 @@ FORMS = {
     "program": "the computation as straight-line code",
     "svg": "a picture",
     "tikz": "a picture for LaTeX",
+    "page": "a page for web browsers that steps through it",
     "json": "for other programs",
 }
 # The forms that only a file can hold.
@@ -48,6 +49,7 @@ ENDINGS = {
     ".tikz": "tikz",
     ".png": "png",
     ".pdf": "pdf",
+    ".html": "page",
 }
 # The forms that are read line by line, and may be folded where a terminal is narrow.
 _LINES = frozenset({"text", "tree"})
@@ -89,6 +91,7 @@ def _graph(session: Session, call: Call) -> None:
         since=_listed(call, "from"),
         other=_listed(call, "vs"),
         others=_typed_after(call, "vs"),
+        session=session,
     )
     if path is None:
         assert isinstance(found, str)  # as `_form` sees to
@@ -160,10 +163,12 @@ def drawn(
     since: Sequence[Tensor] = (),
     other: Sequence[Tensor] = (),
     others: Sequence[str] = (),
+    session: Session | None = None,
 ) -> str | bytes:
     """The graph behind some values in a form, or a part of it, as `dump` describes: bytes for one of PICTURES.
 
-    With `other` values and their names: that graph compared with theirs.
+    With `other` values and their names: that graph compared with theirs. A page has what `session` knows of its nodes,
+    too.
 
     Raises AgradError as `dump` does, and of kind `extra` where a library is missing that draws pictures.
     """
@@ -177,6 +182,10 @@ def drawn(
     else:
         made = dump(root, name, depth=depth, since=since)
     made.width = settings.width or made.width
+    if session is not None and form == "page":
+        from agrad.grammar.commands.info import tell_of_nodes
+
+        tell_of_nodes(made, session)
     return made.picture(form, settings.precision) if form in PICTURES else FORMATS[form](made, settings.precision)
 
 

@@ -7,25 +7,29 @@ from typing import TYPE_CHECKING, Any
 
 from agrad.engine.autodiff.hooks import HOOKED
 from agrad.engine.core.graph import Node, collect
-from agrad.engine.core.tensor import Tensor
+from agrad.engine.core.tensor import Tensor, bare
 from agrad.engine.core.versions import check_walkable, out_of_date, sharers
-from agrad.engine.errors import AgradError
+from agrad.engine.errors import AgradError, Origin
 from agrad.engine.inspect.live import live_graphs
 from agrad.engine.inspect.memory import held, holders
 from agrad.engine.text import align, truncate
 from agrad.engine.values import format_bytes, format_shape, size_of
 from agrad.grammar.commands.gradients import gradient_of
+from agrad.grammar.diagnostics import Span
 from agrad.grammar.results import text_of
 from agrad.grammar.runtime.builtins import Closure, parts_of
 from agrad.grammar.runtime.errors.graph_fixes import explain
+from agrad.grammar.runtime.objects import methods_of
 
 if TYPE_CHECKING:
+    from agrad.engine.inspect.dump.graph_rows import GraphRows
     from agrad.grammar.commands.host import Session
 
 _WIDTH = 80
 _VALUE = 60  # columns for a value, or a statement, in `info`
 _LEAST = 20  # with fewer columns than this, lines are not broken
 _GRADIENT = 40  # and for a gradient in `vars`; a longer one is told by its shape
+_DESCRIBED = 250  # nodes of a graph that are all described; of a larger one, those with a name in the session
 _MANY = 8  # names that are listed one by one
 _KINDS = {float: "number", str: "text", tuple: "tuple", range: "range", type(None): "none", Node: "node"}
 
@@ -33,8 +37,7 @@ _KINDS = {float: "number", str: "text", tuple: "tuple", range: "range", type(Non
 def describe(name: str, value: Any, session: Session) -> str:
     """All about one value, one fact per line: what it is, its data, its gradient, its graph and who keeps that."""
     if isinstance(value, Tensor):
-        facts = [(name, _origin(value.node)), *_data(name, value, session)]
-        facts += _graph(value, session) if value.node.op else _own(value, session)
+        facts = _facts(name, value, session)
     else:
         facts = [(name, _plain(value, session))]
         if value is not None and not callable(value):
@@ -45,6 +48,43 @@ def describe(name: str, value: Any, session: Session) -> str:
     if width is not None and width - margin < _LEAST:  # a long name is on its own line
         margin = max(len(label) for label, _ in facts[1:]) + 2 if facts[1:] else 2
     return "\n".join(_fact(label, text, margin, width) for label, text in facts)
+
+
+def _facts(name: str, value: Tensor, session: Session) -> list[tuple[str, str]]:
+    """All about a value with a graph, each fact with its label."""
+    facts = [(name, _origin(value.node)), *_data(name, value, session)]
+    return facts + (_graph(value, session) if value.node.op else _own(value, session))
+
+
+def tell_of_nodes(graph: GraphRows, session: Session) -> None:
+    """Let a page of a graph have what `info` says of its nodes, the functions that they are from, and fixes."""
+    held = {value.node: value for value in session.names.values() if isinstance(value, Tensor)}
+    functions = [(name, one.definition.span) for name, one in _functions(session)]
+
+    def function_of(origin: Origin) -> str | None:
+        if not isinstance(origin, Span):
+            return None
+        around = [(span.end - span.start, name) for name, span in functions if _is_within(origin, span)]
+        return min(around)[1] if around else None
+
+    def facts_of(node: Node) -> list[tuple[str, str]]:
+        known = node in held or (node.value is not None and len(graph.wanted) <= _DESCRIBED)
+        return _facts(node.name or "", held.get(node, bare(node)), session) if known else []
+
+    graph.function_of, graph.facts_of, graph.explain = function_of, facts_of, explain
+
+
+def _functions(session: Session) -> Iterator[tuple[str, Closure]]:
+    """The functions of the session, and the methods of its classes by the names of these."""
+    for name, value in session.names.items():
+        if isinstance(value, Closure):
+            yield name, value
+        else:
+            yield from ((name, method) for method in methods_of(value))
+
+
+def _is_within(origin: Span, span: Span) -> bool:
+    return origin.source is span.source and span.start <= origin.start and origin.end <= span.end
 
 
 def _fact(label: str, text: str, margin: int, width: int | None) -> str:

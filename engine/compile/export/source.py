@@ -12,7 +12,7 @@ from agrad.engine.compile.export.structure import nested
 from agrad.engine.compile.symbols.lowering import lower
 from agrad.engine.compile.symbols.symbol import Symbol, UnwrittenError, Writer
 from agrad.engine.errors import AgradError
-from agrad.engine.program.ir import Input
+from agrad.engine.program.ir import Input, Program
 from agrad.engine.text import printable
 from agrad.engine.values import format_shape, np, size_of
 
@@ -239,13 +239,27 @@ def source(what: Derived, language: Language, name: str, text: str) -> str:
     """
     if not (name.isascii() and name.isidentifier()) or name in language.words:
         raise AgradError("name", f"a function in {language.name} cannot be called {name}")
-    names = _names(what.arguments, name, language)
+    names, body, found = statements(what.program, what.arguments, language, name)
+    count, many = what.count, size_of(what.result)
+    first = many + many * count * (what.order > 0)
+    second = [found[begin : begin + count] for begin in range(first, len(found), count or 1)]
+    results = Results(what, found[:many], found[many:first], second)
+    return language.function(name, names, body, results, _remark(text, names, what))
+
+
+def statements(
+    program: Program, arguments: Sequence[Input], language: Language, name: str
+) -> tuple[list[str], list[str], list[str]]:
+    """A program of numbers in a language: the names of the arguments, the statements, and the formulas of its outputs.
+
+    Raises AgradError of kind `type` for an operation that has no code in it.
+    """
+    names = _names(arguments, name, language)
     entries = [
         language.entry(called, index, given.shape) if given.shape else called
-        for called, given in zip(names, what.arguments, strict=True)
+        for called, given in zip(names, arguments, strict=True)
         for index in np.ndindex(*given.shape)
     ]
-    program = what.program
     slots = [Symbol(language, language.given(entry)) for entry in entries]
     slots += [language.constant(float(value)) for value in program.constants]
     for step in program.steps:
@@ -258,11 +272,7 @@ def source(what: Derived, language: Language, name: str, text: str) -> str:
             raise _lacking(step.op.name, language) from None
     outputs = [slots[slot].text for slot in program.outputs]
     body, found = _written(language, outputs, _prefix(names))
-    count, many = what.count, size_of(what.result)
-    first = many + many * count * (what.order > 0)
-    second = [found[begin : begin + count] for begin in range(first, len(found), count or 1)]
-    results = Results(what, found[:many], found[many:first], second)
-    return language.function(name, names, body, results, _remark(text, names, what))
+    return names, body, found
 
 
 def _remark(text: str, names: Sequence[str], what: Derived) -> list[str]:

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from heapq import heapify, heappop, heappush
 
-from agrad.engine.core.graph import Node, collect
+from agrad.engine.core.graph import Node, by_seq, collect
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.core.versions import out_of_date
 from agrad.engine.errors import AgradError
 from agrad.engine.inspect.dump.dump import Dump
-from agrad.engine.inspect.dump.graph_rows import HEAD, TAIL
+from agrad.engine.inspect.dump.graph_rows import HEAD, TAIL, GraphRows
 from agrad.engine.inspect.dump.labels import SIGNS, one_line
 from agrad.engine.inspect.dump.matching import Matching, matched
 from agrad.engine.inspect.dump.node_rows import NodeRow, RowBuilder
@@ -123,6 +123,19 @@ class Comparison(Dump):
             if counts[change]
         ]
         return f"graph of {one_line(self.name)}: {', '.join(said)}"
+
+    def page(self, precision: int | None = 10) -> str:
+        """A page of both graphs side by side, in which each node says whether the other has it, too."""
+        some = {node for place in self.places for node in self.merged[place]}
+        ordered = sorted({node for both in self.merged for node in both}, key=by_seq)
+        whole = GraphRows([self.name], self.ends, ordered, [node for node in ordered if node in some], self.builder)
+        whole.change_of = {
+            node: change for both, change in zip(self.merged, self.changes, strict=True) for node in both
+        }
+        whole.facts_of, whole.function_of, whole.explain = self.facts_of, self.function_of, self.explain
+        from agrad.engine.inspect.page import page  # here: few graphs are pages
+
+        return page.render(whole, precision, self.heading)
 
     def program(self, precision: int | None = 10) -> str:
         """Two computations are not one: raises AgradError of kind `name`."""

@@ -74,6 +74,12 @@ class Dump(GraphRows):
 
         return matplotlib.render(self, precision, form)
 
+    def page(self, precision: int | None = 10) -> str:
+        """A page in HTML that steps through the graph: see `inspect.page`. Needs the extra `plot`."""
+        from agrad.engine.inspect.page import page
+
+        return page.render(self, precision)
+
     def json(self) -> str:
         """One object, in full precision, with every node that was asked for: see `forms.json`."""
         from agrad.engine.inspect.dump.forms import json
@@ -90,6 +96,7 @@ FORMATS: dict[str, Callable[[Dump, int | None], str]] = {
     "program": lambda dump, precision: dump.program(precision),
     "svg": Dump.svg,
     "tikz": Dump.tikz,
+    "page": lambda dump, precision: dump.page(precision),  # a comparison has its own
     "json": lambda dump, precision: dump.json(),
 }
 

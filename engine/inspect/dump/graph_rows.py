@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 
 from agrad.engine.core.graph import Node
+from agrad.engine.errors import AgradError, Origin
 from agrad.engine.inspect.dump.labels import one_line
 from agrad.engine.inspect.dump.node_rows import GuardRow, NodeRow, RowBuilder
 
@@ -35,6 +36,11 @@ class GraphRows:
         self.leaves = sum(node.op is None and node.requires_grad for node in ordered)  # that require grad
         self.state = "held" if not freed else "freed" if freed == len(computed) else "partly freed"
         self.stale = bool(builder.stale)
+        self.change_of: dict[Node, str] = {}  # of a comparison, for a page
+        # What a language above knows: all about a node, the function around a place, and the fixes of an error.
+        self.facts_of: Callable[[Node], Sequence[tuple[str, str]]] = lambda node: ()
+        self.function_of: Callable[[Origin], str | None] = lambda origin: None
+        self.explain: Callable[[AgradError], None] = lambda error: None
 
     @property
     def rows(self) -> Iterator[NodeRow]:

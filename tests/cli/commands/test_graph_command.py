@@ -33,7 +33,15 @@ def test_every_form_of_the_language_is_there(inside, form):
 
 @pytest.mark.parametrize(
     ("name", "form"),
-    [("g.txt", "text"), ("g.dot", "dot"), ("G.GV", "dot"), ("g.mmd", "mermaid"), ("g.json", "json"), ("g.svg", "svg")],
+    [
+        ("g.txt", "text"),
+        ("g.dot", "dot"),
+        ("G.GV", "dot"),
+        ("g.mmd", "mermaid"),
+        ("g.json", "json"),
+        ("g.svg", "svg"),
+        ("g.html", "page"),
+    ],
 )
 def test_a_file_takes_the_form_of_its_ending(inside, tmp_path, name, form):
     assert inside("graph", "a**2*2", "a=3", "-o", name) == ("", "", 0)

@@ -295,7 +295,7 @@ def test_an_unknown_form(drawn: Session, form: str, fixes: list[str]) -> None:
     problem = error(f"graph d as {form}", drawn)
     assert (
         problem.message
-        == f"a graph is not shown as {form}; the forms are as text, tree, boxes, dot, mermaid, program, svg, tikz or json"
+        == f"a graph is not shown as {form}; the forms are as text, tree, boxes, dot, mermaid, program, svg, tikz, page or json"
     )
     assert (problem.kind, problem.fixes, labelled(problem)) == ("name", fixes, [form])
 
@@ -319,9 +319,11 @@ def test_an_unknown_ending(drawn: Session, tmp_path: Path, monkeypatch: pytest.M
     problem = error(f'graph d to "{name}"', drawn)
     assert (problem.kind, labelled(problem)) == ("file", [f'"{name}"'])
     assert problem.message.endswith(
-        "does not give the form of a graph; these do: .txt .dot .gv .mmd .mermaid .json .svg .tikz .png .pdf"
+        "does not give the form of a graph; these do: .txt .dot .gv .mmd .mermaid .json .svg .tikz .png .pdf .html"
     )
-    assert problem.notes == ["without one of these, say as text, tree, boxes, dot, mermaid, program, svg, tikz or json"]
+    assert problem.notes == [
+        "without one of these, say as text, tree, boxes, dot, mermaid, program, svg, tikz, page or json"
+    ]
     assert not list(tmp_path.iterdir())
 
 

@@ -113,7 +113,7 @@ error[syntax]: agrad has no command `no_gard`
     | ^^^^^^^
   fix: no_grad: w -= 1""",
     "graph d as dot depth": """\
-error[syntax]: `graph` is written `graph d [vs e] [as text|tree|boxes|dot|mermaid|program|svg|tikz|json] [depth 3] [from a b] [to "d.gv"]`
+error[syntax]: `graph` is written `graph d [vs e] [as text|tree|boxes|dot|mermaid|program|svg|tikz|page|json] [depth 3] [from a b] [to "d.gv"]`
   1 | graph d as dot depth
     |                     ^""",
     "forward d with x": """\

@@ -135,7 +135,18 @@ def _wide(rows: Sequence[str]) -> float:
 
 
 def _layout(widths: Mapping[int, int], wanted: Sequence[tuple[int, int]]) -> Layout:
-    """Layers from the library, oldest at the top; parts with no line between them side by side."""
+    """Layers from the library, and the places of the boxes in them."""
+    layers, lines = layered(list(widths), wanted)
+    return Layout(layers, middles(layers, lines, widths, _BESIDE), lines)
+
+
+def layered(
+    numbers: Sequence[int], wanted: Sequence[tuple[int, int]]
+) -> tuple[list[list[Joint]], list[tuple[Joint, Joint]]]:
+    """Layers from the library, oldest at the top, and the lines between them; unconnected parts are side by side.
+
+    Raises AgradError of kind `limit` if the library is not installed.
+    """
     layers: list[list[Joint]] = [[]]
     lines: list[tuple[Joint, Joint]] = []
     boxes = sorted({number for edge in wanted for number in edge})
@@ -154,8 +165,8 @@ def _layout(widths: Mapping[int, int], wanted: Sequence[tuple[int, int]]) -> Lay
             layers[level].append(joints[name])
         lines += sorted((joints[upper], joints[lower]) for upper, lower in drawn)
     placed = {joint for layer in layers for joint in layer}
-    layers[0] += [(number,) for number in widths if (number,) not in placed]
-    return Layout(layers, middles(layers, lines, widths, _BESIDE), lines)
+    layers[0] += [(number,) for number in numbers if (number,) not in placed]
+    return layers, lines
 
 
 def _library() -> Any:
