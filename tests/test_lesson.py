@@ -65,6 +65,8 @@ def test_what_a_chapter_shows_is_what_agrad_prints(path):
 
 # Playing it
 
+ASKED = {"f(1) == 1"}  # the conditions that hold before anything is done, and say so
+
 
 class Lesson:
     """A lesson that is played, from the beginning of a chapter; `said` is what was printed since the last statement."""
@@ -147,6 +149,15 @@ def test_after_a_wrong_answer_the_lesson_can_be_continued(step):
         lesson = Lesson(chapter).at(place)
         lesson.type(*reply.tried)
         assert paragraph(wanted.right.text) in lesson.type("skip"), reply
+
+
+@pytest.mark.parametrize("step", STEPS, ids=named)
+def test_who_only_asks_something_else_gets_no_reply_to_a_wrong_answer(step):
+    chapter, place = step
+    wanted = chapter.steps[place]
+    lesson = Lesson(chapter).at(place)
+    said = lesson.type("print 'hello'")
+    assert said in ("hello\n", *(f"hello\n{paragraph(one.text)}" for one in wanted.replies if one.condition in ASKED))
 
 
 @pytest.mark.parametrize("step", STEPS, ids=named)
