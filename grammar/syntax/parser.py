@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import re
 import threading
 from collections import deque
 from collections.abc import Iterator
@@ -119,13 +120,21 @@ def parse_expression(source: Source) -> ast.Expr:
     raise syntax_error("not an expression", first.span)
 
 
+_DECORATOR_ALONE = re.compile(r"(^|\n)[ \t]*@[^\n]+(\n[ \t]*#[^\n]*)*\n?\Z")  # at the end, but for comments
+
+
 def needs_more(text: str) -> bool:
-    """Whether a session should wait for another line: a bracket is open, or a block lacks its blank line."""
+    """Whether a session should wait for another line.
+
+    It does where a bracket is open, a block lacks its blank line, or a decorator its function.
+    """
     source = Source("session", text)
     blank = not text.rpartition("\n")[2].strip()
     try:
         parse(source)
     except AgradError as error:
+        if _DECORATOR_ALONE.search(text):
+            return True
         return error.unfinished and not (blank and error.facts == SyntaxMistake("no block"))
     last = deque(_machine().lexer.read(source), maxlen=1)
     return not blank and any(not isinstance(token, AgradError) and token.type == "_DEDENT" for token in last)
