@@ -9,7 +9,7 @@ from agrad.engine.core.signature import ALIASES, Signature
 from agrad.engine.interop import real_names
 from agrad.grammar.help.functions_doc import escaped
 from agrad.grammar.runtime.attributes import ATTRIBUTES, METHODS, NODE_ATTRIBUTES
-from agrad.grammar.runtime.pytorch_names import IGNORED, KNOWN_ELSEWHERE, OWN_FORMS, RENAMED
+from agrad.grammar.runtime.pytorch_names import DIFFERING, IGNORED, KNOWN_ELSEWHERE, OWN_FORMS, RENAMED
 from agrad.grammar.values.stand_ins import HERE, STAND_INS
 
 # What has another meaning: in PyTorch, in agrad, and lines that show it.
@@ -146,7 +146,14 @@ def _without_effect() -> Iterator[str]:
 
 
 def _differences() -> Iterator[str]:
-    yield from ("## What differs", "", "| in PyTorch | in agrad | shown by |", "|---|---|---|")
+    yield from (
+        "## What differs",
+        "",
+        f"After `import torch`, the methods {_listed(sorted(DIFFERING))} of an array are",
+    )
+    yield "PyTorch's, so that a script gives its numbers. Where NumPy is imported, too, those that its arrays have as"
+    yield "well need a name that says which is meant, such as `dim=` or `axis=`; the error says what to write."
+    yield from ("", "| in PyTorch | in agrad | shown by |", "|---|---|---|")
     for theirs, ours, lines in DIFFERENT:
         yield f"| {theirs} | {ours} | `{lines}` |"
 

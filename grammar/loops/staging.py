@@ -25,7 +25,7 @@ from agrad.grammar.runtime import attributes
 from agrad.grammar.runtime.builtins import CONSTANTS, Closure, entry_of, is_object
 from agrad.grammar.runtime.bytecode import Code, Do, Frame, Staging
 from agrad.grammar.runtime.operations import SEQUENCES, combined, iterate
-from agrad.grammar.runtime.pytorch_names import RENAMED
+from agrad.grammar.runtime.pytorch_names import DIFFERING, RENAMED
 from agrad.grammar.runtime.vm import Machine
 from agrad.grammar.runtime.vm.host import Host
 from agrad.grammar.values.lists import List
@@ -318,6 +318,8 @@ class Stager(Effects, Machine):
         value = frame.stack[-1 - count - len(names)]
         if is_object(value):
             raise NotTraceable(f"it calls .{name}() of an object")
+        if name in DIFFERING and self.session.imported:
+            raise NotTraceable(f"it calls .{name}(), which means something else in PyTorch")
         known = attributes.METHODS.get(name)
         if known is None:
             entry = self._pure(FUNCTIONS.get(RENAMED.get(name, name)), f".{name}()")

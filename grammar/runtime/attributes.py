@@ -23,7 +23,7 @@ from agrad.engine.struct import Struct
 from agrad.engine.values import describe, np, spread
 from agrad.grammar.runtime.builtins import as_tensor
 from agrad.grammar.runtime.bytecode import Staging
-from agrad.grammar.runtime.pytorch_names import DTYPE, NO_METHODS, RENAMED
+from agrad.grammar.runtime.pytorch_names import DTYPE, NO_METHODS, OWN, RENAMED
 from agrad.grammar.values.list_methods import LIST_METHODS
 from agrad.grammar.values.lists import List, in_lists
 from agrad.grammar.values.texts import TEXT_METHODS
@@ -69,7 +69,8 @@ NODE_ATTRIBUTES: dict[str, Callable[[Node], Any]] = {
 def _write(name: str) -> Callable[[Tensor, Any], Tensor]:
     """A method such as add_: the operator that writes in place."""
 
-    def call(x: Tensor, other: Any) -> Tensor:
+    def call(x: Tensor, other: Any, alpha: Any = 1.0) -> Tensor:
+        other = other if alpha == 1.0 else FUNCTIONS["mul"].call(alpha, other)
         return getattr(x, f"__i{name}__")(other)  # type: ignore[no-any-return]
 
     return call
@@ -145,8 +146,10 @@ _METHODS: dict[str, tuple[str, Callable[..., Any], Staging]] = {
     "zero_": ("", Tensor.zero_, _BY_RULE),
     "copy_": ("value", lambda x, value: x.copy_(value), _NEVER),
     "fill_": ("value", lambda x, value: x.copy_(value), _NEVER),
-    "add_": ("other", _write("add"), _NEVER),
-    "sub_": ("other", _write("sub"), _NEVER),
+    "masked_fill": ("mask, value", lambda x, mask, value: FUNCTIONS["where"].call(mask, value, x), _NEVER),
+    "chunk": ("chunks, axis=0", lambda x, chunks, axis: OWN["torch.chunk"](x, chunks, axis), _NEVER),
+    "add_": ("other, alpha=1", _write("add"), _NEVER),
+    "sub_": ("other, alpha=1", _write("sub"), _NEVER),
     "mul_": ("other", _write("mul"), _NEVER),
     "div_": ("other", _write("truediv"), _NEVER),
 }
@@ -165,6 +168,8 @@ def attribute(value: Any, name: str) -> Any:
         if name.startswith("_saved_"):
             return saved(value, name)
         raise _unknown(value, name, NODE_ATTRIBUTES)
+    if type(value) is tuple and len(value) == 2 and name in ("values", "indices"):  # of torch.max(x, 1)
+        return value[name == "indices"]
     if name in ATTRIBUTES:
         return ATTRIBUTES[name].read(as_tensor(_of_parts(value, name), f".{name}"))
     if name in METHODS or name in FUNCTIONS:

@@ -7,6 +7,7 @@ to be compiled. A stack of such lists replaces the recursion.
 from __future__ import annotations
 
 import operator
+import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any, TypeAlias
 
@@ -18,7 +19,7 @@ from agrad.engine.errors import Label as Remark
 from agrad.engine.values import shape_of
 from agrad.grammar.diagnostics import Span
 from agrad.grammar.runtime.bytecode import Code, Definition, Do, Instruction, Label, Loop, Spread
-from agrad.grammar.runtime.pytorch_names import PREFIXES, has_classes, is_imported
+from agrad.grammar.runtime.pytorch_names import LIBRARIES, PREFIXES, has_classes, is_imported
 from agrad.grammar.runtime.views import lost_write
 from agrad.grammar.syntax import ast
 from agrad.grammar.values.stand_ins import note_on
@@ -304,6 +305,9 @@ class _Compiler:
         for module, name, here in node.names:
             if is_imported(module, name):  # functions are known without their modules
                 self.emit([(Do.MODULE, (name, module), node.span), (Do.STORE, (here, False), node.span)])
+        libraries = tuple([name for name in LIBRARIES if name in re.split(r"\W+", node.text)])
+        if libraries:
+            self.emit([(Do.IMPORT, libraries, node.span)])
         if node.others:
             self.emit([(Do.NOTE, tuple(map(note_on, node.others)), node.span)])
 

@@ -5,7 +5,7 @@ A prefix on a function of the table is simply left out: `torch.sin` is `sin`. He
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from itertools import accumulate
 from math import nan
 from time import perf_counter
@@ -16,7 +16,7 @@ from agrad.engine.core.arguments import axes_of, axis_of, is_sequence, number_of
 from agrad.engine.core.context import current
 from agrad.engine.core.op import FUNCTIONS, OPS
 from agrad.engine.core.signature import Signature
-from agrad.engine.errors import AgradError
+from agrad.engine.errors import AgradError, Hint
 from agrad.engine.interop import real_names
 from agrad.engine.ops.arrays.indexing import getitem
 from agrad.engine.ops.arrays.joining import at
@@ -149,6 +149,8 @@ def _torch_grad(
 
 def _unbiased(name: str) -> Callable[..., Any]:
     def call(x: Any, axis: Any, unbiased: Any, keepdims: Any, ddof: Any) -> Any:
+        if isinstance(axis, bool):  # torch.std(x, False)
+            axis, unbiased = None, axis
         if ddof is None:
             ddof = 1.0 if truth_of(name, "unbiased", unbiased) else 0.0
         return FUNCTIONS[name].call(x, axis=axis, keepdims=keepdims, ddof=ddof)
@@ -213,6 +215,14 @@ def _split(x: Any, split_size_or_sections: Any, axis: Any) -> Any:
     if size < 1:
         raise AgradError("shape", f"torch.split: a piece has at least one entry, not {size}")
     return FUNCTIONS["split"].call(x, list(range(size, length, size)), axis)
+
+
+def _chunk(x: Any, chunks: Any, axis: Any) -> Any:
+    """torch.chunk: at most so many pieces of the same length, of which the last may have fewer entries."""
+    count, shape = small("torch.chunk", "the number of pieces", chunks), shape_of_any(x)
+    if count < 1:
+        raise AgradError("shape", f"torch.chunk: there is at least one piece, not {count}")
+    return _split(x, float(-(-shape[axis_of("torch.chunk", shape, axis)] // count) or 1), axis)
 
 
 def _equal(x: Any, y: Any) -> bool:
@@ -322,6 +332,8 @@ OWN_FORMS: dict[str, tuple[str, Callable[..., Any]]] = {
     "torch.sort": ("input; axis=-1, descending=False, stable=False", _sort),
     "torch.median": ("input; axis=None, keepdims=False", _median),
     "torch.split": ("tensor; split_size_or_sections, axis=0", _split),
+    "torch.chunk": ("input, chunks; axis=0", _chunk),
+    "torch.masked_fill": ("input, mask, value", lambda x, mask, value: FUNCTIONS["where"].call(mask, value, x)),
     "torch.equal": ("input, other", _equal),
     "torch.svd": ("input; some=True, compute_uv=True", _svd),
     **dict.fromkeys(("torch.allclose", "np.allclose"), (_NEAR, _allclose)),
@@ -351,6 +363,50 @@ OWN_FORMS: dict[str, tuple[str, Callable[..., Any]]] = {
 OWN = {name: _bound(name, form, function) for name, (form, function) in OWN_FORMS.items()}
 
 
+# Methods that mean something else in PyTorch: after `import torch` they are PyTorch's. Of arrays of NumPy some are
+# NumPy's, which are agrad's: where both are imported, these need a name that says which.
+LIBRARIES = ("torch", "numpy")
+_AMBIGUOUS = frozenset({"std", "var", "max", "min", "repeat"})
+DIFFERING = frozenset({"sort", "norm", "split", "equal", "svd", "median"}) | _AMBIGUOUS
+_OF_TORCH = frozenset({"dim", "keepdim", "unbiased", "correction"})
+_OF_NUMPY = frozenset({"axis", "keepdims", "ddof"})
+
+
+def method_there(
+    name: str, args: tuple[Any, ...], keywords: Mapping[str, Any], imported: Collection[str]
+) -> Callable[..., Any] | None:
+    """The method as PyTorch has it, where it is meant; None for agrad's. Raises AgradError where both may be meant."""
+    if "torch" not in imported or _OF_NUMPY & keywords.keys() or (name in ("max", "min") and not (args or keywords)):
+        return None
+    if name in _AMBIGUOUS and "numpy" in imported and not _OF_TORCH & keywords.keys():
+        theirs, ours = _MEANINGS[name]
+        message = f".{name}() of a tensor {theirs}, and of an array of NumPy {ours}: both are imported"
+        raise AgradError("type", message, fixes=[Hint(fix) for fix in _SPELLED.get(name, _SPELLED["std"])(name)])
+    return _repeated if name == "repeat" else OWN[f"torch.{name}"]
+
+
+_MEANINGS = {
+    **dict.fromkeys(("std", "var"), ("divides by n - 1", "by n")),
+    **dict.fromkeys(("max", "min"), ("along an axis gives values and places", "the values alone")),
+    "repeat": ("repeats the whole", "each entry"),
+}
+_SPELLED: dict[str, Callable[[str], tuple[str, ...]]] = {
+    "std": lambda name: (f"torch.{name}(x)", f"np.{name}(x)"),
+    "max": lambda name: (f"x.{name}(dim=…)   or torch.{name}(x, …)", f"x.{name}(axis=…)"),
+    "repeat": lambda name: ("x.tile(…)   repeats the whole", "np.repeat(x, …)   repeats each entry"),
+}
+_SPELLED["min"] = _SPELLED["max"]
+
+
+def _repeated(x: Any, *sizes: Any) -> Any:
+    """x.repeat(2, 1) of PyTorch: the whole, so many times along each axis."""
+    counts = sizes[0] if len(sizes) == 1 and is_sequence(sizes[0]) else sizes
+    if len(counts) < len(shape_of_any(x)):
+        have = f"{len(counts)} number{'' if len(counts) == 1 else 's'}"
+        raise AgradError("shape", f"repeat of shape {format_shape(shape_of_any(x))} needs a number an axis, not {have}")
+    return FUNCTIONS["tile"].call(x, *counts)
+
+
 # What PyTorch has in modules of its own, and where agrad has the same names.
 NAMESPACES = {
     "autograd": "agrad.engine.autodiff.autograd",
@@ -360,6 +416,7 @@ NAMESPACES = {
     "optim": "agrad.engine.nn.optim",
     "optim.lr_scheduler": "agrad.engine.nn.optim.lr_scheduler",
     "lr_scheduler": "agrad.engine.nn.optim.lr_scheduler",
+    "nn.utils": "agrad.engine.nn.utils",
     "utils.data": "agrad.engine.nn.utils.data",
 }
 

@@ -123,6 +123,19 @@ def batch_norm(torch):
 
 
 @case
+def clipped_gradients(torch):
+    found = []
+    for most, order in ((0.5, 2.0), (100.0, 2.0), (0.3, 1.0), (0.2, float("inf"))):
+        layer = fill(torch, torch.nn.Linear(3, 2))
+        (layer(filled(torch, 4, 3)) ** 2).sum().backward()
+        norm = torch.nn.utils.clip_grad_norm_(layer.parameters(), most, norm_type=order)
+        found += [norm.item(), *gradients(layer)]
+        torch.nn.utils.clip_grad_value_(layer.parameters(), 0.05)
+        found += gradients(layer)
+    return found
+
+
+@case
 def in_place(torch):
     nn, found = torch.nn, []
     for module in (nn.ReLU(inplace=True), nn.LeakyReLU(0.2, True), nn.ELU(inplace=True), nn.Dropout(0.0, inplace=True)):

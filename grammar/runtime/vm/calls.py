@@ -27,7 +27,7 @@ from agrad.grammar.runtime.operations import (
     listed,
     spread,
 )
-from agrad.grammar.runtime.pytorch_names import NAMESPACES
+from agrad.grammar.runtime.pytorch_names import DIFFERING, NAMESPACES, method_there
 from agrad.grammar.runtime.views import ALIASES, VIEWERS, carry, mark
 from agrad.grammar.runtime.views import METHODS as VIEW_METHODS
 from agrad.grammar.runtime.vm.core import MISSING
@@ -161,6 +161,14 @@ class Calls(Names):
                 return ENTERED
             return ENTERED if self._call_object(frame.stack, found, args, keywords, span) else None
         current().origin = span
+        if name in DIFFERING and self.session.imported and type(value) is Tensor:
+            own = method_there(name, args, keywords, self.session.imported)
+            if own is not None:
+                found = adapted(own(value, *args, **keywords))
+                if name == "split":
+                    mark(found, value)
+                frame.stack.append(found)
+                return None
         if name in LENGTHENING and type(value) is Tensor and value.shape and not value.node.recorded:
             value = become_list(value, self._places(args))
         found = invoke(attributes.method(value, name), (value, *args), keywords)

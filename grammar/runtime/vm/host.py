@@ -34,6 +34,7 @@ class Host(Protocol):
     emit: Callable[[Result], None]
     progress: Callable[..., Iterator[Any]] | None
     compiles: bool
+    imported: set[str]
 
     @property
     def commands(self) -> Mapping[str, HostedCommand]:

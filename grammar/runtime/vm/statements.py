@@ -16,7 +16,7 @@ from agrad.grammar.diagnostics import Span
 from agrad.grammar.results import Noted, Printed, Shown, text_of
 from agrad.grammar.runtime.builtins import OTHERS, as_tensor
 from agrad.grammar.runtime.bytecode import Code, Frame
-from agrad.grammar.runtime.compiler import UNEVALUATED, WRITERS, module_name
+from agrad.grammar.runtime.compiler import UNEVALUATED, module_name
 from agrad.grammar.runtime.errors.name_errors import unknown
 from agrad.grammar.runtime.operations import holds, joined, sides, spread, truth
 from agrad.grammar.runtime.vm.core import Core
@@ -86,6 +86,9 @@ class Statements(Core):
         for message in messages:
             self.session.emit(Noted(Note(message, labels=[Label(span)])))
 
+    def _import(self, frame: Frame, libraries: tuple[str, ...], span: Span) -> None:
+        self.session.imported.update(libraries)
+
     def _assert(self, frame: Frame, kind: str, span: Span) -> None:
         with scope(recording=False, guard=current().guard):  # an assertion makes no guard
             self._hold(frame.stack, kind, span)
@@ -153,10 +156,8 @@ def _is_method_call(node: ast.Expr) -> bool:
 
 def _writes(expression: ast.Expr) -> bool:
     """Whether an expression is a call that writes in place: `w.grad.zero_()`, `nn.init.zeros_(w)`."""
-    if not isinstance(expression, ast.Call) or not isinstance(expression.function, ast.Attribute):
-        return False
-    name = expression.function.name
-    return name in WRITERS or (name.endswith("_") and module_name(expression.function) is not None)
+    function = expression.function if isinstance(expression, ast.Call) else None
+    return isinstance(function, ast.Attribute) and function.name.endswith("_")
 
 
 def _is_own(name: str, value: Any) -> bool:
