@@ -1,4 +1,4 @@
-"""Snippets that a learner of PyTorch pastes, half of them with a mistake, and what torch makes of them.
+"""Snippets that a learner of PyTorch pastes, nearly half of them with a mistake, and what torch makes of them.
 
 `python tests/support/pasted.py`, where torch is installed, prints tests/grammar/values/pasted.txt: the numbers that each
 snippet leaves in `out`, or that torch refuses it. None draws random numbers.
@@ -208,6 +208,166 @@ with torch.no_grad():
 y.backward()
 out = [x.grad.item()]""",
     "the wrong shape of a gradient": "x = torch.ones(2, requires_grad=True)\nx.grad = torch.ones(3)\nout = x.grad.tolist()",
+}
+
+
+_FILL = """
+def fill(m):
+    with torch.no_grad():
+        for n, p in enumerate(m.parameters()):
+            p.copy_((torch.sin(torch.arange(p.numel())*1.7 + 0.3)*0.5 + 0.01*n).reshape(p.shape))
+    return m
+X = torch.sin(torch.arange(24)*0.7).reshape(8, 3)
+"""
+
+SNIPPETS |= {
+    "data made normal": """
+x = torch.tensor([[1.0, 5.0], [3.0, 4.0], [8.0, 1.0]])
+x = (x - x.mean(0))/x.std(0)
+out = x.flatten().tolist() + [x.var().item(), x.std(unbiased=False).item()]""",
+    "the largest and its place": """
+scores = torch.tensor([[0.1, 0.7], [0.9, 0.3]])
+values, predicted = scores.max(1)
+out = values.tolist() + predicted.tolist() + scores.max(0)[1].tolist() + scores.min(dim=1).values.tolist()""",
+    "repeated as a whole": "out = torch.tensor([[1.0, 2.0]]).repeat(2, 2).flatten().tolist()",
+    "modules by names": _FILL
+    + """
+parts = nn.ModuleDict({"fc": nn.Linear(3, 4), "act": nn.ReLU(inplace=True), "out": nn.Linear(4, 1)})
+fill(parts)
+y = X
+for name, part in parts.items():
+    y = part(y)
+y.sum().backward()
+out = y.flatten().tolist() + parts["fc"].weight.grad.flatten().tolist()""",
+    "batch norm": _FILL
+    + """
+m = fill(nn.Sequential(nn.Linear(3, 2), nn.BatchNorm1d(2), nn.Tanh(), nn.Linear(2, 1)))
+opt = torch.optim.Adam(m.parameters(), lr=0.05)
+for _ in range(20):
+    opt.zero_grad()
+    loss = F.mse_loss(m(X), X[:, :1])
+    loss.backward()
+    opt.step()
+m.eval()
+out = [loss.item(), m[1].running_mean[0].item(), m[1].running_var[1].item()] + m(X[:2]).flatten().tolist()""",
+    "words with padding": _FILL
+    + """
+embedding = fill(nn.Embedding(5, 2, padding_idx=0))
+sentence = torch.tensor([[1, 3, 0, 0], [2, 2, 4, 0]])
+mean = embedding(sentence).mean(dim=1)
+mean.pow(2).sum().backward()
+out = mean.flatten().tolist() + embedding.weight.grad.flatten().tolist()""",
+    "clipped gradients": _FILL
+    + """
+m = fill(nn.Linear(3, 1))
+opt = torch.optim.SGD(m.parameters(), lr=0.1, momentum=0.9)
+for _ in range(10):
+    opt.zero_grad()
+    (m(X)*10 - 3).pow(2).mean().backward()
+    norm = torch.nn.utils.clip_grad_norm_(m.parameters(), max_norm=0.5)
+    opt.step()
+out = [norm.item()] + m.weight.flatten().tolist()""",
+    "a schedule": """
+w = torch.ones(2, requires_grad=True)
+opt = torch.optim.SGD([w], lr=1.0)
+scheduler = torch.optim.lr_scheduler.StepLR(opt, step_size=2, gamma=0.1)
+rates = []
+for epoch in range(5):
+    opt.zero_grad()
+    (w**2).sum().backward()
+    opt.step()
+    scheduler.step()
+    rates.append(scheduler.get_last_lr()[0])
+out = rates + w.tolist()""",
+    "batches": """
+from torch.utils.data import TensorDataset, DataLoader
+data = TensorDataset(torch.arange(7.0).reshape(7, 1), torch.arange(7.0)*2)
+out = []
+for epoch in range(2):
+    for i, (xb, yb) in enumerate(DataLoader(data, batch_size=3, drop_last=epoch == 1)):
+        out += [i, len(xb), (xb.squeeze(1)*yb).sum().item()]""",
+    "a function of one's own": """
+class Cube(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x**3
+
+    @staticmethod
+    def backward(ctx, g):
+        x, = ctx.saved_tensors
+        return 3*x**2*g
+x = torch.tensor([1.0, -2.0], requires_grad=True)
+Cube.apply(x).sum().backward()
+out = x.grad.tolist() + [float(torch.autograd.gradcheck(Cube.apply, (x,)))]""",
+    "hooks": _FILL
+    + """
+seen = []
+m = fill(nn.Sequential(nn.Linear(3, 2), nn.ReLU()))
+h = m[0].register_forward_hook(lambda module, args, y: seen.append(y.sum().item()))
+x = X[:1].clone().requires_grad_()
+k = x.register_hook(lambda g: g*10)
+m(x).sum().backward()
+h.remove()
+k.remove()
+m(x).sum().backward()
+out = seen + x.grad.flatten().tolist()""",
+    "masked attention": _FILL
+    + """
+q, k, v = X[:4], X[2:6], X[4:]
+scores = q @ k.transpose(-2, -1)/3**0.5
+scores = scores.masked_fill(torch.tril(torch.ones(4, 4)) == 0, float("-inf"))
+out = (F.softmax(scores, dim=-1) @ v).flatten().tolist()""",
+    "smoothed labels": _FILL
+    + """
+x = X.clone().requires_grad_()
+loss = nn.CrossEntropyLoss(label_smoothing=0.1)(x, torch.arange(8) % 3)
+loss.backward()
+out = [loss.item()] + x.grad.flatten().tolist()""",
+    "gradients through a choice": """
+x = torch.tensor([-1.0, 0.0, 2.0], requires_grad=True)
+a, b = torch.chunk(torch.cat([x, x*2]), 2)
+(torch.where(x > 0, a, b) + F.leaky_relu(x, 0.1)).sum().backward()
+out = x.grad.tolist()""",
+    # and with a mistake in it
+    "batch norm of one row": "out = nn.BatchNorm1d(3)(torch.ones(1, 3)).tolist()",
+    "a leaf in place": "out = nn.ReLU(inplace=True)(torch.ones(2, requires_grad=True)).tolist()",
+    "a word that is not there": "out = nn.Embedding(3, 2)(torch.tensor([3])).tolist()",
+    "a base that is not called": """
+class Net(nn.Module):
+    def __init__(self):
+        self.fc = nn.Linear(2, 1)
+out = [p.sum().item() for p in Net().parameters()]""",
+    "a forward that is missing": """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(2, 1)
+out = Net()(torch.ones(1, 2)).tolist()""",
+    "an optimiser of nothing": "out = [len(torch.optim.SGD([], lr=0.1).param_groups)]",
+    "a state of another model": """
+m = nn.Linear(2, 1)
+m.load_state_dict(nn.Linear(3, 1).state_dict())
+out = m.weight.tolist()""",
+    "a layer of another width": "out = nn.Linear(3, 1)(torch.ones(4, 2)).tolist()",
+    "a class that is misspelt": "out = nn.Liner(3, 1)(torch.ones(4, 3)).tolist()",
+    "a module that is not in the dictionary": 'out = nn.ModuleDict({"a": nn.ReLU()})["b"](torch.ones(1)).tolist()',
+    "too few repetitions": "out = torch.ones(2, 2).repeat(2).tolist()",
+    "a parameter that becomes a tensor": """
+m = nn.Linear(2, 1)
+m.weight = torch.ones(1, 2)
+out = m.weight.tolist()""",
+    "a function without its backward": """
+class Half(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x/2
+x = torch.ones(1, requires_grad=True)
+Half.apply(x).backward()
+out = x.grad.tolist()""",
+    "an optimiser of results": """
+w = torch.ones(2, requires_grad=True)
+out = [len(torch.optim.SGD([w*2], lr=0.1).param_groups)]""",
 }
 
 

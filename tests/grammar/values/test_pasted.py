@@ -1,5 +1,6 @@
 """What a learner of PyTorch pastes: torch's numbers, or an error. pasted.txt was measured with torch 2.13."""
 
+import importlib.util
 from pathlib import Path
 
 import pytest
@@ -7,7 +8,7 @@ import pytest
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError
 from agrad.grammar.session.session import Session
-from tests.support.pasted import HEAD, SNIPPETS
+from tests.support.pasted import HEAD, SNIPPETS, of_torch
 
 TABLE = dict(line.split(" | ") for line in (Path(__file__).parent / "pasted.txt").read_text("utf-8").splitlines())
 
@@ -28,6 +29,21 @@ def test_it_gives_torchs_numbers_or_an_error(name):
         return
     session.run(HEAD + SNIPPETS[name])
     assert numbers(session.names["out"]) == pytest.approx([*map(float, TABLE[name].split())], rel=1e-12, abs=1e-12)
+
+
+@pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="torch is not installed")
+@pytest.mark.parametrize("name", SNIPPETS)
+def test_torch_gives_these_numbers_or_an_error(name):
+    torch = pytest.importorskip("torch")
+    before = torch.get_default_dtype()
+    try:
+        found = of_torch(SNIPPETS[name])
+    finally:
+        torch.set_default_dtype(before)
+    if TABLE[name] == "refused":
+        assert found is None
+    else:
+        assert found == pytest.approx([*map(float, TABLE[name].split())], rel=1e-12, abs=1e-12)
 
 
 MESSAGES = {
@@ -51,5 +67,19 @@ MESSAGES = {
     "append of two": "xs.append got one argument too many: xs.append(x)",
     "requires_grad of a result": "only a leaf can be set to require grad or not; this value was computed",
     "a stale graph": "y is stale: w was changed after y was computed from it",
+    "batch norm of one row": "BatchNorm1d: x of shape (1, 3) has one value a feature: no variance",
+    "a leaf in place": "a leaf that requires grad is being used in an in-place operation: x",
+    "a word that is not there": "embedding: there is no row 3: there are 3, from 0 on",
+    "a base that is not called": "Net.fc is assigned before Net is initialised",
+    "a forward that is missing": "Net has no forward",
+    "an optimiser of nothing": "SGD got no parameters",
+    "a state of another model": "the state does not fit Linear",
+    "a layer of another width": "linear: x of shape (4, 2) does not fit the weight of shape (1, 3)",
+    "a class that is misspelt": "agrad has no nn.Liner",
+    "a module that is not in the dictionary": "ModuleDict has no module 'b': there are 'a'",
+    "too few repetitions": "repeat of shape (2, 2) needs a number an axis, not 1 number",
+    "a parameter that becomes a tensor": "Linear.weight is a parameter, and cannot become an array of shape (1, 2)",
+    "a function without its backward": "a Function needs a backward",
+    "an optimiser of results": "SGD updates leaves, and w*2 was computed",
     "the wrong shape of a gradient": "cannot assign a gradient of shape (3) to (2): a gradient has the shape",
 }
