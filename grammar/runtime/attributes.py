@@ -252,8 +252,13 @@ def set_attribute(target: Any, name: str, value: Any) -> None:
 
 
 def _no_text_method(text: str, name: str) -> AgradError:
-    """The error for a method of a text."""
-    return AgradError("name", f"a text has no .{name} in agrad")
+    """The error for a method of a text, or for one that is not called."""
+    from agrad.grammar.diagnostics import suggest  # here: see below
+
+    if name in TEXT_METHODS or name == "format":
+        return AgradError("type", f"{name} is a function: call it, with brackets", fixes=[Hint(f".{name}(…)")])
+    fixes = [Hint(f".{word}(…)") for word in suggest(name, [*TEXT_METHODS, "format"])]
+    return AgradError("name", f"a text has no .{name} in agrad", fixes=fixes)
 
 
 def _unknown(value: Any, name: str, known: dict[str, Any]) -> AgradError:

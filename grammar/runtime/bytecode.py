@@ -92,7 +92,7 @@ class Do(IntEnum):
     TIME = _NEVER  # [Code]
     DELETE = _NEVER  # [name] (deletes it)
     NOTE = _NEVER  # [messages] (notes them)
-    IMPORT = _NEVER  # [torch, numpy] (whose methods are meant from now on)
+    IMPORT = _NEVER  # [whose methods are meant from now on, names of modules that are not there]
     VARIABLE = _NEVER  # [name] value → (binds a leaf)
     COMMAND = _BY_RULE  # [command, operands, options] values … →
 

@@ -22,7 +22,7 @@ from agrad.grammar.runtime.bytecode import Code, Definition, Do, Instruction, La
 from agrad.grammar.runtime.pytorch_names import LIBRARIES, PREFIXES, has_classes, is_imported
 from agrad.grammar.runtime.views import lost_write
 from agrad.grammar.syntax import ast
-from agrad.grammar.values.stand_ins import note_on
+from agrad.grammar.values.stand_ins import names_bound, note_on
 
 MAX_BLOCKS = 50
 SKIPPED = object()  # the value for each where a condition does not hold
@@ -306,8 +306,9 @@ class _Compiler:
             if is_imported(module, name):  # functions are known without their modules
                 self.emit([(Do.MODULE, (name, module), node.span), (Do.STORE, (here, False), node.span)])
         libraries = tuple([name for name in LIBRARIES if name in re.split(r"\W+", node.text)])
-        if libraries:
-            self.emit([(Do.IMPORT, libraries, node.span)])
+        absent = {name: module for name, module in names_bound(node.text).items() if module in node.others}
+        if libraries or absent:
+            self.emit([(Do.IMPORT, (libraries, absent), node.span)])
         if node.others:
             self.emit([(Do.NOTE, tuple(map(note_on, node.others)), node.span)])
 

@@ -102,6 +102,7 @@ class Session:
         # Called when a loop begins; returns the iterator to use instead.
         self.progress: Callable[..., Iterator[Any]] | None = None
         self.imported: set[str] = set()  # torch, numpy: whose methods are meant where they differ
+        self.absent: dict[str, str] = {}  # names that were imported from modules that agrad does not have
         self.fit: Any = None  # the latest, for `plot fit`
         self.restoring = False  # whether the statements of an earlier session run again
         self._limits: dict[str, float] = {}  # as they were before the first statement

@@ -13,7 +13,7 @@ from agrad.grammar.values.lists import List, entries_of, settled
 
 # What changes how a picture looks, and has no meaning on a terminal.
 IGNORED = frozenset(
-    """figure subplots grid legend xlim ylim tight_layout axhline axvline text annotate close clf cla axis xticks yticks
+    """figure grid legend xlim ylim tight_layout axhline axvline text annotate close clf cla axis xticks yticks
     colorbar style pause ion ioff suptitle""".split()
 )
 
@@ -93,7 +93,13 @@ class Figure:
         self._write(Plot(tuple(self.curves), self.axis), path)
 
 
-DRAWING = ("plot", "scatter", "xlabel", "ylabel", "title", "show", "savefig")
+    def subplots(self, *args: Any, **options: Any) -> None:
+        """Several pictures: refused, since `ax.plot` of one would be lost."""
+        message = "plt.subplots: agrad draws one picture after the other, and has no axes"
+        raise AgradError("type", message, fixes=[Hint("plt.plot(x, y); plt.show()   for each")])
+
+
+DRAWING = ("plot", "scatter", "xlabel", "ylabel", "title", "show", "savefig", "subplots")
 
 
 def _numbers(value: Any) -> list[float]:

@@ -20,9 +20,42 @@ STAND_INS = {
     "__future__": "there is nothing to turn on",
 }
 
+# Modules whose names agrad does not have, with what computes the same.
+ABSENT = {
+    "pandas": 'load_csv("data.csv") reads the numbers of a file, load_csv("data.csv", columns="x") a column',
+    "sklearn": 'load_csv("data.csv") reads data from a file',
+    "torchvision": 'load_csv("data.csv") and load_npy("x.npy") read data from a file',
+    "seaborn": "plt.plot and plt.scatter draw with agrad's plots",
+    "scipy": "agrad has its own: help lists erf, gamma, root, minimize, ode, integral and others",
+    "jax": "grad(f), jacobian(f), hessian(f) and map do the same",
+    "tensorflow": "write the same with torch's names: torch.nn, torch.optim",
+    "keras": "write the same with torch's names: torch.nn, torch.optim",
+}
+
+
+def names_bound(text: str) -> dict[str, str]:
+    """The names that an import binds, each with its module: `import pandas as pd` binds pd."""
+    words = text.replace("(", " ").replace(")", " ").split()
+    start = words.index("import") if "import" in words else 0
+    module = words[1] if words[:1] == ["from"] else ""
+    found = {}
+    for part in " ".join(words[start + 1 :]).split(","):
+        named = part.split()
+        if named:
+            name = named[-1] if module or len(named) > 1 else named[0].partition(".")[0]
+            found[name] = (module or named[0]).partition(".")[0]
+    return found
+
+
+def told(module: str) -> str:
+    """What computes the same as a module does that agrad does not have; an empty text if nothing does."""
+    return ABSENT.get(module) or STAND_INS.get(module, "")
+
 
 def note_on(module: str) -> str:
     """What an import that agrad reads, and that does nothing, is told with."""
     first = module.partition(".")[0]
     known = STAND_INS.get(first)
-    return f"{first} is not needed: {known}" if known else f"agrad has nothing of {first}: its names have no value"
+    if known:
+        return f"{first} is not needed: {known}"
+    return f"agrad has nothing of {first}: {ABSENT.get(first, 'its names have no value')}"

@@ -68,6 +68,8 @@ def _lines(text: str) -> List:
 
 
 def _join(text: str, values: Any) -> str:
+    if isinstance(values, float) or getattr(values, "shape", None) == ():
+        raise AgradError("type", f".join() needs several texts, not {describe(values)}")
     parts = [_needs_text(value, ".join()") for value in values]
     _affordable(sum(map(len, parts)) + len(text) * len(parts))
     return text.join(parts)

@@ -18,6 +18,7 @@ from agrad.grammar.runtime.pytorch_names import KNOWN_ELSEWHERE, PREFIXES, RENAM
 from agrad.grammar.syntax.errors.messages import corrected, derivative_of, syntax_error
 from agrad.grammar.syntax.keywords import COMMAND_WORDS, SHAPES
 from agrad.grammar.syntax.parser import can_be_read
+from agrad.grammar.values.stand_ins import told
 
 
 def unknown(name: str, span: Span, known: Iterable[str]) -> AgradError:
@@ -44,6 +45,14 @@ def unknown(name: str, span: Span, known: Iterable[str]) -> AgradError:
     fixes = close or _over_a_range(span, name) or [Hint(f"give it one: {name} = {_compared(span) or 1}")]
     message = f"there is no function {name}" if called else f"{name} has no value"
     return AgradError("name", message, labels=[Label(span)], fixes=fixes, facts=UnknownName(name, bool(close)))
+
+
+def of_a_module(name: str, module: str, span: Span) -> AgradError:
+    """The error for a name that was imported from a module which agrad does not have."""
+    instead = told(module)
+    message = f"{name} {'is a module' if name == module else f'comes from {module}'}, and agrad has nothing of it"
+    fixes = [Hint(instead)] if instead else []
+    return AgradError("name", message, labels=[Label(span)], fixes=fixes, facts=UnknownName(name, True))
 
 
 def _option(name: str, span: Span) -> list[str]:

@@ -35,6 +35,7 @@ class Host(Protocol):
     progress: Callable[..., Iterator[Any]] | None
     compiles: bool
     imported: set[str]
+    absent: dict[str, str]
 
     @property
     def commands(self) -> Mapping[str, HostedCommand]:

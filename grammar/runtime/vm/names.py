@@ -16,7 +16,7 @@ from agrad.grammar.results import Noted
 from agrad.grammar.runtime import pytorch_names
 from agrad.grammar.runtime.builtins import CONSTANTS, as_tensor, is_object, is_result, meaning
 from agrad.grammar.runtime.bytecode import Frame
-from agrad.grammar.runtime.errors.name_errors import unknown, unknown_in
+from agrad.grammar.runtime.errors.name_errors import of_a_module, unknown, unknown_in
 from agrad.grammar.runtime.operations import adapted, as_array
 from agrad.grammar.runtime.vm.core import MISSING, Core
 from agrad.grammar.values.lists import List
@@ -50,6 +50,8 @@ class Names(Core):
 
     def unknown(self, name: str, span: Span) -> AgradError:
         """The error for an unknown name, with suggestions."""
+        if name in self.session.absent:
+            return of_a_module(name, self.session.absent[name], span)
         return unknown(name, span, [*self.session.names, *self.frames[-1].scopes[0]])
 
     def _module(self, frame: Frame, detail: tuple[str, str], span: Span) -> None:

@@ -86,8 +86,10 @@ class Statements(Core):
         for message in messages:
             self.session.emit(Noted(Note(message, labels=[Label(span)])))
 
-    def _import(self, frame: Frame, libraries: tuple[str, ...], span: Span) -> None:
+    def _import(self, frame: Frame, detail: tuple[tuple[str, ...], dict[str, str]], span: Span) -> None:
+        libraries, absent = detail
         self.session.imported.update(libraries)
+        self.session.absent.update(absent)
 
     def _assert(self, frame: Frame, kind: str, span: Span) -> None:
         with scope(recording=False, guard=current().guard):  # an assertion makes no guard

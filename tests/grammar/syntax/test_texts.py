@@ -10,7 +10,8 @@ WHOLE = {
     '"a".uper()': """\
 error[name]: a text has no .uper in agrad
   session line 1 | "a".uper()
-                 | ^^^^^^^^^^""",
+                 | ^^^^^^^^^^
+  fix: .upper(…)""",
     '"%d %d" % 3': """\
 error[arity]: the text has more places than the 1 values behind %
   session line 1 | "%d %d" % 3
