@@ -126,11 +126,11 @@ TRANSLATIONS = {
     "engine/compile/symbols/ufuncs.py",
     "engine/interop/numpy_functions.py",
     "engine/interop/numpy_reductions.py",
-    "engine/interop/real_names.py",
     "engine/interop/ufunc_methods.py",
     "engine/nn/init.py",  # PyTorch's gains
+    "grammar/pytorch/libraries.py",
+    "grammar/pytorch/names.py",
     "grammar/runtime/compiler.py",  # PyTorch's methods whose results are views there
-    "grammar/runtime/pytorch_names.py",
 }
 MODULES = [path for floor in ("engine", "grammar", "cli") for path in sorted((ROOT / floor).rglob("*.py"))]
 OUTSIDE = [path for path in MODULES if not path.is_relative_to(ROOT / "engine" / "ops")]

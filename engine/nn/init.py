@@ -10,6 +10,20 @@ from agrad.engine.errors import AgradError, Hint
 from agrad.engine.ops.creation import generator
 from agrad.engine.values import describe, format_shape, np
 
+__all__ = [
+    "calculate_gain",
+    "constant_",
+    "eye_",
+    "kaiming_normal_",
+    "kaiming_uniform_",
+    "normal_",
+    "ones_",
+    "uniform_",
+    "xavier_normal_",
+    "xavier_uniform_",
+    "zeros_",
+]
+
 
 def _written(tensor: Any, value: Any) -> Tensor:
     if not isinstance(tensor, Tensor):

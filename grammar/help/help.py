@@ -264,7 +264,7 @@ def lists() -> str:
 
 def pytorch() -> str:
     """The names of PyTorch that are read, and agrad's names for them."""
-    from agrad.grammar.runtime.pytorch_names import (  # here, since only help needs these tables
+    from agrad.grammar.pytorch.names import (  # here, since only help needs these tables
         OWN_FORMS,
         PREFIXES,
         RENAMED,

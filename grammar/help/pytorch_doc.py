@@ -6,10 +6,9 @@ from collections.abc import Iterable, Iterator
 
 from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.core.signature import ALIASES, Signature
-from agrad.engine.interop import real_names
 from agrad.grammar.help.functions_doc import escaped
+from agrad.grammar.pytorch.names import DIFFERING, IGNORED, KNOWN_ELSEWHERE, OWN_FORMS, RENAMED, table
 from agrad.grammar.runtime.attributes import ATTRIBUTES, METHODS, NODE_ATTRIBUTES
-from agrad.grammar.runtime.pytorch_names import DIFFERING, IGNORED, KNOWN_ELSEWHERE, OWN_FORMS, RENAMED
 from agrad.grammar.values.stand_ins import HERE, STAND_INS
 
 # What has another meaning: in PyTorch, in agrad, and lines that show it.
@@ -96,9 +95,14 @@ def _prefixes() -> Iterator[str]:
     yield "A snippet of PyTorch or NumPy can be pasted: a name of theirs is agrad's function of that name, or of that"
     yield "in the tables below. A name that they do not have in that module, such as `torch.foo.sin`, is an error."
     yield from ("", "| module | names |", "|---|---|")
-    for prefix in real_names.modules():
-        yield f"| `{prefix}` | {_listed(sorted(real_names.names_in(prefix)))} |"
+    for prefix, names in table().items():
+        yield f"| `{prefix}` | {', '.join(_row(name, here) for name, here in sorted(names.items()))} |"
     yield "\n`F` is `torch.nn.functional`, and `numpy` is `np`."
+
+
+def _row(name: str, here: str) -> str:
+    """A name, and in brackets what it is here if that is another function or type."""
+    return f"`{name}`" if here == name or "(" in here or here in ("class", "function") else f"`{name}` ({here})"
 
 
 def _names() -> Iterator[str]:

@@ -6,8 +6,8 @@ from collections.abc import Collection, Sequence
 
 from agrad.engine.core.op import FUNCTIONS
 from agrad.grammar.commands.registry import words
+from agrad.grammar.pytorch.names import IGNORED, PREFIXES
 from agrad.grammar.runtime.builtins import CONSTANTS, OTHERS, is_result
-from agrad.grammar.runtime.pytorch_names import IGNORED, PREFIXES
 from agrad.grammar.syntax.lexer import Token
 from agrad.grammar.syntax.parser import lexed
 

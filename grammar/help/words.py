@@ -105,7 +105,7 @@ def _arguments(word: str) -> Iterator[str]:
 
 def _elsewhere(word: str) -> Iterator[str]:
     """What a name of PyTorch, NumPy or another language is here."""
-    from agrad.grammar.runtime.pytorch_names import IGNORED, KNOWN_ELSEWHERE, NO_METHODS, PREFIXES, RENAMED
+    from agrad.grammar.pytorch.names import IGNORED, KNOWN_ELSEWHERE, NO_METHODS, PREFIXES, RENAMED
     from agrad.grammar.syntax.keywords import ABSENT, COMMANDS_ELSEWHERE, NO_COMMANDS
     from agrad.grammar.values.stand_ins import STAND_INS
 

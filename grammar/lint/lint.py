@@ -18,7 +18,7 @@ from agrad.grammar.commands import COMMANDS
 from agrad.grammar.commands.registry import Call, Command, of
 from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.lint.files import Files, Giver, Givers, blocks, given, merged
-from agrad.grammar.runtime import pytorch_names
+from agrad.grammar.pytorch import names as pytorch_names
 from agrad.grammar.runtime.attributes import METHODS, NODE_ATTRIBUTES, attribute, method
 from agrad.grammar.runtime.builtins import CONSTANTS, OTHERS, Closure, entry_of
 from agrad.grammar.runtime.bytecode import Code

@@ -17,7 +17,7 @@ from agrad.engine.struct import Struct
 from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.lint.files import pieces
 from agrad.grammar.lint.lint import problems
-from agrad.grammar.runtime import pytorch_names
+from agrad.grammar.pytorch import names as pytorch_names
 from agrad.grammar.runtime.builtins import CONSTANTS, entry_of
 from agrad.grammar.runtime.compiler import module_name
 from agrad.grammar.syntax import ast

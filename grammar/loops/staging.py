@@ -20,12 +20,12 @@ from agrad.engine.errors import Note
 from agrad.grammar.diagnostics import Span
 from agrad.grammar.loops.effects import Effects
 from agrad.grammar.loops.placeholders import GRADIENT, LEAF, NUMBER, PLAIN, NotTraceable, Placeholder
+from agrad.grammar.pytorch.names import DIFFERING, RENAMED
 from agrad.grammar.results import Result
 from agrad.grammar.runtime import attributes
 from agrad.grammar.runtime.builtins import CONSTANTS, Closure, entry_of, is_object
 from agrad.grammar.runtime.bytecode import Code, Do, Frame, Staging
 from agrad.grammar.runtime.operations import SEQUENCES, combined, iterate
-from agrad.grammar.runtime.pytorch_names import DIFFERING, RENAMED
 from agrad.grammar.runtime.vm import Machine
 from agrad.grammar.runtime.vm.host import Host
 from agrad.grammar.values.lists import List

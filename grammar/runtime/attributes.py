@@ -21,9 +21,9 @@ from agrad.engine.ops.tensor_methods import METHOD_FORMS, extreme
 from agrad.engine.program.replay import forward
 from agrad.engine.struct import Struct
 from agrad.engine.values import describe, np, spread
+from agrad.grammar.pytorch.names import DTYPE, NO_METHODS, OWN, RENAMED
 from agrad.grammar.runtime.builtins import as_tensor
 from agrad.grammar.runtime.bytecode import Staging
-from agrad.grammar.runtime.pytorch_names import DTYPE, NO_METHODS, OWN, RENAMED
 from agrad.grammar.values.list_methods import LIST_METHODS
 from agrad.grammar.values.lists import List, in_lists
 from agrad.grammar.values.texts import TEXT_METHODS

@@ -12,13 +12,11 @@ from agrad.engine.core.op import FUNCTIONS, Entry, composed
 from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.values import Value, describe, format_shape, whole, whole_as_float
+from agrad.grammar.values.constants import CONSTANTS
 from agrad.grammar.values.list_methods import sorted_parts
 from agrad.grammar.values.lists import List, entries_of, settled
 
 __all__ = ["CONSTANTS", "FUNCTIONS", "Closure", "as_tensor"]
-
-CONSTANTS: dict[str, float] = {"pi": math.pi, "e": math.e, "inf": math.inf, "nan": math.nan, "tau": math.tau}
-
 
 # Functions that take a list as it is; all others get the array that it makes, or several values.
 TAKES_LISTS = frozenset({"len", "enumerate", "zip", "list", "tuple", "sorted", "reversed", "str", "bool", "isinstance"})

@@ -18,8 +18,8 @@ from agrad.engine.errors import AgradError
 from agrad.engine.errors import Label as Remark
 from agrad.engine.values import shape_of
 from agrad.grammar.diagnostics import Span
+from agrad.grammar.pytorch.names import LIBRARIES, PREFIXES, has_classes, is_imported
 from agrad.grammar.runtime.bytecode import Code, Definition, Do, Instruction, Label, Loop, Spread
-from agrad.grammar.runtime.pytorch_names import LIBRARIES, PREFIXES, has_classes, is_imported
 from agrad.grammar.runtime.views import lost_write
 from agrad.grammar.syntax import ast
 from agrad.grammar.values.stand_ins import names_bound, note_on

@@ -21,9 +21,9 @@ from agrad.engine.nn.module import Module, name_parameters
 from agrad.engine.nn.objects import Object, stores_of
 from agrad.engine.nn.utils.data import Dataset
 from agrad.engine.values import describe, whole
+from agrad.grammar.pytorch.names import NAMESPACES
 from agrad.grammar.runtime import attributes
 from agrad.grammar.runtime.builtins import Closure, is_object
-from agrad.grammar.runtime.pytorch_names import NAMESPACES
 from agrad.grammar.values.lists import quoted
 
 # The methods that Python calls itself; those of operators are called by the machine, and kept under names of their own.

@@ -92,7 +92,6 @@ class Figure:
             raise AgradError("file", "plt.savefig: nothing is drawn", fixes=[Hint("plt.plot(x, y)   first")])
         self._write(Plot(tuple(self.curves), self.axis), path)
 
-
     def subplots(self, *args: Any, **options: Any) -> None:
         """Several pictures: refused, since `ax.plot` of one would be lost."""
         message = "plt.subplots: agrad draws one picture after the other, and has no axes"

@@ -10,7 +10,8 @@ from lark.grammar import Symbol, Terminal
 
 from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.core.signature import REQUIRED
-from agrad.grammar.runtime import attributes, pytorch_names
+from agrad.grammar.pytorch import names as pytorch_names
+from agrad.grammar.runtime import attributes
 from agrad.grammar.syntax import keywords, loader, parser
 from agrad.grammar.syntax.errors import messages
 

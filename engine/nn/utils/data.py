@@ -12,6 +12,12 @@ from agrad.engine.nn.objects import Object
 from agrad.engine.ops.creation import generator
 from agrad.engine.values import describe, np, whole
 
+__all__ = [
+    "DataLoader",
+    "Dataset",
+    "TensorDataset",
+]
+
 
 class Dataset(Object):
     """The base of data sets, which have `__getitem__` and `__len__`."""

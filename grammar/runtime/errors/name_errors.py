@@ -9,12 +9,12 @@ from typing import Any
 from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Hint, Label, UnknownName, typed
-from agrad.engine.interop import real_names
 from agrad.grammar.diagnostics import Span, suggest
+from agrad.grammar.pytorch import libraries
+from agrad.grammar.pytorch.names import KNOWN_ELSEWHERE, PREFIXES, RENAMED, canonical, names_in
 from agrad.grammar.runtime.builtins import CONSTANTS
 from agrad.grammar.runtime.errors.graph_fixes import apart
 from agrad.grammar.runtime.operations import describe_value
-from agrad.grammar.runtime.pytorch_names import KNOWN_ELSEWHERE, PREFIXES, RENAMED, canonical, names_in
 from agrad.grammar.syntax.errors.messages import corrected, derivative_of, syntax_error
 from agrad.grammar.syntax.keywords import COMMAND_WORDS, SHAPES
 from agrad.grammar.syntax.parser import can_be_read
@@ -179,7 +179,7 @@ _LIBRARIES = {"torch": "PyTorch", "np": "NumPy", "math": "Python"}
 def _prefixes_of(module: str, name: str) -> list[str]:
     """The modules that have a name: those of the same library first, and the shortest first."""
     library = canonical(module).partition(".")[0]
-    found = [prefix for prefix in real_names.modules() if name in real_names.names_in(prefix)]
+    found = [prefix for prefix in libraries.modules() if name in libraries.names_in(prefix)]
     return sorted(found, key=lambda prefix: (prefix.partition(".")[0] != library, len(prefix)))
 
 

@@ -11,6 +11,7 @@ from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Label
 from agrad.grammar.diagnostics import Span
+from agrad.grammar.pytorch.names import DIFFERING, NAMESPACES, method_there
 from agrad.grammar.runtime import attributes
 from agrad.grammar.runtime.at_once import at_once
 from agrad.grammar.runtime.builtins import Closure, between, is_object, is_result, meaning
@@ -27,7 +28,6 @@ from agrad.grammar.runtime.operations import (
     listed,
     spread,
 )
-from agrad.grammar.runtime.pytorch_names import DIFFERING, NAMESPACES, method_there
 from agrad.grammar.runtime.views import ALIASES, VIEWERS, carry, mark
 from agrad.grammar.runtime.views import METHODS as VIEW_METHODS
 from agrad.grammar.runtime.vm.core import MISSING

@@ -12,8 +12,8 @@ from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Hint, Label, Note
 from agrad.grammar.diagnostics import Span, suggest
+from agrad.grammar.pytorch import names as pytorch_names
 from agrad.grammar.results import Noted
-from agrad.grammar.runtime import pytorch_names
 from agrad.grammar.runtime.builtins import CONSTANTS, as_tensor, is_object, is_result, meaning
 from agrad.grammar.runtime.bytecode import Frame
 from agrad.grammar.runtime.errors.name_errors import of_a_module, unknown, unknown_in

@@ -32,7 +32,7 @@ def refuse_aliases(source: Source, read: list[Token]) -> None:
 
 
 def _check_alias(source: Source, statement: list[Token], path: list[Token], alias: Token) -> None:
-    from agrad.grammar.runtime import pytorch_names  # here, since few texts import anything
+    from agrad.grammar.pytorch import names as pytorch_names  # here, since few texts import anything
 
     name = "".join(path)
     module = "".join(takewhile(lambda token: token != "import", statement[1:]))

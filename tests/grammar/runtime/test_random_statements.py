@@ -10,9 +10,9 @@ from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.core.signature import REQUIRED
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError
+from agrad.grammar.pytorch.names import RENAMED
 from agrad.grammar.results import Quit
 from agrad.grammar.runtime.attributes import ATTRIBUTES, METHODS, NODE_ATTRIBUTES
-from agrad.grammar.runtime.pytorch_names import RENAMED
 from agrad.grammar.session.session import Session
 
 START = """

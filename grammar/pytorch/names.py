@@ -17,14 +17,14 @@ from agrad.engine.core.context import current
 from agrad.engine.core.op import FUNCTIONS, OPS
 from agrad.engine.core.signature import Signature
 from agrad.engine.errors import AgradError, Hint
-from agrad.engine.interop import real_names
 from agrad.engine.ops.arrays.indexing import getitem
 from agrad.engine.ops.arrays.joining import at
 from agrad.engine.ops.arrays.shaping import shape_of_any
 from agrad.engine.ops.data_files import load_text
 from agrad.engine.ops.linalg.norms import of_vector
 from agrad.engine.values import format_shape
-from agrad.grammar.runtime.builtins import CONSTANTS
+from agrad.grammar.pytorch import libraries
+from agrad.grammar.values.constants import CONSTANTS
 
 DRAWERS = frozenset({"plt", "pyplot", "matplotlib.pyplot"})  # whose functions draw
 _STAND_INS = frozenset({"time", "random", "copy"})  # modules of Python of which agrad has a few functions
@@ -462,7 +462,7 @@ _USUAL = {"numpy": "np", "F": "torch.nn.functional", "nn": "torch.nn", "optim": 
 
 def is_real(prefix: str, name: str) -> bool:
     """Whether PyTorch, NumPy or Python has a name in a module."""
-    return name in real_names.names_in(canonical(prefix))
+    return name in libraries.names_in(canonical(prefix))
 
 
 def constant(prefix: str, name: str) -> Any:
@@ -495,3 +495,27 @@ def function(prefix: str, name: str) -> Callable[..., Any] | None:
             return found
     entry = FUNCTIONS.get(name) or FUNCTIONS.get(RENAMED.get(name, ""))
     return entry.call if entry is not None and is_real(prefix, name) else None
+
+
+def table() -> dict[str, dict[str, str]]:
+    """Every name that is read behind a module of PyTorch, NumPy or Python, and what it is here, by modules.
+
+    A function of agrad is named by its name, what has other arguments there by its form.
+    """
+    found = {prefix: {name: _here(name) for name in libraries.names_in(prefix)} for prefix in libraries.modules()}
+    for full, (form, _) in OWN_FORMS.items():
+        prefix, _, name = full.rpartition(".")
+        found.setdefault(canonical(prefix), {})[name] = Signature(name, form).usage
+    for module in NAMESPACES:
+        if module != "lr_scheduler":  # of torch.optim
+            found.setdefault(f"torch.{module}", {}).update({name: _kind(module, name) for name in names_in(module)})
+    return found
+
+
+def _here(name: str) -> str:
+    """What a name is, behind any module that has it."""
+    return "float64" if name in IGNORED else RENAMED.get(name, name)
+
+
+def _kind(module: str, name: str) -> str:
+    return "class" if isinstance(_in_namespace(NAMESPACES[module], name), type) else "function"

@@ -1,17 +1,28 @@
 """The table of names that PyTorch, NumPy and Python have, beside what is installed."""
 
 import warnings
+from pathlib import Path
 
 import pytest
 
+from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.errors import AgradError
-from agrad.engine.interop import real_names
+from agrad.grammar.pytorch import names
 from agrad.grammar.session.session import Session
+from agrad.grammar.values.constants import CONSTANTS
 
+ROOT = Path(__file__).parents[3]
 USUAL = {"np": "numpy"}
 
 
-@pytest.mark.parametrize("prefix", real_names.modules())
+TABLE = names.table()
+# Releases of NumPy and PyTorch differ in these.
+OF_SOME_RELEASES = {"long", "bool", "concat", "pow", "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh"} | {
+    "cross", "diagonal", "matmul", "outer", "trace",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("prefix", TABLE)
 def test_the_names_are_those_of_the_library(prefix):
     head, _, rest = prefix.partition(".")
     module = pytest.importorskip(USUAL.get(head, head))
@@ -19,11 +30,26 @@ def test_the_names_are_those_of_the_library(prefix):
         module = getattr(module, part)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        # releases of NumPy differ in the names of types, and NumPy 2 has new ones
-        missing = [name for name in real_names.names_in(prefix) if not hasattr(module, name)]
-    assert set(missing) <= {"long", "bool", "matrix_transpose", "vecdot", "concat", "permute_dims", "pow"} | {
-        "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cross", "diagonal", "matmul", "outer", "trace",
-    }  # fmt: skip
+        missing = {name for name in TABLE[prefix] if not hasattr(module, name)}
+    assert missing <= OF_SOME_RELEASES
+
+
+@pytest.mark.parametrize("prefix", TABLE)
+def test_each_name_of_the_table_is_read_and_is_what_it_says(prefix):
+    for name, here in TABLE[prefix].items():
+        found = names.function(prefix, name) or names.constant(prefix, name)
+        assert found is not None, name
+        if here in FUNCTIONS and "(" not in here:
+            assert found in (FUNCTIONS[here].call, names.constant(prefix, name)), name
+        else:
+            assert here in CONSTANTS or here == "float64" or callable(found), name
+
+
+def test_the_page_has_each_name_of_the_table():
+    page = (ROOT / "docs" / "pytorch.md").read_text("utf-8")
+    for prefix, there in TABLE.items():
+        (row,) = [line for line in page.splitlines() if line.startswith(f"| `{prefix}` | `")]
+        assert [name for name in there if f"`{name}`" not in row] == []
 
 
 @pytest.mark.parametrize(
