@@ -46,7 +46,7 @@ def ported(source: Source, names: Iterable[str] = (), reads_files: bool = True) 
     """A script as agrad reads it. What cannot be read or run stays as it is, with a remark. See `problems`."""
     text = source.text
     if typed_in(text) != text:  # a transcript: without its prompts
-        text = re.sub(r"^    ", "", typed_in(text), flags=re.MULTILINE)
+        text = typed_in(text).replace("\f", "")
     found = problems(source, names, reads_files)
     edits: list[Edit] = []
     body: list[ast.Statement] = []

@@ -24,6 +24,7 @@ from agrad.engine.ops.data_files import load_text
 from agrad.engine.ops.linalg.norms import of_vector
 from agrad.engine.values import format_shape
 from agrad.grammar.pytorch import libraries
+from agrad.grammar.pytorch.functions import FORMS
 from agrad.grammar.values.constants import CONSTANTS
 
 DRAWERS = frozenset({"plt", "pyplot", "matplotlib.pyplot"})  # whose functions draw
@@ -354,6 +355,7 @@ OWN_FORMS: dict[str, tuple[str, Callable[..., Any]]] = {
     "random.uniform": ("low, high", lambda low, high: _uniform(low, high, None)),
     "random.gauss": ("mu, sigma", lambda mu, sigma: _normal(mu, sigma, None)),
     **dict.fromkeys(("copy.copy", "copy.deepcopy"), ("x", lambda x: FUNCTIONS["clone"].call(x))),
+    **FORMS,
     "torch.save": ("obj, f", _save),
     "torch.load": ("f; map_location=None, weights_only=True, mmap=None", _load),
     "torch.std": (_MOMENT, _unbiased("std")),

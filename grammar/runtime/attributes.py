@@ -147,6 +147,7 @@ _METHODS: dict[str, tuple[str, Callable[..., Any], Staging]] = {
     "copy_": ("value", lambda x, value: x.copy_(value), _NEVER),
     "fill_": ("value", lambda x, value: x.copy_(value), _NEVER),
     "masked_fill": ("mask, value", lambda x, mask, value: FUNCTIONS["where"].call(mask, value, x), _NEVER),
+    "gather": ("axis, index", lambda x, axis, index: OWN["torch.gather"](x, axis, index), _NEVER),
     "chunk": ("chunks, axis=0", lambda x, chunks, axis: OWN["torch.chunk"](x, chunks, axis), _NEVER),
     "add_": ("other, alpha=1", _write("add"), _NEVER),
     "sub_": ("other, alpha=1", _write("sub"), _NEVER),

@@ -324,6 +324,13 @@ x = X.clone().requires_grad_()
 loss = nn.CrossEntropyLoss(label_smoothing=0.1)(x, torch.arange(8) % 3)
 loss.backward()
 out = [loss.item()] + x.grad.flatten().tolist()""",
+    "functions of functional": _FILL
+    + """
+x = X.clone().requires_grad_()
+(F.smooth_l1_loss(x, x.detach()*3, beta=0.5) + F.normalize(x, dim=0)[0].sum()).backward()
+out = F.one_hot(torch.tensor([[0, 2], [1, 1]]), num_classes=4).flatten().tolist() + F.normalize(x).flatten().tolist()
+out += [F.smooth_l1_loss(x, x + 2, reduction="sum").item(), F.smooth_l1_loss(x, x*1.5, beta=0.0).item()]
+out += x.grad.flatten().tolist() + x.gather(1, torch.tensor([[2, 0], [1, 1]])).flatten().tolist()""",
     "gradients through a choice": """
 x = torch.tensor([-1.0, 0.0, 2.0], requires_grad=True)
 a, b = torch.chunk(torch.cat([x, x*2]), 2)
