@@ -76,10 +76,20 @@ class detect_anomaly(scope):  # noqa: N801 - PyTorch's name
 def set_detect_anomaly(mode: Any, check_nan: Any = True) -> None:
     """From now on, or no longer, a backward that gives nan is an error."""
     on = truth_of("set_detect_anomaly", "mode", mode) and truth_of("set_detect_anomaly", "check_nan", check_nan)
+    _switch("anomalies", on)
+
+
+def set_grad_enabled(mode: Any) -> None:
+    """From now on operations are recorded, or no longer."""
+    _switch("recording", truth_of("set_grad_enabled", "mode", mode))
+
+
+def _switch(name: str, on: bool) -> None:
+    """Switch something on or off, also after the statement, and the blocks, that this is called in."""
     context: Context | None = current()
     log = current().undo_log
-    while context is not None:  # also after the statement, and the blocks, that it is called in
+    while context is not None:
         if log is not None:
-            log.remember((context, "anomalies"), partial(setattr, context, "anomalies", context.anomalies))
-        context.anomalies = on
+            log.remember((context, name), partial(setattr, context, name, getattr(context, name)))
+        setattr(context, name, on)
         context = context.outer

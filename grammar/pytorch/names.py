@@ -11,6 +11,7 @@ from math import nan
 from time import perf_counter
 from typing import Any
 
+from agrad.engine.autodiff.autograd import set_grad_enabled
 from agrad.engine.autodiff.transforms import grad, hessian, jacobian
 from agrad.engine.core.arguments import axes_of, axis_of, is_sequence, number_of, small, truth_of, wholes_of
 from agrad.engine.core.context import current
@@ -23,7 +24,7 @@ from agrad.engine.ops.arrays.shaping import shape_of_any
 from agrad.engine.ops.data_files import load_text
 from agrad.engine.ops.linalg.norms import of_vector
 from agrad.engine.values import format_shape
-from agrad.grammar.pytorch import libraries
+from agrad.grammar.pytorch import copies, libraries
 from agrad.grammar.pytorch.functions import FORMS
 from agrad.grammar.values.constants import CONSTANTS
 
@@ -354,7 +355,9 @@ OWN_FORMS: dict[str, tuple[str, Callable[..., Any]]] = {
     "random.seed": ("seed", lambda seed: FUNCTIONS["manual_seed"].call(seed)),
     "random.uniform": ("low, high", lambda low, high: _uniform(low, high, None)),
     "random.gauss": ("mu, sigma", lambda mu, sigma: _normal(mu, sigma, None)),
-    **dict.fromkeys(("copy.copy", "copy.deepcopy"), ("x", lambda x: FUNCTIONS["clone"].call(x))),
+    "copy.copy": ("x", copies.shallow),
+    "copy.deepcopy": ("x", copies.deep),
+    **dict.fromkeys(("torch.set_grad_enabled", "torch.autograd.set_grad_enabled"), ("mode", set_grad_enabled)),
     **FORMS,
     "torch.save": ("obj, f", _save),
     "torch.load": ("f; map_location=None, weights_only=True, mmap=None", _load),

@@ -17,7 +17,7 @@ from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.core.versions import sharers
 from agrad.engine.errors import AgradError, Hint, WrongAttribute
 from agrad.engine.inspect.saved import saved
-from agrad.engine.ops.tensor_methods import METHOD_FORMS, extreme
+from agrad.engine.ops.tensor_methods import METHOD_FORMS, extreme, overwrite
 from agrad.engine.program.replay import forward
 from agrad.engine.struct import Struct
 from agrad.engine.values import describe, np, spread
@@ -72,6 +72,16 @@ def _write(name: str) -> Callable[[Tensor, Any], Tensor]:
     def call(x: Tensor, other: Any, alpha: Any = 1.0) -> Tensor:
         other = other if alpha == 1.0 else FUNCTIONS["mul"].call(alpha, other)
         return getattr(x, f"__i{name}__")(other)  # type: ignore[no-any-return]
+
+    return call
+
+
+def _drawn(name: str) -> Callable[[Tensor, Any, Any], Tensor]:
+    """Random numbers, times a factor and shifted, written over a value."""
+
+    def call(x: Tensor, mean: Any, std: Any) -> Tensor:
+        made = FUNCTIONS["add"].call(mean, FUNCTIONS["mul"].call(std, FUNCTIONS[name].call(*x.shape)))
+        return overwrite(x, made if isinstance(made, Tensor) else tensor(made), f"{name}_")
 
     return call
 
@@ -143,6 +153,12 @@ _METHODS: dict[str, tuple[str, Callable[..., Any], Staging]] = {
     "register_hook": ("hook", register_hook, _NEVER),
     "retain_grad": ("", Tensor.retain_grad, _NEVER),
     "requires_grad_": ("requires_grad=True", lambda x, requires_grad: x.requires_grad_(requires_grad), _NEVER),
+    "normal_": ("mean=0, std=1", _drawn("randn"), _NEVER),
+    "uniform_": (
+        "low=0, high=1",
+        lambda x, low, high: _drawn("rand")(x, low, FUNCTIONS["sub"].call(high, low)),
+        _NEVER,
+    ),
     "zero_": ("", Tensor.zero_, _BY_RULE),
     "copy_": ("value", lambda x, value: x.copy_(value), _NEVER),
     "fill_": ("value", lambda x, value: x.copy_(value), _NEVER),
@@ -203,11 +219,28 @@ def method(value: Any, name: str) -> Callable[..., Any]:
         return METHODS[name]
     if name in FUNCTIONS or name in RENAMED:
         return FUNCTIONS[RENAMED.get(name, name)].call
+    base = RENAMED.get(name[:-1], name[:-1])
+    if name.endswith("_") and base in FUNCTIONS and FUNCTIONS[base].pure:
+        return _in_place(name, FUNCTIONS[base].call)
     if name in ATTRIBUTES:
         as_tensor(value, f".{name}")  # what has no attributes is refused as without the brackets
         message = f"{name} is not a function: leave out the brackets"
         raise AgradError("type", message, fixes=[Hint(f".{name}")], facts=WrongAttribute(f"{name}()", (f".{name}",)))
     raise _unknown(value, name, {**ATTRIBUTES, **METHODS, **FUNCTIONS})
+
+
+def _in_place(name: str, function: Callable[..., Any]) -> Callable[..., Tensor]:
+    """A method such as clamp_: the function, whose value is written over what it is computed from."""
+
+    def call(x: Any, *args: Any, **keywords: Any) -> Tensor:
+        x = as_tensor(x, f"{name}()")
+        found = function(x, *args, **keywords)
+        if not isinstance(found, Tensor) or found.shape != x.shape:
+            message = f".{name} would change the shape, and agrad has no such method: assign the result of .{name[:-1]}"
+            raise AgradError("shape", message, fixes=[Hint(f"x = x.{name[:-1]}(…)")])
+        return overwrite(x, found, name)
+
+    return call
 
 
 def _of_parts(value: Any, name: str) -> Any:
@@ -268,9 +301,6 @@ def _unknown(value: Any, name: str, known: dict[str, Any]) -> AgradError:
     if name in NO_METHODS and (name not in ("values", "indices") or isinstance(value, tuple)):
         why, advice = NO_METHODS[name]
         return AgradError("name", f"agrad has no .{name}: {why}", fixes=[Hint(advice)])
-    if name.endswith("_") and (RENAMED.get(name[:-1]) or name[:-1]) in FUNCTIONS:
-        message = f"agrad has no .{name}: assign the result of .{name[:-1]}"
-        return AgradError("name", message, fixes=[Hint(f"x[...] = x.{name[:-1]}(…)   writes it into x")])
     close = suggest(name, sorted(known))
     instead = tuple(f".{word}" for word in close)
     fixes = [Hint(word) for word in instead]

@@ -399,7 +399,7 @@ def _call(node: ast.Call) -> list[Part]:
     elif isinstance(function, ast.Name) and called in OF_FUNCTIONS and len(node.arguments) > 1:
         arguments = [_of_unknown(arguments[0]), *arguments[1:]]
     if isinstance(function, ast.Attribute) and module is None:
-        writes = function.name in WRITERS
+        writes = function.name.endswith("_") and function.name not in _NO_WRITES and function.name[:2] != "__"
         writable = _writable(function.value, f"{function.value.span.text} = …") if writes else []
         detail = (function.name, len(node.arguments), keywords)
         return [function.value, *writable, *arguments, (Do.METHOD, detail, node.span)]
@@ -558,7 +558,7 @@ def _same(x: Any, y: Any) -> bool:
     return shapes[0] == shapes[1] and bool(OPS["all"].call(OPS["equal"].call(x, y)))
 
 
-WRITERS = frozenset({"zero_", "copy_", "add_", "sub_", "mul_", "div_", "fill_"})
+_NO_WRITES = frozenset({"requires_grad_"})  # methods with `_` at the end that do not write into the data
 WHOLES = (tuple, str, type(None))
 COMPARE_CALLS = {symbol: _comparison(symbol) for symbol in COMPARE}
 

@@ -182,6 +182,10 @@ def operator_of(kind: type, name: str) -> Closure | None:
 
 def attribute(value: Any, name: str) -> Any:
     """`value.name` of an object, a class or `super()`. Raises AgradError where there is no such attribute."""
+    if name == "__name__" and (isinstance(value, type) or isinstance(getattr(value, name, None), str)):
+        return value.__name__
+    if name == "__class__" and isinstance(value, Object):
+        return type(value)
     if name in _OPERATORS and type(value) not in (Bound, Parent):
         name = _OPERATOR + name
     if type(value) not in (Bound, Parent) and (not name.startswith("_") or _is_own(value, name)):

@@ -98,7 +98,7 @@ def lost_write(written: ast.Expr, text: str, known: str | None = None) -> AgradE
     """The error for a write that would be lost; `known`: the name of what it would change in PyTorch."""
     name = written.span.text
     if isinstance(written, ast.Index):
-        fixes = [Hint(f"{text}   in one step, as in A[0, 1] = 5")]
+        fixes = [Hint(f"{text.replace('][', ', ')}   in one step, as in A[0, 1] = 5")]
     elif isinstance(written, ast.Name):
         whole = known or "A"
         fixes = [

@@ -60,7 +60,7 @@ def test_a_pasted_sort_gives_values_and_places():
 REFUSED = {
     "x.long()": ("agrad has no .long: every number is a float64", ".trunc()   cuts fractions off"),
     "x.int()": ("int takes one number, not an array of shape (2, 2): every number is a float64", "trunc(x)   cuts"),
-    "x.clamp_(0, 1)": ("agrad has no .clamp_: assign the result of .clamp", "x[...] = x.clamp(…)"),
+    "x.unsqueeze_(0)": (".unsqueeze_ would change the shape, and agrad has no such method", "x = x.unsqueeze(…)"),
     "torch.split(x, 0)": ("torch.split: a piece has at least one entry, not 0", None),
     "torch.split(x, [1, 2])": ("torch.split: 2 entries cannot be cut into (1, 2)", None),
     "torch.norm(x, 'row')": ("norm: ", None),
