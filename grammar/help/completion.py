@@ -16,9 +16,9 @@ from agrad.grammar.commands.registry import COMMANDS, Command, Option
 from agrad.grammar.help import descriptions
 from agrad.grammar.help.help import first_sentence, statement, topics
 from agrad.grammar.help.used_names import given
+from agrad.grammar.pytorch import names as pytorch_names
 from agrad.grammar.pytorch.names import PREFIXES
 from agrad.grammar.results import text_of
-from agrad.grammar.runtime import pytorch_names
 from agrad.grammar.runtime.attributes import ATTRIBUTES, METHODS, NODE_ATTRIBUTES
 from agrad.grammar.runtime.builtins import CONSTANTS, Closure
 from agrad.grammar.session.session import Session

@@ -46,6 +46,8 @@ METHODS = {
     "forward": "Computes it again from the current values of the leaves.",
     "retain_grad": "Keeps its gradient in later backward passes.",
     "requires_grad_": "Lets a leaf require grad, or no longer.",
+    "normal_": "Writes normally distributed random numbers into it.",
+    "uniform_": "Writes uniformly distributed random numbers into it.",
     "zero_": "Writes 0 into every entry.",
     "copy_": "Writes other entries into it.",
     "fill_": "Writes one number into every entry.",

@@ -24,7 +24,7 @@ from agrad.grammar.runtime.compiler import BINARY, COMPARE_CALLS, takes_several
 from agrad.grammar.syntax import ast
 from agrad.grammar.values import formats
 from agrad.grammar.values.list_methods import extend, place_in
-from agrad.grammar.values.lists import List, Star, entries_of, lengthened
+from agrad.grammar.values.lists import List, Star, entries_of, is_array, lengthened
 
 IN_PLACE: dict[str, Callable[[Any, Any], Any]] = {
     found.sign: getattr(operator, f"i{found.method}") for name in BINARY.values() if (found := OPS[name].operator)
@@ -324,6 +324,14 @@ def is_near(left: Any, right: Any, tolerance: float | None) -> bool:
     bound = 1e-9 * np.maximum(np.abs(x), np.abs(y)) if tolerance is None else tolerance
     with np.errstate(all="ignore"):
         return bool(np.all((x == y) | (np.abs(x - y) <= bound)))
+
+
+def is_ragged(left: Any, right: Any) -> bool:
+    """Whether one of two lists or arrays is a list that is no array: they are equal, or not, as a whole."""
+    for one, other in ((left, right), (right, left)):
+        if type(one) is List and (type(other) is List or getattr(other, "shape", ()) != ()) and not is_array(one):
+            return True
+    return False
 
 
 def holds(symbol: str, left: Any, right: Any, tolerance: float | None = None) -> bool:

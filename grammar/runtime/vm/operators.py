@@ -14,12 +14,12 @@ from agrad.grammar.diagnostics import Span
 from agrad.grammar.runtime.builtins import Closure, is_object
 from agrad.grammar.runtime.bytecode import Frame
 from agrad.grammar.runtime.compiler import BINARY, COMPARE_CALLS
-from agrad.grammar.runtime.operations import SEQUENCES, adapted, describe_value, iterate, truth
+from agrad.grammar.runtime.operations import SEQUENCES, adapted, describe_value, is_ragged, iterate, truth
 from agrad.grammar.runtime.vm.calls import ENTERED, Calls
 from agrad.grammar.runtime.vm.core import MISSING
 from agrad.grammar.runtime.vm.expressions import Expressions, no_arithmetic, with_sequences
 from agrad.grammar.runtime.vm.writes import Writes
-from agrad.grammar.values.lists import List, is_array
+from agrad.grammar.values.lists import List
 
 _SIGNS = {OPS[name].call: sign for sign, name in BINARY.items()} | {call: sign for sign, call in COMPARE_CALLS.items()}
 # The methods of an operator: of the operand on the left, and of that on the right.
@@ -87,8 +87,8 @@ class Operators(Calls, Expressions, Writes):
             fixes = [Hint(f"def {name}(self, other): return …   in the class {known}")]
             raise AgradError("type", message, labels=[Label(span)], fixes=fixes)
         sign = _SIGNS.get(function)
-        if sign in ("==", "!=") and (_is_ragged(left, right) or _is_ragged(right, left)):
-            return (type(left) is type(right) and self.are_equal(left, right)) is (sign == "==")
+        if sign in ("==", "!=") and is_ragged(left, right):
+            return self.are_equal(left, right) is (sign == "==")
         if type(left) in SEQUENCES or type(right) in SEQUENCES:
             return with_sequences(function, left, right, span)
         value = function(left, right)
@@ -241,11 +241,6 @@ def _is_several(value: Any) -> bool:
 
 def _same_entries(machine: Operators, left: dict[Any, Any], right: dict[Any, Any]) -> bool:
     return left.keys() == right.keys() and all(machine.are_equal(value, right[key]) for key, value in left.items())
-
-
-def _is_ragged(value: Any, other: Any) -> bool:
-    """Whether a value is a list that is no array: compared with a list, it is or is not equal as a whole."""
-    return type(value) is List and not is_array(value) and (type(other) is List or getattr(other, "shape", ()) != ())
 
 
 def _number(value: Any) -> float:

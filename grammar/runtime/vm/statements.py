@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import Any
 
 from agrad.engine.autodiff.uncertainty import doubtful
@@ -18,7 +19,7 @@ from agrad.grammar.runtime.builtins import OTHERS, as_tensor
 from agrad.grammar.runtime.bytecode import Code, Frame
 from agrad.grammar.runtime.compiler import UNEVALUATED, module_name
 from agrad.grammar.runtime.errors.name_errors import unknown
-from agrad.grammar.runtime.operations import holds, joined, sides, spread, truth
+from agrad.grammar.runtime.operations import holds, is_ragged, joined, sides, spread, truth
 from agrad.grammar.runtime.vm.core import Core
 from agrad.grammar.syntax import ast
 from agrad.grammar.syntax.keywords import SHAPES
@@ -26,6 +27,10 @@ from agrad.grammar.syntax.keywords import SHAPES
 
 class Statements(Core):
     """The instructions of statements that do more than compute and bind."""
+
+    @abstractmethod
+    def are_equal(self, left: Any, right: Any) -> bool:
+        """Whether two values are the same, or equal, each as a whole."""
 
     def _show(self, frame: Frame, node: ast.Evaluate, span: Span) -> None:
         value = frame.stack.pop()
@@ -102,9 +107,15 @@ class Statements(Core):
             tolerance = as_tensor(stack.pop(), "a tolerance").item() if kind == "+-" else None
             right, left = stack.pop(), stack.pop()
             symbol = "~=" if kind == "+-" else kind
-            if holds(symbol, left, right, tolerance):
+            if symbol in ("==", "!=") and is_ragged(left, right):
+                if self.are_equal(left, right) is (symbol == "=="):
+                    return
+                texts = [text_of(side, self.session.settings) for side in (left, right)]
+                notes = [f"left:  {texts[0]}", f"right: {texts[1]}"]
+            elif holds(symbol, left, right, tolerance):
                 return
-            notes = sides(symbol, left, right)
+            else:
+                notes = sides(symbol, left, right)
         else:
             value = stack.pop()
             if truth(value):

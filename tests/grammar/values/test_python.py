@@ -121,7 +121,7 @@ each(print, [1, "b"])
 y = [print(k) for k in range(2)]
 print(y)
 print("yes") if y else print("no")""",
-    "lists that are no arrays": "a = [['y'], 'x', None]\nprint(a == [['y'], 'x', None], a != a, a == [1, 2], [1, 'b'] == [1, 'c'])",
+    "lists that are no arrays": "a = [['y'], 'x', None]\nprint(a == [['y'], 'x', None], a != a, a == [1, 2], [1, 'b'] == [1, 'c'])\nassert a == [['y'], 'x', None]; assert a != ['x']",
 }
 
 
