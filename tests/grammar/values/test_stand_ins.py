@@ -208,7 +208,7 @@ error[type]: (m + 1) is a copy, not a view: a write into it would be lost
 error[type]: m[0] is a copy, not a view: a write into it would be lost
   session line 2 | m[0][1] = 5
                  | ^^^^
-  fix: m[0][1] = …   in one step, as in A[0, 1] = 5""",
+  fix: m[0, 1] = …   in one step, as in A[0, 1] = 5""",
     "m = ones(2, 2)\nx = m[0]; x *= 2": """\
 error[type]: x is a copy, not a view: a write into it would be lost
   session line 2 | x = m[0]; x *= 2
