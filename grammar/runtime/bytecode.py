@@ -92,6 +92,7 @@ class Do(IntEnum):
     TIME = _NEVER  # [Code]
     DELETE = _NEVER  # [name] (deletes it)
     NOTE = _NEVER  # [messages] (notes them)
+    UNUSED = _NEVER  # [name] x → x; notes that the name is not sorted, unless it was a list
     IMPORT = _NEVER  # [whose methods are meant from now on, names of modules that are not there]
     VARIABLE = _NEVER  # [name] value → (binds a leaf)
     COMMAND = _BY_RULE  # [command, operands, options] values … →

@@ -126,7 +126,12 @@ class _Compiler:
 
     def _evaluate(self, node: ast.Evaluate) -> None:
         last = (Do.POP, None, node.span) if self.in_function else (Do.SHOW, node, node.span)
-        self.emit([node.value, last])
+        unused: list[Part] = []
+        if isinstance(node.value, ast.Call) and isinstance(node.value.function, ast.Attribute):
+            function = node.value.function
+            if function.name == "sort" and isinstance(function.value, ast.Name):
+                unused = [(Do.UNUSED, function.value.id, node.span)]
+        self.emit([node.value, *unused, last])
 
     def _assign(self, node: ast.Assign) -> None:
         start = len(self.instructions)

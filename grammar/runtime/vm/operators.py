@@ -11,7 +11,7 @@ from agrad.engine.core.op import FUNCTIONS, OPS
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Hint, Label
 from agrad.grammar.diagnostics import Span
-from agrad.grammar.runtime.builtins import Closure, is_object
+from agrad.grammar.runtime.builtins import Closure, Kind, is_object
 from agrad.grammar.runtime.bytecode import Frame
 from agrad.grammar.runtime.compiler import BINARY, COMPARE_CALLS
 from agrad.grammar.runtime.operations import SEQUENCES, adapted, describe_value, is_ragged, iterate, truth
@@ -104,6 +104,9 @@ class Operators(Calls, Expressions, Writes):
         """Whether two values are the same, or equal, as `in` and `==` of lists ask."""
         if left is right:
             return True
+        if type(left) is Kind or type(right) is Kind:
+            fixes = [Hint("isinstance(x, list), isinstance(x, torch.Tensor), …")]
+            raise AgradError("type", "types are not compared: isinstance tells of what kind a value is", fixes=fixes)
         for pair in ((left, right), (right, left)):
             method = found_method(pair[0], "__eq__")
             if method is not None:

@@ -91,6 +91,12 @@ class Statements(Core):
         for message in messages:
             self.session.emit(Noted(Note(message, labels=[Label(span)])))
 
+    def _unused(self, frame: Frame, name: str, span: Span) -> None:
+        if isinstance(frame.stack[-1], Tensor | tuple):
+            message = f".sort() gives the entries in order, and {name} stays as it is"
+            fixes = [f"{name} = sorted({name})"]
+            self.session.emit(Noted(Note(message, labels=[Label(span)], fixes=fixes)))
+
     def _import(self, frame: Frame, detail: tuple[tuple[str, ...], dict[str, str]], span: Span) -> None:
         libraries, absent = detail
         self.session.imported.update(libraries)

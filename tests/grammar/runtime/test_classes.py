@@ -173,7 +173,7 @@ def test_what_small_classes_can_do(text, printed):
         (POINT, "p()", "type", "a Point cannot be called", []),
         (POINT, "p[0]", "type", "a Point has no entries", []),
         (POINT, "for i in p: i", "type", "a Point cannot be iterated over", ["range(n) for whole numbers"]),
-        (POINT, "p.__class__", "name", "Point has no attribute .__class__", []),
+        (POINT, "p.__dict__", "name", "Point has no attribute .__dict__", []),
         (POINT, "p.__dict__ = 3", "name", ".__dict__ of an object cannot be assigned to", []),
         (POINT, "Point.x = 3", "type", None, []),
         (POINT, "super()", "name", "there is no function super", None),

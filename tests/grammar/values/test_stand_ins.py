@@ -178,6 +178,18 @@ error[type]: r is a copy, not a view: a write into it would be lost
                  |             ^
   fix: m[0] = …   writes into m itself; in a loop: for i in range(len(m)): m[i] = …
   fix: r = r.clone()   before it, to change the copy alone""",
+    "xs = [3, 1, 2]\ndef f(xs):\n    xs.sort()\n    return xs\nf(xs)": """\
+note: .sort() gives the entries in order, and xs stays as it is
+  session line 3 |     xs.sort()
+                 |     ^^^^^^^^^
+  fix: xs = sorted(xs)
+[3, 1, 2]""",
+    "xs = []; xs.append(3); xs.append(1); xs.sort(); xs": "[1, 3]",
+    "x = 3; type(x) == int": """\
+error[type]: types are not compared: isinstance tells of what kind a value is
+  session line 1 | x = 3; type(x) == int
+                 |        ^^^^^^^^^^^^^^
+  fix: isinstance(x, list), isinstance(x, torch.Tensor), …""",
     "m = ones(2, 2)\nm.view(4)[0] = 9": """\
 error[type]: m.view(4) is a copy, not a view: a write into it would be lost
   session line 2 | m.view(4)[0] = 9
