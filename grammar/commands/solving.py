@@ -6,18 +6,18 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from agrad.engine.autodiff.uncertainty import parameters
+from agrad.engine.autodiff.uncertainty import parameters, uncertainty
 from agrad.engine.core.context import current
 from agrad.engine.core.op import OPS
 from agrad.engine.core.tensor import Tensor, tensor
-from agrad.engine.errors import AgradError, Hint, Label
+from agrad.engine.errors import AgradError, Hint, Label, Note
 from agrad.engine.ops.solvers.functions import root_of
 from agrad.engine.program.replay import forward
 from agrad.engine.values import describe, format_number, np
 from agrad.grammar.commands.host import Session
 from agrad.grammar.commands.operands import EXPRESSION
 from agrad.grammar.commands.registry import Call, Operands, Option, command, graphed
-from agrad.grammar.results import Fitted, Printed, text_of
+from agrad.grammar.results import Fitted, Noted, Printed, text_of
 from agrad.grammar.runtime.builtins import Closure
 from agrad.grammar.runtime.operations import as_array
 
@@ -74,8 +74,7 @@ def _fit(session: Session, call: Call) -> None:
     assert measured is not None
     if y.ndim != 1:
         raise AgradError("shape", "fit: what was measured must be a vector", labels=[Label(call.span)])
-    sigma = call.options.get("sigma")
-    sigma = None if sigma is None else _plain(call, "sigma", sigma)
+    sigma = _sigma(call)
     if sigma is not None and (np.shape(sigma) not in ((), y.shape) or not np.all(np.asarray(sigma) > 0)):
         raise AgradError("domain", "fit: sigma must be positive: a number, or one for each point")
     start = [_start(call, name) for name in names]
@@ -87,8 +86,25 @@ def _fit(session: Session, call: Call) -> None:
     values = parameters(found.values, found.covariance, dof)
     for name, value in zip(names, values, strict=True):
         session.machine.bind(call.names, name, value)
-    _remember(session, last_fit(function, values, dof, " ".join(measured.span.text.split()), y))
+    latest = last_fit(function, values, dof, " ".join(measured.span.text.split()), y)
+    _remember(session, latest)
     session.emit(Fitted(found))
+    for name, value in latest.model.scopes[0].items():
+        if name not in names and not callable(value) and uncertainty(as_array(value)) is not None:
+            session.emit(Noted(Note(f"fit: the uncertainty of {name} is not used: only that of what was measured is")))
+
+
+def _sigma(call: Call) -> Any:
+    """The uncertainties of what was measured: as given, or its own; None where they are not known."""
+    if "sigma" in call.options:
+        return _plain(call, "sigma", call.options["sigma"])
+    y = as_array(call.options["measured"])
+    u = uncertainty(y)
+    together: Any = None if u is None else uncertainty(OPS["sum"].call(y))
+    if u is not None and not np.isclose(together, np.linalg.norm(u), rtol=1e-6):
+        fixes = [Hint("sigma s   at the end gives uncertainties without correlations")]
+        raise AgradError("domain", "fit: the measured values are correlated: they have a source in common", fixes=fixes)
+    return u
 
 
 def _remember(session: Session, fit: Any) -> None:

@@ -61,7 +61,9 @@ ALONE = frozenset(
     word for word in SOFT if re.search(rf"^\w+: {word.upper()}(?: \(.*\)\?)?(?: ->|$)", _GRAMMAR, re.MULTILINE)
 )
 # Those of them that take any expression.
-BEFORE_VALUES = frozenset(word for word in SOFT if re.search(rf"\b{word.upper()}\)? (expression|values)\b", _GRAMMAR))
+BEFORE_VALUES = frozenset(
+    word for word in SOFT if re.search(rf"\b{word.upper()}(( \| [A-Z_]+)*\))? (expression|values)\b", _GRAMMAR)
+)
 # Commands with a range of numbers.
 RANGING = frozenset(
     word.lower()

@@ -29,6 +29,22 @@ def test_a_fit_leaves_correlated_uncertain_values():
     assert weighted[-1] == "2.087 ± 0.051"
 
 
+def test_uncertain_measurements_have_their_own_weights():
+    data = "x = [0, 1, 2, 3]; y = [2.1 ± 0.1, 1.2 ± 0.1, 0.8 ± 0.2, 0.4 ± 0.1]; "
+    own = said(f"{data} fit y ~ a*exp(-b*x) over a, b from a=1, b=1")
+    assert own == said(f"{data} fit y ~ a*exp(-b*x) over a, b from a=1, b=1 with sigma [0.1, 0.1, 0.2, 0.1]")
+    assert "chi2/dof" in own[0]
+    with pytest.raises(AgradError, match="the measured values are correlated: they have a source in common"):
+        said(f"{data} scale = 2 ± 0.1; fit y*scale ~ a*exp(-b*x) over a, b from a=1, b=1")
+    told = said("x = [1 ± 0.1, 2 ± 0.1, 3]; fit [1.1, 1.9, 3.2] ~ a*x over a from a=1")[1:]
+    assert told == ["note: fit: the uncertainty of x is not used: only that of what was measured is"]
+
+
+def test_a_bracket_may_follow_the_command():
+    for text in ("minimize (w - 3)**2 + 1 over w", "minimize [w][0]**2 - 6*w over w", "maximize -(w - 3)**2 over w"):
+        assert said(f"var w = 1; {text}")[0] == "w = 3"
+
+
 def test_the_calibration_of_a_thermometer_has_the_printed_digits():
     """GUM, H.3: corrections b at temperatures t, and that at 30 degrees."""
     session = Session()
