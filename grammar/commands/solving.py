@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from agrad.engine.autodiff.uncertainty import parameters, uncertainty
+from agrad.engine.core.arguments import number_of
 from agrad.engine.core.context import current
 from agrad.engine.core.op import OPS
 from agrad.engine.core.tensor import Tensor, tensor
@@ -231,7 +232,10 @@ def _descend(session: Session, call: Call, sign: float) -> None:
         raise AgradError("type", f"{word}: there is no method {method}", fixes=[f"method {one}" for one in METHODS])
     ends = None
     if "low" in call.options:
-        ends = _plain(call, "low", call.options["low"]), _plain(call, "high", call.options["high"])
+        low, high = (number_of(word, "an end of the interval", call.options[end]) for end in ("low", "high"))
+        if not low < high:
+            raise AgradError("domain", f"{word}: the interval ends before it begins", labels=[Label(call.span)])
+        ends = low, high
     what = f"{'least' if sign > 0 else 'largest'} {loss.node.spell()} ="
     with _watched(session, lambda least: f"{what} {format_number(sign * least, 6)}") as watch:
         found = Minimum(body, start).descend(word, body.example[2], ends, method, _until(call), watch)
