@@ -176,9 +176,7 @@ def uncertainty(y: Any) -> Value | None:
 
     Raises AgradError of kind `freed` where the graph is gone.
     """
-    if not isinstance(y, Tensor):
-        return None
-    if not _used[0] or not y.requires_grad:
+    if not isinstance(y, Tensor) or not _used[0] or not y.requires_grad:
         return None
     if y.node.uncertainty is not None:
         return y.node.uncertainty.u

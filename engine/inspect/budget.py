@@ -13,8 +13,8 @@ from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.extras import extra
+from agrad.engine.program.closed import settled
 from agrad.engine.program.extract import extract
-from agrad.engine.program.passes import optimised
 from agrad.engine.program.trace import inlined
 from agrad.engine.values import Array, np
 
@@ -179,13 +179,7 @@ def _standard(shape: str, dof: float, count: int, rng: Any) -> Array:
 
 def _values(y: Tensor, nodes: Sequence[Node], columns: list[Array]) -> Array:
     """The value for each sample, by the program of its graph."""
-    program = extract([y], handles(nodes))
-    if program.checks:
-        message = (
-            f"budget: {program.checks[0].text} decides how {y.node.spell()} is computed, and may differ in samples"
-        )
-        raise AgradError("guard", message, fixes=[Hint("where(c, x, y)   chooses between two values")])
-    program = optimised(program)
+    program = settled("budget", extract([y], handles(nodes)))
     shapes = [node.shape for node in nodes]
 
     def function(*entries: Any) -> Any:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
+from agrad.engine.inspect.json_values import finite
 from agrad.engine.text import align
 from agrad.engine.values import format_number, format_uncertain, np
 
@@ -69,10 +70,10 @@ def fields(budget: Budget) -> dict[str, Any]:
         "u": budget.u,
         "sources": [
             {"name": row.name, "where": row.place, **dict(zip(_NUMBERS, _numbers(row), strict=True))}
-            | {"dof": _or_none(row.dof)}
+            | {"dof": finite(row.dof)}
             for row in budget.sources
         ],
-        "dof": _or_none(budget.dof),
+        "dof": finite(budget.dof),
         "coverage": budget.coverage,
         "k": budget.factor,
         "expanded": budget.expanded,
@@ -89,10 +90,6 @@ def fields(budget: Budget) -> dict[str, Any]:
 def _numbers(row: Source) -> tuple[float, ...]:
     """Those of `_NUMBERS`."""
     return row.value, row.u, row.slope, row.contribution, row.share
-
-
-def _or_none(number: float) -> float | None:
-    return number if isfinite(number) else None
 
 
 def json(budget: Budget) -> str:

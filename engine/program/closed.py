@@ -70,7 +70,8 @@ def closed_over(
 def settled(what: str, program: Program) -> Program:
     """The program, optimised. AgradError of kind `guard` where it holds only for some values."""
     if program.checks:
-        raise AgradError("guard", f"{what}: {program.checks[0].text} decides what an iteration computes")
+        message = f"{what}: {program.checks[0].text} decides what is computed, and may have another outcome elsewhere"
+        raise AgradError("guard", message, fixes=[Hint("where(c, x, y)   chooses between two values")])
     return optimised(program, again=True)
 
 

@@ -205,6 +205,7 @@ def _watched(session: Session, remark: Callable[[float], str]) -> Iterator[Calla
 def _descend(session: Session, call: Call, sign: float) -> None:
     from agrad.engine.ops.solvers.function import function_of
     from agrad.engine.ops.solvers.implicit import METHODS, Minimum
+    from agrad.engine.program.closed import settled
     from agrad.engine.program.extract import extract
     from agrad.engine.program.trace import inlined
 
@@ -216,10 +217,7 @@ def _descend(session: Session, call: Call, sign: float) -> None:
         if leaf.node.op is not None or not leaf.requires_grad:
             message = f"{word}: {leaf.node.spell()} is no leaf that requires grad"
             raise AgradError("leaf", message, fixes=[Hint("var w = 1   makes one")])
-    program = extract([loss], leaves)
-    if program.checks:
-        message = f"{word}: {program.checks[0].text} decides how {loss.node.spell()} is computed"
-        raise AgradError("guard", message, fixes=[Hint("where(c, x, y)   chooses between two values")])
+    program = settled(word, extract([loss], leaves))
     start = np.concatenate([np.reshape(np.asarray(leaf.value), -1) for leaf in leaves])
 
     def value(*xs: Tensor) -> Any:
@@ -247,7 +245,7 @@ def _descend(session: Session, call: Call, sign: float) -> None:
     forward(loss)
     for leaf in leaves:
         session.emit(Printed(f"{leaf.node.spell()} = {text_of(leaf.detach(), session.settings)}"))
-    account = f"slope {_small(found.slope, 1e-10)}, {_counted(found.iterations)}"
+    account = f"slope {_small(found.residual, 1e-10)}, {_counted(found.iterations)}"
     session.emit(Printed(f"{what} {format_number(sign * found.value)}, {account}"))
 
 

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from agrad.engine.autodiff.uncertainty import correlate
-from agrad.engine.core.tensor import Tensor
-from agrad.engine.errors import AgradError, Label
+from agrad.engine.core.arguments import number_of
+from agrad.engine.errors import AgradError
 from agrad.engine.ops.creation import generator
 from agrad.engine.values import whole
 from agrad.grammar.commands.host import Session
 from agrad.grammar.commands.operands import EXPRESSION, REQUIRING
 from agrad.grammar.commands.registry import Call, Operands, Option, command, graphed
 from agrad.grammar.results import Budgeted
-from agrad.grammar.runtime.operations import describe_value
 
 FORMS = {
     "text": "a table",
@@ -50,27 +47,16 @@ def _budget(session: Session, call: Call) -> None:
             f"budget: there is no form {form}",
             fixes=[f"budget {call.operand(0).span.text} as {one}" for one in FORMS],
         )
-    coverage = _number(call, "coverage", call.options.get("coverage", 0.95))
-    order = whole(_number(call, "order", call.options.get("order", 1)), "budget: order")
+    coverage = number_of("budget", "coverage", options.get("coverage", 0.95))
+    order = whole(number_of("budget", "order", options.get("order", 1)), "budget: order")
     if order not in (1, 2):
         raise AgradError("domain", f"budget: the order is 1 or 2, not {order}")
-    samples = whole(_number(call, "samples", call.options.get("samples", 0)), "budget: samples")
+    samples = whole(number_of("budget", "samples", options.get("samples", 0)), "budget: samples")
     found = budget(graphed(call, 0), coverage, order, samples, generator)
     result = Budgeted(found, form)
     session.emit(result)
     if found.sampled is not None and form == "text":
         session.emit(result.plot())
-
-
-def _number(call: Call, name: str, value: Any) -> float:
-    """A number that a command is given."""
-    if isinstance(value, Tensor) and not value.shape:
-        value = value.item()
-    if not isinstance(value, int | float):
-        raise AgradError(
-            "type", f"{call.node.word}: {name} is a number, not {describe_value(value)}", labels=[Label(call.span)]
-        )
-    return float(value)
 
 
 @command(
@@ -82,4 +68,4 @@ def _number(call: Call, name: str, value: Any) -> float:
     operands=REQUIRING,
 )
 def _correlate(session: Session, call: Call) -> None:
-    correlate(graphed(call, 0), graphed(call, 1), _number(call, "the correlation", call.values[2]))
+    correlate(graphed(call, 0), graphed(call, 1), number_of("correlate", "the correlation", call.values[2]))

@@ -23,11 +23,12 @@ _FLAT = 1e-4  # of the derivative nearby: below that, a number is a double zero
 
 
 class Found(NamedTuple):
-    """A point, the residual there, and the iterations of the search."""
+    """A point, the largest entry of the residual there (of a minimum, the gradient), the iterations of the search."""
 
     x: Array
     residual: float
     iterations: int
+    value: float = 0.0  # of a minimum
 
 
 class Problem:
@@ -136,15 +137,6 @@ class Bracketed(Problem):
         return Found(x, value, iterations)
 
 
-class Descent(NamedTuple):
-    """Where a function is least, its value there, the largest entry of its gradient, and the iterations."""
-
-    x: Array
-    value: float
-    slope: float
-    iterations: int
-
-
 METHODS = {"newton": "trust-exact", "krylov": "trust-krylov", "bfgs": "BFGS", "lbfgs": "L-BFGS-B", "cg": "CG"}
 _FEW = 50  # unknowns, of which the whole Hessian is computed
 
@@ -170,7 +162,7 @@ class Minimum(Problem):
         if not is_point or not np.all(np.linalg.eigvalsh((hessian + hessian.T) / 2) > 0):
             message = f"argmin: the minimum at {told(found.x)} is not a single point that can be differentiated"
             raise AgradError("domain", message, notes=["the Hessian is singular there, or not positive"])
-        return Found(x, found.slope, found.iterations)
+        return found._replace(x=x)
 
     def descend(
         self,
@@ -180,7 +172,7 @@ class Minimum(Problem):
         method: str | None = None,
         until: float = 1e-9,
         watch: Callable[[float], object] = lambda _: None,
-    ) -> Descent:
+    ) -> Found:
         """A minimum, until no entry of the gradient is over `until` times the largest at the start.
 
         Where Newton's method cannot take the last steps, that is `until` times 1 at least. With exact gradients and, up
@@ -224,7 +216,7 @@ class Minimum(Problem):
                 if valued(nearer) <= valued(x) + 1e-12 * abs(valued(start)) and _is_settled(step, nearer, start):
                     x, least = nearer, np.inf
             slope = _judged(what, valued, gradient(x), hessian, x, start, ends, least)
-        return Descent(x, valued(x), slope, int(found.nit))
+        return Found(x, slope, int(found.nit), valued(x))
 
 
 def _judged(

@@ -16,8 +16,9 @@ from agrad.engine.compile.function import Compiled
 from agrad.engine.compile.python_backend import Compiled as Replayed
 from agrad.engine.core.graph import reachable
 from agrad.engine.core.tensor import tensor
-from agrad.engine.errors import AgradError, Hint
+from agrad.engine.errors import AgradError
 from agrad.engine.ops.solvers.fitting import Fit, Pieces, fit
+from agrad.engine.program.closed import settled
 from agrad.engine.program.extract import extract
 from agrad.engine.program.ir import Input, Program
 from agrad.engine.program.passes import optimised
@@ -34,15 +35,11 @@ _compiled: dict[object, Compiled] = {}  # by what they compute: the same model i
 
 def fitted(f: Callable[..., Any], names: Sequence[str], start: Sequence[float], y: Array, sigma: Any) -> Fit:
     """The parameters with which a model fits measurements. Raises AgradError of kind `shape`, `guard` or `domain`."""
-    program = trace(f, list(start), names)
-    if program.checks:
-        message = f"fit: {program.checks[0].text} decides how the model is computed, and may differ on the way"
-        raise AgradError("guard", message, fixes=[Hint("where(c, x, y)   chooses between two values")])
+    program = settled("fit", trace(f, list(start), names))
     shape = program.shape(program.outputs[0])
     if shape not in ((), y.shape):
         shapes = f"{format_shape(shape)}, and what was measured {format_shape(y.shape)}"
         raise AgradError("shape", f"fit: the model has shape {shapes}")
-    program = optimised(program)
     columns = _columns(program, len(y))
     if columns is None:
         return fit(_as_a_whole(program, start, y, sigma), names, start)

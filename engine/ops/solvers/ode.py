@@ -21,10 +21,6 @@ _MOST = 40_000  # calls of the function
 _TOLERANCE = 1e-11
 
 
-class TooMany(Exception):
-    """The function was called too often."""
-
-
 class System:
     """The equation y' = f(t, y): a row of f is t and the entries of y."""
 
@@ -66,7 +62,7 @@ class System:
 
         def slope(t: float, y: Array) -> Array:
             if f.calls >= _MOST:
-                raise TooMany
+                raise self._too_many(t)
             reached[0] = t
             return f(np.concatenate([[t], y]))
 
@@ -90,12 +86,10 @@ class System:
                     atol=tolerance * max(scale, 1e-6) * 1e-3,
                     **keywords,
                 )
-            except TooMany:
-                raise self._too_many(reached[0]) from None
-            except ValueError as problem:
-                raise self._breaks_off(reached[0], str(problem)) from None
+            except ValueError:
+                raise self._breaks_off(reached[0]) from None
         if found.status != 0 or not np.isfinite(found.y).all():
-            raise self._breaks_off(reached[0], found.message)
+            raise self._breaks_off(reached[0])
         rows: Array = np.ascontiguousarray(found.y.T)
         return rows
 
@@ -106,6 +100,6 @@ class System:
         message = f"ode: the equation is stiff: the solution is at t = {where} after {_MOST} calls of the function"
         return AgradError("domain", message, fixes=[Hint("ode(f, y0, ts, stiff=True)   an implicit method")])
 
-    def _breaks_off(self, time: float, why: str) -> AgradError:
+    def _breaks_off(self, time: float) -> AgradError:
         message = f"ode: there is no solution beyond t = {format_number(time, 6)}: it grows without bound, or is nan"
         return AgradError("domain", message)
