@@ -79,6 +79,7 @@ class _Job:
     """The model, what was measured, and the file."""
 
     def __init__(self, model: str, path: str, texts: dict[str, str], options: dict[str, Any]) -> None:
+        from agrad.engine.core.arguments import number_of
         from agrad.grammar.session.rowwise import Evaluation, Rowwise
 
         self.path, self.names = shown_name(path), list(texts)
@@ -94,7 +95,7 @@ class _Job:
                     session.give(name, value)
             sessions.append(session)
         self.session = sessions[0]
-        self.start = [self._number(name) for name in self.names]
+        self.start = [number_of("fit", f"--over {name}", self.session.names[name]) for name in self.names]
         with closing(self.session.all_at_once(self.open, self.session.span)) as table:
             known = set(map(as_name, table.names))
             self.used: list[dict[str, str]] = []
@@ -115,12 +116,6 @@ class _Job:
         from agrad.engine.data.formats import open_table
 
         return open_table(self.path, self.columns, None)
-
-    def _number(self, name: str) -> float:
-        value = self.session.names[name]
-        if not isinstance(value, float):
-            raise AgradError("type", f"--over {name}: a start is a number")
-        return value
 
     def pieces(self, p: Any) -> Iterator[tuple[Any, Any, Any]]:
         """The file, for some parameters: see `fitting`."""

@@ -142,35 +142,23 @@ def _solve(session: Session, call: Call) -> None:
             starts = f"{len(start)} starting point{'s' if len(start) > 1 else ''}"
             raise AgradError("arity", f"solve: {starts} for {len(names)} unknowns", labels=[Label(call.span)])
         where = start if len(names) > 1 else start[0]
-    if len(names) == 1:
-        value, problem = root_of(function, where)
-        values = [value]
-    else:
-        value, problem = root_of(lambda v: as_array(function(*[v[place] for place in range(len(names))])), where)
-        values = [value[place] for place in range(len(names))]
+    places, is_one = range(len(names)), len(names) == 1
+    f: Any = function if is_one else lambda v: as_array(function(*[v[place] for place in places]))
+    found, problem = root_of(f, where)
+    values = [found] if is_one else [found[place] for place in places]
     for name, value in zip(names, values, strict=True):
         value = value if isinstance(value, Tensor) else tensor(value)
         session.machine.bind(call.names, name, value)
         session.emit(Printed(f"{name} = {text_of(value, session.settings)}"))
     last = problem.last
     if last is not None:
-        session.emit(Printed(f"residual {_small(last.residual, 1e-12)}, {_counted(last.iterations)}"))
+        session.emit(Printed(_account("residual", last.residual, 1e-12, last.iterations)))
 
 
-def _small(number: float, noise: float) -> str:
-    """A number that should be 0: below `noise`, it tells only how numbers were rounded."""
-    return format_number(number, 2) if number >= noise else f"below {noise:.0e}"
-
-
-def _counted(iterations: int) -> str:
-    return f"{iterations} iteration{'s' if iterations != 1 else ''}"
-
-
-def _until(call: Call) -> float:
-    value = _plain(call, "until", call.options.get("until", 1e-9))
-    if not isinstance(value, float) or not value > 0:
-        raise AgradError("domain", f"{call.node.word}: until is a positive number", labels=[Label(call.span)])
-    return value
+def _account(what: str, number: float, noise: float, iterations: int) -> str:
+    """How a search has ended: with a number that should be 0, and below `noise` only tells how numbers were rounded."""
+    size = format_number(number, 2) if number >= noise else f"below {noise:.0e}"
+    return f"{what} {size}, {iterations} iteration{'s' if iterations != 1 else ''}"
 
 
 _OPTIONS = {
@@ -228,6 +216,9 @@ def _descend(session: Session, call: Call, sign: float) -> None:
     method = call.options.get("method")
     if method is not None and method not in METHODS:
         raise AgradError("type", f"{word}: there is no method {method}", fixes=[f"method {one}" for one in METHODS])
+    until = number_of(word, "until", call.options.get("until", 1e-9))
+    if not until > 0:
+        raise AgradError("domain", f"{word}: until is a positive number", labels=[Label(call.span)])
     ends = None
     if "low" in call.options:
         low, high = (number_of(word, "an end of the interval", call.options[end]) for end in ("low", "high"))
@@ -236,16 +227,14 @@ def _descend(session: Session, call: Call, sign: float) -> None:
         ends = low, high
     what = f"{'least' if sign > 0 else 'largest'} {loss.node.spell()} ="
     with _watched(session, lambda least: f"{what} {format_number(sign * least, 6)}") as watch:
-        found = Minimum(body, start).descend(word, body.example[2], ends, method, _until(call), watch)
-    end = 0
-    for leaf in leaves:
-        begin, end = end, end + leaf.size
-        entries = found.x[begin:end]
+        found = Minimum(body, start).descend(word, body.example[2], ends, method, until, watch)
+    ends_of = np.cumsum([leaf.size for leaf in leaves])
+    for leaf, entries in zip(leaves, np.split(found.x, ends_of[:-1]), strict=True):
         leaf.set_(entries.reshape(leaf.shape) if leaf.shape else float(entries[0]))
     forward(loss)
     for leaf in leaves:
         session.emit(Printed(f"{leaf.node.spell()} = {text_of(leaf.detach(), session.settings)}"))
-    account = f"slope {_small(found.residual, 1e-10)}, {_counted(found.iterations)}"
+    account = _account("slope", found.residual, 1e-10, found.iterations)
     session.emit(Printed(f"{what} {format_number(sign * found.value)}, {account}"))
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from math import isfinite
 from typing import Any
 
-from agrad.engine.inspect.json_values import finite
 from agrad.engine.ops.solvers.fitting import Fit
 from agrad.engine.text import align
 from agrad.engine.values import format_number, format_uncertain
@@ -27,15 +26,19 @@ def text(fit: Fit, sign: str) -> str:
 
 def fields(fit: Fit) -> dict[str, Any]:
     """The result for JSON; what is not finite is null."""
-    values = zip(fit.names, finite(fit.values), finite(fit.u), strict=True)
+    values = zip(fit.names, fit.values.tolist(), fit.u.tolist(), strict=True)
     return {
-        "parameters": {name: {"value": value, "u": u} for name, value, u in values},
-        "rss": finite(fit.rss),
-        "chi2": finite(fit.chi2),
+        "parameters": {name: {"value": _or_none(value), "u": _or_none(u)} for name, value, u in values},
+        "rss": _or_none(fit.rss),
+        "chi2": _or_none(fit.chi2),
         "dof": fit.dof,
-        "r2": finite(fit.r2),
-        "correlation": finite(fit.correlation),
+        "r2": _or_none(fit.r2),
+        "correlation": [[_or_none(r) for r in row] for row in fit.correlation.tolist()],
         "converged": not fit.problem,
         "iterations": fit.iterations,
         **({"problem": fit.problem} if fit.problem else {}),
     }
+
+
+def _or_none(number: float) -> float | None:
+    return float(number) if isfinite(number) else None

@@ -88,25 +88,17 @@ def root_of(f: Any, x0: Any) -> tuple[Any, Problem]:
     from agrad.engine.ops.solvers.function import function_of  # here, as below, since few calculations need SciPy
     from agrad.engine.ops.solvers.implicit import Bracketed, Problem
 
-    if isinstance(x0, tuple):
-        if len(x0) != 2:
-            raise AgradError("arity", f"root: a bracket has two ends, not {len(x0)}")
-        low, high = sorted(number_of("root", "an end of the bracket", end) for end in x0)
-        body, same, shape = function_of("root", f, [()], np.array([low]))
-        _require_square(shape, ())
-        bracketed = Bracketed(body, np.array([low]), low, high)
-        return _shaped(implied(same, problem=bracketed), ()), bracketed
-    start, shape = _start("root", x0)
+    is_bracket = isinstance(x0, tuple)
+    if is_bracket and len(x0) != 2:
+        raise AgradError("arity", f"root: a bracket has two ends, not {len(x0)}")
+    ends = sorted(number_of("root", "an end of the bracket", end) for end in x0) if is_bracket else []
+    start, shape = _start("root", ends[0] if is_bracket else x0)
     body, same, made = function_of("root", f, [shape], start)
-    _require_square(made, shape)
-    problem = Problem(body, start)
-    return _shaped(implied(same, problem=problem), shape), problem
-
-
-def _require_square(made: tuple[int, ...], shape: tuple[int, ...]) -> None:
     if prod(made) != prod(shape):
         equations = f"a result of shape {format_shape(made)} for an argument of shape {format_shape(shape)}"
         raise AgradError("shape", f"root: {equations}: as many equations as unknowns have a solution")
+    problem = Bracketed(body, start, *ends) if is_bracket else Problem(body, start)
+    return _shaped(implied(same, problem=problem), shape), problem
 
 
 @composed(
@@ -298,6 +290,6 @@ def _taylor(f: Any, x0: Any, n: Any) -> Any:
     for _ in range(order):
         f = FUNCTIONS["grad"].call(f)
         found.append(f(x0))
-    if any(shape_of(getattr(one, "value", operand(one))) for one in found[:1]):
+    if shape_of(getattr(found[0], "value", operand(found[0]))):
         raise AgradError("shape", "taylor: the function gives an array, not one number")
     return OPS["stack"].call([one * (1.0 / factorial(k)) for k, one in enumerate(found)])
