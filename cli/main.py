@@ -35,6 +35,7 @@ COMMANDS = {
     "examples": "examples",
     "config": "setup.config",
     "completion": "setup.completion",
+    "sessions": "setup.sessions",
     "man": "setup.man",
 }
 

@@ -48,7 +48,13 @@ _ARGUMENTS = re.compile(r"\bargs\b")
 @timeout_option("a statement")
 @memory_option
 @click.option("--vi/--emacs", default=None, help="The key bindings for editing; the default is --emacs.")
-@click.option("--resume", is_flag=True, help="Restore the last session that did not end properly, as after a crash.")
+@click.option(
+    "--resume",
+    is_flag=False,
+    flag_value="",
+    metavar="[N]",
+    help="Restore the last session that did not end properly, as after a crash; or session N of `agrad sessions`.",
+)
 @click.pass_context
 def command(
     context: click.Context,
@@ -59,7 +65,7 @@ def command(
     timeout: float | None,
     memory: float | None,
     vi: bool | None,
-    resume: bool,
+    resume: str | None,
 ) -> int:
     """Open an interactive session. If there is a FILE, it is run first.
 
@@ -70,7 +76,8 @@ def command(
 
     Until a session ends, its statements are kept in a log, even with --no-files. After a crash, --resume runs them
     again, without printing their results, and continues; a note names each file that was read and has been written
-    since. With --resume, a session from a pipe is logged too.
+    since. With --resume, a session from a pipe is logged too. The last sessions that ended are kept, too: `sessions` at
+    the prompt, or `agrad sessions`, lists them, and --resume with a number restores one.
 
     From a pipe: there is no prompt, and after an error the next statement is run. The exit code is that of the first
     error: 1, or 2 for a syntax error.
@@ -84,14 +91,13 @@ def command(
     agrad repl examples/toy.ag
     echo "sin(pi/6)" | agrad repl
     """
-    if resume and file is not None:
-        raise click.UsageError("--resume also restores what a FILE did: leave FILE out", context)
+    restored = _to_restore(resume, file, context)
     limit_memory(memory)
     session = new_session(precision, files, timeout)
     at_terminal = sys.stdin.isatty() and sys.stdout.isatty()
     if timeout is not None and not at_terminal:
         end_if_late(session)
-    log, message, failure = _crash_log(session, resume) if resume or at_terminal else (None, "", 0)
+    log, message, failure = _crash_log(session, restored) if restored or at_terminal else (None, "", 0)
     if at_terminal and not session.record.entries:  # a restored session has run init.ag already
         _initialise(session)
     session.steps.depth, session.by_entry = DEPTH, at_terminal
@@ -119,7 +125,18 @@ def new_session(precision: int | None, files: bool = True, timeout: float | None
     return session
 
 
-def _crash_log(session: Session, resume: bool) -> tuple[CrashLog, str, int]:
+def _to_restore(resume: str | None, file: str | None, context: click.Context) -> bool | int:
+    """Whether the last session is restored that crashed, or the number of one. Raises UsageError."""
+    if resume is None:
+        return False
+    if file is not None or not (resume.isdecimal() or not resume):
+        raise click.UsageError("--resume also restores what a FILE did: leave FILE out", context)
+    if resume and not int(resume):
+        raise click.UsageError("sessions are counted from 1: agrad sessions lists them", context)
+    return int(resume) if resume else True
+
+
+def _crash_log(session: Session, resume: bool | int) -> tuple[CrashLog, str, int]:
     from agrad.cli.repl.crash_log import open_log  # here, since a pipe does not need it
 
     return open_log(session, resume)

@@ -3,7 +3,8 @@
 Each session has a file of JSON objects, one per line: the typed text, which of its statements ran and what files
 they read, how many are left after an `undo`. Each object is one write at the end of the file, so killing the process
 loses nothing. The disk is not flushed: that would take milliseconds a statement, to save the last seconds before a
-power cut. A session that ends normally removes its file; a file that is locked belongs to a session that still runs.
+power cut. The file of a session that ends normally is moved to another folder, where the last ones are kept; a file
+that is locked belongs to a session that still runs.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from agrad.cli.settings.ordinary import require_ordinary
 from agrad.cli.terminal.interrupt import stop_once
 from agrad.cli.terminal.progress import watching
 from agrad.engine.errors import AgradError
+from agrad.engine.text import align, truncate
 from agrad.grammar.commands.history import called
 from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.session.log import Entry, SessionLog, restore
@@ -33,7 +35,8 @@ from agrad.grammar.session.session import Session
 from agrad.grammar.session.undo import DEPTH
 
 _MODE = os.O_RDWR | os.O_APPEND | getattr(os, "O_BINARY", 0)
-_MOST = 20  # crash logs; older ones are removed
+_MOST = 20  # logs in a folder; older ones are removed
+_SHOWN = 40  # characters of a statement in the list of sessions
 
 
 class CrashLog:
@@ -75,15 +78,14 @@ class CrashLog:
             self._write([{"read": {path: files[path] for path in paths}}])
 
     def end(self) -> None:
-        """The session has ended normally: remove the file."""
+        """The session has ended normally: put its file to those that have ended, if anything is in effect."""
         if self._file is None or self._path is None:
             return
-        with suppress(OSError):  # while it is locked, so that no other session treats it as one that crashed
-            self._path.unlink()
+        _put_away(self._path, keep=bool(self.record.entries))  # locked, so that no other session treats it as crashed
         os.close(self._file)
         self._file = None
-        with suppress(OSError):  # where an open file cannot be removed
-            self._path.unlink()
+        if os.path.exists(self._path):  # where an open file cannot be moved
+            _put_away(self._path, keep=bool(self.record.entries))
 
     def _parts(self, entry: Entry) -> Iterator[dict[str, Any]]:
         span = entry.span
@@ -115,6 +117,23 @@ class CrashLog:
 def folder() -> Path:
     """The folder of the crash logs."""
     return Path(settings.state_folder(), "sessions")
+
+
+def ended_folder() -> Path:
+    """The folder of the logs of sessions that have ended."""
+    return Path(settings.state_folder(), "ended")
+
+
+def _put_away(path: Path, keep: bool) -> None:
+    """Move the log of a session that has ended to those that are kept; the oldest of these are removed."""
+    with suppress(OSError):
+        if keep:
+            settings.make_folder(ended_folder())
+            path.replace(ended_folder() / path.name)
+            for old in _paths(ended_folder())[_MOST:]:
+                old.unlink()
+        else:
+            path.unlink()
 
 
 def _unwritable(place: Path) -> bool:
@@ -172,17 +191,78 @@ class CrashedSession:
         today = time.strftime("%Y%m%d") == time.strftime("%Y%m%d", then)
         return time.strftime("%H:%M" if today else "%Y-%m-%d %H:%M", then)
 
+    @property
+    def has_ended(self) -> bool:
+        """Whether it has ended normally."""
+        return self.path.parent == ended_folder()
+
+    @property
+    def told(self) -> tuple[str, str, str, str]:
+        """When its last statement ran, how many are in effect, how it ended, and the last of them."""
+        last = truncate(self.entries[-1].span.text, _SHOWN) if self.entries else ""
+        return self.when, _statements(len(self.entries)), "ended" if self.has_ended else "crashed", last
+
     def close(self) -> None:
         """Close and unlock it."""
         os.close(self.file)
 
 
-def open_log(session: Session, resume: bool) -> tuple[CrashLog, str, int]:
+def past() -> list[CrashedSession]:
+    """The sessions that can be restored, the last first: open, and locked."""
+    paths = [*_paths(folder()), *_paths(ended_folder())]
+    found = [session for path in paths if (session := _opened(path)) is not None]
+    for session in found:
+        _read(session)
+        if not session.entries:
+            session.close()
+    return sorted((session for session in found if session.entries), key=lambda session: -session.time)
+
+
+def dismiss(number: int) -> CrashedSession | None:
+    """Remove the log of a session, by its number among those `past`, from 1. None if there is none."""
+    found = past()
+    for session in found:
+        session.close()
+    if not 1 <= number <= len(found):
+        return None
+    found[number - 1].path.unlink()
+    return found[number - 1]
+
+
+def listed() -> str:
+    """The sessions that can be restored, in a table: number, time, statements, how it ended, the last statement."""
+    found = past()
+    for session in found:
+        session.close()
+    if not found:
+        return "no session is kept yet"
+    return "\n".join(align((str(number), *session.told) for number, session in enumerate(found, 1)))
+
+
+def _numbered(number: int) -> CrashedSession | None:
+    """The session of a number, open and locked; None if there is none."""
+    found = past()
+    chosen = found[number - 1] if 1 <= number <= len(found) else None
+    for session in found:
+        if session is not chosen:
+            session.close()
+    if chosen is not None and chosen.has_ended:
+        settings.make_folder(folder())
+        chosen.path = chosen.path.replace(folder() / chosen.path.name)  # it runs again
+    return chosen
+
+
+def open_log(session: Session, resume: bool | int) -> tuple[CrashLog, str, int]:
     """The crash log of a session that begins, a message about an earlier one, and an exit code.
 
-    With `resume`, the last session that crashed is restored, and its log continued. If a statement of it fails, its log
-    stays as it is, and the session gets another.
+    With `resume`, the last session that crashed is restored, or that of a number among those `past`, and its log
+    continued. If a statement of it fails, its log stays as it is, and the session gets another.
     """
+    if resume is not True and resume:
+        crashed = _numbered(resume)
+        if crashed is None:
+            return CrashLog(session.record), f"there is no session {resume}: agrad sessions lists them", 1
+        return _resumed(session, crashed)
     crashed = _newest()
     if crashed is None:
         return CrashLog(session.record), "there is no session to restore" if resume else "", 0
@@ -243,7 +323,7 @@ def _go_to(place: str) -> str:
 
 def _newest() -> CrashedSession | None:
     """The newest crash log with a statement to restore, and without a running session."""
-    for path in _paths():
+    for path in _paths(folder()):
         crashed = _opened(path)
         if crashed is None:
             continue
@@ -253,11 +333,11 @@ def _newest() -> CrashedSession | None:
     return None
 
 
-def _paths() -> list[Path]:
-    """The crash logs, newest first."""
+def _paths(place: Path) -> list[Path]:
+    """The logs in a folder, newest first."""
     found = []
     with suppress(OSError):
-        for path in folder().glob("*.jsonl"):
+        for path in place.glob("*.jsonl"):
             with suppress(OSError):
                 found.append((path.stat().st_mtime, path))
     return [path for _, path in sorted(found, reverse=True)]
@@ -324,7 +404,7 @@ def _is_seed(part: object) -> bool:
 
 def _tidy() -> None:
     """Remove the oldest crash logs, if there are too many."""
-    for path in _paths()[_MOST:]:
+    for path in _paths(folder())[_MOST:]:
         crashed = _opened(path)
         if crashed is not None:
             with suppress(OSError):

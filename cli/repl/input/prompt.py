@@ -17,6 +17,7 @@ from prompt_toolkit.styles import Style
 
 from agrad.cli.output.text import COLOURS
 from agrad.cli.repl.completer import Words
+from agrad.cli.repl.crash_log import listed
 from agrad.cli.repl.echo import with_newest
 from agrad.cli.repl.highlighter import Highlighter
 from agrad.cli.repl.history import history, search_quickly
@@ -68,6 +69,9 @@ def prompted(session: Session, vi: bool = False, opening: Opening | None = None)
                 continue
             except EOFError:
                 return
+            if text.strip() == "sessions" and "sessions" not in session.names:
+                PAGER.show(listed())
+                continue
             if text.strip() == "clear" and "clear" not in session.names:
                 prompt.output.erase_screen()
                 prompt.output.cursor_goto(0, 0)

@@ -524,3 +524,83 @@ def test_a_terminal_that_was_killed(environment, tmp_path):
         assert three.process.wait(timeout=30) == 0
     assert crash_logs(tmp_path) == []
     assert Path(tmp_path, "agrad", "history").exists()
+
+
+# Sessions that have ended
+
+
+def ended(environment, tmp_path, *lines):
+    with Child(environment, tmp_path) as child:
+        child.send(*lines, 'print "done"')
+        while child.line() != "done":
+            pass
+        child.leave()
+
+
+def test_a_session_that_has_ended_is_kept_and_restored_by_its_number(environment, tmp_path, agrad):
+    ended(environment, tmp_path, "x = 2")
+    time.sleep(0.02)
+    ended(environment, tmp_path, "y = 3", "z = y*2")
+    assert crash_logs(tmp_path) == []
+    out, err, code = agrad("sessions")
+    rows = [re.sub(r"\d\d:\d\d", "14:03", line) for line in out.splitlines()]
+    assert (rows, err, code) == (
+        ['1  14:03  3 statements  ended  print "done"', '2  14:03  2 statements  ended  print "done"'],
+        "",
+        0,
+    )
+    out, err, code = agrad("repl", "--resume", "2", given="x\n")
+    assert (out, code) == ("2\n", 0)
+    assert re.fullmatch(r"restored 2 statements from \d\d:\d\d: x\n", err)
+    out, err, code = agrad("repl", "--resume", "2", given="z\n")  # the other is the last now
+    assert (out, code) == ("6\n", 0)
+
+
+def test_a_session_is_dismissed(environment, tmp_path, agrad):
+    ended(environment, tmp_path, "y = 3")
+    time.sleep(0.02)
+    killed(environment, tmp_path, "x = 2")
+    out = agrad("sessions")[0]
+    assert "crashed" in out.splitlines()[0] and "ended" in out.splitlines()[1]
+    out, err, code = agrad("sessions", "--dismiss", "1")
+    assert out.startswith("removed: ") and "crashed" in out and (err, code) == ("", 0)
+    assert len(agrad("sessions")[0].splitlines()) == 1
+    assert agrad("repl", "--resume", given="")[1] == "there is no session to restore\n"
+    assert agrad("sessions", "--dismiss", "2") == ("", "there is no session 2: agrad sessions lists them\n", 1)
+    assert agrad("sessions", "--dismiss", "1")[2] == 0
+    assert agrad("sessions") == ("no session is kept yet\n", "", 0)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message", "code"),
+    [
+        (("--resume", "7"), "there is no session 7: agrad sessions lists them", 1),
+        (("--resume", "0"), "sessions are counted from 1", 2),
+        (("--resume", "s.ag"), "--resume also restores what a FILE did: leave FILE out", 2),
+        (("--resume", "1", "s.ag"), "--resume also restores what a FILE did: leave FILE out", 2),
+    ],
+)
+def test_what_is_not_restored(agrad, arguments, message, code):
+    _, err, found = agrad("repl", *arguments, given="")
+    assert message in err and found == code
+
+
+def test_only_the_last_sessions_are_kept(environment, tmp_path, agrad, monkeypatch):
+    folder = tmp_path / "agrad" / "ended"
+    folder.mkdir(parents=True)
+    for number in range(25):
+        (folder / f"{number}.jsonl").write_text("")
+        os.utime(folder / f"{number}.jsonl", (number, number))
+    ended(environment, tmp_path, "x = 2")
+    assert len(list(folder.iterdir())) == 20
+
+
+def test_sessions_at_the_prompt(environment, tmp_path):
+    ended(environment, tmp_path, "x = 2")
+    del environment["PROMPT_TOOLKIT_NO_CPR"]
+    with Terminal(environment, folder=tmp_path) as one:
+        one.see("agrad>")
+        one.type("sessions\r")
+        one.see("2 statements  ended")
+        one.type("clear = 1\r")
+        one.see("agrad>")
