@@ -71,12 +71,23 @@ def render(problem: AgradError | Note, severity: str | None = None, width: int |
     if main is not None and main.source.is_file:
         line, column = main.source.position(main.start)
         head = f"{main.source.name}:{line}:{column}: {head}"
-    lines = [head, *_frames(problem.labels, main, width)]
-    lines += [f"  note: {label.text}" for label in problem.labels if label.origin is None]
-    lines += [f"  note: {note}" for note in problem.notes]
+    lines = [*_folded(head, width), *_frames(problem.labels, main, width)]
+    notes = [label.text for label in problem.labels if label.origin is None]
+    lines += [line for note in [*notes, *problem.notes] for line in _folded(f"  note: {note}", width)]
     lines += [f"  fix: {fix}" for fix in problem.fixes]
     text = "\n".join(line if len(line) < _LONG else re.sub(_LONG_WORD, r"\1…", line) for line in lines)
     return printable(text)
+
+
+def _folded(line: str, width: int | None, margin: str = "    ") -> list[str]:
+    """A line, folded between words where the terminal would break it anywhere."""
+    if width is None or len(line) <= max(width, _LEAST):
+        return [line]
+    import textwrap  # here, since few messages are so long
+
+    return textwrap.wrap(
+        line, max(width, _LEAST), subsequent_indent=margin, break_long_words=False, break_on_hyphens=False
+    )
 
 
 def _main(problem: AgradError | Note) -> Span | None:
@@ -98,7 +109,13 @@ def _frames(labels: Iterable[Label], main: Span | None, columns: int | None) -> 
         line, start, end = _extent(label.origin)
         shown, indent, carets = _window(line, start, end, room)
         yield f"  {gutter:>{width}} | {shown}"
-        yield f"  {'':{width}} | {' ' * indent}{'^' * carets} {label.text}".rstrip()
+        below = f"  {'':{width}} | {' ' * indent}{'^' * carets} {label.text}".rstrip()
+        if columns is None or len(below) <= max(columns, _LEAST):
+            yield below
+            continue
+        yield f"  {'':{width}} | {' ' * indent}{'^' * carets}"
+        margin = f"  {'':{width}} | "
+        yield from _folded(f"{margin}{label.text}", columns, margin)
 
 
 def _gutter(origin: Origin | None, main: Span | None) -> str:

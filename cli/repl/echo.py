@@ -19,6 +19,7 @@ from agrad.grammar.results import text_of
 from agrad.grammar.session.session import Session
 
 _WIDTH = 80  # columns, where the terminal does not say
+_DIGITS = 6  # of numbers that change
 _FEW = 6  # parts; the number of those left out follows
 _BARE = re.compile(
     r"\s*(backward|explain|forward|grad|graph|info)\b\s*(?:(as|depth|retain|create_graph|fresh|trace)\b.*)?$"
@@ -57,7 +58,7 @@ class Echo:
         if step is not None and step[1] in STEPS:
             rate = (STEPS[step[1]].__kwdefaults__ or {}).get("lr")
             parts += [] if rate is None else [f"lr {format_number(float(rate), self.session.settings.precision)}"]
-        if len(parts) == 1 and parts[0] == re.sub(r"^\s*var\s+|\s+$", "", text):
+        if parts == [re.sub(r"^\s*var\s+|\s+$", "", part).strip() for part in text.split(";")]:
             return ""  # `x = 3`
         if len(parts) > _FEW:
             parts = [*parts[: _FEW - 1], f"… and {len(parts) - _FEW + 1} more"]
@@ -78,9 +79,9 @@ class Echo:
                 yield self._written(name, before, now)
         for name, now in found.items():
             before = self.before.get(name)
-            if before is None or before.value is not now.value or before.gradient == now.gradient:
+            if before is None or before.value is not now.value or before.has_gradient_of(now):
                 continue
-            if now.gradient is None:
+            if now.gradient[0] is None:
                 cleared.append(f"{name}.grad")
             else:
                 yield self._as_value(f"{name}.grad", now.value.grad)
@@ -98,7 +99,9 @@ class Echo:
         """`w 2 → 1.97`, or the shape of an array."""
         if before.number is None or now.number is None:
             return f"{name} {_shape(now.value)}"
-        old, new = (format_number(number, self.session.settings.precision) for number in (before.number, now.number))
+        old, new = (format_number(number, _DIGITS) for number in (before.number, now.number))
+        if old == new:
+            old, new = (format_number(number, None) for number in (before.number, now.number))
         return f"{name} {old} → {new}"
 
     def _as_value(self, name: str, value: Any) -> str:
@@ -117,13 +120,17 @@ class _State:
         self.value = value
         self.version: Any = None
         self.number: float | None = None
-        self.gradient: Any = None
+        self.gradient: tuple[Any, int] = None, 0  # kept, so that another does not take its place in memory
         if isinstance(value, Tensor):
             number = value.value
             self.number = number if isinstance(number, float) else None
             kept = value.node.grad
-            self.version = value.version, self.number
-            self.gradient = None if kept is None or kept.value is None else (kept.calls, id(kept), id(kept.value))
+            self.version = value.version, None if self.number is None else self.number.hex()
+            self.gradient = (None, 0) if kept is None else (kept.value, kept.calls)
+
+    def has_gradient_of(self, other: _State) -> bool:
+        """Whether the gradient is that of another state."""
+        return self.gradient[0] is other.gradient[0] and self.gradient[1] == other.gradient[1]
 
 
 def _shape(value: Tensor) -> str:

@@ -75,6 +75,7 @@ class SessionLog:
         self.results: deque[tuple[int, int, Any]] = (
             deque()
         )  # after how many entries, and at which line, with what value
+        self._dropped = 0  # the line of the last of them that is kept no more
         self.keeper: Keeper | None = None
         self._seed: int | None = None  # with which the running statement seeded the random numbers
         self._wanted: int | None = None  # with which it has to seed them
@@ -151,7 +152,7 @@ class SessionLog:
             if line == number:
                 return value
         found = any(number_of(entry) == number for entry in self.entries)
-        why = "whose value is not kept" if found else "which has no value"
+        why = "whose value is not kept" if found and number <= self._dropped else "which has no value"
         if number not in self.typed:
             why = "and there is no such line"
         elif not found:
@@ -175,7 +176,8 @@ class SessionLog:
         self.results.append((len(self.entries), number, value))
         held = sum(getattr(value, "nbytes", 0) for _, _, value in self.results)
         while len(self.results) > _RESULTS or (held > _MOST and len(self.results) > 1):
-            held -= getattr(self.results.popleft()[2], "nbytes", 0)
+            _, self._dropped, old = self.results.popleft()
+            held -= getattr(old, "nbytes", 0)
 
     def cut(self, count: int) -> None:
         """Forget all but the first so many."""

@@ -143,3 +143,27 @@ def test_a_line_is_cut_to_the_terminal(term: str, width: int) -> None:
 def test_did_you_mean(word: str, expected: list[str]) -> None:
     names = ["sin", "sinh", "x", "y", "backward", "cos"]
     assert suggest(word, names) == suggest(word, reversed(names)) == expected
+
+
+def test_a_message_is_folded_between_words_at_the_width_of_the_terminal() -> None:
+    text = "x = alpha + beta"
+    problem = AgradError(
+        "name",
+        "this is a message of many words that no terminal of forty columns can show on one line",
+        labels=[Label(Span(Source("session", text), 4, 9), "a label that is longer than the line")],
+        notes=["a note that is longer than the forty columns of the line"],
+        fixes=["a fix that is typed as it is, and so is never folded at all, however long"],
+    )
+    assert render(problem, width=40).split("\n") == [
+        "error[name]: this is a message of many",
+        "    words that no terminal of forty",
+        "    columns can show on one line",
+        "  session line 1 | x = alpha + beta",
+        "                 |     ^^^^^",
+        "                 | a label that is",
+        "                 | longer than the line",
+        "  note: a note that is longer than the",
+        "    forty columns of the line",
+        "  fix: a fix that is typed as it is, and so is never folded at all, however long",
+    ]
+    assert len(render(problem).split("\n")) == 5
