@@ -62,7 +62,7 @@ def test_names_functions_and_commands(tab):
         ("step sgd ", ["w", "a", "lr="]),
         ("explain d wrt ", ["w", "a"]),
         ("forward d with ", ["w=", "a="]),
-        ("graph d ", ["as", "depth", "from", "to", "d", "b"]),
+        ("graph d ", ["vs", "as", "depth", "from", "to", "d", "b"]),
         ("check f(2) w", ["wrt"]),
         ("for i ", ["in"]),
         ("? since", ["sincere", "isinstance"]),
