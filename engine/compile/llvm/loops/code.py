@@ -19,7 +19,7 @@ from agrad.engine.compile.llvm.ir_builder import Code
 from agrad.engine.compile.llvm.loops.arena import places
 from agrad.engine.compile.llvm.loops.factors import solution, systems
 from agrad.engine.compile.llvm.loops.kernel import KernelCode, helpers
-from agrad.engine.compile.llvm.loops.routines import ProductCode, needed, scatter_code
+from agrad.engine.compile.llvm.loops.routines import Routine, kind_of, needed, product_code, scatter_code
 from agrad.engine.compile.llvm.loops.schedule import Kernel, Library, Numbers, Product, Scatter, Schedule, Stage
 from agrad.engine.compile.llvm.loops.views import View
 from agrad.engine.compile.llvm.target import definitions, llvmlite, machine, processor
@@ -90,17 +90,23 @@ class Loops:
         except IndexError:
             buffers = _Buffers(self.memory)
         buffers.enter(values)
-        table, numbers = buffers.addresses
-        with quiet():
-            for part in plan:
-                if isinstance(part, int):
-                    self._by_library(part, buffers)
-                else:
-                    part(table, numbers)
+        if self._library:
+            with quiet():
+                self._run(plan, buffers)
+        else:
+            self._run(plan, buffers)
         found = tuple(buffers.outputs(self.program.outputs))
         buffers.leave()
         self._pool.append(buffers)
         return found
+
+    def _run(self, plan: list[Any], buffers: _Buffers) -> None:
+        table, numbers = buffers.addresses
+        for part in plan:
+            if isinstance(part, int):
+                self._by_library(part, buffers)
+            else:
+                part(table, numbers)
 
     def _by_library(self, slot: int, buffers: _Buffers) -> None:
         op, operands, attrs = self._library[slot]
@@ -136,26 +142,17 @@ class Loops:
         """LLVM's code of all loops."""
         lanes, texts = machine().lanes, list[str]()
         codes: list[Code] = []
+        products: dict[object, Product] = {}  # of each kind, the first
         for number, part in enumerate(self.parts):
             if isinstance(part, Library):
                 continue
             calls = []
             for place, stage in enumerate(part):
                 name = f"part{number}.{place}"
-                if isinstance(stage, Kernel):
-                    kernel = KernelCode(name, self.schedule, stage, self.memory, lanes)
-                    texts.append(kernel.text)
-                    codes += kernel.codes
-                elif isinstance(stage, Product):
-                    texts.append(ProductCode(name, stage, self.memory, lanes).text)
-                elif isinstance(stage, Scatter):
-                    texts.append(scatter_code(name, stage, self.memory))
-                else:
-                    text, code = _numbers(name, self.schedule, stage, self.memory)
-                    texts.append(text)
-                    codes.append(code)
+                texts.append(self._text(name, stage, codes, products))
                 calls.append(f"  call void @{name}(ptr %tab, ptr %num)")
             texts.append("\n".join([f"define void @part{number}(ptr %tab, ptr %num) {{", *calls, "  ret void", "}"]))
+        texts += [Routine(f"product{number}", one, lanes).text for number, one in enumerate(products.values())]
         declared: dict[str, None] = {}
         for width in (1, lanes):
             here = [code for code in codes if code.lanes == width]
@@ -163,6 +160,23 @@ class Loops:
             lines = [*definitions(called, width), *[line for code in here for line in code.declared()]]
             declared.update(dict.fromkeys(lines))
         return "\n\n".join((*declared, *helpers(lanes), needed(lanes), *texts))
+
+    def _text(self, name: str, stage: Stage, codes: list[Code], products: dict[object, Product]) -> str:
+        """The function of a stage; adds to the codes in it, and to the kinds of products."""
+        if isinstance(stage, Kernel):
+            kernel = KernelCode(name, self.schedule, stage, self.memory, machine().lanes)
+            codes += kernel.codes
+            return kernel.text
+        if isinstance(stage, Product):
+            kind = kind_of(stage)
+            products.setdefault(kind, stage)
+            return product_code(name, f"product{list(products).index(kind)}", stage, self.memory)
+        if isinstance(stage, Scatter):
+            return scatter_code(name, stage, self.memory)
+        assert isinstance(stage, Numbers)
+        text, code = _numbers(name, self.schedule, stage, self.memory)
+        codes.append(code)
+        return text
 
     # What code for numbers can do, too
 

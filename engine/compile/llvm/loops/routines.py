@@ -41,26 +41,37 @@ def scatter_code(name: str, stage: Scatter, memory: Memory) -> str:
     )
 
 
-class ProductCode:
+def product_code(name: str, routine: str, stage: Product, memory: Memory) -> str:
+    """A function that calls the routine of a product with its matrices."""
+    lines = [f"define internal void @{name}(ptr %tab, ptr %num) {{", memory.array(stage.slot, "%out")]
+    for side, view in (("left", stage.left), ("right", stage.right)):
+        lines.append(memory.array(view.slot, f"%{side}.0"))
+        lines.append(f"  %{side} = getelementptr double, ptr %{side}.0, i64 {view.offset}")
+    return "\n".join((*lines, f"  call void @{routine}(ptr %out, ptr %left, ptr %right)", "  ret void", "}"))
+
+
+def kind_of(stage: Product) -> object:
+    """What products that have the same routine have in common."""
+    return stage.rows, stage.inner, stage.columns, stage.left.strides, stage.right.strides
+
+
+class Routine:
     """The text of a product of two matrices: some rows at a time, whose sums stay in registers."""
 
-    def __init__(self, name: str, stage: Product, memory: Memory, lanes: int) -> None:
-        self.stage, self.memory, self.lanes = stage, memory, lanes
+    def __init__(self, name: str, stage: Product, lanes: int) -> None:
+        self.stage, self.lanes = stage, lanes
         self.number = f"<{lanes} x double>"
         self.vectors = -(-stage.columns // lanes)
         self.is_copied = stage.right.strides[1] != 1 and stage.columns > 1  # its rows do not lie side by side
         self.step = stage.columns if self.is_copied else stage.right.strides[0]  # from one row of the right to the next
         width = 64 * lanes
         attributes = f'"prefer-vector-width"="{width}" "min-legal-vector-width"="{width}"'
-        head = f"define internal void @{name}(ptr %tab, ptr %num) {attributes} {{"
+        given = "ptr noalias %out, ptr %left, ptr %given"
+        head = f"define internal void @{name}({given}) noinline {attributes} {{"
         self.text = "\n".join((head, "entry:", *self._body(), "  ret void", "}"))
 
     def _body(self) -> Iterator[str]:
         stage = self.stage
-        yield self.memory.array(stage.slot, "%out")
-        for side, view in (("left", stage.left), ("given", stage.right)):
-            yield self.memory.array(view.slot, f"%{side}.0")
-            yield f"  %{side} = getelementptr double, ptr %{side}.0, i64 {view.offset}"
         if self.is_copied:
             yield f"  %right = alloca [{stage.inner * stage.columns} x double], align 64"
             yield from self._copied()
