@@ -20,15 +20,15 @@ STRIDES = (8, 16, 24, 3, 13, -8, -40, 0)  # bytes from row to row, so unaligned 
 _PAGES = []  # kept for as long as the process
 
 
-def fenced():
-    """The memory of two pages between two that cannot be read or written, as an array of bytes."""
-    pages = mmap.mmap(-1, 4 * PAGE)
+def fenced(count=2):
+    """The memory of some pages between two that cannot be read or written, as an array of bytes."""
+    pages = mmap.mmap(-1, (count + 2) * PAGE)
     _PAGES.append(pages)
     all_bytes = np.frombuffer(pages, dtype=np.uint8)
     protect = ctypes.CDLL(None, use_errno=True).mprotect
-    for at in (0, 3 * PAGE):
+    for at in (0, (count + 1) * PAGE):
         assert protect(ctypes.c_void_p(all_bytes.ctypes.data + at), ctypes.c_size_t(PAGE), 0) == 0
-    return all_bytes[PAGE : 3 * PAGE]
+    return all_bytes[PAGE : (count + 1) * PAGE]
 
 
 def column(memory, rows, stride, at_end):

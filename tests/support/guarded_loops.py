@@ -3,7 +3,7 @@
 import sys
 
 import numpy as np
-from guarded import fenced
+from guarded import PAGE, fenced
 
 import agrad.engine as ag
 from agrad.engine.compile.llvm.loops import code
@@ -22,9 +22,9 @@ class Fenced:
         return getattr(np, name)
 
     def empty(self, shape):
-        memory = fenced()
-        memory[:] = 0xA5
         size = 8 * int(np.prod(shape))
+        memory = fenced(max(2, -(-size // PAGE)))
+        memory[:] = 0xA5
         self.memories.append((memory, size, self.at_end))
         return memory[len(memory) - size if self.at_end else 0 :][:size].view(np.float64).reshape(shape)
 
