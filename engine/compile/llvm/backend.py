@@ -30,7 +30,7 @@ from agrad.engine.program.passes import arranged
 from agrad.engine.program.trace import Program, Step
 from agrad.engine.values import Array, describe, np
 
-_LONG = 8_000  # steps from which on full optimization takes seconds: the time is quadratic
+LONG = 8_000  # steps from which on full optimization takes seconds: the time is quadratic
 _FEWEST, _SOME = 64, 1_000  # steps of a loop, between which the vectorizer for straight-line code pays
 _MOST = 50_000  # instructions: each may take a place on the stack, of 64 bytes for 8 lanes, and a stack has 8 MB
 _PASSED = 100_000  # inputs and outputs: they lie on the stack as well
@@ -87,7 +87,7 @@ class Native:
                 "limit", f"there is no machine code for this program: {reason}", fixes=[Hint('backend="python"')]
             )
         self.program = program
-        self.fast = len(program.steps) < _LONG if fast is None else fast
+        self.fast = len(program.steps) < LONG if fast is None else fast
         self._mapped = 0  # rows so far
         self._loops: dict[bool, tuple[Any, Any]] = {}
 
@@ -279,7 +279,7 @@ def compiled(text: str, fast: bool, repeats: bool = False) -> Any:
 
 def looped(text: str, steps: int) -> Any:
     """The same for the code of a loop whose body has so many steps: what entries of arrays do alike is vectorized."""
-    return compiled(text, steps < _LONG, _FEWEST <= steps <= _SOME)
+    return compiled(text, steps < LONG, _FEWEST <= steps <= _SOME)
 
 
 def _packed(numbers: Iterable[int]) -> bytes:

@@ -6,7 +6,7 @@ import ctypes
 from functools import cached_property
 from typing import Any
 
-from agrad.engine.compile.llvm.backend import looped, written
+from agrad.engine.compile.llvm.backend import LONG, compiled, written
 from agrad.engine.compile.llvm.ir_builder import Code
 from agrad.engine.compile.llvm.kernels import repeat_kernel
 from agrad.engine.compile.llvm.target import definitions
@@ -43,7 +43,7 @@ class Repeated:
 
     @cached_property
     def _engine(self) -> Any:
-        return looped(self.source(), len(self.program.steps))
+        return compiled(self.source(), len(self.program.steps) < LONG)
 
     def source(self) -> str:
         """LLVM's code, as it is before optimization."""
