@@ -45,6 +45,7 @@ class Browser:
         }
         made = self._send("POST", "/session", {"capabilities": {"alwaysMatch": wanted}})
         self.url += f"/session/{made['sessionId']}"
+        self.opened = ""
 
     def _until_ready(self) -> None:
         for _ in range(600):
@@ -71,7 +72,8 @@ class Browser:
     def open(self, path: Path) -> None:
         """A page from a file."""
         self.log("browser"), self.log("performance")
-        self._send("POST", "/url", {"url": path.as_uri()})
+        self.opened = path.as_uri()
+        self._send("POST", "/url", {"url": self.opened})
 
     def js(self, script: str, *arguments: object) -> object:
         """What a script returns."""
@@ -106,9 +108,10 @@ class Browser:
         return [entry["message"] for entry in self.log("browser") if entry["level"] in ("SEVERE", "WARNING")]
 
     def requests(self) -> list[str]:
-        """The addresses that were asked for."""
+        """The addresses that were asked for, besides that of the page and the browser's own pages."""
         messages = [json.loads(entry["message"])["message"] for entry in self.log("performance")]
-        return [one["params"]["request"]["url"] for one in messages if one["method"] == "Network.requestWillBeSent"]
+        asked = [one["params"]["request"]["url"] for one in messages if one["method"] == "Network.requestWillBeSent"]
+        return [url for url in asked if url != self.opened and not url.startswith(("chrome", "data:"))]
 
     def screenshot(self) -> bytes:
         """The window as PNG."""
