@@ -37,13 +37,13 @@ class Code:
 
 
 def code(outputs: Sequence[Tensor], leaves: Sequence[Node]) -> Code:
-    """The code that computes some values from some leaves, which are numbers."""
+    """The code that computes some values from some leaves, which are numbers.
+
+    Raises AgradError as `extract`: then only the values that are held can be shown.
+    """
     if not outputs:
         return Code([], [], reason="the graph has no numbers that are shown")
-    try:
-        program = extract(outputs, [bare(leaf) for leaf in leaves], [f"x{place}" for place in range(len(leaves))])
-    except AgradError as problem:
-        return Code(_entries([x.value for x in outputs]), [], reason=problem.message)
+    program = extract(outputs, [bare(leaf) for leaf in leaves], [f"x{place}" for place in range(len(leaves))])
     whole = unchecked(program)
     values = whole.run(*[leaf.value for leaf in leaves if leaf.value is not None])
     numbers, guards = _entries(values), _guards(program.checks, values[len(outputs) :])
@@ -53,6 +53,11 @@ def code(outputs: Sequence[Tensor], leaves: Sequence[Node]) -> Code:
         return Code(numbers, guards, _function(whole))
     except AgradError as problem:
         return Code(numbers, guards, reason=problem.message)
+
+
+def held(outputs: Sequence[Tensor], reason: str) -> Code:
+    """Values that are all held, as they are, without code; with the reason."""
+    return Code(_entries([x.value for x in outputs]), [], reason=reason)
 
 
 def _entries(values: Sequence[Value | None]) -> list[float]:

@@ -19,7 +19,7 @@ from agrad.engine.inspect.dump.graph_rows import GraphRows
 from agrad.engine.inspect.dump.labels import one_line
 from agrad.engine.inspect.dump.node_rows import FEW, NodeRow, ValueSummary
 from agrad.engine.inspect.dump.slice import operands
-from agrad.engine.inspect.page.code import Code, code
+from agrad.engine.inspect.page.code import Code, code, held
 from agrad.engine.inspect.page.folding import Folding, drawing
 from agrad.engine.inspect.page.walks import Walk, walks_from
 from agrad.engine.values import Shape, size_of
@@ -91,21 +91,30 @@ class _Page:
 
     def __init__(self, graph: GraphRows, precision: int | None) -> None:
         self.graph, self.precision = graph, precision
-        self.numbers = _Numbers()
         self.known = graph.builder.numbers  # by `seq`
-        self.facts: dict[tuple[str, str], int] = {}  # the texts of `info`, each once
         self.shown = {node.seq for node in graph.wanted}
         self.walks = walks_from(graph.ends)
-        self.has_program = not any(node.freed is not None for node in graph.wanted)
+        self._begin(not graph.stale and not any(node.freed is not None for node in graph.wanted))
+
+    def _begin(self, has_program: bool) -> None:
+        """Begin the data; with a program, values that no node holds are shown, too."""
+        self.has_program = has_program
+        self.numbers = _Numbers()
+        self.facts: dict[tuple[str, str], int] = {}  # the texts of `info`, each once
 
     def parts(self) -> tuple[dict[str, Any], Code]:
         """The data, and the code that computes its numbers."""
         graph = self.graph
-        rows = list(graph.rows)
-        nodes = [self._node(node, row) for node, row in zip(graph.wanted, rows, strict=True)]
-        walks = [self._walk(walk) for walk in self.walks]
         leaves = [node for node in graph.wanted if node.op is None and node.requires_grad and not node.shape]
-        made = code(self.numbers.outputs, leaves)
+        nodes, walks = self._shown()
+        try:
+            if graph.stale:
+                raise AgradError("stale", "the graph is stale: forward computes it again")
+            made = code(self.numbers.outputs, leaves)
+        except AgradError as problem:
+            self._begin(False)
+            nodes, walks = self._shown()
+            made = held(self.numbers.outputs, problem.message)
         folding = Folding(graph.wanted, self.known, graph.function_of)
         data = {
             "name": graph.name,
@@ -122,6 +131,11 @@ class _Page:
             "guarded": [{"text": guard.text, "parent": guard.parent} for guard in graph.guards],
         }
         return data, made
+
+    def _shown(self) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+        """The nodes and the walks."""
+        pairs = zip(self.graph.wanted, self.graph.rows, strict=True)
+        return [self._node(node, row) for node, row in pairs], [self._walk(walk) for walk in self.walks]
 
     def _flat(self) -> dict[str, Any]:
         edges = {
@@ -163,9 +177,9 @@ class _Page:
     def _value(self, node: Node) -> list[int] | None:
         """The place of a value. One that the node does not hold is computed again, unless the graph was freed."""
         root = self.graph.builder.values.get(node)
-        held = node.value if node.value is not None or root is None else root.value
-        if held is not None:
-            return self.numbers.at(bare(node, held))
+        value = node.value if node.value is not None or root is None else root.value
+        if value is not None:
+            return self.numbers.at(bare(node, value))
         return self.numbers.at_shape(node.shape, bare(node)) if self.has_program else None
 
     def _info(self, node: Node) -> list[int]:

@@ -209,3 +209,25 @@ def test_a_comparison_says_of_each_node_whether_the_other_graph_has_it():
     assert {changes["sin(w*x)"], changes["cos(w*x)"]} <= {"changed", "gone", "new"}
     assert changes["w*x"] == "same"
     assert len(data["roots"]) == 2
+
+
+def test_a_stale_graph_shows_what_it_holds():
+    data = data_of(page_of("var x = 2; y = x**2\nset x = 5", "y"))
+    by_name = {node["name"]: value(data, node["value"]) for node in data["nodes"]}
+    assert by_name == {"x": [5], "y": [4]}
+    assert (data["sliders"], data["reason"]) == ([], "the graph is stale: forward computes it again")
+    assert data["walks"][0]["refused"]["message"].startswith("y is stale: ")
+
+
+def test_where_no_program_is_only_values_that_are_held_are_shown():
+    x, w = leaf(2.0, "x"), leaf([1.0, 2.0], "w")
+    with ag.no_grad():
+        k = x * 2
+    y = ((w + k) * 3).sum() * x
+    data = data_of(dump(y, "y").page())
+    assert data["sliders"] == []
+    assert data["reason"].startswith("this cannot be compiled: ")
+    shown = {node["op"]: value(data, node["value"]) if "value" in node else None for node in data["nodes"]}
+    assert shown["Add"] is None  # nobody reads it
+    assert shown["Sum"] == [33]
+    assert [value(data, place) for _, place in data["walks"][0]["kept"]] == [[6, 6], [33]]
