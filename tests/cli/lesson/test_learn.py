@@ -291,7 +291,7 @@ def test_a_chapter_in_a_terminal_and_enter_for_the_next(terminal, tmp_path):
 @pytest.mark.long
 def test_tab_completes_the_words_of_the_lesson_and_of_the_language(terminal):
     one = terminal()
-    one.type("sk" + TAB)
+    one.type("ski" + TAB)
     one.see("agrad> skip")
     one.type(ENTER)
     one.see("agrad> 3**4\n81", "> Make a leaf")
