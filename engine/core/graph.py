@@ -282,7 +282,7 @@ def new_node(
 
 def leaf(value: Value, requires_grad: bool = False) -> Node:
     """A node that was not computed."""
-    return new_node(None, (), None, value, shape_of(value), requires_grad)
+    return new_node(None, (), None, value, () if type(value) is float else shape_of(value), requires_grad)
 
 
 def touch(node: Node) -> None:
