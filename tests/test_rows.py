@@ -120,6 +120,7 @@ def test_the_language_and_its_help_know_it(joint):
 TRANSLATIONS = {
     "engine/compile/export/c.py",
     "engine/compile/export/javascript.py",
+    "engine/compile/export/numpy_arrays.py",
     "engine/compile/export/python.py",
     "engine/compile/formula/spelling.py",  # LaTeX's
     "engine/compile/export/source.py",  # the signs of arithmetic

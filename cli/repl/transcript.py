@@ -69,7 +69,7 @@ def transcript(session: Session, text: str, write: Callable[[str], None], in_col
             if not statement or statement == "#":
                 continue
             for number, line in enumerate(_coloured(statement) if in_colour else statement.split("\n")):
-                write((_MORE if number else _FIRST) + line)
+                write(((_MORE if number else _FIRST) + line).rstrip())
             try:
                 session.run(statement, lambda result: write(as_text(result, session.settings, in_colour)))
             except AgradError as problem:

@@ -7,7 +7,9 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
-from agrad.engine.compile.export.source import Language, Results
+from agrad.engine.compile.export.derive import Derived
+from agrad.engine.compile.export.source import Language, Results, Written
+from agrad.engine.values import size_of
 
 _MATH = (
     "sin cos tan asin acos atan atan2 sinh cosh tanh asinh acosh atanh exp exp2 expm1 log log2 log10 log1p cbrt hypot "
@@ -73,6 +75,60 @@ class C(Language):
         lines += [f"    {line}" for line in _stored(body, stored)]
         lines += [] if what.result else [f"    return {results.values[0]};"]
         return "\n".join([*lines, "}"]) + "\n"
+
+    def loop(self, counter: str, length: int) -> str:
+        """The head of a loop that counts from 0."""
+        return f"for (int {counter} = 0; {counter} < {length}; {counter}++) {{"
+
+    def variable(self, name: str) -> str:
+        """A statement that makes a variable of 0."""
+        return f"double {name} = 0.0;"
+
+    def arrays(self, name: str, names: Sequence[str], what: Derived, written: Written, remark: Sequence[str]) -> str:
+        """The function; what it computes besides stands in memory that it takes, and gives back."""
+        given = [
+            f"const double *{one}" if argument.shape else f"double {one}"
+            for one, argument in zip(names, what.arguments, strict=True)
+        ]
+        given += [f"double grad[{what.count}]"] if what.order else []
+        comment = "\n   ".join(remark).replace("*/", "* /").replace("/*", "/ *").replace("\\", "/")
+        lines = ["#include <math.h>", "#include <stdlib.h>", ""]
+        for data, numbers in written.constants:
+            lines += [f"static const double {data}[{len(numbers)}] = {{", *_wrapped(numbers), "};", ""]
+        lines += [f"/* {comment}", "   The value is NAN, and grad untouched, where there is no memory. */"]
+        lines += [f"double {name}({', '.join(given)})", "{", *_memory(written)]
+        text = "\n".join(written.body + written.outputs)
+        lines += [f"    (void){one};" for one in names if one not in re.findall(_NAME, text)]
+        lines += [f"    {line}" for line in written.body]
+        begin = 0
+        for output, shape in zip(written.outputs[1:], what.shapes, strict=False):
+            count = size_of(shape)
+            if shape:
+                there = f"{output}[i]"
+                lines.append(
+                    f"    for (int i = 0; i < {count}; i++) grad[{f'{begin} + ' if begin else ''}i] = {there};"
+                )
+            else:
+                lines.append(f"    grad[{begin}] = {output};")
+            begin += count
+        lines += [f"    const double value = {written.outputs[0]};", "    free(work);", "    return value;", "}"]
+        return "\n".join(lines) + "\n"
+
+
+def _memory(written: Written) -> Iterator[str]:
+    """The arrays, one after the other in one piece of memory."""
+    yield f"    double *const work = malloc({max(sum(written.buffers.values()), 1)}*sizeof(double));"
+    yield "    if (work == NULL) return NAN;"
+    begin = 0
+    for name, size in written.buffers.items():
+        yield f"    double *const {name} = work + {begin};"
+        begin += size
+
+
+def _wrapped(numbers: Sequence[str]) -> Iterator[str]:
+    """Numbers in lines."""
+    for begin in range(0, len(numbers), 8):
+        yield f"    {', '.join(numbers[begin : begin + 8])},"
 
 
 def _stored(body: Sequence[str], stored: Sequence[tuple[str, Sequence[str]]]) -> Iterator[str]:

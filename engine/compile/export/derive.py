@@ -14,10 +14,10 @@ from agrad.engine.core.numpy_warnings import quiet
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.program.ir import Input, Program
 from agrad.engine.program.passes import arranged, optimised
-from agrad.engine.program.trace import as_graph, extract, gradients
+from agrad.engine.program.trace import as_graph, extract, gradient_of, gradients
 from agrad.engine.values import Shape, Value, format_shape, size_of
 
-_MOST = 20_000  # instructions of what is written
+MOST = 20_000  # instructions of what is written
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,8 @@ class Derived:
     """A program of numbers: the value, its derivatives by each entry of the arguments at `wrt`, the second ones.
 
     `arguments`: the names and shapes; `order`: of the highest derivatives; `result`: the shape of the value, of which
-    each entry has its derivatives, one after the other.
+    each entry has its derivatives, one after the other; `arrays`: whether it is a program of arrays,
+    which are too large for numbers.
     """
 
     program: Program
@@ -33,6 +34,7 @@ class Derived:
     wrt: tuple[int, ...]
     order: int
     result: Shape = ()
+    arrays: bool = False
 
     @property
     def shapes(self) -> list[Shape]:
@@ -69,13 +71,29 @@ def derived(programs: Program | Sequence[Program], values: Sequence[Value], wrt:
     starts = [0, *accumulate(sizes)]
     flat = [x for value in values for x in ([value] if isinstance(value, float) else value.ravel().tolist())]
     places = [entry for place in wrt for entry in range(starts[place], starts[place + 1])]
-    with quiet():  # at these values another path may have no number
-        several = [_differentiated(_open(program), flat, places, order, size_of(result)) for program in paths]
-    made = merged(several, [[check.outcome for check in path.checks if len(paths) > 1] for path in paths])
-    made = _in_order(optimised(made))
-    if len(made.steps) > _MOST:
-        raise _too_long()
+    has_loops = len(paths) == 1 and not result and order < 2 and not paths[0].is_scalar
+    try:
+        with quiet():  # at these values another path may have no number
+            several = [_differentiated(_open(program), flat, places, order, size_of(result)) for program in paths]
+        made = merged(several, [[check.outcome for check in path.checks if len(paths) > 1] for path in paths])
+        made = _in_order(optimised(made))
+        if len(made.steps) > MOST:
+            raise _too_long()
+    except AgradError as problem:
+        if problem.kind != "limit" or not has_loops:
+            raise
+        made = _of_arrays(paths[0], values, wrt, order)
+        return Derived(made, inputs, tuple(wrt), order, arrays=True)
     return Derived(made, inputs, tuple(wrt), order, result)
+
+
+def _of_arrays(program: Program, values: Sequence[Value], wrt: Sequence[int], order: int) -> Program:
+    """The program of arrays that are too large for numbers, with its gradient."""
+    made = optimised(program, again=bool(order))
+    if order:
+        made = gradient_of(made, values, wrt)
+    _refuse_choices(made)
+    return _in_order(optimised(_without_checks(made)))
 
 
 def _open(program: Program) -> Program:
@@ -87,7 +105,7 @@ def _open(program: Program) -> Program:
 def _differentiated(program: Program, flat: Sequence[Value], places: Sequence[int], order: int, many: int) -> Program:
     """A program of numbers with the derivatives of the first outputs behind these."""
     shared = optimised(program, again=True)  # before the gradient: after it, there is much more to share
-    numbers = shared if program.is_scalar else scalarised(shared, _MOST)
+    numbers = shared if program.is_scalar else scalarised(shared, MOST)
     if numbers is None:
         raise _too_long()
     made = _without_checks(numbers)
@@ -101,7 +119,7 @@ def _differentiated(program: Program, flat: Sequence[Value], places: Sequence[in
 
 def _with_first(program: Program, values: Sequence[Value], places: Sequence[int], many: int) -> Program:
     """The derivatives of the first values behind these, value by value."""
-    if len(program.steps) * many > 10 * _MOST:
+    if len(program.steps) * many > 10 * MOST:
         raise _too_long()
     with as_graph(program, values, places) as (results, xs):
         wrt = [xs[place] for place in places]
@@ -112,7 +130,7 @@ def _with_first(program: Program, values: Sequence[Value], places: Sequence[int]
 
 def _with_second(program: Program, values: Sequence[Value], places: Sequence[int]) -> Program:
     """The derivatives of the first ones of a value behind these: row by row."""
-    if len(program.steps) * len(places) > 10 * _MOST:
+    if len(program.steps) * len(places) > 10 * MOST:
         raise _too_long()
     with as_graph(program, values, places) as (results, xs):
         wrt, known = [xs[place] for place in places], 1 + len(places)
@@ -145,6 +163,6 @@ def _refuse_choices(program: Program) -> None:
 def _too_long() -> AgradError:
     return AgradError(
         "limit",
-        f"the function cannot be exported: it would have more than {_MOST} instructions, "
+        f"the function cannot be exported: it would have more than {MOST} instructions, "
         "or uses an operation on arrays that has no expansion into numbers",
     )

@@ -60,6 +60,10 @@ def _results(what: Derived, spelling: Spelling, times: float = 1.0) -> tuple[str
 
     Raises AgradError of kind `shape` where the value is not one number.
     """
+    if what.arrays:
+        raise AgradError(
+            "limit", "arrays of so many entries are not exported as formulas", fixes=[Hint("export to .c, .js or .py")]
+        )
     if what.result:
         raise AgradError(
             "shape",

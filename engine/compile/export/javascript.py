@@ -6,7 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import ClassVar
 
-from agrad.engine.compile.export.source import Language, Results, spread
+from agrad.engine.compile.export.derive import Derived
+from agrad.engine.compile.export.source import Language, Results, Written, spread
 
 _MATH = (
     "sin cos tan asin acos atan atan2 sinh cosh tanh asinh acosh atanh exp expm1 log log2 log10 log1p cbrt hypot sqrt "
@@ -71,3 +72,42 @@ class JavaScript(Language):
         lines += [f"// {line}" for line in remark]
         lines += [f"export function {name}({', '.join(names)}) {{", *[f"    {line}" for line in body]]
         return "\n".join([*lines, f"    return {{{spread(parts)}}};", "}"]) + "\n"
+
+    def loop(self, counter: str, length: int) -> str:
+        """The head of a loop that counts from 0."""
+        return f"for (let {counter} = 0; {counter} < {length}; {counter}++) {{"
+
+    def variable(self, name: str) -> str:
+        """A statement that makes a variable of 0."""
+        return f"let {name} = 0;"
+
+    def flat(self, name: str) -> str:
+        """The name of an argument as a flat array."""
+        return f"{name}_flat"
+
+    def arrays(self, name: str, names: Sequence[str], what: Derived, written: Written, remark: Sequence[str]) -> str:
+        """The function; the gradients get the shapes of the arguments at its end."""
+        lines = [line for helper in self.used for line in (self.helpers[helper],)]
+        lines += [_NESTED] if any(len(shape) > 1 for shape in what.shapes) and what.order else []
+        for data, numbers in written.constants:
+            lines.append(f"const {data} = new Float64Array([{', '.join(numbers)}]);")
+        lines += [f"// {line}" for line in remark]
+        lines.append(f"export function {name}({', '.join(names)}) {{")
+        flat = [one for one, argument in zip(names, what.arguments, strict=True) if argument.shape]
+        lines += [f"    const {self.flat(one)} = Array.from({one}).flat(Infinity);" for one in flat]
+        lines += [f"    const {one} = new Float64Array({size});" for one, size in written.buffers.items()]
+        lines += [f"    {line}" for line in written.body]
+        grads = [
+            output if not shape else f"Array.from({output})" if len(shape) == 1 else f"nested({output}, {list(shape)})"
+            for output, shape in zip(written.outputs[1:], what.shapes, strict=False)
+        ]
+        parts = [f"value: {written.outputs[0]}"] + [f"grad: [{', '.join(grads)}]"] * (what.order > 0)
+        return "\n".join([*lines, f"    return {{{spread(parts)}}};", "}"]) + "\n"
+
+
+_NESTED = """\
+const nested = (flat, [length, ...rest]) => {
+    const step = flat.length/length;
+    const row = (i) => flat.slice(i*step, (i + 1)*step);
+    return rest.length ? Array.from({length}, (_, i) => nested(row(i), rest)) : Array.from(flat);
+};"""

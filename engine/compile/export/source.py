@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import ClassVar, NamedTuple
 
 from agrad.engine.compile.export.derive import Derived
@@ -18,6 +18,18 @@ from agrad.engine.values import format_shape, np, size_of
 
 # How tightly parts of a formula hold together.
 CHOICE, OR, AND, EQUAL, LESS, SUM, PRODUCT, SIGN, ATOM = range(9)
+COUNTERS = "ijklmnop"  # of loops
+ARRAY_WORDS = (
+    *COUNTERS,
+    "work",
+    "malloc",
+    "free",
+    "nested",
+    "Array",
+    "Float64Array",
+    "np",
+    "as_strided",
+)  # in functions of large arrays
 _LONG = 88  # characters of a formula inside another
 _SIGNS = {"add": ("+", SUM), "sub": ("-", SUM), "mul": ("*", PRODUCT), "div": ("/", PRODUCT)}
 _COMPARISONS = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
@@ -63,6 +75,16 @@ class Results:
         """The Hessian as a list of rows."""
         rows = [f"[{', '.join(row)}]" for row in self.second]
         return f"[{', '.join(rows)}]"
+
+
+@dataclass
+class Written:
+    """The parts of a function of arrays: data, statements, the arrays that it computes, with sizes, and outputs."""
+
+    constants: list[tuple[str, list[str]]] = field(default_factory=list)
+    body: list[str] = field(default_factory=list)
+    buffers: dict[str, int] = field(default_factory=dict)
+    outputs: list[str] = field(default_factory=list)
 
 
 class Lacking(Exception):
@@ -219,6 +241,24 @@ class Language(Writer):
     ) -> str:
         """The text of the function: `names` are those of its arguments, `remark` the lines of a comment."""
 
+    # Functions of large arrays
+
+    def loop(self, counter: str, length: int) -> str:
+        """The head of a loop that counts from 0."""
+        raise NotImplementedError
+
+    def flat(self, name: str) -> str:
+        """The name of an argument as a flat array."""
+        return name
+
+    def variable(self, name: str) -> str:
+        """A statement that makes a variable of 0."""
+        raise NotImplementedError
+
+    def arrays(self, name: str, names: Sequence[str], what: Derived, written: Written, remark: Sequence[str]) -> str:
+        """The text of the function for arrays: `names` are those of its arguments."""
+        raise NotImplementedError
+
 
 def spread(parts: Sequence[str]) -> str:
     """Parts of a result in one line, or a line for each where that is long."""
@@ -231,14 +271,22 @@ def inside(formula: Formula, binding: int) -> str:
     return formula.text if formula.binding >= binding else f"({formula.text})"
 
 
-def source(what: Derived, language: Language, name: str, text: str) -> str:
+Large = Callable[[Derived, "Language", str, Sequence[str], Sequence[str]], str]
+
+
+def source(what: Derived, language: Language, name: str, text: str, large: Large) -> str:
     """The text of a function of that name in a language. `text`: the expression, for a comment.
+
+    `large` writes a program of arrays: it is given the names of the arguments, and the lines of a comment.
 
     Raises AgradError of kind `name` for a name that the language does not allow, and of kind `type` for an operation
     that has no code in it.
     """
     if not (name.isascii() and name.isidentifier()) or name in language.words:
         raise AgradError("name", f"a function in {language.name} cannot be called {name}")
+    if what.arrays:
+        names = _names(what.arguments, name, language, ARRAY_WORDS)
+        return large(what, language, name, names, _remark(text, names, what))
     names, body, found = statements(what.program, what.arguments, language, name)
     count, many = what.count, size_of(what.result)
     first = many + many * count * (what.order > 0)
@@ -271,7 +319,7 @@ def statements(
         except UnwrittenError:
             raise _lacking(step.op.name, language) from None
     outputs = [slots[slot].text for slot in program.outputs]
-    body, found = _written(language, outputs, _prefix(names))
+    body, found = written(language, outputs, prefix_of(names))
     return names, body, found
 
 
@@ -294,7 +342,7 @@ def _lacking(operation: str, language: Language, function: str = "") -> AgradErr
     return AgradError("type", f"{operation} cannot be written in {language.name}{reason}")
 
 
-def _written(language: Language, outputs: Sequence[str], prefix: str) -> tuple[list[str], list[str]]:
+def written(language: Language, outputs: Sequence[str], prefix: str) -> tuple[list[str], list[str]]:
     """The statements before the results, and the formulas of these."""
     uses = _uses(language, outputs)
     body: list[str] = []
@@ -324,9 +372,9 @@ def _uses(language: Language, outputs: Sequence[str]) -> dict[str, int]:
     return uses
 
 
-def _names(arguments: Sequence[Input], function: str, language: Language) -> list[str]:
+def _names(arguments: Sequence[Input], function: str, language: Language, others: Iterable[str] = ()) -> list[str]:
     """The names of the arguments in the language: another where theirs is taken, or not in ASCII."""
-    taken = {function, *language.words, *language.helpers}
+    taken = {function, *language.words, *language.helpers, *others}
     names: list[str] = []
     for place, given in enumerate(arguments):
         name = given.name if given.name.isascii() and given.name.isidentifier() else f"x{place}"
@@ -337,7 +385,7 @@ def _names(arguments: Sequence[Input], function: str, language: Language) -> lis
     return names
 
 
-def _prefix(names: Sequence[str]) -> str:
+def prefix_of(names: Sequence[str]) -> str:
     """The first letters of variables, with which no argument begins."""
     return next(prefix for prefix in _prefixes() if not any(name.startswith(prefix) for name in names))
 
