@@ -167,7 +167,7 @@ HOSTILE = {
     "code of a function": ("def f(x) = x\nf.definition.code", "name"),
     "an attribute that is written": ("x = [1]\nx.__class__ = 3", "type"),
     "an attribute of a range": ("range(3).__class__", "name"),
-    "an attribute of a text": ('"a".format', "name"),
+    "an attribute of a text": ('"a".format', "type"),
     "an attribute through torch": ("torch.__builtins__", "name"),
     "a module of numpy": ("np.os.system", "name"),
     "a function of numpy": ("np.fromfile(3)", "name"),
