@@ -42,6 +42,7 @@ ALLOWED = {
     "grammar.help": "commands diagnostics pytorch results runtime session syntax values",
     "grammar.lint": "commands diagnostics pytorch runtime session syntax values",
     "grammar.loops": "diagnostics pytorch results runtime syntax values",
+    "grammar.prompt": "diagnostics results runtime session syntax",
     "grammar.pytorch": "values",
     "grammar.results": "values",
     "grammar.runtime": "diagnostics files pytorch results syntax values",

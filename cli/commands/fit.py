@@ -79,7 +79,6 @@ class _Job:
     """The model, what was measured, and the file."""
 
     def __init__(self, model: str, path: str, texts: dict[str, str], options: dict[str, Any]) -> None:
-        from agrad.engine.core.arguments import number_of
         from agrad.grammar.session.rowwise import Evaluation, Rowwise
 
         self.path, self.names = shown_name(path), list(texts)
@@ -95,7 +94,7 @@ class _Job:
                     session.give(name, value)
             sessions.append(session)
         self.session = sessions[0]
-        self.start = [number_of("fit", f"--over {name}", self.session.names[name]) for name in self.names]
+        self.start = [self.session.number(name, "fit", f"--over {name}") for name in self.names]
         with closing(self.session.all_at_once(self.open, self.session.span)) as table:
             known = set(map(as_name, table.names))
             self.used: list[dict[str, str]] = []

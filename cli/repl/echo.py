@@ -1,181 +1,45 @@
-"""What a statement has changed, in one dim line; and the newest graph, which a bare command is about."""
+"""What a statement has changed, in one dim line."""
 
 from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator
-from typing import Any
 
 import click
 
 from agrad.cli.terminal.terminal import coloured, shown
-from agrad.engine.autodiff.optim import STEPS
-from agrad.engine.core.graph import collect
-from agrad.engine.core.tensor import Tensor
-from agrad.engine.text import truncate
-from agrad.engine.values import format_number
-from agrad.grammar.results import text_of
+from agrad.grammar.prompt.changes import Changes
+from agrad.grammar.prompt.newest import with_newest
 from agrad.grammar.session.session import Session
 
-_WIDTH = 80  # columns, where the terminal does not say
-_DIGITS = 6  # of numbers that change
-_FEW = 6  # parts; the number of those left out follows
-_BARE = re.compile(
-    r"\s*(backward|explain|forward|grad|graph|info)\b\s*(?:(as|depth|retain|create_graph|fresh|trace)\b.*)?$"
-)
 _SAYS = re.compile(r"\s*(undo|redo|reset)\b")  # what says itself what it does
-_STEP = re.compile(r"\s*step\s+(\w+)\b(?!.*\blr\b)")
 
 
 class Echo:
-    """Compares the names of a session before and after each text that is typed."""
+    """Prints what each text that is typed has changed, and which graph a bare command is about."""
 
     def __init__(self, session: Session) -> None:
         self.session = session
-        self.before: dict[str, _State] = {}
+        self.changes = Changes(session)
 
     def begin(self, text: str) -> str:
         """A text is about to run: what it runs as. A bare command is about the newest graph, which is said."""
         text, about = with_newest(text, self.session)
         if about:
             _say(about)
-        self.before = self._states() if self.session.settings.echo else {}
+        self.changes.begin()
         return text
 
     def end(self, text: str) -> None:
         """A text has run: say what it has changed."""
         if not self.session.settings.echo or text.rstrip().endswith(";") or _SAYS.match(text):
             return
-        line = self.line(text)
+        line = self.changes.line(text)
         if line:
             _say(line)
-
-    def line(self, text: str) -> str:
-        """What has changed since `begin`, in one line; nothing for what was typed as it would be shown."""
-        parts = list(self._changes())
-        step = _STEP.match(text) if parts else None
-        if step is not None and step[1] in STEPS:
-            rate = (STEPS[step[1]].__kwdefaults__ or {}).get("lr")
-            parts += [] if rate is None else [f"lr {format_number(float(rate), self.session.settings.precision)}"]
-        if parts == [re.sub(r"^\s*var\s+|\s+$", "", part).strip() for part in text.split(";")]:
-            return ""  # `x = 3`
-        if len(parts) > _FEW:
-            parts = [*parts[: _FEW - 1], f"… and {len(parts) - _FEW + 1} more"]
-        return truncate(", ".join(parts).replace(", …", " …"), (self.session.settings.width or _WIDTH) - 1)
-
-    def _states(self) -> dict[str, _State]:
-        return {name: _State(value) for name, value in self.session.names.items()}
-
-    def _changes(self) -> Iterator[str]:
-        """What has changed, name by name: values first, then gradients, then what has none any more."""
-        found = self._states()
-        cleared = []
-        for name, now in found.items():
-            before = self.before.get(name)
-            if before is None or before.value is not now.value:
-                yield from self._bound(name, now)
-            elif before.version != now.version:
-                yield self._written(name, before, now)
-        for name, now in found.items():
-            before = self.before.get(name)
-            if before is None or before.value is not now.value or before.has_gradient_of(now):
-                continue
-            if now.gradient[0] is None:
-                cleared.append(f"{name}.grad")
-            else:
-                yield self._as_value(f"{name}.grad", now.value.grad)
-        if cleared:
-            yield f"cleared {', '.join(cleared)}"
-        gone = [name for name in self.before if name not in found]
-        if gone:
-            yield f"forgot {', '.join(gone)}"
-
-    def _bound(self, name: str, now: _State) -> Iterator[str]:
-        if isinstance(now.value, Tensor | float):
-            yield self._as_value(name, now.value)
-
-    def _written(self, name: str, before: _State, now: _State) -> str:
-        """`w 2 → 1.97`, or the shape of an array."""
-        if before.number is None or now.number is None:
-            return f"{name} {_shape(now.value)}"
-        old, new = (format_number(number, _DIGITS) for number in (before.number, now.number))
-        if old == new:
-            old, new = (format_number(number, None) for number in (before.number, now.number))
-        return f"{name} {old} → {new}"
-
-    def _as_value(self, name: str, value: Any) -> str:
-        """`x.grad = 12`, or `w.grad (3)` for an array."""
-        if isinstance(value, Tensor) and value.shape != ():
-            return f"{name} {_shape(value)}"
-        return f"{name} = {truncate(text_of(value, self.session.settings), 30)}"
-
-
-class _State:
-    """A value as it is now, as far as a change shows."""
-
-    __slots__ = ("gradient", "number", "value", "version")
-
-    def __init__(self, value: Any) -> None:
-        self.value = value
-        self.version: Any = None
-        self.number: float | None = None
-        self.gradient: tuple[Any, int] = None, 0  # kept, so that another does not take its place in memory
-        if isinstance(value, Tensor):
-            number = value.value
-            self.number = number if isinstance(number, float) else None
-            kept = value.node.grad
-            self.version = value.version, None if self.number is None else self.number.hex()
-            self.gradient = (None, 0) if kept is None else (kept.value, kept.calls)
-
-    def has_gradient_of(self, other: _State) -> bool:
-        """Whether the gradient is that of another state."""
-        return self.gradient[0] is other.gradient[0] and self.gradient[1] == other.gradient[1]
-
-
-def _shape(value: Tensor) -> str:
-    return f"({', '.join(map(str, value.shape))})"
 
 
 def _say(line: str) -> None:
     """Print a line, dim where there is colour."""
     colour = coloured(sys.stdout)
     click.echo(click.style(shown(line), dim=True) if colour else shown(line), color=colour or None)
-
-
-def newest(session: Session) -> tuple[str, Tensor] | None:
-    """The name of the value that was computed last, of those that have a graph, and the value."""
-    graphs = [
-        (value.node.seq, name)
-        for name, value in session.names.items()
-        if isinstance(value, Tensor) and value.requires_grad and not value.is_leaf
-    ]
-    if not graphs:
-        return None
-    name = max(graphs)[1]
-    return name, session.names[name]
-
-
-def with_newest(text: str, session: Session) -> tuple[str, str]:
-    """A bare command with the newest graph as its operand, and that as a line; any other text, and nothing."""
-    found = _BARE.match(text)
-    if found is None or found[1] in session.names:
-        return text, ""
-    graph = newest(session)
-    if graph is None:
-        return text, ""
-    name, value = graph
-    if found[1] == "grad":
-        name = " ".join(_leaves(session, value)) or name
-    text = f"{found[1]} {name}{text[found.end(1) :].rstrip()}"
-    return text, text.strip()
-
-
-def _leaves(session: Session, value: Tensor) -> list[str]:
-    """The names of the leaves behind a value that require grad."""
-    behind = set(collect([value.node]))
-    return [
-        name
-        for name, other in session.names.items()
-        if isinstance(other, Tensor) and other.is_leaf and other.requires_grad and other.node in behind
-    ]

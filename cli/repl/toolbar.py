@@ -9,10 +9,10 @@ from prompt_toolkit.application import Application, get_app
 from prompt_toolkit.enums import EditingMode
 from prompt_toolkit.validation import ValidationError
 
-from agrad.cli.repl.live import Live
 from agrad.cli.settings.settings import find
 from agrad.engine.text import truncate
 from agrad.engine.values import format_bytes, format_number
+from agrad.grammar.prompt.live import Live
 from agrad.grammar.session.session import Session
 from agrad.grammar.session.survey import Graphs, survey
 

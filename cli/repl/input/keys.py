@@ -14,7 +14,7 @@ from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.keys import Keys
 
 from agrad.cli.repl.input import paste
-from agrad.cli.repl.live import Live
+from agrad.grammar.prompt.live import Live
 from agrad.grammar.syntax.parser import needs_more
 
 _STEP = 4  # columns of one indentation

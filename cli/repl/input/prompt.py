@@ -18,7 +18,6 @@ from prompt_toolkit.styles import Style
 from agrad.cli.output.text import COLOURS
 from agrad.cli.repl.completer import Words
 from agrad.cli.repl.crash_log import listed
-from agrad.cli.repl.echo import with_newest
 from agrad.cli.repl.highlighter import Highlighter
 from agrad.cli.repl.history import history, search_quickly
 from agrad.cli.repl.input.dumb import prompts
@@ -30,6 +29,7 @@ from agrad.cli.repl.validator import SyntaxValidator
 from agrad.cli.terminal.interrupt import ignored, stop_once
 from agrad.cli.terminal.pager import PAGER
 from agrad.cli.terminal.terminal import coloured
+from agrad.grammar.prompt.newest import with_newest
 from agrad.grammar.session.session import Session
 
 _PARTS = {

@@ -3,7 +3,8 @@
 import pytest
 from screens import Terminal
 
-from agrad.cli.repl.echo import Echo, with_newest
+from agrad.grammar.prompt.changes import Changes
+from agrad.grammar.prompt.newest import with_newest
 from agrad.grammar.session.session import Session
 
 
@@ -11,11 +12,12 @@ def lines_of(*texts):
     """What is said of the last of some texts."""
     session = Session()
     session.settings.echo, session.settings.width = True, 80
-    echo = Echo(session)
+    changes = Changes(session)
     for text in texts:
-        text = echo.begin(text)
+        text = with_newest(text, session)[0]
+        changes.begin()
         session.run(text)
-    return echo.line(text)
+    return changes.line(text)
 
 
 GIVEN = ("var x = 2", "var w = [1, 2, 3]", "y = x**2*sum(w)")

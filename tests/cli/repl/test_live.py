@@ -7,8 +7,8 @@ from screens import Terminal
 from session_state import assert_same, picture
 from thinned import thinned
 
-from agrad.cli.repl.live import Live
 from agrad.engine.core.op import FUNCTIONS
+from agrad.grammar.prompt.live import Live
 from agrad.grammar.session.session import Session
 
 START = """

@@ -1,0 +1,4 @@
+"""What a prompt tells beside the answers.
+
+`live`: the value of what is typed; `changes`: what a statement has changed; `newest`: what a bare command is about.
+"""

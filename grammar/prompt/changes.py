@@ -1,0 +1,116 @@
+"""What a statement has changed, in one line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from agrad.engine.autodiff.optim import STEPS
+from agrad.engine.core.tensor import Tensor
+from agrad.engine.text import truncate
+from agrad.engine.values import format_number
+from agrad.grammar.results import text_of
+from agrad.grammar.session.session import Session
+
+_WIDTH = 80  # columns, where the terminal does not say
+_DIGITS = 6  # of numbers that change
+_FEW = 6  # parts; the number of those left out follows
+_STEP = re.compile(r"\s*step\s+(\w+)\b(?!.*\blr\b)")
+
+
+class Changes:
+    """Compares the names of a session before and after each text that is typed."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self.before: dict[str, _State] = {}
+
+    def begin(self) -> None:
+        """A text is about to run."""
+        self.before = self._states() if self.session.settings.echo else {}
+
+    def line(self, text: str) -> str:
+        """What has changed since `begin`, in one line; nothing for what was typed as it would be shown."""
+        parts = list(self._changes())
+        step = _STEP.match(text) if parts else None
+        if step is not None and step[1] in STEPS:
+            rate = (STEPS[step[1]].__kwdefaults__ or {}).get("lr")
+            parts += [] if rate is None else [f"lr {format_number(float(rate), self.session.settings.precision)}"]
+        if parts == [re.sub(r"^\s*var\s+|\s+$", "", part).strip() for part in text.split(";")]:
+            return ""  # `x = 3`
+        if len(parts) > _FEW:
+            parts = [*parts[: _FEW - 1], f"… and {len(parts) - _FEW + 1} more"]
+        return truncate(", ".join(parts).replace(", …", " …"), (self.session.settings.width or _WIDTH) - 1)
+
+    def _states(self) -> dict[str, _State]:
+        return {name: _State(value) for name, value in self.session.names.items()}
+
+    def _changes(self) -> Iterator[str]:
+        """What has changed, name by name: values first, then gradients, then what has none any more."""
+        found = self._states()
+        cleared = []
+        for name, now in found.items():
+            before = self.before.get(name)
+            if before is None or before.value is not now.value:
+                yield from self._bound(name, now)
+            elif before.version != now.version:
+                yield self._written(name, before, now)
+        for name, now in found.items():
+            before = self.before.get(name)
+            if before is None or before.value is not now.value or before.has_gradient_of(now):
+                continue
+            if now.gradient[0] is None:
+                cleared.append(f"{name}.grad")
+            else:
+                yield self._as_value(f"{name}.grad", now.value.grad)
+        if cleared:
+            yield f"cleared {', '.join(cleared)}"
+        gone = [name for name in self.before if name not in found]
+        if gone:
+            yield f"forgot {', '.join(gone)}"
+
+    def _bound(self, name: str, now: _State) -> Iterator[str]:
+        if isinstance(now.value, Tensor | float):
+            yield self._as_value(name, now.value)
+
+    def _written(self, name: str, before: _State, now: _State) -> str:
+        """`w 2 → 1.97`, or the shape of an array."""
+        if before.number is None or now.number is None:
+            return f"{name} {_shape(now.value)}"
+        old, new = (format_number(number, _DIGITS) for number in (before.number, now.number))
+        if old == new:
+            old, new = (format_number(number, None) for number in (before.number, now.number))
+        return f"{name} {old} → {new}"
+
+    def _as_value(self, name: str, value: Any) -> str:
+        """`x.grad = 12`, or `w.grad (3)` for an array."""
+        if isinstance(value, Tensor) and value.shape != ():
+            return f"{name} {_shape(value)}"
+        return f"{name} = {truncate(text_of(value, self.session.settings), 30)}"
+
+
+class _State:
+    """A value as it is now, as far as a change shows."""
+
+    __slots__ = ("gradient", "number", "value", "version")
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+        self.version: Any = None
+        self.number: float | None = None
+        self.gradient: tuple[Any, int] = None, 0  # kept, so that another does not take its place in memory
+        if isinstance(value, Tensor):
+            number = value.value
+            self.number = number if isinstance(number, float) else None
+            kept = value.node.grad
+            self.version = value.version, None if self.number is None else self.number.hex()
+            self.gradient = (None, 0) if kept is None else (kept.value, kept.calls)
+
+    def has_gradient_of(self, other: _State) -> bool:
+        """Whether the gradient is that of another state."""
+        return self.gradient[0] is other.gradient[0] and self.gradient[1] == other.gradient[1]
+
+
+def _shape(value: Tensor) -> str:
+    return f"({', '.join(map(str, value.shape))})"
