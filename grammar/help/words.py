@@ -23,6 +23,7 @@ GLOSSARY = {
     "args": "In a script, the words behind its name on the command line, as texts: float(args[0]) is a number.",
     "autograd": "Automatic differentiation: operations are recorded as a graph, and `backward y` applies the chain "
     "rule to it. The derivatives are exact, up to rounding.",
+    "back": "In `agrad learn`: returns to the task before.",
     "fixes": "What an error says to type instead. Those in words are called hints.",
     "freed": "A backward frees the nodes that it visits, unless `retain` is given: what they saved is gone. `forward` "
     "computes it again.",
@@ -30,6 +31,7 @@ GLOSSARY = {
     "shows them, `zero_grad` clears them.",
     "guard": "A choice that depended on values, such as the condition of an `if`. A replay in which it comes out "
     "differently is refused.",
+    "hint": "In `agrad learn`: helps with the task.",
     "hints": "What an error says to do, in words; what can be typed as it stands is called a fix.",
     "import": "`import torch`, `from torch import sin` are read, and have no effect.",
     "kind": "Every error has one, as in error[freed]; `help errors` lists them.",
@@ -42,6 +44,7 @@ GLOSSARY = {
     "retain_graph": "y.backward(retain_graph=True) is `backward y retain`: the graph is kept for another backward.",
     "scalar": "A single number, of shape ().",
     "seed": "What random numbers begin with: manual_seed(1) sets it, so that a run can be repeated.",
+    "skip": "In `agrad learn`: types the answer.",
     "stale": "Said of a value when what it was computed from has changed since; `forward y` computes it again.",
     "torch": "A prefix of functions that is left out, as `np` and `F` are; `help pytorch` says what is read.",
 }
@@ -124,6 +127,19 @@ def _elsewhere(word: str) -> Iterator[str]:
         yield f"x.{word}\n  {_sentence('; '.join(NO_METHODS[word]))}"
     elif word in ABSENT:
         yield f"{word}\n  A word of Python that agrad has no use for" + (f"; {ABSENT[word]}" if ABSENT[word] else ".")
+    else:
+        yield from _of_libraries(word)
+
+
+def _of_libraries(word: str) -> Iterator[str]:
+    """The modules of PyTorch, NumPy and Python behind which a name is read."""
+    from agrad.grammar.pytorch.names import table
+
+    places = {f"{prefix}.{word}": names[word] for prefix, names in table().items() if word in names}
+    for place, here in places.items():
+        what = f"A {here} of" if here in ("class", "function") else f"Read as {here}, as in"
+        library = {"torch": "PyTorch", "np": "NumPy"}.get(place.partition(".")[0], "Python")
+        yield f"{place}\n  {what} {library}; `help pytorch` says what is read."
 
 
 def _of_python(word: str) -> Iterator[str]:

@@ -34,7 +34,7 @@ def begin_again(session: Session, start: str) -> None:
     """Have the names of a script and no others: much faster than a new session."""
     session.names.clear()
     session.chosen = {}
-    session.answer = None
+    session.last = ()
     session.machine.growth = Growth()  # what it has said of names
     session.steps.clear()
     for statement in parsed(start):
