@@ -62,7 +62,7 @@ def _check_form(call: Call) -> None:
 
 @command(
     "graph",
-    f'graph d … [vs e …] [as {"|".join(FORMS)}] [depth 3] [from a b] [to "d.gv"]',
+    f'graph d … [vs e …] [as {" | ".join(FORMS)}] [depth 3] [from a b] [to "d.gv"]',
     "Shows the graph of d, or of several values as one: its operations, and what is saved or freed. `vs`: compared "
     "with another graph, what is the same in both, changed (~), only in the first (-) and only in the second (+); "
     "`depth`: at most so many operations back; "
