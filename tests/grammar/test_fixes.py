@@ -37,7 +37,6 @@ ELSEWHERE = {
     "d/dx(x**2)": "def f(x) = x**2; grad(f)(x)",
     "d/dt(t**2)": "def f(t) = t**2; grad(f)(1)",
     "np.diff(x)": "x[1:] - x[:-1]",
-    "torch.diff(2*x)": "(2*x)[1:] - (2*x)[:-1]",
     "diff(x**2, x)": "grad(x**2, x)",
     "y = ln(3) + 1  # of three": "y = log(3) + 1",
     "var (a,b) = (1,2)": "var a = 1; var b = 2",
