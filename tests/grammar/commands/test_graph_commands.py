@@ -238,7 +238,7 @@ def test_each_form_of_a_graph(drawn: Session) -> None:
 
 
 def test_the_forms_are_those_that_messages_and_help_name() -> None:
-    assert f"[as {'|'.join(FORMATS)}]" in REGISTERED["graph"].usage
+    assert f"[as {' | '.join(FORMATS)}]" in REGISTERED["graph"].usage
     assert {*ENDINGS.values()} <= {*FORMATS, *PICTURES}
 
 
