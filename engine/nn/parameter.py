@@ -14,10 +14,11 @@ __all__ = [
 
 
 def parameter(data: Any, requires_grad: bool = True) -> Tensor:
-    """A new leaf with a copy of the data, which modules list."""
+    """A new leaf, which modules list. As in PyTorch, it shares the data of an array that it is made from."""
     if data is None or isinstance(data, str):
         raise AgradError("type", f"Parameter needs a number or an array, not {describe(data)}")
-    made = tensor(data.detach() if isinstance(data, Tensor) else data, requires_grad=requires_grad)
+    made = data.detach() if isinstance(data, Tensor) else tensor(data)
+    made.requires_grad_(requires_grad)
     made.node.is_parameter = True
     return made
 
@@ -38,4 +39,4 @@ class _Kind(type):
 
 
 class Parameter(metaclass=_Kind):
-    """`Parameter(data)` is a leaf with a copy of the data, which belongs to the module that it is assigned to."""
+    """`Parameter(data)` is a leaf with the data, which belongs to the module that it is assigned to."""

@@ -116,8 +116,8 @@ LOOK_ALIKES = {
     **dict(zip("，；：（）", ",;:()", strict=True)),
     **dict.fromkeys("\xa0\u2002\u2003\u2007\u2009\u202f\u3000", "an ordinary space"),
     **dict.fromkeys("\u200b\u200c\u200d\u2060\ufeff", "no invisible character"),
-    "&": "and",
-    "|": "or, or abs(x) for |x|",
+    "&": "and, or * of arrays,",
+    "|": "or, maximum(x, y) of arrays, abs(x) for |x|,",
     "!": "!= to compare, or not",
 }
 

@@ -66,16 +66,31 @@ def test_a_parameter_stays_one_when_it_is_frozen():
     assert all(x.requires_grad for x in net.parameters())
 
 
-def test_a_parameter_has_its_own_data():
+def test_a_parameter_shares_the_data_of_a_tensor_and_copies_those_of_numpy():
     data = np.ones(2)
     made = nn.Parameter(data)
     data[0] = 5
     assert made.tolist() == [1, 1]
     source = ag.tensor([1.0, 2.0])
-    copied = nn.Parameter(source)
+    shared = nn.Parameter(source)
     with ag.no_grad():
-        copied += 1
-    assert source.tolist() == [1, 2]
+        shared += 1
+    source *= 2
+    assert (source.tolist(), shared.tolist()) == ([4, 6], [4, 6])
+    ag.sum(shared * shared).backward()
+    assert (shared.grad.tolist(), source.grad) == ([8, 12], None)
+
+
+def test_a_parameter_made_from_a_parameter_shares_its_data():
+    first = nn.Parameter(ag.tensor(2.0))
+    second = nn.Parameter(first)
+    with ag.no_grad():
+        second += 1
+    assert (first.item(), first.requires_grad, nn.Parameter(first, requires_grad=False).requires_grad) == (
+        3,
+        True,
+        False,
+    )
 
 
 def test_train_and_eval_reach_all_modules():
