@@ -17,13 +17,13 @@ from agrad.engine.core.arguments import axes_of, axis_of, is_sequence, number_of
 from agrad.engine.core.context import current
 from agrad.engine.core.op import FUNCTIONS, OPS
 from agrad.engine.core.signature import Signature
-from agrad.engine.errors import AgradError, Hint
+from agrad.engine.errors import AgradError, Hint, Note
 from agrad.engine.ops.arrays.indexing import getitem
 from agrad.engine.ops.arrays.joining import at
 from agrad.engine.ops.arrays.shaping import shape_of_any
 from agrad.engine.ops.data_files import load_text
 from agrad.engine.ops.linalg.norms import of_vector
-from agrad.engine.values import format_shape
+from agrad.engine.values import describe, format_shape
 from agrad.grammar.pytorch import copies, libraries
 from agrad.grammar.pytorch.functions import FORMS
 from agrad.grammar.values.constants import CONSTANTS
@@ -285,6 +285,16 @@ def _new_tensor(data: Any) -> Any:
     return FUNCTIONS["tensor"].call(data)
 
 
+def _as_it_is(f: Any, **options: Any) -> Any:
+    """torch.jit.script and the like: the very function or module."""
+    if not callable(f):
+        raise AgradError("type", f"a function or a module can be compiled, not {describe(f)}")
+    listener = current().listener
+    if listener is not None:
+        listener(Note("it is given back as it is: `forward y` runs a graph again, and long loops run compiled"))
+    return f
+
+
 def _save(obj: Any, f: Any) -> None:
     from agrad.grammar.values.checkpoints import save  # here, as below, since few scripts have such files
 
@@ -345,6 +355,9 @@ OWN_FORMS: dict[str, tuple[str, Callable[..., Any]]] = {
     "torch.backends.mps.is_available": ("", lambda: False),
     "torch.cuda.device_count": ("", lambda: 0.0),
     "torch.Tensor": ("data", _new_tensor),
+    "torch.jit.script": ("obj", _as_it_is),
+    "torch.jit.trace": ("func; example_inputs=None, check_trace=True, strict=True", _as_it_is),
+    "torch.compile": ("model; mode=None, backend=None, fullgraph=False, dynamic=None, options=None", _as_it_is),
     "np.random.seed": ("seed", lambda seed: FUNCTIONS["manual_seed"].call(seed)),
     "np.random.uniform": ("; low=0.0, high=1.0, size=None", _uniform),
     "np.random.random": ("; size=None", lambda size: _uniform(0.0, 1.0, size)),

@@ -40,6 +40,7 @@ def _recording(context: s.Expr) -> bool | None:
 # The words before a colon; what looks like one of them is no annotation.
 _HEADERS = HEADERS | {"else", "elif", "try", "finally", "except", "while", "with"}
 _MEMBERS = ("staticmethod", "property")  # decorators of the functions of a class
+_COMPILERS = ("torch.jit.script", "torch.compile", "torch.compile()")  # which leave a function as it is
 _TYPES = words("float int str bool list tuple dict set object bytes complex callable any")
 
 
@@ -564,6 +565,8 @@ class Builder(Expressions):
             if on is not None:
                 before, made = made, made.changed(body=(s.NoGrad(made.body, on, made.span),))
                 self.methods = [(made if one is before else one, problem) for one, problem in self.methods]
+            elif path in _COMPILERS:
+                continue
             elif path in _MEMBERS:
                 self.methods = [(one, problem) for one, problem in self.methods if one is not made]
                 made = s.Member(made.name, made.parameters, made.body, made.span, path)

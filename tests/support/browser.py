@@ -26,35 +26,54 @@ _ELEMENT = "element-6066-11e4-a52e-4f735466cecf"
 _KEYS = {"Home": "\ue011", "End": "\ue010", "Left": "\ue012", "Up": "\ue013", "Right": "\ue014", "Down": "\ue015", "Enter": "\ue007", "Tab": "\ue004"}  # fmt: skip
 
 
+class NotStarted(Exception):
+    """The browser is installed, and does not start."""
+
+
 class Browser:
     """One window. `close` ends it."""
 
     def __init__(self, width: int = 1300, height: int = 900) -> None:
         self.folder = tempfile.mkdtemp(prefix="agrad-chromium-")
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = free.getsockname()[1]
-        self.driver = subprocess.Popen([DRIVER, f"--port={port}"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        self.url = f"http://127.0.0.1:{port}"
-        self._until_ready()
+        for _ in range(3):  # another process may take the port first
+            if self._started():
+                break
+        else:
+            raise NotStarted("chromedriver does not start")
         options = [*_OPTIONS, f"--user-data-dir={self.folder}", f"--window-size={width},{height}"]
         wanted = {
             "browserName": "chrome",
             "goog:chromeOptions": {"binary": CHROMIUM, "args": options},
             "goog:loggingPrefs": {"browser": "ALL", "performance": "ALL"},
         }
-        made = self._send("POST", "/session", {"capabilities": {"alwaysMatch": wanted}})
+        try:
+            made = self._send("POST", "/session", {"capabilities": {"alwaysMatch": wanted}})
+        except (RuntimeError, OSError) as problem:
+            self._end_driver()
+            raise NotStarted(f"chromium does not start: {problem}") from problem
         self.url += f"/session/{made['sessionId']}"
         self.opened = ""
 
-    def _until_ready(self) -> None:
+    def _started(self) -> bool:
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        self.driver = subprocess.Popen([DRIVER, f"--port={port}"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.url = f"http://127.0.0.1:{port}"
         for _ in range(600):
+            if self.driver.poll() is not None:
+                return False
             try:
                 if self._send("GET", "/status")["ready"]:
-                    return
+                    return True
             except OSError:
                 time.sleep(0.05)
-        raise RuntimeError("chromedriver does not start")
+        self._end_driver()
+        return False
+
+    def _end_driver(self) -> None:
+        self.driver.kill()
+        self.driver.wait(30)
 
     def _send(self, method: str, path: str, body: object = None) -> object:
         data = None if body is None else json.dumps(body).encode()
