@@ -1,6 +1,7 @@
 """What the tests of all floors share."""
 
 import gc
+import resource
 
 import pytest
 from hypothesis import given, settings, strategies
@@ -30,6 +31,14 @@ def _first_property(_):
 def _without_guards():
     """What a test has read as plain data would otherwise be a guard of the graphs of the tests that come later."""
     current().guard = None
+
+
+@pytest.fixture(autouse=True)
+def _without_limits():
+    """What limits the memory of the tests' own process would fail tests that come later: a browser does not start."""
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    yield
+    assert resource.getrlimit(resource.RLIMIT_AS) == before
 
 
 @pytest.fixture(scope="session")

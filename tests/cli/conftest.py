@@ -83,8 +83,8 @@ def inside(environment, tmp_path, monkeypatch, capsys):
     """The same as `agrad` without a process of its own, for tables of many cases: what they claim needs none."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(os, "environ", environment)
-    for room in ("eval", "run"):  # a limit on memory would be one for all tests that follow
-        monkeypatch.setattr(f"agrad.cli.commands.{room}.limit_memory", lambda memory, statements=True: None)
+    # A limit on memory would be one for all tests that follow.
+    monkeypatch.setattr("agrad.grammar.runtime.budget.limit_memory", lambda *_: None)
 
     def run(*arguments, given=""):
         monkeypatch.setattr(sys, "argv", ["agrad", *arguments])

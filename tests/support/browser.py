@@ -98,6 +98,14 @@ class Browser:
         """What a script returns."""
         return self._send("POST", "/execute/sync", {"script": script, "args": list(arguments)})
 
+    def until(self, script: str) -> object:
+        """What a script returns as soon as that is something; some events come a moment after their cause."""
+        for _ in range(600):
+            if found := self.js(script):
+                return found
+            time.sleep(0.05)
+        return found
+
     def js_later(self, script: str, *arguments: object) -> object:
         """What a script hands to its last argument, a function."""
         return self._send("POST", "/execute/async", {"script": script, "args": list(arguments)})

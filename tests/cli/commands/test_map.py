@@ -26,9 +26,8 @@ USAGE = "Usage: agrad map [OPTIONS] EXPR DATA\nTry 'agrad map --help' for help.\
 
 
 @pytest.fixture
-def mapped(inside, tmp_path, monkeypatch):
+def mapped(inside, tmp_path):
     """Run `agrad map` in a folder with points.csv: (stdout, stderr, exit code)."""
-    monkeypatch.setattr("agrad.cli.commands.map.limit_memory", lambda memory, statements=True: None)
     (tmp_path / "points.csv").write_text(POINTS)
     return lambda *arguments, given="": inside("map", *arguments, given=given)
 

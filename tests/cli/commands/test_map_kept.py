@@ -55,9 +55,8 @@ REFUSED = {
 
 
 @pytest.fixture
-def kept(inside, tmp_path, monkeypatch):
+def kept(inside, tmp_path):
     """Run `agrad map x --keep t` on a Parquet file with a column t: (stdout, stderr, exit code)."""
-    monkeypatch.setattr("agrad.cli.commands.map.limit_memory", lambda memory, statements=True: None)
 
     def run(column, *options):
         table = pa.table({"x": pa.array([1.0, 2.0, 3.0]), "t": column})
@@ -120,9 +119,8 @@ def test_bytes_that_are_not_utf8_are_copied_from_csv_as_they_are(mapped_bytes, o
 
 
 @pytest.fixture
-def mapped_bytes(tmp_path, inside, monkeypatch):
+def mapped_bytes(tmp_path, inside):
     """The bytes that `agrad map x --keep t` makes of those of a CSV file."""
-    monkeypatch.setattr("agrad.cli.commands.map.limit_memory", lambda memory, statements=True: None)
 
     def run(data, *options):
         (tmp_path / "t.csv").write_bytes(data)
@@ -158,8 +156,7 @@ def test_rows_with_quotes_and_line_breaks_are_counted_once():
     assert writer.rows == 3
 
 
-def test_keeping_many_columns_takes_time_in_proportion(inside, tmp_path, monkeypatch):
-    monkeypatch.setattr("agrad.cli.commands.map.limit_memory", lambda memory, statements=True: None)
+def test_keeping_many_columns_takes_time_in_proportion(inside, tmp_path):
     taken = []
     for count in (2_000, 16_000):
         names = [f"c{place}" for place in range(count)]
@@ -186,9 +183,8 @@ def archive(path, compression=zipfile.ZIP_STORED, names=("x", "y")):
 
 
 @pytest.fixture
-def summed(inside, tmp_path, monkeypatch):
+def summed(inside, tmp_path):
     """Run `agrad map x+y` on an archive with these bytes: (stdout, stderr, exit code)."""
-    monkeypatch.setattr("agrad.cli.commands.map.limit_memory", lambda memory, statements=True: None)
 
     def run(data):
         (tmp_path / "a.npz").write_bytes(data)
@@ -268,8 +264,7 @@ def test_a_damaged_parquet_file_is_an_error_wherever_it_is_damaged(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["../../etc/x", "/etc/x", "..\\x", "C:x", "a/../../x"])
-def test_no_archive_is_written_whose_entries_lead_out_of_its_folder(inside, tmp_path, monkeypatch, name):
-    monkeypatch.setattr("agrad.cli.commands.map.limit_memory", lambda memory, statements=True: None)
+def test_no_archive_is_written_whose_entries_lead_out_of_its_folder(inside, tmp_path, name):
     (tmp_path / "t.csv").write_text(f"x,{name}\n1,2\n")
     out, err, code = inside("map", "x", "t.csv", "--keep", "all", "-o", "out.npz")
     assert (out, code) == ("", 1)
@@ -277,8 +272,7 @@ def test_no_archive_is_written_whose_entries_lead_out_of_its_folder(inside, tmp_
     assert not (tmp_path / "out.npz").exists()
 
 
-def test_derivatives_are_columns_of_an_archive(inside, tmp_path, monkeypatch):
-    monkeypatch.setattr("agrad.cli.commands.map.limit_memory", lambda memory, statements=True: None)
+def test_derivatives_are_columns_of_an_archive(inside, tmp_path):
     (tmp_path / "t.csv").write_text("x\n3\n")
     assert inside("map", "x**2", "t.csv", "--wrt", "x", "-o", "out.npz") == ("", "", 0)
     with np.load(tmp_path / "out.npz") as found:

@@ -16,9 +16,8 @@ ALONG_AN_AXIS = sorted(
 
 
 @pytest.fixture
-def mapped(inside, tmp_path, monkeypatch):
+def mapped(inside, tmp_path):
     """Run `agrad map` in a folder with t.csv: (stdout, stderr, exit code)."""
-    monkeypatch.setattr("agrad.cli.commands.map.limit_memory", lambda memory, statements=True: None)
     (tmp_path / "t.csv").write_text("temp,y\n20,1\n25,2\n")
     return lambda *arguments: inside("map", *arguments)
 

@@ -9,9 +9,7 @@ pytest.importorskip("scipy")
 
 
 @pytest.fixture
-def here(inside, tmp_path, monkeypatch):
-    for command in ("map", "fit"):
-        monkeypatch.setattr(f"agrad.cli.commands.{command}.limit_memory", lambda memory, statements=True: None)
+def here(inside, tmp_path):
     rng = np.random.default_rng(2)
     t = np.linspace(0, 10, 50)
     n = 500 * np.exp(-0.3 * t) + rng.standard_normal(50)

@@ -254,7 +254,7 @@ def test_5000_nodes_are_folded_and_unfold_on_click(shown):
     page.click("#back")
     assert status(page).startswith("The graph behind s is freed: 6250 operations")
     page.click("#table summary")
-    assert page.js("return document.querySelectorAll('#table tbody tr').length") > 5000
+    assert page.until("return document.querySelectorAll('#table tbody tr').length") > 5000
 
 
 def test_a_function_folds_into_one_box(shown):
