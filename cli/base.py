@@ -250,6 +250,16 @@ def read_text(path: str) -> str:
         raise AgradError("file", f"cannot read {shown_name(path)}: {problem.strerror}") from None
 
 
+def write_text(path: str, text: str) -> None:
+    """Write a text to a file, or to standard output for `-`. Raises AgradError of kind `file`."""
+    from agrad.grammar import files  # here, as above
+
+    if path == "-":
+        click.echo(text, nl=False)
+    else:
+        files.write_text(path, text)
+
+
 def shown_name(path: str) -> str:
     """The name of a file in messages."""
     return "<stdin>" if path == "-" else path

@@ -8,7 +8,7 @@ import click
 
 from agrad.cli.arguments.expression import FormulaCommand, formula, listed, named_completions, wrt_option
 from agrad.cli.arguments.limits import end_in, limit_memory, memory_option, timeout_option
-from agrad.cli.base import file_completions
+from agrad.cli.base import file_completions, write_text
 from agrad.engine.text import printable
 from agrad.grammar.session.session import Session
 
@@ -23,7 +23,7 @@ _LANGUAGES = ("c", "js", "py", "ag", "tex")
 )
 @click.option("--hessian", is_flag=True, help="Also the second derivatives.")
 @click.option("--name", default="f", show_default=True, metavar="NAME", help="The name of the function.")
-@click.option("-o", "path", metavar="FILE", shell_complete=file_completions, help="Write to FILE.")
+@click.option("-o", "path", default="-", metavar="FILE", shell_complete=file_completions, help="Write to FILE.")
 @timeout_option("a computation")
 @memory_option
 def command(
@@ -32,7 +32,7 @@ def command(
     language: str | None,
     hessian: bool,
     name: str,
-    path: str | None,
+    path: str,
     timeout: float | None,
     memory: float | None,
 ) -> None:
@@ -65,7 +65,7 @@ def command(
     """
     names = listed(wrt)
     what = formula("export", words, ["--wrt", ",".join(names)] if names else [])
-    found = language or splitext(path or "")[1][1:].lower()
+    found = language or splitext(path)[1][1:].lower()
     if found not in _LANGUAGES:
         raise click.UsageError("the language is missing: --to c, js, py, ag or tex")
     limit_memory(memory, statements=False)
@@ -77,10 +77,6 @@ def command(
         what.bind(session, ())
         session.names.update({word: constant(value) for word, value in session.names.items()})
         text = exported(session, what.text(), names, 2 if hessian else 1, found, name)
-        if path is None:
-            click.echo(text, nl=False)
-            return
-        from agrad.grammar.files import write_text
-
         write_text(path, text)
-    click.echo(f"wrote {printable(path)}")
+    if path != "-":
+        click.echo(f"wrote {printable(path)}")

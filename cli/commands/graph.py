@@ -60,6 +60,7 @@ def command(
     agrad graph "sin(x)*y" x=2 y=3 -o walk.html
     """
     wanted = formula("graph", words, [])
+    file = None if file == "-" else file
     if form is None:
         form = "text" if file is None else form_of_file(file)
     elif file is not None and (told := told_otherwise(form, file)):

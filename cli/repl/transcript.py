@@ -9,13 +9,12 @@ from contextlib import suppress
 
 import click
 
-from agrad.cli.base import advised, exit_code
+from agrad.cli.base import advised, exit_code, write_text
 from agrad.cli.output.text import COLOURS, as_text, report
 from agrad.cli.repl.input.pipe import statements
 from agrad.cli.settings.settings import find
 from agrad.cli.terminal.terminal import coloured, option
 from agrad.engine.errors import AgradError
-from agrad.grammar.files import write_text
 from agrad.grammar.results import Quit
 from agrad.grammar.session.session import Session
 from agrad.grammar.session.undo import DEPTH

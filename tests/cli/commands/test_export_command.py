@@ -28,6 +28,7 @@ def test_the_source_is_printed(agrad):
     assert agrad("export", "x**2*sin(x)", "--to", "c") == (C, "", 0)
     words = ["sum(w)*x", "w=[1, 2]", "--wrt", "w,x", "--to", "js", "--hessian", "--name", "loss"]
     assert agrad("export", *words) == (JAVASCRIPT, "", 0)
+    assert agrad("export", *words, "-o", "-") == (JAVASCRIPT, "", 0)
 
 
 def test_the_source_is_written(agrad, tmp_path):

@@ -51,6 +51,7 @@ def test_a_file_takes_the_form_of_its_ending(inside, tmp_path, name, form):
 def test_the_form_may_be_said(inside, tmp_path):
     assert inside("graph", "a**2*2", "a=3", "-o", "graph", "--as", "json") == ("", "", 0)
     assert json.loads((tmp_path / "graph").read_text("utf-8"))["count"] == 3
+    assert inside("graph", "a**2*2", "a=3", "-o", "-") == inside("graph", "a**2*2", "a=3")
 
 
 @pytest.mark.parametrize("form", PICTURES)

@@ -121,7 +121,8 @@ def test_the_pictures_show_the_transcript(inside, tmp_path, script, theme):
 def test_printing_and_drawing(inside, tmp_path):
     out, _, code = inside("run", "--echo", "--svg", "s.svg", "-", given="nothing\n")
     assert (out.splitlines()[0], code) == ("agrad> nothing", 1)
-    assert (tmp_path / "s.svg").exists()
+    page = (tmp_path / "s.svg").read_text("utf-8")
+    assert inside("run", "--svg", "-", "-", given="nothing\n") == (page, "", 0)
 
 
 def test_without_colour(inside, tmp_path, script, monkeypatch):
