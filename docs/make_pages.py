@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import agrad.engine as ag
+from agrad.cli.integrations import textmate
 from agrad.cli.lesson import pages as lesson
 from agrad.engine.autodiff.comparison import Report
 from agrad.engine.compile.function import Compiled
@@ -88,6 +89,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "docs/learn.md": lesson.markdown,
     "docs/language.md": language_doc.markdown,
     "docs/pytorch.md": pytorch_doc.markdown,
+    "docs/vscode/syntaxes/agrad.tmLanguage.json": textmate.as_json,
 }
 
 if __name__ == "__main__":

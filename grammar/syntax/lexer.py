@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import cache
 from typing import Any, Self, TypeAlias
 
 import lark.lexer
@@ -49,26 +50,26 @@ _BLANK = frozenset({"SPACE", "COMMENT", "LINE_BREAK"})
 # Where a statement begins: after these, or after the colon of a block.
 _STARTS = frozenset({"_NEWLINE", "_INDENT", "_DEDENT", "SEMICOLON"})
 # Commands that are names wherever more follows than a number, as in `history = []`.
-_NAMES_TOO = frozenset({"HISTORY", "AGAIN", "REDO"})
+NAMES_TOO = frozenset({"HISTORY", "AGAIN", "REDO"})
 # Words that continue an expression: `grad if c else x` is one, `grad a` a command.
 _CONTINUES = frozenset({"if", "and", "or", "in", "is", "else", "for"})
 
 # Compiled where they are used (`re` keeps what it has compiled), so that a start that needs none does not compile them.
-_FOLLOWING_WORD = r"[ \t]+([^\W\d]\w*)"
+_FOLLOWING_WORD = rf"[ \t]+(?!(?:{'|'.join(sorted(_CONTINUES))})\b)[^\W\d]\w*"
 # What begins an expression and, with this spacing, does not continue one.
-_FOLLOWING_VALUE = r"""[ \t]+([-+](?![\s=])|[\w.("'\[])"""
+_FOLLOWING_VALUE = r"""[ \t]+(?:[-+](?![\s=])|[\d.("'\[])"""
 _NOTHING_FOLLOWS = r"[ \t]*(?![^\r\n;#])"
 _NOTHING_BUT_BRACKETS = r"[ \t]*(\([ \t]*\)[ \t]*)?(?![^\r\n;#])"
 _ALONE = r"[ \t]+[\d.]|[ \t]*(?![^\r\n;#])"
 _FAILS_KIND = r"[ \t]+(\w+)[ \t]*:"
 _SPACE_COLON = r"[ \t]*:"
-_TOPIC = r"[ \t]*(\([^()\s]*\)|[^\s;#]+)"
+TOPIC = r"[ \t]*(\([^()\s]*\)|[^\s;#]+)"
 _RUN = r"[\w.]*"
 _DIGITS = r"\d+"
 _REST_OF_LINE = r"[^\r\n]*"
-_FSTRING_TEXT = {quote: rf"(?:[^{{}}{quote}\\\r\n]|\\[^\r\n]|\{{\{{|\}}\}})+" for quote in ("'", '"')}
-_DEBUG = r"=[ \t]*(?=[:}])"
-_SPEC = r""":[^{}"'\r\n]*"""
+FSTRING_TEXT = {quote: rf"(?:[^{{}}{quote}\\\r\n]|\\[^\r\n]|\{{\{{|\}}\}})+" for quote in ("'", '"')}
+# What may follow the expression in the braces of an f-string.
+IN_FIELD = {"DEBUG": r"=[ \t]*(?=[:}])", "CONVERSION": r"![rsa](?=[ \t]*[:}])", "SPEC": r""":[^{}"'\r\n]*"""}
 
 
 class Token(lark.Token):
@@ -150,6 +151,28 @@ def _typed(line: str) -> str:
     if found := re.match(rf"(?:{_PROMPT}|{_MORE})( |(?=[\r\n]|$))", line):
         return "\f" * found.end() + line[found.end() :]
     return line if not line.strip() else f"#{line[1:]}"
+
+
+@cache
+def after_command(word: str) -> str:
+    """What follows a word at the start of a statement if it is a command there, as a regular expression.
+
+    Of the words that may be names too: soft keywords, `history` and the like, and `exit`.
+    """
+    if word in HEADERS:
+        return _SPACE_COLON
+    if word == "fails":
+        return _FAILS_KIND
+    if word == "exit":
+        return _NOTHING_BUT_BRACKETS
+    ways = [_FOLLOWING_WORD]
+    if word.upper() in NAMES_TOO:
+        ways.append(_ALONE)
+    elif word in ALONE:
+        ways.append(_NOTHING_FOLLOWS)
+    elif word in BEFORE_VALUES:
+        ways.append(_FOLLOWING_VALUE)
+    return "|".join(ways)
 
 
 def is_word(terminal: lark.lexer.TerminalDef) -> bool:
@@ -337,11 +360,11 @@ class _Scanner:
             kind = "NAME" if called else self.words[word]
             if kind == "_IN" and not self.takes_in():
                 kind = "MEMBER"
-            elif kind in _NAMES_TOO and not (starting and self.is_alone(end)):
+            elif kind in NAMES_TOO and not (starting and self.is_command(word, end)):
                 kind = "NAME"
         elif word in self.options and self.previous in _OPTION_FOLLOWS and not self.brackets:
             kind = self.options[word]
-        if starting and word == "exit" and re.compile(_NOTHING_BUT_BRACKETS).match(self.text, end):
+        if starting and word == "exit" and self.is_command(word, end):
             start = self.token("QUIT", end).start_pos
             yield Token("QUIT", "quit", start, end)  # unless something follows, in which case it is a name
             return
@@ -364,24 +387,8 @@ class _Scanner:
         return self.previous in _STARTS or (self.previous == "_COLON" and not self.brackets)
 
     def is_command(self, word: str, end: int) -> bool:
-        """Whether a soft keyword at the start of a statement is the command."""
-        if word in HEADERS:
-            return bool(re.compile(_SPACE_COLON).match(self.text, end))
-        if word == "fails":
-            return bool(re.compile(_FAILS_KIND).match(self.text, end))
-        following = re.compile(_FOLLOWING_WORD).match(self.text, end)
-        if following is None and word in ALONE:
-            return bool(re.compile(_NOTHING_FOLLOWS).match(self.text, end))
-        if following is None and word in BEFORE_VALUES:
-            return bool(re.compile(_FOLLOWING_VALUE).match(self.text, end))
-        return following is not None and following[1] not in _CONTINUES
-
-    def is_alone(self, end: int) -> bool:
-        """Whether `history`, say, at the start of a statement is the command: alone, or where no name could stand."""
-        following = re.compile(_FOLLOWING_WORD).match(self.text, end)
-        if following is not None:
-            return following[1] not in _CONTINUES
-        return re.compile(_ALONE).match(self.text, end) is not None
+        """Whether a word at the start of a statement, which may also be a name, is the command."""
+        return re.compile(after_command(word)).match(self.text, end) is not None
 
     def command(self, word: str) -> Iterator[Item]:
         """Set what the first word of a statement changes for the words after it."""
@@ -391,7 +398,7 @@ class _Scanner:
             # A kind of error may be a reserved word: `fails assert: ...`.
             self.position = found.start(1)
             yield self.token("NAME", found.end(1))
-        elif word == "help" and (found := re.compile(_TOPIC).match(self.text, self.position)):
+        elif word == "help" and (found := re.compile(TOPIC).match(self.text, self.position)):
             self.position = found.start(1)
             yield self.token("TOPIC", found.end(1))
 
@@ -613,7 +620,7 @@ class _Scanner:
             return self.broken_fstring()
         if len(self.brackets) > depth:
             return self.inside_field() if len(self.brackets) == depth + 1 else None
-        if found := re.compile(_FSTRING_TEXT[quote]).match(self.text, self.position):
+        if found := re.compile(FSTRING_TEXT[quote]).match(self.text, self.position):
             return self.token("FSTRING_TEXT", found.end())
         if character == quote:
             self.fstrings.pop()
@@ -629,12 +636,9 @@ class _Scanner:
 
     def inside_field(self) -> Token | None:
         """What may follow the expression in braces: `=`, `:` and a format, `}`."""
-        if found := re.compile(_DEBUG).match(self.text, self.position):
-            return self.token("DEBUG", found.end())
-        if found := re.match(r"![rsa](?=[ \t]*[:}])", self.text[self.position : self.position + 80]):
-            return self.token("CONVERSION", self.position + found.end())
-        if found := re.compile(_SPEC).match(self.text, self.position):
-            return self.token("SPEC", found.end())
+        for kind, pattern in IN_FIELD.items():
+            if found := re.compile(pattern).match(self.text, self.position):
+                return self.token(kind, found.end())
         if self.text[self.position] == "}":
             _, _, self.near = self.brackets.pop()
             return self.token("RBRACE", self.position + 1)

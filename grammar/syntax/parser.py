@@ -30,6 +30,7 @@ __all__ = [
     "SOFT",
     "can_be_read",
     "followers",
+    "kind_of",
     "lexed",
     "needs_more",
     "parse",
@@ -196,13 +197,14 @@ def starts(text: str) -> Iterator[int]:
 _KINDS = {
     **dict.fromkeys(("STRING", "FSTRING_START", "FSTRING_TEXT", "FSTRING_END", "SPEC"), "string"),
     **dict.fromkeys(("TOPIC", *(kind for options in OPTIONS.values() for kind in options.values())), "command"),
-    "NUMBER": "number",
+    **dict.fromkeys(("NUMBER", "MEASURED"), "number"),
     "NAME": "name",
     "COMMENT": "comment",
 }
 
 
-def _kind(token: Token) -> str:
+def kind_of(token: Token) -> str:
+    """The kind of a token, for highlighting."""
     if token.type in _KINDS:
         return _KINDS[token.type]
     if token in PYTHON:
@@ -219,7 +221,7 @@ def tokens(text: str) -> list[tuple[str, int, int]]:
     found: list[tuple[str, int, int]] = []
     for item in _machine().lexer.read(source, comments=True):
         if not isinstance(item, AgradError):
-            kind, start, end = _kind(item), item.start_pos, item.end_pos
+            kind, start, end = kind_of(item), item.start_pos, item.end_pos
         elif item.unfinished:
             continue
         else:

@@ -1,0 +1,220 @@
+"""The TextMate grammar, which VS Code and GitHub colour with: made from the terminals of `agrad.lark` and the lexer.
+
+A TextMate grammar is a tree of regular expressions, each matched within a line. What the lexer decides from the tokens
+before a word is said here by where a rule stands: a command begins a statement, its options stand in the rule of the
+command, and in brackets there are no statements.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Iterable
+from typing import Any
+
+from agrad.cli.integrations.kinds import KINDS
+from agrad.grammar.syntax import keywords
+from agrad.grammar.syntax.lexer import (
+    FSTRING_TEXT,
+    IN_FIELD,
+    NAMES_TOO,
+    OPERAND_ENDS,
+    TOPIC,
+    Token,
+    after_command,
+    is_word,
+)
+from agrad.grammar.syntax.loader import load
+from agrad.grammar.syntax.parser import kind_of
+
+Rule = dict[str, Any]
+
+_START = r"(?:^|(?<=[;:]))[ \t]*"  # of a statement, outside of brackets
+_SUPERSCRIPT = f"[{''.join(keywords.SUPERSCRIPTS)}]"
+_NAME = rf"[^\W\d](?:(?!{_SUPERSCRIPT})\w)*"
+_VALUES = frozenset({"None", "True", "False"})
+_QUOTES = ("'", '"')
+
+
+def grammar() -> Rule:
+    """The whole grammar: statements, and under `expression` what stands in brackets."""
+    return {
+        "scopeName": "source.agrad",
+        "name": "agrad",
+        "fileTypes": ["ag"],
+        "patterns": [_include("statement"), _include("expression")],
+        "repository": {
+            "statement": {"patterns": [*_commands(), *_printing()]},
+            "expression": {"patterns": _expression()},
+            "brackets": _brackets(),
+            "field": _field(),
+        },
+    }
+
+
+def as_json() -> str:
+    """The grammar as the text of a file."""
+    return json.dumps(grammar(), indent=2, ensure_ascii=False) + "\n"
+
+
+def _include(name: str) -> Rule:
+    return {"include": f"#{name}"}
+
+
+def _scope(kind: str) -> str:
+    return f"{KINDS[kind].textmate}.agrad"
+
+
+def _match(pattern: str, *kinds: str) -> Rule:
+    """A rule for a pattern: one kind is that of all it matches, several are those of its groups."""
+    if len(kinds) == 1:
+        return {"name": _scope(kinds[0]), "match": pattern}
+    return {"match": pattern, "captures": _captures(kinds)}
+
+
+def _captures(kinds: Iterable[str]) -> Rule:
+    return {str(number): {"name": _scope(kind)} for number, kind in enumerate(kinds, 1)}
+
+
+def _any(words: Collection[str]) -> str:
+    """One of some words or signs, the longest first."""
+    return "|".join(map(re.escape, sorted(words, key=lambda word: (-len(word), word))))
+
+
+def _word(words: Collection[str]) -> str:
+    return rf"\b(?:{_any(words)})\b"
+
+
+# Statements
+
+
+def _commands() -> list[Rule]:
+    """A rule for each word that is a command where a statement begins."""
+    maybe = sorted(keywords.SOFT - {"fails"} | {word.lower() for word in NAMES_TOO})
+    sure = sorted(keywords.OPTIONS.keys() - keywords.SOFT)
+    follows = {word: rf"\b(?={after_command(word)})" for word in [*maybe, "exit"]} | dict.fromkeys(sure, r"\b")
+    return [
+        _match(rf"{_START}(help)\b{TOPIC}", "command", "command"),
+        _match(rf"{_START}(fails)\b(?={after_command('fails')})[ \t]+(\w+)", "command", "name"),
+        *(_command(word, after) for word, after in follows.items()),
+    ]
+
+
+def _command(word: str, after: str) -> Rule:
+    """A command, up to the end of its statement if it has options: words that are names elsewhere."""
+    start = rf"{_START}({word}){after}"
+    if word not in keywords.OPTIONS:
+        return {"match": start, "captures": _captures(["command"])}
+    options = keywords.OPTIONS[word]
+    kinds = {kind_of(Token(terminal, option)) for option, terminal in options.items()}
+    assert kinds == {"command"}
+    valued = {option for option, terminal in options.items() if terminal not in keywords.FLAGS}
+    return {
+        "begin": rf"{start}(?:[ \t]+({_any(options)})\b)?",
+        "beginCaptures": _captures(["command", "name"]),
+        "end": r"(?=[;#])|$",
+        "patterns": [
+            # An option follows an operand: not a sign, a keyword, or another option that takes a value.
+            _match(rf"({_inner_signs()})[ \t]*({_any(options)})\b", "operator", "name"),
+            _match(rf"\b({_any(keywords.PYTHON - _VALUES - {'with'})})[ \t]+({_any(options)})\b", "keyword", "name"),
+            *([_match(rf"\b({_any(valued)})[ \t]+({_any(options)})\b", "command", "name")] if valued else []),
+            _match(_word(options), "command"),
+            _include("expression"),
+        ],
+    }
+
+
+def _printing() -> list[Rule]:
+    """`print` is a command but where it is called."""
+    return [_match(r"(?<!\.)\bprint\b(?!\()", "command")]
+
+
+# Expressions
+
+
+def _expression() -> list[Rule]:
+    """What an expression consists of, in the order in which it is tried."""
+    signs = _signs()
+    commands = keywords.COMMANDS - {"print"} - {word.lower() for word in NAMES_TOO}
+    return [
+        _match(signs["COMMENT"], "comment"),
+        *map(_fstring, _QUOTES),
+        *map(_long_string, _QUOTES),
+        _match(signs["STRING"], "string"),
+        _match(signs["MEASURED"], "number"),
+        _match(signs["NUMBER"], "number"),
+        _match(f"{_SUPERSCRIPT}+", "number"),
+        _include("brackets"),
+        _match(rf"(\.)[ 	]*(?!{_word(keywords.PYTHON)})({_NAME})", "operator", "name"),
+        # A method may be called as a command is.
+        _match(rf"^[ \t]+(def)[ \t]+(?!{_word(keywords.PYTHON)})({_NAME})", "keyword", "name"),
+        _match(_word(keywords.PYTHON), "keyword"),
+        _match(_word(commands), "command"),
+        _match("π", "name"),
+        _match(_NAME, "name"),
+        _match(f"{_operators()}|[{''.join(keywords.MATHEMATICS)}]", "operator"),
+        _match(r"[^\s\ufeff]", "error"),
+    ]
+
+
+def _signs() -> dict[str, str]:
+    """The pattern of each terminal that is not a word, the ones that are tried first first, as in the lexer."""
+    terminals = sorted(load().lexer_conf.terminals, key=lambda terminal: -terminal.priority)
+    return {one.name: one.pattern.to_regexp() for one in terminals if not is_word(one)}
+
+
+def _operators(but: Collection[str] = ()) -> str:
+    """All signs that are operators."""
+    signs = {name: sign for name, sign in _signs().items() if name not in ("SPACE", "LINE_BREAK", *but)}
+    return "|".join(sign for name, sign in signs.items() if kind_of(Token(name)) == "operator")
+
+
+def _inner_signs() -> str:
+    """The signs that no operand ends with."""
+    return _operators(but=OPERAND_ENDS)
+
+
+def _brackets() -> Rule:
+    """What stands in brackets, over several lines too."""
+    return {
+        "begin": f"[{re.escape(''.join(keywords.CLOSERS))}]",
+        "beginCaptures": {"0": {"name": _scope("operator")}},
+        "end": f"[{re.escape(''.join(keywords.CLOSERS.values()))}]",
+        "endCaptures": {"0": {"name": _scope("operator")}},
+        "patterns": [_include("expression")],
+    }
+
+
+def _long_string(quote: str) -> Rule:
+    """A string that may have several lines."""
+    return {
+        "name": _scope("string"),
+        "begin": quote * 3,
+        "end": quote * 3,
+        "patterns": [{"match": r"\\."}],
+    }
+
+
+def _fstring(quote: str) -> Rule:
+    """A string with expressions in braces, on one line."""
+    return {
+        "begin": rf"[fF]{quote}",
+        "beginCaptures": {"0": {"name": _scope("string")}},
+        "end": rf"({quote})|$",
+        "endCaptures": _captures(["string"]),
+        "patterns": [_match(FSTRING_TEXT[quote], "string"), _include("field")],
+    }
+
+
+def _field() -> Rule:
+    """An expression in an f-string, with how it is shown."""
+    return {
+        "begin": r"\{",
+        "beginCaptures": {"0": {"name": _scope("operator")}},
+        "end": r"(\})|$",
+        "endCaptures": _captures(["operator"]),
+        "patterns": [
+            *(_match(pattern, kind_of(Token(name))) for name, pattern in IN_FIELD.items()),
+            _include("expression"),
+        ],
+    }

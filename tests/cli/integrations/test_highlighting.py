@@ -1,0 +1,143 @@
+"""Pygments and the editors colour a text as the prompt does."""
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from textmate import Grammar
+from thinned import thinned
+
+from agrad.cli.integrations.kinds import KINDS
+from agrad.cli.integrations.textmate import grammar
+from agrad.cli.output.text import COLOURS
+from agrad.engine.core.op import FUNCTIONS
+from agrad.engine.errors import AgradError
+from agrad.grammar.commands import COMMANDS
+from agrad.grammar.diagnostics import Source
+from agrad.grammar.syntax import keywords
+from agrad.grammar.syntax.parser import parse, tokens
+
+ROOT = Path(__file__).parents[3]
+
+
+def is_read(text):
+    """Whether a text has no syntax error."""
+    try:
+        parse(Source("session", text))
+    except AgradError:
+        return False
+    return True
+
+
+SCRIPTS = [*ROOT.glob("examples/*.ag"), *ROOT.glob("docs/*.ag"), *ROOT.glob("tests/**/*.ag")]
+SCRIPTS = sorted(path for path in SCRIPTS if is_read(path.read_text("utf-8")))
+EXAMPLES = [*(entry.example for entry in FUNCTIONS.values()), *(command.usage for command in COMMANDS.values())]
+# Where the same word is a command, an option, or a name; and what consists of several lines.
+PROGRAMS = [
+    "graph = 1\ngraph + 2\ngraph graph as dot depth 3 to 'd.gv'",
+    "graph to, depth to 'x' vs to; to = depth",
+    "history 5; history; history = []; again 2..4; again + 1",
+    "grad a; grad if c else x; (grad)\ngrad.x = 2",
+    "backward d retain create_graph\nretain = seed; seed + 1; backward sum(retain + seed) seed [1, 2]",
+    "fit y ~ a*over over a, sigma with sigma s from a=1\nsigma = 2",
+    "check f(x,\n  wrt) wrt x y; check -x; check - x; check = 2",
+    "solve f(x) == 0 for x in 0..2; solve = 3",
+    "fails freed: backward d; fails assert: assert 0; fails = 1",
+    "time: y = f(x)\ntime = 3\nno_grad: w -= w.grad\nno_grad = 2",
+    "if c: grad a\nelse: zero_grad\nfor i in range(3): check f(i) wrt i; step sgd w lr=0.1",
+    "print x; print(x); y = print; f(print, a.print); print 'a', f(2)",
+    "help sin; help (x); help\nx = 2  # help",
+    "exit", "exit()", "exit = 2; exit + 1", "limit; limit time=1; limit = 3", "graphs; graphs + 1",
+    "f'a{{b {x=!r} {y:.3f} {f(a, [1, 2])} }} \\n' 'c' \"d\"",
+    '"""a\n# b "\n""" + \'\'\'x\\\'\'\'\'', "x = [1,\n  grad,\n  # backward\n  {2: 'a:'}]\ngrad x",
+    "x² + √x × π ≤ 3 − 2·y¹⁰", "2.00(10) ± 5% + 1e-3 +/- 0x1F // 1_000.5", "x[1:2, ...] ~= y +- 1e-9",
+    "class Net(nn.Module):\n    def step(self, x: float = 2) -> float: ...\n    def load(self): return self.step(x).grad",
+    "@torch.no_grad()\ndef f(x): return lambda y: x if y is not None else True and not False",
+    "[k for k in 1..3 if k in x]; sum(1/k for k in 1..9)", "é = naïve; x.grad .T", "\ufeffx = 1", "a.backward()", "x;;y",
+]  # fmt: skip
+
+
+def colours(text):
+    """For each character of a text the kind that the prompt gives it; None for white space, in strings too."""
+    found = [None] * len(text)
+    for kind, start, end in tokens(text):
+        found[start:end] = [kind] * (end - start)
+    return blanked(found, text)
+
+
+def blanked(kinds, text):
+    return [None if character.isspace() else kind for kind, character in zip(kinds, text, strict=True)]
+
+
+@pytest.fixture(scope="module")
+def in_editor():
+    kinds = {f"{kind.textmate}.agrad": name for name, kind in KINDS.items()} | {None: None}
+    editor = Grammar(grammar())
+    return lambda text: blanked([kinds[scope] for scope in editor.scopes(text)], text)
+
+
+def test_the_kinds_are_those_that_the_prompt_colours():
+    assert COLOURS.keys() <= KINDS.keys()
+    assert {kind for text in PROGRAMS for kind, _, _ in tokens(text)} | {"error"} == KINDS.keys()
+
+
+@pytest.mark.parametrize("text", [*filter(is_read, EXAMPLES), *PROGRAMS], ids=repr)
+def test_an_editor_colours_a_program_as_the_prompt_does(text, in_editor):
+    assert in_editor(text) == colours(text)
+
+
+@pytest.mark.parametrize("path", thinned(SCRIPTS, 4), ids=lambda path: path.name)
+def test_an_editor_colours_a_script_as_the_prompt_does(path, in_editor):
+    text = path.read_text("utf-8")
+    assert in_editor(text) == colours(text)
+
+
+WORDS = sorted(
+    keywords.RESERVED
+    | keywords.SOFT
+    | {option for options in keywords.OPTIONS.values() for option in options}
+    | {"x", "sgd", "dot", "freed", "2", "1.5e3", "'s'", "f'{x}'", "(x)", "[1, 2]", "=", ",", ":", ";", "-", "+ ", ".."}
+)
+
+
+@given(st.lists(st.sampled_from(WORDS), max_size=8).map(" ".join))
+def test_an_editor_colours_what_can_be_read_as_the_prompt_does(in_editor, text):
+    if is_read(text):
+        assert in_editor(text) == colours(text)
+
+
+@pytest.mark.parametrize(
+    "text", [*PROGRAMS, "'open", "f'{x', '", 'f"{d["k"]}"', "x = $", "5a", "1..2", "[(1]", ""], ids=repr
+)
+def test_pygments_colours_every_text_as_the_prompt_does(text):
+    from pygments.lexers import get_lexer_by_name
+    from pygments.token import Text, string_to_tokentype
+
+    pieces = list(get_lexer_by_name("agrad").get_tokens_unprocessed(text))
+    assert "".join(piece for _, _, piece in pieces) == text
+    types = {kind: string_to_tokentype(known.pygments) for kind, known in KINDS.items()}
+    found = [(start, start + len(piece), kind) for start, kind, piece in pieces if kind is not Text]
+    assert found == [(start, end, types[kind]) for kind, start, end in tokens(text)]
+
+
+def test_pygments_finds_the_lexer_by_its_name_and_that_of_a_file():
+    from pygments import highlight
+    from pygments.formatters import HtmlFormatter
+    from pygments.lexers import get_lexer_by_name, get_lexer_for_filename
+
+    assert get_lexer_for_filename("x.ag").name == get_lexer_by_name("agrad").name == "agrad"
+    html = highlight("grad x  # 1", get_lexer_by_name("agrad"), HtmlFormatter(nowrap=True))
+    assert html == '<span class="kr">grad</span> <span class="n">x</span>  <span class="c"># 1</span>\n'
+
+
+def test_the_extension_of_an_editor_names_the_files_that_are_there():
+    folder = ROOT / "docs" / "vscode"
+    made = json.loads((folder / "package.json").read_text("utf-8"))["contributes"]
+    (language,), (coloured,) = made["languages"], made["grammars"]
+    found = json.loads((folder / coloured["path"]).read_text("utf-8"))
+    assert (found["scopeName"], coloured["language"]) == (coloured["scopeName"], language["id"])
+    assert [f".{end}" for end in found["fileTypes"]] == language["extensions"] == [".ag"]
+    settings = json.loads((folder / language["configuration"]).read_text("utf-8"))
+    assert dict(settings["brackets"]) == keywords.CLOSERS
