@@ -36,6 +36,11 @@ class Settings:
         self.plus_minus = "±"
         self.echo = False
 
+    @property
+    def columns(self) -> int:
+        """The width to make what can be narrow or wide: 80 where there is no terminal."""
+        return self.width or 80
+
 
 class Shown(Struct):
     """The value of a bare expression."""

@@ -1,12 +1,17 @@
 """A backward pass as a table: the gradient that each node received, and what it contributed to each operand.
 
-    node         operation  gradient                  operand  derivative            contribution
-    d = mean(c)  Mean       1                         c        0.25 each             [0.25, 0.25, 0.25, 0.25]
-    c = b*2      Mul        [0.25, 0.25, 0.25, 0.25]  b        2 each                [0.5, 0.5, 0.5, 0.5]
-    b = a**2     Pow        [0.5, 0.5, 0.5, 0.5]      a        [0.2, 0.4, 0.6, 0.8]  [0.1, 0.2, 0.3, 0.4]
+    node            operation  gradient                  operand  derivative            contribution
+    %4 d = mean(c)  Mean       1                         c        0.25 each             [0.25, 0.25, 0.25, 0.25]
+    %3 c = b*2      Mul        [0.25, 0.25, 0.25, 0.25]  b        2 each                [0.5, 0.5, 0.5, 0.5]
+    %2 b = a**2     Pow        [0.5, 0.5, 0.5, 0.5]      a        [0.2, 0.4, 0.6, 0.8]  [0.1, 0.2, 0.3, 0.4]
     a.grad += [0.1, 0.2, 0.3, 0.4]
 
-The derivative is that of the node by this operand; it is left out if it would be a matrix.
+The derivative is that of the node by this operand; it is left out if it would be a matrix. The numbers are those of the
+dump of the value. Where the table is too wide, each contribution is a line below its node:
+
+    %3 c = b*2
+      Mul, gradient [0.25, 0.25, 0.25, 0.25]
+      b += [0.5, 0.5, 0.5, 0.5], derivative 2 each
 """
 
 from __future__ import annotations
@@ -18,7 +23,8 @@ from agrad.engine.autodiff.reverse import Flight, applied, operand_value
 from agrad.engine.core.graph import Node, collect
 from agrad.engine.core.op import Op
 from agrad.engine.core.tensor import Tensor
-from agrad.engine.text import align, truncate
+from agrad.engine.inspect.nodes import numbered
+from agrad.engine.text import align, display_width, fit, truncate
 from agrad.engine.values import Value, format_number, format_shape, format_value, np, size_of, spread, sum_to
 
 LIMIT = 200  # lines
@@ -40,12 +46,22 @@ class _Row:
     contribution: Value
     selected: bool
 
-    def cells(self, first: bool, precision: int | None) -> tuple[str, ...]:
+    def cells(self, first: bool, precision: int | None, numbers: dict[int, int]) -> tuple[str, ...]:
         """The columns; what belongs to the node only in the first of its rows."""
-        node = (statement(self.node), self.node.title, short(self.gradient, precision)) if first else ("", "", "")
+        shown = (stated(self.node, numbers), self.node.title, short(self.gradient, precision))
+        return *(shown if first else ("", "", "")), labelled(self.operand, numbers), *self._told(precision)
+
+    def lines(self, first: bool, precision: int | None, numbers: dict[int, int]) -> list[str]:
+        """The same as lines below each other."""
+        local, contribution = self._told(precision)
+        head = [stated(self.node, numbers), f"  {self.node.title}, gradient {short(self.gradient, precision)}"]
+        told = f", derivative {local}" if local else ""
+        return [*(head if first else []), f"  {labelled(self.operand, numbers)} += {contribution}{told}"]
+
+    def _told(self, precision: int | None) -> tuple[str, str]:
+        """The derivative and the contribution."""
         local = "" if self.local is None else short(self.local, precision, each=True)
-        contribution = short(self.contribution, precision) if self.selected else "not selected: exactly 0"
-        return *node, named(self.operand), local, contribution
+        return local, short(self.contribution, precision) if self.selected else "not selected: exactly 0"
 
 
 class BackwardTrace:
@@ -83,21 +99,22 @@ class BackwardTrace:
         if not scatters and operand.keeps_grad:
             self.kept.add(operand, c, None)
         if shown:
-            selected = _selected(op, node, position)
-            local = _local(op, node, position) if selected else None
+            selected = is_selected(op, node, position)
+            local = local_derivative(op, node, position) if selected else None
             whole = spread(g, node.shape)
             self.rows.append(_Row(node, operand, whole, local, spread(c, operand.shape), selected))
 
-    def text(self, precision: int | None = 10) -> str:
-        """The table, youngest node first, and what was added to which gradient: 200 lines at most."""
+    def text(self, precision: int | None = 10, width: int = 80) -> str:
+        """The table, youngest node first, and what was added to which gradient: 200 lines at most.
+
+        Where it is wider than `width`, it is lines below each node.
+        """
         if self.root is None:
             return "there is no operation: the value is a leaf, and the seed is its gradient"
         kept = [node for node in reversed(collect([self.root])) if node.keeps_grad]
         leaves = kept[: max(LIMIT // 2, LIMIT - len(self.rows))]
         rows = self.rows[: LIMIT - len(leaves)]
-        before = [None, *(row.node for row in rows)]
-        table = [_HEAD, *(row.cells(row.node is not last, precision) for row, last in zip(rows, before, strict=False))]
-        lines = align(table)
+        lines = self._table(rows, precision, width)
         if len(rows) < self.count:
             lines.append(f"… {self.count - len(rows):,} more contributions")
         for node in leaves:
@@ -105,7 +122,21 @@ class BackwardTrace:
             lines.append(f"{named(node)}.grad {self.sign} {short(arrived, precision)}")
         if len(leaves) < len(kept):
             lines.append(f"… {len(kept) - len(leaves):,} more gradients")
-        return "\n".join(lines)
+        return fit("\n".join(lines), width)
+
+    def _table(self, rows: list[_Row], precision: int | None, width: int) -> list[str]:
+        """The rows in columns, or below each other."""
+        assert self.root is not None
+        numbers = numbered(self.root)
+        firsts = [(row, row.node is not last) for row, last in zip(rows, [None, *(row.node for row in rows)], strict=False)]
+        table = align([_HEAD, *(row.cells(first, precision, numbers) for row, first in firsts)])
+        if max(map(display_width, table)) <= width:
+            return table
+        return [
+            truncate(line, width) if line.startswith("%") else line
+            for row, first in firsts
+            for line in row.lines(first, precision, numbers)
+        ]
 
 
 def _plain(x: Any) -> Any:
@@ -133,12 +164,12 @@ def _selection(op: Op, node: Node, position: int) -> Any:
     return selects(operand_value(node, False), *values, **_attributes(op, node, position))
 
 
-def _selected(op: Op, node: Node, position: int) -> bool:
+def is_selected(op: Op, node: Node, position: int) -> bool:
     """Whether any entry of the operand was."""
     return bool(np.any(_selection(op, node, position))) if op.selects else True
 
 
-def _local(op: Op, node: Node, position: int) -> Value | None:
+def local_derivative(op: Op, node: Node, position: int) -> Value | None:
     """The derivative of a node by an operand, if it has no more entries than one of them: the rule applied to 1."""
     operand = node.inputs[position]
     assert isinstance(operand, Node)
@@ -157,6 +188,18 @@ def named(node: Node) -> str:
     """A node in a word or two: its name, its source text, its operation."""
     text = node.name or (node.origin.text if node.origin and node.op else "") or (node.title if node.op else "leaf")
     return truncate(text, _NAME)
+
+
+def labelled(node: Node, numbers: dict[int, int]) -> str:
+    """The name of a node, or its number in the dump where it has none."""
+    number = numbers.get(node.seq)
+    return named(node) if node.name or number is None else f"%{number}"
+
+
+def stated(node: Node, numbers: dict[int, int]) -> str:
+    """The number of a node in the dump, its name, and how it was computed: `%3 b = a**2`."""
+    number = numbers.get(node.seq)
+    return statement(node) if number is None else f"%{number} {statement(node)}"
 
 
 def statement(node: Node) -> str:

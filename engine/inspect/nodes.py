@@ -16,6 +16,11 @@ def listed(*roots: Node) -> list[Node]:
     return sorted([*recorded, *_constants(recorded)], key=by_seq)
 
 
+def numbered(*roots: Node) -> dict[int, int]:
+    """The number that each node behind some values has in their dump, by its `seq`."""
+    return {node.seq: number for number, node in enumerate(listed(*roots), 1)}
+
+
 def through(operand: Any) -> Any:
     """What is listed for an operand: for a copy that a derivative made, what was copied."""
     while type(operand) is Node and _is_hidden(operand):

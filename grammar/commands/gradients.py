@@ -83,7 +83,7 @@ def _backward(session: Session, call: Call) -> None:
         watch=trace,
     )
     if trace is not None:
-        session.emit(Table(fit(trace.text(session.settings.precision), session.settings.width)))
+        session.emit(Table(trace.text(session.settings.precision, session.settings.columns)))
 
 
 @command(
@@ -288,4 +288,4 @@ def _explain(session: Session, call: Call) -> None:
 
     root, *leaves = [graphed(call, position) for position in range(len(call.values))]
     found = explain(root, leaves or None, name=call.operand(0).span.text)
-    session.emit(Table(fit(found.text(session.settings.precision), session.settings.width)))
+    session.emit(Table(found.text(session.settings.precision, session.settings.columns)))

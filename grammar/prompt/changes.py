@@ -13,7 +13,6 @@ from agrad.engine.values import format_number
 from agrad.grammar.results import text_of
 from agrad.grammar.session.session import Session
 
-_WIDTH = 80  # columns, where the terminal does not say
 _DIGITS = 6  # of numbers that change
 _FEW = 6  # parts; the number of those left out follows
 _STEP = re.compile(r"\s*step\s+(\w+)\b(?!.*\blr\b)")
@@ -41,7 +40,7 @@ class Changes:
             return ""  # `x = 3`
         if len(parts) > _FEW:
             parts = [*parts[: _FEW - 1], f"… and {len(parts) - _FEW + 1} more"]
-        return truncate(", ".join(parts).replace(", …", " …"), (self.session.settings.width or _WIDTH) - 1)
+        return truncate(", ".join(parts).replace(", …", " …"), self.session.settings.columns - 1)
 
     def _states(self) -> dict[str, _State]:
         return {name: _State(value) for name, value in self.session.names.items()}

@@ -1,5 +1,9 @@
 """The table of a backward walk."""
 
+import re
+
+import pytest
+
 import agrad.engine as ag
 from agrad.engine.autodiff.reverse import walk
 from agrad.engine.core.graph import collect
@@ -30,19 +34,47 @@ def rows(y):
 def test_a_walk_is_a_table_and_what_was_added_to_each_leaf():
     a = leaf([0.1, 0.2, 0.3, 0.4], "a")
     c = named("c", named("b", a**2) * 2)
-    assert traced(named("d", c.mean())).text().split("\n") == [
+    trace = traced(named("d", c.mean()))
+    assert trace.text(width=100).split("\n") == [
         "node  operation  gradient                  operand  derivative            contribution",
-        "d     Mean       1                         c        0.25 each             [0.25, 0.25, 0.25, 0.25]",
-        "c     Mul        [0.25, 0.25, 0.25, 0.25]  b        2 each                [0.5, 0.5, 0.5, 0.5]",
-        "b     Pow        [0.5, 0.5, 0.5, 0.5]      a        [0.2, 0.4, 0.6, 0.8]  [0.1, 0.2, 0.3, 0.4]",
+        "%4 d  Mean       1                         c        0.25 each             [0.25, 0.25, 0.25, 0.25]",
+        "%3 c  Mul        [0.25, 0.25, 0.25, 0.25]  b        2 each                [0.5, 0.5, 0.5, 0.5]",
+        "%2 b  Pow        [0.5, 0.5, 0.5, 0.5]      a        [0.2, 0.4, 0.6, 0.8]  [0.1, 0.2, 0.3, 0.4]",
         "a.grad += [0.1, 0.2, 0.3, 0.4]",
+    ]
+    assert trace.text().split("\n") == [
+        "%4 d",
+        "  Mean, gradient 1",
+        "  c += [0.25, 0.25, 0.25, 0.25], derivative 0.25 each",
+        "%3 c",
+        "  Mul, gradient [0.25, 0.25, 0.25, 0.25]",
+        "  b += [0.5, 0.5, 0.5, 0.5], derivative 2 each",
+        "%2 b",
+        "  Pow, gradient [0.5, 0.5, 0.5, 0.5]",
+        "  a += [0.1, 0.2, 0.3, 0.4], derivative [0.2, 0.4, 0.6, 0.8]",
+        "a.grad += [0.1, 0.2, 0.3, 0.4]",
+    ]
+
+
+@pytest.mark.parametrize("width", [40, 80, 200])
+def test_a_walk_fits_the_width_and_breaks_no_number(width):
+    x, w = leaf(2.0, "a_rather_long_name_of_a_leaf"), leaf([1.0, 2.0, 3.0], "w")
+    y = (x * w).sum() * ag.sin(x) ** 2 + x * 3
+    trace = traced(y)
+    lines = trace.text(width=width).split("\n")
+    assert max(map(len, lines)) <= width
+    wide = trace.text(width=1000)
+    for number in re.findall(r"-?\d+\.\d+", wide):
+        assert any(number in line for line in lines)
+    assert [*dict.fromkeys(re.findall(r"^%\d+", "\n".join(lines), re.M))] == [
+        *dict.fromkeys(re.findall(r"^%\d+", wide, re.M))
     ]
 
 
 def test_each_operand_has_a_line_and_the_node_is_said_once():
     x, y = leaf(3, "x"), leaf(4, "y")
     assert rows(named("z", x * y)) == [
-        ["z", "Mul", "1", "x", "4", "4"],
+        ["%3", "z", "Mul", "1", "x", "4", "4"],
         ["y", "3", "3"],
         ["x.grad", "+=", "4"],
         ["y.grad", "+=", "3"],
@@ -60,7 +92,7 @@ def test_broadcasting_is_summed_out_in_the_contribution():
     x = leaf(2, "x")
     y = named("y", x * [1, 2, 3])
     assert traced(y.sum()).text().split("\n")[2:] == [
-        "y     Mul        [1, 1, 1]  x        [1, 2, 3]   6",
+        "%2 y    Mul        [1, 1, 1]  x        [1, 2, 3]   6",
         "x.grad += 6",
     ]
 
@@ -111,7 +143,7 @@ def test_a_long_walk_stops_at_the_limit_and_counts_the_rest():
 
 
 def test_many_leaves_stop_at_the_limit_too():
-    lines = traced(ag.stack([leaf(1) for _ in range(500)]).sum()).text().split("\n")
+    lines = traced(ag.stack([leaf(1) for _ in range(500)]).sum()).text(width=100).split("\n")
     assert lines[-1] == "… 400 more gradients"
     assert len(lines) == 1 + LIMIT + 2
 

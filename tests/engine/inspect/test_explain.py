@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import agrad.engine as ag
+from agrad.engine.inspect.dump.dump import dump
 from agrad.engine.inspect.explain import explain
 
 
@@ -53,9 +54,9 @@ def test_a_derivative_is_a_heading_and_a_line_per_path():
     b = named("b", a * 2)
     assert explain(named("y", b * (a * a))).text().split("\n") == [
         "d(y)/d(a) = 24 at a = 2",
-        "  8  = 4 * 2  y (by b: 4) <- b (by a: 2)",
-        "  8  = 4 * 2  y (by Mul: 4) <- Mul (by a: 2)",
-        "  8  = 4 * 2  y (by Mul: 4) <- Mul (by a: 2)",
+        "  8  = 4 * 2  %4 y (by b: 4) <- %2 b (by a: 2)",
+        "  8  = 4 * 2  %4 y (by %3: 4) <- %3 Mul (by a: 2)",
+        "  8  = 4 * 2  %4 y (by %3: 4) <- %3 Mul (by a: 2)",
         "  3 paths: 8 + 8 + 8",
     ]
 
@@ -121,7 +122,7 @@ def test_cancellation_is_pointed_out():
     a = leaf(3, "a")
     text = explain(named("y", a * 1e6 - a * 999997)).text()
     assert "the paths add up to 2000000 in size and cancel to 3: about 6 digits are lost" in text
-    assert "cancel to 0: rounding alone may leave 4.4e-16" in explain(a - a).text()
+    assert "cancel to 0: rounding alone may leave 4.4e-16" in explain(a - a).text(width=100)
     assert "cancel" not in explain(a * 3 - a * 2).text()
 
 
@@ -132,7 +133,7 @@ def test_a_path_that_is_not_selected_is_counted_only():
         "d(z)/d(x) = 0 at x = 0",
         "  1 path not shown contributes exactly 0: not selected",
         "d(z)/d(y) = 1 at y = 4",
-        "  1  z (by y: 1)",
+        "  1  %4 z (by y: 1)",
     ]
 
 
@@ -148,11 +149,23 @@ def test_a_path_among_arrays_contributes_the_cotangent_sent_down_it():
     y = named("y", (x * x).sum() + x[1] * 10 + x.mean() * 3)
     assert explain(y).text().split("\n") == [
         "d(y)/d(x) = [3, 15, 7] at x = [1, 2, 3]",
-        "  [0, 10, 0]  sum 10  y (by Add) <- Add (by Mul) <- Mul (by Index) <- Index (by x)",
-        "  [1, 2, 3]   sum 6   y (by Add) <- Add (by Sum) <- Sum (by Mul) <- Mul (by x)",
-        "  [1, 2, 3]   sum 6   y (by Add) <- Add (by Sum) <- Sum (by Mul) <- Mul (by x)",
-        "  [1, 1, 1]   sum 3   y (by Mul) <- Mul (by Mean) <- Mean (by x)",
+        "  [0, 10, 0]  sum 10",
+        "    y (1) <- %6 (1) <- %5 (10) <- %4 ([0, 1, 0]) <- x",
+        "  [1, 2, 3]  sum 6",
+        "    y (1) <- %6 (1) <- %3 (1 each) <- %2 ([1, 2, 3]) <- x",
+        "  [1, 2, 3]  sum 6",
+        "    y (1) <- %6 (1) <- %3 (1 each) <- %2 ([1, 2, 3]) <- x",
+        "  [1, 1, 1]  sum 3",
+        "    y (1) <- %8 (3) <- %7 (0.3333333333 each) <- x",
         "  4 paths",
+        "  %9  y",
+        "  %8  Mul",
+        "  %7  Mean",
+        "  %6  Add",
+        "  %5  Mul",
+        "  %4  Index",
+        "  %3  Sum",
+        "  %2  Mul",
     ]
 
 
@@ -174,7 +187,7 @@ def test_among_arrays_the_search_ends_and_says_so():
     assert found.count == 2**40
     assert 0 < found.followed < 20_000
     assert re.search(
-        r"20 of 1,099,511,627,776 paths shown, the largest of [\d,]+ paths that were followed", explain(y.sum()).text()
+        r"20 of 1,099,511,627,776 paths shown, the largest of [\d,]+ paths that were followed", explain(y.sum()).text(width=200)
     )
 
 
@@ -184,9 +197,9 @@ def test_a_long_chain_is_shown_by_its_ends():
         y = x
         for _ in range(100_000):
             y = -y
-        text = explain(y.sum()).text()
-        assert "more steps … <- Neg (by Neg" in text
-        assert len(text) < 400
+        text = explain(y.sum()).text(width=500)
+        assert "more steps … <- %3 Neg (by %2: -1" in text
+        assert len(text) < 500
 
 
 def test_what_is_asked_for_may_be_computed_too():
@@ -240,9 +253,34 @@ def test_an_array_behind_another_leaf_takes_no_factors_from_a_path():
     z = x**3 * y + (w * ag.tensor([3.0, 4.0])).sum() + (w * y).mean()
     found = explain(z).derivatives
     for leaf, derivative in zip((x, y, w), found, strict=True):
-        assert [path.head for path in derivative.paths] == [
-            path.head for path in explain(z, [leaf]).derivatives[0].paths
-        ]
+        alone = explain(z, [leaf]).derivatives[0]
+        assert derivative.columns(10) == alone.columns(10)
     ((by_x,), by_y, _) = (derivative.paths for derivative in found)
     assert by_x.contribution == 36 and math.prod(step.local for step in by_x.head) == 36
-    assert all(step.local is None for path in by_y for step in path.head)  # one of its paths leads through an array
+    assert [[np.ravel(step.local).tolist() for step in path.head] for path in by_y] == [
+        [[1.0], [1.0], [8.0]],
+        [[1.0], [0.5, 0.5], [1.0, 2.0]],  # among arrays
+    ]
+
+
+@pytest.mark.parametrize("width", [40, 80])
+def test_a_chain_that_is_too_wide_names_its_steps_and_lists_them(width):
+    x = leaf(2.0, "x")
+    y = ag.exp(ag.sin(ag.exp(ag.cos(x * 0.1)))) * 1.1
+    lines = explain(y).text(width=width).split("\n")
+    assert max(map(len, lines)) <= width
+    assert lines[0].startswith("d(Mul)/d(x) = ")
+    assert "%7 <- %6 <- %5 <- %4 <- %3 <- %2 <- x" in " ".join(" ".join(lines).split())
+    assert lines[-6:] == ["  %7  Mul", "  %6  Exp", "  %5  Sin", "  %4  Exp", "  %3  Cos", "  %2  Mul"]
+    numbers = [f"{step.local:.10g}" for step in only(y).paths[0].head]
+    assert all(number in " ".join(lines) for number in numbers)  # each whole, on one line
+
+
+def test_the_numbers_of_nodes_are_those_of_the_dump():
+    x, w = leaf(2.0, "x"), leaf([1.0, 2.0], "w")
+    y = ag.exp((w * x).sum()) * ag.sin(x)
+    listed = dump(y).text()
+    named = re.findall(r"^  (%\d+) +(\w+)$", explain(y).text(width=40), re.M)
+    assert len(named) == 5
+    for number, title in named:
+        assert re.search(rf"^ +{number} .*\b{title}\b", listed, re.M)
