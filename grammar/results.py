@@ -81,6 +81,7 @@ class Table(Struct):
     """Several lines of output of a command: a dump, a list of names, help."""
 
     lines: str
+    states: bool = False  # whether they say which graphs are held, freed or stale
 
     def text(self, settings: Settings) -> str:
         """The lines."""

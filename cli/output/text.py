@@ -12,7 +12,7 @@ from agrad.cli.terminal.terminal import coloured, drawable, shown
 from agrad.engine.errors import AgradError, Note
 from agrad.engine.values import format_value
 from agrad.grammar.diagnostics import render
-from agrad.grammar.results import Answer, Curve, Noted, Plot, Printed, Result, Settings, Shown
+from agrad.grammar.results import Answer, Curve, Noted, Plot, Printed, Result, Settings, Shown, Table
 
 # By the kind of a token, named as in prompt_toolkit: those of the sixteen colours that are legible on both backgrounds.
 COLOURS = {
@@ -28,6 +28,9 @@ _HEAD = r"((?:error\[\w+\])|note)(?=:)"
 _CARETS = r"(?m)^(  +\| *)(\^.*)"
 _REMARK = r"(?m)^  (note|fix)(?=:)"
 _HUES = {"error": "red", "note": "cyan", "fix": "green"}
+# What is said of the state of a graph, after a blank and before the end of a phrase.
+_STATE = re.compile(r"(?m)(?<= )(held|freed|stale)(?=$|, |  | \(| (?:at|by|since) )")
+_STATES = {"held": "green", "freed": "red", "stale": "magenta"}
 
 
 class Printer:
@@ -91,11 +94,17 @@ def as_text(result: Result, settings: Settings, in_colour: bool) -> str:
         return report(result.note, settings.width, in_colour)
     if not isinstance(result, Plot):
         text = result.text(settings)
-        return text if isinstance(result, Printed | Shown) else shown(text)
+        text = text if isinstance(result, Printed | Shown) else shown(text)
+        return states_in_colour(text) if in_colour and isinstance(result, Table) and result.states else text
     from agrad.cli.output.plot_canvas import HEIGHT, WIDTH, draw  # here, since few runs plot anything
 
     width = WIDTH if settings.width is None else min(settings.width - 1, WIDTH)
     return draw(result, width, HEIGHT, False, in_colour)
+
+
+def states_in_colour(text: str) -> str:
+    """What is said of graphs, with their states in colour: held, freed, stale."""
+    return _STATE.sub(lambda found: click.style(found[1], _STATES[found[1]]), text)
 
 
 def _columns() -> int | None:

@@ -8,7 +8,7 @@ import sys
 import click
 
 from agrad.cli.output.rows import format_rows
-from agrad.cli.output.text import Printer
+from agrad.cli.output.text import Printer, states_in_colour
 from agrad.cli.terminal.pager import PAGER
 from agrad.cli.terminal.terminal import coloured, shown
 from agrad.engine.core.tensor import Tensor
@@ -27,7 +27,8 @@ class PromptPrinter(Printer):
         elif isinstance(result, Gradient):
             click.echo(shown(folded(result.text(self.settings), self.settings.width)))
         elif isinstance(result, Table | Checked):
-            PAGER.show(result.text(self.settings))
+            paint = states_in_colour if isinstance(result, Table) and result.states else None
+            PAGER.show(result.text(self.settings), paint if coloured(sys.stdout) else None)
         else:
             super().__call__(result)
 

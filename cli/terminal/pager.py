@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from time import perf_counter
 
@@ -21,17 +21,22 @@ class Pager:
     def __init__(self) -> None:
         self.seconds = 0.0
 
-    def show(self, text: str) -> None:
-        """Print a text, through the pager if it is longer than the screen and there is someone to read it."""
+    def show(self, text: str, paint: Callable[[str], str] | None = None) -> None:
+        """Print a text, through the pager if it is longer than the screen and there is someone to read it.
+
+        `paint` puts it in colour, where the pager that the user has set up shows colours.
+        """
         text = shown(text)
         if not (_readable() and _longer(text) and _is_there()):
-            click.echo(text)
+            click.echo(text if paint is None else paint(text), color=True if paint is not None else None)
             return
         os.environ.setdefault("LESS", "FRX")  # the text stays on the screen
+        painted = paint is not None and _shows_colours()
+        text = _written(text)
         start = perf_counter()
         try:
             with _undisturbed():
-                click.echo_via_pager(_written(text))
+                click.echo_via_pager(paint(text) if painted else text, color=painted or None)  # type: ignore[misc]
         except (ValueError, OSError):  # a PAGER that cannot be called
             click.echo(text)
         finally:
@@ -51,6 +56,12 @@ def explain(text: str) -> None:
 def _readable() -> bool:
     at_terminal = sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
     return at_terminal and bool(find("pager")[0])
+
+
+def _shows_colours() -> bool:
+    """Whether the pager is `less`, told to pass colours on."""
+    pager = os.environ.get("PAGER", "")
+    return (not pager or "less" in pager) and any(sign in os.environ["LESS"] for sign in "rR")
 
 
 def _longer(text: str) -> bool:

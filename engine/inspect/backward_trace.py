@@ -128,7 +128,9 @@ class BackwardTrace:
         """The rows in columns, or below each other."""
         assert self.root is not None
         numbers = numbered(self.root)
-        firsts = [(row, row.node is not last) for row, last in zip(rows, [None, *(row.node for row in rows)], strict=False)]
+        firsts = [
+            (row, row.node is not last) for row, last in zip(rows, [None, *(row.node for row in rows)], strict=False)
+        ]
         table = align([_HEAD, *(row.cells(first, precision, numbers) for row, first in firsts)])
         if max(map(display_width, table)) <= width:
             return table

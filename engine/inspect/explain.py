@@ -28,7 +28,7 @@ from dataclasses import dataclass
 
 from agrad.engine.autodiff.backward import grad
 from agrad.engine.autodiff.backward import paths as nodes_between
-from agrad.engine.core.graph import Node, reachable
+from agrad.engine.core.graph import reachable
 from agrad.engine.core.numpy_warnings import quiet
 from agrad.engine.core.tensor import Tensor, bare, no_grad
 from agrad.engine.inspect import paths

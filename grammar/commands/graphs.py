@@ -95,7 +95,7 @@ def _graph(session: Session, call: Call) -> None:
     )
     if path is None:
         assert isinstance(found, str)  # as `_form` sees to
-        session.emit(Table(fit(found, session.settings.width) if form in _LINES else found))
+        session.emit(Table(fit(found, session.settings.width), True) if form in _LINES else Table(found))
         return
     write_graph(path, found)
     session.emit(Printed(f"wrote {printable(path)}"))
@@ -255,7 +255,7 @@ def _graphs(session: Session, call: Call) -> None:
         return
     from agrad.grammar.commands.info import list_graphs  # here: see `info`
 
-    session.emit(Table(list_graphs(session)))
+    session.emit(Table(list_graphs(session), True))
 
 
 @command(
@@ -272,7 +272,7 @@ def _info(session: Session, call: Call) -> None:
     from agrad.grammar.commands.info import describe  # here and in `vars`, since few sessions ask
 
     for position, value in enumerate(call.values):
-        session.emit(Table(describe(call.operand(position).span.text, value, session)))
+        session.emit(Table(describe(call.operand(position).span.text, value, session), True))
 
 
 @command(

@@ -44,7 +44,7 @@ add(  # without a handler: the machine runs the block
 def _vars(session: Session, call: Call) -> None:
     from agrad.grammar.commands.info import list_names  # here: see `info`
 
-    session.emit(Table(list_names(session)))
+    session.emit(Table(list_names(session), True))
 
 
 _LIMITS = {

@@ -187,7 +187,8 @@ def test_among_arrays_the_search_ends_and_says_so():
     assert found.count == 2**40
     assert 0 < found.followed < 20_000
     assert re.search(
-        r"20 of 1,099,511,627,776 paths shown, the largest of [\d,]+ paths that were followed", explain(y.sum()).text(width=200)
+        r"20 of 1,099,511,627,776 paths shown, the largest of [\d,]+ paths that were followed",
+        explain(y.sum()).text(width=200),
     )
 
 
