@@ -1,5 +1,7 @@
 """What a prompt puts in colour: the states of graphs. Escape codes are pinned, and that there are none without colour."""
 
+from contextlib import suppress
+
 import pytest
 
 from agrad.cli.repl.printer import PromptPrinter
@@ -21,10 +23,8 @@ def printed(capsys, monkeypatch):
         printer = PromptPrinter(session.settings)
         for text in texts:
             capsys.readouterr()
-            try:
+            with suppress(AgradError):
                 session.run(text, printer)
-            except AgradError as problem:
-                print(problem.message)
         return capsys.readouterr().out
 
     return run
