@@ -7,6 +7,8 @@
 # make format   fixes the format of the sources
 # make table    rebuilds the parser's table, grammar/agrad.pickle, after a change of grammar/agrad.lark
 # make bench    compares agrad's speed with that of its peers (ONLY=determinant: one benchmark)
+# make dist     builds the distributions in dist/, checks them, and installs the wheel into an empty environment
+# make installs does so with each extra, too, and with pipx (slow)
 # make docs     rebuilds the generated pages and pictures
 # make clean    removes all generated files but the committed ones
 
@@ -21,12 +23,13 @@ PARALLEL := --numprocesses auto --dist worksteal
 BESIDE := build/venv-beside$(SUFFIX)
 TORCH = $(shell grep -rlE '(importorskip|find_spec).("torch|USUAL)' tests --include='test_*.py')
 PROPERTIES = $(shell grep -rl '@given' tests --include='test_*.py') tests/fuzz
+DIST := build/venv-dist$(SUFFIX)
 INSTALL := bin/python -m pip install --quiet --disable-pip-version-check
 
 # Where it is set, each of the many processes that the tests start would compile what it imports.
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: run test check beside bounds explore format types table bench docs clean
+.PHONY: run test check beside bounds explore format types table bench dist installs docs clean
 
 run: $(VENV)/.agrad
 	@echo '$$ agrad eval "a**2*2" a=3 --wrt a'
@@ -88,10 +91,24 @@ bench: build/bench-venv/.peers
 	@build/bench-venv/bin/python -m pip install --quiet --disable-pip-version-check --force-reinstall --no-deps .
 	build/bench-venv/bin/python bench/run.py $(ONLY)
 
+# The wheel is built from the source distribution, as by those who package agrad.
+dist: $(DIST)/.tools
+	@rm -rf dist
+	@$(DIST)/bin/python -m build --outdir dist . > build/dist.txt 2>&1 || { cat build/dist.txt; exit 1; }
+	$(DIST)/bin/twine check --strict dist/*
+	$(DIST)/bin/check-wheel-contents dist/*.whl
+	$(DIST)/bin/python tests/support/installed.py dist/*.whl $(INSTALLS)
+
+installs:
+	@$(MAKE) --no-print-directory dist INSTALLS=--each
+
 docs: $(TESTS)/.test
 	$(TESTS)/bin/python docs/make_pages.py
 	$(TESTS)/bin/agrad --no-init man --markdown > docs/cli.md
 	$(TESTS)/bin/agrad --no-init man > docs/agrad.1
+	$(TESTS)/bin/agrad completion bash > docs/completions/agrad
+	$(TESTS)/bin/agrad completion zsh > docs/completions/_agrad
+	$(TESTS)/bin/agrad completion fish > docs/completions/agrad.fish
 	$(TESTS)/bin/agrad --color always run --theme light --svg docs/session-light.svg docs/session.ag
 	$(TESTS)/bin/agrad --color always run --theme dark --svg docs/session-dark.svg docs/session.ag
 
@@ -101,7 +118,7 @@ clean:
 
 # A stamp file marks a set-up step as done.
 
-$(VENV)/.made $(TESTS)/.made $(BESIDE)/.made:
+$(VENV)/.made $(TESTS)/.made $(BESIDE)/.made $(DIST)/.made:
 	@sh -c "$$CHECK_PYTHON"
 	@echo "setting up $(@D), once"
 	@$(PYTHON) -m venv $(@D)
@@ -116,6 +133,10 @@ $(VENV)/.agrad: pyproject.toml | $(VENV)/.made
 
 $(TESTS)/.test $(TESTS)/.dev: $(TESTS)/.%: pyproject.toml | $(TESTS)/.made
 	@$(TESTS)/$(INSTALL) $(BOUNDS) --editable '.[$*]'
+	@touch $@
+
+$(DIST)/.tools: pyproject.toml | $(DIST)/.made
+	@$(DIST)/$(INSTALL) --editable '.[dist]'
 	@touch $@
 
 build/bench-venv/.peers: bench/requirements.txt pyproject.toml

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 from html import unescape
+from importlib.metadata import version
 from itertools import groupby
 from pathlib import Path
 
@@ -52,6 +53,15 @@ def test_what_differs_from_pytorch_is_so(lines):
 def test_a_document_of_the_command_line_is_fresh(name, option):
     made = subprocess.run([*launch.agrad(), "--no-init", "man", *option], capture_output=True, check=True).stdout
     assert (DOCS / name).read_bytes() == made, "make docs writes it anew"
+
+
+@pytest.mark.skipif(
+    tuple(map(int, version("click").split(".")[:2])) < (8, 2), reason="older versions of click write other scripts"
+)
+@pytest.mark.parametrize(("shell", "name"), [("bash", "agrad"), ("zsh", "_agrad"), ("fish", "agrad.fish")])
+def test_a_script_for_completion_is_fresh(shell, name):
+    made = subprocess.run([*launch.agrad(), "completion", shell], capture_output=True, check=True).stdout
+    assert (DOCS / "completions" / name).read_bytes() == made, "make docs writes it anew"
 
 
 def test_the_examples_of_the_python_page():

@@ -90,6 +90,17 @@ def test_the_lower_bounds_are_tested_in_an_environment_of_their_own():
 
 
 @needs_make
+def test_distributions_are_built_checked_and_installed_into_empty_environments():
+    made = commands("dist")
+    assert re.search(r"build/venv-dist/bin/python -m pip install .*--editable '\.\[dist\]'", made)
+    steps = ["-m build", "twine check --strict", "check-wheel-contents", "tests/support/installed.py dist/*.whl"]
+    places = [made.index(step) for step in steps]
+    assert places == sorted(places)
+    assert "installed.py dist/*.whl --each" in commands("installs")
+    assert ".venv" not in made
+
+
+@needs_make
 @pytest.mark.parametrize("target", TARGETS)
 def test_the_files_that_make_names_exist(target):
     named = set(

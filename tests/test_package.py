@@ -13,6 +13,7 @@ from pathlib import Path
 from shutil import copytree, ignore_patterns
 
 import pytest
+from installed import SHARED, TOOLS, USES
 
 ROOT = Path(__file__).parents[1]
 GENERATED = ("*.egg-info", "__pycache__", "*.pyc", "build", "dist", ".*")
@@ -59,9 +60,24 @@ def test_the_source_distribution_has_every_file_of_the_repository(sdist):
 
 
 @pytest.mark.long
+def test_the_wheel_has_a_manual_page_and_the_scripts_for_completion(wheel):
+    (share,) = wheel.glob("*.data/data/share")
+    assert files(share) == set(SHARED)
+    made = {Path(name).name: (share / name).read_bytes() for name in SHARED}
+    sources = [ROOT / "docs" / "agrad.1", *(ROOT / "docs" / "completions").iterdir()]
+    assert made == {path.name: path.read_bytes() for path in sources}
+
+
+def test_an_extra_for_users_is_tried_where_it_is_installed():
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
+    assert set(USES) <= set(extras)
+    assert set(extras) >= TOOLS
+
+
+@pytest.mark.long
 def test_the_wheel_has_the_three_floors_and_the_examples(wheel):
     found = {path.relative_to(wheel).as_posix() for path in wheel.rglob("*") if path.is_file()}
-    info = {name for name in found if ".dist-info/" in name or name.endswith(".whl")}
+    info = {name for name in found if re.search(r"\.dist-info/|\.data/|\.whl$", name)}
     floors = {f"agrad/{name}" for name in files(ROOT) if name.startswith(("cli/", "grammar/", "engine/"))}
     inside = {name for name in floors if not name.startswith("agrad/cli/package/")}
     examples = {f"agrad/{name}" for name in files(ROOT) if name.startswith("examples/")}

@@ -1,0 +1,163 @@
+"""What SECURITY.md says that a script can reach, and cannot."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import launch
+import numpy as np
+import pytest
+
+from agrad.engine.core.op import FUNCTIONS
+from agrad.engine.errors import AgradError
+from agrad.grammar.pytorch.names import OWN
+from agrad.grammar.session.session import Session
+
+ROOT = Path(__file__).parents[1]
+TEXT = (ROOT / "SECURITY.md").read_text("utf-8")
+ROWS = {cells[1].strip(): cells[2] for cells in (line.split("|") for line in TEXT.splitlines()) if len(cells) > 4}
+READ, WRITE = [re.findall(r"`([^`]+)`", ROWS[row]) for row in ROWS if "file" in row]
+START = "def f(x) = x**2\nvar x = 2\ny = f(x)\n"
+# Where the program has its own files, Python has its modules, and the system says how much memory there is.
+INSTALLED = tuple(f"open {place}/" for place in {ROOT, sys.prefix, sys.base_prefix, "/proc", "/sys"})
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A folder with a file for each statement that reads one."""
+    monkeypatch.chdir(tmp_path)
+    Path("lib.ag").write_text("k = 1\n")
+    Path("data.csv").write_text("a,b\n1,2\n3,4\n")
+    Path("data.txt").write_text("1 2\n3 4\n")
+    np.save("data.npy", np.ones(3))
+    np.savez("model.npz", weight=np.ones(3))
+    return tmp_path
+
+
+@pytest.mark.parametrize("statement", [*READ, *WRITE])
+def test_a_statement_that_reads_or_writes_does_so_only_where_files_are_on(statement, folder):
+    before = set(os.listdir())
+    session = Session()
+    session.record.on = True
+    session.run(START)
+    session.files = False
+    with pytest.raises(AgradError, match="file access is switched off"):
+        session.run(statement)
+    assert set(os.listdir()) == before
+    session.files = True
+    if "svg" not in statement or statement.startswith("graph"):  # a plot takes half a second of matplotlib
+        session.run(statement)
+        assert (set(os.listdir()) > before) is (statement in WRITE)
+
+
+def everything():
+    """Calls of every function with the name of a file, and what else names one."""
+    names = sorted({*filter(str.isidentifier, FUNCTIONS), *OWN})
+    given = ['"secret.csv"', '"secret.npy", 2', 'x, "secret.npz"']
+    calls = [f"{name}({arguments})" for name in names for arguments in given]
+    commands = [statement.replace("data.", "secret.") for statement in (*READ, *WRITE)]
+    return START + "\n".join([*commands, "import secret", 'plt.plot([1, 2]); plt.savefig("secret.png")', *calls]) + "\n"
+
+
+def used(folder, *options):
+    """What a session asks the operating system for, besides its own files, when everything is typed into it."""
+    for name in ("secret.csv", "secret.txt"):
+        (folder / name).write_text("1,2\n", "utf-8")
+    np.save(folder / "secret.npy", np.ones(2))
+    command = [sys.executable, "-B", ROOT / "tests" / "support" / "audited.py", "report", "--no-init", "repl", *options]
+    alone = {"cwd": folder, "env": os.environ | {"HOME": str(folder), "XDG_CONFIG_HOME": str(folder)}}
+    text = f'{everything()}print "all was run"\n'
+    done = subprocess.run(command, input=text, capture_output=True, text=True, timeout=500, **alone)
+    assert done.stdout.endswith("all was run\n")
+    lines = (folder / "report").read_text("utf-8").splitlines()
+    return [line for line in lines if not line.startswith(INSTALLED)]
+
+
+@pytest.mark.long
+def test_without_files_no_function_opens_one_and_none_reaches_a_process_or_the_network(tmp_path):
+    assert used(tmp_path, "--no-files") == []
+
+
+@pytest.mark.long
+def test_with_files_there_is_still_no_network_and_no_process_but_that_of_matplotlib(tmp_path):
+    found = used(tmp_path)
+    assert {"open secret.csv", "open secret.npy"} <= set(found)
+    assert "fc-list" in TEXT
+    processes = [line for line in found if re.match(r"os\.(system|exec|posix_spawn|fork)|subprocess", line)]
+    assert [line for line in processes if "fc-list" not in line] == []
+    assert [line for line in found if re.match(r"socket|urllib|http", line)] == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'eval("1 + 1")',
+        'exec("x = 1")',
+        'compile("1", "", "eval")',
+        '__import__("os")',
+        'open("/etc/passwd")',
+        "input()",
+        "globals()",
+        "(1).__class__",
+        "[].__class__.__base__",
+        '"a".__class__',
+        "sin.__globals__",
+        "f.__globals__",
+        "f.__code__",
+        '"{0.__class__}".format(1)',
+        'f"{f.__globals__}"',
+        'getattr(f, "__globals__")',
+        "net.__dict__",
+        "net.__class__.__bases__",
+        "net.forward.__globals__",
+        "net.__class__.mro().__class__",
+        "os.environ",
+        'subprocess.run("ls")',
+        "sys.modules",
+        "time.sleep(1)",
+        'np.load("d.npy", allow_pickle=True)',
+        'load_csv("http://localhost/data.csv")',
+    ],
+)
+def test_what_cannot_be_reached(text):
+    session = Session()
+    session.run(f"import os, sys, subprocess, time, torch\n{START}net = torch.nn.Linear(2, 1)")
+    with pytest.raises(AgradError):
+        session.run(text)
+
+
+def agrad(*words, given, folder):
+    command = [*launch.agrad(), "--no-init", *words]
+    return subprocess.run(command, input=given, capture_output=True, text=True, cwd=folder, timeout=60)
+
+
+def test_a_script_cannot_lift_the_limit_of_time(tmp_path):
+    done = agrad("run", "--timeout", "0.5", "-", given="limit time=1000\nwhile 1 == 1: n = 1\n", folder=tmp_path)
+    assert (done.stdout, done.returncode) == ("", 124)
+
+
+def test_a_script_cannot_lift_the_limit_of_memory(tmp_path):
+    script = "limit memory=1e12\nx = zeros(20000, 20000)\n"
+    done = agrad("run", "--max-memory", "300MB", "-", given=script, folder=tmp_path)
+    assert "error[limit]" in done.stderr
+    assert (done.stdout, done.returncode) == ("", 1)
+
+
+def test_a_check_without_files_neither_reads_nor_runs(folder):
+    done = agrad("run", "--check", "--no-files", "-", given='load "lib.ag"\nprint "ran"\n', folder=folder)
+    assert "file access is switched off" in done.stderr
+    assert done.stdout == ""
+
+
+@pytest.mark.parametrize("language", ["c", "js", "py"])
+def test_a_formula_cannot_end_the_comment_in_exported_code(language, tmp_path):
+    formula = """x**2*len('*/ evil(); """ + '""" evil()' + """\\n evil()')"""
+    done = agrad("export", formula, "--to", language, given="", folder=tmp_path)
+    assert done.stderr == ""
+    assert done.stdout.count("*/") == 1  # in C the end of the comment, elsewhere a part of it
+    assert not [line for line in done.stdout.splitlines() if line.lstrip().startswith("evil")]
+    if language == "py":
+        compile(done.stdout, "exported", "exec")
+        assert "evil" not in [name for code in done.stdout.splitlines() for name in code.split("#")[0].split()]
