@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 import pytest
+from installed import TOOLS
 
 from agrad.cli.commands import help as command
 from agrad.cli.main import root
@@ -99,7 +100,7 @@ def test_words_of_each_sort(word, text):
 
 def test_the_extras_are_those_there_are():
     optional = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
-    assert EXTRAS.keys() == optional.keys() - {"test", "beside", "fuzz", "dev"}
+    assert EXTRAS.keys() == optional.keys() - TOOLS
 
 
 def test_no_word_of_the_glossary_is_that_of_a_function_or_command():
