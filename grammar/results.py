@@ -134,28 +134,61 @@ class Fitted(Struct):
 
 
 class Curve(Struct):
-    """Points that belong together; where one is not finite there is a gap."""
+    """Points that belong together; where one is not finite there is a gap. `right`: over the axis at the right."""
 
     name: str
     x: Sequence[float]
     y: Sequence[float]
     style: Literal["line", "dots", "dashes", "points"] = "line"  # dots and dashes: of a line
+    right: bool = False
 
 
 # The styles of several lines in one picture, which cannot always be told apart by colour alone.
 LINES: tuple[Literal["line", "dots", "dashes"], ...] = ("line", "dots", "dashes")
 
 
+_EDGE = 1e-9  # of the range that is shown: a value within that of its end is not outside
+
+
+def beyond(y: float, window: tuple[float, float]) -> int:
+    """1 where a value is above what is shown, -1 where it is below; 0 otherwise, and where there is none."""
+    room = (window[1] - window[0]) * _EDGE
+    return 1 if y > window[1] + room else -1 if y < window[0] - room else 0
+
+
+def edges(curve: Curve, window: tuple[float, float]) -> list[tuple[float, int]]:
+    """Where a curve leaves what is shown or comes back: each place, and whether it goes on above (1) or below (-1).
+
+    Of a curve that is nowhere inside: its ends.
+    """
+    found = [None if y != y else beyond(y, window) for y in curve.y]
+    triples = zip([None, *found], found, [*found[1:], None], curve.x, strict=False)
+    crossed = [(x, here) for before, here, after, x in triples if here and 0 in (before, after)]
+    outside = [(x, here) for x, here in zip(curve.x, found, strict=True) if here]
+    return crossed or [*outside[:1], *outside[-1:]]
+
+
 class Plot(Struct):
     """Curves over one axis. `window`: the range of values to show, where a pole would flatten all others.
 
-    `below`: another plot over the same axis.
+    `below`: another plot over the same axis. `label`: of the values. `log`: whether the axis, and the values, are
+    logarithmic. `right`: the range of values of the axis at the right, for the curves that are over it. `across`: the
+    range of the axis, where it is more than that of the points.
     """
 
     curves: tuple[Curve, ...]
     axis: str = ""
     window: tuple[float, float] | None = None
     below: Plot | None = None
+    title: str = ""
+    label: str = ""
+    log: tuple[bool, bool] = (False, False)
+    right: tuple[float, float] | None = None
+    across: tuple[float, float] | None = None
+
+    def window_of(self, curve: Curve) -> tuple[float, float] | None:
+        """The range of values that is shown of a curve; None for all."""
+        return self.right if curve.right else self.window
 
     def text(self, settings: Settings) -> str:
         """The plot in words: the picture itself depends on the terminal."""

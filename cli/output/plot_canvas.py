@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import math
-import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby, product
 
 import click
 
+from agrad.cli.output.scales import LogScale, Scale, ends_of, scale_of
 from agrad.engine.text import truncate
-from agrad.engine.values import format_number
-from agrad.grammar.results import Plot
+from agrad.grammar.results import Curve, Plot, edges
 
 WIDTH, HEIGHT = 72, 20  # where there is no terminal
 _LEAST = (12, 4)  # columns and rows of a drawing, however small the terminal
@@ -21,8 +20,8 @@ _SIGNS = "*.o+x#"  # of each curve, in ASCII
 _COLOURS = ("cyan", "red", "green", "magenta")  # of each curve; all can be read on light and on dark
 _SAMPLES = {"line": "⠒⠒⠒", "dots": "⠂⠐⠂", "dashes": "⠒⠂⠒", "points": "⠶ ⠶"}
 _PATTERNS = {"line": (1, 1), "dots": (1, 3), "dashes": (5, 8)}  # how many dots of how many
-_TINY = 1e-200  # a range within this distance of 0 is scaled by it
-_FAR = 1e9  # times the length of an axis
+_BEYOND = ("▲▼", "^v")  # where a curve goes on outside, in braille and in ASCII
+_AXIS = 12  # characters of the name of the axis beside it; a longer one is below
 _ZERO = 1000  # the number of the line at 0, which is below all curves
 
 Place = tuple[float, float]  # columns and rows of dots from the top left
@@ -36,6 +35,7 @@ class Canvas:
         self.across, self.down = (1, 1) if plain else (2, 4)
         self.columns, self.rows = width * self.across, height * self.down
         self.cells: dict[tuple[int, int], tuple[int, int]] = {}  # by row and column: the dots, and the curve on top
+        self.marks: dict[tuple[int, int], tuple[str, int]] = {}  # and what stands in the place of dots
 
     def dot(self, place: Place, curve: int) -> None:
         """Set a dot; one outside is ignored. A character has the colour, or the mark, of its first curve."""
@@ -45,6 +45,12 @@ class Canvas:
         cell = y // self.down, x // self.across
         dots, owner = self.cells.get(cell, (0, curve))
         self.cells[cell] = dots | (1 if self.plain else _DOTS[y % 4][x % 2]), min(owner, curve)
+
+    def mark(self, column: float, beyond: int, curve: int) -> None:
+        """Mark that a curve goes on above (1) or below (-1) a column of dots."""
+        row, column = 0 if beyond > 0 else self.height - 1, round(column) // self.across
+        if 0 <= column < self.width:
+            self.marks.setdefault((row, column), (_BEYOND[self.plain][beyond < 0], curve))
 
     def between(self, start: Place, end: Place) -> Iterator[tuple[int, int]]:
         """The dots of a line from one place to another, as far as they are inside."""
@@ -58,12 +64,19 @@ class Canvas:
     def lines(self, colour: bool) -> Iterator[str]:
         """The rows of characters, top to bottom."""
         for row in range(self.height):
-            cells = (self.cells.get((row, column), (0, -1)) for column in range(self.width))
+            cells = (self._cell(row, column) for column in range(self.width))
             line = ""
             for owner, run in groupby(cells, lambda cell: cell[1]):
-                text = "".join(self._character(dots, owner) for dots, _ in run)
+                text = "".join(character for character, _ in run)
                 line += coloured(text, owner) if colour else text
             yield line
+
+    def _cell(self, row: int, column: int) -> tuple[str, int]:
+        """A character, and the curve that it belongs to."""
+        if (mark := self.marks.get((row, column))) is not None:
+            return mark
+        dots, owner = self.cells.get((row, column), (0, -1))
+        return self._character(dots, owner), owner
 
     def _character(self, dots: int, owner: int) -> str:
         if not dots:
@@ -92,121 +105,95 @@ def _clipped(start: Place, end: Place, corner: tuple[int, int]) -> tuple[Place, 
     return ((x + first * dx, y + first * dy), (x + last * dx, y + last * dy)) if first <= last else None
 
 
-class Scale:
-    """The numbers along an axis, with its ticks; the ends may be as far apart as floats can be."""
-
-    def __init__(self, ends: tuple[float, float], most: int, least: float = 0.0) -> None:
-        self.low, self.high = ends
-        size = max(abs(self.low), abs(self.high))
-        # What numbers are multiplied with before they are subtracted: the largest must not overflow, and the smallest
-        # must not lose their digits.
-        self.factor = 0.5 if size > _TINY else 1 / _TINY
-        self.length = self.high * self.factor - self.low * self.factor
-        self.step = max(_round_step(self.length / max(most, 2) / self.factor), least)
-        first = math.floor(self.low / self.step)
-        near = (number * self.step for number in range(first, first + 2 * most + 3))
-        self.ticks = [tick for tick in near if -1e-9 < self.place(tick) < 1 + 1e-9]
-        reach = size / self.step
-        self.digits = min(max(math.ceil(math.log10(reach)) + 1 if reach > 1 else 0, 4), 17)
-
-    def place(self, number: float) -> float:
-        """Where a number is, from 0 at the low end to 1 at the high end; a place far outside is limited."""
-        place = (number * self.factor - self.low * self.factor) / self.length
-        return min(max(place, -_FAR), _FAR)
-
-    def label(self, tick: float) -> str:
-        """A tick, with enough digits to distinguish it from the next."""
-        return format_number(0.0 if abs(tick) < self.step / 2 else tick, self.digits)
-
-
-def _round_step(rough: float) -> float:
-    """1, 2 or 5 times a power of ten: the smallest that is not less."""
-    rough = max(rough, math.ulp(0.0))
-    power = float(f"1e{math.floor(math.log10(rough))}") or rough
-    steps = (factor * power for factor in (1.0, 2.0, 5.0, 10.0))
-    return next((step for step in steps if rough * 0.999 <= step < math.inf), rough)
-
-
-def _ends(numbers: Iterable[float]) -> tuple[float, float]:
-    """The smallest and the largest finite number, made different if they are equal."""
-    finite = [number for number in numbers if math.isfinite(number)]
-    low, high = (min(finite), max(finite)) if finite else (0.0, 1.0)
-    if high / 2 - low / 2 > max(abs(low), abs(high)) * 1e-15:
-        return low, high
-    room = max(abs(low) / 2, 1e-300) if abs(low) >= 1e15 or 0 < abs(low) < 1e-3 else 1.0
-    return max(low - room, -sys.float_info.max), min(high + room, sys.float_info.max)
-
-
 def draw(plot: Plot, width: int, height: int, plain: bool = False, colour: bool = False) -> str:
     """The picture of a plot as lines of text, at most so many characters wide and high."""
     if plot.below is None:
         return _drawn(plot, width, height, plain, colour, 0)
     parts = (plot, height * 2 // 3), (plot.below, height - height * 2 // 3)
-    margin = max(_left(part, rows - 3, plain)[2] for part, rows in parts)
+    margin = max(_values(part, rows - 3, plain)[2] for part, rows in parts)
     return "\n".join(_drawn(part, width, rows, plain, colour, margin) for part, rows in parts)
 
 
-def _left(plot: Plot, rows: int, plain: bool) -> tuple[Scale, dict[int, str], int]:
-    """The scale of the values, its labels by row, and the width of the longest."""
-    up = Scale(_ends(plot.window or _all(plot, "y")), max(rows // 3, 3))
+_Axis = tuple[Scale | LogScale, dict[int, str], int]  # the scale, its labels by row, the width of the longest
+
+
+def _values(plot: Plot, rows: int, plain: bool, right: bool = False) -> _Axis:
+    """The axis of the values, or that at the right."""
+    own = (y for curve in plot.curves if curve.right == right for y in curve.y)
+    window, log = (plot.right, False) if right else (plot.window, plot.log[1])
+    up = scale_of(ends_of(window or own, log), max(rows // 3, 3), log=log)
     labels = {_row(up, tick, rows, plain): up.label(tick) for tick in up.ticks}
     return up, labels, max(map(len, labels.values()), default=0)
 
 
 def _drawn(plot: Plot, width: int, height: int, plain: bool, colour: bool, margin: int) -> str:
     """One picture; `margin` is the least number of columns for the labels of its values."""
-    legend = _legend(plot, width, plain, colour)
-    rows = max(height - 2 - len(legend), _LEAST[1])
-    up, labels, longest = _left(plot, rows, plain)
+    outside = any(_leaving(plot, curve) for curve in plot.curves)
+    legend = _legend(plot, width, plain, colour, outside)
+    head = [f"{truncate(plot.title, width):^{width}}".rstrip()] if plot.title else []
+    head += [truncate(f" {plot.label}", width)] if plot.label else []
+    beside = len(plot.axis) if len(plot.axis) <= _AXIS else -1
+    rows = max(height - 2 - len(legend) - len(head) - (beside < 0), _LEAST[1])
+    up, labels, longest = _values(plot, rows, plain)
+    right = _values(plot, rows, plain, right=True) if plot.right else None
     margin = max(margin, longest)
-    canvas = Canvas(max(width - margin - 2 - len(plot.axis[:_AXIS]) - 1, _LEAST[0]), rows, plain)
-    across = Scale(_ends(_all(plot, "x")), canvas.width // 8, 1.0 if plot.axis == "index" else 0.0)
-    _paint(canvas, plot, across, up)
-    lines = []
-    for row, line in enumerate(canvas.lines(colour)):
-        wall = ("|" if plain else "│") if row not in labels else "+" if plain else "┤"
-        lines.append(f"{labels.get(row, ''):>{margin}} {wall}{line}".rstrip())
-    lines += [" " * margin + line for line in _foot(across, canvas.width, plot.axis, plain)]
-    return "\n".join([*lines, *legend])
+    room = max(beside + 1, right[2] + 2 if right else 0)
+    canvas = Canvas(max(width - margin - 2 - room, _LEAST[0]), rows, plain)
+    xs = plot.across or (x for curve in plot.curves for x in curve.x)
+    least = 1.0 if plot.axis == "index" else 0.0
+    across = scale_of(ends_of(xs, plot.log[0]), canvas.width // 8, least, plot.log[0])
+    _paint(canvas, plot, across, (up, right[0] if right else up))
+    walls = [_wall(row, labels, plain) for row in range(rows)]
+    lines = [f"{labels.get(row, ''):>{margin}} {walls[row]}{line}" for row, line in enumerate(canvas.lines(colour))]
+    if right is not None:
+        lines = [f"{line}{_wall(row, right[1], plain, 1)} {right[1].get(row, '')}" for row, line in enumerate(lines)]
+    foot = [" " * margin + line for line in _foot(across, canvas.width, plot.axis, plain)]
+    return "\n".join([*head, *(line.rstrip() for line in lines), *foot, *legend])
 
 
-_AXIS = 12  # characters of the name of the axis
+def _wall(row: int, labels: dict[int, str], plain: bool, side: int = 0) -> str:
+    """The character of an axis of values, at its left (0) or right (1)."""
+    return ("|+" if plain else ("│┤", "│├")[side])[row in labels]
 
 
-def _all(plot: Plot, axis: str) -> Iterator[float]:
-    for curve in plot.curves:
-        yield from getattr(curve, axis)
-
-
-def _row(scale: Scale, number: float, rows: int, plain: bool) -> int:
+def _row(scale: Scale | LogScale, number: float, rows: int, plain: bool) -> int:
     """The row of characters of a number."""
     down = 1 if plain else 4
     return round((1 - scale.place(number)) * (rows * down - 1)) // down
 
 
-def _paint(canvas: Canvas, plot: Plot, across: Scale, up: Scale) -> None:
-    """The line at 0, then the curves."""
+def _paint(canvas: Canvas, plot: Plot, across: Scale | LogScale, ups: Sequence[Scale | LogScale]) -> None:
+    """The line at 0, then the curves; `ups`: the scales of the values, at the left and at the right."""
 
-    def place(x: float, y: float) -> Place | None:
-        if not (math.isfinite(x) and math.isfinite(y)):
-            return None
-        return across.place(x) * (canvas.columns - 1), (1 - up.place(y)) * (canvas.rows - 1)
+    def place(x: float, y: float, up: Scale | LogScale) -> Place | None:
+        found = across.place(x) * (canvas.columns - 1), (1 - up.place(y)) * (canvas.rows - 1)
+        return found if math.isfinite(x) and math.isfinite(y) and not any(map(math.isnan, found)) else None
 
-    if up.low < 0 < up.high:
-        _trace(canvas, [place(across.low, 0), place(across.high, 0)], _ZERO, (1, 1 if canvas.plain else 4))
+    if ups[0].low < 0 < ups[0].high:
+        zero = [place(x, 0, ups[0]) for x in (across.low, across.high)]
+        _trace(canvas, zero, _ZERO, (1, 1 if canvas.plain else 4))
     for number, curve in enumerate(plot.curves):
-        places = [place(x, y) for x, y in zip(curve.x, curve.y, strict=True)]
+        places = [place(x, y, ups[curve.right]) for x, y in zip(curve.x, curve.y, strict=True)]
         if curve.style == "points":
             _scatter(canvas, places, number)
         else:
             _trace(canvas, places, number, _PATTERNS[curve.style])
+        for x, side in _leaving(plot, curve):
+            if not math.isnan(column := across.place(x)):
+                canvas.mark(column * (canvas.columns - 1), side, number)
+
+
+def _leaving(plot: Plot, curve: Curve) -> list[tuple[float, int]]:
+    """Where a curve leaves what is shown, as in `edges`."""
+    window = plot.window_of(curve)
+    return [] if window is None or curve.style == "points" else edges(curve, window)
 
 
 def _scatter(canvas: Canvas, places: Sequence[Place | None], number: int) -> None:
     """A mark for each point: in braille a square of four dots, since a single one is easily missed."""
     reach = range(1) if canvas.plain else range(2)
     for place in filter(None, places):
-        x, y = min(place[0], canvas.columns - len(reach)), min(place[1], canvas.rows - len(reach))
+        x, y = min(round(place[0]), canvas.columns - len(reach)), min(round(place[1]), canvas.rows - len(reach))
         for dx, dy in product(reach, reach):
             canvas.dot((x + dx, y + dy), number)
 
@@ -216,7 +203,7 @@ def _trace(canvas: Canvas, places: Sequence[Place | None], number: int, pattern:
     kept, last, count = list(_thinned(places)), None, 0
     for before, here, after in zip([None, *kept], kept, [*kept[1:], None], strict=False):
         if here and not (after or before):
-            canvas.dot(here, number)
+            _scatter(canvas, [here], number)
         for dot in canvas.between(here, after) if here and after else ():
             if dot != last:
                 if count % pattern[1] < pattern[0]:
@@ -239,7 +226,7 @@ def _height(place: Place) -> float:
     return place[1]
 
 
-def _foot(scale: Scale, width: int, name: str, plain: bool) -> list[str]:
+def _foot(scale: Scale | LogScale, width: int, name: str, plain: bool) -> list[str]:
     """The axis below, with its ticks, and their labels where there is room."""
     line, labels = ["-" if plain else "─"] * width, [" "] * (width + 2)
     end = -2
@@ -251,15 +238,23 @@ def _foot(scale: Scale, width: int, name: str, plain: bool) -> list[str]:
             labels[start : start + len(text)] = text
             end = start + len(text)
     corner = "+" if plain else "└"
-    return [f" {corner}{''.join(line)} {name[:_AXIS]}".rstrip(), "".join(labels).rstrip()]
+    beside, below = (name, []) if len(name) <= _AXIS else ("", [f"  {name:^{width}}".rstrip()])
+    return [f" {corner}{''.join(line)} {beside}".rstrip(), "".join(labels).rstrip(), *below]
 
 
-def _legend(plot: Plot, width: int, plain: bool, colour: bool) -> list[str]:
-    """The legend: on one line if it fits, else one line per curve."""
+def _legend(plot: Plot, width: int, plain: bool, colour: bool, outside: bool) -> list[str]:
+    """The legend, on as many lines as it needs."""
     entries = []
     for number, curve in enumerate(plot.curves):
         sample = _SIGNS[number % len(_SIGNS)] * 3 if plain else _SAMPLES[curve.style]
         entries.append((sample, truncate(curve.name, width - 8, mark="..." if plain else "…"), number))
-    shown = [f"{coloured(sample, number) if colour else sample} {name}" for sample, name, number in entries]
-    length = sum(len(sample) + 1 + len(name) + 3 for sample, name, _ in entries)
-    return [f"  {'   '.join(shown)}"] if length < width else [f"  {entry}" for entry in shown]
+    if outside:
+        entries.append((" ".join(_BEYOND[plain]), "goes on outside", -1))
+    lines, used = [""], 0
+    for sample, name, number in entries:
+        length = len(sample) + 1 + len(name) + 3
+        if used and used + length >= width:
+            lines, used = [*lines, ""], 0
+        lines[-1] += "   " * bool(used) + f"{coloured(sample, number) if colour else sample} {name}"
+        used += length
+    return [f"  {line}" for line in lines]

@@ -144,7 +144,9 @@ def _plot(plot: Plot, name: str, nonfinite: dict[str, str]) -> dict[str, Any]:
     """The curves of a plot, and those of the plot below it."""
     below = _plot(plot.below, "below", nonfinite) if plot.below is not None else {}
     curves = [_curve(curve, f"{name}[{place}]", nonfinite) for place, curve in enumerate(plot.curves)]
-    return {name: curves, **below, "axis": plot.axis}
+    texts = {key: text for key, text in (("label", plot.label), ("title", plot.title)) if text}
+    log = {"log": [axis for axis, is_log in zip(("axis", "values"), plot.log, strict=True) if is_log]}
+    return {name: curves, **below, "axis": plot.axis, **texts, **(log if any(plot.log) else {})}
 
 
 def _curve(curve: Curve, path: str, nonfinite: dict[str, str]) -> dict[str, Any]:

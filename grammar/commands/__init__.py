@@ -9,7 +9,7 @@ hands its results to the session, and prints nothing.
 # isort: off
 # In this order `help` lists what is in them.
 from agrad.grammar.commands import gradients, graphs, export, uncertainty, solving, history
-from agrad.grammar.commands.plot import command as plot
+from agrad.grammar.commands.plot import command as plot, contour, histogram
 from agrad.grammar.commands import session
 
 # isort: on
@@ -20,10 +20,12 @@ __all__ = [
     "COMMANDS",
     "Call",
     "Command",
+    "contour",
     "export",
     "gradient_of",
     "gradients",
     "graphs",
+    "histogram",
     "history",
     "plot",
     "session",

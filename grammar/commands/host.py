@@ -47,6 +47,9 @@ class Session(Protocol):
     def run_again(self, statement: ast.Statement, seed: int | None) -> None:
         """Run a statement of a session that has ended, without output."""
 
+    def beside(self) -> Any:
+        """A new session with the same access to files, in which statements of this one can run again."""
+
     @property
     def answer(self) -> Any:
         """The last answer; None where there is none."""

@@ -209,6 +209,12 @@ class Session:
         finally:
             self.loading = []
 
+    def beside(self) -> Session:
+        """A new session with the same access to files, in which statements of this one can run again, uncompiled."""
+        made = Session()
+        made.files, made.compiles, made.record.on, made.restoring = self.files, False, True, True
+        return made
+
     def evaluate(self, text: str, source: str = "expression", emit: Callable[[Result], None] = _ignore) -> Any:
         """The value of one expression: a float, a Tensor, a tuple, a text or None; notes go to `emit`.
 

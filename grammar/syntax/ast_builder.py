@@ -333,25 +333,58 @@ class Builder(Expressions):
         return s.Parameter("wrt", names, self.span(parts[0], parts[-1]))
 
     def plot(self, parts: Parts) -> s.Command:
-        """What is drawn; the variable, inside each of these, and its ends; the file. A lone `fit` is an option."""
-        words = [part if isinstance(part, Token) else "" for part in parts]
-        last = words.index("to") if "to" in words else len(parts)
-        middle = words.index("for") if "for" in words else last
-        operands, options = parts[1:middle], []
-        if len(operands) == 1 and isinstance(operands[0], s.Tuple) and operands[0].items:
-            operands = list(operands[0].items)  # plot(x, y), as Python would have it
-        if middle < last:
-            name, *ends = parts[middle + 1 : last]
+        """What is drawn; the variable, inside each of these, and its ends. A lone `fit` is an option."""
+        given, options = self.drawn(parts)
+        words = [part if isinstance(part, Token) else "" for part in given]
+        middle = words.index("for") if "for" in words else len(given)
+        operands = self.operands_drawn(given[1:middle])
+        if middle < len(given):
+            name, *ends = given[middle + 1 :]
             if len(ends) == 1:
                 place = ends[0].span
                 raise syntax_error("range", place, fixes=[corrected(place, _range(ends[0]))], text=place.text)
             operands = [s.Over(name, operand, operand.span) for operand in operands]
-            options += [("low", ends[0]), ("high", ends[1])]
+            options = [("low", ends[0]), ("high", ends[1]), *options]
         elif len(operands) == 1 and isinstance(operands[0], s.Name) and operands[0].id == "fit":
-            operands, options = [], [("fit", None)]
-        if last < len(parts):
-            options.append(("to", parts[-1]))
+            operands, options = [], [("fit", None), *options]
         return self.command(parts, operands, options)
+
+    def contour(self, parts: Parts) -> s.Command:
+        """A function of two variables, and the ends of their ranges."""
+        given, options = self.drawn(parts)
+        _, value, _, x, low, high, y, bottom, top = given
+        ranges = [("low", low), ("high", high), ("bottom", bottom), ("top", top)]
+        return self.command(parts, [s.Unknowns((x, y), value, value.span)], [*ranges, *options])
+
+    def histogram(self, parts: Parts) -> s.Command:
+        """What is counted."""
+        given, options = self.drawn(parts)
+        return self.command(parts, self.operands_drawn(given[1:]), options)
+
+    def operands_drawn(self, operands: Parts) -> Parts:
+        """The operands of `plot x, y`, or of `plot(x, y)`, as Python would have it."""
+        if len(operands) == 1 and isinstance(operands[0], s.Tuple) and operands[0].items:
+            return list(operands[0].items)
+        return list(operands)
+
+    def drawn(self, parts: Parts) -> tuple[Parts, list[tuple[str, s.Expr | None]]]:
+        """The parts of a command that draws, and its options."""
+        options: dict[str, s.Expr | None] = {}
+        for part in parts:
+            if isinstance(part, s.Parameter):
+                if part.name in options:
+                    raise syntax_error("repeated keyword", part.span, name=part.name)
+                options[part.name] = part.default
+        return [part for part in parts if not isinstance(part, s.Parameter)], list(options.items())
+
+    def plot_option(self, parts: Parts) -> s.Parameter:
+        """A word and what follows it, until the node of the command is made from them."""
+        word, *values = parts
+        span = self.span(word, parts[-1])
+        value = s.Tuple(tuple(values), span) if word == "labels" or len(values) > 1 else values[0] if values else None
+        return s.Parameter(str(word), value, span)
+
+    contour_option = histogram_option = plot_option
 
     def set_leaf(self, parts: Parts) -> s.Command:
         """`set x = 5`, and `set echo off`."""

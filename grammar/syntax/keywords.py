@@ -67,7 +67,7 @@ BEFORE_VALUES = frozenset(
 # Commands with a range of numbers.
 RANGING = frozenset(
     word.lower()
-    for rule in ("plot", "solve", "minimize", "again")
+    for rule in ("plot", "contour", "solve", "minimize", "again")
     for word in _FIRST[rule][1].split(" | ")
     if "_RANGE" in _RULES[rule] + _RULES.get(f"{rule}_option", "")
 )

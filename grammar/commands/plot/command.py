@@ -11,7 +11,7 @@ from agrad.engine.errors import AgradError, Hint, Label, Note
 from agrad.engine.text import printable
 from agrad.engine.values import format_number, format_shape
 from agrad.grammar.commands.operands import FILE
-from agrad.grammar.commands.registry import Call, Operands, Option, command
+from agrad.grammar.commands.registry import NOTHING, Call, Operands, Option, command
 from agrad.grammar.diagnostics import Span
 from agrad.grammar.results import LINES, Curve, Noted, Plot, Printed
 from agrad.grammar.runtime.builtins import Closure
@@ -23,33 +23,67 @@ if TYPE_CHECKING:
 
 COLUMNS = 6  # of a matrix, at most: more curves cannot be told apart
 
+# The options of all commands that draw.
+DRAWN = {
+    "title": Option("a title above it", NOTHING),
+    "labels": Option("the names of its axes", NOTHING),
+    "to": Option("into a file: .svg, .png or .pdf", FILE, writes=True),
+}
+_PARTS = ("value", "derivative", "twin")  # what is drawn of a function
+
 
 @command(
     "plot",
-    'plot f(x) for x in -2..2 | plot loss | plot x, y, w*x + b | plot fit [to "f.svg"]',
+    "plot f(x) for x in -2..2 [log] [value | derivative | twin] | plot loss [logy] | plot x, y, w*x + b | plot fit "
+    '[title "text"] [labels "x", "y"] [to "f.svg"]',
     "Draws a function with its derivative, or several functions, over a range; a vector, or the columns of a matrix, "
     "over its index; points, and lines over them; the latest fit: data, curve and 95 % confidence band, and the "
-    "residuals below. `to`: into a file, .svg, .png or .pdf, with the extra `plot`. "
+    "residuals below. `log`: with a logarithmic axis, `logy`: with logarithmic values, then without the derivative. "
+    "`value` and `derivative` draw one of them alone, `twin` each over an axis of its own. ▲ and ▼ mark where a curve "
+    "goes on outside of the picture. `to`: into a file, .svg, .png or .pdf, with the extra `plot`. "
     "Nothing else changes: names, gradients and random numbers are as before.",
     "plot sin(x) for x in 0..2*pi",
     changes="nothing",
-    forms='plot f(x) for x in -2..2, plot loss, plot x, y, w*x + b, or plot fit; [to "f.svg"]',
+    forms='plot f(x) for x in -2..2, plot loss, plot x, y, w*x + b, or plot fit; [log] [logy] [to "f.svg"]',
     operands=Operands(expression=True),
-    options={"to": Option("into a file: .svg, .png or .pdf", FILE, writes=True)},
+    options={
+        "log": Option("with a logarithmic axis"),
+        "logy": Option("with logarithmic values"),
+        "value": Option("a function without its derivative"),
+        "derivative": Option("the derivative of a function alone"),
+        "twin": Option("the derivative over an axis of its own"),
+        **DRAWN,
+    },
 )
 def _plot(session: Session, call: Call) -> None:
+    path_of(call)
+    if "fit" in call.options and "fit" in call.names:  # a name of the user
+        node = call.node.changed(operands=(Name("fit", call.span),))
+        call = Call(node, [call.names["fit"]], call.options, call.names, call.span)
+    if "low" in call.options:
+        plot = _functions(session, call)
+    else:
+        _check_parts(call)
+        plot = _data(call) if call.values else _fit(session, call)
+    show(session, call, plot)
+
+
+def path_of(call: Call) -> str | None:
+    """The file that is drawn into, if there is one. Raises AgradError for one that cannot be."""
     path, place = call.options.get("to"), call.option("to")
     if path is not None:
         from agrad.grammar.commands.plot.files import form_of  # here, as below: most plots are drawn in the terminal
 
         form_of(path, place.span if place else call.span)
-    if "fit" in call.options and "fit" in call.names:  # a name of the user
-        node = call.node.changed(operands=(Name("fit", call.span),))
-        call = Call(node, [call.names["fit"]], call.options, call.names, call.span)
-    plot = _functions(session, call) if "low" in call.options else _data(call) if call.values else _fit(session, call)
-    if not any(map(_has_point, plot.curves)):
-        why = "no value is finite" if len(call.values) == 1 else "no point has two finite coordinates"
-        session.emit(Noted(Note(f"there is no point to draw: {why}", labels=[Label(call.span)])))
+    return path
+
+
+def show(session: Session, call: Call, plot: Plot) -> None:
+    """Emit a plot with its title and labels, or write it to the file that was asked for."""
+    log = "log" in call.options, "logy" in call.options
+    plot = _dressed(plot, call, log)
+    _note_missing(session, call, plot)
+    path = path_of(call)
     if path is None:
         session.emit(plot)
         return
@@ -57,6 +91,46 @@ def _plot(session: Session, call: Call) -> None:
 
     save(plot, path)
     session.emit(Printed(f"wrote {printable(path)}"))
+
+
+def _dressed(plot: Plot, call: Call, log: tuple[bool, bool]) -> Plot:
+    """A plot with what the options say about all of it. Raises AgradError of kind `arity`."""
+    axis, label = plot.axis, plot.label
+    if (labels := call.options.get("labels")) is not None:
+        axis, label = labels[0], labels[1] if len(labels) == 2 else label
+    title = call.options.get("title", plot.title)
+    below = None if plot.below is None else _dressed(plot.below, call, (log[0], False))
+    return Plot(plot.curves, axis, plot.window, below, title, label, log, plot.right, plot.across)
+
+
+def _note_missing(session: Session, call: Call, plot: Plot) -> None:
+    """Note that there is no point to draw, or that some have no place on a logarithmic axis."""
+    labels = [Label(call.span)]
+    points = [point for curve in plot.curves for point in zip(curve.x, curve.y, strict=True) if _is_finite(point)]
+    if not points:
+        why = "no value is finite" if len(call.values) == 1 else "no point has two finite coordinates"
+        session.emit(Noted(Note(f"there is no point to draw: {why}", labels=labels)))
+        return
+    gone = sum((plot.log[0] and x <= 0) or (plot.log[1] and y <= 0) for x, y in points)
+    if gone == len(points):
+        session.emit(Noted(Note("there is no point to draw: no one is above 0", labels=labels)))
+    elif gone and "low" not in call.options:
+        points_are = "1 point is" if gone == 1 else f"{gone} points are"
+        session.emit(Noted(Note(f"{points_are} not drawn: a logarithmic axis begins above 0", labels=labels)))
+
+
+def _check_parts(call: Call) -> None:
+    """Refuse the options of functions where none is drawn. Raises AgradError."""
+    for option in _PARTS:
+        if option in call.options:
+            message = f"plot: {option} is for functions over a range"
+            raise AgradError(
+                "type", message, labels=[Label(call.span)], fixes=[Hint(f"plot f(x) for x in -2..2 {option}")]
+            )
+    if "log" in call.options and len(call.values) == 1:
+        message = "plot: the axis of a vector is its index, which begins at 0: it cannot be logarithmic"
+        fixes = [] if "logy" in call.options else [f"plot {call.operand(0).span.text} logy"]
+        raise AgradError("domain", message, labels=[Label(call.span)], fixes=fixes)
 
 
 def _fit(session: Session, call: Call) -> Plot:
@@ -73,26 +147,56 @@ def _functions(session: Session, call: Call) -> Plot:
     """The curves of functions over a range."""
     from agrad.grammar.commands.plot.sampling import functions  # here, since few sessions plot anything
 
-    low, high = (_end(call, name) for name in ("low", "high"))
-    start, end = format_number(low), format_number(high)
-    first, last = call.option("low"), call.option("high")
-    assert first is not None
-    assert last is not None
-    labels = [Label(Span(first.span.source, first.span.start, last.span.end))]
-    if not math.isfinite(high - low):
-        raise AgradError("domain", f"the range {start}..{end} has no finite length", labels=labels)
-    if not low < high:
-        fixes = [Hint(f"{end}..{start}")] if high < low else [Hint(f"{start}..{format_number(low + 1)}")]
-        raise AgradError("domain", f"a range must increase, and {start}..{end} does not", labels=labels, fixes=fixes)
+    low, high = ends(call, "low", "high", "log" in call.options)
+    shape = _shape(call)
     scopes = session.machine.frames[-1].scopes
     closures = [Closure(definition, (), session.machine, scopes) for definition in call.values]
     (name,) = call.values[0].parameters
-    return functions(session, closures, name, low, high)
+    return functions(session, closures, name, low, high, shape)
 
 
-def _has_point(curve: Curve) -> bool:
-    """Whether a curve has a point at a place that can be drawn."""
-    return any(math.isfinite(x) and math.isfinite(y) for x, y in zip(curve.x, curve.y, strict=True))
+def _shape(call: Call) -> Any:
+    """What is drawn of the functions. Raises AgradError of kind `arity`."""
+    from agrad.grammar.commands.plot.sampling import Shape
+
+    log = "log" in call.options, "logy" in call.options
+    chosen = [option for option in _PARTS if option in call.options]
+    if len(chosen) > 1:
+        message = f"plot: {chosen[0]} and {chosen[1]} exclude each other"
+        raise AgradError("arity", message, labels=[Label(call.span)], fixes=[Hint(f"leave out {chosen[1]}")])
+    several = len(call.values) > 1
+    if several and chosen == ["twin"]:
+        message = "plot: two axes are for one function and its derivative"
+        raise AgradError("arity", message, labels=[Label(call.span)], fixes=[Hint("leave out twin")])
+    if not chosen:
+        return Shape(log, True, not (several or log[1]))
+    return Shape(log, chosen != ["derivative"], chosen != ["value"], chosen == ["twin"])
+
+
+def ends(call: Call, start: str, end: str, log: bool = False) -> tuple[float, float]:
+    """The ends of a range. Raises AgradError if it is not one, or, with `log`, does not begin above 0."""
+    low, high = _end(call, start), _end(call, end)
+    first, last = call.option(start), call.option(end)
+    assert first is not None
+    assert last is not None
+    labels = [Label(Span(first.span.source, first.span.start, last.span.end))]
+    shown = f"{format_number(low)}..{format_number(high)}"
+    if not math.isfinite(high - low):
+        raise AgradError("domain", f"the range {shown} has no finite length", labels=labels)
+    if not low < high:
+        turned = f"{format_number(high)}..{format_number(low)}"
+        fixes = [Hint(turned)] if high < low else [Hint(f"{format_number(low)}..{format_number(low + 1)}")]
+        raise AgradError("domain", f"a range must increase, and {shown} does not", labels=labels, fixes=fixes)
+    if log and low <= 0:
+        fixes = [Hint(f"{format_number(high / 1000)}..{format_number(high)}")] if high > 0 else []
+        message = f"a logarithmic axis begins above 0, and {shown} does not"
+        raise AgradError("domain", message, labels=labels, fixes=fixes)
+    return low, high
+
+
+def _is_finite(point: tuple[float, float]) -> bool:
+    """Whether a point is at a place that can be drawn."""
+    return math.isfinite(point[0]) and math.isfinite(point[1])
 
 
 def _end(call: Call, option: str) -> float:

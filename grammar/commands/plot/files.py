@@ -12,9 +12,10 @@ from agrad.engine.ops.data_files import require_files
 from agrad.engine.values import format_number
 from agrad.grammar.diagnostics import Span, suggest
 from agrad.grammar.files import replacing
+from agrad.grammar.results import edges
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from agrad.grammar.results import Plot
 
@@ -45,8 +46,14 @@ def form_of(path: str, place: Span) -> str:
 
 def save(plot: Plot, path: str) -> None:
     """Draw curves into a file, whole or not at all. Raises AgradError of kind `file`."""
-    form, figure = splitext(path)[1].lower(), _matplotlib("figure").Figure((8, 5), layout="constrained")
-    file = BytesIO()
+    made = drawn(plot, splitext(path)[1].lower(), (8, 5))
+    with replacing(path) as target:
+        target.write(made)
+
+
+def drawn(plot: Plot, form: str, size: tuple[float, float], dpi: float = 100) -> bytes:
+    """Curves in the form of a file, `.svg`, say; the size is in inches."""
+    figure, file = _matplotlib("figure").Figure(size, dpi, layout="constrained"), BytesIO()
     with _matplotlib("").rc_context(_SETTINGS):
         if plot.below is None:
             _draw(figure.subplots(), plot)
@@ -56,24 +63,65 @@ def save(plot: Plot, path: str) -> None:
             _draw(below, plot.below)
             above.set_xlabel("")
         figure.savefig(file, format=form[1:], metadata=FORMS[form])
-    with replacing(path) as target:
-        target.write(file.getvalue())
+    return file.getvalue()
 
 
 def _draw(axes: Any, plot: Plot) -> None:
     """Draw the curves of a plot into axes of matplotlib."""
-    across = _exponent(x for curve in plot.curves for x in curve.x)
-    up = _exponent(plot.window or (y for curve in plot.curves for y in curve.y))
-    for curve in plot.curves:
-        axes.plot(_shifted(curve.x, across), _shifted(curve.y, up), **_STYLES[curve.style])
+    across = 0 if plot.log[0] else _exponent(x for curve in plot.curves for x in curve.x)
+    shown = plot.window or (y for curve in plot.curves for y in curve.y if not curve.right)
+    up = 0 if plot.log[1] else _exponent(shown)
+    right = axes.twinx() if plot.right is not None else axes
+    lines = []
+    for number, curve in enumerate(plot.curves):
+        into, unit, colour = (right, 0, f"C{number}") if curve.right else (axes, up, f"C{number}")
+        x, y = _shifted(curve.x, across), _shifted(curve.y, unit)
+        lines += into.plot(x, y, color=colour, **_STYLES[curve.style])
+        if curve.style != "points":
+            alone = _alone(y)
+            into.plot([x[place] for place in alone], [y[place] for place in alone], "o", color=colour, markersize=4)
     axes.set_xlabel(plot.axis)
+    axes.set_ylabel(plot.label)
+    axes.set_title(plot.title)
+    _set_scales(axes, plot.log, (across, up))
     if plot.window is not None:
-        _show(axes, *_shifted(plot.window, up))
-    for axis, exponent in ((axes.xaxis, across), (axes.yaxis, up)):
-        if exponent:
-            axis.set_major_formatter(_ticks(exponent))
+        _show(axes, _shifted(plot.window, up), plot.log[1])
+    if plot.across is not None:
+        axes.set_xlim(*_shifted(plot.across, across))
+    if plot.right is not None:
+        _show(right, plot.right)
+    _mark(axes, right, plot, across)
     axes.grid(alpha=0.3)
-    axes.legend(axes.lines, [_visible(curve.name) for curve in plot.curves])
+    axes.legend(lines, [_visible(curve.name) for curve in plot.curves])
+
+
+def _alone(y: Sequence[float]) -> list[int]:
+    """The places of the points between two gaps, which a line does not show."""
+    there = [False, *map(math.isfinite, y), False]
+    return [place for place in range(len(y)) if there[place : place + 3] == [False, True, False]]
+
+
+def _set_scales(axes: Any, log: tuple[bool, bool], units: tuple[int, int]) -> None:
+    """Logarithmic axes, and those in units of a power of ten."""
+    for axis, scale, exponent, is_log in zip((axes.xaxis, axes.yaxis), "xy", units, log, strict=True):
+        if is_log:
+            getattr(axes, f"set_{scale}scale")("log", nonpositive="mask")
+            axis.set_major_formatter(_matplotlib("ticker").FuncFormatter(lambda tick, _=None: format_number(tick, 5)))
+            axis.set_minor_formatter(_matplotlib("ticker").NullFormatter())
+        elif exponent:
+            axis.set_major_formatter(_ticks(exponent))
+
+
+def _mark(axes: Any, right: Any, plot: Plot, across: int) -> None:
+    """Mark at the edge of the picture where a curve goes on outside of it."""
+    for number, curve in enumerate(plot.curves):
+        into, window = right if curve.right else axes, plot.window_of(curve)
+        if window is None or curve.style == "points":
+            continue
+        for side, sign in ((1, "^"), (-1, "v")):
+            ends = _shifted((x for x, at in edges(curve, window) if at == side), across)
+            look = {"color": f"C{number}", "markersize": 5, "clip_on": False, "transform": into.get_xaxis_transform()}
+            into.plot(ends, [max(side, 0)] * len(ends), sign, **look)
 
 
 def _exponent(numbers: Iterable[float]) -> int:
@@ -101,8 +149,14 @@ def _ticks(exponent: int) -> Any:
     return _matplotlib("ticker").FuncFormatter(label)
 
 
-def _show(axes: Any, low: float, high: float) -> None:
-    """The values from low to high, with some room around them."""
+def _show(axes: Any, window: Sequence[float], log: bool = False) -> None:
+    """The values from one to another, with some room around them."""
+    low, high = window
+    if log:
+        room = (high / low) ** (1 / 20) if low > 0 else math.inf
+        if 1 < room < math.inf:
+            axes.set_ylim(low / room, high * room)
+        return
     room = (high - low) / 20
     if 0 < room < float("inf"):
         axes.set_ylim(low - room, high + room)

@@ -2,12 +2,14 @@
 
 A function is computed at one number after the other, so that it may contain branches, loops and random numbers; a
 slow one that works entry by entry on arrays, at many numbers together. Every value comes with its exact derivative,
-which shows where a straight line between two points is not accurate enough.
+which shows where a straight line between two points is not accurate enough. On logarithmic axes that is a straight line
+between logarithms.
 """
 
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import cycle, pairwise
@@ -31,37 +33,69 @@ _MOST = 2400  # points
 _NARROW = 1e-5  # of the range: what changes between points as near as this jumps
 _LONG = 100  # operations: for a function of fewer, loading arrays would take longer than all its points
 _TAIL = 0.1  # of the values at either end, which may be those near a pole
-_UNDEFINED = frozenset({"domain", "assert"})  # errors that leave a gap: the function has no value there
+_NOISE = 1e-13  # of the values: what rounding adds is not followed
+_LN10 = math.log(10)
+UNDEFINED = frozenset({"domain", "assert"})  # errors that leave a gap: the function has no value there
 
 Window = tuple[float, float]
 
 
 class Point(NamedTuple):
-    """A value of a function with its derivative; nan where there is none."""
+    """A value of a function with its derivative, as they are drawn: on a logarithmic axis, logarithms.
+
+    nan where there is none. `raw`: the number, the value and the derivative themselves.
+    """
 
     x: float
     y: float
     slope: float
+    raw: tuple[float, float, float]
+
+    def of(self, which: int) -> float:
+        """The value (0) or the derivative (1)."""
+        return self.slope if which else self.y
 
 
-def functions(session: Session, closures: Sequence[Closure], name: str, low: float, high: float) -> Plot:
+class Shape(NamedTuple):
+    """How functions are drawn: which axes are logarithmic; value, derivative, both, or both with an axis of its own."""
+
+    log: tuple[bool, bool] = (False, False)
+    value: bool = True
+    derivative: bool = True
+    twin: bool = False
+
+
+_USUAL = Shape()
+
+
+def functions(
+    session: Session, closures: Sequence[Closure], name: str, low: float, high: float, shape: Shape = _USUAL
+) -> Plot:
     """The curves of functions from one end to the other; that of a single one with its derivative.
 
     Nothing else changes: names, gradients and random numbers are as before. Raises the error of a function that has
     no value anywhere.
     """
-    with _aside(session):
-        tracks = [_Track(session, closure, low, high) for closure in closures]
-    curves = [Curve(track.name, *track.line(0), style) for track, style in zip(tracks, cycle(LINES), strict=False)]
-    windows = [track.window for track in tracks]
-    if len(tracks) == 1:
-        curves.append(Curve(f"d/d{name} {tracks[0].name}", *tracks[0].line(1), "dots"))
-        windows.append(tracks[0].slopes_window)
-    return Plot(tuple(curves), name, (min(low for low, _ in windows), max(high for _, high in windows)))
+    with aside(session):
+        tracks = [_Track(session, closure, low, high, shape.log) for closure in closures]
+    curves, windows = [], []
+    if shape.value:
+        curves += [Curve(track.name, *track.line(0), style) for track, style in zip(tracks, cycle(LINES), strict=False)]
+        windows += [track.window for track in tracks]
+    if shape.derivative:
+        styles = cycle(LINES) if len(tracks) > 1 or not shape.value else cycle(LINES[1:])
+        for track, style in zip(tracks, styles, strict=False):
+            curves.append(Curve(f"d/d{name} {track.name}", *track.line(1), style, shape.twin))
+            windows += [track.slopes_window] if shape.value and not shape.twin else []
+        if not shape.value:
+            windows = [track.slopes_window_alone(shape.log[1]) for track in tracks]
+    window = min(low for low, _ in windows), max(high for _, high in windows)
+    right = tracks[0].slopes_window_alone(False) if shape.twin else None
+    return Plot(tuple(curves), name, window, log=shape.log, right=right)
 
 
 @contextmanager
-def _aside(session: Session) -> Iterator[None]:
+def aside(session: Session) -> Iterator[None]:
     """What happens inside is taken back at the end, without output."""
     kept = session.emit, session.last, session.progress, session.settings.precision
     session.emit, session.progress = _unheard, None
@@ -79,12 +113,17 @@ def _unheard(result: Result) -> None:
 class _Track:
     """One function followed along a range."""
 
-    def __init__(self, session: Session, closure: Closure, low: float, high: float) -> None:
+    def __init__(
+        self, session: Session, closure: Closure, low: float, high: float, log: tuple[bool, bool] = (False, False)
+    ) -> None:
         self.session, self.closure, self.name = session, closure, closure.__name__
+        self.across, self.up = log
+        self.ends = low, high
         self.labels = [Label(closure.definition.span)]
         self.guard = current().guard
         self.problem: AgradError | None = None
         before = next_stamp()
+        low, high = self.drawn(low), self.drawn(high)
         self.at(low)
         self.together = next_stamp() - before > _LONG
         xs = [*(low + (high - low) * (step / PARTS) for step in range(PARTS)), high]
@@ -93,28 +132,44 @@ class _Track:
             self.together = False
             start = self.at_all(xs)
         if not any(math.isfinite(point.y) for point in start):
-            raise self.problem or self._nowhere(low, high)
-        self.bulk = [_Bulk([point[1 + which] for point in start]) for which in (0, 1)]
+            raise self._nowhere(start)
+        self.bulk = [_Bulk([point.of(which) for point in start]) for which in (0, 1)]
         self.narrow = (high - low) * _NARROW
         self.points = self._refined(start)
         if whole := [which for which in (0, 1) if not self._window(which)[1]]:  # all of it is shown
             for which in whole:
-                self.bulk[which] = _Bulk([point[1 + which] for point in self.points], 0)
+                self.bulk[which] = _Bulk([point.of(which) for point in self.points], 0)
             self.points = self._refined(self.points)
 
+    def drawn(self, x: float) -> float:
+        """Where a number is on the axis: its logarithm, if that is logarithmic."""
+        return math.log10(x) if self.across else x
+
+    def number(self, place: float) -> float:
+        """The number at a place of the axis."""
+        return min(max(10.0**place, self.ends[0]), self.ends[1]) if self.across else place
+
+    def point(self, place: float, y: float, slope: float) -> Point:
+        """A point as it is drawn: of a logarithm, d(log y)/d(log x) = x y'/y."""
+        x = self.number(place)
+        raw = x, y, slope
+        if self.up:
+            y, slope = (math.log10(y), slope / (y * _LN10)) if 0 < y < math.inf else (math.nan, math.nan)
+        return Point(place, y, slope * (x * _LN10) if self.across else slope, raw)
+
     def at(self, x: float) -> Point:
-        """The value and the derivative at a number. Raises AgradError if it would fail at any number."""
-        leaf = tensor(x, requires_grad=True)
+        """The value and the derivative at a place. Raises AgradError if it would fail at any number."""
+        leaf = tensor(self.number(x), requires_grad=True)
         current().guard = self.guard  # the guards of one point do not concern the next
         try:
             value = self.session.machine.call(self.closure, (leaf,), {})
             y = self._number(value)
-            return Point(x, y, _slope(value, leaf) if math.isfinite(y) else math.nan)
+            return self.point(x, y, _slope(value, leaf) if math.isfinite(y) else math.nan)
         except AgradError as problem:
-            if problem.kind not in _UNDEFINED:
+            if problem.kind not in UNDEFINED:
                 raise
             self.problem = self.problem or problem
-            return Point(x, math.nan, math.nan)
+            return self.point(x, math.nan, math.nan)
 
     def at_all(self, xs: list[float]) -> list[Point]:
         """The same at many numbers."""
@@ -123,7 +178,7 @@ class _Track:
 
     def _at_once(self, xs: list[float]) -> list[Point] | None:
         """The same with the numbers as one array; None where the function does not take it for so many numbers."""
-        leaf = tensor(xs, requires_grad=True)
+        leaf = tensor([*map(self.number, xs)], requires_grad=True)
         current().guard = self.guard
         try:
             value = self.session.machine.call(self.closure, (leaf,), {})
@@ -133,7 +188,7 @@ class _Track:
         except AgradError:
             return None
         rows = zip(xs, value.tolist(), slopes.tolist(), strict=True)
-        return [Point(x, y, slope if math.isfinite(y) else math.nan) for x, y, slope in rows]
+        return [self.point(x, y, slope if math.isfinite(y) else math.nan) for x, y, slope in rows]
 
     def _agree(self, points: list[Point]) -> bool:
         """Whether some of the points are the same one by one: entries of an array may depend on each other."""
@@ -154,10 +209,14 @@ class _Track:
         message = f"{self.name} is {what}: a curve has one number at each point"
         raise AgradError("shape", message, labels=self.labels, fixes=fixes)
 
-    def _nowhere(self, low: float, high: float) -> AgradError:
-        ends = f"from {format_number(low)} to {format_number(high)}"
+    def _nowhere(self, start: list[Point]) -> AgradError:
+        """The error for a function without a point to draw."""
+        ends = f"from {format_number(self.ends[0])} to {format_number(self.ends[1])}"
+        if any(math.isfinite(point.raw[1]) for point in start):
+            message = f"{self.name} is not above 0 anywhere {ends}: logarithmic values are"
+            return AgradError("domain", message, labels=self.labels, fixes=[Hint("leave out logy")])
         message = f"{self.name} has no finite value at all {ends}: there is nothing to draw"
-        return AgradError("domain", message, labels=self.labels)
+        return self.problem or AgradError("domain", message, labels=self.labels)
 
     def _refined(self, start: list[Point]) -> list[Point]:
         """More points where a straight line between two is not accurate, halved level by level."""
@@ -190,19 +249,18 @@ class _Track:
 
     def line(self, which: int) -> tuple[list[float], list[float]]:
         """The values (0) or derivatives (1) with the places they are at; nan between those that a jump parts."""
-        xs, ys = [self.points[0].x], [self.points[0][1 + which]]
+        xs, ys = [self.points[0].raw[0]], [self.points[0].raw[1 + which]]
         for p, q in pairwise(self.points):
-            y = q[1 + which]
             if self._jumps(p, q, which):
-                xs.append(p.x / 2 + q.x / 2)
+                xs.append(self.number(p.x / 2 + q.x / 2))
                 ys.append(math.nan)
-            xs.append(q.x)
-            ys.append(y)
+            xs.append(q.raw[0])
+            ys.append(q.raw[1 + which])
         return xs, ys
 
     def _jumps(self, p: Point, q: Point, which: int) -> bool:
-        change, fine, step = abs(q[1 + which] - p[1 + which]), self.bulk[which].fine, q.x - p.x
-        if self.bulk[which].outside(p[1 + which], q[1 + which]):
+        change, fine, step = abs(q.of(which) - p.of(which)), self.bulk[which].fine, q.x - p.x
+        if self.bulk[which].outside(p.of(which), q.of(which)):
             return False
         if step <= 2 * self.narrow:
             return change > 8 * fine
@@ -212,24 +270,35 @@ class _Track:
     @property
     def window(self) -> Window:
         """The range of values to show."""
-        return self._window(0)[0]
+        low, high = self._window(0)[0]
+        return (_power(low), _power(high)) if self.up else (low, high)
 
     @property
     def slopes_window(self) -> Window:
         """The range of derivatives to show; near a pole of theirs, not many times the range of the function."""
-        window, robust = self._window(1)
+        window, robust = self._slopes() if self.across or self.up else self._window(1)
         low, high = self.window
         if not robust or low == high:
             return window
         room = high - low
         return max(window[0], low - room), min(window[1], high + room)
 
+    def slopes_window_alone(self, positive: bool) -> Window:
+        """The range of derivatives to show over an axis of their own; those above 0 if that is logarithmic."""
+        return self._slopes(positive)[0] if self.across or self.up or positive else self._window(1)[0]
+
+    def _slopes(self, positive: bool = False) -> tuple[Window, bool]:
+        """The smallest and largest derivative where an axis is logarithmic."""
+        slopes = [point.raw[2] for point in self.points]
+        finite = [slope for slope in slopes if math.isfinite(slope) and (slope > 0 or not positive)]
+        return (min(finite, default=1.0), max(finite, default=1.0)), True
+
     def _window(self, which: int) -> tuple[Window, bool]:
         """The smallest and largest value, without those near a pole; and whether there are such."""
-        values, bulk = [point[1 + which] for point in self.points], self.bulk[which]
+        values, bulk = [point.of(which) for point in self.points], self.bulk[which]
         near = (pair for pair in pairwise(self.points) if pair[1].x - pair[0].x <= 2 * self.narrow)
         beyond = any(
-            math.isfinite(y) and bulk.outside(y, y) for pair in near for y in (point[1 + which] for point in pair)
+            math.isfinite(y) and bulk.outside(y, y) for pair in near for y in (point.of(which) for point in pair)
         )
         finite = [y for y in values if math.isfinite(y)]
         if len(values) > _MOST / 2:  # too many poles to look closely at each
@@ -252,7 +321,8 @@ class _Bulk:
         room = (most - least) / 2
         self.low, self.high = least - room, most + room
         spread = 2 * room or finite[-1] - finite[0]
-        self.fine = spread / PARTS if 0 < spread < math.inf else math.inf
+        noise = _NOISE * max(abs(finite[0]), abs(finite[-1]))
+        self.fine = max(spread / PARTS, noise) if 0 < spread < math.inf else math.inf
 
     def far(self, value: float) -> bool:
         """Whether a value is many times farther out than the others."""
@@ -271,9 +341,14 @@ def _slope(value: object, leaf: Tensor) -> float:
     return slope.item()
 
 
+def _power(exponent: float) -> float:
+    """A power of ten; the largest number where that is larger."""
+    return 10.0**exponent if exponent < 308 else sys.float_info.max
+
+
 def _near(one: Point, other: Point) -> bool:
     """Whether two points are the same except for rounding."""
-    pairs = zip(one, other, strict=True)
+    pairs = zip(one.raw, other.raw, strict=True)
     return all(x == y or abs(x - y) <= 1e-6 * max(abs(x), abs(y)) or (x != x and y != y) for x, y in pairs)
 
 

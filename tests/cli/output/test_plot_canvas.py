@@ -187,3 +187,49 @@ def test_in_json_a_plot_is_its_points(inside):
     assert [curve["name"] for curve in first["plot"]] == ["1/x", "d/dx 1/x"]
     pairs = zip(first["plot"][0]["x"], first["plot"][0]["y"], strict=True)
     assert all(y is None or y == 1 / x for x, y in pairs)
+
+
+def test_a_logarithmic_axis_has_ticks_at_powers_of_ten_and_a_title_above():
+    assert picture("plot 1/t for t in 1e-2..1e2 log logy title 'Down' labels 'seconds and more', 'rate'", 50, 12) == [
+        "                       Down",
+        " rate",
+        " 100 ┤⠉⠓⠒⠦⠤⣀⣀",
+        "     │      ⠈⠉⠙⠒⠲⠤⢤⣀⡀",
+        "     │              ⠉⠉⠓⠒⠦⠤⣄⣀",
+        "   1 ┤                      ⠉⠙⠒⠲⠤⢤⣀⣀",
+        "     │                             ⠈⠉⠓⠒⠦⠤⣄⣀⡀",
+        "0.01 ┤                                     ⠉⠉⠒⠲⠤⢤⣀",
+        "     └┬──────────┬──────────┬─────────┬──────────┬",
+        "    0.01        0.1         1        10        100",
+        "                    seconds and more",
+        "  ⠒⠒⠒ 1/t",
+    ]
+
+
+def test_where_a_curve_goes_on_outside_is_marked():
+    lines = picture("plot 1/t for t in -1..1 value", 40, 10)
+    assert lines[-1] == "  ⠒⠒⠒ 1/t   ▲ ▼ goes on outside"
+    assert (lines[0].count("▲"), lines[6].count("▼")) == (1, 1)
+    plain = picture("plot 1/t for t in -1..1 value", 40, 10, plain=True)
+    assert plain[-1] == "  *** 1/t   ^ v goes on outside"
+    assert (plain[0].count("^"), plain[6].count("v")) == (1, 1)
+    nowhere = draw(Plot((Curve("f", [0, 1, 2], [5, 6, 7]),), "x", (0, 1)), 40, 10).split("\n")
+    assert nowhere[0].count("▲") == 2
+    assert "goes on" not in "\n".join(picture("plot sin(t) for t in 0..9"))
+
+
+def test_an_axis_at_the_right_has_its_own_ticks():
+    lines = picture("plot sin(10*t) for t in 0..1 twin", 50, 12)
+    assert [line.partition("├")[2].strip() for line in lines[:9] if "├" in line] == ["10", "0"]
+    assert all(line[-1] == "│" or "├" in line for line in lines[:9])
+
+
+def test_a_point_alone_in_a_line_can_be_seen():
+    for text in ("plot [1]", "plot [nan, 1, nan]", "plot [1, nan]"):
+        shown = [sign for line in picture(text)[:-1] for sign in line if "\u2801" <= sign <= "\u28ff"]
+        assert sum(bin(ord(sign) - 0x2800).count("1") for sign in shown) == 4
+
+
+def test_a_legend_is_as_wide_as_the_picture_and_no_wider():
+    lines = picture("contour x*y for x in -1..1, y in -1..1 levels [-0.5, -0.25, 0.25, 0.5, 0.75]", 40, 14)
+    assert lines[-2:] == ["  ⠒⠒⠒ -0.5   ⠂⠐⠂ -0.25   ⠒⠂⠒ 0.25", "  ⠒⠒⠒ 0.5   ⠂⠐⠂ 0.75"]

@@ -25,6 +25,8 @@ TYPED = {
     "set": "a = 5",
     "step": "sgd a lr=0.1",
     "plot": "f(x) for x in 0..1",
+    "contour": "x*y for x in 0..1, y in 0..1",
+    "histogram": "[1, 2, 2]",
     "limit": "time=1000",
     "load": '"nowhere.ag"',
     "save": '"nowhere/session.ag"',
@@ -55,6 +57,11 @@ OPTIONS = {
     "sigma": "1",
     "method": "bfgs",
     "until": "1e-6",
+    "title": '"t"',
+    "labels": '"x", "y"',
+    "levels": "3",
+    "path": "a a",
+    "bins": "3",
     "in": "0..1",
     "fit with": "sigma 1",
     "formula as": "latex",
@@ -169,6 +176,6 @@ def parse_all(text):
 
 
 def test_words_by_what_they_are() -> None:
-    assert words(lambda made: made.needs == "log") == {"again", "history", "redo", "save"}
+    assert words(lambda made: made.needs == "log") == {"again", "contour", "history", "redo", "save"}
     assert words(lambda made: made.loads) == {"load"}
     assert words(lambda made: made.ends) == {"quit"}

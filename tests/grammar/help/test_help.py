@@ -40,6 +40,9 @@ def test_help_on_log_whole():
         "  kink: log, log2, log10 at 0, log1p at -1: value -inf, derivative inf",
         "  kink: log(-1), sqrt(-1), atanh(2) and the like: value nan, derivative nan",
         "  example: log(e) == 1 and log(1000, 10) == 3",
+        "",
+        "plot … log",
+        "  With a logarithmic axis.",
     ]
 
 

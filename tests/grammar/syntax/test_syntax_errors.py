@@ -104,8 +104,8 @@ error[syntax]: there is no kind of error called fred
 error[syntax]: agrad has no command `dislay`
   1 | dislay "az"
     | ^^^^^^
-  note: the commands are again, backward, budget, check, correlate, explain, export, fit, formula, forward, grad, graph, graphs, help, history, \
-info, limit, load, maximize, minimize, plot, print, quit, redo, reset, retain, save, set, solve, step, time, undo, var, vars, \
+  note: the commands are again, backward, budget, check, contour, correlate, explain, export, fit, formula, forward, grad, graph, graphs, help, histogram, \
+history, info, limit, load, maximize, minimize, plot, print, quit, redo, reset, retain, save, set, solve, step, time, undo, var, vars, \
 watch, zero_grad""",
     "no_gard: w -= 1": """\
 error[syntax]: agrad has no command `no_gard`

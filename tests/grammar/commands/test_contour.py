@@ -1,0 +1,186 @@
+"""`contour`: where its lines are, its levels, the path of two numbers over a session; and `histogram`: what it counts."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from session_state import assert_same, picture
+
+from agrad.engine.errors import AgradError
+from agrad.engine.values import np
+from agrad.grammar.commands.plot.levels import Field, chosen, lines
+from agrad.grammar.results import Noted, Plot, Result
+from agrad.grammar.session.session import Session
+
+SETUP = """\
+def bowl(x, y) = x**2 + 3*y**2
+def branch(x, y):
+    if x > y: return x*y
+    return x - y
+var w = -1
+var b = 1
+v = [1, 2, 3]
+"""
+OVER = "for x in -2..2, y in -1..1"
+
+
+@pytest.fixture
+def session() -> Session:
+    made = Session()
+    made.record.on = True
+    made.run(SETUP)
+    return made
+
+
+def run(text: str, session: Session) -> tuple[Plot, list[str]]:
+    results: list[Result] = []
+    session.run(text, results.append)
+    *notes, plot = results
+    assert isinstance(plot, Plot)
+    return plot, [note.note.message for note in notes if isinstance(note, Noted)]
+
+
+def refused(text: str, session: Session) -> AgradError:
+    with pytest.raises(AgradError) as caught:
+        session.run(text)
+    return caught.value
+
+
+def test_on_a_line_the_function_has_the_value_of_its_level(session: Session) -> None:
+    plot, _ = run(f"contour bowl(x, y) {OVER} levels [0.5, 1, 2.5]", session)
+    assert [(curve.name, curve.style) for curve in plot.curves] == [("0.5", "line"), ("1", "dots"), ("2.5", "dashes")]
+    for level, curve in zip((0.5, 1, 2.5), plot.curves, strict=True):
+        points = [(x, y) for x, y in zip(curve.x, curve.y, strict=True) if math.isfinite(x)]
+        assert len(points) > 50
+        assert all(abs(x**2 + 3 * y**2 - level) < 0.02 for x, y in points)
+    assert (plot.axis, plot.label, plot.title) == ("x", "y", "bowl(x, y)")
+    assert (plot.across, plot.window) == ((-2, 2), (-1, 1))
+
+
+def test_a_closed_line_is_one_line_and_ends_where_it_begins(session: Session) -> None:
+    curve = run(f"contour bowl(x, y) {OVER} levels [1]", session)[0].curves[0]
+    assert not any(map(math.isnan, curve.x))
+    assert (curve.x[0], curve.y[0]) == (curve.x[-1], curve.y[-1])
+    curve = run(f"contour x*y {OVER} levels [0.5]", session)[0].curves[0]
+    assert sum(map(math.isnan, curve.x)) == 1  # a hyperbola has two branches
+
+
+@pytest.mark.parametrize("rotation", [0.0, 0.3, 1.1])
+def test_a_plane_has_straight_lines(rotation: float) -> None:
+    a, b = math.cos(rotation), math.sin(rotation)
+    x, y = np.linspace(-1, 1, 7), np.linspace(-2, 2, 9)
+    field = Field(x, y, a * x[:, None] + b * y[None, :])
+    xs, ys = lines(0.1, field)
+    assert xs
+    assert max(abs(a * x + b * y - 0.1) for x, y in zip(xs, ys, strict=True)) < 1e-12
+
+
+def test_where_there_is_no_value_there_is_no_line() -> None:
+    z = np.array([[0.0, 1, 2], [math.nan, 1, 2], [0, 1, 2]])
+    axis = np.array([0.0, 1, 2])
+    assert lines(0.5, Field(axis, axis, z)) == ([], [])
+    assert all(value > 1 for value in lines(1.5, Field(axis, axis, z))[1])
+
+
+def test_levels_are_round_numbers_or_ranks() -> None:
+    axis = np.linspace(0, 1, 50)
+    even = Field(axis, axis, axis[:, None] + axis[None, :])
+    assert chosen(even, 7) == pytest.approx([0.25, 0.5, 0.75, 1, 1.25, 1.5, 1.75])
+    steep = chosen(Field(axis, axis, np.exp(20 * even.z)), 5)
+    assert steep == sorted(steep) and steep[-1] / steep[0] > 1e6
+    assert chosen(Field(axis, axis, np.ones((50, 50))), 7) == [1.0]
+
+
+def test_a_function_with_branches_is_computed_point_by_point(session: Session) -> None:
+    for x, y in ((-2.0, -1.0), (0.5, 0.25), (2.0, 1.0)):
+        session.run(f"assert branch({x}, {y}) ~= {x * y if x > y else x - y}")
+    plot, _ = run(f"contour branch(x, y) {OVER} levels [-0.4]", session)
+    points = [(x, y) for x, y in zip(plot.curves[0].x, plot.curves[0].y, strict=True) if not math.isnan(x)]
+    fine = [(x, y) for x, y in points if abs(x - y) > 0.1]
+    assert fine and all(abs((x * y if x > y else x - y) + 0.4) < 0.02 for x, y in fine)
+
+
+def test_the_path_is_that_of_the_steps(session: Session) -> None:
+    session.run("for i in range(5):\n    loss = bowl(w, b)\n    backward loss fresh\n    step sgd w b lr=0.1\n")
+    plot, notes = run(f"contour bowl(x, y) {OVER} path w b", session)
+    path, end = plot.curves[:2]
+    expected = [(-(0.8**k), 0.4**k) for k in range(6)]
+    assert [*zip(path.x, path.y, strict=True)] == [pytest.approx(point) for point in expected]
+    assert (end.name, end.style, [*end.x], [*end.y]) == ("its end", "points", [path.x[-1]], [path.y[-1]])
+    assert path.name == "path of w, b (6 points)"
+    assert {curve.style for curve in plot.curves[2:]} == {"dots", "dashes"}
+    assert notes == []
+
+
+def test_writes_one_after_the_other_are_one_step(session: Session) -> None:
+    session.run(
+        "for i in range(3):\n    g = 2*w.item()\n    no_grad: w -= 0.1*g\n    no_grad: b -= 0.1*6*b\nset w = 7\nset w = 8"
+    )
+    path = run(f"contour bowl(x, y) {OVER} path w b", session)[0].curves[0]
+    assert [*path.x] == pytest.approx([-1, -0.8, -0.64, -0.512, 7, 8])
+    assert [*path.y] == pytest.approx([1, 0.4, 0.16, 0.064, 0.064, 0.064])
+
+
+def test_the_path_of_entries_over_a_long_loop_with_random_numbers(session: Session) -> None:
+    session.run("var p = [1, 1]\nfor i in range(300):\n    backward sum(p**2)*rand() fresh\n    step sgd p lr=0.01\n")
+    path = run(f"contour bowl(x, y) {OVER} path p[0] p[1]", session)[0].curves[0]
+    assert len(path.x) == 301
+    assert path.x == path.y
+    session.run(f"assert p[0] ~= {path.x[-1]!r}")  # the same random numbers
+
+
+def test_nothing_changes(session: Session) -> None:
+    session.run("loss = bowl(w, b); backward loss retain; manual_seed(3); q = rand()")
+    session.steps.depth = 10
+    before, names, steps = picture(session), dict(session.names), len(session.steps)
+    run(f"contour bowl(x, y)*rand() + loss {OVER} path w b", session)
+    run("histogram v", session)
+    assert_same(before, picture(session))
+    assert session.names == names and len(session.steps) == steps
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "message"),
+    [
+        (
+            f"contour v {OVER}",
+            "shape",
+            "v is an array of shape (3): contour lines are those of one number at each point",
+        ),
+        (f"contour nowhere {OVER}", "name", "nowhere has no value"),
+        (
+            f"contour log(-1 - x**2) {OVER}",
+            "domain",
+            "log(-1 - x**2) has no finite value at all there: there is nothing to draw",
+        ),
+        ("contour x*y for x in 2..1, y in 0..1", "domain", "a range must increase, and 2..1 does not"),
+        (f"contour x*y {OVER} levels 0", "domain", "`levels` is a whole number from 1 to 20, or so many values, not 0"),
+        (f"contour x*y {OVER} path w v", "type", "a path is that of two numbers, and v is an array of shape (3)"),
+        ("histogram 3", "type", "3 is one number: a histogram counts the entries of an array"),
+        ("histogram [nan]", "domain", "histogram: there is no finite number to count"),
+        (
+            "histogram v bins 0.5",
+            "domain",
+            "`bins` is a whole number from 1 to 1000, or the ends of intervals, not 0.5",
+        ),
+        ("histogram v bins [1, 1]", "domain", "the ends of intervals must increase, and be finite"),
+    ],
+)
+def test_what_is_refused(session: Session, text: str, kind: str, message: str) -> None:
+    problem = refused(text, session)
+    assert (problem.kind, problem.message) == (kind, message)
+
+
+def bars(text: str, session: Session) -> list[list[float]]:
+    plot, _ = run(text, session)
+    return [list(curve.y[1::4]) for curve in plot.curves]
+
+
+def test_a_histogram_counts(session: Session) -> None:
+    assert bars("histogram [1, 2, 2, 3, 3, 3] bins 3", session) == [[1, 2, 3]]
+    assert bars("histogram [0, 1, 2, 5], [[0, 0], [9, 4]] bins [0, 1, 5]", session) == [[1, 3], [2, 1]]
+    plot, notes = run("histogram [0, 1, nan, inf, 7] bins [0, 5]", session)
+    assert notes == ["3 entries are not counted: not finite, or outside of all intervals"]
+    assert (plot.label, plot.window, [*plot.curves[0].x]) == ("count", (0, 2), [0, 0, 5, 5])
+    assert sum(bars("histogram randn(1000)", session)[0]) == 1000

@@ -1,0 +1,186 @@
+"""`plot` with logarithmic axes, titles, one curve of two, or two axes; and what these options refuse."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from agrad.engine.errors import AgradError
+from agrad.grammar.diagnostics import Source, Span
+from agrad.grammar.results import Noted, Plot, Result
+from agrad.grammar.session.session import Session
+from agrad.grammar.syntax import ast as s
+from agrad.grammar.syntax.parser import parse
+
+
+@pytest.fixture
+def session() -> Session:
+    made = Session()
+    made.run("x = [1, 10, 100]; y = [0, 2, 4]; log = 3; title = [1, 2]; def f(x) = x**2")
+    return made
+
+
+def run(text: str, session: Session) -> tuple[Plot, list[str]]:
+    results: list[Result] = []
+    session.run(text, results.append)
+    *notes, plot = results
+    assert isinstance(plot, Plot)
+    return plot, [note.note.message for note in notes if isinstance(note, Noted)]
+
+
+def test_how_the_options_are_read() -> None:
+    (command,) = parse(Source("s", "plot t for t in 1..2 log labels 'a', 'b' logy title 'c' twin to 'd.svg'"))
+    assert isinstance(command, s.Command)
+    written = [(name, value.span.text if value else "") for name, value in command.options]
+    assert written == [
+        ("low", "1"),
+        ("high", "2"),
+        ("log", ""),
+        ("labels", "labels 'a', 'b'"),
+        ("logy", ""),
+        ("title", "'c'"),
+        ("twin", ""),
+        ("to", "'d.svg'"),
+    ]
+
+
+def test_their_words_are_names_elsewhere(session: Session) -> None:
+    plot, _ = run("plot title title 'log' logy", session)
+    assert (plot.curves[0].name, plot.title, plot.log) == ("title", "log", (False, True))
+    session.run("value = [1, 2]; twin = 2; contour = 1; histogram = 2; levels = bins = path = derivative = labels = 3")
+    session.run("assert contour + histogram + levels + twin*log == 12")
+
+
+def test_a_logarithmic_axis_has_as_many_points_in_each_decade(session: Session) -> None:
+    plot, _ = run("plot 1/(1 + t) for t in 1e-3..1e3 log", session)
+    values, slopes = plot.curves
+    assert plot.log == (True, False)
+    assert (values.x[0], values.x[-1]) == (1e-3, 1e3)
+    for decade in range(-3, 3):
+        assert sum(10.0**decade <= x < 10.0 ** (decade + 1) for x in values.x) > 50
+    assert list(values.y) == [1 / (1 + x) for x in values.x]
+    assert slopes.y == pytest.approx([-1 / (1 + x) ** 2 for x in slopes.x], rel=1e-12)
+
+
+def test_logarithmic_values_are_followed_as_they_are_drawn(session: Session) -> None:
+    plot, _ = run("plot exp(-t**2) for t in 0..6 logy", session)
+    (curve,) = plot.curves
+    assert plot.window == pytest.approx((math.exp(-36), 1))
+    for (x, y), (x2, y2) in pairwise(zip(curve.x, curve.y, strict=True)):
+        middle = (math.log10(y) + math.log10(y2)) / 2
+        assert abs(middle + ((x + x2) / 2) ** 2 / math.log(10)) < 0.05
+    plot, _ = run("plot t**2 for t in 1e-3..1e3 log logy", session)
+    assert len(plot.curves[0].x) < 600  # a straight line: rounding is not followed
+
+
+def test_what_is_not_above_0_leaves_a_gap(session: Session) -> None:
+    plot, notes = run("plot sin(t) for t in 0..6 logy", session)
+    assert plot.window is not None
+    assert 0 < plot.window[0] < 0.1 < plot.window[1] == pytest.approx(1, rel=1e-3)
+    assert notes == []
+
+
+def test_points_that_have_no_place_are_told(session: Session) -> None:
+    assert run("plot x, y log logy", session)[1] == ["1 point is not drawn: a logarithmic axis begins above 0"]
+    assert run("plot [-1, 0] logy", session)[1] == ["there is no point to draw: no one is above 0"]
+    assert run("plot x logy", session)[1] == []
+
+
+@pytest.mark.parametrize(
+    ("option", "curves", "right"),
+    [
+        ("", [("sin(t)", "line", False), ("d/dt sin(t)", "dots", False)], None),
+        ("value", [("sin(t)", "line", False)], None),
+        ("derivative", [("d/dt sin(t)", "line", False)], None),
+        ("twin", [("sin(t)", "line", False), ("d/dt sin(t)", "dots", True)], (math.cos(1), 1)),
+        ("logy derivative", [("d/dt sin(t)", "line", False)], None),
+    ],
+)
+def test_the_parts_of_a_function(session: Session, option: str, curves: object, right: object) -> None:
+    plot, _ = run(f"plot sin(t) for t in 0..1 {option}", session)
+    assert [(curve.name, curve.style, curve.right) for curve in plot.curves] == curves
+    assert plot.right == (pytest.approx(right) if right else None)
+
+
+def test_the_derivatives_of_several_functions(session: Session) -> None:
+    plot, _ = run("plot sin(t), f(t) for t in 0..1 derivative", session)
+    assert [curve.name for curve in plot.curves] == ["d/dt sin(t)", "d/dt f(t)"]
+    assert plot.window == pytest.approx((0, 2))
+
+
+def test_title_and_labels(session: Session) -> None:
+    plot, _ = run("plot f(t) for t in 0..1 title 'A curve' labels 'time (s)' 'way (m)'", session)
+    assert (plot.title, plot.axis, plot.label) == ("A curve", "time (s)", "way (m)")
+    plot, _ = run("plot x labels 'step'", session)
+    assert (plot.title, plot.axis, plot.label) == ("", "step", "")
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "message", "fixes"),
+    [
+        (
+            "plot t for t in -1..10 log",
+            "domain",
+            "a logarithmic axis begins above 0, and -1..10 does not",
+            ["0.01..10"],
+        ),
+        ("plot t for t in -2..-1 log", "domain", "a logarithmic axis begins above 0, and -2..-1 does not", []),
+        (
+            "plot -t for t in 0..1 logy",
+            "domain",
+            "-t is not above 0 anywhere from 0 to 1: logarithmic values are",
+            ["leave out logy"],
+        ),
+        (
+            "plot x log",
+            "domain",
+            "plot: the axis of a vector is its index, which begins at 0: it cannot be logarithmic",
+            ["plot x logy"],
+        ),
+        ("plot x twin", "type", "plot: twin is for functions over a range", ["plot f(x) for x in -2..2 twin"]),
+        ("plot f(t) for t in 0..1 value twin", "arity", "plot: value and twin exclude each other", ["leave out twin"]),
+        (
+            "plot f(t), t for t in 0..1 twin",
+            "arity",
+            "plot: two axes are for one function and its derivative",
+            ["leave out twin"],
+        ),
+    ],
+)
+def test_what_the_options_refuse(session: Session, text: str, kind: str, message: str, fixes: list[str]) -> None:
+    with pytest.raises(AgradError) as caught:
+        session.run(text)
+    assert (caught.value.kind, caught.value.message, caught.value.fixes) == (kind, message, fixes)
+
+
+@pytest.mark.parametrize("text", ["plot x log log", "contour p*q for p in 0..1, q in 0..1 levels 2 levels 3"])
+def test_an_option_is_given_once(text: str) -> None:
+    with pytest.raises(AgradError) as caught:
+        parse(Source("session", text))
+    assert next(label.origin.text for label in caught.value.labels if isinstance(label.origin, Span)) in text
+    assert caught.value.kind == "syntax"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "plot sin(t)/t for t in 1e-2..1e2 log title 'A' labels 'x', 'y'",
+        "plot exp(t) for t in 0..9 logy",
+        "plot tan(t) for t in 0..9 twin",
+        "plot [1, nan, 2, nan]",
+        "contour p*q for p in -1..1, q in -1..1",
+        "histogram [1, 2, 2]",
+    ],
+)
+def test_they_are_written_to_files(
+    session: Session, text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("matplotlib")
+    monkeypatch.chdir(tmp_path)
+    session.run(f"{text} to 'a.svg'\n{text} to 'b.svg'")
+    written = (tmp_path / "a.svg").read_text()
+    assert written == (tmp_path / "b.svg").read_text()
+    assert "mathdefault" not in written
