@@ -36,7 +36,8 @@ def steps(session: Session, names: Sequence[ast.Expr]) -> tuple[list[float], lis
 
     def look_first(frame: Any, detail: Any, span: Any) -> int | None:
         seen.look()
-        return run_statement(frame, detail, span)
+        done: int | None = run_statement(frame, detail, span)
+        return done
 
     other.machine.handlers[Do.STATEMENT] = look_first
     changed: list[str] = []
