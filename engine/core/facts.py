@@ -71,6 +71,7 @@ class OpFacts(EntryFacts, total=False):
     transpose_of: Callable[..., tuple[str, dict[str, Any]]] | None
     sums: Callable[..., tuple[Shape, float]] | None
     entries: Callable[..., Any] | None
+    unrolled: Callable[..., Any] | None
     python: str
     python_raises: bool
     python_arrays: Callable[..., str | None] | None

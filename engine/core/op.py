@@ -90,6 +90,9 @@ class Op(Entry, eq=False, frozen=False, kw_only=True):
     # is too long. Its derivatives must be those of the rules. Where a row may raise, the expansion may instead give an
     # entry that is not finite: then the operation is computed as a whole.
     entries: Function | None = None
+    # On arrays of symbols, as `entries`, for source code that is written after differentiation: the value alone, which
+    # may round otherwise, and of larger arrays. None where there is no such expansion.
+    unrolled: Function | None = None
     python: str = ""  # the operation on floats as an expression of Python
     python_raises: bool = False  # whether that expression raises where IEEE 754 has an answer
     # (operand's shape, result's shape, attributes) -> an expression on an array, with `np_sum` for numpy's sum, or None

@@ -7,15 +7,16 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 
 from agrad.engine.compile.export.choices import merged, refusal
-from agrad.engine.compile.lower.scalarise import regular, scalarised
+from agrad.engine.compile.lower.scalarise import Unexpanded, regular, scalarised, unrolled
 from agrad.engine.core.context import current
 from agrad.engine.core.guards import truth
 from agrad.engine.core.numpy_warnings import quiet
+from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.program.ir import Input, Program
 from agrad.engine.program.passes import arranged, optimised
 from agrad.engine.program.trace import as_graph, extract, gradient_of, gradients
-from agrad.engine.values import Shape, Value, format_shape, size_of
+from agrad.engine.values import Shape, Value, format_shape, np, size_of
 
 MOST = 20_000  # instructions of what is written
 
@@ -74,14 +75,21 @@ def derived(programs: Program | Sequence[Program], values: Sequence[Value], wrt:
     has_loops = len(paths) == 1 and not result and order < 2 and not paths[0].is_scalar
     try:
         with quiet():  # at these values another path may have no number
-            several = [_differentiated(_open(program), flat, places, order, size_of(result)) for program in paths]
+            several = [
+                _with_derivatives(_open(program), values, wrt, order)
+                if (numbers := _numbers(program)) is None
+                else _differentiated(numbers, flat, places, order, size_of(result))
+                for program in paths
+            ]
         made = merged(several, [[check.outcome for check in path.checks if len(paths) > 1] for path in paths])
         made = _in_order(optimised(made))
         if len(made.steps) > MOST:
             raise _too_long()
     except AgradError as problem:
-        if problem.kind != "limit" or not has_loops:
+        if problem.kind != "limit":
             raise
+        if not has_loops:
+            raise _without_loops(problem, paths, result, order) from None
         made = _of_arrays(paths[0], values, wrt, order)
         return Derived(made, inputs, tuple(wrt), order, arrays=True)
     return Derived(made, inputs, tuple(wrt), order, result)
@@ -102,12 +110,47 @@ def _open(program: Program) -> Program:
     return replace(program, outputs=(*program.outputs, *read), checks=())
 
 
-def _differentiated(program: Program, flat: Sequence[Value], places: Sequence[int], order: int, many: int) -> Program:
-    """A program of numbers with the derivatives of the first outputs behind these."""
-    shared = optimised(program, again=True)  # before the gradient: after it, there is much more to share
-    numbers = shared if program.is_scalar else scalarised(shared, MOST)
+def _numbers(program: Program) -> Program | None:
+    """The program of numbers, with its conditions as outputs; None where it must be differentiated before."""
+    shared = optimised(_open(program), again=True)  # before the gradient: after it, there is much more to share
+    return (
+        shared
+        if all(step.op.reach == "pointwise" and not step.shape for step in shared.steps) and shared.is_scalar
+        else scalarised(shared, MOST)
+    )
+
+
+def _with_derivatives(program: Program, values: Sequence[Value], wrt: Sequence[int], order: int) -> Program:
+    """The program of numbers of a program of arrays that is differentiated as such."""
+    program = optimised(program, again=True)
+    rows = size_of(program.shape(program.outputs[0])) * (
+        sum(map(size_of, (program.inputs[x].shape for x in wrt))) if order > 1 else 1
+    )
+    if len(program.steps) * rows > 10 * MOST:
+        raise _too_long()
+    with as_graph(program, values, wrt) as (results, xs):
+        y, *conditions = results
+        by = [xs[place] for place in wrt]
+        first = [found for x in _entries(y) for found in gradients(x, by)] if order else []
+        second = [found for array in first for x in _entries(array) for found in gradients(x, by)] if order > 1 else []
+        names = [given.name for given in program.inputs]
+        made = extract([y, *first, *second, *conditions], xs, names, current().guard)
+    try:
+        numbers = unrolled(optimised(made, again=True), MOST)
+    except Unexpanded as problem:
+        raise AgradError("type", f"{problem} cannot be exported: it has no expansion into numbers") from None
     if numbers is None:
         raise _too_long()
+    _refuse_choices(numbers)
+    return _without_checks(numbers)
+
+
+def _entries(x: Tensor) -> list[Tensor]:
+    return [x[index] for index in np.ndindex(*x.shape)] if x.shape else [x]
+
+
+def _differentiated(numbers: Program, flat: Sequence[Value], places: Sequence[int], order: int, many: int) -> Program:
+    """A program of numbers with the derivatives of the first outputs behind these."""
     made = _without_checks(numbers)
     if order:
         made = _with_first(made, flat, places, many)
@@ -161,8 +204,13 @@ def _refuse_choices(program: Program) -> None:
 
 
 def _too_long() -> AgradError:
-    return AgradError(
-        "limit",
-        f"the function cannot be exported: it would have more than {MOST} instructions, "
-        "or uses an operation on arrays that has no expansion into numbers",
-    )
+    return AgradError("limit", f"the function cannot be exported: it would have more than {MOST} instructions")
+
+
+def _without_loops(problem: AgradError, paths: Sequence[Program], result: Shape, order: int) -> AgradError:
+    """The same for a function that cannot be written with loops, either: why, and what can be."""
+    if len(paths) > 1 or paths[0].is_scalar:
+        return problem
+    what = f"values of shape {format_shape(result)}" if result else "second derivatives"
+    fix = "export the sum of the entries" if result else "leave out the second derivatives"
+    return AgradError("limit", problem.message, notes=[f"{what} are exported without loops"], fixes=[Hint(fix)])

@@ -15,7 +15,7 @@ from typing import Any
 from agrad.engine.core.op import OPS
 from agrad.engine.program.ir import GuardCheck, Input, Program, Step
 from agrad.engine.program.passes import Rewriting, optimised
-from agrad.engine.values import Value, np, size_of
+from agrad.engine.values import Value, format_shape, np, size_of
 
 _MANY = 200_000  # instructions
 _SIDE, _AT_ONCE = 8, 128  # sums that numpy computes side by side, and the entries that it sums up so
@@ -25,12 +25,16 @@ class _TooLong(Exception):
     """The program has more instructions than it may have."""
 
 
+class Unexpanded(Exception):
+    """There is no expansion of an operation, whose name and shape it has."""
+
+
 class _Expansion(Rewriting):
     """A program of numbers under construction."""
 
-    def __init__(self, program: Program, most: int) -> None:
+    def __init__(self, program: Program, most: int, is_final: bool) -> None:
         super().__init__(program)
-        self.most = most
+        self.most, self.is_final = most, is_final
         self.suspect: int | None = None  # the reference of a number that is 0 unless an operation may have failed
 
     def apply(self, name: str, *operands: Any) -> _Scalar:
@@ -77,6 +81,7 @@ class _Scalar:
     __neg__, __abs__, sqrt = _method("neg"), _method("abs"), _method("sqrt")
     exceeds, differs, either, both = _method("greater"), _method("not_equal"), _method("maximum"), _method("minimum")
     choose = _method("where")  # of 1 and 0: the first where this is 1, else the second
+    equals, exp, log, sign, power = _method("equal"), _method("exp"), _method("log"), _method("sign"), _method("pow")
 
 
 def reference_of(new: Rewriting, x: Any) -> int:
@@ -95,18 +100,35 @@ def scalarised(program: Program, most: int = _MANY) -> Program | None:
     None where there is none, or none of at most so many instructions. A check that reads `regular` is none of the
     function: where it does not hold, as for a singular matrix, the program of arrays says what the result is.
     """
-    shapes = [*[x.shape for x in program.inputs], *[x.shape for x in program.steps]]
-    if any(program.shape(check.slot) for check in program.checks) or sum(map(size_of, shapes)) > 4 * most:
+    if any(program.shape(check.slot) for check in program.checks):
         return None
     try:
-        return _scalarised(program, most)
+        return _scalarised(program, most, False)
+    except Unexpanded:
+        return None
+
+
+def unrolled(program: Program, most: int) -> Program | None:
+    """The same for a program that is not differentiated further: more operations, which may round otherwise.
+
+    None where there would be more instructions than `most`. Raises Unexpanded.
+    """
+    return _scalarised(program, most, True)
+
+
+def _scalarised(program: Program, most: int, is_final: bool) -> Program | None:
+    shapes = [*[x.shape for x in program.inputs], *[x.shape for x in program.steps]]
+    if sum(map(size_of, shapes)) > 4 * most:
+        return None
+    try:
+        return _expansion(program, most, is_final)
     except _TooLong:
         return None
 
 
-def _scalarised(program: Program, most: int) -> Program | None:
+def _expansion(program: Program, most: int, is_final: bool) -> Program | None:
     names = [(given, index) for given in program.inputs for index in np.ndindex(*given.shape)]
-    new = _Expansion(program, most)
+    new = _Expansion(program, most, is_final)
     new.inputs = tuple([Input(_scalar_name(given, index), ()) for given, index in names])
     slots: list[Any] = []
     taken = 0
@@ -122,7 +144,7 @@ def _scalarised(program: Program, most: int) -> Program | None:
     for step in program.steps:
         found = _expanded(new, step, [slots[x] for x in step.operands])
         if found is None:
-            return None
+            raise Unexpanded(f"{step.op.name} of shape {format_shape(np.shape(slots[step.operands[0]]))}")
         slots.append(found)
     outputs = [reference_of(new, x) for slot in program.outputs for x in slots[slot].ravel()]
     checks = {(reference_of(new, slots[c.slot].item()), c.read, c.outcome): c for c in program.checks}
@@ -145,12 +167,22 @@ def _expanded(new: _Expansion, step: Step, operands: list[Any]) -> Any:
     found = _sum(step, operands[0]) if op.sums is not None else None
     if found is None and expand is not None:
         found = expand(*operands, **step.attrs)
+    if found is None and new.is_final and op.unrolled is not None:
+        found = _symbols(new, op.unrolled(*operands, **step.attrs))
     if found is None:
         return None
     entries = _boxed(list(np.ravel(found)) if isinstance(found, np.ndarray) else [found], step.shape)
-    if not (op.moves_entries or op.total):
+    if not (op.moves_entries or op.total or (new.is_final and op.domain is None)):
         new.doubt(entries)
     return entries
+
+
+def _symbols(new: _Expansion, found: Any) -> Any:
+    """Entries of which none is a number: another expansion may compute with them."""
+    if found is None or isinstance(found, _Scalar):
+        return found
+    entries = [x if isinstance(x, _Scalar) else _Scalar(new, new.constant(float(x))) for x in np.ravel(found).tolist()]
+    return _boxed(entries, np.shape(found))
 
 
 def _sum(step: Step, x: Any) -> Any:

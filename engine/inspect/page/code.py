@@ -8,7 +8,7 @@ from typing import Any
 
 from agrad.engine.compile.export.javascript import JavaScript
 from agrad.engine.compile.export.source import statements
-from agrad.engine.compile.lower.scalarise import scalarised
+from agrad.engine.compile.lower.scalarise import Unexpanded, unrolled
 from agrad.engine.core.graph import Node
 from agrad.engine.core.guards import integer, number, truth
 from agrad.engine.core.tensor import Tensor, bare
@@ -50,7 +50,10 @@ def code(outputs: Sequence[Tensor], leaves: Sequence[Node]) -> Code:
     if not leaves:
         return Code(numbers, guards, reason="no leaf of the graph is a single number that requires grad")
     try:
-        return Code(numbers, guards, _function(whole))
+        found, guard = _numbers(whole)
+        if guard is not None:
+            numbers, guards = [*numbers, 0.0], [*guards, guard]
+        return Code(numbers, guards, _function(found))
     except AgradError as problem:
         return Code(numbers, guards, reason=problem.message)
 
@@ -80,16 +83,26 @@ def _guards(checks: Sequence[GuardCheck], values: Sequence[Value]) -> list[dict[
     ]
 
 
-def _function(program: Program) -> str:
-    """The function `run`. Raises AgradError where it cannot be written, or would be too long."""
-    numbers = program if program.is_scalar else scalarised(optimised(program, again=True), _MOST)
-    if numbers is None:
-        raise AgradError("limit", "the graph has arrays that are too large, or operations without code for a page")
-    if numbers.checks:  # whether a matrix is regular: where it is not, only the program of arrays has the result
-        raise AgradError("type", "the graph solves with a matrix, for which a page has no code")
-    numbers = arranged(optimised(numbers))
+def _numbers(program: Program) -> tuple[Program, dict[str, Any] | None]:
+    """The program of numbers, and one guard more where it e.g. solves with a matrix, which may be singular.
+
+    Raises AgradError where there is none, or one that would be too long.
+    """
+    try:
+        found = unrolled(optimised(program, again=True), _MOST)
+    except Unexpanded as problem:
+        raise AgradError("type", f"the page has no code for {problem}") from None
+    if found is None:
+        raise AgradError("limit", f"a page computes up to {_MOST} instructions, and this graph needs more")
+    finite = {"text": "the results of its matrix operations are finite", "read": "number", "size": 1}
+    numbers = arranged(optimised(unchecked(found)))
     if len(numbers.steps) > _MOST:
         raise AgradError("limit", f"a page computes up to {_MOST} instructions; these are {len(numbers.steps)}")
+    return numbers, finite if found.checks else None
+
+
+def _function(numbers: Program) -> str:
+    """The function `run`. Raises AgradError where it cannot be written, or would be too long."""
     language = JavaScript()
     names, body, found = statements(numbers, numbers.inputs, language, "run")
     lines = [*(language.helpers[one] for one in language.used)]

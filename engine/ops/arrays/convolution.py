@@ -74,6 +74,7 @@ convolution: Function = row(
     "x, y; axes, valid",
     family="internal",
     array=_convolved,
+    unrolled=_convolved,
     rules={"x": ("y", _by_left), "y": ("x", _by_right)},
     prepare=_prepared,
     reach="mixed",

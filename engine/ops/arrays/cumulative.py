@@ -12,6 +12,7 @@ from typing import Any
 from agrad.engine.core.arguments import axis_of
 from agrad.engine.core.facts import Kink
 from agrad.engine.core.op import Function, composed, row
+from agrad.engine.ops.arrays import expansions
 from agrad.engine.ops.arrays.indexing import getitem
 from agrad.engine.ops.arrays.joining import at, concat
 from agrad.engine.ops.arrays.reduction import FAMILY, itself, reducing, widened
@@ -92,6 +93,7 @@ recurrence: Function = row(
     },
     prepare=_along("recurrence"),
     reach="mixed",
+    unrolled=expansions.along(expansions.recurring),
     samples=(([0.5, 2.0, -1.0], [1.0, 3.0, 2.0], {"axis": 0}),),
     doc="y with y[k] = a[k]*y[k-1] + b[k], from 0.",
     derivative="wrt b: the recurrence of g from the end; wrt a: that times y[k-1]",
@@ -113,6 +115,7 @@ _cumprod: Function = row(
     rules={"x": ("x out", _cumprod_rule)},
     prepare=_along("cumprod"),
     reach="mixed",
+    unrolled=expansions.along(expansions.products),
     samples=(([1.0, 3.0, 2.0], {"axis": 0}), ([[1.0, 0.0], [4.0, 3.0]], {"axis": 1})),
     doc="The running product along an axis.",
     derivative="for each entry, the sum of g times the products without it",

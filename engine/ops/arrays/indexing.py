@@ -13,6 +13,7 @@ from agrad.engine.core.arguments import axis_of
 from agrad.engine.core.limits import afford
 from agrad.engine.core.op import Function, row
 from agrad.engine.errors import AgradError
+from agrad.engine.ops.arrays import expansions
 from agrad.engine.ops.arrays.shaping import collapse, reshape
 from agrad.engine.values import Shape, broadcast, describe, fits, format_shape, mask_type, np, shape_of, whole
 
@@ -416,6 +417,7 @@ take_along: Function = row(
     rules={"x": ("i", lambda g, out, x, i, axis, shape: put_along(g, i, axis, shape))},
     prepare=_along("take_along"),
     reach="part",
+    unrolled=expansions.taken_along,
     samples=(([[3.0, 1.0, 2.0], [5.0, 6.0, 4.0]], [[1.0, 2.0], [2.0, 0.0]], {"axis": 1}),),
     doc="The entries at the indices i along an axis; no index occurs twice.",
     derivative="1 for each entry taken, exactly 0 for the others",
@@ -426,6 +428,7 @@ put_along: Function = row(
     "g, i; axis, shape",
     family="internal",
     array=_put_along,
+    unrolled=expansions.put_along,
     rules={"g": ("i", lambda g, out, x, i, axis, shape: take_along(g, i, axis))},
     reach="whole",
     samples=(([[3.0, 1.0]], [[1.0, 2.0]], {"axis": 1, "shape": (1, 3)}),),

@@ -8,6 +8,7 @@ from agrad.engine.core.arguments import axis_of, kept, truth_of
 from agrad.engine.core.facts import Kink
 from agrad.engine.core.op import Function, composed, row
 from agrad.engine.errors import AgradError
+from agrad.engine.ops.arrays import expansions
 from agrad.engine.ops.arrays.indexing import take_along
 from agrad.engine.ops.arrays.reduction import FAMILY as REDUCTIONS
 from agrad.engine.ops.arrays.reduction import TIES, count_of, reducing, total, widened
@@ -72,6 +73,7 @@ argsort: Function = row(
     family=FAMILY,
     array=lambda x, axis, descending: _order(x, axis, descending),
     prepare=_sorting,
+    unrolled=expansions.ordered_places,
     samples=(([1.0, 3.0, 2.0],), ([[1.0, 2.0], [4.0, 3.0]], {"axis": 0, "descending": True})),
     doc="The indices that sort the entries in ascending order; equal entries keep their order.",
     derivative=NONE,
@@ -115,6 +117,7 @@ topk_places: Function = row(
     family="internal",
     array=_places,
     prepare=_topmost,
+    unrolled=expansions.topmost_places,
     samples=(([1.0, 3.0, 2.0], {"k": 2, "axis": 0, "largest": True}),),
     doc="The indices of the k largest (or smallest) entries.",
     derivative=NONE,
@@ -160,6 +163,7 @@ def _middle(which: int) -> Function:
         family="internal",
         scalar=lambda x, axis: x,
         array=lambda x, axis: _middles(x, axis)[which],
+        unrolled=expansions.middle(which),
         samples=(([1.0, 3.0, 2.0, 4.0], {"axis": (0,)}),),
         doc="One of the two entries in the middle, with the axes kept.",
         derivative=NONE,
@@ -189,6 +193,7 @@ median: Function = row(
     rules={"x": ("x", _median_rule)},
     prepare=reducing("median", needs_entries=True),
     reach="part",
+    unrolled=expansions.median,
     samples=(([1.0, 3.0, 2.0],), ([4.0, 1.0, 3.0, 2.0],), ([[1.0, 2.0], [4.0, 3.0]], {"axis": 1}), (2.0,)),
     kinks=(TIES,),
     keeps_numbers=True,

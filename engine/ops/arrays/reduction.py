@@ -11,6 +11,7 @@ from agrad.engine.core.arguments import axes_of, kept, number_of, truth_of
 from agrad.engine.core.facts import Kink
 from agrad.engine.core.op import Function, composed, row
 from agrad.engine.errors import AgradError, Hint
+from agrad.engine.ops.arrays import expansions
 from agrad.engine.ops.arrays.shaping import reshape
 from agrad.engine.ops.scalar.comparison import EQUAL_VALUES, as_mask, equal, maximum, minimum, not_equal, where
 from agrad.engine.values import Shape, format_shape, np, shape_of
@@ -180,6 +181,7 @@ def _extreme(name: str, title: str, size: str) -> Function:
         rules={"x": ("out x", _share)},
         prepare=reducing(title.lower(), needs_entries=True),
         reach="part",
+        unrolled=expansions.reduced(expansions.largest if name == "amax" else expansions.smallest),
         samples=(([1.0, 3.0, 2.0],), ([[1.0, 2.0], [4.0, 3.0]], {"axis": 1}), (2.0,)),
         keeps_numbers=True,
         doc=f"The {size} entry, or along an axis.",
@@ -313,6 +315,7 @@ centre: Function = row(
     array=_centred,
     rules={"x": ("", lambda g, out, x, axis: centre(g, axis))},
     reach="mixed",
+    unrolled=expansions.along(expansions.centred),
     samples=(([1.0, 3.0, 2.0], {"axis": (0,)}), ([[1.0, 2.0], [4.0, 3.0]], {"axis": (1,)})),
     doc="x minus its mean along axes, exactly 0 for equal entries.",
     derivative="the gradient minus its mean",
@@ -384,6 +387,7 @@ var: Function = _moment(
     _var,
     "x",
     _var_rule,
+    unrolled=expansions.reduced(expansions.variance),
     kinks=(EQUAL_ENTRIES,),
     doc="The variance: the mean of the squared distances from the mean (divided by n - ddof).",
     derivative="2*(x - mean(x))/(n - ddof)",
@@ -394,6 +398,7 @@ std: Function = _moment(
     _std,
     "out x",
     _std_rule,
+    unrolled=expansions.reduced(expansions.deviation),
     kinks=(EQUAL_ENTRIES,),
     doc="The standard deviation, the root of the variance.",
     derivative="(x - mean(x))/((n - ddof)*std(x)); 0 for equal entries",

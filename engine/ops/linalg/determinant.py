@@ -11,8 +11,11 @@ from itertools import permutations
 from typing import Any
 
 from agrad.engine.core.op import Function, row
+from agrad.engine.ops.linalg.expansions import determinant as expanded
+from agrad.engine.ops.linalg.expansions import each
 from agrad.engine.values import np
 
+_UNROLLED = 5  # rows of a matrix whose minors are written down
 _AFFORDABLE = 2_000_000  # entries of all minors together, up to which they are computed one by one
 
 
@@ -45,7 +48,7 @@ def _minors(a: Any) -> Any:
     return a[..., others[:, None, :, None], others[None, :, None, :]]
 
 
-def _by_minors(a: Any, *directions: Any) -> Any:
+def _by_minors(a: Any, *directions: Any, determinant: Function = lambda minors: np.linalg.det(minors)) -> Any:
     """Signed minors; with directions, their derivatives in these."""
     size = a.shape[-1]
     if size <= len(directions):
@@ -53,10 +56,19 @@ def _by_minors(a: Any, *directions: Any) -> Any:
     minors = _minors(a)
     if directions:
         *first, last = (_minors(direction) for direction in directions)
-        values = np.add.reduce(_by_minors(minors, *first) * last, axis=(-2, -1))
+        values = np.add.reduce(_by_minors(minors, *first, determinant=determinant) * last, axis=(-2, -1))
     else:
-        values = np.linalg.det(minors)
+        values = determinant(minors)
     return values * (-1.0) ** np.add.outer(np.arange(size), np.arange(size))
+
+
+def _unrolled(*xs: Any) -> Any:
+    """The form of symbols; None for matrices that are too large."""
+
+    def form(*each_one: Any) -> Any:
+        return _by_minors(*each_one, determinant=lambda minors: expanded(minors, _UNROLLED))
+
+    return each(form, *xs, most=_UNROLLED)
 
 
 def _by_singular_values(a: Any, *directions: Any) -> Any:
@@ -113,6 +125,7 @@ minor_form: Function = row(
     title="Cofactors",
     family="internal",
     array=_form,
+    unrolled=_unrolled,
     rules={"xs": ("xs", _rule)},
     reach="mixed",
     samples=(

@@ -14,7 +14,16 @@ from agrad.engine.ops.arrays.joining import diagonal
 from agrad.engine.ops.arrays.reduction import total
 from agrad.engine.ops.arrays.shaping import collapse, permute, reshape, shape_of_any, swap, unsqueeze
 from agrad.engine.ops.linalg.determinant import minor_form
-from agrad.engine.ops.linalg.expansions import determinant, inverse, solution
+from agrad.engine.ops.linalg.expansions import (
+    determinant,
+    inverse,
+    log_of_determinant,
+    sign_of_determinant,
+    solution,
+    unrolled_determinant,
+    unrolled_inverse,
+    unrolled_solution,
+)
 from agrad.engine.ops.scalar.arithmetic import add, flat, mul
 from agrad.engine.values import Shape, broadcast, format_shape, np, shape_of, size_of, whole
 
@@ -230,6 +239,7 @@ inv: Function = row(
     prepare=matrices("inv"),
     reach="mixed",
     entries=inverse,
+    unrolled=unrolled_inverse,
     samples=(([[2.0, 1.0], [0.5, 3.0]],), ([[[2.0]], [[4.0]]],)),
     kinks=(SINGULAR,),
     domain=REGULAR,
@@ -285,6 +295,7 @@ solve: Function = row(
     prepare=_solvable,
     reach="mixed",
     entries=solution,
+    unrolled=unrolled_solution,
     samples=(
         ([[2.0, 1.0], [0.5, 3.0]], [1.0, 2.0]),
         ([[2.0, 1.0], [0.5, 3.0]], [[1.0, 2.0, 3.0], [0.5, -1.0, 2.0]]),
@@ -314,6 +325,7 @@ det: Function = row(
     prepare=matrices("det"),
     reach="mixed",
     entries=determinant,
+    unrolled=unrolled_determinant,
     samples=(([[2.0, 1.0], [0.5, 3.0]],), ([[1.0, 2.0], [2.0, 4.0]],), ([[[2.0]], [[0.0]]],)),
     kinks=(
         Kink(
@@ -346,6 +358,7 @@ inverse_if_any: Function = row(
     "x",
     family="internal",
     array=_inverse_or_not,
+    unrolled=unrolled_inverse,
     rules={"x": ("out", _inverse_rule)},
     prepare=matrices("inv"),
     reach="mixed",
@@ -359,6 +372,7 @@ slogdet_sign: Function = row(
     "x",
     family="internal",
     array=lambda x: np.linalg.slogdet(x)[0],
+    unrolled=sign_of_determinant,
     rules={"x": ("", flat)},
     prepare=matrices("slogdet"),
     reach="mixed",
@@ -372,6 +386,7 @@ slogdet_log: Function = row(
     "x",
     family="internal",
     array=lambda x: np.linalg.slogdet(x)[1],
+    unrolled=log_of_determinant,
     rules={"x": ("x", lambda g, out, x: _as_matrices(g) * swap(inverse_if_any(x)))},
     prepare=matrices("slogdet"),
     reach="mixed",

@@ -8,6 +8,7 @@ from typing import Any
 from agrad.engine.core.arguments import axes_of, number_of, truth_of
 from agrad.engine.core.op import Function, composed, row
 from agrad.engine.errors import AgradError
+from agrad.engine.ops.arrays import expansions
 from agrad.engine.ops.arrays.reduction import amax, amin, reducing, scaled_root, total, widened
 from agrad.engine.ops.arrays.shaping import permute, reshape, shape_of_any
 from agrad.engine.ops.linalg.decomposition import svd_values
@@ -28,6 +29,7 @@ euclidean: Function = row(
     rules={"x": ("out x", lambda g, out, x, axis, keepdims, wide: widened(g, wide) * ratio(x, widened(out, wide)))},
     prepare=reducing("norm"),
     reach="mixed",
+    unrolled=expansions.reduced(expansions.length),
     samples=(([3.0, 4.0],), ([[1.0, 2.0], [4.0, 3.0]], {"axis": 1}), (2.0,)),
     doc="The root of the sum of the squares, without overflow on the way.",
     derivative="x/norm(x); 0 at 0",
@@ -58,6 +60,7 @@ p_norm: Function = row(
     rules={"x": ("out x", _p_rule)},
     prepare=reducing("norm"),
     reach="mixed",
+    unrolled=expansions.reduced(expansions.power_sum),
     samples=(([3.0, -4.0], {"p": 3.0}), ([[1.0, 2.0], [4.0, 3.0]], {"axis": 1, "p": 1.5})),
     doc="The p-th root of the sum of the p-th powers of the absolute values.",
     derivative="sign(x)*(abs(x)/norm(x))**(p - 1); 0 where x is 0",

@@ -9,6 +9,7 @@ from agrad.engine.core.arguments import axes_of, axis_of, numbers
 from agrad.engine.core.dispatch import operand
 from agrad.engine.core.facts import Kink
 from agrad.engine.core.op import Function, composed, row
+from agrad.engine.ops.arrays import expansions
 from agrad.engine.ops.arrays.reduction import FAMILY as REDUCTIONS
 from agrad.engine.ops.arrays.reduction import reducing, total, widened
 from agrad.engine.ops.arrays.shaping import expand
@@ -270,6 +271,7 @@ softmax: Function = row(
     rules={"x": ("out", _softmax_rule)},
     prepare=_along("softmax"),
     reach="mixed",
+    unrolled=expansions.along(expansions.shares),
     samples=(([1.0, 3.0, 2.0],), ([[1.0, 2.0], [4.0, 3.0]], {"axis": 0}), (2.0,)),
     kinks=(FAR_OUT,),
     doc="exp(x) divided by its sum along an axis: positive, with sum 1.",
@@ -286,6 +288,7 @@ log_softmax: Function = row(
     rules={"x": ("x", lambda g, out, x, axis: g - softmax(x, axis) * total(g, axis, True))},
     prepare=_along("log_softmax"),
     reach="mixed",
+    unrolled=expansions.along(expansions.log_shares),
     samples=(([1.0, 3.0, 2.0],), ([[1.0, 2.0], [4.0, 3.0]], {"axis": 0}), (2.0,)),
     doc="The logarithm of softmax, without underflow.",
     derivative="g - softmax(x)*sum(g)",
@@ -321,6 +324,7 @@ logsumexp_alone: Function = row(
     rules={"x": ("x", _logsumexp_rule)},
     prepare=reducing("logsumexp"),
     reach="mixed",
+    unrolled=expansions.reduced(expansions.log_total),
     samples=_LOGSUMEXP,
     kinks=(FAR_OUT,),
     doc="log(sum(exp(x))), of all entries or along an axis, without overflow.",

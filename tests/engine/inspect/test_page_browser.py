@@ -192,7 +192,8 @@ def test_a_slider_computes_values_gradients_and_the_walk_anew(shown):
 
 FUNCTIONS = (
     "sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh exp expm1 exp2 log log2 log10 log1p sqrt cbrt abs sign "
-    "floor ceil round trunc square reciprocal sigmoid softplus relu silu elu leaky_relu rsqrt"
+    "floor ceil round trunc square reciprocal sigmoid softplus relu silu elu leaky_relu rsqrt gelu erf erfc ndtr selu "
+    "hardtanh logsigmoid sinc deg2rad"
 ).split()
 EXPRESSIONS = [
     *[f"{name}(x*0.3 + 0.1)*y" for name in FUNCTIONS],
@@ -210,6 +211,23 @@ EXPRESSIONS = [
     "exp(x)/(exp(x) + exp(y))",
     "dot([x, y], [y, 2])*x",
     "x/(y**2 + 1) - -x*2**y",
+    "xlogy(abs(x), y**2) + copysign(x, y)",
+    "max([x, y, x*y])*x + min([[x, 1], [2, y]], axis=0)[1]",
+    "prod([x, y, 2]) + cumprod([x, y, y])[2]",
+    "norm([x, y, 3]) + norm([x, y], 3)",
+    "softmax([x, y, 1])[0]*y + log_softmax([x, y])[1]",
+    "logsumexp([x, y, 1])*x",
+    "var([x, y, 1]) + std([x, y, 2], ddof=1)*y",
+    "median([x, y, 1]) + median([x, 2, y, 1])",
+    "sort([x, y, 1])[1] + topk([x, y, 2], 2)[0][0]*x",
+    "sum(convolve([x, y], [y, 2, 1]))",
+    "det([[x, 1], [y, 3]])*y + trace(kron([[x]], [[y]]))",
+    "det([[9, x, 1, 0, 0], [y, 9, 0, 2, 0], [0, 1, 9, x, 1], [2, 0, 0, 9, 1], [x, 0, y, 0, 9]])/1e4",
+    "sum(inv([[9 + x**2, 1], [y, 9 + y**2]]))*x",
+    "solve([[9, x, 1], [y, 9, 2], [0, 1, 9]], [x, y, 1])[0]",
+    "slogdet([[9, x, 1], [y, 9, 2], [0, x, 9]])[1]",
+    "sum(cross_entropy([[x, y, 1]], [1]))",
+    "quantile([x, y, 1], 0.3) + huber_loss([x, y], [1, 1])",
 ]
 
 
@@ -239,6 +257,30 @@ def test_the_page_computes_what_the_engine_computes(expression, shown, chromium)
         assert [float(one.replace("Infinity", "inf")) for one in here] == pytest.approx(
             there, rel=1e-12, abs=1e-12, nan_ok=True
         ), (x, y)
+
+
+def test_a_singular_matrix_is_a_broken_guard(shown):
+    page = shown("var x = 2\nz = sum(solve([[x, 1], [1, 2]], [1, 1]))", "z")
+    page.js("setLeaf(data.sliders[0], 0.5)")
+    assert page.text("#broken") == (
+        "This graph was built where the results of its matrix operations are finite. That does not hold here: another "
+        "graph would be computed. The numbers shown are the last for which it held."
+    )
+    page.js("setLeaf(data.sliders[0], 3)")
+    assert page.js("return [nodes.get(data.roots[0])].map((node) => numbers[node.value[0]])") == [0.6]
+
+
+@pytest.mark.parametrize(
+    ("expression", "reason"),
+    [
+        ("gamma(x)", "digamma cannot be written in JavaScript"),
+        ("sum(expm([[x, 1], [2, 3]]))", "the page has no code for expm of shape (2, 2)"),
+        ("sum(sort(x*arange(30)))", "the page has no code for argsort of shape (30)"),
+    ],
+)
+def test_what_it_cannot_compute_it_names(expression, reason, shown):
+    page = shown(f"var x = 0.5\nz = {expression}", "z")
+    assert page.text("#reason") == f"No sliders: {reason}."
 
 
 def test_5000_nodes_are_folded_and_unfold_on_click(shown):

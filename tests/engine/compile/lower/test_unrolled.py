@@ -1,0 +1,115 @@
+"""What rows give as `unrolled`: the same values as the array functions, also at ties, zeros, inf and nan."""
+
+import math
+from itertools import product
+
+import numpy as np
+import pytest
+
+import agrad.engine as ag
+from agrad.engine.compile.lower.scalarise import Unexpanded, unrolled
+from agrad.engine.core.op import OPS
+from agrad.engine.errors import AgradError
+from agrad.engine.program.ir import unchecked
+from agrad.engine.program.trace import trace
+
+MOST = 20_000
+ROWS = [op.name for op in OPS.values() if op.unrolled is not None]
+ENTRIES = (0.0, -1.5, 2.0, 2.0, math.inf, -math.inf, math.nan, 1e200, 1e-200)
+
+
+def both(call, arrays):
+    """What the array functions give, and what the program of numbers gives; None where the first are an error."""
+    program = trace(call, arrays, [f"x{place}" for place in range(len(arrays))])
+    try:
+        (expected,) = unchecked(program).run(*arrays)[:1]
+    except (AgradError, np.linalg.LinAlgError):
+        return None
+    numbers = unchecked(unrolled(program, MOST))
+    flat = [float(x) for array in arrays for x in np.ravel(array)]
+    found = numbers.run(*flat)
+    return np.ravel(np.asarray(found[: np.size(expected)])), np.ravel(np.asarray(expected))
+
+
+def agree(call, arrays, rtol=1e-13):
+    found = both(call, arrays)
+    if found is not None:
+        np.testing.assert_allclose(*found, rtol=rtol, atol=1e-13, err_msg=str(arrays))
+
+
+def test_there_are_many():
+    assert len(ROWS) > 20
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_it_gives_the_value_of_each_sample(name):
+    op = OPS[name]
+    for sample in op.samples:
+        attrs = sample[-1] if isinstance(sample[-1], dict) else {}
+        operands = sample[: len(sample) - bool(attrs)]
+        arrays = [x if isinstance(x, float) else np.asarray(x, dtype=float) for x in operands]
+        if op.variadic:
+            agree(lambda *xs, attrs=attrs: op.call(list(xs), **attrs), arrays)
+        else:
+            agree(lambda *xs, attrs=attrs: op.call(*xs, **attrs), arrays)
+
+
+FUNCTIONS = {
+    "max": ag.max,
+    "min": ag.min,
+    "prod": ag.prod,
+    "median": ag.median,
+    "sort": ag.sort,
+    "sort down": lambda x: ag.sort(x, descending=True),
+    "argsort": ag.argsort,
+    "softmax": ag.softmax,
+    "log_softmax": ag.log_softmax,
+    "logsumexp": ag.logsumexp,
+    "norm": ag.norm,
+    "std": ag.std,
+    "var": lambda x: ag.var(x, ddof=1),
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_it_agrees_at_ties_zeros_and_what_is_not_finite(name):
+    for entries in product(ENTRIES, repeat=3):
+        if name in ("std", "var") and 1e200 in entries:
+            continue  # where the square of the mean overflows in either order
+        agree(FUNCTIONS[name], [np.array(entries)], 1e-12)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.parametrize("axis", [0, 1, -1])
+def test_it_agrees_along_axes(name, axis):
+    x = np.array([[0.5, -1.0, 2.0, 0.25], [3.0, 3.0, -0.5, 1.0], [0.1, 1.2, 2.0, -3.0]])
+    if name == "sort down":
+        agree(lambda x: ag.sort(x, axis, True), [x])
+    else:
+        agree(lambda x: getattr(ag, name)(x, axis=axis), [x])
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 5, 7])
+@pytest.mark.parametrize("name", ["det", "inv", "slogdet"])
+def test_matrices(name, size):
+    dice = np.random.default_rng(size)
+    for matrix in (dice.normal(size=(size, size)), np.ones((size, size)), np.zeros((size, size)), np.eye(size)[::-1]):
+        if name == "inv" and np.linalg.matrix_rank(matrix) < size:
+            continue
+        for part in range(1 + (name == "slogdet")):
+            agree(
+                lambda x, part=part: getattr(ag, name)(x)[part] if name == "slogdet" else getattr(ag, name)(x),
+                [matrix],
+                1e-11,
+            )
+
+
+def test_what_has_no_expansion_is_named():
+    program = trace(lambda x: ag.expm(x), [np.eye(3)], ["x"])
+    with pytest.raises(Unexpanded, match=r"^expm of shape \(3, 3\)$"):
+        unrolled(program, MOST)
+
+
+def test_what_would_be_too_long():
+    program = trace(lambda x: ag.softmax(x), [np.arange(100.0)], ["x"])
+    assert unrolled(program, 100) is None
