@@ -78,5 +78,7 @@ class OpFacts(EntryFacts, total=False):
     lower: Callable[..., Any] | None
     native: Callable[..., Any] | None
     repeats: Callable[..., tuple[Any, int]] | None
+    loop: Callable[..., tuple[Any, int] | None] | None
+    runs: tuple[Callable[..., Any], Callable[..., Any]] | None
     formula: Callable[..., Any] | None
     batched: Callable[..., Any] | None

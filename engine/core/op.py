@@ -100,6 +100,10 @@ class Op(Entry, eq=False, frozen=False, kw_only=True):
     lower: Function | None = None  # on the symbols of machine code; if None, `array` or `scalar` takes them
     native: Function | None = None  # on arrays, by machine code that it makes of its attributes
     repeats: Callable[..., tuple[Any, int]] | None = None  # attributes -> a program that it runs, and how often
+    loop: Callable[..., tuple[Any, int] | None] | None = None  # attributes -> machine code for that, and how often
+    # Where each entry along `axis` is computed from the one before it: a function of the operands that gives the first
+    # one, and one of the last entry and the operands.
+    runs: tuple[Function, Function] | None = None
     # (operands, attributes, n) -> the operation on n values at once, along a new first axis, or None. An operand is the
     # value, whether it has that axis, and its shape without. Pointwise rows need none.
     batched: Function | None = None

@@ -1,6 +1,6 @@
 """Passes: programs made shorter. Each takes a program and returns one that computes the same, bit for bit.
 
-fold      computes the steps whose operands are all constants
+fold      computes the steps whose operands are all constants, and those without entries
 simplify  leaves out a step that gives its operand bit for bit: x*1, x/1, x**1, x - 0, x + -0.0, -(-x), a copy, the sum
           of one number; and turns x*-1 into -x. The rows of the operations say which (`identities`, `is_copy`, …).
           Never x*0 or x + 0: 0 times inf is nan, and -0 plus 0 is 0
@@ -20,7 +20,7 @@ from agrad.engine.core.numpy_warnings import quiet
 from agrad.engine.core.op import OPS
 from agrad.engine.errors import AgradError
 from agrad.engine.program.ir import GuardCheck, Program, Step, computed
-from agrad.engine.values import Value, shape_of
+from agrad.engine.values import Value, np, shape_of, size_of
 
 Visit: TypeAlias = "Callable[[Rewriting, Step, tuple[int, ...]], int | None]"
 
@@ -30,7 +30,7 @@ def optimised(program: Program, again: bool = False) -> Program:
 
     With `again` the program will be differentiated: operations that stop a derivative are kept.
     """
-    return prune(share(simplify(fold(share(program)), again)))
+    return prune(share(simplify(fold(share(program), again), again)))
 
 
 class Rewriting:
@@ -122,10 +122,15 @@ def frozen(value: Any) -> object:
 # The passes
 
 
-def fold(program: Program) -> Program:
-    """Compute the steps on constants; one that raises is kept, to raise when the program runs."""
+def fold(program: Program, again: bool = False) -> Program:
+    """Compute the steps on constants; one that raises is kept, to raise when the program runs.
+
+    So are those whose results have no entries, unless the program will be differentiated.
+    """
 
     def visit(new: Rewriting, step: Step, operands: tuple[int, ...]) -> int | None:
+        if not (again or size_of(step.shape)) and (step.op.total or step.op.moves_entries):
+            return new.constant(np.zeros(step.shape))
         if not operands or max(operands) >= 0:
             return None
         try:

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from agrad.engine.autodiff.backward import grad
 from agrad.engine.compile.llvm.backend import supports
-from agrad.engine.compile.llvm.repeated import Repeated
+from agrad.engine.compile.llvm.repeated import PIECE, Repeated
 from agrad.engine.compile.lower.scalarise import scalarised
 from agrad.engine.compile.python_backend import Compiled
 from agrad.engine.core.context import current, scope
@@ -122,6 +122,10 @@ class Body:
         if self.numbers is None or supports(self.numbers) is not None:
             return None
         return Repeated(self.numbers, self.sizes[:3], self.width)
+
+    def loop(self, count: int) -> tuple[Repeated, int] | None:
+        """The machine code for so many iterations; None where there is none, or where it runs for too long at once."""
+        return (self.native, count) if count <= PIECE and self.native is not None else None
 
     def run(self, x: Array, count: int, is_native: bool = False) -> Array:
         """All iterations. `x`: the first state, the rows, and what is the same; gives the new states and results in

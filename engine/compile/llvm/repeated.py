@@ -13,7 +13,7 @@ from agrad.engine.compile.llvm.target import definitions
 from agrad.engine.program.ir import Program
 from agrad.engine.values import Array
 
-_PIECE = 1 << 16  # iterations between two moments at which Python can be interrupted
+PIECE = 1 << 16  # iterations between two moments at which Python can be interrupted
 
 
 class Repeated:
@@ -30,16 +30,20 @@ class Repeated:
         count, start = len(table), state.ctypes.data
         given, made = 8 * self.sizes[1], 8 * self.width
         row, out = rows.ctypes.data, table.ctypes.data
-        for first in range(0, count, _PIECE):
-            some = min(_PIECE, count - first)
+        for first in range(0, count, PIECE):
+            some = min(PIECE, count - first)
             self._function(start, row + first * given, same.ctypes.data, out + first * made, sums.ctypes.data, some)
             start = out + (first + some - 1) * made
 
     @cached_property
     def _function(self) -> Any:
-        pointer = ctypes.c_void_p
-        kind = ctypes.CFUNCTYPE(None, *[pointer] * 5, ctypes.c_int64)
-        return kind(self._engine.get_function_address("repeat"))
+        return ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 5, ctypes.c_int64)(self.address)
+
+    @cached_property
+    def address(self) -> int:
+        """Where the machine code begins: a function of the five arrays of `run`, and of how often it runs."""
+        found: int = self._engine.get_function_address("repeat")
+        return found
 
     @cached_property
     def _engine(self) -> Any:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 
-from agrad.engine.compile.llvm.loops.schedule import Kernel, Library, Product, Scatter, Schedule, Stage
+from agrad.engine.compile.llvm.loops.schedule import Schedule
+from agrad.engine.compile.llvm.loops.stages import Kernel, Library, Product, Repeat, Running, Scatter, Stage
 from agrad.engine.program.ir import Program, Step
 from agrad.engine.values import Shape, size_of
 
@@ -102,10 +103,14 @@ def of_stage(schedule: Schedule, stage: Stage) -> float:
         return _KERNEL + _PRODUCT * stage.rows * stage.inner * stage.columns
     if isinstance(stage, Scatter):
         return _KERNEL + _FUNCTION * stage.count
+    if isinstance(stage, Running):
+        return _KERNEL + 2.0 * _FUNCTION * size_of(stage.shape)
+    if isinstance(stage, Repeat):
+        return _KERNEL + stage.count * _INSTRUCTION * len(stage.code.program.steps)
     if not isinstance(stage, Kernel):
         return 0.0
     calls = sum([bool(schedule.calls(schedule.step(slot))) for slot in stage.steps])
-    simple = len(stage.steps) + len(stage.reads) + len(stage.stores) + len(stage.sums)
+    simple = len(stage.steps) + len(stage.reads) + len(stage.stores) + len(stage.sums) + len(stage.joins)
     return _KERNEL + simple * _COMPILED / _REPAID + size_of(stage.space) * (_VECTOR * simple + _FUNCTION * calls)
 
 

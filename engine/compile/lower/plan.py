@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 from agrad.engine.compile.backend import NativeCode
 from agrad.engine.compile.llvm.backend import supports
-from agrad.engine.compile.llvm.loops.schedule import Kernel, Library, Product, Scatter, Schedule
+from agrad.engine.compile.llvm.loops.schedule import Schedule
+from agrad.engine.compile.llvm.loops.stages import Kernel, Library, Product, Repeat, Running, Scatter
 from agrad.engine.compile.llvm.target import NEEDED, binding
 from agrad.engine.compile.lower.cost import interpreted, of_loops, of_numbers, of_stage
 from agrad.engine.compile.lower.derive import VALUE, Derivation, TooLong
@@ -119,6 +120,12 @@ def _parts(schedule: Schedule) -> Iterator[str]:
             yield f"{cost}: a product of matrices, {stage.rows}x{stage.inner} by {stage.inner}x{stage.columns}"
         elif isinstance(stage, Scatter):
             yield f"{cost}: sums of {stage.count} entries by their places"
+        elif isinstance(stage, Running):
+            name = schedule.step(stage.slot).op.name
+            yield f"{cost}: {name}, an entry from the one before, over {format_shape(stage.shape)}"
+        elif isinstance(stage, Repeat):
+            what = _counted(len(stage.code.program.steps), "instruction")
+            yield f"{cost}: {schedule.step(stage.slot).op.name}, {_counted(stage.count, 'iteration')} of {what}"
         elif isinstance(stage, Library):
             step = schedule.step(stage.slot)
             yield f"{cost}: {step.op.name}, {_by_itself(schedule.program, step)}"

@@ -49,6 +49,7 @@ _cumsum: Function = row(
     reach="whole",
     samples=(([1.0, 3.0, 2.0], {"axis": 0}), ([[1.0, 2.0], [4.0, 3.0]], {"axis": 1})),
     moves_entries=True,
+    runs=(lambda x: x, lambda last, x: last + x),
     doc="The running sum along an axis.",
     derivative="the running sum of g from the end",
 )
@@ -95,6 +96,7 @@ recurrence: Function = row(
     reach="mixed",
     unrolled=expansions.along(expansions.recurring),
     samples=(([0.5, 2.0, -1.0], [1.0, 3.0, 2.0], {"axis": 0}),),
+    runs=(lambda a, b: b, lambda last, a, b: a * last + b),
     doc="y with y[k] = a[k]*y[k-1] + b[k], from 0.",
     derivative="wrt b: the recurrence of g from the end; wrt a: that times y[k-1]",
 )
@@ -117,6 +119,7 @@ _cumprod: Function = row(
     reach="mixed",
     unrolled=expansions.along(expansions.products),
     samples=(([1.0, 3.0, 2.0], {"axis": 0}), ([[1.0, 0.0], [4.0, 3.0]], {"axis": 1})),
+    runs=(lambda x: x, lambda last, x: last * x),
     doc="The running product along an axis.",
     derivative="for each entry, the sum of g times the products without it",
 )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from agrad.engine.compile.llvm.loops.schedule import Kernel, Library, Product, Scatter, Schedule, Stage
+from agrad.engine.compile.llvm.loops.schedule import Schedule
+from agrad.engine.compile.llvm.loops.stages import Kernel, Library, Product, Repeat, Running, Scatter, Stage
 from agrad.engine.values import size_of
 
 _APART = 8  # numbers in 64 bytes: each array begins at a multiple of these
@@ -23,7 +24,7 @@ def places(schedule: Schedule, slots: Iterable[int]) -> tuple[dict[int, int], in
     for number, stage in enumerate(schedule.stages):
         live = [one for one in live if one[2] >= number]
         for slot in _written(stage):
-            if slot not in wanted:
+            if slot not in wanted or slot in found:
                 continue
             size = -(-size_of(schedule.program.shape(slot)) // _APART) * _APART
             begin = _gap(live, size)
@@ -46,8 +47,8 @@ def _gap(live: list[tuple[int, int, int]], size: int) -> int:
 
 def _written(stage: Stage) -> list[int]:
     if isinstance(stage, Kernel):
-        return [*stage.stores, *[one.slot for one in stage.sums]]
-    return [stage.slot] if isinstance(stage, Product | Scatter) else []
+        return [*stage.stores, *[one.slot for one in stage.sums], *[part.slot for part in stage.joins]]
+    return [stage.slot] if isinstance(stage, Product | Scatter | Running | Repeat) else []
 
 
 def _read(schedule: Schedule, stage: Stage) -> set[int]:
@@ -55,7 +56,9 @@ def _read(schedule: Schedule, stage: Stage) -> set[int]:
         return {view.slot for view in stage.reads.values()}
     if isinstance(stage, Product):
         return {stage.left.slot, stage.right.slot}
-    if isinstance(stage, Scatter):
+    if isinstance(stage, Running):
+        return {view.slot for view in stage.reads}
+    if isinstance(stage, Scatter | Repeat):
         return {stage.operand}
     steps = [stage.slot] if isinstance(stage, Library) else stage.steps
     operands = {x for slot in steps for x in schedule.step(slot).operands}

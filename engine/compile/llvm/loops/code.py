@@ -20,7 +20,9 @@ from agrad.engine.compile.llvm.loops.arena import places
 from agrad.engine.compile.llvm.loops.factors import solution, systems
 from agrad.engine.compile.llvm.loops.kernel import KernelCode, helpers
 from agrad.engine.compile.llvm.loops.routines import Routine, kind_of, needed, product_code, scatter_code
-from agrad.engine.compile.llvm.loops.schedule import Kernel, Library, Numbers, Product, Scatter, Schedule, Stage
+from agrad.engine.compile.llvm.loops.running import RunningCode, repeat_code
+from agrad.engine.compile.llvm.loops.schedule import Schedule
+from agrad.engine.compile.llvm.loops.stages import Kernel, Library, Numbers, Product, Repeat, Running, Scatter, Stage
 from agrad.engine.compile.llvm.loops.views import View
 from agrad.engine.compile.llvm.target import definitions, llvmlite, machine, processor
 from agrad.engine.compile.symbols.lowering import lower
@@ -173,6 +175,13 @@ class Loops:
             return product_code(name, f"product{list(products).index(kind)}", stage, self.memory)
         if isinstance(stage, Scatter):
             return scatter_code(name, stage, self.memory)
+        if isinstance(stage, Repeat):
+            self.memory.kept.append(stage.code)
+            return repeat_code(name, stage, self.memory)
+        if isinstance(stage, Running):
+            running = RunningCode(name, self.program, stage, self.memory)
+            codes.append(running.code)
+            return running.text
         assert isinstance(stage, Numbers)
         text, code = _numbers(name, self.schedule, stage, self.memory)
         codes.append(code)
@@ -215,14 +224,16 @@ class _Memory:
         self.count = self.program.first + len(self.program.steps)
         first = len(self.program.inputs)
         self.constants: dict[int, Value] = dict(enumerate(map(_laid_out, self.program.constants), first))
-        self.tables: list[Any] = []  # kept as long as code reads them
+        self.kept: list[Any] = []  # as long as code reads or calls it
         self.addressed = {view.slot for view in schedule.views.values()}  # what machine code reads
         for stage in schedule.stages:
             if isinstance(stage, Kernel):
                 self.addressed |= {view.slot for view in stage.reads.values()}
             elif isinstance(stage, Product):
                 self.addressed |= {stage.left.slot, stage.right.slot}
-            elif isinstance(stage, Scatter):
+            elif isinstance(stage, Running):
+                self.addressed |= {view.slot for view in stage.reads}
+            elif isinstance(stage, Scatter | Repeat):
                 self.addressed.add(stage.operand)
         outputs, made = {*self.program.outputs}, self._made()
         self.written = {slot: None for slot in made if slot in outputs}
@@ -230,7 +241,7 @@ class _Memory:
 
     def _made(self) -> list[int]:
         """The arrays that machine code writes."""
-        schedule, kinds = self.schedule, ("kernel", "sum", "product", "scatter")
+        schedule, kinds = self.schedule, ("kernel", "sum", "product", "scatter", "join", "copy", "running", "repeat")
         made = [slot for slot, kind in schedule.kinds.items() if kind in kinds and self.program.shape(slot)]
         stored = {slot for stage in schedule.stages if isinstance(stage, Kernel) for slot in stage.stores}
         return [slot for slot in made if slot in stored or schedule.kinds[slot] != "kernel"]
@@ -244,7 +255,7 @@ class _Memory:
     def table(self, view: View, name: str) -> str:
         """The same of the table of a view."""
         table = np.ascontiguousarray(view.table)
-        self.tables.append(table)
+        self.kept.append(table)
         return f"  {name} = getelementptr i8, ptr inttoptr (i64 {_address(table)} to ptr), i64 0"
 
     def number(self, slot: int, name: str) -> str:

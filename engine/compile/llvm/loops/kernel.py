@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from agrad.engine.compile.llvm.ir_builder import Code
-from agrad.engine.compile.llvm.loops.schedule import Kernel, Schedule, Sum
+from agrad.engine.compile.llvm.loops.schedule import Schedule
+from agrad.engine.compile.llvm.loops.stages import Kernel, Sum
 from agrad.engine.compile.llvm.loops.views import View, strides_of
 from agrad.engine.compile.symbols.lowering import lower
 from agrad.engine.compile.symbols.symbol import Symbol
@@ -87,6 +88,9 @@ class KernelCode:
                 self.opening.append(self.memory.array(view.slot, f"%data{slot}"))
         for slot in self.kernel.stores:
             self._refer("store", slot, self.memory.array(slot, f"%store{slot}"), 0, strides_of(space))
+        for number, part in enumerate(self.kernel.joins):
+            address = self.memory.array if program.shape(part.slot) else self.memory.number
+            self._refer("join", number, address(part.slot, f"%join{number}"), part.offset, part.strides)
         for one in self.kernel.sums:
             address = self.memory.array if program.shape(one.slot) else self.memory.number
             self._refer("sum", one.slot, address(one.slot, f"%sum{one.slot}"), one.offset, one.strides)
@@ -267,10 +271,13 @@ class KernelCode:
             found[slot] = lower(step.op, [found[x] for x in step.operands], step.attrs)
         for slot in self.kernel.stores:
             self._write(code, f"%store{slot}.row", found[slot], at, mask)
+        for number, part in enumerate(self.kernel.joins):
+            place = self.references["join", number]
+            self._write(code, f"{place.name}.row", found[part.operand], at, mask, place.strides[-1])
         for one in self.kernel.sums:
             if one not in self.inner_sums:
-                place = self._load(code, f"%sum{one.slot}.row", at, mask)
-                self._write(code, f"%sum{one.slot}.row", code.argument(place) + found[one.operand], at, mask)
+                before = self._load(code, f"%sum{one.slot}.row", at, mask)
+                self._write(code, f"%sum{one.slot}.row", code.argument(before) + found[one.operand], at, mask)
         return found
 
     def _read(self, code: Code, slot: int, view: View, at: str, mask: str | None) -> Symbol:
@@ -314,8 +321,17 @@ class KernelCode:
         code.lines.append(f"  {name} = call {self.number} @llvm.masked.gather.{suffix}({given})")
         return name
 
-    def _write(self, code: Code, row: str, value: Symbol, at: str, mask: str | None) -> None:
+    def _write(self, code: Code, row: str, value: Symbol, at: str, mask: str | None, stride: int = 1) -> None:
         name = f"%{code.prefix}{len(code.lines)}"
+        if stride != 1:
+            code.lines.append(f"  {name}.by = mul i64 {at}, {stride}")
+            code.lines.append(f"  {name}.row = getelementptr double, ptr {row}, i64 {name}.by")
+            apart = f"<{self.lanes} x i64> {self._counted(stride)}"
+            code.lines.append(f"  {name} = getelementptr double, ptr {name}.row, {apart}")
+            given = f"{self.number} {value.text}, <{self.lanes} x ptr> {name}, i32 8, <{self.lanes} x i1> "
+            suffix = f"v{self.lanes}f64.v{self.lanes}p0"
+            code.lines.append(f"  call void @llvm.masked.scatter.{suffix}({given}{mask or 'splat (i1 true)'})")
+            return
         code.lines.append(f"  {name} = getelementptr double, ptr {row}, i64 {at}")
         if mask is None:
             code.lines.append(f"  store {self.number} {value.text}, ptr {name}, align 1")
@@ -337,6 +353,7 @@ def helpers(lanes: int) -> Sequence[str]:
         f"declare {v} @llvm.masked.load.v{lanes}f64.p0(ptr, i32, {mask}, {v})",
         f"declare {places} @llvm.masked.load.v{lanes}i64.p0(ptr, i32, {mask}, {places})",
         f"declare void @llvm.masked.store.v{lanes}f64.p0({v}, ptr, i32, {mask})",
+        f"declare void @llvm.masked.scatter.v{lanes}f64.v{lanes}p0({v}, <{lanes} x ptr>, i32, {mask})",
         f"declare {v} @llvm.masked.gather.v{lanes}f64.v{lanes}p0(<{lanes} x ptr>, i32, {mask}, {v})",
         f"declare double @llvm.vector.reduce.fadd.v{lanes}f64(double, {v})",
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from agrad.engine.compile.llvm.loops.kernel import Memory
-from agrad.engine.compile.llvm.loops.schedule import Product, Scatter
+from agrad.engine.compile.llvm.loops.stages import Product, Scatter
 
 _ROWS = 4  # of a product that are computed side by side
 

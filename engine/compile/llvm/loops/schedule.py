@@ -7,7 +7,11 @@ sum      the sum of the entries of such a result, or of any array, over some axe
 number   an operation on numbers
 product  the product of two small matrices
 scatter  an operation that adds entries into zeros, several in one place
+join     an array that consists of others, each of which is stored where it belongs
+running  a result each of whose entries is computed from the one before, along an axis
+repeat   a loop whose iterations have machine code of their own
 view     an operation that only moves entries: where it is used, its entries are read where they lie
+copy     the same where it has to be an array
 library  anything else: its own array function
 
 The *level* of a step is the number of loops that have to be over before it. All kernels of one space and one level
@@ -17,82 +21,39 @@ become one loop; what it computes is stored only where something else needs it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 
 from agrad.engine.compile.llvm.ir_builder import Code
-from agrad.engine.compile.llvm.loops.views import View, broadcast, dense, is_injective, moved, places, strides_of
+from agrad.engine.compile.llvm.loops.stages import (
+    Join,
+    Kernel,
+    Library,
+    Numbers,
+    Product,
+    Repeat,
+    Running,
+    Scatter,
+    Stage,
+    Sum,
+)
+from agrad.engine.compile.llvm.loops.views import (
+    Places,
+    View,
+    affine,
+    broadcast,
+    dense,
+    is_injective,
+    moved,
+    placed,
+    places,
+    strides_of,
+)
 from agrad.engine.compile.llvm.target import missing
 from agrad.engine.compile.symbols.lowering import lower
 from agrad.engine.compile.symbols.symbol import UnwrittenError
 from agrad.engine.core.op import OPS
 from agrad.engine.program.ir import Program, Step
-from agrad.engine.values import Shape, size_of
+from agrad.engine.values import Shape, np, size_of
 
-
-@dataclass(frozen=True, slots=True)
-class Sum:
-    """A sum: its slot, what is summed up, and by what the result is divided.
-
-    Each entry of the operand is added at an offset plus its index times strides, which are 0 along axes of the sum.
-    """
-
-    slot: int
-    operand: int
-    strides: Shape
-    offset: int = 0
-    divisor: float = 1.0
-
-
-@dataclass(slots=True, eq=False)
-class Kernel:
-    """One loop: what it reads, the steps in it, the sums, and the slots that it stores."""
-
-    space: Shape
-    level: int
-    reads: dict[int, View] = field(default_factory=dict)  # by the slot of the operand
-    steps: dict[int, None] = field(default_factory=dict)
-    sums: list[Sum] = field(default_factory=list)
-    stores: list[int] = field(default_factory=list)
-
-
-@dataclass(frozen=True, slots=True)
-class Numbers:
-    """Steps on numbers."""
-
-    steps: tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Library:
-    """A step that is computed by its own array function."""
-
-    slot: int
-
-
-@dataclass(frozen=True, slots=True)
-class Product:
-    """The product of two small matrices, which are read where they lie."""
-
-    slot: int
-    left: View
-    right: View
-    rows: int
-    inner: int
-    columns: int
-
-
-@dataclass(frozen=True, slots=True)
-class Scatter:
-    """A sum by places: so many entries of the operand, each added to the result at the place that a table lists."""
-
-    slot: int
-    operand: int
-    places: View
-    count: int
-    length: int  # of the result
-
-
-Stage = Kernel | Numbers | Library | Product | Scatter
 _MOST = 48  # rows and columns of small matrices: the products of larger ones take BLAS less time
 
 
@@ -105,6 +66,8 @@ class Schedule:
         self.views: dict[int, View] = {}
         self.sums: dict[int, Sum] = {}
         self.scatters: dict[int, View] = {}
+        self.joins: dict[int, list[Join]] = {}
+        self.copies: dict[int, View] = {}
         self.levels = dict.fromkeys(range(program.first), 0)
         self.lowered: dict[tuple[str, str], bool | None] = {}
         for slot, step in enumerate(program.steps, program.first):
@@ -130,6 +93,9 @@ class Schedule:
             axes, divisor = step.op.sums(shapes[0], step.attrs)
             self.sums[slot] = Sum(slot, step.operands[0], _kept(shapes[0], axes), 0, divisor)
             return "sum"
+        special = self._special(step, shapes)
+        if special:
+            return special
         if step.op is OPS["matmul"] and all(len(x) == 2 and 0 < min(x) <= max(x) <= _MOST for x in shapes):
             return "product"
         if step.op.transpose_of is not None and self._adds(slot, step):
@@ -140,14 +106,45 @@ class Schedule:
             if view is not None:
                 self.views[slot] = view
                 return "view"
-        return "library"
+        return "join" if self._joins(slot, step, shapes) else "library"
+
+    def _special(self, step: Step, shapes: list[Shape]) -> str:
+        """The kind of a loop that the row of an operation describes; "" where it is none."""
+        if step.op.runs is not None and size_of(step.shape) and all(shape == step.shape for shape in shapes):
+            return "running"
+        return "repeat" if step.op.loop is not None and step.op.loop(**step.attrs) is not None else ""
+
+    def _joins(self, slot: int, step: Step, shapes: list[Shape]) -> bool:
+        """Whether a result consists of its operands."""
+        found = placed(step.op, shapes, step.shape, step.attrs)
+        if found is None:
+            return False
+        parts = [self._part(slot, x, where) for x, where in zip(step.operands, found, strict=True) if where.size]
+        whole = [part for part in parts if part is not None]
+        self.joins[slot] = whole
+        return len(whole) == len(parts)
+
+    def _part(self, slot: int, operand: int, where: Places) -> Join | None:
+        """The part of a result that is an operand, or what that is a rearrangement of; None if it lies irregularly."""
+        while (view := self.views.get(operand)) is not None and view.table is not None:
+            step = self.step(operand)
+            shape = self.program.shape(step.operands[0])
+            turned = moved(step.op, dense(slot, shape), shape, step.shape, step.attrs)
+            if turned is None or size_of(shape) != size_of(step.shape) or not is_injective(turned, step.shape):
+                break
+            operand, before = step.operands[0], where
+            where = np.empty(size_of(shape), dtype=np.int64)
+            where[places(turned, step.shape).ravel()] = before.ravel()
+            where = where.reshape(shape)
+        found = affine(slot, where)
+        return None if found is None else Join(slot, operand, found.strides, found.offset)
 
     def _adds(self, slot: int, step: Step) -> bool:
         """Whether a step adds into zeros: a sum, if in vectors of neighbours, each entry at a place of its own."""
         assert step.op.transpose_of is not None
         name, attrs = step.op.transpose_of(step.attrs)
         shape = self.program.shape(step.operands[0])
-        view = moved(OPS[name], dense(slot, step.shape), step.shape, shape, attrs) if shape else None
+        view = moved(OPS[name], dense(slot, step.shape), step.shape, shape, attrs)
         if view is None:
             return False
         wide = [stride for stride, length in zip(view.strides, shape, strict=True) if length > 1]
@@ -183,11 +180,14 @@ class Schedule:
     # What has to be there as an array
 
     def _need_arrays(self) -> None:
-        """Find what is stored: a view that a library function reads, or that is an output, is one of its steps."""
+        """Find what is stored: a view that is more than read in a loop is copied, or one of the library's as well."""
         wanted = list(self.program.outputs)
+        by_library: set[int] = set()
         for slot, step in enumerate(self.program.steps, self.program.first):
-            if self.kinds[slot] in ("library", "scatter"):
+            if self.kinds[slot] in ("library", "scatter", "repeat"):
                 wanted += step.operands
+            if self.kinds[slot] == "library":
+                by_library.update(step.operands)
             if self.kinds[slot] == "product":
                 wanted += [x for x in step.operands if self._base(x).table is not None]
             space = self._space(slot, step)
@@ -195,9 +195,12 @@ class Schedule:
         while wanted:
             slot = wanted.pop()
             if self.kind(slot) == "view":
-                self.kinds[slot] = "library"
+                is_view = self.step(slot).op.is_view and slot in by_library
+                self.kinds[slot] = "library" if is_view else "copy"
                 del self.views[slot]
-                wanted += self.step(slot).operands
+                if is_view:
+                    wanted += self.step(slot).operands
+                    by_library.update(self.step(slot).operands)
             self.stored.add(slot)
         self._settle_views()
         for slot, step in enumerate(self.program.steps, self.program.first):
@@ -205,8 +208,13 @@ class Schedule:
             for x in step.operands if space is not None else ():
                 if not self.is_direct(x, space):
                     self.stored.add(self._base(x).slot)
-            if self.kinds[slot] == "product":
+            if self.kinds[slot] in ("product", "running"):
                 self.stored.update([self._base(x).slot for x in step.operands])
+            if self.kinds[slot] == "copy":
+                self.stored.add(self.copies[slot].slot)
+            for part in self.joins.get(slot, ()):
+                if not self.is_direct(part.operand, self.program.shape(part.operand)):
+                    self.stored.add(self._base(part.operand).slot)
 
     def _is_readable(self, slot: int, space: Shape) -> bool:
         """Whether a loop can read something where it lies."""
@@ -215,12 +223,14 @@ class Schedule:
 
     def _settle_views(self) -> None:
         """A view of what has become an array is one of that array."""
-        for slot in list(self.views):
+        for slot, kind in self.kinds.items():
+            if kind not in ("view", "copy"):
+                continue
             step = self.step(slot)
             base = self._base(step.operands[0])
             view = moved(step.op, base, self.program.shape(step.operands[0]), step.shape, step.attrs)
             assert view is not None
-            self.views[slot] = view
+            (self.views if kind == "view" else self.copies)[slot] = view
 
     def _space(self, slot: int, step: Step) -> Shape | None:
         """The shape over which a kernel, or a sum, loops; () for a number."""
@@ -239,6 +249,8 @@ class Schedule:
         kind = self.kinds[slot]
         if kind == "view":
             return 0
+        if kind == "join":
+            return max([self._ready(part.operand, self.program.shape(part.operand)) for part in self.joins[slot]])
         space = self._space(slot, step)
         return max([self._ready(x, space) for x in step.operands], default=0)
 
@@ -247,7 +259,7 @@ class Schedule:
         if self.is_direct(operand, space):
             return self.levels[operand]
         base = self._base(operand).slot
-        return self.levels[base] + (self.kind(base) in ("kernel", "sum"))
+        return self.levels[base] + (self.kind(base) in ("kernel", "sum", "join", "copy"))
 
     # Kernels
 
@@ -265,6 +277,15 @@ class Schedule:
             elif kind == "kernel" and slot in self.stored:
                 self._kernel(step.shape, self.levels[slot]).stores.append(slot)
                 wanted.setdefault((step.shape, self.levels[slot]), []).append(slot)
+            elif kind == "copy":
+                kernel = self._kernel(step.shape, self.levels[slot])
+                kernel.reads[slot] = self.copies[slot]
+                kernel.joins.append(Join(slot, slot, strides_of(step.shape), 0))
+            for part in self.joins.get(slot, ()):
+                space = self.program.shape(part.operand)
+                level = self._ready(part.operand, space)
+                self._kernel(space, level).joins.append(part)
+                wanted.setdefault((space, level), []).append(part.operand)
         home: dict[int, Kernel] = {}
         for key in sorted(wanted, key=lambda key: key[1]):
             for slot in wanted[key]:
@@ -308,7 +329,7 @@ class Schedule:
         last = max([*self.levels.values(), 0])
         steps: dict[int, list[int]] = {}
         for slot, kind in self.kinds.items():
-            if kind in ("number", "library", "product", "scatter"):
+            if kind in ("number", "library", "product", "scatter", "running", "repeat"):
                 steps.setdefault(self.levels[slot], []).append(slot)
         kernels = sorted(self.kernels.values(), key=lambda kernel: kernel.level)
         for level in range(last + 1):
@@ -341,6 +362,14 @@ class Schedule:
         if kind == "scatter":
             count = size_of(self.program.shape(step.operands[0]))
             return Scatter(slot, step.operands[0], self.scatters[slot], count, size_of(step.shape))
+        if kind == "running":
+            assert step.op.runs is not None
+            reads = tuple([self._read(x, step.shape) for x in step.operands])
+            return Running(slot, reads, step.shape, step.attrs["axis"], *step.op.runs)
+        if kind == "repeat":
+            found = step.op.loop(**step.attrs) if step.op.loop is not None else None
+            assert found is not None
+            return Repeat(slot, step.operands[0], *found)
         return Library(slot)
 
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from agrad.engine.core.op import Op
 from agrad.engine.values import Array, Shape, np, size_of
 
 _MOST = 1 << 24  # entries whose places are found out
+
+
+Places: TypeAlias = Any  # an array of whole numbers
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,7 +53,7 @@ def moved(op: Op, base: View, shape: Shape, result: Shape, attrs: dict[str, Any]
     if not np.array_equal(np.asarray(op.array(_shaped(mixed, shape), **attrs)), mixed[table]):
         return None
     table = places(base, shape).ravel()[table]
-    return _affine(base.slot, table) or View(base.slot, 0, strides_of(result), table)
+    return affine(base.slot, table) or View(base.slot, 0, strides_of(result), table)
 
 
 def is_injective(view: View, shape: Shape) -> bool:
@@ -57,7 +61,7 @@ def is_injective(view: View, shape: Shape) -> bool:
     return bool(np.bincount(places(view, shape).ravel()).max() == 1)
 
 
-def places(view: View, shape: Shape) -> Any:
+def places(view: View, shape: Shape) -> Places:
     """Where the entries of a view lie."""
     if view.table is not None:
         return view.table
@@ -71,7 +75,33 @@ def _shaped(entries: Array, shape: Shape) -> Any:
     return entries.reshape(shape) if shape else float(entries[0])
 
 
-def _affine(slot: int, table: Any) -> View | None:
+def placed(op: Op, shapes: Sequence[Shape], result: Shape, attrs: dict[str, Any]) -> list[Places] | None:
+    """For each operand, where its entries are in a result that consists of the operands; None if it does not."""
+    ends = [0]
+    for shape in shapes:
+        ends.append(ends[-1] + size_of(shape))
+    count = ends[-1]
+    if not op.moves_entries or op.reach == "mixed" or not 0 < count <= _MOST or count != size_of(result):
+        return None
+    numbered = np.arange(float(count))
+    mixed = numbered[::-1] * 3.0 + 0.25
+    spans = list(zip(ends, ends[1:], shapes, strict=False))
+
+    def joined(entries: Array) -> Any:
+        return np.asarray(op.array(*[_shaped(entries[a:b], shape) for a, b, shape in spans], **attrs)).ravel()
+
+    found = joined(numbered)
+    if not np.array_equal(np.sort(found), numbered):
+        return None
+    order = found.astype(np.int64)
+    if not np.array_equal(joined(mixed), mixed[order]):
+        return None
+    where = np.empty(count, dtype=np.int64)
+    where[order] = np.arange(count)
+    return [where[a:b].reshape(shape) for a, b, shape in spans]
+
+
+def affine(slot: int, table: Places) -> View | None:
     """The table as an offset and strides, if it is that."""
     first = (0,) * table.ndim
     offset = int(table[first])

@@ -15,7 +15,8 @@ from agrad.engine.compile.llvm import target
 from agrad.engine.compile.llvm.loops import code
 from agrad.engine.compile.llvm.loops.code import Loops, reason_against
 from agrad.engine.compile.llvm.loops.kernel import CHUNK
-from agrad.engine.compile.llvm.loops.schedule import Kernel, Library, Schedule
+from agrad.engine.compile.llvm.loops.schedule import Schedule
+from agrad.engine.compile.llvm.loops.stages import Kernel, Library
 from agrad.engine.compile.llvm.loops.views import dense, moved
 from agrad.engine.core.op import OPS
 from agrad.engine.program.passes import optimised
@@ -23,6 +24,7 @@ from agrad.engine.program.trace import gradient_of, trace
 
 pytestmark = pytest.mark.skipif(target.binding() is None, reason="llvmlite is not installed")
 RNG = np.random.default_rng(3)
+LENGTHS = [*range(71), *[CHUNK * i + d for i in (1, 2) for d in (-9, -1, 0, 1, 7, 33)]]
 
 
 def program_of(f, *examples, gradients=True):
@@ -56,9 +58,7 @@ def loss(w, b, x, t):
     return ag.mean((w * x + b - t) ** 2)
 
 
-@pytest.mark.parametrize(
-    "length", thinned([*range(71), *[CHUNK * i + d for i in (1, 2) for d in (-9, -1, 0, 1, 7, 33)]], 6)
-)
+@pytest.mark.parametrize("length", thinned(LENGTHS, 6))
 def test_every_length_is_summed_up(length):
     x, t = RNG.normal(size=(2, length))
     if not length:

@@ -7,7 +7,7 @@ from thinned import thinned
 
 import agrad.engine as ag
 from agrad.engine.compile.llvm import target
-from agrad.engine.compile.llvm.loops.schedule import Kernel, Library, Product, Scatter
+from agrad.engine.compile.llvm.loops.stages import Kernel, Library, Product, Scatter
 
 pytestmark = pytest.mark.skipif(target.binding() is None, reason="llvmlite is not installed")
 RNG = np.random.default_rng(5)
