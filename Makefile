@@ -9,6 +9,7 @@
 # make bench    compares agrad's speed with that of its peers (ONLY=determinant: one benchmark)
 # make dist     builds the distributions in dist/, checks them, and installs the wheel into an empty environment
 # make installs does so with each extra, too, and with pipx (slow)
+# make site     builds the site of the documents in build/site, and tests it
 # make docs     rebuilds the generated pages and pictures
 # make clean    removes all generated files but the committed ones
 
@@ -29,7 +30,7 @@ INSTALL := bin/python -m pip install --quiet --disable-pip-version-check
 # Where it is set, each of the many processes that the tests start would compile what it imports.
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: run test check beside bounds explore format types table bench dist installs docs clean
+.PHONY: run test check beside bounds explore format types table bench dist installs site docs clean
 
 run: $(VENV)/.agrad
 	@echo '$$ agrad eval "a**2*2" a=3 --wrt a'
@@ -102,6 +103,10 @@ dist: $(DIST)/.tools
 installs:
 	@$(MAKE) --no-print-directory dist INSTALLS=--each
 
+site: $(TESTS)/.site
+	NO_MKDOCS_2_WARNING=1 $(TESTS)/bin/python -m mkdocs build --strict --quiet
+	$(TESTS)/bin/python -m pytest -q tests/test_site.py
+
 docs: $(TESTS)/.test
 	$(TESTS)/bin/python docs/make_pages.py
 	$(TESTS)/bin/agrad --no-init man --markdown > docs/cli.md
@@ -131,7 +136,7 @@ $(VENV)/.agrad: pyproject.toml | $(VENV)/.made
 	@$(BIN)/python -m compileall -q cli grammar engine
 	@touch $@
 
-$(TESTS)/.test $(TESTS)/.dev: $(TESTS)/.%: pyproject.toml | $(TESTS)/.made
+$(TESTS)/.test $(TESTS)/.dev $(TESTS)/.site: $(TESTS)/.%: pyproject.toml | $(TESTS)/.made
 	@$(TESTS)/$(INSTALL) $(BOUNDS) --editable '.[$*]'
 	@touch $@
 

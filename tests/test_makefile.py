@@ -26,11 +26,11 @@ def commands(*words):
 
 
 @needs_make
-@pytest.mark.parametrize("target", ["test", "check", "format", "explore", "docs"])
+@pytest.mark.parametrize("target", ["test", "check", "format", "explore", "docs", "site"])
 def test_tools_and_extras_stay_out_of_the_environment_of_a_user(target):
     made = commands(target)
     assert ".venv" not in made
-    assert re.search(r"build/venv-test/bin/python -m pip install .*--editable '\.\[(test|dev)\]'", made)
+    assert re.search(r"build/venv-test/bin/python -m pip install .*--editable '\.\[(test|dev|site)\]'", made)
     assert made.count("pip install") == 1
 
 

@@ -90,8 +90,12 @@ class Browser:
 
     def open(self, path: Path) -> None:
         """A page from a file."""
+        self.open_address(path.as_uri())
+
+    def open_address(self, address: str) -> None:
+        """A page from an address."""
         self.log("browser"), self.log("performance")
-        self.opened = path.as_uri()
+        self.opened = address
         self._send("POST", "/url", {"url": self.opened})
 
     def js(self, script: str, *arguments: object) -> object:

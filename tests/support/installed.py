@@ -16,7 +16,7 @@ from email import message_from_bytes
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-TOOLS = {"beside", "dev", "dist", "fuzz", "test"}  # extras of those who work on agrad
+TOOLS = {"beside", "dev", "dist", "fuzz", "site", "test"}  # extras of those who work on agrad
 # The words of a command that needs an extra, and what it reads. Without the extra, an error names it.
 USES = {
     "science": (["eval", "j0(0)"], ""),
