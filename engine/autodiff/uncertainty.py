@@ -7,18 +7,18 @@ of the Taylor series adds a bias, and a term to the variance, by the Hessian.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from math import hypot, inf, sqrt
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
-from agrad.engine.autodiff.reverse import walk
+from agrad.engine.autodiff.reverse import by_leaves, walk
 from agrad.engine.autodiff.transforms import hessian, jacobian, jvp
 from agrad.engine.core.arguments import number_of
-from agrad.engine.core.context import current
+from agrad.engine.core.context import current, next_stamp
 from agrad.engine.core.dispatch import operand
-from agrad.engine.core.graph import Extra, Node, Uncertainty, collect, leading_to, leaf, reachable
+from agrad.engine.core.graph import Node, Uncertainty, by_seq, collect, leading_to, reachable
 from agrad.engine.core.op import composed
 from agrad.engine.core.tensor import Tensor, bare, tensor
 from agrad.engine.core.versions import check_walkable, walkable
@@ -44,7 +44,20 @@ def is_used() -> bool:
 def uncertain(value: Any, u: Any, dof: float = inf, shape: str = "normal") -> Tensor:
     """A leaf with a standard uncertainty; of a computed value, its sum with such a leaf that is 0."""
     if type(value) is float and type(u) is float and u >= 0.0:
-        return _marked(value, u, dof, shape)
+        context = current()
+        node = Node()  # written slot by slot, as a recorded operation is
+        node.op = None
+        node.inputs = node.shape = ()
+        node.value = value
+        node.requires_grad = _used[0] = True
+        node.seq = node.stamp = next_stamp()
+        node.origin = context.origin
+        node.guard = context.guard
+        node.extra = Uncertainty(u, dof, shape)
+        made = Tensor()
+        made.node = node
+        made.array = node.attrs = node.name = node.collected = node.freed = node.handle = None
+        return made
     value, u = operand(value), _plain("an uncertainty", u)
     if isinstance(value, Tensor) and value.node.recorded:
         return value + uncertain(spread(0.0, value.shape), u, dof, shape)
@@ -54,15 +67,10 @@ def uncertain(value: Any, u: Any, dof: float = inf, shape: str = "normal") -> Te
         raise AgradError("shape", f"an uncertainty of shape {shapes}")
     if not np.all(np.asarray(u) >= 0.0) if shape_of(u) else not u >= 0.0:
         raise AgradError("domain", f"an uncertainty is 0 or positive, not {describe(u)}")
-    if shape_of(value) != shape_of(u):
-        u = np.broadcast_to(u, shape_of(value)).copy()
-    return _marked(value, u, dof, shape)
-
-
-def _marked(value: Value, u: Value, dof: float, shape: str) -> Tensor:
-    made = bare(leaf(value, True)) if type(value) is float else tensor(value, requires_grad=True)
-    made.node.extra = extra = Extra()
-    extra.uncertainty = Uncertainty(u, dof, shape)
+    if type(value) is float:
+        return uncertain(value, float(u), dof, shape)
+    made = tensor(value, requires_grad=True)
+    made.node.extra = Uncertainty(np.broadcast_to(u, made.shape).copy(), dof, shape)
     _used[0] = True
     return made
 
@@ -167,8 +175,8 @@ def sources(y: Tensor) -> list[Node]:
     """The uncertain leaves behind a value, the oldest first."""
     if not _used[0] or not y.requires_grad:
         return []
-    found = [node for node in reachable(y.node) if node.extra is not None and node.extra.uncertainty is not None]
-    return sorted(found, key=lambda node: node.seq)
+    found = [node for node in reachable(y.node) if node.uncertainty is not None]
+    return sorted(found, key=by_seq)
 
 
 def uncertainty(y: Any) -> Value | None:
@@ -176,36 +184,35 @@ def uncertainty(y: Any) -> Value | None:
 
     Raises AgradError of kind `freed` where the graph is gone.
     """
-    if not isinstance(y, Tensor) or not _used[0] or not y.requires_grad:
+    if not isinstance(y, Tensor) or not _used[0] or not y.node.requires_grad:
         return None
-    if y.node.uncertainty is not None:
-        return y.node.uncertainty.u
-    order = _behind(y)
-    found = _of_number(y, order) if y.size == 1 else None
-    if found is not None:
-        return spread(found, y.shape)
+    root = y.node
+    if root.uncertainty is not None:
+        return root.uncertainty.u
+    slopes = by_leaves(root)
+    if slopes is not None:
+        return _combined(slopes)
     nodes = sources(y)
-    if not nodes:
-        return None
-    if y.size > 1:
+    if nodes and y.size > 1:
         return _of_entries(y, nodes)
-    slopes = np.concatenate([np.reshape(g, -1) for g in gradient(y, nodes, order)])
-    return spread(sqrt(max(float(slopes @ covariance(nodes) @ slopes), 0.0)), y.shape)
+    found = _combined(dict(zip(nodes, gradient(y, nodes), strict=True)))
+    return found if found is None else spread(found, y.shape)
 
 
-def _of_number(y: Tensor, order: list[Node]) -> float | None:
-    """The uncertainty of one number by uncorrelated numbers; None where a source is an array, or correlated, or none.
-
-    `order`: the nodes behind it, youngest first.
-    """
-    terms = []
-    for node, slope in walk(order, {y.node: spread(1.0, y.shape) if y.shape else 1.0}, False, hooks=False).items():
-        known = node.extra.uncertainty if node.extra is not None else None
-        if known is not None:
-            if node.shape or known.linked is not None:
-                return None
+def _combined(slopes: Mapping[Node, Value]) -> float | None:
+    """The uncertainty of one number with these derivatives by leaves; None where none of them is uncertain."""
+    terms: list[Any] = []
+    for node, slope in slopes.items():
+        known = node.extra
+        if type(known) is Uncertainty:
+            if known.linked is not None or node.shape:
+                break
             terms.append(slope * known.u)
-    return hypot(*terms) if terms else None
+    else:
+        return hypot(*terms) if terms else None
+    nodes = sorted([node for node in slopes if node.uncertainty is not None], key=by_seq)
+    flat = np.concatenate([np.reshape(slopes[node], -1) for node in nodes])
+    return sqrt(max(float(flat @ covariance(nodes) @ flat), 0.0))
 
 
 def _are_linked(nodes: Sequence[Node]) -> bool:
@@ -227,12 +234,9 @@ def _behind(y: Tensor) -> list[Node]:
         return order
 
 
-def gradient(y: Tensor, nodes: Sequence[Node], order: list[Node] | None = None) -> list[Value]:
-    """The derivatives of one number by the sources behind it. Raises AgradError of kind `freed` or `stale`.
-
-    `order`: the nodes behind it, if they are known, youngest first.
-    """
-    order = _behind(y) if order is None else order
+def gradient(y: Tensor, nodes: Sequence[Node]) -> list[Value]:
+    """The derivatives of one number by the sources behind it. Raises AgradError of kind `freed` or `stale`."""
+    order = _behind(y)
     found = walk(order, {y.node: spread(1.0, y.shape)}, False, nodes, hooks=False) if y.node in order else {}
     return [found.get(node, 0.0) for node in nodes]
 

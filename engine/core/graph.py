@@ -68,29 +68,24 @@ class Storage:
 class Extra:
     """Fields that few nodes have: made when they are needed, so that the others take less memory."""
 
-    __slots__ = ("cache_slot", "hooks", "is_parameter", "keeps", "recorded", "storage", "uncertainty")
-
-    def __init__(self) -> None:
-        self.cache_slot: Any = None  # see the property of a node
-        self.hooks: tuple[tuple[int, Any], ...] = ()  # see `autodiff.hooks`
-        self.is_parameter = False  # a leaf that modules list
-        self.keeps = False  # a computed value whose gradient is retained
-        self.recorded = False  # a leaf that represents a computed value, though it requires no gradient
-        self.storage: Storage | None = None
-        self.uncertainty: Uncertainty | None = None
+    cache_slot: Any = None  # see the property of a node
+    hooks: tuple[tuple[int, Any], ...] = ()  # see `autodiff.hooks`
+    is_parameter = False  # a leaf that modules list
+    keeps = False  # a computed value whose gradient is retained
+    recorded = False  # a leaf that represents a computed value, though it requires no gradient
+    storage: Storage | None = None
 
 
-class Uncertainty:
+class Uncertainty(Extra):
     """What is known of a leaf that was measured: its standard uncertainty, and how it is distributed."""
 
-    __slots__ = ("dof", "linked", "shape", "u")
+    # Covariances with the entries of correlated leaves, and its own, row by row; None where there are none.
+    linked: weakref.WeakKeyDictionary[Node, Any] | None = None
 
     def __init__(self, u: Value, dof: float, shape: str) -> None:
         self.u = u  # in the shape of the value
         self.dof = dof  # degrees of freedom
         self.shape = shape  # normal, uniform or triangular
-        # Covariances with the entries of correlated leaves, and its own, row by row; None where there are none.
-        self.linked: weakref.WeakKeyDictionary[Node, Any] | None = None
 
 
 # The first number that a walk left in a leaf, what is known of its data (the leaves behind it), and when that was.
@@ -174,11 +169,7 @@ class Node:
     @property
     def uncertainty(self) -> Uncertainty | None:
         """Of a leaf that was measured."""
-        return self.extra.uncertainty if self.extra is not None else None
-
-    @uncertainty.setter
-    def uncertainty(self, known: Uncertainty) -> None:
-        self._more().uncertainty = known
+        return self.extra if type(self.extra) is Uncertainty else None
 
     @property
     def recorded(self) -> bool:

@@ -111,7 +111,7 @@ class Op(Entry, eq=False, frozen=False, kw_only=True):
     variadic: bool = computed()
     keeps: tuple[tuple[bool, ...], ...] = computed()  # for each rule: which operands it reads, then out
     known: dict[tuple[bool, ...], tuple[tuple[bool, ...], bool]] = computed()  # what `read_by` found so far
-    rules_of_scalars: tuple[Any, ...] | None = computed()  # all of them, if it is one of one or two floats
+    rules_of_scalars: tuple[Any, Any] | None = computed()  # both, if it is one of two floats; of one, the other is None
     straight: bool = computed()  # whether the backward pass needs only the rules
 
     def __post_init__(self) -> None:
@@ -122,7 +122,7 @@ class Op(Entry, eq=False, frozen=False, kw_only=True):
         self.straight = not self.variadic and self.selects is None and self.scatter is None and self.reach != "part"
         simple = self.scalar is not None and not self.signature.attributes and not self.variadic
         plain = simple and len(operands) <= 2 and self.selects is None and None not in self.rules
-        self.rules_of_scalars = self.rules if plain else None
+        self.rules_of_scalars = (self.rules[0], self.rules[1] if len(operands) == 2 else None) if plain else None
         self.call = caller(self)
         self.call.__name__ = self.name
         self.call.__doc__ = self.doc

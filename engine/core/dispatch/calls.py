@@ -112,13 +112,17 @@ def _unary(op: Op) -> Function:
             if not (context.recording and (source.requires_grad or source.recorded)):
                 return plain(out, (source,))
             node = Node()
-            node.op, node.inputs, node.attrs = op, (source,), None
-            node.value, node.shape, node.requires_grad = out, (), differentiable and source.requires_grad
+            node.op = op
+            node.inputs = (source,)
+            node.value = out
+            node.shape = ()
+            node.requires_grad = differentiable and source.requires_grad
             node.seq = node.stamp = next_stamp()
-            node.collected = node.freed = node.extra = node.handle = None
-            node.origin, node.guard, node.name = context.origin, context.guard, None
+            node.origin = context.origin
+            node.guard = context.guard
             made = Tensor()
-            made.node, made.array = node, None
+            made.node = node
+            made.array = node.attrs = node.name = node.collected = node.freed = node.extra = node.handle = None
             return made
         return of_one(op, x, {})
 
@@ -165,13 +169,17 @@ def _binary(op: Op, general: Function | None = None) -> Function:
         if not (context.recording and (live or (nx is not a and nx.recorded) or (ny is not b and ny.recorded))):
             return out if nx is a and ny is b else plain(out, (nx, ny))
         node = Node()
-        node.op, node.inputs, node.attrs = op, (nx, ny), None
-        node.value, node.shape, node.requires_grad = out, (), live
+        node.op = op
+        node.inputs = (nx, ny)
+        node.value = out
+        node.shape = ()
+        node.requires_grad = live
         node.seq = node.stamp = next_stamp()
-        node.collected = node.freed = node.extra = node.handle = None
-        node.origin, node.guard, node.name = context.origin, context.guard, None
+        node.origin = context.origin
+        node.guard = context.guard
         made = Tensor()
-        made.node, made.array = node, None
+        made.node = node
+        made.array = node.attrs = node.name = node.collected = node.freed = node.extra = node.handle = None
         return made
 
     return call

@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 
 import agrad.engine as ag
+from agrad.engine.autodiff.reverse import by_leaves, walk
 from agrad.engine.autodiff.uncertainty import correlate, doubtful, second_order, sources
+from agrad.engine.core.versions import walkable
 from agrad.engine.inspect.budget import budget
 
 FUNCTIONS = ["sin", "cos", "exp", "atan", "tanh", "sinh", "sqrt", "log"]
@@ -56,6 +58,43 @@ def test_correlation_is_that_of_the_graph():
     assert ag.uncertainty(x + x) == pytest.approx(0.2, rel=1e-15)
     assert ag.uncertainty(x * x / x) == pytest.approx(0.1, rel=1e-14)
     assert ag.uncertainty(ag.tensor(2.0, requires_grad=True) * 3) is None
+
+
+def test_one_pass_gives_the_derivatives_of_the_general_one():
+    def pair(place):
+        a, b = ag.uncertain(0.5 + place / 7, 0.1), ag.uncertain(2.5 - place / 150, 0.1)
+        return ag.sin(a) * b - 2.0 * a / b
+
+    pairs = [pair(place) for place in range(300)]
+    wide = sum(pairs)  # so many nodes wait, and not in a row, that the pass gives up
+    narrow = sum(pairs[:20], pairs[0] ** 2 + ag.exp(-pairs[1]) * ag.tensor(3.0))
+    for y in (wide, narrow):
+        order = walkable(y.node)[0]
+        general = {node: slope for node, slope in walk(order, {y.node: 1.0}, False).items() if node.op is None}
+        found = by_leaves(y.node)
+        assert found is None if y is wide else found.keys() == general.keys()
+        for node, slope in (found or {}).items():
+            assert slope == pytest.approx(general[node], rel=1e-14)
+        assert ag.uncertainty(y) == pytest.approx(math.hypot(*(0.1 * g for g in general.values())), rel=1e-14)
+
+
+@pytest.mark.parametrize("kind", ["leaf", "constant", "through a comparison"])
+def test_the_uncertainty_of_a_value_older_than_what_it_was_computed_from_is_refused(kind):
+    x, c = ag.uncertain(2.0, 0.1), ag.tensor(3.0)
+    y = x * (c if kind != "through a comparison" else x > c) * x
+    assert ag.uncertainty(y) is not None
+    (c if kind == "constant" else x).set_(5.0)
+    with pytest.raises(ag.AgradError):
+        ag.uncertainty(y)
+
+
+def test_the_uncertainty_of_a_freed_graph_is_refused():
+    x = ag.uncertain(2.0, 0.1)
+    y = x * x
+    (y + 1.0).backward()
+    with pytest.raises(ag.AgradError) as error:
+        ag.uncertainty(y)
+    assert error.value.kind == "freed"
 
 
 def test_arrays_have_an_uncertainty_for_each_entry():
