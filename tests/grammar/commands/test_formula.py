@@ -2,11 +2,13 @@
 
 import math
 import random
+from importlib import import_module
 
 import pytest
 from thinned import thinned
 
 from agrad.engine.errors import AgradError
+from agrad.engine.program.printer import parts
 from agrad.grammar.results import Printed
 from agrad.grammar.session.session import Session
 
@@ -139,6 +141,28 @@ def test_random_formulas_read_back_to_the_same_value_and_gradient(seed):
             compared += 1
             assert found == pytest.approx(wanted, rel=1e-10, abs=1e-10), f"{text}\n{lines}"
     assert compared > 40
+
+
+@pytest.mark.parametrize("seed", thinned(range(20), 20))
+def test_a_formula_is_never_longer_than_the_program_that_it_comes_from(seed, monkeypatch):
+    writing = import_module("agrad.engine.compile.formula.writing")  # `agrad.engine.compile` is a function, too
+    write, seen = writing.written, []
+    monkeypatch.setattr(writing, "written", lambda *given: seen.append((given[0], write(*given))) or seen[-1][1])
+    dice, compared = random.Random(100 + seed), 0
+    for _ in range(60):
+        session, text = Session(), random_expression(dice, dice.randint(1, 4))
+        session.run(f"var x = {dice.uniform(0.2, 2)}; var y = {dice.uniform(0.2, 2)}; z = {text}")
+        try:
+            written("formula z wrt x, y", session)
+        except AgradError as error:
+            assert "no formula" in error.message
+            continue
+        compared += 1
+    for program, found in seen:
+        steps = [line.partition("  #")[0].rstrip() for line in parts(program)[1]]
+        assert not steps or found.length <= sum(map(len, steps)), f"{steps}\n{found}"
+    assert compared > 45
+    assert len(seen) > 2 * compared
 
 
 def blocks(lines):
