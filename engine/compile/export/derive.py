@@ -123,10 +123,10 @@ def _numbers(program: Program) -> Program | None:
 def _with_derivatives(program: Program, values: Sequence[Value], wrt: Sequence[int], order: int) -> Program:
     """The program of numbers of a program of arrays that is differentiated as such."""
     program = optimised(program, again=True)
-    rows = size_of(program.shape(program.outputs[0])) * (
-        sum(map(size_of, (program.inputs[x].shape for x in wrt))) if order > 1 else 1
-    )
-    if len(program.steps) * rows > 10 * MOST:
+    rows = size_of(program.shape(program.outputs[0]))
+    if order > 1:
+        rows *= sum(size_of(program.inputs[place].shape) for place in wrt)
+    if rows * sum(size_of(step.shape) for step in program.steps) > 10 * MOST:
         raise _too_long()
     with as_graph(program, values, wrt) as (results, xs):
         y, *conditions = results

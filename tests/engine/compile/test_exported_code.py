@@ -4,15 +4,19 @@ import math
 import random
 import shutil
 import subprocess
+from unittest.mock import patch
 
 import numpy as np
 import pytest
+from error_bounds import ULPS, bounded
 from exports import GCC, NAMES, arguments, by_c, by_node, by_python, expression, flat, functions
 from thinned import thinned
 
 import agrad.engine as ag
 from agrad.engine.compile.export.derive import derived
+from agrad.engine.compile.export.languages import LANGUAGES
 from agrad.engine.errors import AgradError
+from agrad.engine.program.extract import extract
 from agrad.engine.program.trace import trace
 from agrad.grammar.diagnostics import Source
 from agrad.grammar.runtime.compiler import compile_expression
@@ -53,23 +57,54 @@ def is_close(found, expected):
 
 
 def written(language, count, seed):
+    """Random expressions, what is written of them, and the programs of which that is made."""
     dice, known = random.Random(seed), functions(language)
-    texts, sources = [], []
-    while len(texts) < count:
-        text = expression(dice, known)
-        name = f"f{len(texts)}" if language == "c" else "f"
-        sources.append(exported(Session(), text, NAMES, 2, language, name))
-        texts.append(text)
-    return texts, sources
+    texts, sources, programs, write = [], [], [], LANGUAGES[language]
+    with patch.dict(LANGUAGES, {language: lambda what, *names: programs.append(what.program) or write(what, *names)}):
+        while len(texts) < count:
+            text = expression(dice, known)
+            name = f"f{len(texts)}" if language == "c" else "f"
+            sources.append(exported(Session(), text, NAMES, 2, language, name))
+            texts.append(text)
+    return texts, sources, programs
+
+
+def graph_of(text, point):
+    """The value, gradient and Hessian that agrad gives, and the program of the graph behind them as it is."""
+    session = Session()
+    xs = [ag.tensor(x, requires_grad=True) for x in point]
+    session.names.update(zip(NAMES, xs, strict=True))
+    zero = 0 * sum(xs)  # what depends on no leaf has no derivative
+    y = session.machine.run(compile_expression(parse_expression(Source("expression", text)))) + zero
+    grad = ag.grad(y, xs, create_graph=True)
+    results = [y, *grad, *[x for one in grad for x in ag.grad(one + zero, xs, create_graph=True)]]
+    return [x.item() for x in results], extract(results, xs, list(NAMES))
 
 
 def compare(language, count, seed, folder):
-    texts, sources = written(language, count, seed)
-    for point in [*POINTS, *EDGES]:
+    """At POINTS, each result is as near to agrad's as its rounding allows: 4 ulp a call (see `error_bounds`)."""
+    texts, sources, programs = written(language, count, seed)
+    for point in EDGES:
         points = [[point[place] for place in arguments(text)] for text in texts]
         for text, found in zip(texts, RUN[language](sources, points, folder), strict=True):
-            expected = eager(text, point, 0 if point in EDGES else 2)
+            expected = eager(text, point, 0)
             assert is_close(found, expected), f"{text} at {point}: {found} is not {expected}"
+    tight = compared = 0
+    for point in POINTS:
+        points = [[point[place] for place in arguments(text)] for text in texts]
+        results = RUN[language](sources, points, folder)
+        for text, program, given, found in zip(texts, programs, points, results, strict=True):
+            expected, graph = graph_of(text, point)
+            pairs = zip(bounded(program, given), bounded(graph, point, further=ULPS), strict=True)
+            bounds = [here.error + there.error for here, there in pairs]
+            if not all(map(math.isfinite, expected[:4])):  # at a pole the derivatives may be infinite or nan
+                found, expected, bounds = found[:1], expected[:1], bounds[:1]
+            for x, y, bound in zip(found, expected, bounds, strict=True):
+                is_same = x == y or (x != x and y != y)
+                assert is_same or not abs(x - y) > bound, f"{text} at {point}: {found} is not {expected}, by {bounds}"
+                compared += 1
+                tight += is_same or bound <= 1e-10 * max(abs(x), abs(y), 1.0)
+    assert tight > 0.95 * compared
 
 
 @pytest.fixture
