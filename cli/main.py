@@ -33,6 +33,7 @@ COMMANDS = {
     "functions": "functions",
     "help": "help",
     "examples": "examples",
+    "lsp": "setup.lsp",
     "config": "setup.config",
     "completion": "setup.completion",
     "sessions": "setup.sessions",

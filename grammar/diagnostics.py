@@ -67,7 +67,7 @@ def render(problem: AgradError | Note, severity: str | None = None, width: int |
     if isinstance(problem, AgradError):
         head += f"[{problem.kind}]"
     head += f": {problem.message}"
-    main = _main(problem)
+    main = main_place(problem)
     if main is not None and main.source.is_file:
         line, column = main.source.position(main.start)
         head = f"{main.source.name}:{line}:{column}: {head}"
@@ -90,7 +90,7 @@ def _folded(line: str, width: int | None, margin: str = "    ") -> list[str]:
     )
 
 
-def _main(problem: AgradError | Note) -> Span | None:
+def main_place(problem: AgradError | Note) -> Span | None:
     """The place that a problem is at: the instruction that failed or, inside it, what the first label points at."""
     labelled = next((label.origin for label in problem.labels if isinstance(label.origin, Span)), None)
     at = problem.at if isinstance(problem, AgradError) else None

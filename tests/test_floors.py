@@ -17,7 +17,7 @@ FLOORS = {
     "cli": {"click", "prompt_toolkit", "agrad.engine", "agrad.grammar", "agrad.cli"},
 }
 # Folders that are loaded by, or for, other programs may import the libraries of those.
-EXTRAS = {"cli/integrations": {"pygments"}}
+EXTRAS = {"cli/integrations": {"pygments", "pygls", "lsprotocol"}}
 # What cli may take from the engine: errors, types that it shows, numbers as text, the files that it reads, and the
 # backends that are there.
 FROM_ENGINE = {
@@ -38,6 +38,7 @@ FROM_ENGINE = {
         "format_value",
         "np",
     },
+    "agrad.engine.extras": {"extra"},
     "agrad.engine.inspect.budget": {"budget"},
     "agrad.engine.inspect.budget_forms": {"fields"},
     "agrad.engine.inspect.json_values": {"plain"},

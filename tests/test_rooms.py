@@ -16,7 +16,7 @@ ALLOWED = {
     "cli.__main__": "lazy_imports main terminal",
     "cli.arguments": "base data output settings",
     "cli.base": "arguments data output settings terminal",
-    "cli.commands": "arguments base data lesson output repl settings terminal",
+    "cli.commands": "arguments base data integrations lesson output repl settings terminal",
     "cli.data": "arguments output",
     "cli.lesson": "base output repl settings terminal",
     "cli.main": "base output terminal",

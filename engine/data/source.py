@@ -32,6 +32,12 @@ class Source(Struct):
         index = bisect_right(starts, offset) - 1
         return self.first_line + (0 if self.is_entry else index), offset - starts[index] + 1
 
+    def offset(self, line: int, column: int) -> int:
+        """The offset of a line and a column, as `position` counts them; at most the end of the line, or of the text."""
+        starts = [*_line_starts(self.text), len(self.text) + 1]
+        index = line - self.first_line
+        return min(starts[index] + column - 1, starts[index + 1] - 1) if index + 1 < len(starts) else len(self.text)
+
     def line_at(self, offset: int) -> str:
         """The text of the line of an offset, without its line break."""
         starts = [*_line_starts(self.text), len(self.text)]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 from agrad.engine.core.graph import Node
@@ -48,13 +49,18 @@ class Candidate:
     meaning: str = ""
 
 
-def completions(text: str, session: Session) -> tuple[str, list[Candidate]]:
-    """The word that a text ends with, perhaps empty, and what it may become: the likeliest first."""
+def completions(
+    text: str, session: Session, others: Mapping[str, str] = MappingProxyType({})
+) -> tuple[str, list[Candidate]]:
+    """The word that a text ends with, perhaps empty, and what it may become: the likeliest first.
+
+    `others`: names that may have any value, such as those of a text around this one, with what is known of them.
+    """
     found = _WORD.search(text)
     word = found[0] if found else ""
     before = text.removesuffix(word)
     read, kinds = followers(before)
-    place = _Place(before, read, kinds, session)
+    place = _Place(before, read, kinds, session, others)
     known: dict[str, Candidate] = {}
     for candidate in place.candidates(bool(word)):
         known.setdefault(candidate.text, candidate)
@@ -89,8 +95,10 @@ def likeliest(word: str, candidates: list[Candidate]) -> list[Candidate]:
 class _Place:
     """The end of a text: the statement so far, the brackets open in it, and what the grammar accepts."""
 
-    def __init__(self, text: str, read: list[Token], kinds: set[str], session: Session) -> None:
-        self.text, self.read, self.kinds, self.session = text, read, kinds, session
+    def __init__(
+        self, text: str, read: list[Token], kinds: set[str], session: Session, others: Mapping[str, str]
+    ) -> None:
+        self.text, self.read, self.kinds, self.session, self.others = text, read, kinds, session, others
         self.statement: list[Token] = []
         self.open: list[list[Token]] = []  # for each open bracket, the tokens before it and inside it
         for token in read:
@@ -233,13 +241,15 @@ class _Place:
         for name, value in reversed(self.session.names.items()):
             if wanted(value):
                 usage = value.usage if isinstance(value, Closure) else name
-                yield Candidate(name, usage, _described(value, self.session))
+                yield Candidate(name, usage, described(value, self.session))
+        yield from (Candidate(name, name, meaning) for name, meaning in self.others.items())
 
     def anything(self) -> Iterator[Candidate]:
         """Whatever an expression may begin with: names of this text and of the session, functions, constants."""
         begun = self.statement[0].start_pos if self.statement else len(self.text)
         for name, token in given(self.read).items():
-            if name not in self.session.names and (self.head == "DEF" or token.start_pos < begun):
+            known = name in self.session.names or name in self.others
+            if not known and (self.head == "DEF" or token.start_pos < begun):
                 yield Candidate(name, meaning="of this text")
         yield from self.yours()
         yield from _functions()
@@ -321,7 +331,7 @@ def _modules() -> Iterator[Candidate]:
     return (Candidate(name, meaning="accepted, and without effect") for name in ("torch", "numpy", "math"))
 
 
-def _described(value: Any, session: Session) -> str:
+def described(value: Any, session: Session) -> str:
     """A value in a few words; a large one is not written out."""
     if isinstance(value, Closure):
         return "function"

@@ -55,6 +55,7 @@ EXTRAS = {
     "plot": "plots and graphs as files: SVG, PNG and PDF",
     "jit": "compilation to machine code, with llvmlite; the last digits of functions and of sums may differ",
     "data": "Parquet files, and CSV files at pyarrow's speed",
+    "lsp": "agrad lsp, the language server for editors, with pygls",
 }
 
 # Words of Python, each with the statement that it belongs to.

@@ -15,7 +15,7 @@ from agrad.grammar.syntax import ast
 from agrad.grammar.syntax.parser import parse, starts
 
 # A line with which a statement begins, unless it goes on inside a bracket.
-_MARGIN = re.compile(r"^(?![ \t]|(?:elif|else)\b|[ \t\r\f]*(?:#|$))", re.MULTILINE)
+MARGIN = re.compile(r"^(?![ \t]|(?:elif|else)\b|[ \t\r\f]*(?:#|$))", re.MULTILINE)
 _PATIENCE = 50  # unindented lines within which an open bracket may be closed; errors reported for one statement
 # The replacement for a line that cannot be parsed, so that the lines that belong to it can be.
 _STAND_INS = {
@@ -146,7 +146,7 @@ def unreadable(source: Source) -> list[AgradError]:
 
 def pieces(text: str) -> Iterator[str]:
     """The statements of a text that may have syntax errors."""
-    margins = [*sorted({0, *(found.start() for found in _MARGIN.finditer(text))}), len(text)]
+    margins = [*sorted({0, *(found.start() for found in MARGIN.finditer(text))}), len(text)]
     numbers = {place: number for number, place in enumerate(margins)}
     number = 0
     while number < len(margins) - 1:

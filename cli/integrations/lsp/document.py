@@ -1,0 +1,161 @@
+"""The text of a script that is being edited: its pieces, the names that they bind, and its places as editors count."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping
+from functools import cached_property, lru_cache
+
+from agrad.engine.struct import Struct
+from agrad.grammar.diagnostics import Source, Span
+from agrad.grammar.help.used_names import given
+from agrad.grammar.lint.files import MARGIN
+from agrad.grammar.syntax.lexer import Token
+from agrad.grammar.syntax.parser import lexed
+
+_PATIENCE = 50  # lines without indentation that an open bracket may take
+_ABOVE = 100  # lines above the cursor that completion reads, and those of the block that they begin in
+_OPENERS = frozenset({"LPAR", "_LSQB", "LBRACE"})
+_CLOSERS = frozenset({"RPAR", "RSQB", "RBRACE"})
+_DEFINITIONS = frozenset({"DEF", "CLASS"})
+
+
+class Read(Struct):
+    """The tokens of a piece, the names that it binds with their places in it, and how many brackets are left open.
+
+    `inner` are the names that only the piece itself sees: those of a function.
+    """
+
+    tokens: tuple[Token, ...]
+    names: Mapping[str, int]
+    inner: Mapping[str, int]
+    open: int
+
+
+@lru_cache(maxsize=50_000)
+def _read(text: str) -> Read:
+    tokens = tuple(lexed(text))
+    depth = sum((token.type in _OPENERS) - (token.type in _CLOSERS) for token in tokens)
+    names = {name: token.start_pos for name, token in given(tokens).items()}
+    heads = [place for place, token in enumerate(tokens[:-1]) if token.type in _DEFINITIONS]
+    if not heads or tokens[0].type not in _DEFINITIONS | {"AT"}:
+        return Read(tokens, names, {}, max(depth, 0))
+    name = tokens[heads[0] + 1]
+    own = {str(name): name.start_pos}
+    return Read(tokens, own, {name: place for name, place in names.items() if name not in own}, max(depth, 0))
+
+
+class Piece(Struct):
+    """A statement without indentation, with its block: where it starts, and its text."""
+
+    start: int
+    text: str
+
+    @property
+    def read(self) -> Read:
+        """Its tokens and names, which are kept for as long as its text is the same."""
+        return _read(self.text)
+
+
+class Document:
+    """One version of a text. `path` is that of its file, which the scripts that it loads are beside."""
+
+    def __init__(self, path: str, text: str, version: int | None = None, encoding: str = "utf-16") -> None:
+        self.source = Source(path, text, 1, True)
+        self.version = version
+        self.encoding = encoding
+
+    @property
+    def text(self) -> str:
+        """The whole text."""
+        return self.source.text
+
+    @cached_property
+    def pieces(self) -> list[Piece]:
+        """The whole text in pieces."""
+        return list(self._pieces())
+
+    def _pieces(self) -> Iterator[Piece]:
+        text = self.text
+        starts = sorted({0, *(found.start() for found in MARGIN.finditer(text))})
+        ends = [*starts[1:], len(text)]
+        place = 0
+        while place < len(starts):
+            last = place
+            piece = Piece(starts[place], text[starts[place] : ends[last]])
+            while piece.read.open and last + 1 < len(starts) and last < place + _PATIENCE:
+                last += 1
+                longer = Piece(starts[place], text[starts[place] : ends[last]])
+                if not longer.read.open:
+                    piece, place = longer, last
+                    break
+            yield piece
+            place += 1
+
+    def piece_at(self, offset: int) -> int:
+        """The number of the piece that a place is in."""
+        return max(bisect_right(self.pieces, offset, key=lambda piece: piece.start) - 1, 0)
+
+    @cached_property
+    def names(self) -> dict[str, list[int]]:
+        """The names that the script binds, outside of functions, each with the places where it does."""
+        found: dict[str, list[int]] = {}
+        for piece in self.pieces:
+            for name, place in piece.read.names.items():
+                found.setdefault(name, []).append(piece.start + place)
+        return found
+
+    def tokens_at(self, offset: int) -> list[Token]:
+        """The tokens of the piece that a place is in, up to the word at the place; none where there is no word."""
+        piece = self.pieces[self.piece_at(offset)]
+        place = offset - piece.start
+        found = []
+        for token in piece.read.tokens:
+            if token:
+                found.append(token)
+            if token and token.start_pos <= place <= token.end_pos and token.isidentifier():
+                return found
+        return []
+
+    def span_at(self, offset: int, token: Token) -> tuple[int, int]:
+        """The place of a token of the piece that an offset is in."""
+        start = self.pieces[self.piece_at(offset)].start
+        return start + token.start_pos, start + token.end_pos
+
+    def before(self, offset: int) -> str:
+        """The text up to a place, from a line that begins a statement, far enough above it to complete a word."""
+        first = self.piece_at(offset)
+        line = self.source.position(offset)[0]
+        while first and line - self.source.position(self.pieces[first].start)[0] < _ABOVE:
+            first -= 1
+        return self.text[self.pieces[first].start : offset]
+
+    # Places as editors count them: lines and columns from 0, columns in the units of the encoding.
+
+    def position(self, offset: int) -> tuple[int, int]:
+        """The line and the column of a place."""
+        line, column = self.source.position(min(offset, len(self.text)))
+        return line - 1, _units(self.source.line(line)[: column - 1], self.encoding)
+
+    def offset(self, line: int, column: int) -> int:
+        """The place at a line and a column."""
+        end = self.source.offset(line + 1, 1)
+        for character in self.source.line(line + 1) if self.source.position(end)[0] == line + 1 else "":
+            column -= _units(character, self.encoding)
+            if column < 0:
+                break
+            end += 1
+        return end
+
+    def span(self, span: Span) -> tuple[tuple[int, int], tuple[int, int]]:
+        """Where a place in the text begins and ends."""
+        return self.position(span.start), self.position(span.end)
+
+
+def _units(text: str, encoding: str) -> int:
+    """The length of a text as editors count: in UTF-16, an emoji has two units."""
+    if text.isascii() or encoding == "utf-32":
+        return len(text)
+    return len(text.encode(f"{encoding}-le" if encoding == "utf-16" else encoding, "surrogatepass")) // (
+        2 if encoding == "utf-16" else 1
+    )

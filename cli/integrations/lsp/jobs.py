@@ -1,0 +1,106 @@
+"""What the processes beside the server do: check a script, and run one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from agrad.engine.errors import AgradError
+from agrad.engine.struct import Struct
+from agrad.grammar.diagnostics import Source, Span, main_place, render
+from agrad.grammar.help.completion import described
+from agrad.grammar.lint.lint import problems
+from agrad.grammar.results import Quit, Result
+from agrad.grammar.session.session import Session
+
+_LONGEST = 2000  # characters of a value that are shown
+
+
+class Found(Struct):
+    """An error, with its place in the script that is edited; one of a script that it loads has that one's path."""
+
+    kind: str
+    message: str
+    start: int
+    end: int
+    path: str
+    related: tuple[tuple[int, int, str], ...]
+
+
+class Checked(Struct):
+    """The errors of a version of a script."""
+
+    uri: str
+    version: int | None
+    found: tuple[Found, ...]
+
+
+class Ran(Struct):
+    """The names after a run, each in a few words and in full, and what was printed, with the error at its end."""
+
+    uri: str
+    short: dict[str, str]
+    full: dict[str, str]
+    output: str
+    error: Found | None
+
+
+def check(uri: str, version: int | None, path: str, text: str) -> Checked:
+    """The errors that `agrad run --check` reports."""
+    source = Source(path, text, 1, True)
+    return Checked(uri, version, tuple(_found(problem, source) for problem in problems(source, ["args"])))
+
+
+def _found(problem: AgradError, source: Source) -> Found:
+    place = main_place(problem)
+    lines = [problem.message, *(f"note: {note}" for note in problem.notes), *(f"fix: {fix}" for fix in problem.fixes)]
+    if place is None:
+        return Found(problem.kind, "\n".join(lines), 0, 0, source.name, ())
+    if place.source.name != source.name:
+        line, column = place.source.position(place.start)
+        lines[0] = f"{place.source.name}:{line}:{column}: {lines[0]}"
+    spans = [(label.origin, label.text) for label in problem.labels if label.text]
+    related = tuple(
+        (*_in_script(span, source), text)
+        for span, text in spans
+        if isinstance(span, Span) and span.source.name == source.name and span is not place
+    )
+    return Found(problem.kind, "\n".join(lines), *_in_script(place, source), place.source.name, related)
+
+
+def _in_script(span: Span, source: Source) -> tuple[int, int]:
+    """A place in a script, where it may have been read line by line."""
+    start, end = (source.offset(*span.source.position(place)) for place in (span.start, span.end))
+    return start, end
+
+
+def run(uri: str, path: str, text: str) -> Ran:
+    """Run a script, as `agrad run` does, and describe the names that it leaves."""
+    session = Session()
+    session.names["args"] = ()
+    printed: list[str] = []
+    error = None
+    try:
+        session.run(text, lambda result: printed.append(_text(result, session)), path, is_file=True)
+    except Quit:
+        pass
+    except AgradError as problem:
+        error = _found(problem, Source(path, text, 1, True))
+        printed.append(render(problem))
+    names = {name: value for name, value in session.names.items() if name != "args"}
+    short = {name: described(value, session) for name, value in names.items()}
+    return Ran(uri, short, {name: _about(name, session) for name in names}, "\n".join(printed), error)
+
+
+def _text(result: Result, session: Session) -> str:
+    return result.text(session.settings)
+
+
+def _about(name: str, session: Session) -> str:
+    """What `info` tells of a name."""
+    told: list[Any] = []
+    try:
+        session.run(f"info {name}", lambda result: told.append(_text(result, session)))
+    except AgradError as problem:  # a limit of the script
+        return problem.message
+    text = "\n".join(told)
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]} …"

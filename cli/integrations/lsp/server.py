@@ -1,0 +1,210 @@
+"""The language server: what an editor asks, and what it gets. pygls speaks the protocol."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from lsprotocol import types
+from pygls import uris
+from pygls.lsp.server import LanguageServer
+
+from agrad.cli import __version__
+from agrad.cli.integrations.lsp.document import Document
+from agrad.cli.integrations.lsp.jobs import Checked, Found, Ran, check, run
+from agrad.cli.integrations.lsp.lookup import definition, hover, loads
+from agrad.cli.integrations.lsp.worker import Worker
+from agrad.grammar.help.completion import Candidate, completions
+from agrad.grammar.session.session import Session
+
+RUN = "agrad.run"  # the command of the protocol, with the URI of a script
+_OF_TEXT = "of this script"
+
+
+class Server(LanguageServer):
+    """The scripts that are open, and what is known of them."""
+
+    def __init__(self) -> None:
+        # An editor sends the whole text: pygls would cut lines where agrad and the protocol do not.
+        super().__init__("agrad", __version__, text_document_sync_kind=types.TextDocumentSyncKind.Full)
+        self.session = Session()  # in which completion finds no names but those of the language
+        self.documents: dict[str, Document] = {}
+        self.ran: dict[str, Ran] = {}
+        self.checker = Worker(check, lambda found: self._soon(self._checked, found))
+        self.runner = Worker(run, lambda found: self._soon(self._ran, found))
+        self.loop: asyncio.AbstractEventLoop | None = None
+
+    def _soon(self, take: Any, found: Any) -> None:
+        """Take what a worker has found, in the loop of the server, if it still runs."""
+        if self.loop is not None and not self.loop.is_closed():
+            self.loop.call_soon_threadsafe(take, found)
+
+    def changed(self, uri: str, text: str, version: int | None) -> None:
+        """Take a new version of a script, and have it checked."""
+        self.loop = asyncio.get_running_loop()
+        path = uris.to_fs_path(uri) or uri
+        encoding = types.PositionEncodingKind(self.workspace.position_encoding or "utf-16")
+        document = Document(path, text, version, encoding.value)
+        self.documents[uri] = document
+        self.checker.ask(uri, version, path, text)
+
+    def closed(self, uri: str) -> None:
+        """Forget a script."""
+        self.documents.pop(uri, None)
+        self.ran.pop(uri, None)
+        self._show(uri, None, [])
+
+    def run(self, uri: str) -> None:
+        """Run a script as it is in the editor, in the place of a run that goes on."""
+        if (document := self.documents.get(uri)) is not None:
+            self.runner.stop()
+            self.runner.ask(uri, document.source.name, document.text)
+
+    def _checked(self, found: Checked) -> None:
+        """Show the errors of a script, unless it has changed since: then others follow."""
+        document = self.documents.get(found.uri)
+        if document is not None and document.version == found.version:
+            self._show(found.uri, found.version, [_diagnostic(document, found.uri, one) for one in found.found])
+
+    def _ran(self, found: Ran) -> None:
+        """Keep the values of a run; its output goes to the log, its error to the person."""
+        self.ran[found.uri] = found
+        self.window_log_message(types.LogMessageParams(types.MessageType.Info, found.output))
+        if found.error is not None:
+            message = f"error[{found.error.kind}]: {found.error.message}"
+            self.window_show_message(types.ShowMessageParams(types.MessageType.Error, message))
+
+    def _show(self, uri: str, version: int | None, found: list[types.Diagnostic]) -> None:
+        self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, found, version))
+
+
+def build() -> Server:
+    """The server with all that it answers."""
+    server = Server()
+    _follow(server)
+    _answer(server)
+    _act(server)
+    return server
+
+
+def _follow(server: Server) -> None:
+    """The scripts that are opened, changed and closed."""
+
+    @server.feature(types.TEXT_DOCUMENT_DID_OPEN)
+    def opened(params: types.DidOpenTextDocumentParams) -> None:
+        document = params.text_document
+        server.changed(document.uri, document.text, document.version)
+        # Read it now, so that the first answer does not wait for that.
+        completions(server.documents[document.uri].before(0), server.session)
+
+    @server.feature(types.TEXT_DOCUMENT_DID_CHANGE)
+    def changed(params: types.DidChangeTextDocumentParams) -> None:
+        whole = params.content_changes[-1]
+        server.changed(params.text_document.uri, whole.text, params.text_document.version)
+
+    @server.feature(types.TEXT_DOCUMENT_DID_CLOSE)
+    def closed(params: types.DidCloseTextDocumentParams) -> None:
+        server.closed(params.text_document.uri)
+
+
+def _answer(server: Server) -> None:
+    """Completion, hover and definition."""
+
+    @server.feature(types.TEXT_DOCUMENT_COMPLETION, types.CompletionOptions(trigger_characters=["."]))
+    def completed(params: types.CompletionParams) -> types.CompletionList | None:
+        document, offset = _place(server, params)
+        if document is None:
+            return None
+        ran = server.ran.get(params.text_document.uri)
+        others = dict.fromkeys(document.names, _OF_TEXT) | (ran.short if ran is not None else {})
+        word, candidates = completions(document.before(offset), server.session, others)
+        where = _range(document, offset - len(word), offset)
+        items = [_item(one, where, number) for number, one in enumerate(candidates) if one.text != word]
+        return types.CompletionList(is_incomplete=True, items=items)
+
+    @server.feature(types.TEXT_DOCUMENT_HOVER)
+    def hovered(params: types.HoverParams) -> types.Hover | None:
+        document, offset = _place(server, params)
+        ran = server.ran.get(params.text_document.uri)
+        found = hover(document, offset, ran.full if ran is not None else {}) if document is not None else None
+        if document is None or found is None:
+            return None
+        text, (start, end) = found
+        return types.Hover(types.MarkupContent(types.MarkupKind.Markdown, text), _range(document, start, end))
+
+    @server.feature(types.TEXT_DOCUMENT_DEFINITION)
+    def defined(params: types.DefinitionParams) -> types.Location | None:
+        document, offset = _place(server, params)
+        found = definition(document, offset) if document is not None else None
+        if found is None:
+            return None
+        other, place = found
+        uri = params.text_document.uri if other is document else uris.from_fs_path(other.source.name) or ""
+        return types.Location(uri, _range(other, place, place))
+
+
+def _act(server: Server) -> None:
+    """Running a script."""
+
+    @server.feature(types.TEXT_DOCUMENT_CODE_ACTION, types.CodeActionOptions([types.CodeActionKind.Source]))
+    def actions(params: types.CodeActionParams) -> list[types.CodeAction]:
+        title = "Run the script with agrad"
+        command = types.Command(title=title, command=RUN, arguments=[params.text_document.uri])
+        return [types.CodeAction(title, types.CodeActionKind.Source, command=command)]
+
+    @server.command(RUN)
+    def ran(uri: str) -> None:
+        server.run(uri)
+
+
+def _place(server: Server, params: Any) -> tuple[Document | None, int]:
+    """The script and the place in it that a request is about."""
+    document = server.documents.get(params.text_document.uri)
+    if document is None:
+        return None, 0
+    return document, document.offset(params.position.line, params.position.character)
+
+
+def _range(document: Document, start: int, end: int) -> types.Range:
+    return types.Range(types.Position(*document.position(start)), types.Position(*document.position(end)))
+
+
+def _item(candidate: Candidate, where: types.Range, number: int) -> types.CompletionItem:
+    """A completion, which stays at its place in the order."""
+    return types.CompletionItem(
+        label=candidate.text,
+        detail=candidate.usage or None,
+        documentation=candidate.meaning or None,
+        sort_text=f"{number:05}",
+        text_edit=types.TextEdit(where, candidate.text),
+    )
+
+
+def _diagnostic(document: Document, uri: str, found: Found) -> types.Diagnostic:
+    """An error of a script; one of a script that it loads stands where that is loaded."""
+    start, end = found.start, found.end
+    if found.path != document.source.name:
+        places = [(first, last) for first, last, path in loads(document) if found.path.endswith(path.lstrip("./"))]
+        start, end = places[0] if places else (0, 0)
+    related = [
+        types.DiagnosticRelatedInformation(types.Location(uri, _range(document, first, last)), text)
+        for first, last, text in found.related
+    ]
+    return types.Diagnostic(
+        range=_range(document, start, end),
+        message=found.message,
+        severity=types.DiagnosticSeverity.Error,
+        code=found.kind,
+        source="agrad",
+        related_information=related or None,
+    )
+
+
+def serve() -> None:
+    """Answer on stdin and stdout until the editor says goodbye."""
+    server = build()
+    try:
+        server.start_io()
+    finally:
+        server.checker.stop()
+        server.runner.stop()
