@@ -8,6 +8,7 @@ from agrad.engine.core.op import FUNCTIONS
 from agrad.grammar.commands import COMMANDS
 from agrad.grammar.help.functions_doc import markdown
 from agrad.grammar.help.help import TOPICS, functions, help_on, overview
+from agrad.grammar.help.words import EXTRAS
 
 
 def test_help_alone(agrad):
@@ -21,7 +22,7 @@ def test_help_on_a_word(agrad, word):
 
 @pytest.mark.parametrize("word", thinned(OWN, 4))
 def test_help_on_a_command_of_the_terminal(agrad, word):
-    of_the_language = f"{help_on(word, COMMANDS)}\n\n" if word in (*COMMANDS, *TOPICS, *FUNCTIONS) else ""
+    of_the_language = f"{help_on(word, COMMANDS)}\n\n" if word in (*COMMANDS, *TOPICS, *FUNCTIONS, *EXTRAS) else ""
     assert agrad("help", word) == (of_the_language + agrad(word, "--help")[0], "", 0)
 
 
