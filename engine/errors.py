@@ -117,11 +117,22 @@ class MissingFile(Facts):
 
 
 class BadEntry(Facts):
-    """An entry of a file that is not a number; `copied`: whether it would be written into another file."""
+    """An entry of a file that is not a number.
+
+    `copied`: whether it would be written into another file. `decimal`: the decimal mark with which it is a number.
+    """
 
     line: int
     column: int | None
     copied: bool = False
+    decimal: str = ""
+
+
+class OtherForm(Facts):
+    """A file of text that may be divided in two ways: the option that says which, and its values."""
+
+    option: str
+    values: tuple[str, ...]
 
 
 class UnknownColumn(Facts):

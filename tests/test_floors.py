@@ -51,6 +51,7 @@ FROM_ENGINE = {
     "agrad.engine.text": {"display_width", "latex_name", "as_name", "align", "fit", "printable", "truncate"},
     "agrad.engine.data.arrow": {"WIDE", "as_text", "pyarrow", "require_pyarrow"},
     "agrad.engine.data.csv_reader": {"CsvTable"},
+    "agrad.engine.data.dialect": {"TextForm"},
     "agrad.engine.data.formats": {"open_table"},
     "agrad.engine.data.tables": {"Column", "Wanted"},
 }

@@ -11,11 +11,11 @@ import click
 
 from agrad.cli.arguments.expression import FormulaCommand, noted, texts_by_name
 from agrad.cli.arguments.limits import end_in, limit_memory, memory_option, timeout_option
+from agrad.cli.arguments.tables import opened, table_options
 from agrad.cli.base import file_completions, json_option, shown_name
 from agrad.cli.output.printers import printer
 from agrad.engine.compile.registry import AUTO
 from agrad.engine.errors import AgradError, Hint
-from agrad.engine.text import as_name
 from agrad.engine.values import np
 from agrad.grammar.results import Fitted
 
@@ -35,7 +35,7 @@ from agrad.grammar.results import Fitted
 @click.option(
     "-D", "given", multiple=True, metavar="NAME=VALUE", help="Define a name with the same value in every row."
 )
-@click.option("--columns", metavar="NAME,...", help="Names for the columns, if the file has none.")
+@table_options
 @json_option
 @timeout_option("a computation")
 @memory_option
@@ -82,7 +82,7 @@ class _Job:
         from agrad.grammar.session.rowwise import Evaluation, Rowwise
 
         self.path, self.names = shown_name(path), list(texts)
-        self.columns = [name.strip() for name in (options["columns"] or "").split(",") if name.strip()]
+        self.options = options
         constants = texts_by_name("-D", options["given"], "-D takes NAME=VALUE, and {} is not one")
         sessions: list[Any] = []
         for text in (model, options["measured"], *([options["sigma"]] if options["sigma"] is not None else [])):
@@ -96,7 +96,7 @@ class _Job:
         self.session = sessions[0]
         self.start = [self.session.number(name, "fit", f"--over {name}") for name in self.names]
         with closing(self.session.all_at_once(self.open, self.session.span)) as table:
-            known = set(map(as_name, table.names))
+            known = table.known()
             self.used: list[dict[str, str]] = []
             for session in sessions:
                 used: dict[str, str] = {}
@@ -112,9 +112,7 @@ class _Job:
 
     def open(self) -> Any:
         """The file, from its beginning."""
-        from agrad.engine.data.formats import open_table
-
-        return open_table(self.path, self.columns, None)
+        return opened(self.path, self.options)
 
     def pieces(self, p: Any) -> Iterator[tuple[Any, Any, Any]]:
         """The file, for some parameters: see `fitting`."""

@@ -18,13 +18,13 @@ import click
 
 from agrad.cli.arguments.expression import Formula, FormulaCommand, binding, listed, noted, texts_by_name, wrt_option
 from agrad.cli.arguments.limits import end_in, limit_memory, memory_option, timeout_option
+from agrad.cli.arguments.tables import aliases_of, form_of, opened, split, table_options
 from agrad.cli.base import file_completions, json_option, precision_option, shown_name
 from agrad.cli.output.text import note
 from agrad.cli.terminal.progress import AFTER, Loop, Progress, duration, on_terminal
 from agrad.cli.terminal.terminal import shown
 from agrad.engine.compile.registry import AUTO, CHOICES, NATIVE, described
 from agrad.engine.errors import AgradError, Hint, Note
-from agrad.engine.text import as_name
 from agrad.engine.values import np
 from agrad.grammar.results import derivative_name
 
@@ -67,7 +67,7 @@ class MapCommand(FormulaCommand):
     metavar="NAME=U",
     help="The standard uncertainty of a column: a number, or @COLUMN; adds a column u. May be repeated.",
 )
-@click.option("--columns", metavar="NAME,...", help="Names for the columns, if the file has none.")
+@table_options
 @click.option("--keep", metavar="NAME,...|all", help="Columns to copy to the output, before the results.")
 @click.option(
     "--value", "title", default="value", show_default=True, metavar="NAME", help="The name of the column of values."
@@ -106,7 +106,6 @@ def command(
     given: tuple[str, ...],
     out: str | None,
     uncertain: tuple[str, ...],
-    columns: str | None,
     keep: str | None,
     title: str,
     on_error: str,
@@ -116,12 +115,15 @@ def command(
     precision: int | None,
     timeout: float | None,
     memory: float | None,
+    **reading: Any,
 ) -> None:
     """Compute EXPR, and its derivatives, for each row of DATA.
 
-    The names in EXPR are columns of DATA: a CSV file (- for standard input), .npy, .npz or, with the extra data,
-    .parquet. The first line of a CSV file is a header unless it has numbers only; columns without names are called c0,
-    c1, ... or as --columns says. The fields of a structured .npy file, and the arrays of an .npz file, are columns.
+    The names in EXPR are columns of DATA: a file of text (.csv, .tsv, .txt, .dat, or - for standard input), .jsonl,
+    .npy, .npz or, with the extra data, .arrow and .parquet. It may be compressed (.gz, .zst, .bz2, .xz), or a folder of
+    such files, or 'data/*.csv'. Delimiter, decimal mark and comments are found in the first 32 kB; what contradicts
+    them later is an error, as are empty entries. The first line of text is a header unless it has numbers only; columns
+    without names are called c0, c1, ... or as --columns says. For names that are none, -c v="speed (m/s)".
 
     The results, columns value, d/dx, ..., go to standard output as CSV, or to OUT, in the format of its extension:
     .csv, .jsonl, .npy (a matrix), .npz or .parquet. OUT is written only when everything has succeeded; otherwise an
@@ -140,14 +142,14 @@ def command(
     os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")  # as a power of two, in cycles: the least that it takes
     expression, data = _two(words)
     constants = texts_by_name("-D", given, "-D takes NAME=VALUE, and {} is not one")
-    by, kept = listed(wrt), _split(keep)
+    by, kept = listed(wrt), split(keep)
     uncertainties = texts_by_name("--u", uncertain, "--u takes NAME=U, and {} is not one")
     if context.get_parameter_source("precision") is click.core.ParameterSource.DEFAULT:
         precision = None
+    form_of(reading), aliases_of(reading)  # so that wrong ones are refused before anything is read
     _limit(memory)
     from agrad.cli.data.advice import advised  # here and below, so that --help loads no numpy
     from agrad.cli.data.writers import BINARY, form_for
-    from agrad.engine.data.formats import open_table
     from agrad.grammar.session.rowwise import Rowwise
 
     form = form_for(out, as_json)
@@ -164,7 +166,7 @@ def command(
     with ExitStack() as stack:
         stack.enter_context(advised(context.meta[_TYPED], data, _typed))
         # On its own line: it reads, and may wait for its input.
-        table = session.all_at_once(lambda: open_table(shown_name(data), _split(columns), stream), session.span)
+        table = session.all_at_once(lambda: opened(shown_name(data), reading, stream), session.span)
         stack.enter_context(closing(table))
         job = Job(session, table, by, kept, title, on_error == "null", threads or os.cpu_count() or 1, uncertainties)
         visible = out is not None or not sys.stdout.isatty()
@@ -225,7 +227,7 @@ class Job:
         Raises AgradError of kind `name` for one that the table does not have.
         """
         used: dict[str, str] = {}
-        for name, span in self.session.columns(set(map(as_name, self.table.names)), self.wrt):
+        for name, span in self.session.columns(self.table.known(), self.wrt):
             used[name] = self.table.spelled(name)
             self.table.require(used[name], span)
         return used
@@ -407,11 +409,6 @@ def _two(words: Sequence[str]) -> tuple[str, str]:
         raise click.UsageError(f"one expression and one file; if this is one, quote it: {advice}")
     first, last = words
     return (last, first) if last.startswith("-") and last != "-" else (first, last)  # an expression with a minus
-
-
-def _split(names: str | None) -> list[str]:
-    """The names of columns in an option, each once; they may contain spaces."""
-    return list(dict.fromkeys(name.strip() for name in (names or "").split(",") if name.strip()))
 
 
 def _typed(words: Sequence[str]) -> str:

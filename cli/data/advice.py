@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from agrad.cli.arguments.expression import Formula
-from agrad.engine.errors import AgradError, BadEntry, Hint, NamedColumns, UnknownColumn
+from agrad.engine.errors import AgradError, BadEntry, Hint, NamedColumns, OtherForm, UnknownColumn
 from agrad.grammar.diagnostics import suggest
 from agrad.grammar.session.bindings import open_names
 from agrad.grammar.session.row_machine import AlongRows
@@ -23,7 +23,11 @@ def advised(typed: Sequence[str], data: str, command_line: Callable[[Sequence[st
         yield
     except AgradError as problem:
         facts = problem.facts
-        if problem.row and "--on-error" not in typed:
+        if isinstance(facts, OtherForm):
+            problem.fixes = [command_line([*typed, f"--{facts.option}", one]) for one in facts.values]
+        elif isinstance(facts, BadEntry) and facts.decimal and "--decimal" not in typed:
+            problem.fixes = [command_line([*typed, "--decimal", facts.decimal])]
+        elif problem.row and "--on-error" not in typed:
             again = command_line([*typed, "--on-error", "null"])
             problem.fixes = [*problem.fixes, Hint(f"go on without such rows: {again}")]
         elif isinstance(facts, BadEntry) and facts.copied:

@@ -7,6 +7,7 @@ from contextlib import closing
 
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.data.csv_reader import CsvTable
+from agrad.engine.data.formats import open_table
 from agrad.engine.data.tables import Wanted
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.values import Array, format_shape, np
@@ -62,11 +63,12 @@ def _array(numbers: Array) -> Tensor:
 
 
 def _column(path: str, column: str) -> Tensor:
-    """The numbers in a column of a CSV file. The other columns may hold texts."""
-    with closing(CsvTable(os.path.expanduser(path), fast=None)) as table:
+    """The numbers in a column of a table. The other columns may hold texts."""
+    with closing(open_table(os.path.expanduser(path), fast=None)) as table:
         if column not in table.names and column.isdecimal():
-            table.use_places()
-            column = table.names[int(column)] if int(column) < table.width else column
+            if isinstance(table, CsvTable):
+                table.use_places()
+            column = table.names[int(column)] if int(column) < len(table.names) else column
         column = table.spelled(column)
         if column not in table.names:
             fixes = [Hint(f"@{path}:{name}") for name in suggest(column, table.names)]

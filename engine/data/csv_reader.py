@@ -4,26 +4,25 @@ pyarrow reads a block if it is installed. Otherwise, and if pyarrow refuses a bl
 knows the place of each entry. Both find the same numbers.
 
 The rules: an entry may be quoted, with line breaks inside; lines end with LF or CR LF; a byte order mark and lines
-without entries are skipped; every row has as many entries as the first. The first row names the columns if an entry
-of it is not a number. If columns are identified by their places, not by their names, a first row in which some
-entries are numbers is data: a wrong entry in it is then an error, and no row is lost.
+without entries are skipped; every row has as many entries as the first. `dialect` finds the delimiter, the decimal mark
+and comments, `streams` reads what is compressed. The first row names the columns if an entry of it is not a number. If
+columns are identified by their places, not by their names, a first row in which some entries are numbers is data: a
+wrong entry in it is then an error, and no row is lost.
 """
 
 from __future__ import annotations
 
 import csv
-import io
-import os
 import re
-import stat
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from itertools import chain, islice
 from typing import Any, BinaryIO, TypeAlias
 
+from agrad.engine.data import dialect
 from agrad.engine.data.arrow import WIDE, pyarrow
+from agrad.engine.data.dialect import TextForm
 from agrad.engine.data.source import Source, Span
 from agrad.engine.data.tables import (
     BYTES,
@@ -31,37 +30,25 @@ from agrad.engine.data.tables import (
     NOTHING,
     Column,
     Piece,
-    Table,
     Wanted,
     column_names,
     names_given,
-    unreadable,
 )
-from agrad.engine.errors import AgradError, BadEntry, Label
+from agrad.engine.data.text_table import LONGEST, Block, TextTable, lines_of
+from agrad.engine.errors import AgradError, BadEntry, Label, OtherForm
 from agrad.engine.text import truncate
 from agrad.engine.values import Array, np
 
 LARGE = 2**20  # bytes of a file: reading it takes longer than importing pyarrow
-_LONGEST = 2**26  # bytes of a row
 _QUOTES = 4 * BYTES  # in which a quote must end; until then a line break may belong to an entry
 _SHOWN = 20  # characters of an entry in a message
-_MARK = b"\xef\xbb\xbf"  # the byte order mark with which some programs begin UTF-8
 _PAYLOAD = re.compile(rb"\((?<=[nN][aA][nN]\()")  # as in nan(1), which is a number for pyarrow, but not for Python
 
 _Fault: TypeAlias = "tuple[int, int | None, str]"  # a row, which entry (None: their number is wrong), the reason
 _Row: TypeAlias = "tuple[int, list[str], int]"  # the line it begins at, from 0, its entries, where the next one begins
 
 
-@dataclass(slots=True)
-class Block:
-    """Whole rows, the number of their first line, and how many bytes of the file have been read with them."""
-
-    data: bytes
-    line: int
-    done: int
-
-
-class CsvTable(Table):
+class CsvTable(TextTable):
     """A CSV file, or a stream of CSV that is called `path`. `given`: names for columns that have none.
 
     `block`: bytes to read at once. `fast`: whether pyarrow may read them; None: if the file is large.
@@ -75,30 +62,19 @@ class CsvTable(Table):
         *,
         block: int = 0,
         fast: bool | None = True,
+        form: TextForm | None = None,
     ) -> None:
-        super().__init__(path)
-        self.own = stream is None
-        self.block = block or BYTES
+        self.given, self.form = given, form or TextForm()
+        super().__init__(path, stream, block or BYTES)
         self.fast = self.size >= LARGE if fast is None else fast
-        try:
-            self.file = open(path, "rb") if stream is None else stream  # noqa: SIM115 - read piece by piece
-        except (OSError, ValueError) as problem:
-            raise unreadable(self.path, problem) from None
-        with suppress(OSError, ValueError):  # a standard input that is not a file of the system
-            status = os.fstat(self.file.fileno())
-            self.total = status.st_size if stat.S_ISREG(status.st_mode) else None
-        try:
-            self.blocks = self._blocks()
-            self.first = next(self.blocks, None)
-            self._find_names(given)
-        except AgradError:
-            self.close()
-            raise
 
-    def close(self) -> None:
-        """See Table."""
-        if self.own:
-            self.file.close()
+    def _begin(self) -> None:
+        """See TextTable."""
+        self.dialect = dialect.find(self.head, self.form, self.ended)
+        self._skip(self.dialect.skip)
+        self.blocks = self._blocks()
+        self.first = next((block for block in self.blocks if next(self._filled(block), None)), None)
+        self._find_names(self.given)
 
     def _find_names(self, given: Sequence[str]) -> None:
         """Remove the names in the first row, if it has them, from the first block."""
@@ -109,8 +85,11 @@ class CsvTable(Table):
         if b"\r" in first.data and b"\n" not in first.data:
             raise AgradError("file", f"{self.path} ends its lines with \\r alone, as old Macs did: write it with \\n")
         line, entries, lines = found
-        numbers = [_number(entry) is not None for entry in entries]
+        numbers = [self.dialect.number(entry) is not None for entry in entries]
         head = not any(numbers) if given else not all(numbers)
+        if self.dialect.names and not given and len(entries) == len(self.dialect.names):
+            self.names, self.width, self.unsure = list(self.dialect.names), len(entries), None
+            return
         if head and any(map(_is_damaged, entries)):
             raise AgradError("file", f"cannot read {self.path}: line {line + 1} is not UTF-8 text")
         if head and given:
@@ -132,29 +111,9 @@ class CsvTable(Table):
             self.first, self.unsure = self.unsure, None
             self.names, self.nameless = column_names(self.path, self.width, ()), True
 
-    def _blocks(self) -> Iterator[Block]:
-        """The file, cut after ends of rows. Raises AgradError of kind `file`."""
-        rest, line, done = b"", 1, 0
-        while data := self._read():
-            if not done:
-                data = data.removeprefix(_MARK)
-            done += len(data)
-            data = rest + data
-            cut = _end_of_rows(data)
-            if cut:
-                yield Block(data[:cut], line, done)
-                line += _lines(data[:cut])
-            elif len(data) > _LONGEST:
-                raise AgradError("file", f"line {line} of {self.path} does not end: is this a CSV file?")
-            rest = data[cut:]
-        if rest:
-            yield Block(rest, line, done)
-
-    def _read(self) -> bytes:
-        try:
-            return self.file.read(self.block)
-        except OSError as problem:
-            raise unreadable(self.path, problem) from None
+    def _cut(self, data: bytes) -> int:
+        """See TextTable."""
+        return _end_of_rows(data)
 
     def parts(self, wanted: Wanted) -> Iterator[Block]:
         """See Table."""
@@ -162,16 +121,28 @@ class CsvTable(Table):
 
     def piece(self, part: Block, wanted: Wanted) -> Piece:
         """See Table."""
+        self._require_comments(part)
         return (self._by_arrow(part, wanted) if self.fast else None) or self._by_hand(part, wanted)
+
+    def _require_comments(self, block: Block) -> None:
+        """Refuse a line that begins with #, and may be a row, since the first column has texts. Raises AgradError."""
+        at = self.dialect.doubtful(block.data, self.width)
+        if at is not None:
+            line = block.line + lines_of(block.data[:at])
+            text = block.data[at:].splitlines()[0].decode("utf-8", "replace")
+            message = "this line may be a comment, or a row whose first entry begins with #"
+            label = Label(Span(Source(self.path, text, line, is_file=True), 0, len(text)))
+            raise AgradError("file", message, labels=[label], facts=OtherForm("comments", ("#", "none")))
 
     def places_of_numbers(self) -> list[int]:
         """The numbers, from 0, of the columns in whose first row there is a number."""
         row = next(self._filled(self.first), None) if self.first is not None else None
         entries = row[1][: self.width] if row is not None else []
-        return [place for place, entry in enumerate(entries) if _number(entry) is not None]
+        return [place for place, entry in enumerate(entries) if self.dialect.number(entry) is not None]
 
     def matrix(self, block: Block, wanted: Wanted) -> Array:
         """Columns of numbers in a part, side by side. Raises AgradError of kind `file`."""
+        self._require_comments(block)
         piece = self._by_arrow(block, wanted) if self.fast else None
         if piece is None and wanted.numbers == self.names:
             numbers = array("d")
@@ -179,7 +150,7 @@ class CsvTable(Table):
                 for _, entries, _ in self._filled(block):
                     if len(entries) != self.width:
                         raise ValueError
-                    numbers.extend(map(float, entries))
+                    numbers.extend(map(self.convert, entries))
                 return np.frombuffer(numbers).reshape(-1, self.width)
         piece = piece or self._by_hand(block, wanted)  # which finds the place of what is no number
         return np.column_stack([piece.columns[name] for name in wanted.numbers])
@@ -190,23 +161,25 @@ class CsvTable(Table):
             pa, fast = pyarrow(), pyarrow("csv")
         except ImportError:
             return None
-        if (b"(" in block.data and _PAYLOAD.search(block.data)) or block.data.startswith(_MARK):
+        if (b"(" in block.data and _PAYLOAD.search(block.data)) or block.data.startswith(b"\xef\xbb\xbf"):
             return None  # pyarrow would drop such a mark from the first entry of each block
         places = self._places(wanted)
-        if len(places) > WIDE:
+        data = self.dialect.plain(block.data) if len(places) <= WIDE else None
+        if data is None:
             return None
         kinds = {str(place): wanted.is_text(name) for name, place in places.items()} or {"0": True}
         try:
             table = fast.read_csv(
-                pa.BufferReader(block.data),
+                pa.BufferReader(data),
                 fast.ReadOptions(
-                    use_threads=False, block_size=len(block.data) + 1, column_names=list(map(str, range(self.width)))
+                    use_threads=False, block_size=len(data) + 1, column_names=list(map(str, range(self.width)))
                 ),
-                fast.ParseOptions(newlines_in_values=b'"' in block.data),
+                fast.ParseOptions(delimiter=self.dialect.sign, newlines_in_values=b'"' in data),
                 fast.ConvertOptions(
                     include_columns=list(kinds),
                     column_types={place: pa.string() if text else pa.float64() for place, text in kinds.items()},
                     null_values=[],
+                    decimal_point=self.dialect.decimal,
                 ),
             )
         except pa.ArrowException:
@@ -242,20 +215,33 @@ class CsvTable(Table):
     def _numbers(self, place: int, texts: list[str], faults: list[_Fault]) -> Column:
         """A column of numbers; an entry that is not one becomes nan, and a fault."""
         try:
-            return np.array(list(map(float, texts)), dtype=np.float64)
+            return np.array(list(map(self.convert, texts)), dtype=np.float64)
         except ValueError:
             pass
         column = np.full(len(texts), np.nan)
         for row, text in enumerate(texts):
-            number = _number(text)
+            number = self.dialect.number(text)
             if number is not None:
                 column[row] = number
             elif _is_damaged(text):
                 faults.append((row, place, "this is not UTF-8 text"))
             else:
-                text = text.strip()
-                faults.append((row, place, f'"{truncate(text, _SHOWN)}" is not a number' if text else NOTHING))
+                faults.append((row, place, self._reason(text.strip())))
         return column
+
+    @property
+    def convert(self) -> Callable[[str], float]:
+        """Makes a number of an entry, or raises ValueError."""
+        return float if self.dialect.decimal == "." else self.dialect.strict
+
+    def _reason(self, text: str) -> str:
+        """Why an entry is not a number."""
+        if not text:
+            return NOTHING
+        reason = f'"{truncate(text, _SHOWN)}" is not a number'
+        if self.dialect.other(text):
+            reason += f": the decimal mark is a {'comma' if self.dialect.decimal == ',' else 'point'}"
+        return reason
 
     def _tell(self, faults: list[_Fault], piece: Piece, wanted: Wanted, block: Block, rows: list[_Row]) -> None:
         """Raise AgradError of kind `file` for the first fault; if faults are tolerated, mark the rows.
@@ -275,7 +261,12 @@ class CsvTable(Table):
             labels=[Label(span)],
             fixes=[FILL_IN] if reason is NOTHING else [],
             row=not copied,
-            facts=BadEntry(span.source.position(span.start)[0], entry, bool(copied)),
+            facts=BadEntry(
+                span.source.position(span.start)[0],
+                entry,
+                bool(copied),
+                self.dialect.other(rows[row][1][entry]) if entry is not None else "",
+            ),
         )
         if copied or not wanted.tolerant:
             raise problem
@@ -285,11 +276,17 @@ class CsvTable(Table):
     def _filled(self, block: Block) -> Iterator[_Row]:
         """The rows of a block that are not empty lines. Raises AgradError of kind `file`."""
         try:
-            for row in _rows(block.data):
+            for row in self._rows(block.data):
                 if row[1] and not (len(row[1]) == 1 and row[1][0].isspace()):
                     yield row
         except csv.Error as problem:
             raise AgradError("file", f"cannot read {self.path} after line {block.line}: {problem}") from None
+
+    def _rows(self, data: bytes) -> Iterator[_Row]:
+        """All rows of some lines. Entries over 128 kB are taken only if Python is told so, for the whole process."""
+        if csv.field_size_limit() < min(len(data), LONGEST):
+            csv.field_size_limit(LONGEST)
+        return self.dialect.rows(data.decode("utf-8", "surrogateescape"))
 
     def _place(self, block: Block, row: int) -> dict[str, Any]:
         """Where a row is, for an error about it: found only then, since few rows fail."""
@@ -302,8 +299,15 @@ class CsvTable(Table):
         lines = block.data.splitlines(keepends=True)[line : behind if entry is not None else line + 1]
         text = b"".join(lines).decode("utf-8", "replace").rstrip("\r\n")
         source = Source(self.path, text, block.line + line, is_file=True)
-        start, end = (0, len(text)) if entry is None else _extent(text, entry)
+        start, end = (0, len(text)) if entry is None else self._extent(text, entry)
         return Span(source, start, end)
+
+    def _extent(self, text: str, entry: int) -> tuple[int, int]:
+        """Where an entry of a line begins and ends, without the spaces around it."""
+        extents = self.dialect.extents(text)
+        start, end = extents[min(entry, len(extents) - 1)]
+        inside = text[start:end]
+        return start + len(inside) - len(inside.lstrip()), max(start + len(inside.rstrip()), start)
 
 
 def _end_of_rows(data: bytes) -> int:
@@ -319,43 +323,6 @@ def _end_of_rows(data: bytes) -> int:
     if not cut and len(data) > _QUOTES:  # a quote inside an entry, as in 5" wide
         return data.rfind(b"\n") + 1
     return cut
-
-
-def _lines(data: bytes) -> int:
-    """How many lines end in some bytes; numpy counts them in a third of the time that `bytes.count` takes."""
-    return int(np.count_nonzero(np.frombuffer(data, np.uint8) == 10))
-
-
-def _rows(data: bytes) -> Iterator[_Row]:
-    """All rows of some lines. Entries over 128 kB are taken only if Python is told so, for the whole process."""
-    if csv.field_size_limit() < min(len(data), _LONGEST):
-        csv.field_size_limit(_LONGEST)
-    reader = csv.reader(io.StringIO(data.decode("utf-8", "surrogateescape"), newline=""))
-    line = 0
-    for entries in reader:
-        yield line, entries, reader.line_num
-        line = reader.line_num
-
-
-def _extent(text: str, entry: int) -> tuple[int, int]:
-    """Where an entry of a line begins and ends, without the spaces around it."""
-    starts, quoted = [0], False
-    for place, character in enumerate(text):
-        if character == '"':
-            quoted = not quoted
-        elif character == "," and not quoted:
-            starts.append(place + 1)
-    starts.append(len(text) + 1)
-    start, end = starts[min(entry, len(starts) - 2)], starts[min(entry + 1, len(starts) - 1)] - 1
-    inside = text[start:end]
-    return start + len(inside) - len(inside.lstrip()), max(start + len(inside.rstrip()), start)
-
-
-def _number(text: str) -> float | None:
-    try:
-        return float(text)
-    except ValueError:
-        return None
 
 
 def _is_damaged(text: str) -> bool:

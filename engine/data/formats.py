@@ -4,21 +4,44 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
+from agrad.engine.data.streams import ending_of
 from agrad.engine.data.tables import Table, names_given, unreadable
 
+if TYPE_CHECKING:
+    from agrad.engine.data.dialect import TextForm
 
-def open_table(path: str, names: Sequence[str] = (), stream: BinaryIO | None = None) -> Table:
-    """The table in a file, or of CSV in a `stream` that is called `path`. `names`: for columns that have none.
+_PARQUET = (".parquet", ".pq")
+_ARROW = (".arrow", ".arrows", ".feather", ".ipc")
+_JSON = (".jsonl", ".ndjson", ".json")
+BINARY = (*_PARQUET, *_ARROW, ".npy", ".npz")
 
+
+def open_table(
+    path: str,
+    names: Sequence[str] = (),
+    stream: BinaryIO | None = None,
+    form: TextForm | None = None,
+    *,
+    block: int = 0,
+    fast: bool | None = True,
+) -> Table:
+    """The table in a file or a folder, or of CSV in a `stream` that is called `path`.
+
+    `names`: for columns that have none; `form`: what is known of a file of text; `block`, `fast`: see CsvTable.
     Raises AgradError.
     """
-    ending = os.path.splitext(path)[1].lower() if stream is None else ""
-    if ending not in (".npy", ".npz", ".parquet", ".pq"):
-        from agrad.engine.data.csv_reader import CsvTable  # here, as below, since a run reads one kind
+    ending = ending_of(path) if stream is None else ""
+    if stream is None and (os.path.isdir(path) or "*" in path or "?" in path or "[" in path):
+        from agrad.engine.data.folders import FolderTable, is_folder  # here, as below, since a run reads one kind
 
-        return CsvTable(path, names, stream)
+        if is_folder(path):
+            return FolderTable(path, lambda file: open_table(file, names, None, form, fast=fast))
+    if ending not in BINARY and ending not in _JSON:
+        from agrad.engine.data.csv_reader import CsvTable
+
+        return CsvTable(path, names, stream, block=block, fast=fast, form=form)
     try:
         with open(path, "rb"):
             pass
@@ -26,10 +49,23 @@ def open_table(path: str, names: Sequence[str] = (), stream: BinaryIO | None = N
         raise unreadable(path, problem) from None
     if names and ending != ".npy":
         raise names_given(path)
-    if ending in (".parquet", ".pq"):
+    return _typed(path, names, ending)
+
+
+def _typed(path: str, names: Sequence[str], ending: str) -> Table:
+    """The table in a file whose extension gives its kind."""
+    if ending in _JSON:
+        from agrad.engine.data.json_lines import JsonLinesTable
+
+        return JsonLinesTable(path)
+    if ending in _PARQUET:
         from agrad.engine.data.parquet import ParquetTable
 
         return ParquetTable(path)
+    if ending in _ARROW:
+        from agrad.engine.data.parquet import ArrowTable
+
+        return ArrowTable(path)
     from agrad.engine.data.numpy_files import NpyTable, NpzTable
 
     return NpyTable(path, names) if ending == ".npy" else NpzTable(path)

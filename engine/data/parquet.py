@@ -1,4 +1,4 @@
-"""Parquet files, by pyarrow."""
+"""Files of columns with types, Parquet and Arrow (IPC, Feather), by pyarrow. Their nulls are empty entries."""
 
 from __future__ import annotations
 
@@ -7,13 +7,57 @@ from typing import Any
 
 from agrad.engine.data.arrow import pyarrow, require_pyarrow
 from agrad.engine.data.tables import BYTES, NOTHING, ROWS, Column, Numbers, Piece, Table, Wanted
-from agrad.engine.errors import AgradError
+from agrad.engine.errors import AgradError, Hint
+from agrad.engine.values import np
 
 
-class ParquetTable(Table):
-    """A Parquet file, by pyarrow. Its nulls are rows that cannot be read."""
+class BatchTable(Table):
+    """A file of record batches. Its nulls are rows that cannot be read."""
 
     typed = True
+
+    def piece(self, part: tuple[int, Any], wanted: Wanted) -> Piece:
+        """See Table."""
+        start, batch = part
+        columns: dict[str, Column] = {}
+        piece = Piece(columns, batch.num_rows, start + batch.num_rows, lambda row: self.at_row(start + row + 1))
+        for name in wanted.names:
+            column = batch.column(batch.schema.get_field_index(name))
+            if wanted.is_text(name):
+                columns[name] = column
+                continue
+            columns[name] = self._numbers(name, column)
+            if column.null_count:
+                self._refuse(name, column, piece, wanted.tolerant)
+        return piece
+
+    def _numbers(self, name: str, column: Any) -> Numbers:
+        pa, kind = pyarrow(), column.type
+        if pa.types.is_dictionary(kind):
+            column, kind = column.cast(kind.value_type), kind.value_type
+        if pa.types.is_null(kind):
+            return np.full(len(column), np.nan)
+        if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
+            if not pa.types.is_boolean(kind):
+                fixes = [Hint("write it as numbers, such as seconds")] if pa.types.is_temporal(kind) else []
+                raise AgradError("file", f"{self.path}: the column {name} holds {kind}, not numbers", fixes=fixes)
+            column = column.cast(pa.int8())
+        numbers: Numbers = column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+        return numbers
+
+    @staticmethod
+    def _refuse(name: str, column: Any, piece: Piece, tolerant: bool) -> None:
+        """Mark the rows with an empty entry. Raises AgradError of kind `file` unless they are tolerated."""
+        empty = column.is_null().to_numpy(zero_copy_only=False)
+        problem = AgradError("file", f"column {name}: {NOTHING}", row=True, **piece.place(int(empty.argmax())))
+        if not tolerant:
+            raise problem
+        piece.bad = empty if piece.bad is None else piece.bad | empty
+        piece.problem = piece.problem or problem
+
+
+class ParquetTable(BatchTable):
+    """A Parquet file."""
 
     def __init__(self, path: str) -> None:
         super().__init__(path)
@@ -40,36 +84,54 @@ class ParquetTable(Table):
             reason = str(problem).splitlines()[0]
             raise AgradError("file", f"{self.path} cannot be read after row {start}: {reason}") from None
 
-    def piece(self, part: tuple[int, Any], wanted: Wanted) -> Piece:
-        """See Table."""
-        start, batch = part
-        columns: dict[str, Column] = {}
-        piece = Piece(columns, batch.num_rows, start + batch.num_rows, lambda row: self.at_row(start + row + 1))
-        for name in wanted.names:
-            column = batch.column(batch.schema.get_field_index(name))
-            if wanted.is_text(name):
-                columns[name] = column
-                continue
-            columns[name] = self._numbers(name, column)
-            if column.null_count:
-                self._refuse(name, column, piece, wanted.tolerant)
-        return piece
 
-    def _numbers(self, name: str, column: Any) -> Numbers:
-        pa, kind = pyarrow(), column.type
-        if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
-            if not pa.types.is_boolean(kind):
-                raise AgradError("file", f"{self.path}: the column {name} holds {kind}, not numbers")
-            column = column.cast(pa.int8())
-        numbers: Numbers = column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
-        return numbers
+class ArrowTable(BatchTable):
+    """An Arrow file, also called Feather or IPC: with an index of its batches, or a stream of them.
 
-    @staticmethod
-    def _refuse(name: str, column: Any, piece: Piece, tolerant: bool) -> None:
-        """Mark the rows with an empty entry. Raises AgradError of kind `file` unless they are tolerated."""
-        empty = column.is_null().to_numpy(zero_copy_only=False)
-        problem = AgradError("file", f"column {name}: {NOTHING}", row=True, **piece.place(int(empty.argmax())))
-        if not tolerant:
-            raise problem
-        piece.bad = empty if piece.bad is None else piece.bad | empty
-        piece.problem = piece.problem or problem
+    Each batch has its own memory map: the pages of a single map would all stay in memory.
+    """
+
+    def __init__(self, path: str) -> None:
+        super().__init__(path)
+        pa = require_pyarrow(f"reading {path}")
+        with open(path, "rb") as file:
+            self.indexed = file.read(6) == b"ARROW1"
+        try:
+            with pa.memory_map(path) as source:
+                opened = self._opened(source)
+                self.names = list(opened.schema.names)
+        except (pa.ArrowException, OSError, ValueError):
+            raise AgradError("file", f"{path} is not an Arrow file, or is incomplete") from None
+
+    def _opened(self, source: Any) -> Any:
+        ipc = pyarrow("ipc")
+        return ipc.open_file(source) if self.indexed else ipc.open_stream(source)
+
+    def _batches(self) -> Iterator[Any]:
+        pa = pyarrow()
+        if not self.indexed:
+            with pa.OSFile(self.path) as source:
+                yield from self._opened(source)
+            return
+        place, count = 0, 1
+        while place < count:
+            with pa.memory_map(self.path) as source:
+                opened = self._opened(source)
+                count = opened.num_record_batches
+                if place < count:
+                    yield opened.get_batch(place)
+            place += 1
+
+    def parts(self, wanted: Wanted) -> Iterator[tuple[int, Any]]:
+        """The first row of each piece, and its rows as pyarrow arrays."""
+        start = 0
+        names = wanted.names or self.names[:1]
+        try:
+            for batch in self._batches():
+                some = batch.select(names)
+                for first in range(0, some.num_rows, ROWS):
+                    yield start + first, some.slice(first, ROWS)
+                start += some.num_rows
+        except (pyarrow().ArrowException, OSError, ValueError) as problem:
+            reason = str(problem).splitlines()[0]
+            raise AgradError("file", f"{self.path} cannot be read after row {start}: {reason}") from None

@@ -66,6 +66,7 @@ class Table:
     size: int  # bytes; 0 if unknown
     total: int | None  # in the unit of `Piece.done`; None if unknown
     nameless: bool  # whether the file names no columns
+    aliases: dict[str, str]  # other names for columns, in expressions
     typed = False  # whether what is copied has a type that Parquet can keep
 
     def __init__(self, path: str) -> None:
@@ -76,9 +77,26 @@ class Table:
         self.names = []
         self.total = None
         self.nameless = False
+        self.aliases = {}
+
+    def known(self) -> set[str]:
+        """The names of columns as the language spells them, and their other names."""
+        return {*map(as_name, self.names), *self.aliases}
+
+    def alias(self, name: str, column: str) -> None:
+        """Let expressions call a column, given by its name or its number from 0, by another name. Raises AgradError."""
+        found = self.spelled(column)
+        if found not in self.names and column.isdecimal() and int(column) < len(self.names):
+            found = self.names[int(column)]
+        self.require(found)
+        if name in self.names and name != found:
+            raise AgradError("name", f"{self.path} already has a column {name}: give {column} another name")
+        self.aliases[name] = found
 
     def spelled(self, name: str) -> str:
         """The column that a name of the language refers to: the one of that name, or else the only one like it."""
+        if name in self.aliases:
+            return self.aliases[name]
         if name not in self.names:
             alike = [known for known in self.names if as_name(known) == as_name(name)]
             return alike[0] if len(alike) == 1 else name
@@ -117,6 +135,11 @@ class Table:
     def piece(self, part: Any, wanted: Wanted) -> Piece:
         """The rows in a part. Raises AgradError of kind `file`."""
         raise NotImplementedError
+
+    def matrix(self, part: Any, wanted: Wanted) -> Any:
+        """Columns of numbers in a part, side by side. Raises AgradError of kind `file`."""
+        piece = self.piece(part, wanted)
+        return np.column_stack([piece.columns[name] for name in wanted.numbers])
 
     def close(self) -> None:
         """Release the file: nothing more will be read."""

@@ -12,13 +12,14 @@ from agrad.engine.core.context import current
 from agrad.engine.core.limits import afford
 from agrad.engine.core.op import composed
 from agrad.engine.core.tensor import Tensor, tensor
-from agrad.engine.errors import AgradError, BadEntry, Hint, MissingFile
+from agrad.engine.errors import AgradError, BadEntry, Hint, MissingFile, OtherForm
 from agrad.engine.values import Array, describe, np, whole
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from agrad.engine.data.csv_reader import CsvTable
+    from agrad.engine.data.dialect import TextForm
+    from agrad.engine.data.tables import Table
 
 Columns: TypeAlias = "tuple[str | int, ...]"  # names, or numbers from 0
 
@@ -46,12 +47,13 @@ def note_read(path: str) -> None:
 class Chunks:
     """The rows of numbers in a file, so many at a time. Every iteration reads the file anew."""
 
-    __slots__ = ("columns", "path", "rows")
+    __slots__ = ("columns", "form", "path", "rows")
 
-    def __init__(self, path: Path, rows: int, columns: Columns | None) -> None:
+    def __init__(self, path: Path, rows: int, columns: Columns | None, form: TextForm | None = None) -> None:
         self.path = path
         self.rows = rows
         self.columns = columns
+        self.form = form
 
     def __iter__(self) -> Iterator[Tensor]:
         """Arrays of so many rows; the last may have fewer. Raises AgradError of kind `file`."""
@@ -60,12 +62,14 @@ class Chunks:
         return map(tensor, _chunks_of_array(self) if _is_npy(self.path) else _chunks_of_csv(self))
 
     def __str__(self) -> str:
-        columns = "" if self.columns is None else f", columns={_as_typed(self.columns)}"
-        return f'chunks("{self.path}", {self.rows}{columns})'
+        return f'chunks("{self.path}", {self.rows}{_columns_typed(self.columns)}{_form_typed(self.form)})'
 
 
-def existing(name: str, path: Any) -> Path:
-    """The path of a file that can be read, for the function `name`. Raises AgradError of kind `file`."""
+def existing(name: str, path: Any, folders: bool = False) -> Path:
+    """The path of a file, or a folder of them, that can be read, for the function `name`.
+
+    Raises AgradError of kind `file`.
+    """
     from pathlib import Path  # not at the start: a calculation does not read files
 
     require_files(name)
@@ -75,7 +79,7 @@ def existing(name: str, path: Any) -> Path:
         raise AgradError("file", f"{name}: that is not the name of a file")
     try:
         there = Path(path).expanduser()
-        if there.is_file():
+        if there.is_file() or (folders and there.is_dir()):
             note_read(str(there))
             return there
         found, is_folder = there.exists(), there.is_dir()
@@ -102,28 +106,58 @@ def _as_typed(columns: Columns) -> str:
     return shown[0] if len(shown) == 1 else f"({', '.join(shown)})"
 
 
-def _chosen(name: str, table: CsvTable, columns: Columns | None) -> list[str]:
+def _form(name: str, delimiter: Any, decimal: Any, comments: Any, skip: Any) -> TextForm | None:
+    """What a call says of a file of text; None for nothing. Raises AgradError."""
+    if delimiter is decimal is comments is None and skip == 0:
+        return None
+    from agrad.engine.data.dialect import TextForm  # here, as below: a calculation does not read files
+
+    for what, given in (("delimiter", delimiter), ("decimal", decimal), ("comments", comments)):
+        if given is not None and not isinstance(given, str):
+            raise AgradError("type", f'{name}: {what} is a text such as ";", not {describe(given)}')
+    try:
+        return TextForm(delimiter, decimal, comments, whole(skip, f"{name}: skip"))
+    except AgradError as problem:
+        problem.message = f"{name}: {problem.message.removeprefix(f'{name}: ')}"
+        raise
+
+
+def _form_typed(form: TextForm | None) -> str:
+    """What is said of a file of text, as the rest of a call."""
+    if form is None:
+        return ""
+    given = (("delimiter", form.delimiter), ("decimal", form.decimal), ("comments", form.comments))
+    texts = [f', {what}="{text}"'.replace("\t", "tab") for what, text in given if text is not None]
+    return "".join([*texts, f", skip={form.skip}" if form.skip else ""])
+
+
+def _chosen(name: str, table: Table, columns: Columns | None) -> list[str]:
     """The names of the chosen columns, if the names are their numbers, from 1.
 
     Raises AgradError of kind `name` for a column that is not there.
     """
+    from agrad.engine.data.csv_reader import CsvTable
+
     by_name = [one for one in columns or () if isinstance(one, str)]
     table.require_each(by_name)
-    places = [table.names.index(one) if isinstance(one, str) else one for one in columns or range(table.width)]
+    width = len(table.names)
+    places = [table.names.index(one) if isinstance(one, str) else one for one in columns or range(width)]
     for place in places:
-        if not -table.width <= place < table.width:
-            count = "1 column" if table.width == 1 else f"{table.width} columns"
-            valid = f"valid are {-table.width} to {table.width - 1}"
+        if not -width <= place < width:
+            count = "1 column" if width == 1 else f"{width} columns"
+            valid = f"valid are {-width} to {width - 1}"
             raise AgradError("name", f"{name}: {table.path} has {count}: there is no column {place}", notes=[valid])
+    if not isinstance(table, CsvTable):
+        return [table.names[place] for place in places]
     if not by_name:
         table.use_places()
-    table.names = [str(place + 1) for place in range(table.width)]
+    table.names = [str(place + 1) for place in range(width)]
     return [table.names[place] for place in places]
 
 
-def _named_if_possible(table: CsvTable, places: list[int]) -> Columns:
+def _named_if_possible(table: Table, places: list[int]) -> Columns:
     """Some columns: by their names, if they have some."""
-    unlike = table.unsure is None and len(set(table.names)) == len(table.names)
+    unlike = getattr(table, "unsure", None) is None and len(set(table.names)) == len(table.names)
     named = unlike and not table.nameless and all(map(_is_simple, table.names))
     return tuple([table.names[place] if named else place for place in places])
 
@@ -133,17 +167,25 @@ def _is_simple(text: str) -> bool:
     return text.isprintable() and not set(text) & {'"', "\\"}
 
 
-def _matrices(name: str, path: Path, columns: Columns | None, rest: str = "", block: int = 0) -> Iterator[Array]:
-    """The numbers of a CSV file, some rows at a time, read from so many bytes. Raises AgradError of kind `file`.
+def _matrices(
+    name: str,
+    path: Path,
+    columns: Columns | None,
+    form: TextForm | None = None,
+    rest: str = "",
+    block: int = 0,
+) -> Iterator[Array]:
+    """The numbers of a table, some rows at a time, of text read from so many bytes. Raises AgradError of kind `file`.
 
     `rest`: the rest of the call after the path.
     """
-    from agrad.engine.data.csv_reader import CsvTable  # here, as below: a calculation does not read files
+    from agrad.engine.data.csv_reader import CsvTable
+    from agrad.engine.data.formats import open_table
     from agrad.engine.data.tables import Wanted
 
     rows, fast = 0, False if 0 < block < _LEAST else None
-    with _named(name, path), closing(CsvTable(str(path), block=block, fast=fast)) as table:
-        places = table.places_of_numbers()
+    with _named(name, path), closing(open_table(str(path), form=form, block=block, fast=fast)) as table:
+        places = table.places_of_numbers() if isinstance(table, CsvTable) else []
         numbers = _named_if_possible(table, places)
         wanted = Wanted(_chosen(name, table, columns))
         try:
@@ -154,11 +196,20 @@ def _matrices(name: str, path: Path, columns: Columns | None, rest: str = "", bl
         except AgradError as problem:
             facts = problem.facts
             is_text = isinstance(facts, BadEntry) and facts.column is not None and facts.column not in places
-            if columns is None and is_text and places and _is_simple(str(path)):
-                problem.fixes = [f'{name}("{path}"{rest}, columns={_as_typed(numbers)})']
+            typed = f'{name}("{path}"{rest}'
+            if isinstance(facts, BadEntry) and facts.decimal and _is_simple(str(path)):
+                problem.fixes = [f'{typed}{_columns_typed(columns)}, decimal="{facts.decimal}")']
+            elif columns is None and is_text and places and _is_simple(str(path)):
+                problem.fixes = [f"{typed}, columns={_as_typed(numbers)})"]
+            elif isinstance(facts, OtherForm):
+                problem.fixes = [f'{typed}{_columns_typed(columns)}, {facts.option}="{one}")' for one in facts.values]
             raise
         if not rows:
             raise AgradError("file", f"there are no numbers in {path}")
+
+
+def _columns_typed(columns: Columns | None) -> str:
+    return "" if columns is None else f", columns={_as_typed(columns)}"
 
 
 @contextmanager
@@ -183,7 +234,7 @@ def _chunks_of_csv(chunks: Chunks) -> Iterator[Array]:
     block = min(max(_SMALL, _BYTES_OF_ROW * chunks.rows), BYTES)
     waiting: list[Array] = []  # fewer rows than a chunk has
     count = 0
-    for matrix in _matrices("chunks", chunks.path, chunks.columns, f", {chunks.rows}", block):
+    for matrix in _matrices("chunks", chunks.path, chunks.columns, chunks.form, f", {chunks.rows}", block):
         start = 0
         while count + len(matrix) - start >= chunks.rows:
             stop = start + chunks.rows - count
@@ -226,20 +277,23 @@ def _is_npy(path: Path) -> bool:
 
 @composed(
     "load_csv",
-    "path; columns=None",
+    "path; columns=None, delimiter=None, decimal=None, comments=None, skip=0",
     family=FAMILY,
     doc="The numbers of a CSV file, one row per line. A header line is skipped. columns: the name of a column, or its "
-    "number from 0, or several of these; without it all columns, which must be of numbers.",
+    "number from 0, or several of these; without it all columns, which must be of numbers. delimiter, decimal: found "
+    'in the file, if not given; comments: "none" if lines that begin with # are rows; skip: lines to skip. It reads '
+    ".gz, .zst, .jsonl, .arrow and .parquet files, and folders of them, too.",
     derivative=NONE,
     example="",
 )
-def load_csv(path: Any, columns: Any) -> Tensor:
+def load_csv(path: Any, columns: Any, delimiter: Any, decimal: Any, comments: Any, skip: Any) -> Tensor:
     """See the entry."""
     from array import array
 
     data, width = array("d"), 0  # eight bytes per number, also while it grows
-    file = existing("load_csv", path)
-    for matrix in _matrices("load_csv", file, _columns_of("load_csv", columns)):
+    form = _form("load_csv", delimiter, decimal, comments, skip)
+    file = existing("load_csv", path, folders=True)
+    for matrix in _matrices("load_csv", file, _columns_of("load_csv", columns), form):
         data.frombytes(matrix.tobytes())
         width = matrix.shape[1]
         if len(data) > current().limits.entries:
@@ -276,16 +330,17 @@ def load_npy(path: Any) -> Tensor:
 
 @composed(
     "chunks",
-    "path; rows, columns=None",
+    "path; rows, columns=None, delimiter=None, decimal=None, comments=None, skip=0",
     family=FAMILY,
     doc="The rows of a file for load_csv or load_npy, a fixed number at a time, for loops over more data than fits in "
-    "memory. The last array may have fewer rows. columns: as for load_csv.",
+    "memory. The last array may have fewer rows. columns, delimiter, decimal, comments, skip: as for load_csv.",
     derivative="none: the arrays are leaves",
     example="",
 )
-def chunks(path: Any, rows: Any, columns: Any) -> Chunks:
+def chunks(path: Any, rows: Any, columns: Any, delimiter: Any, decimal: Any, comments: Any, skip: Any) -> Chunks:
     """See the entry."""
-    file, count = existing("chunks", path), whole(rows, "chunks: the number of rows")
+    form = _form("chunks", delimiter, decimal, comments, skip)
+    file, count = existing("chunks", path, folders=True), whole(rows, "chunks: the number of rows")
     if count < 1:
         raise AgradError("domain", "chunks: a chunk must have at least one row")
-    return Chunks(file, count, _columns_of("chunks", columns))
+    return Chunks(file, count, _columns_of("chunks", columns), form)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from agrad.cli.commands.map import ahead
 from agrad.engine import cos, grad, sin, tensor
-from agrad.engine.data import csv_reader
+from agrad.engine.data import csv_reader, text_table
 from agrad.engine.data.tables import Wanted
 from agrad.engine.errors import AgradError
 from agrad.grammar.session import rowwise
@@ -534,7 +534,7 @@ def test_a_form_that_the_file_has_not_is_wrong_usage(mapped):
     [
         (["x", "none.csv"], "there is no file none.csv"),
         (["x", "none.npz"], "there is no file none.npz"),
-        (["x", "."], "cannot read .: it is a folder"),
+        (["x", "."], ". has files of several kinds: .csv .npy .npz .parquet"),
         (["x", "empty.csv"], "empty.csv is empty"),
         (["x", "mac.csv"], "mac.csv ends its lines with \\r alone, as old Macs did: write it with \\n"),
         (["x", "broken.npy"], "broken.npy is not an array saved by numpy, or is incomplete"),
@@ -594,7 +594,7 @@ def test_two_columns_of_one_name_are_refused_where_they_are_used(mapped):
 def test_a_line_that_does_not_end_is_refused(monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"x" * 1000)))
     monkeypatch.setattr(csv_reader, "BYTES", 10)
-    monkeypatch.setattr(csv_reader, "_LONGEST", 100)
+    monkeypatch.setattr(text_table, "LONGEST", 100)
     with pytest.raises(AgradError, match="line 1 of <stdin> does not end"):
         csv_reader.CsvTable("<stdin>", stream=sys.stdin.buffer)
 

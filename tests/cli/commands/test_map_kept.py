@@ -143,7 +143,7 @@ def test_a_writer_that_loses_rows_is_found_out_and_the_file_stays(kept, tmp_path
 
     monkeypatch.setattr(writer, "encode", short)
     (tmp_path / f"out.{ending}").write_text("as it was")
-    monkeypatch.setattr("agrad.cli.commands.map._split", lambda names: [])
+    monkeypatch.setattr("agrad.cli.commands.map.split", lambda names: [])
     out, err, code = kept(HELD["int64"][0], "-o", f"out.{ending}")
     assert (out, code) == ("", 1)
     assert err.startswith("error[file]: 2 of the 3 rows in t.parquet were written")

@@ -1,0 +1,83 @@
+"""Options that say how a table is read: `--delimiter`, `--decimal`, `--comments`, `--skip`, `--columns`, `-c`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+import click
+
+from agrad.cli.arguments.expression import noted, texts_by_name
+from agrad.engine.errors import AgradError
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+def table_options(function: _F) -> _F:
+    """The options."""
+    for option in reversed(
+        (
+            click.option("--columns", metavar="NAME,...", help="Names for the columns, if the file has none."),
+            click.option(
+                "-c",
+                "renamed",
+                multiple=True,
+                metavar="NAME=COLUMN",
+                help="Call a column NAME in expressions. May be repeated.",
+            ),
+            click.option(
+                "--delimiter",
+                metavar="SIGN",
+                help="What separates entries: , ; | tab or blanks. Without it, it is found in the file.",
+            ),
+            click.option(
+                "--decimal",
+                type=click.Choice((".", ",")),
+                help="The decimal mark. Without it, it is found in the file.",
+            ),
+            click.option(
+                "--comments",
+                type=click.Choice(("#", "none")),
+                help="Whether lines that begin with # are comments.  [default: #]",
+            ),
+            click.option("--skip", type=click.IntRange(min=0), metavar="N", help="Lines to skip before the first."),
+        )
+    ):
+        function = option(function)
+    return function
+
+
+def form_of(options: Mapping[str, Any]) -> Any:
+    """What the options say of a file of text. Raises click.UsageError."""
+    from agrad.engine.data.dialect import TextForm  # here, so that --help loads no reader
+
+    try:
+        return TextForm(options["delimiter"], options["decimal"], options["comments"], options["skip"] or 0)
+    except AgradError as problem:
+        raise click.UsageError(problem.message) from None
+
+
+def opened(path: str, options: Mapping[str, Any], stream: Any = None) -> Any:
+    """The table in a file, with the names of the options. Raises AgradError."""
+    from agrad.engine.data.formats import open_table
+
+    names = split(options["columns"])
+    table = open_table(path, names, stream, form_of(options))
+    try:
+        for name, column in aliases_of(options).items():
+            with noted(f"-c {name}={column}"):
+                table.alias(name, column)
+    except AgradError:
+        table.close()
+        raise
+    return table
+
+
+def aliases_of(options: Mapping[str, Any]) -> dict[str, str]:
+    """The columns in `-c NAME=COLUMN`. Raises click.UsageError."""
+    return texts_by_name("-c", options["renamed"], "-c takes NAME=COLUMN, and {} is not one")
+
+
+def split(names: str | None) -> list[str]:
+    """The names of columns in an option, each once; they may contain spaces."""
+    return list(dict.fromkeys(name.strip() for name in (names or "").split(",") if name.strip()))

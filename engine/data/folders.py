@@ -1,0 +1,120 @@
+"""A folder of files, or several that match a pattern, as one table: the rows of each file in the order of their names.
+
+The folders of partitions, such as `year=2024`, are columns too. All files must have the columns of the first, in any
+order. Names that begin with `.` or `_` are skipped, as Hive and pyarrow's datasets skip them.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from glob import glob, has_magic
+from typing import Any
+
+from agrad.engine.data.streams import ending_of
+from agrad.engine.data.tables import Piece, Table, Wanted
+from agrad.engine.errors import AgradError, Hint
+from agrad.engine.values import np
+
+
+@dataclass(slots=True)
+class _Part:
+    """A part of a file, and what is to be added to its columns."""
+
+    table: Table
+    part: Any
+    fixed: dict[str, str]
+    before: int  # bytes of the files before
+
+
+class FolderTable(Table):
+    """A folder of files, or a pattern such as `data/*.csv`. `opened`: opens one file."""
+
+    def __init__(self, path: str, opened: Callable[[str], Table]) -> None:
+        super().__init__(path)
+        self.opened = opened
+        self.files = files_of(path)
+        if not self.files:
+            raise AgradError("file", f"{path} has no files", fixes=[Hint("name a folder with .csv or .parquet files")])
+        endings = sorted({ending_of(file) for file in self.files})
+        if len(endings) > 1:
+            message = f"{path} has files of several kinds: {' '.join(endings)}"
+            raise AgradError("file", message, fixes=[Hint(f"name those of one kind: '{path}/*{endings[0]}'")])
+        self.sizes = [os.path.getsize(file) for file in self.files]
+        self.size = self.total = sum(self.sizes)
+        with closing(opened(self.files[0])) as first:
+            self.own, self.typed, self.nameless = list(first.names), first.typed, first.nameless
+        self.fixed = _partition(path, self.files[0])
+        self.names = [*self.own, *(name for name in self.fixed if name not in self.own)]
+
+    def parts(self, wanted: Wanted) -> Iterator[_Part]:
+        """See Table."""
+        before = 0
+        for file, size in zip(self.files, self.sizes, strict=True):
+            fixed = _partition(self.path, file)
+            if list(fixed) != list(self.fixed):
+                raise AgradError("file", f"{file} is in other partitions than {self.files[0]}")
+            with closing(self.opened(file)) as table:
+                inside = self._inside(table, wanted, fixed)
+                for part in table.parts(inside):
+                    yield _Part(table, part, fixed, before)
+            before += size
+
+    def _inside(self, table: Table, wanted: Wanted, fixed: dict[str, str]) -> Wanted:
+        """What is wanted of one file. Raises AgradError for a column that it has not, or not as it is expected."""
+        for name in wanted.names:
+            if name not in self.own or table.names.count(name) == 1:
+                continue
+            message = f"{table.path} has no column {name}, which {self.files[0]} has"
+            raise AgradError("file", message, notes=[table.listing()])
+        if table.nameless and len(table.names) != len(self.own):
+            message = f"{table.path} has {len(table.names)} columns, and {self.files[0]} has {len(self.own)}"
+            raise AgradError("file", message)
+        own = [name for name in wanted.numbers if name in self.own]
+        copied = [name for name in wanted.copied if name in self.own]
+        return Wanted(own, copied, wanted.texts, wanted.tolerant)
+
+    def piece(self, part: _Part, wanted: Wanted) -> Piece:
+        """See Table."""
+        table = part.table
+        piece = table.piece(part.part, self._inside(table, wanted, part.fixed))
+        for name, text in part.fixed.items():
+            if name in wanted.names and name not in self.own:
+                piece.columns[name] = self._fixed(name, text, piece.rows, wanted.is_text(name))
+        piece.columns = {name: piece.columns[name] for name in wanted.names}
+        done = piece.done / table.total if table.total else 0.0
+        piece.done = part.before + int(done * table.size)
+        return piece
+
+    def _fixed(self, name: str, text: str, rows: int, as_text: bool) -> Any:
+        if as_text:
+            return [text] * rows
+        try:
+            return np.full(rows, float(text))
+        except ValueError:
+            raise AgradError("file", f"{self.path}: the partition {name}={text} is not a number") from None
+
+
+def is_folder(path: str) -> bool:
+    """Whether a path is that of a folder, or a pattern that no file has for its name."""
+    return os.path.isdir(path) or (has_magic(path) and not os.path.exists(path))
+
+
+def files_of(path: str) -> list[str]:
+    """The files in a folder and the folders in it, or those that match a pattern, in the order of their names."""
+    if not os.path.isdir(path):
+        return sorted(file for file in glob(path, recursive=True) if os.path.isfile(file))
+    found = []
+    for folder, inner, names in os.walk(path):
+        inner[:] = sorted(name for name in inner if name[0] not in "._")
+        found += [os.path.join(folder, name) for name in names if name[0] not in "._"]
+    return sorted(found)
+
+
+def _partition(path: str, file: str) -> dict[str, str]:
+    """The columns that the folders between a folder and a file stand for."""
+    folders = os.path.relpath(file, path).split(os.sep)[:-1] if os.path.isdir(path) else []
+    parted = [folder.partition("=") for folder in folders]
+    return {name: text for name, equals, text in parted if equals and name}

@@ -1,0 +1,162 @@
+"""JSON lines: an object on each line, whose fields are columns.
+
+pyarrow reads a block if it is installed and all that is asked for are numbers; otherwise, and if it refuses a block,
+Python's `json` reads it, which knows the place of each entry. true and false are 1 and 0, as in Parquet.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from functools import partial
+from itertools import chain
+from typing import Any, BinaryIO
+
+from agrad.engine.data.arrow import pyarrow
+from agrad.engine.data.source import Source, Span
+from agrad.engine.data.tables import NOTHING, Column, Piece, Wanted
+from agrad.engine.data.text_table import Block, TextTable
+from agrad.engine.errors import AgradError, BadEntry, Hint, Label
+from agrad.engine.text import truncate
+from agrad.engine.values import np
+
+_SHOWN = 20  # characters of an entry in a message
+
+
+class JsonLinesTable(TextTable):
+    """A file of JSON lines, or a stream of them. The columns are the fields of the objects in its first block."""
+
+    what = "JSON lines"
+
+    def __init__(self, path: str, stream: BinaryIO | None = None, *, block: int = 0, fast: bool = True) -> None:
+        self.fast = fast
+        super().__init__(path, stream, block)
+
+    def _begin(self) -> None:
+        """See TextTable."""
+        if self.head.lstrip()[:1] == b"[":
+            message = f"{self.path} is one array of JSON, not an object on each line"
+            raise AgradError("file", message, fixes=[Hint(f"jq -c '.[]' {self.path} > lines.jsonl")])
+        self.blocks = self._blocks()
+        self.first = next(self.blocks, None)
+        fields: dict[str, None] = {}
+        for _, row in self._rows(self.first) if self.first is not None else ():
+            fields.update(dict.fromkeys(row))
+        self.names = list(fields)
+        if not fields:
+            raise AgradError("file", f"{self.path} is empty")
+
+    def parts(self, wanted: Wanted) -> Iterator[Block]:
+        """See Table."""
+        yield from chain([self.first] if self.first is not None else [], self.blocks)
+
+    def piece(self, part: Block, wanted: Wanted) -> Piece:
+        """See Table."""
+        return (self._by_arrow(part, wanted) if self.fast else None) or self._by_hand(part, wanted)
+
+    def _by_arrow(self, block: Block, wanted: Wanted) -> Piece | None:
+        """Columns of numbers, by pyarrow; None if it is not installed, or finds something else."""
+        names = wanted.names
+        if not names or any(map(wanted.is_text, names)):
+            return None
+        try:
+            pa, fast = pyarrow(), pyarrow("json")
+        except ImportError:
+            return None
+        schema = pa.schema([(name, pa.float64()) for name in names])
+        try:
+            table = fast.read_json(
+                pa.BufferReader(block.data),
+                fast.ReadOptions(use_threads=False, block_size=len(block.data) + 1),
+                fast.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore"),
+            )
+        except pa.ArrowException:
+            return None
+        if any(table[name].null_count for name in names):
+            return None
+        columns = {name: table[name].to_numpy() for name in names}
+        return Piece(columns, table.num_rows, block.done, lambda row: self._place(block, row))
+
+    def _by_hand(self, block: Block, wanted: Wanted) -> Piece:
+        """The same, one entry at a time. Raises AgradError of kind `file`, with the place."""
+        rows = list(self._rows(block))
+        columns: dict[str, Column] = {}
+        piece = Piece(columns, len(rows), block.done, lambda row: self._place(block, row))
+        faults: list[tuple[int, str, str]] = []
+        for name in wanted.names:
+            entries = [row.get(name) for _, row in rows]
+            columns[name] = [_text(entry) for entry in entries]
+            if not wanted.is_text(name):
+                columns[name] = np.fromiter(map(_number, entries), np.float64, len(entries))
+                bad = np.flatnonzero(np.isnan(columns[name])).tolist()
+                faults += [(row, name, _reason(entries[row])) for row in bad if _bad(entries[row])]
+        if faults:
+            self._tell(faults, piece, wanted, partial(self._span, block, rows))
+        return piece
+
+    def _tell(self, faults: list[tuple[int, str, str]], piece: Piece, wanted: Wanted, place: Any) -> None:
+        """Raise AgradError of kind `file` for the first fault; if faults are tolerated, mark the rows."""
+        row, name, reason = min(faults, key=lambda one: one[0])
+        span = place(row)
+        problem = AgradError(
+            "file",
+            f"column {name}: {reason}",
+            labels=[Label(span)],
+            row=True,
+            facts=BadEntry(span.source.first_line, self.names.index(name)),
+        )
+        if not wanted.tolerant:
+            raise problem
+        piece.problem, piece.bad = problem, np.zeros(piece.rows, dtype=np.bool_)
+        piece.bad[[row for row, _, _ in faults]] = True
+
+    def _rows(self, block: Block) -> Iterator[tuple[int, dict[str, Any]]]:
+        """The objects of a block, and the line of each, from 0. Raises AgradError of kind `file`."""
+        for line, data in enumerate(block.data.split(b"\n")):
+            if not data.strip():
+                continue
+            try:
+                row = json.loads(data)
+            except (ValueError, RecursionError) as problem:
+                reason = str(problem).partition(": line 1")[0] if isinstance(problem, ValueError) else "it is too deep"
+                raise self._refused(block, line, data, f"this line is not JSON: {reason}") from None
+            if not isinstance(row, dict):
+                raise self._refused(block, line, data, 'this line is not an object of JSON, such as {"x": 1}')
+            yield line, row
+
+    def _refused(self, block: Block, line: int, data: bytes, message: str) -> AgradError:
+        source = Source(self.path, data.decode("utf-8", "replace").rstrip("\r"), block.line + line, is_file=True)
+        return AgradError("file", message, labels=[Label(Span(source, 0, len(source.text)))])
+
+    def _span(self, block: Block, rows: list[tuple[int, Any]], row: int) -> Span:
+        line = rows[row][0]
+        text = block.data.split(b"\n")[line].decode("utf-8", "replace").rstrip("\r")
+        return Span(Source(self.path, text, block.line + line, is_file=True), 0, len(text))
+
+    def _place(self, block: Block, row: int) -> dict[str, Any]:
+        return {"labels": [Label(self._span(block, list(self._rows(block)), row))]}
+
+
+def _number(entry: Any) -> float:
+    """A number or a boolean as a number; nan for anything else."""
+    return float(entry) if isinstance(entry, float | int) and not _bad(entry) else np.nan
+
+
+def _bad(entry: Any) -> bool:
+    """Whether an entry is not a number."""
+    if isinstance(entry, int):
+        return entry.bit_length() > 1023
+    return not isinstance(entry, float)
+
+
+def _reason(entry: Any) -> str:
+    if entry is None:
+        return NOTHING
+    kinds: dict[type, str] = {str: "a text", dict: "an object", list: "an array"}
+    what = kinds.get(type(entry), "too large")
+    return f"{truncate(json.dumps(entry), _SHOWN)} is {what}, not a number"
+
+
+def _text(entry: Any) -> str | None:
+    """An entry as it is copied."""
+    return entry if isinstance(entry, str) or entry is None else json.dumps(entry)
