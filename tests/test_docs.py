@@ -14,6 +14,8 @@ from pathlib import Path
 import click
 import launch
 import pytest
+from test_tour import PAGES as PAGES_OF_TOUR
+from test_tour import TOUR
 from thinned import thinned
 from transcript import replayed
 
@@ -73,6 +75,44 @@ def test_the_examples_of_the_python_page():
     done = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(examples, out=wrong.append)
     assert done.failed == 0, "".join(wrong)
     assert done.attempted >= 20
+
+
+# The file of tests that runs the blocks of code of each document; the pages of docs/make_pages.py run theirs when made.
+RUN_BY = {
+    "README.md": "test_readme.py and test_transcripts.py",
+    "SECURITY.md": "test_security.py",
+    "docs/architecture.md": "test_architecture.py",
+    "docs/json.md": "cli/output/test_json.py",
+    "docs/python.md": "test_docs.py",
+} | dict.fromkeys([f"docs/{page.name}" for page in (TOUR, *PAGES_OF_TOUR)], "test_tour.py")
+NOT_RUN = {
+    "CONTRIBUTING.md": "running tests",
+    "docs/cli.md": "texts of help, whose examples are run",
+    "docs/speed.md": "benchmarks",
+}
+
+
+def test_every_document_with_code_has_tests_that_run_it():
+    documents = [*DOCS.glob("*.md"), *(DOCS.parent / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md"))]
+    with_code = {page.relative_to(DOCS.parent).as_posix() for page in documents if "\n```" in page.read_text("utf-8")}
+    assert with_code - pages().keys() == RUN_BY.keys() | NOT_RUN.keys()
+    for page, files in RUN_BY.items():
+        text = "".join((DOCS.parent / "tests" / file).read_text("utf-8") for file in files.split(" and "))
+        assert page == "docs/tour.md" or Path(page).stem in text, f"{files} does not name {page}"
+
+
+def test_every_document_has_a_place_on_the_site():
+    nav = (DOCS.parent / "mkdocs.yml").read_text("utf-8").partition("\nnav:\n")[2]
+    listed = re.findall(r"^ +- (\S+\.md)$", nav, re.MULTILINE)
+    assert len(listed) == len(set(listed))
+    assert {page.name for page in DOCS.glob("*.md")} <= set(listed), "a line in mkdocs.yml puts it there"
+
+
+def test_every_rule_of_the_semantics_has_a_session():
+    text = (DOCS / "semantics.md").read_text("utf-8")
+    rules = re.split(r"^(?=\*\*)", text, flags=re.MULTILINE)[1:]
+    assert [rule.partition("\n")[0] for rule in rules if rule.count("\n```agrad\n") != 1] == []
+    assert len(rules) >= 25
 
 
 def rows_of(markdown):

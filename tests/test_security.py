@@ -161,3 +161,10 @@ def test_a_formula_cannot_end_the_comment_in_exported_code(language, tmp_path):
     if language == "py":
         compile(done.stdout, "exported", "exec")
         assert "evil" not in [name for code in done.stdout.splitlines() for name in code.split("#")[0].split()]
+
+
+def test_the_commands_for_a_script_from_a_stranger(tmp_path):
+    (tmp_path / "stranger.ag").write_text("x = 2\nprint x**2\n")
+    (block,) = re.findall(r"^```sh\n(.*?)^```", TEXT, re.MULTILINE | re.DOTALL)
+    said = [agrad(*line.split()[1:], given="", folder=tmp_path) for line in block.splitlines()]
+    assert [(done.stdout, done.stderr, done.returncode) for done in said] == [("", "", 0), ("4\n", "", 0)]
