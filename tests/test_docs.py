@@ -88,6 +88,7 @@ RUN_BY = {
 NOT_RUN = {
     "CONTRIBUTING.md": "running tests",
     "docs/cli.md": "texts of help, whose examples are run",
+    "docs/editors.md": "settings of editors",
     "docs/speed.md": "benchmarks",
 }
 
