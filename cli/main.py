@@ -147,7 +147,7 @@ def main() -> NoReturn:
         with suppress(OSError):  # stderr may be as full as stdout
             click.echo(f"error[file]: cannot write the results: {problem.strerror}", err=True)
         code = FAILED
-    except Exception as error:  # the last resort: nobody should read a traceback
+    except Exception as error:  # the last resort, for faults of agrad of any type: nobody should read a traceback
         code = complain(internal(error))
     sys.exit(code)
 

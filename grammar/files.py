@@ -109,7 +109,7 @@ def _beside(target: str, mode: int | None) -> Iterator[BinaryIO]:
                     os.chmod(temporary, mode)
                 yield file
             os.replace(temporary, target)
-        except BaseException:
+        except BaseException:  # also Ctrl-C: no half of a file is left behind
             with suppress(OSError):
                 os.unlink(temporary)
             raise

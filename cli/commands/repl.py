@@ -243,7 +243,7 @@ def loop(
             break
         except OSError:  # the output cannot be written, so there is no reason to continue
             raise
-        except Exception as error:  # an error in agrad itself does not end a session
+        except Exception as error:  # a fault of agrad, which may be of any type, does not end a session
             failure = complain(internal(error, "the statement is taken back, and the session goes on"))
             code = code or failure
     return 0 if interactive else code

@@ -81,7 +81,7 @@ class CachedReplay:
             try:
                 _put(nodes, found, [stamp] * len(nodes))
                 self.stamp = stamp
-            except BaseException:
+            except BaseException:  # Ctrl-C, or whatever computing `found` raises: all values are written or none
                 log.roll_back_surely()
                 raise
             return

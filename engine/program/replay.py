@@ -47,7 +47,7 @@ def forward(*roots: Tensor) -> None:
         with quiet() if any(node.shape for node in (*replay.late, *rebuilt.kept)) else nullcontext():
             replay.run()
         stamp = replay.write()
-    except BaseException:
+    except BaseException:  # also Ctrl-C: what was rebuilt for this replay is put back, whatever ended it
         rebuilt.put_back()
         raise
     if rebuilt.before:
@@ -216,7 +216,7 @@ class _Replay:
         log.remember(self, partial(_put, *before))
         try:
             _put(nodes, handles)
-        except BaseException:
+        except BaseException:  # that is, Ctrl-C: no assignment fails, but half of them would be a wrong graph
             log.roll_back_surely()
             raise
         return stamp

@@ -331,7 +331,7 @@ def redo(session: Session, count: int, span: Span) -> None:
         steps.redoing = True
         try:
             restore(session, gone, lambda path: changed.setdefault(path))
-        except BaseException:
+        except BaseException:  # also Ctrl-C: what ran again is taken back, and can still be brought back
             while len(steps) > before:
                 session.undo_last()
             session.record.cut(place)

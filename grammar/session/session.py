@@ -436,7 +436,7 @@ class Session:
             held.release()
             self._end(*around)
             return result  # nothing is called after `_end`: a Ctrl-C before this line takes the statement back
-        except BaseException as error:
+        except BaseException as error:  # whatever ends a statement, a Ctrl-C too, it is taken back
             watch.running = False  # a statement that was stopped may take longer to clean up
             stopped = None
             while True:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import pytest
 
 import agrad.engine as ag
+from agrad.grammar.session.session import Session
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,13 @@ def refusal(call):
     with pytest.raises(ag.AgradError) as caught:
         call()
     return f"{caught.value.kind}: {caught.value}"
+
+
+def message_of(script):
+    """The message of the error that a script ends with in a session."""
+    with pytest.raises(ag.AgradError) as caught:
+        Session().run(script)
+    return caught.value.message
 
 
 def lines(*parts):

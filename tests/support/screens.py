@@ -10,6 +10,7 @@ import subprocess
 import sys
 import termios
 import time
+from contextlib import ExitStack, contextmanager
 
 import pyte
 
@@ -27,6 +28,31 @@ process()
 def unnumbered(text):
     """What a terminal shows, with prompts as in documents: without the numbers of lines."""
     return re.sub(r"agrad \d+>", "agrad>", re.sub(r"(?m)^ +\.\.\.>", "  ...>", text))
+
+
+def telling_its_cursor(environment):
+    """The environment of a terminal that tells where its cursor is, as all but the dumbest do."""
+    return {name: text for name, text in environment.items() if name != "PROMPT_TOOLKIT_NO_CPR"}
+
+
+def above_toolbar(lines):
+    """A screen without the toolbar, whose time varies."""
+    assert BELOW.search(lines[-1])
+    return "\n".join(lines[:-1]).rstrip()
+
+
+@contextmanager
+def terminals(environment, folder, *command):
+    """A function that opens terminals, of the size asked for and at their first prompt; all are closed at the end."""
+    with ExitStack() as opened:
+
+        def open_one(*words, columns=80, rows=24, **variables):
+            one = Terminal(environment | variables, *command, *words, columns=columns, rows=rows, folder=folder)
+            opened.enter_context(one)
+            one.wait_for(lambda: one.line() in PROMPTS, "a prompt")
+            return one
+
+        yield open_one
 
 
 class Terminal:

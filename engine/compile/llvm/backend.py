@@ -132,7 +132,7 @@ class Native:
         def call(*values: Any) -> Any:
             try:
                 given = pack(*values)
-            except Exception:  # `ask` raises the error
+            except Exception:  # the `__float__` of an argument raises anything; `ask` raises the error that says more
                 return ask(*values)
             if expected is not None and given != expected:
                 return ask(*values)

@@ -31,7 +31,7 @@ def in_pieces(rows: int, work: Callable[[int, int], object], threads: int | None
                 if failures:
                     return
                 work(first, min(first + PIECE, rows))
-        except BaseException as error:
+        except BaseException as error:  # a thread has nobody to tell: the caller raises it
             failures.append(error)
 
     helpers: list[Thread] = []

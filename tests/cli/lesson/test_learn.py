@@ -8,7 +8,7 @@ import sys
 
 import launch
 import pytest
-from screens import BELOW, PROMPTS, Terminal
+from screens import above_toolbar, telling_its_cursor, terminals
 
 from agrad.cli.lesson.chapters import FIRST, chapters
 
@@ -238,32 +238,10 @@ def test_in_the_locale_c_everything_is_ascii(environment, tmp_path):
 
 
 @pytest.fixture
-def environment(environment):
-    """A terminal that tells where its cursor is, as all but the dumbest do."""
-    return {name: text for name, text in environment.items() if name != "PROMPT_TOOLKIT_NO_CPR"}
-
-
-@pytest.fixture
 def terminal(environment, tmp_path):
-    """A lesson on a terminal of the size asked for, at its first prompt."""
-    opened = []
-
-    def open_one(*words, columns=80, rows=24, **variables):
-        one = Terminal(environment | variables, "learn", *words, columns=columns, rows=rows, folder=tmp_path)
-        opened.append(one)
-        one.wait_for(lambda: one.line() in PROMPTS, "a prompt")
-        return one
-
-    yield open_one
-    for one in opened:
-        with one:
-            pass
-
-
-def body(lines):
-    """The screen without the toolbar."""
-    assert BELOW.search(lines[-1])
-    return "\n".join(lines[:-1]).rstrip()
+    """Lessons on terminals."""
+    with terminals(telling_its_cursor(environment), tmp_path, "learn") as opening:
+        yield opening
 
 
 @pytest.mark.long
@@ -276,7 +254,7 @@ def test_a_chapter_in_a_terminal_and_enter_for_the_next(terminal, tmp_path):
     one.enter("hint", "It takes two lines: `z = 5*y`, and then `z`.")
     one.enter("skip", "45, made by a multiplication")
     lines = one.enter("graph z", "Press Enter")
-    assert body(lines).endswith(
+    assert above_toolbar(lines).endswith(
         "In short: `var` makes a leaf. What is computed from a leaf has a graph.\n`graph z` shows it.\n\n"
         "> Press Enter for chapter 2, The chain rule by hand. Type `quit` to stop here.\nagrad>"
     )

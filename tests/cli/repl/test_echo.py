@@ -1,7 +1,7 @@
 """The line that says what a statement has changed, and commands without an operand."""
 
 import pytest
-from screens import Terminal
+from screens import Terminal, telling_its_cursor
 
 from agrad.grammar.prompt.changes import Changes
 from agrad.grammar.prompt.newest import with_newest
@@ -99,7 +99,7 @@ def test_set_echo_can_be_undone():
 @pytest.mark.long
 @pytest.mark.parametrize("variables", [{}, {"NO_COLOR": "1"}, {"TERM": "dumb"}])
 def test_at_a_terminal(environment, tmp_path, variables):
-    environment = {name: text for name, text in environment.items() if name != "PROMPT_TOOLKIT_NO_CPR"}
+    environment = telling_its_cursor(environment)
     with Terminal(environment | {"AGRAD_ECHO": "1"} | variables, folder=tmp_path) as one:
         one.see("agrad>")
         for typed, seen in (

@@ -3,7 +3,7 @@
 import random
 
 import pytest
-from screens import Terminal
+from screens import Terminal, telling_its_cursor
 from session_state import assert_same, picture
 from thinned import thinned
 
@@ -150,7 +150,7 @@ def test_it_never_changes_anything(number, tmp_path, monkeypatch):
 @pytest.mark.long
 @pytest.mark.parametrize(("columns", "rows"), [(80, 24), (40, 20)])
 def test_at_a_terminal(environment, tmp_path, columns, rows):
-    environment = {name: text for name, text in environment.items() if name != "PROMPT_TOOLKIT_NO_CPR"}
+    environment = telling_its_cursor(environment)
     with Terminal(environment, columns=columns, rows=rows, folder=tmp_path) as one:
         one.see("agrad>", "no graph yet")
         one.enter("var x = 2")

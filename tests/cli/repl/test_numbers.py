@@ -5,7 +5,7 @@ import random
 import re
 
 import pytest
-from screens import Terminal
+from screens import Terminal, telling_its_cursor
 from thinned import thinned
 
 from agrad.cli.repl.crash_log import CrashLog, _newest, _resumed
@@ -170,7 +170,7 @@ def test_messages_history_results_and_again_agree(number, tmp_path, monkeypatch)
 @pytest.fixture
 def environment(environment):
     """A terminal that tells where its cursor is, as all but the dumbest do."""
-    return {name: text for name, text in environment.items() if name != "PROMPT_TOOLKIT_NO_CPR"}
+    return telling_its_cursor(environment)
 
 
 @pytest.mark.long

@@ -7,7 +7,7 @@ import sys
 import time
 
 import pytest
-from screens import BELOW, Terminal
+from screens import Terminal, above_toolbar, telling_its_cursor, terminals
 
 from agrad.cli.repl.opening import greeting
 
@@ -19,32 +19,10 @@ CTRL_C, CTRL_D, CTRL_R, EDITOR = "\x03", "\x04", "\x12", "\x18\x05"
 
 
 @pytest.fixture
-def environment(environment):
-    """A terminal that tells where its cursor is, as all but the dumbest do."""
-    return {name: text for name, text in environment.items() if name != "PROMPT_TOOLKIT_NO_CPR"}
-
-
-@pytest.fixture
 def terminal(environment, tmp_path):
-    """A session on a terminal of the size asked for, at its first prompt."""
-    opened = []
-
-    def open_one(columns=80, rows=24, **variables):
-        one = Terminal(environment | variables, columns=columns, rows=rows, folder=tmp_path)
-        opened.append(one)
-        one.see("agrad>")
-        return one
-
-    yield open_one
-    for one in opened:
-        with one:
-            pass
-
-
-def body(lines):
-    """The screen without the toolbar, whose time varies."""
-    assert BELOW.search(lines[-1])
-    return "\n".join(lines[:-1]).rstrip().split("\n")
+    """Sessions on terminals."""
+    with terminals(telling_its_cursor(environment), tmp_path) as opening:
+        yield opening
 
 
 SESSION = (
@@ -90,10 +68,10 @@ def shown():
 
 @pytest.mark.parametrize(("columns", "rows"), [(80, 24), (200, 60)])
 def test_a_long_session(terminal, columns, rows):
-    one = terminal(columns, rows)
+    one = terminal(columns=columns, rows=rows)
     for line, texts in SESSION:
         lines = one.enter(line, *texts)
-    assert body(lines) == shown()[1 - rows :]  # the last line is the toolbar
+    assert above_toolbar(lines).split("\n") == shown()[1 - rows :]  # the last line is the toolbar
     assert re.fullmatch(r" 1 leaf   3 nodes, freed   \S+ m?s", lines[-1])
     one.enter("help sinn", "fix: help sin")
     one.type("def f(x):\r")
@@ -102,7 +80,7 @@ def test_a_long_session(terminal, columns, rows):
     one.type(ENTER)
     one.see("return x**2\nagrad>")
     lines = one.enter("f(a)", "<PowBackward>")
-    assert body(lines)[-5:] == [
+    assert above_toolbar(lines).split("\n")[-5:] == [
         "agrad> def f(x):",
         "  ...>     return x**2",
         "agrad> f(a)",
@@ -212,7 +190,7 @@ def test_a_paste_that_the_terminal_does_not_mark(terminal):
     program = "def f(x):\n    y = x*2\n\n    if y > 1:\n        y = 1\n    return y\nf(3)\nf(0)\n"
     one.type(program.replace("\n", "\r"))
     lines = one.see("\n1\n0\nagrad>")
-    assert body(lines) == [
+    assert above_toolbar(lines).split("\n") == [
         greeting(),
         "agrad> def f(x):",
         *("  ...>     y = x*2", "  ...>", "  ...>     if y > 1:", "  ...>         y = 1", "  ...>     return y"),
@@ -279,7 +257,7 @@ def test_tables_are_as_narrow_as_the_terminal(terminal):
 
 
 def test_vi_keys_and_their_mode(environment, tmp_path):
-    with Terminal(environment, "repl", "--vi", folder=tmp_path) as one:
+    with Terminal(telling_its_cursor(environment), "repl", "--vi", folder=tmp_path) as one:
         one.see("agrad>", "vi: insert")
         one.type("2 + 3")
         one.see("2 + 3")
@@ -325,7 +303,7 @@ def test_a_folder_that_cannot_be_made_is_one_note(terminal, tmp_path):
 
 def test_the_first_prompt_comes_soon(environment, tmp_path):
     start = time.monotonic()
-    with Terminal(environment, folder=tmp_path) as one:
+    with Terminal(telling_its_cursor(environment), folder=tmp_path) as one:
         one.until("agrad>")
         assert time.monotonic() - start < 30
 

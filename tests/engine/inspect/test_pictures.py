@@ -18,6 +18,14 @@ from agrad.engine.inspect.dump.pictures.tikz import escape
 
 pytest.importorskip("fast_sugiyama")
 LATEX = shutil.which("pdflatex") or shutil.which("lualatex")
+
+
+def has_classes():
+    """Whether LaTeX has the packages that the picture loads."""
+    found = subprocess.run(["kpsewhich", "standalone.cls", "tikz.sty"], capture_output=True, text=True)
+    return len(found.stdout.split()) == 2
+
+
 TEXTS = ("50% & $x_1$ #{}", "a\\b ^ ~ <tag> | \"quoted\" 'it' `x`", "α × β ± ½ … 漢 \x07", "a  --  b")
 
 
@@ -93,7 +101,7 @@ def test_latex_reads_a_text_as_it_is(text):
 
 
 @pytest.mark.long
-@pytest.mark.skipif(LATEX is None, reason="no LaTeX")
+@pytest.mark.skipif(LATEX is None or not has_classes(), reason="no LaTeX with TikZ")
 def test_latex_compiles_it(tmp_path):
     x = leaf(2.0, " ".join(TEXTS))
     (tmp_path / "g.tex").write_text(dump(x * x, "y").tikz(), "utf-8")

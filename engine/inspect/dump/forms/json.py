@@ -54,10 +54,7 @@ def _node(node: NodeRow, path: str, nonfinite: dict[str, str]) -> dict[str, Any]
         "where": node.where,
         "operation": node.title,
         "shape": node.shape,
-        "operands": [
-            {"node": x} if isinstance(x, int) else {"value": shown(x, f"operands[{place}].value")}
-            for place, x in enumerate(node.operands)
-        ],
+        "operands": _operands(node, shown),
         "value": shown(node.value, "value"),
         "grad": shown(node.gradient, "grad"),
         "leaf": node.leaf,
@@ -74,6 +71,14 @@ def _node(node: NodeRow, path: str, nonfinite: dict[str, str]) -> dict[str, Any]
     }
 
 
+def _operands(node: NodeRow, shown: Callable[[ValueSummary | None, str], Any], at: str = "") -> list[dict[str, Any]]:
+    """The operands, nodes by number and constants by value. `at` is the path to the node within its line."""
+    return [
+        {"node": x} if isinstance(x, int) else {"value": shown(x, f"{at}operands[{place}].value")}
+        for place, x in enumerate(node.operands)
+    ]
+
+
 def _compared(node: NodeRow, shown: Callable[[ValueSummary | None, str], Any]) -> dict[str, Any]:
     """In a comparison of two graphs: whether a node is in both, and what it was in the first."""
     if not node.change:
@@ -87,10 +92,7 @@ def _compared(node: NodeRow, shown: Callable[[ValueSummary | None, str], Any]) -
             "name": before.name,
             "text": before.text,
             "where": before.where,
-            "operands": [
-                {"node": x} if isinstance(x, int) else {"value": shown(x, f"before.operands[{place}].value")}
-                for place, x in enumerate(before.operands)
-            ],
+            "operands": _operands(before, shown, "before."),
             "value": shown(before.value, "before.value"),
         },
     }
