@@ -23,7 +23,7 @@ _OPTIONS = (
     "--disable-component-update --disable-sync --force-device-scale-factor=1 --hide-scrollbars"
 ).split()
 _ELEMENT = "element-6066-11e4-a52e-4f735466cecf"
-_KEYS = {"Home": "\ue011", "End": "\ue010", "Left": "\ue012", "Up": "\ue013", "Right": "\ue014", "Down": "\ue015", "Enter": "\ue007", "Tab": "\ue004"}  # fmt: skip
+KEYS = {"Home": "\ue011", "End": "\ue010", "Left": "\ue012", "Up": "\ue013", "Right": "\ue014", "Down": "\ue015", "Enter": "\ue007", "Tab": "\ue004"}  # fmt: skip
 
 
 class NotStarted(Exception):
@@ -123,7 +123,7 @@ class Browser:
 
     def keys(self, *keys: str, at: str = "body") -> None:
         """Keys pressed in an element."""
-        text = "".join(_KEYS.get(key, key) for key in keys)
+        text = "".join(KEYS.get(key, key) for key in keys)
         self._send("POST", f"/element/{self._find(at)}/value", {"text": text})
 
     def text(self, selector: str) -> str:

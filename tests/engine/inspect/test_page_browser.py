@@ -1,48 +1,75 @@
-"""The page of a graph in a real Chromium: what its buttons, keys and sliders do, and that it needs nothing else."""
+"""The page of a graph in Chromium and in Firefox: what its buttons, keys and sliders do, and that it needs nothing else."""
 
 import random
 from pathlib import Path
 
 import browser
+import firefox
 import pytest
 
 from agrad.grammar.commands.graphs import drawn
 from agrad.grammar.session.session import Session
 
 pytest.importorskip("fast_sugiyama")
-pytestmark = [pytest.mark.long, pytest.mark.skipif(browser.MISSING is not None, reason=str(browser.MISSING))]
+pytestmark = pytest.mark.long
 
 TOY = "var a = [0.1, 0.2, 0.3, 0.4]\nb = a**2\nc = b*2\nd = mean(c)\ne = sum(c)"
 CHOICE = "var x = 2; var y = 3\nz = sin(x)*y\nif x > 1:\n    z = z*x"
 LOOP = "var q = 1.5\ns = q\nfor i in range(1250):\n    s = s*0.999\n    s = s + 0.001*sin(q)*q"
 
 
-@pytest.fixture(scope="module")
-def chromium():
+BROWSERS = {"chromium": (browser.Browser, browser.MISSING), "firefox": (firefox.Firefox, firefox.MISSING)}
+
+
+def started(name):
+    """A browser, which is closed at the end."""
+    start, missing = BROWSERS[name]
+    if missing is not None:
+        pytest.skip(missing)
     try:
-        made = browser.Browser()
+        made = start()
     except browser.NotStarted as problem:
         pytest.skip(str(problem))
     yield made
     made.close()
 
 
-@pytest.fixture
-def shown(chromium, tmp_path):
+@pytest.fixture(scope="module", params=BROWSERS)
+def window(request):
+    yield from started(request.param)
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    yield from started("chromium")
+
+
+def shown_in(page, folder):
     """A function that opens the page of some values of a script."""
 
     def show(text, *names):
         session = Session()
         session.run(text, lambda result: None)
-        page = drawn([session.names[name] for name in names], list(names), "page", session.settings, session=session)
-        path = Path(tmp_path / "walk.html")
-        path.write_text(page, encoding="utf-8")
-        chromium.open(path)
-        return chromium
+        html = drawn([session.names[name] for name in names], list(names), "page", session.settings, session=session)
+        path = Path(folder / "walk.html")
+        path.write_text(html, encoding="utf-8")
+        page.open(path)
+        return page
 
     yield show
-    assert chromium.errors() == []
-    assert chromium.requests() == []
+    assert page.errors() == []
+    assert page.requests() == []
+
+
+@pytest.fixture
+def shown(window, tmp_path):
+    yield from shown_in(window, tmp_path)
+
+
+@pytest.fixture
+def shown_in_chromium(chromium, tmp_path):
+    """For what needs the protocol of its developers' tools."""
+    yield from shown_in(chromium, tmp_path)
 
 
 def status(page):
@@ -232,7 +259,7 @@ EXPRESSIONS = [
 
 
 @pytest.mark.parametrize("expression", EXPRESSIONS)
-def test_the_page_computes_what_the_engine_computes(expression, shown, chromium):
+def test_the_page_computes_what_the_engine_computes(expression, shown):
     text = "var x = 0.7; var y = 1.3\nz = " + expression
     session = Session()
     try:
@@ -309,7 +336,7 @@ def test_a_function_folds_into_one_box(shown):
     assert {"p = u*u", "x", "▸ f(…)", "▾ f(…)"} < set(page.js(names))
 
 
-def test_a_text_of_the_user_does_not_run(chromium, tmp_path):
+def test_a_text_of_the_user_does_not_run(window, tmp_path):
     import agrad.engine as ag
     from agrad.engine.inspect.dump.dump import dump
 
@@ -317,17 +344,17 @@ def test_a_text_of_the_user_does_not_run(chromium, tmp_path):
     x.name = "</script><script>document.title = 'broken'</script><img src=x onerror=alert(1)>"
     path = Path(tmp_path / "walk.html")
     path.write_text(dump(x * x, x.name).page(), encoding="utf-8")
-    chromium.open(path)
-    assert chromium.js("return document.title").startswith("graph of </script><script>")
-    assert chromium.js("return document.querySelectorAll('img').length") == 0
-    assert (chromium.errors(), chromium.requests()) == ([], [])
+    window.open(path)
+    assert window.js("return document.title").startswith("graph of </script><script>")
+    assert window.js("return document.querySelectorAll('img').length") == 0
+    assert (window.errors(), window.requests()) == ([], [])
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1300, 640])  # the second is a window at 200 %
-def test_axe_finds_nothing(shown, scheme, width):
+def test_axe_finds_nothing(shown_in_chromium, scheme, width):
     axe = pytest.importorskip("axe_core_python")
-    page = shown(CHOICE, "z")
+    page = shown_in_chromium(CHOICE, "z")
     page.command("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
     page.command("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=False)
     try:
@@ -344,8 +371,8 @@ def test_axe_finds_nothing(shown, scheme, width):
         page.command("Emulation.setEmulatedMedia", features=[])
 
 
-def test_it_prints_the_drawing_without_controls(shown):
-    page = shown(TOY, "d")
+def test_it_prints_the_drawing_without_controls(shown_in_chromium):
+    page = shown_in_chromium(TOY, "d")
     page.command("Emulation.setEmulatedMedia", media="print")
     visible = "return getComputedStyle(document.querySelector(arguments[0])).display !== 'none'"
     try:
@@ -358,13 +385,13 @@ PINNED = Path(__file__).with_name("test_page_browser")
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_it_looks_as_it_did(shown, scheme):
+def test_it_looks_as_it_did(shown_in_chromium, scheme):
     """In 26 by 18 fields: their mean colours, which fonts change little. Delete a file to make it anew."""
     plots = pytest.importorskip("matplotlib.image")
     np = pytest.importorskip("numpy")
     from io import BytesIO
 
-    page = shown(TOY, "d", "e")
+    page = shown_in_chromium(TOY, "d", "e")
     page.command("Emulation.setDeviceMetricsOverride", width=1300, height=900, deviceScaleFactor=1, mobile=False)
     page.command("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
     try:
