@@ -13,7 +13,7 @@ from agrad.engine.compile.lower.batch import batched
 from agrad.engine.compile.lower.derive import GRADIENT, HVP, JVP, ROWS, VALUE, VJP, Derivation, TooLong, row, widened
 from agrad.engine.compile.lower.packed import Packed
 from agrad.engine.compile.lower.plan import Lowered, explained, lowered
-from agrad.engine.compile.registry import AUTO, REFERENCE, load, require_choice
+from agrad.engine.compile.registry import AUTO, load, require_choice
 from agrad.engine.compile.specializations import TRACING, Eager, Specialization, Specializations, is_of_data
 from agrad.engine.core.op import OPS
 from agrad.engine.errors import AgradError, Hint
@@ -321,7 +321,8 @@ class Compiled:
         made = batched(single, given, range(count, len(given)), len(np.asarray(directions[0])))
         program, shapes = guards_first(made), self._shapes_of(traced)
         size, of_data = len(program.steps), is_of_data(traced)
-        return Specialization(lambda: program, lambda: Lowered(program), size, REFERENCE, of_data, template, shapes)
+        shared = partial(Lowered, program, name="loops")
+        return Specialization(lambda: program, shared, size, self.backend, of_data, template, shapes)
 
     def _product(self, derived: Derivation, values: tuple[Value, ...], more: Sequence[Value]) -> Any:
         used, found = self._found(derived, values, more)

@@ -16,7 +16,7 @@ from agrad.engine.compile.lower.batch import NotBatched
 from agrad.engine.compile.lower.cost import of_products, of_second, second_steps
 from agrad.engine.compile.lower.plan import Lowered, ways
 from agrad.engine.compile.lower.scalarise import scalarised
-from agrad.engine.compile.lower.sparsity import Direction, dense, directions, pattern
+from agrad.engine.compile.lower.sparsity import Direction, dense, directions, entries, pattern
 from agrad.engine.compile.specializations import Specialization, Specializations, is_of_data
 from agrad.engine.core.graph import Node, collect, leading_to
 from agrad.engine.core.limits import afford
@@ -31,6 +31,7 @@ _SHORT = 8_000  # instructions of second derivatives, up to which they are not c
 _FEW = 64  # products, up to which nothing is gained by fewer
 _SEARCHED = 30_000  # entries of a program, up to which it is searched for what makes fewer do
 Product: TypeAlias = "Callable[[tuple[Value, ...], Sequence[Value]], Sequence[Value]]"
+_SMALL = 500  # rows, up to which all directions, and the places of all entries, are kept
 _AT_ONCE = 2**17  # entries of an intermediate result of several products
 
 
@@ -61,6 +62,8 @@ class Hessian:
         self.largest = 1  # entries of an intermediate result
         self.specializations = Specializations(self._specialized)
         self.told = ""  # how it is computed, and what a call is estimated to take
+        self._places: tuple[Sequence[Direction], Any] | None = None  # of the entries in products with these
+        self._kept: tuple[Sequence[Direction], list[list[Value]]] | None = None  # these, several at once
         self.directions: list[Direction] | None = None  # with which it is multiplied; None where it is made by entries
 
     @property
@@ -92,6 +95,12 @@ class Hessian:
         afford("the Hessian", (self.size, self.size))
         matrix = np.zeros((self.size, self.size))
         found = self._at_once(values, shapes, directions)
+        if found is not None and self.size <= _SMALL:
+            if self._places is None or self._places[0] is not directions:
+                self._places = directions, entries(directions)
+            numbers, rows, columns = self._places[1]
+            matrix[rows, columns] = matrix[columns, rows] = found[numbers, rows]
+            return matrix
         for number, (vector, rows, columns) in enumerate(directions):
             if found is not None:
                 product = found[number]
@@ -105,17 +114,24 @@ class Hessian:
         count = min(len(directions), max(1, _AT_ONCE // self.largest))
         if self.products is None or count == 1:
             return None
-        vectors = np.zeros((-(-len(directions) // count) * count, self.size))
-        vectors[: len(directions)] = [vector for vector, _, _ in directions]
-        found = np.empty(vectors.shape)
+        products = self.products
         try:
-            for begin in range(0, len(vectors), count):
-                part = slice(begin, begin + count)
-                given = _split_rows(vectors[part], shapes)
-                found[part] = np.concatenate([x.reshape(count, -1) for x in self.products(values, given)], axis=1)  # type: ignore[union-attr]
+            given = [products(values, several) for several in self._batches(directions, shapes, count)]
+            found = [np.concatenate([np.reshape(x, (count, -1)) for x in one], axis=1) for one in given]
         except NotBatched:
             self.products = None
             return None
+        return found[0] if len(found) == 1 else np.concatenate(found)
+
+    def _batches(self, directions: Sequence[Direction], shapes: list[Shape], count: int) -> list[list[Value]]:
+        """The directions, so many at a time; kept for the next call unless they are large."""
+        if self._kept is not None and self._kept[0] is directions:
+            return self._kept[1]
+        vectors = np.zeros((-(-len(directions) // count) * count, self.size))
+        vectors[: len(directions)] = [vector for vector, _, _ in directions]
+        found = [_split_rows(vectors[begin : begin + count], shapes) for begin in range(0, len(vectors), count)]
+        if self.size <= _SMALL:
+            self._kept = directions, found
         return found
 
     def blocks(self, matrix: Array) -> list[list[Value]]:
@@ -152,8 +168,8 @@ class Hessian:
         """The program of numbers, if second derivatives are made of it. Raises _ByProducts if they are not."""
         numbers = program if program.is_scalar else scalarised(program, _MOST)
         whole = numbers
-        entries = sum([size_of(step.shape) for step in program.steps])
-        if numbers is None and len(places) > _FEW and entries < _SEARCHED:
+        count = sum([size_of(step.shape) for step in program.steps])
+        if numbers is None and len(places) > _FEW and count < _SEARCHED:
             whole = scalarised(program)
         if whole is None:
             self._tell(len(places), None, None)

@@ -79,6 +79,7 @@ class OpFacts(EntryFacts, total=False):
     native: Callable[..., Any] | None
     repeats: Callable[..., tuple[Any, int]] | None
     loop: Callable[..., tuple[Any, int] | None] | None
+    by_factors: Callable[..., Any] | None
     runs: tuple[Callable[..., Any], Callable[..., Any]] | None
     formula: Callable[..., Any] | None
     batched: Callable[..., Any] | None

@@ -101,6 +101,8 @@ class Op(Entry, eq=False, frozen=False, kw_only=True):
     native: Function | None = None  # on arrays, by machine code that it makes of its attributes
     repeats: Callable[..., tuple[Any, int]] | None = None  # attributes -> a program that it runs, and how often
     loop: Callable[..., tuple[Any, int] | None] | None = None  # attributes -> machine code for that, and how often
+    # (factors of the only operand, a matrix; whether these are of its transpose) -> the result, or None: see `Factors`
+    by_factors: Function | None = None
     # Where each entry along `axis` is computed from the one before it: a function of the operands that gives the first
     # one, and one of the last entry and the operands.
     runs: tuple[Function, Function] | None = None

@@ -9,7 +9,17 @@ from __future__ import annotations
 import math
 
 from agrad.engine.compile.llvm.loops.schedule import Schedule
-from agrad.engine.compile.llvm.loops.stages import Kernel, Library, Product, Repeat, Running, Scatter, Stage
+from agrad.engine.compile.llvm.loops.stages import (
+    Factorise,
+    Kernel,
+    Library,
+    Product,
+    Repeat,
+    Running,
+    Scatter,
+    Solve,
+    Stage,
+)
 from agrad.engine.program.ir import Program, Step
 from agrad.engine.values import Shape, size_of
 
@@ -24,6 +34,7 @@ _ENTERED = 1200.0  # a call of machine code with arrays
 _CALLED = 300.0  # and with numbers
 _LOOPED = 3000.0  # a call of loops
 _KERNEL = 100.0  # a loop
+_FACTORED = 1000.0  # a call of LAPACK or BLAS
 _VECTOR = 0.08  # an instruction of a loop, for an entry
 _FUNCTION = 1.0  # a function of the C library in a loop, for an entry
 _COMPILED = 60_000.0  # an instruction, from its operation to machine code
@@ -107,6 +118,10 @@ def of_stage(schedule: Schedule, stage: Stage) -> float:
         return _KERNEL + 2.0 * _FUNCTION * size_of(stage.shape)
     if isinstance(stage, Repeat):
         return _KERNEL + stage.count * _INSTRUCTION * len(stage.code.program.steps)
+    if isinstance(stage, Factorise):
+        return _FACTORED + _PRODUCT * stage.size**3 / 3.0
+    if isinstance(stage, Solve):
+        return _FACTORED + _PRODUCT * stage.system.size**2 * (stage.columns or 1)
     if not isinstance(stage, Kernel):
         return 0.0
     calls = sum([bool(schedule.calls(schedule.step(slot))) for slot in stage.steps])

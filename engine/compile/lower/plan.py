@@ -12,7 +12,7 @@ from typing import NamedTuple
 from agrad.engine.compile.backend import NativeCode
 from agrad.engine.compile.llvm.backend import supports
 from agrad.engine.compile.llvm.loops.schedule import Schedule
-from agrad.engine.compile.llvm.loops.stages import Kernel, Library, Product, Repeat, Running, Scatter
+from agrad.engine.compile.llvm.loops.stages import Factorise, Kernel, Library, Product, Repeat, Running, Scatter, Solve
 from agrad.engine.compile.llvm.target import NEEDED, binding
 from agrad.engine.compile.lower.cost import interpreted, of_loops, of_numbers, of_stage
 from agrad.engine.compile.lower.derive import VALUE, Derivation, TooLong
@@ -120,6 +120,12 @@ def _parts(schedule: Schedule) -> Iterator[str]:
             yield f"{cost}: a product of matrices, {stage.rows}x{stage.inner} by {stage.inner}x{stage.columns}"
         elif isinstance(stage, Scatter):
             yield f"{cost}: sums of {stage.count} entries by their places"
+        elif isinstance(stage, Factorise):
+            yield f"{cost}: a matrix is factorised, {stage.size}x{stage.size}"
+        elif isinstance(stage, Solve):
+            size = f"{stage.system.size}x{stage.system.size}"
+            right = "a vector" if stage.columns is None else _counted(stage.columns, "column")
+            yield f"{cost}: a system of equations is solved, {size}, for {right}"
         elif isinstance(stage, Running):
             name = schedule.step(stage.slot).op.name
             yield f"{cost}: {name}, an entry from the one before, over {format_shape(stage.shape)}"

@@ -95,6 +95,14 @@ def _direction(members: int, rows: Sequence[int]) -> Direction:
     return Direction(vector, pairs[:, 0], pairs[:, 1])
 
 
+def entries(directions: Sequence[Direction]) -> tuple[Any, Any, Any]:
+    """Of all entries in the lower half of the matrix, the numbers of the directions, the rows and the columns."""
+    pairs = [np.broadcast_arrays(one.rows, one.columns) for one in directions]
+    numbers = np.repeat(np.arange(len(pairs)), [len(rows) for rows, _ in pairs])
+    rows, columns = (np.concatenate([pair[side] for pair in pairs]) for side in (0, 1))
+    return numbers, rows, columns
+
+
 def dense(size: int) -> list[Direction]:
     """A direction for each column."""
     units = np.eye(size)

@@ -119,6 +119,12 @@ def _rule(g: Any, out: Any, *xs: Any, which: int) -> Any:
     return minor_form([a, *others, g])
 
 
+def _of_factors(factors: Any, turned: bool) -> Any:
+    """The cofactors of a regular matrix: its determinant times its inverse, transposed."""
+    value, inverse = factors.determinant, factors.inverse(not turned)
+    return value * inverse if inverse is not None and np.isfinite(value) and value != 0.0 else None
+
+
 minor_form: Function = row(
     "minor_form",
     "*xs",
@@ -127,6 +133,7 @@ minor_form: Function = row(
     array=_form,
     unrolled=_unrolled,
     rules={"xs": ("xs", _rule)},
+    by_factors=_of_factors,
     reach="mixed",
     samples=(
         ([[2.0, 1.0], [0.5, 3.0]],),

@@ -25,10 +25,12 @@ GROUPS = [0, *[pytest.param(group, marks=pytest.mark.long) for group in range(1,
 
 
 class Looped(Grown):
-    """The same with a loop over a vector and a number at the end, for every other seed."""
+    """The same with a loop over a vector and a number at the end, for every other seed; for some, with more."""
 
     def __call__(self, a, x, m):
         total = super().__call__(a, x, m)
+        if self.seed % 3 != 1:
+            total = total + self._more(a, x, m)
         if self.seed % 2:
             return total
         rng = np.random.default_rng(self.seed + 3)
@@ -40,6 +42,24 @@ class Looped(Grown):
             s = ag.tanh(second(s) + ag.mean(v) + (x[i] if count <= self.n else 0.01 * i))
             seen.append(s)
         return total + ag.sum(v) * s + ag.mean(ag.stack(seen))
+
+    def _more(self, a, x, m):
+        """Running products and sums, what is stacked, systems of equations, a scan: two of them."""
+        rng = np.random.default_rng(self.seed + 5)
+        regular = m.T @ m / self.n + (2.0 + a * a) * np.eye(self.k)
+        rows = rng.normal(size=self.n)
+        makers = (
+            lambda: ag.sum(ag.cumprod(1.0 + 0.01 * ag.tanh(x)) * ag.cumsum(ag.sin(x)[::-1])) / self.n,
+            lambda: ag.mean(ag.cumsum(m, 0) * ag.cumprod(0.9 + 0.01 * ag.cos(m), 1)) * 0.1,
+            lambda: ag.mean(ag.stack([x, ag.tanh(x), x[::-1] * a], 1) ** 2),
+            lambda: ag.mean(ag.concat([m, ag.tanh(m)[::-1], m[:, :1]], 1) ** 2) + ag.sum(ag.stack([a, x[0], a * a])),
+            lambda: ag.sum(ag.solve(regular, m[0]) * ag.solve(regular.T, m[-1])) + ag.slogdet(regular)[1],
+            lambda: ag.mean(ag.solve(ag.cholesky(regular), m.T)) + 0.1 * ag.mean(ag.inv(regular) + ag.det(regular / 3)),
+            lambda: ag.scan(lambda s, row: (0.5 * ag.tanh(s + row) + 0.1 * a, s * row), a, rows + x)[0],
+            lambda: ag.mean(ag.scan(lambda s, r: ((s[1], 0.5 * s[0] + r), s[0] * r), (a, x[0]), x * rows)[1]),
+        )
+        chosen = rng.choice(len(makers), size=2, replace=False)
+        return sum(makers[int(place)]() for place in chosen)
 
 
 def near(found, expected, scale, digits=1e-10):

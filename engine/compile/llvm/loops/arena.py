@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from agrad.engine.compile.llvm.loops.schedule import Schedule
-from agrad.engine.compile.llvm.loops.stages import Kernel, Library, Product, Repeat, Running, Scatter, Stage
+from agrad.engine.compile.llvm.loops.stages import (
+    Factorise,
+    Kernel,
+    Library,
+    Product,
+    Repeat,
+    Running,
+    Scatter,
+    Solve,
+    Stage,
+)
 from agrad.engine.values import size_of
 
 _APART = 8  # numbers in 64 bytes: each array begins at a multiple of these
@@ -48,7 +58,7 @@ def _gap(live: list[tuple[int, int, int]], size: int) -> int:
 def _written(stage: Stage) -> list[int]:
     if isinstance(stage, Kernel):
         return [*stage.stores, *[one.slot for one in stage.sums], *[part.slot for part in stage.joins]]
-    return [stage.slot] if isinstance(stage, Product | Scatter | Running | Repeat) else []
+    return [stage.slot] if isinstance(stage, Product | Scatter | Running | Repeat | Solve) else []
 
 
 def _read(schedule: Schedule, stage: Stage) -> set[int]:
@@ -58,6 +68,10 @@ def _read(schedule: Schedule, stage: Stage) -> set[int]:
         return {stage.left.slot, stage.right.slot}
     if isinstance(stage, Running):
         return {view.slot for view in stage.reads}
+    if isinstance(stage, Factorise):
+        return {stage.matrix}
+    if isinstance(stage, Solve):
+        return {stage.system.matrix, stage.right}
     if isinstance(stage, Scatter | Repeat):
         return {stage.operand}
     steps = [stage.slot] if isinstance(stage, Library) else stage.steps

@@ -17,12 +17,24 @@ from typing import Any
 from agrad.engine.compile.backend import row_of
 from agrad.engine.compile.llvm.ir_builder import Code
 from agrad.engine.compile.llvm.loops.arena import places
-from agrad.engine.compile.llvm.loops.factors import solution, systems
+from agrad.engine.compile.llvm.loops.factors import Factors, factorised
 from agrad.engine.compile.llvm.loops.kernel import KernelCode, helpers
+from agrad.engine.compile.llvm.loops.lapack import HELPERS, factorise_code, solve_code
 from agrad.engine.compile.llvm.loops.routines import Routine, kind_of, needed, product_code, scatter_code
 from agrad.engine.compile.llvm.loops.running import RunningCode, repeat_code
 from agrad.engine.compile.llvm.loops.schedule import Schedule
-from agrad.engine.compile.llvm.loops.stages import Kernel, Library, Numbers, Product, Repeat, Running, Scatter, Stage
+from agrad.engine.compile.llvm.loops.stages import (
+    Factorise,
+    Kernel,
+    Library,
+    Numbers,
+    Product,
+    Repeat,
+    Running,
+    Scatter,
+    Solve,
+    Stage,
+)
 from agrad.engine.compile.llvm.loops.views import View
 from agrad.engine.compile.llvm.target import definitions, llvmlite, machine, processor
 from agrad.engine.compile.symbols.lowering import lower
@@ -58,8 +70,6 @@ class Loops:
         self.schedule = Schedule(program)
         self.memory = _Memory(self.schedule)
         self.parts = list(_parts(self.schedule.stages))
-        self._systems = systems(program)
-        self._factors: dict[int, Any] = {}  # of constant matrices
         self._pool: list[_Buffers] = []
 
     @cached_property
@@ -86,17 +96,22 @@ class Loops:
 
     def call(self, *values: Value) -> tuple[Value, ...]:
         """The outputs, for floats and contiguous arrays."""
+        if self.memory.is_singular:
+            return self.program.run(*values)
         plan = self._plan
         try:
             buffers = self._pool.pop()
         except IndexError:
             buffers = _Buffers(self.memory)
         buffers.enter(values)
-        if self._library:
-            with quiet():
+        try:
+            if self._library:
+                with quiet():
+                    self._run(plan, buffers)
+            else:
                 self._run(plan, buffers)
-        else:
-            self._run(plan, buffers)
+        except _SingularError:
+            return self.program.run(*values)  # which says what is wrong, or what the result is
         found = tuple(buffers.outputs(self.program.outputs))
         buffers.leave()
         self._pool.append(buffers)
@@ -104,11 +119,14 @@ class Loops:
 
     def _run(self, plan: list[Any], buffers: _Buffers) -> None:
         table, numbers = buffers.addresses
+        failed = self.memory.failed
         for part in plan:
             if isinstance(part, int):
                 self._by_library(part, buffers)
             else:
                 part(table, numbers)
+                if buffers.numbers[failed]:
+                    raise _SingularError
 
     def _by_library(self, slot: int, buffers: _Buffers) -> None:
         op, operands, attrs = self._library[slot]
@@ -116,22 +134,17 @@ class Loops:
         if op.native is not None:
             buffers.put(slot, op.native(*values, **attrs))
             return
-        found = self._solved(slot, values, buffers) if slot in self._systems else None
-        if found is not None:
-            buffers.put(slot, found)
-            return
+        one = self.schedule.systems.get(slot)
+        if one is not None and op.by_factors is not None:
+            found = op.by_factors(buffers.factorised(one.matrix), one.is_transposed)
+            if found is not None:
+                buffers.put(slot, found)
+                return
         try:
             value = settle(op.array(*values, **attrs)) if not all_floats(values) else computed(op, values, attrs)
         except (ValueError, IndexError, MemoryError):
             value = computed(op, values, attrs)  # which says what is wrong
         buffers.put(slot, value if op.is_view else own(value))
-
-    def _solved(self, slot: int, values: tuple[Any, ...], buffers: _Buffers) -> Array | None:
-        """The solution of a system with a matrix that others have, too; None where there is none."""
-        one = self._systems[slot]
-        is_known = one.matrix in self.memory.constants
-        matrix = values[0].T if one.is_transposed else values[0]
-        return solution(one, matrix, values[1], self._factors if is_known else buffers.factors)
 
     @cached_property
     def _library(self) -> dict[int, tuple[Op, tuple[int, ...], dict[str, Any]]]:
@@ -161,7 +174,7 @@ class Loops:
             called = {name: count for code in here for name, count in code.called.items()}
             lines = [*definitions(called, width), *[line for code in here for line in code.declared()]]
             declared.update(dict.fromkeys(lines))
-        return "\n\n".join((*declared, *helpers(lanes), needed(lanes), *texts))
+        return "\n\n".join((*declared, *helpers(lanes), needed(lanes), *HELPERS, *texts))
 
     def _text(self, name: str, stage: Stage, codes: list[Code], products: dict[object, Product]) -> str:
         """The function of a stage; adds to the codes in it, and to the kinds of products."""
@@ -175,6 +188,10 @@ class Loops:
             return product_code(name, f"product{list(products).index(kind)}", stage, self.memory)
         if isinstance(stage, Scatter):
             return scatter_code(name, stage, self.memory)
+        if isinstance(stage, Factorise):
+            return factorise_code(name, stage, self.memory)
+        if isinstance(stage, Solve):
+            return solve_code(name, stage, self.memory)
         if isinstance(stage, Repeat):
             self.memory.kept.append(stage.code)
             return repeat_code(name, stage, self.memory)
@@ -216,6 +233,10 @@ class Loops:
         return bytearray(b"".join([np.asarray(x, dtype=np.float64).tobytes() for x in outputs]))
 
 
+class _SingularError(Exception):
+    """A matrix is singular; its buffers are not used again."""
+
+
 class _Memory:
     """Where the arrays and numbers of a schedule are: by slot, in a table of addresses and an array of numbers."""
 
@@ -235,14 +256,48 @@ class _Memory:
                 self.addressed |= {view.slot for view in stage.reads}
             elif isinstance(stage, Scatter | Repeat):
                 self.addressed.add(stage.operand)
+            elif isinstance(stage, Factorise):
+                self.addressed.add(stage.matrix)
+            elif isinstance(stage, Solve):
+                self.addressed |= {stage.right, stage.system.matrix}
         outputs, made = {*self.program.outputs}, self._made()
         self.written = {slot: None for slot in made if slot in outputs}
         self.places, self.length = places(schedule, [slot for slot in made if slot not in outputs])
+        self._factor()
+
+    def _factor(self) -> None:
+        """Slots behind the others: of what is factorised in a call, of constant factors, and of the failure."""
+        self.sizes = {stage.matrix: stage.size for stage in self.schedule.stages if isinstance(stage, Factorise)}
+        self.factored: dict[int, tuple[int, int]] = {}
+        self.known: dict[int, Factors] = {}
+        self.is_singular = False  # a constant matrix
+        for one in self.schedule.systems.values():
+            if one.matrix not in self.factored and not one.is_lower:
+                self.factored[one.matrix] = self.count, self.count + 1
+                self.count += 2
+                matrix = self.constants.get(one.matrix)
+                if matrix is not None:
+                    self._keep(one.matrix, matrix)
+        self.failed = self.count
+        self.count += 1
+
+    def _keep(self, slot: int, matrix: Any) -> None:
+        found = factorised(matrix)
+        if found is None:
+            self.is_singular = True
+            return
+        self.known[slot] = found
+        lu, pivots = self.factored[slot]
+        self.constants |= {lu: found.lu, pivots: found.pivots}
+
+    def factors(self, matrix: int) -> tuple[int, int]:
+        """The slots of the factors of a matrix, and of the rows that were exchanged."""
+        return self.factored[matrix]
 
     def _made(self) -> list[int]:
         """The arrays that machine code writes."""
-        schedule, kinds = self.schedule, ("kernel", "sum", "product", "scatter", "join", "copy", "running", "repeat")
-        made = [slot for slot, kind in schedule.kinds.items() if kind in kinds and self.program.shape(slot)]
+        schedule, others = self.schedule, ("number", "view", "library")
+        made = [slot for slot, kind in schedule.kinds.items() if kind not in others and self.program.shape(slot)]
         stored = {slot for stage in schedule.stages if isinstance(stage, Kernel) for slot in stage.stores}
         return [slot for slot in made if slot in stored or schedule.kinds[slot] != "kernel"]
 
@@ -286,11 +341,12 @@ class _Buffers:
         self.numbers = (ctypes.c_double * memory.count)()
         self.addresses = ctypes.addressof(self.table), ctypes.addressof(self.numbers)
         self.arrays: dict[int, Array] = {}
-        self.factors: dict[int, Any] = {}  # of matrices
+        self.factors: dict[int, Factors] = {}  # of this call
         self.laid: dict[int, Array] = {}
         self.written = memory.written
         self.fresh = [(slot, program.shape(slot)) for slot in memory.written]
         arena = np.empty((memory.length,))
+        self._factors = {matrix: self._room(matrix, size) for matrix, size in memory.sizes.items()}
         kept = {
             slot: arena[begin : begin + size_of(shape)].reshape(shape)
             for slot, begin in memory.places.items()
@@ -299,6 +355,20 @@ class _Buffers:
         for slot, array in kept.items():
             self.table[slot] = _address(array)
         self.known = {**kept, **memory.constants}  # in each call
+
+    def _room(self, matrix: int, size: int) -> tuple[Array, Any]:
+        """Places for the factors of a matrix: numbers, and whole numbers of 32 bits."""
+        lu, pivots = np.empty((size, size)), np.empty((size + 1) // 2).view(np.int32)[:size]
+        for slot, array in zip(self.memory.factors(matrix), (lu, pivots), strict=True):
+            self.table[slot] = _address(array)
+        return lu.T, pivots
+
+    def factorised(self, matrix: int) -> Factors:
+        """The factors of a matrix in this call."""
+        known = self.memory.known.get(matrix) or self.factors.get(matrix)
+        if known is None:
+            known = self.factors[matrix] = Factors(*self._factors[matrix])
+        return known
 
     def enter(self, values: Sequence[Value]) -> None:
         """The inputs of a call, and new arrays for its outputs."""

@@ -1,35 +1,51 @@
-"""Systems of equations with the same matrix: it is factorised once a call, and its factors are used transposed, too."""
+"""Matrices that several steps need in triangles: they are factorised once a call, and used transposed, too.
+
+A system of equations is solved by the functions of LAPACK and BLAS that SciPy exports, called from machine code. What
+else is computed from the factors, such as a determinant, says its row: see `Op.by_factors`.
+"""
 
 from __future__ import annotations
 
+import ctypes
 from collections import Counter
-from functools import cache
-from types import SimpleNamespace
+from functools import cache, cached_property
 from typing import Any, NamedTuple
 
 from agrad.engine.core.op import OPS
 from agrad.engine.errors import AgradError
 from agrad.engine.extras import extra
 from agrad.engine.program.ir import Program, Step
-from agrad.engine.values import Array
+from agrad.engine.values import Array, Shape, np
 
 _FEWEST = 8  # rows of a matrix, of fewer of which the factors are not worth keeping
+_LAPACK, _BLAS = ("dgetrf", "dgetrs"), ("dtrsm", "dtrsv")
 
 
 class System(NamedTuple):
-    """A step that solves a system: the slot of its matrix, and what is known of that."""
+    """A step that needs the factors of a matrix: the slot of that, and what is known of it."""
 
     matrix: int
     is_transposed: bool
     is_lower: bool  # a triangle, from a Cholesky factorisation
+    size: int
 
 
 def systems(program: Program) -> dict[int, System]:
-    """The steps, by their slots, that solve a system with the matrix of another one, or with a triangle."""
+    """The steps, by their slots, that need the factors of a matrix which another one needs, or a triangle.
+
+    None without SciPy.
+    """
+    if pointers() is None:
+        return {}
     found: dict[int, System] = {}
     for slot, step in enumerate(program.steps, program.first):
-        if step.op is OPS["solve"] and _is_of_one(program, step):
+        shapes = [program.shape(x) for x in step.operands]
+        if step.op is OPS["solve"] and _is_of_one(shapes):
             found[slot] = _system(program, step.operands[0])
+        elif step.op.by_factors is not None and len(shapes) == 1 and _is_of_one([shapes[0], shapes[0]]):
+            one = _system(program, step.operands[0])
+            if not one.is_lower:
+                found[slot] = one
     counts = Counter([one.matrix for one in found.values()])
     inputs = len(program.inputs)
     return {
@@ -39,51 +55,97 @@ def systems(program: Program) -> dict[int, System]:
     }
 
 
-def _is_of_one(program: Program, step: Step) -> bool:
-    """Whether there is one matrix, and not a batch of them."""
-    matrix, right = map(program.shape, step.operands)
-    return len(matrix) == 2 and len(right) <= 2 and matrix[0] >= _FEWEST
+def _is_of_one(shapes: list[Shape]) -> bool:
+    """Whether there is one matrix, and not a batch of them, and a right side."""
+    matrix, right = shapes
+    return len(matrix) == 2 and len(right) <= 2 and matrix[0] >= _FEWEST and 0 not in right
 
 
 def _system(program: Program, slot: int) -> System:
     is_transposed = False
-    while slot >= program.first and program.steps[slot - program.first].op is OPS["swap"]:
-        slot, is_transposed = program.steps[slot - program.first].operands[0], not is_transposed
-    is_lower = slot >= program.first and program.steps[slot - program.first].op is OPS["cholesky"]
-    return System(slot, is_transposed, is_lower)
+    while (step := _made_by(program, slot)) is not None and _transposes(program, step):
+        slot, is_transposed = step.operands[0], not is_transposed
+    is_lower = step is not None and step.op is OPS["cholesky"]
+    return System(slot, is_transposed, is_lower, program.shape(slot)[0])
+
+
+def _transposes(program: Program, step: Step) -> bool:
+    """Whether a step gives the transpose of a square matrix."""
+    if len(step.operands) != 1 or not step.op.moves_entries or program.shape(step.operands[0]) != step.shape:
+        return False
+    size = step.shape[0]
+    numbered = np.arange(float(size * size)).reshape(step.shape)
+    return np.array_equal(step.op.array(numbered, **step.attrs), numbered.T)
+
+
+def _made_by(program: Program, slot: int) -> Step | None:
+    return program.steps[slot - program.first] if slot >= program.first else None
 
 
 @cache
-def _lapack() -> Any:
-    """SciPy's LAPACK, with a function of BLAS; None without SciPy."""
+def pointers() -> dict[str, int] | None:
+    """The addresses of functions of LAPACK and BLAS that take 32-bit integers; None where there are none."""
     try:
-        lapack = extra("scipy.linalg.lapack", "machine code", "SciPy", "science")
-        blas = extra("scipy.linalg.blas", "machine code", "SciPy", "science")
+        lapack = extra("scipy.linalg.cython_lapack", "machine code", "SciPy", "science")
+        blas = extra("scipy.linalg.cython_blas", "machine code", "SciPy", "science")
     except AgradError:
         return None
-    functions = {name: getattr(lapack, name) for name in ("dgetrf", "dgetrs", "dtrtrs")}
-    return SimpleNamespace(**functions, dtrsm=blas.dtrsm)
-
-
-def solution(one: System, matrix: Array, right: Array, factors: dict[int, Any]) -> Array | None:
-    """The solution of a system. `factors` has those of the matrices so far, by their slots.
-
-    None where the matrix is singular, or there is no SciPy: then the operation itself says what the result is.
-    """
-    lapack = _lapack()
-    if lapack is None or not right.size:
+    both = [(lapack, name) for name in _LAPACK] + [(blas, name) for name in _BLAS]
+    capsules = {name: module.__pyx_capi__.get(name) for module, name in both}
+    if not all(capsule is not None and "int *" in repr(capsule) for capsule in capsules.values()):
         return None
-    turned = 0 if one.is_transposed else 1  # LAPACK reads the rows of the matrix as columns
-    found: Array
-    if one.is_lower and right.ndim == 2:  # whose rows are columns to BLAS, too: X @ L.T is found from the transposed
-        failed = not matrix.diagonal().all()
-        found = lapack.dtrsm(1.0, matrix.T, right.T, side=1, lower=0, trans_a=1 - turned).T if not failed else right
-    elif one.is_lower:
-        found, failed = lapack.dtrtrs(matrix.T, right, lower=0, trans=turned)
-    else:
-        if one.matrix not in factors:
-            factors[one.matrix] = lapack.dgetrf(matrix.T)
-        lu, pivots, failed = factors[one.matrix]
-        if not failed:
-            found, failed = lapack.dgetrs(lu, pivots, right, trans=turned)
-    return found.reshape(right.shape) if not failed else None
+    return {name: _address(capsule) for name, capsule in capsules.items()}
+
+
+def _address(capsule: Any) -> int:
+    api = ctypes.pythonapi
+    api.PyCapsule_GetName.restype, api.PyCapsule_GetName.argtypes = ctypes.c_char_p, [ctypes.py_object]
+    api.PyCapsule_GetPointer.restype = ctypes.c_void_p
+    api.PyCapsule_GetPointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
+    found: int = api.PyCapsule_GetPointer(capsule, api.PyCapsule_GetName(capsule))
+    return found
+
+
+class Factors:
+    """L and U of the transpose of a matrix, with the rows that were exchanged, as LAPACK gives them."""
+
+    def __init__(self, lu: Array, pivots: Any) -> None:
+        self.lu, self.pivots = lu, pivots
+
+    @cached_property
+    def _parity(self) -> float:
+        """-1 where an odd number of rows was exchanged."""
+        return -1.0 if (self.pivots != np.arange(1, len(self.pivots) + 1)).sum() % 2 else 1.0
+
+    @property
+    def sign(self) -> float:
+        """The sign of the determinant."""
+        return self._parity * float(np.multiply.reduce(np.sign(self.lu.diagonal())))
+
+    @cached_property
+    def log(self) -> float:
+        """The logarithm of its absolute value."""
+        return float(np.add.reduce(np.log(np.abs(self.lu.diagonal()))))
+
+    @property
+    def determinant(self) -> float:
+        """The determinant."""
+        return self._parity * float(np.multiply.reduce(self.lu.diagonal()))
+
+    @cached_property
+    def _inverse(self) -> Array | None:
+        lapack = extra("scipy.linalg.lapack", "machine code", "SciPy", "science")
+        found, failed = lapack.dgetri(self.lu, self.pivots - 1)
+        return None if failed else np.ascontiguousarray(found.T)
+
+    def inverse(self, is_transposed: bool) -> Array | None:
+        """The inverse, or its transpose."""
+        found = self._inverse
+        return found if found is None or not is_transposed else np.ascontiguousarray(found.T)
+
+
+def factorised(matrix: Array) -> Factors | None:
+    """The factors of a matrix that is known beforehand; None where it is singular."""
+    lapack = extra("scipy.linalg.lapack", "machine code", "SciPy", "science")
+    lu, pivots, failed = lapack.dgetrf(matrix.T)
+    return Factors(np.asfortranarray(lu), (pivots + 1).astype(np.int32)) if not failed else None

@@ -36,6 +36,13 @@ class Memory(Protocol):
     def number(self, slot: int, name: str) -> str:
         """The same of a number."""
 
+    def factors(self, matrix: int) -> tuple[int, int]:
+        """The slots of the factors of a matrix, and of the rows that were exchanged."""
+
+    @property
+    def failed(self) -> int:
+        """The slot of the number that is 1 where a call has failed."""
+
     def value(self, slot: int) -> float | None:
         """The number, if it is known."""
 

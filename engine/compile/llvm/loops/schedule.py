@@ -9,6 +9,7 @@ product  the product of two small matrices
 scatter  an operation that adds entries into zeros, several in one place
 join     an array that consists of others, each of which is stored where it belongs
 running  a result each of whose entries is computed from the one before, along an axis
+solve    a system of equations with a matrix that several have, or a triangle
 repeat   a loop whose iterations have machine code of their own
 view     an operation that only moves entries: where it is used, its entries are read where they lie
 copy     the same where it has to be an array
@@ -23,7 +24,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from agrad.engine.compile.llvm.ir_builder import Code
+from agrad.engine.compile.llvm.loops.factors import systems
 from agrad.engine.compile.llvm.loops.stages import (
+    Factorise,
     Join,
     Kernel,
     Library,
@@ -32,6 +35,7 @@ from agrad.engine.compile.llvm.loops.stages import (
     Repeat,
     Running,
     Scatter,
+    Solve,
     Stage,
     Sum,
 )
@@ -68,6 +72,7 @@ class Schedule:
         self.scatters: dict[int, View] = {}
         self.joins: dict[int, list[Join]] = {}
         self.copies: dict[int, View] = {}
+        self.systems = systems(program)
         self.levels = dict.fromkeys(range(program.first), 0)
         self.lowered: dict[tuple[str, str], bool | None] = {}
         for slot, step in enumerate(program.steps, program.first):
@@ -78,7 +83,7 @@ class Schedule:
             self.levels[slot] = self._level(slot, step)
         self.kernels: dict[tuple[Shape, int], Kernel] = {}
         self._fuse()
-        self.stages = list(self._stages())
+        self.stages = list(self._factorised(self._stages()))
 
     # What a step is
 
@@ -93,7 +98,7 @@ class Schedule:
             axes, divisor = step.op.sums(shapes[0], step.attrs)
             self.sums[slot] = Sum(slot, step.operands[0], _kept(shapes[0], axes), 0, divisor)
             return "sum"
-        special = self._special(step, shapes)
+        special = self._special(slot, step, shapes)
         if special:
             return special
         if step.op is OPS["matmul"] and all(len(x) == 2 and 0 < min(x) <= max(x) <= _MOST for x in shapes):
@@ -108,8 +113,10 @@ class Schedule:
                 return "view"
         return "join" if self._joins(slot, step, shapes) else "library"
 
-    def _special(self, step: Step, shapes: list[Shape]) -> str:
-        """The kind of a loop that the row of an operation describes; "" where it is none."""
+    def _special(self, slot: int, step: Step, shapes: list[Shape]) -> str:
+        """The kind of a system of equations, or of a loop that the row of an operation describes; "" for others."""
+        if slot in self.systems and step.op is OPS["solve"]:
+            return "solve"
         if step.op.runs is not None and size_of(step.shape) and all(shape == step.shape for shape in shapes):
             return "running"
         return "repeat" if step.op.loop is not None and step.op.loop(**step.attrs) is not None else ""
@@ -186,6 +193,10 @@ class Schedule:
         for slot, step in enumerate(self.program.steps, self.program.first):
             if self.kinds[slot] in ("library", "scatter", "repeat"):
                 wanted += step.operands
+            if slot in self.systems:
+                wanted.append(self.systems[slot].matrix)
+            if self.kinds[slot] == "solve":
+                wanted.append(step.operands[1])
             if self.kinds[slot] == "library":
                 by_library.update(step.operands)
             if self.kinds[slot] == "product":
@@ -249,6 +260,8 @@ class Schedule:
         kind = self.kinds[slot]
         if kind == "view":
             return 0
+        if kind == "solve":
+            return max([self._ready(x, None) for x in (self.systems[slot].matrix, step.operands[1])])
         if kind == "join":
             return max([self._ready(part.operand, self.program.shape(part.operand)) for part in self.joins[slot]])
         space = self._space(slot, step)
@@ -329,7 +342,7 @@ class Schedule:
         last = max([*self.levels.values(), 0])
         steps: dict[int, list[int]] = {}
         for slot, kind in self.kinds.items():
-            if kind in ("number", "library", "product", "scatter", "running", "repeat"):
+            if kind in ("number", "library", "product", "scatter", "running", "repeat", "solve"):
                 steps.setdefault(self.levels[slot], []).append(slot)
         kernels = sorted(self.kernels.values(), key=lambda kernel: kernel.level)
         for level in range(last + 1):
@@ -337,6 +350,16 @@ class Schedule:
             for kernel in kernels:
                 if kernel.level == level:
                     yield kernel
+
+    def _factorised(self, stages: Iterable[Stage]) -> Iterator[Stage]:
+        """The stages, with each matrix factorised before the first that needs its factors; but a constant is before."""
+        constants, done = range(len(self.program.inputs), self.program.first), set[int]()
+        for stage in stages:
+            one = self.systems.get(stage.slot) if isinstance(stage, Library | Solve) else None
+            if one is not None and not one.is_lower and one.matrix not in done and one.matrix not in constants:
+                done.add(one.matrix)
+                yield Factorise(one.matrix, one.size)
+            yield stage
 
     def _between(self, slots: Iterable[int]) -> Iterator[Stage]:
         """Steps outside of loops."""
@@ -366,6 +389,8 @@ class Schedule:
             assert step.op.runs is not None
             reads = tuple([self._read(x, step.shape) for x in step.operands])
             return Running(slot, reads, step.shape, step.attrs["axis"], *step.op.runs)
+        if kind == "solve":
+            return Solve(slot, self.systems[slot], step.operands[1], step.shape[1] if len(step.shape) > 1 else None)
         if kind == "repeat":
             found = step.op.loop(**step.attrs) if step.op.loop is not None else None
             assert found is not None

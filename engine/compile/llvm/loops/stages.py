@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from agrad.engine.compile.llvm.loops.factors import System
 from agrad.engine.compile.llvm.loops.views import View
 from agrad.engine.values import Shape
 
@@ -106,4 +107,22 @@ class Repeat:
     count: int
 
 
-Stage = Kernel | Numbers | Library | Product | Scatter | Running | Repeat
+@dataclass(frozen=True, slots=True)
+class Factorise:
+    """A square matrix that is factorised, with so many rows."""
+
+    matrix: int
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Solve:
+    """A system of equations with a matrix that is factorised or triangular, for a vector or so many columns."""
+
+    slot: int
+    system: System
+    right: int
+    columns: int | None
+
+
+Stage = Kernel | Numbers | Library | Product | Scatter | Running | Repeat | Factorise | Solve

@@ -1,11 +1,15 @@
 """Systems with the same matrix in compiled functions: factorised once, with the results and errors of each alone."""
 
 import math
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import pytest
+from test_loops import program_of
 
 import agrad.engine as ag
 from agrad.engine.compile.llvm.loops import code, factors
+from agrad.engine.compile.llvm.loops.stages import Factorise, Solve
 from agrad.engine.errors import AgradError
 from agrad.engine.values import np
 
@@ -33,73 +37,144 @@ def by_cholesky(a, y):
     return ag.sum(s * ag.solve(a @ a.T, y)) + ag.sum(ag.log(ag.diag(lower))) + ag.sum(ag.exp(LINE))
 
 
-@pytest.fixture
-def made(monkeypatch):
-    """What was factorised, and what solved by it."""
-    seen, solution = [], factors.solution
+def stages(compiled, kind):
+    """How many there are of a kind in the machine code for value and gradient."""
+    return [type(stage) for stage in compiled._gradient.known[0].native.schedule.stages].count(kind)
 
-    def counted(one, matrix, right, known):
-        before = len(known)
-        found = solution(one, matrix, right, known)
-        seen.append((len(known) - before, found is not None))
-        return found
 
-    monkeypatch.setattr(code, "solution", counted)
-    return seen
+def alike(compiled, exact, *points):
+    for point in points:
+        value, by = compiled.value_and_grad(*point)
+        expected, by_exact = exact.value_and_grad(*point)
+        assert value == pytest.approx(expected, rel=1e-12)
+        for one, other in zip(by, by_exact, strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-12 * np.abs(other).max())
 
 
 @pytest.mark.parametrize("f", [several, by_cholesky])
 @pytest.mark.parametrize("size", [8, 9, 20])
-def test_value_and_gradient(made, f, size):
+def test_value_and_gradient(f, size):
     a, y = regular(size, size), RNG.normal(size=size)
     compiled, exact = (ag.compile(f, a, y, backend=name) for name in ("llvm", "python"))
-    for factor in (1.0, 1.3):
-        value, by = compiled.value_and_grad(a * factor, y)
-        expected, by_exact = exact.value_and_grad(a * factor, y)
-        assert value == pytest.approx(expected, rel=1e-12)
-        for one, other in zip(by, by_exact, strict=True):
-            np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-12 * np.abs(other).max())
-    assert all(solved for _, solved in made)
-    assert len(made) > 2 * sum(count for count, _ in made)
-    assert sum(count for count, _ in made) in (1, 2, 4) or f is by_cholesky
+    alike(compiled, exact, (a, y), (a * 1.3, y))
+    assert stages(compiled, Factorise) == 1
+    assert stages(compiled, Solve) > 4
 
 
-def test_a_constant_matrix_is_factorised_once_for_all_calls(made):
+def every(a, y):
+    """All that is computed from the factors of a matrix, and of its transpose."""
+    sign, log = ag.slogdet(a)
+    inverse = ag.inv(a)
+    found = ag.sum(ag.solve(a, y) * ag.solve(a.T, y)) + ag.det(a / 9.0) * 0.1 + ag.det(a) * 1e-9 + sign * log
+    return found + ag.sum(inverse @ ag.inv(a.T)) + ag.slogdet(a.T)[1] + ag.sum(ag.exp(LINE))
+
+
+@pytest.mark.parametrize("size", [8, 13])
+def test_inverse_determinant_and_solutions_share_the_factors(size):
+    a, y = regular(size, size), RNG.normal(size=size)
+    compiled, exact = (ag.compile(every, a, y, backend=name) for name in ("llvm", "python"))
+    exchanged = a[::-1].copy()
+    exchanged[0] *= -1.0
+    alike(compiled, exact, (a, y), (exchanged, y), (a.T * 0.7, y * 2.0))
+    assert stages(compiled, Factorise) == 2  # of a, and of a/9, whose determinant and cofactors are computed
+    assert "a matrix is factorised" in compiled.explain()
+
+
+@pytest.mark.parametrize("columns", [1, 2, 7, 8, 9, 30])
+@pytest.mark.parametrize("size", [8, 11, 40])
+def test_several_right_sides_are_solved_where_they_lie(size, columns):
+    def f(a, y):
+        s = ag.solve(a, y)
+        t = ag.solve(a.T, s * y)
+        lower = ag.cholesky(a @ a.T + np.eye(size))
+        u = ag.solve(lower, t)
+        return ag.sum(ag.solve(lower.T, u * s)) + ag.sum(ag.exp(LINE) * ag.sum(t))
+
+    a, y = regular(size, 5)[::-1] * 0.5, RNG.normal(size=(size, columns))
+    compiled, exact = (ag.compile(f, a, y, backend=name) for name in ("llvm", "python"))
+    alike(compiled, exact, (np.ascontiguousarray(a), y), (a.T, y[::-1]))
+
+
+def test_a_constant_matrix_is_factorised_before_all_calls():
     a = regular(12, 3)
     compiled = ag.compile(
         lambda y: ag.sum(ag.solve(a, ag.exp(y))) + ag.sum(ag.exp(LINE * y[0])), np.ones(12), backend="llvm"
     )
     for factor in (0.1, 0.2, 0.3):
-        assert compiled.value(factor * np.ones(12)) == pytest.approx(
-            float(np.sum(np.linalg.solve(a, np.exp(factor * np.ones(12)))) + np.sum(np.exp(LINE * factor))), rel=1e-13
-        )
-    assert [count for count, _ in made if count] == [1]
+        expected = np.sum(np.linalg.solve(a, np.exp(factor * np.ones(12)))) + np.sum(np.exp(LINE * factor))
+        assert compiled.value(factor * np.ones(12)) == pytest.approx(float(expected), rel=1e-13)
+        compiled.grad(factor * np.ones(12))
+    assert stages(compiled, Factorise) == 0 and stages(compiled, Solve) > 0
 
 
+def test_a_constant_singular_matrix_is_the_error_that_it_is_uncompiled():
+    a = regular(9, 4)
+    program = program_of(lambda y: ag.sum(ag.solve(a, y * 2.0)) + ag.sum(ag.exp(LINE * y[0])), np.ones(9))
+    constants = [np.ones((9, 9)) if np.shape(x) == (9, 9) else x for x in program.constants]
+    with pytest.raises(AgradError, match="singular"):
+        code.Loops(replace(program, constants=tuple(constants))).call(np.ones(9))
+
+
+def test_factors_are_inside_their_memory(monkeypatch):
+    """Guard bytes around the factors and the rows that were exchanged."""
+    seen = []
+
+    def room(self, matrix, size):
+        lu, pivots = np.full(size * size + 16, 7.5), np.full(size + 16, 77, np.int32)
+        seen.append((lu, pivots, size))
+        parts = lu[8:-8].reshape(size, size), pivots[8:-8]
+        for slot, array in zip(self.memory.factors(matrix), parts, strict=True):
+            self.table[slot] = code._address(array)
+        return parts[0].T, parts[1]
+
+    monkeypatch.setattr(code._Buffers, "_room", room)
+    for size in (8, 9, 16, 31):
+        a, y = regular(size, 2), RNG.normal(size=size)
+        compiled, exact = (ag.compile(several, a, y, backend=name) for name in ("llvm", "python"))
+        alike(compiled, exact, (a, y), (a[::-1].copy(), y))
+    assert seen
+    for lu, pivots, _ in seen:
+        assert (lu[:8] == 7.5).all() and (lu[-8:] == 7.5).all()
+        assert (pivots[:8] == 77).all() and (pivots[-8:] == 77).all()
+
+
+@pytest.mark.parametrize("count", [2, 4])
+def test_threads_may_solve_at_once(count):
+    points = [(regular(12, seed), np.arange(12.0)) for seed in range(12)]
+    compiled = ag.compile(several, *points[0], backend="llvm")
+    expected = [compiled.value_and_grad(*point) for point in points]
+    with ThreadPoolExecutor(count) as pool:
+        for found, one in zip(pool.map(lambda point: compiled.value_and_grad(*point), points), expected, strict=True):
+            assert found[0] == one[0] and all(map(np.array_equal, found[1], one[1]))
+
+
+@pytest.mark.parametrize("f", [several, every])
 @pytest.mark.parametrize("entry", [0.0, math.nan, math.inf])
-def test_a_matrix_that_cannot_be_solved_gives_what_it_gives_uncompiled(entry):
+def test_a_matrix_that_cannot_be_solved_gives_what_it_gives_uncompiled(entry, f):
     a, y = regular(8, 1), np.ones(8)
-    compiled = ag.compile(several, a, y, backend="llvm")
+    compiled = ag.compile(f, a, y, backend="llvm")
     compiled.value(a * 1.1, y)
     a[2] = a[:, 2] = entry
 
-    def outcome(f):
+    def outcome(call):
         try:
-            return f(a, y)
+            return call(a, y)
         except AgradError as error:
             return error.kind, error.message
 
     with np.errstate(all="ignore"):
-        found, expected = outcome(compiled.value), outcome(lambda a, y: float(several(ag.tensor(a), ag.tensor(y))))
+        found, expected = outcome(compiled.value), outcome(lambda a, y: float(f(ag.tensor(a), ag.tensor(y))))
     assert found == expected or (math.isnan(found) and math.isnan(expected))
-    assert compiled.value(regular(8, 1), y) == pytest.approx(float(several(ag.tensor(regular(8, 1)), y)), rel=1e-12)
+    assert compiled.value(regular(8, 1), y) == pytest.approx(float(f(ag.tensor(regular(8, 1)), y)), rel=1e-12)
 
 
 def test_without_scipy_each_system_is_solved_alone(monkeypatch):
-    monkeypatch.setattr(factors, "_lapack", lambda: None)
-    a, y = regular(8, 2), np.ones(8)
+    monkeypatch.setattr(factors, "pointers", lambda: None)
+    a, y = regular(10, 2), np.ones(10)
     compiled = ag.compile(several, a, y, backend="llvm")
     assert compiled.value(a * 1.1, y) == pytest.approx(float(several(ag.tensor(a * 1.1), ag.tensor(y))), rel=1e-13)
+    compiled.grad(a, y)
+    assert stages(compiled, Solve) == 0
 
 
 def test_an_outer_product_is_a_part_of_a_loop():
