@@ -196,6 +196,10 @@ class Compiled:
         loops are the cheapest, their parts follow; and after a call of `hessian`, how that is computed.
         """
         found = f"{explained(self._program)}\ncomputed by {self._latest().state()}"
+        for family in (self._value, self._gradient):
+            if family.together is not None:
+                code = family.together.code
+                found += f"\n{len(code.members)} specialisations are one function of {code.length} instructions"
         if self._hessian is not None and self._hessian.told:
             found += f"\nthe Hessian is computed {self._hessian.told}"
         return found

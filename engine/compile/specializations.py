@@ -15,7 +15,9 @@ from threading import RLock
 from typing import Any, NamedTuple
 
 from agrad.engine.compile.backend import Code, NativeBackend, NativeCode
-from agrad.engine.compile.lower.cost import calls_before_machine_code
+from agrad.engine.compile.llvm.decisions import Decisions, decided
+from agrad.engine.compile.llvm.target import binding
+from agrad.engine.compile.lower.cost import calls_before_machine_code, outside, repaid_by_one_function
 from agrad.engine.compile.lower.plan import Lowered
 from agrad.engine.compile.lower.scalarise import regular
 from agrad.engine.compile.registry import AUTO, NATIVE, REFERENCE, load
@@ -26,6 +28,8 @@ from agrad.engine.program.passes import frozen, key
 from agrad.engine.values import Shape, Value
 
 MOST = 256  # specialisations of one function
+_DECIDED = 2048  # the same where they are one function of machine code
+_FOUND, _EAGERLY, _TRACED = 6.0, 20.0, 200.0  # times a call: to find the one that holds, an eager one, a trace
 _FEW = 64  # that are kept however long they are
 _STEPS = 300_000  # of more than these
 _RARE = 8  # calls for each that no specialisation holds for, below which these are most of the new ones
@@ -107,6 +111,7 @@ class Specialization:
         self._make_exact, self._make_shared = exact, shared
         self.is_of_data = is_of_data  # for these values only: making machine code would take far too long
         self._exact: Program | None = None
+        self._shared: Program | None = None  # the one for machine code, if it is one of numbers
         self._outcomes: tuple[object, Sequence[object]] | None = None  # of the guards, and these guards
         self._code: Code | None = None
         self.backend = backend
@@ -132,6 +137,11 @@ class Specialization:
             with TRACING:
                 self._exact = self._exact or self._make_exact()
         return self._exact
+
+    @property
+    def program(self) -> Program | None:
+        """The program that was made, or the one for machine code; None where there is none yet."""
+        return self._shared if self._exact is None else self._exact
 
     @property
     def code(self) -> Code:
@@ -225,6 +235,7 @@ class Specialization:
         if not self.reason:
             native = lowered.called(kept(name, program, backend.compile), len(lowered.program.checks))
             self.checks = lowered.program.checks
+            self._shared = lowered.program if lowered.shapes is None else None
             self.lowering = lowered.name
             self.native = native  # last: from here on other threads call it, and read the checks
 
@@ -269,6 +280,13 @@ class Eager(NamedTuple):
     checks: Sequence[GuardCheck] = ()
 
 
+class Together(NamedTuple):
+    """One function for several specialisations, which gives their numbers."""
+
+    code: Decisions
+    members: Sequence[Specialization]
+
+
 class Specializations:
     """All specialisations so far, the one used last first. `trace` makes another, at some values.
 
@@ -287,6 +305,9 @@ class Specializations:
         self.since = 0  # eager calls since the last trace
         self.known: tuple[Specialization, ...] = ()
         self.tree = Tree()
+        self.together: Together | None = None  # most of them as one function
+        self.fresh: tuple[Specialization, ...] = ()  # those that are not in it
+        self.outside = 0.0  # what calls have taken since then, in ns
 
     @property
     def is_retracing(self) -> bool:
@@ -300,10 +321,17 @@ class Specializations:
     def found(self, values: tuple[Value, ...]) -> tuple[Specialization | Eager, tuple[Value, ...]]:
         """The specialisation that holds at some values, and its outputs."""
         self.calls += 1  # by several threads, it may miss some: it affects only speed
-        known, retracing = self.known, self.missed > _FEW and self.is_retracing
-        found = self._along(values) if len(known) > 1 else self._among(known, values)
-        if found is None and len(known) > 1 and not retracing:
+        if self.together is not None:
+            hit = self.together.code.call(values)
+            if hit is not None:
+                return self.together.members[hit[0]], hit[1]
+        known = self.known if self.together is None else self.fresh
+        retracing = self.missed > _FEW and self.is_retracing
+        found = self._along(values) if len(known) > 1 and self.together is None else self._among(known, values)
+        if found is None and len(known) > 1 and not retracing and self.together is None:
             found = self._among(known, values)
+        if len(self.known) > 1:
+            self._count(_FOUND if found is not None else _EAGERLY if retracing else _TRACED)
         if found is not None:
             return found
         self.missed += 1
@@ -313,7 +341,8 @@ class Specializations:
             if computed is not None:
                 return computed
         with TRACING:
-            new = [one for one in self.known if one not in known]  # traced by another thread meanwhile
+            seen = {*known} if self.together is None else {*known, *self.together.members}
+            new = [one for one in self.known if one not in seen]  # traced by another thread meanwhile
             return self._among(new, values) or self._traced(values)
 
     def _along(self, values: tuple[Value, ...]) -> tuple[Specialization, tuple[Value, ...]] | None:
@@ -367,18 +396,40 @@ class Specializations:
             new = self.trace(values)
             new.begin()  # a specialisation that fails here is not kept
             self.known = (new, *self.known)
+            self.fresh = (new, *self.fresh)
             self.tree.add(new)
             self._drop()
         return new
 
+    def _count(self, times: float) -> None:
+        """Note a call outside of the one function, and make that, or make it anew, where it pays."""
+        self.outside += outside(self.known[0].size, times)
+        if self.outside > repaid_by_one_function(sum([one.size for one in self.known])):
+            with TRACING:
+                self._put_together()
+
+    def _put_together(self) -> None:
+        """Make one function of machine code of the specialisations, in which they share what is common."""
+        self.outside = 0.0
+        chosen = [one for one in self.known if one.program is not None and one.native_backend == NATIVE]
+        code = decided([one.program for one in chosen if one.program is not None]) if binding() and chosen else None
+        if code is None or len(code.members) < 2:
+            self.outside = -math.inf  # never again
+            return
+        self.together = Together(code, chosen)
+        inside = {chosen[number] for number in code.members}
+        self.fresh = tuple([one for one in self.known if one not in inside])
+
     def _drop(self) -> None:
         """Drop the specialisations that were used longest ago, if there are too many."""
         count, steps = len(self.known), sum(one.size for one in self.known)
-        while count > MOST or (count > _FEW and steps > _STEPS):
+        while count > (MOST if self.together is None else _DECIDED) or (count > _FEW and steps > _STEPS):
             count -= 1
             steps -= self.known[count].size
         if count < len(self.known):
             self.known = self.known[:count]
+            kept_ones = {*self.known}
+            self.fresh = tuple([one for one in self.fresh if one in kept_ones])
             self.tree = Tree()
             for one in reversed(self.known):
                 self.tree.add(one)

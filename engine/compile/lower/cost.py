@@ -47,6 +47,7 @@ _SMALL = 64  # entries of an array, up to which a program of such arrays becomes
 _STARTED = 1e8  # to load LLVM, once
 _CALLS = 1_000  # that Python computes before machine code, at least
 _MOST_ITERATED = 10_000  # instructions of an iteration of a loop
+_OWN = 0.5  # the part of the steps of a specialisation that it does not share with others
 _UNINTERRUPTED = 5e6  # that machine code of a loop runs at a time
 _PAID = 5e6 * _STEP  # or when so much was computed
 
@@ -143,6 +144,16 @@ def iterations_to_repay(program: Program) -> float:
     length = instructions(program)
     gain = interpreted(program) - _INSTRUCTION * length
     return (_STARTED + _COMPILED * length) / gain if length <= _MOST_ITERATED and gain > 0.0 else math.inf
+
+
+def repaid_by_one_function(steps: int) -> float:
+    """What calls of several specialisations with so many steps have taken when one function for them has paid."""
+    return _STARTED + _COMPILED * _OWN * steps
+
+
+def outside(steps: int, times: float) -> float:
+    """So many times a call of a specialisation with so many steps, by Python."""
+    return times * _STEP * steps
 
 
 def iterations_at_once(length: int) -> int:

@@ -132,8 +132,10 @@ def test_machine_code_of_rows_and_sums():
 @native
 def test_machine_code_of_many_iterations_goes_on_from_piece_to_piece(monkeypatch):
     from agrad.engine.compile.llvm import repeated
+    from agrad.engine.program import scan
 
-    monkeypatch.setattr(repeated, "_PIECE", 7)
+    monkeypatch.setattr(repeated, "PIECE", 7)
+    monkeypatch.setattr(scan, "PIECE", 7)
     f = ag.compile(lotka, 1.1, 0.4, backend="llvm")
     assert f.value_and_grad(1.1, 0.4)[0] == pytest.approx(float(lotka(1.1, 0.4)), rel=1e-12)
 

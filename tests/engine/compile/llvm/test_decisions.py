@@ -1,0 +1,216 @@
+"""Specialisations as one function of machine code, which branches at their guards: the results of each alone."""
+
+import math
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from thinned import thinned
+
+import agrad.engine as ag
+from agrad.engine.compile import specializations
+from agrad.engine.compile.llvm import target
+from agrad.engine.compile.llvm.decisions import decided, is_decidable
+from agrad.engine.errors import AgradError
+from agrad.engine.program.trace import trace
+
+pytestmark = pytest.mark.skipif(target.binding() is None, reason="llvmlite is not installed")
+
+
+@pytest.fixture
+def soon(monkeypatch):
+    """The one function is made after few calls."""
+    monkeypatch.setattr(specializations, "repaid_by_one_function", lambda steps: 2_000.0 * steps)
+
+
+def eagerly(f, point):
+    leaves = [ag.tensor(x, requires_grad=True) for x in point]
+    y = f(*leaves)
+    y.backward()
+    return y.item(), tuple([0.0 if x.grad is None else x.grad.item() for x in leaves])
+
+
+def same(found, expected):
+    (value, slopes), (other, others) = found, expected
+    for one, two in zip((value, *slopes), (other, *others), strict=True):
+        assert (math.isnan(one) and math.isnan(two)) or one == pytest.approx(two, rel=1e-12, abs=1e-12)
+
+
+class Branching:
+    """A random function of three numbers that decides some times, also how often it runs a loop."""
+
+    def __init__(self, seed):
+        self.seed = seed
+
+    def __call__(self, x, y, z):
+        rng = np.random.default_rng(self.seed)
+        total, values = 0.1 * x * y * z, [x, y, z]
+        for _ in range(int(rng.integers(2, 6))):
+            a, b, c = (values[int(place)] for place in rng.integers(0, 3, size=3))
+            kind, bound = int(rng.integers(4)), float(rng.normal())
+            if kind == 0:
+                a = ag.sin(a) if a > b else b * 0.5 + c
+            elif kind == 1:
+                a = a * c if b <= bound else (a - b if c > bound else ag.exp(-a * a))
+            elif kind == 2:
+                while abs(a) > 1.0:
+                    a = a * 0.5
+            elif not (a * b < c):
+                a = ag.tanh(a) + bound
+            values[int(rng.integers(3))] = a
+            total = total + a * b
+        return total
+
+
+@pytest.mark.parametrize("backend", ["auto", "llvm"])
+@pytest.mark.parametrize("seed", thinned(range(40), 8))
+def test_random_functions_compute_what_they_compute_eagerly(soon, seed, backend):
+    f = Branching(seed)
+    points = np.random.default_rng(seed + 100).normal(size=(120, 3)).tolist()
+    compiled = ag.compile(f, *points[0], backend=backend)
+    for _ in range(2):
+        for point in points:
+            same(compiled.value_and_grad(*point), eagerly(f, point))
+    if len(compiled._gradient.known) > 1:
+        together = compiled._gradient.together
+        assert together is not None
+        assert len(together.code.members) > 1
+    more = np.random.default_rng(seed + 200).normal(size=(60, 3)) * 2.0
+    for point in more.tolist():
+        same(compiled.value_and_grad(*point), eagerly(f, point))
+        assert compiled.value(*point) == pytest.approx(eagerly(f, point)[0], rel=1e-12, abs=1e-12)
+
+
+def deep(x, y):
+    for _ in range(8):
+        if x > y:
+            x, y = y * 0.5 + 0.3, ag.sin(x)
+        else:
+            y = y * x - 0.1
+    return x * y
+
+
+def test_what_specialisations_share_is_computed_once(soon):
+    points = np.random.default_rng(1).normal(size=(400, 2)).tolist()
+    compiled = ag.compile(deep, *points[0])
+    for point in points * 3:
+        same(compiled.value_and_grad(*point), eagerly(deep, point))
+    code = compiled._gradient.together.code
+    assert len(code.members) > 8
+    assert code.text.count("fcmp une") < 0.5 * sum(len(one.program.checks) for one in compiled._gradient.known)
+    assert f"{len(code.members)} specialisations are one function of {code.length} instructions" in compiled.explain()
+    assert code.text.count("call double @sin") < sum(
+        [step.op.name for step in one.program.steps].count("sin") for one in compiled._gradient.known
+    )
+
+
+def test_a_path_that_is_not_known_is_traced_and_joins_the_others(soon):
+    compiled = ag.compile(deep, 2.0, 1.0)
+    for _ in range(100):
+        for point in ((2.0, 1.0), (-2.0, 1.0)):
+            compiled.value_and_grad(*point)
+    known = compiled._gradient.together.code.members
+    point = (0.2, -0.7)
+    same(compiled.value_and_grad(*point), eagerly(deep, point))
+    assert len(compiled._gradient.fresh) == 1
+    for _ in range(300):
+        same(compiled.value_and_grad(*point), eagerly(deep, point))
+    assert not compiled._gradient.fresh and len(compiled._gradient.together.code.members) == len(known) + 1
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf, -0.0, 5e-324])
+def test_edge_values_take_the_path_that_they_take_uncompiled(soon, bad):
+    def f(x, y):
+        if x:
+            y = y * 2.0
+        if not (x < y):
+            y = y - x
+        if x == y:
+            return y * 3.0 + 0.0 * x
+        return x * 0.5 + y
+
+    points = [(1.0, 2.0), (3.0, 2.0), (0.0, 0.0), (bad, 1.0), (1.0, bad), (bad, bad), (-0.0, 0.0)]
+    compiled = ag.compile(f, 1.0, 2.0)
+    for point in points * 40:
+        with np.errstate(all="ignore"):
+            same(compiled.value_and_grad(*point), eagerly(f, point))
+    assert compiled._gradient.together is not None
+
+
+def test_results_may_be_of_another_structure_in_each_branch(soon):
+    def f(x):
+        return {"small": x * 2.0} if x < 1.0 else (x, x * x, x * 3.0)
+
+    compiled = ag.compile(f, 0.5)
+    for _ in range(200):
+        assert compiled.value(0.25) == {"small": 0.5}
+        assert compiled.value(2.0) == (2.0, 4.0, 6.0)
+    assert compiled._value.together is not None
+
+
+def test_an_error_in_a_branch_is_raised_each_time(soon):
+    def f(x):
+        if x < 0.0:
+            raise ValueError("below 0")
+        return x * 2.0 if x > 1.0 else x
+
+    compiled = ag.compile(f, 2.0)
+    for _ in range(200):
+        assert (compiled.value(3.0), compiled.value(0.5)) == (6.0, 0.5)
+    assert compiled._value.together is not None
+    for _ in range(3):
+        with pytest.raises(ValueError, match="below 0"):
+            compiled.value(-1.0)
+
+
+@pytest.mark.parametrize("count", [2, 4])
+def test_threads_share_it(soon, count):
+    points = np.random.default_rng(2).normal(size=(300, 2)).tolist()
+    expected = [eagerly(deep, point) for point in points]
+    compiled = ag.compile(deep, *points[0])
+    with ThreadPoolExecutor(count) as pool:
+        for _ in range(3):
+            for found, one in zip(pool.map(lambda p: compiled.value_and_grad(*p), points), expected, strict=True):
+                same(found, one)
+    assert compiled._gradient.together is not None
+
+
+def test_results_are_inside_their_buffer():
+    programs = [trace(lambda x: x + 1.0 if x > 0.0 else x, (sign,)) for sign in (1.0, -1.0)]
+    code = decided(programs)
+    for x, result in ((0.5, 1.5), (-0.5, -0.5)):
+        guarded = np.full(9, 7.25)
+        found = np.array([x])
+        number = code._function(found.tobytes(), guarded[4:].ctypes.data)
+        assert guarded[4] == result and (np.delete(guarded, 4) == 7.25).all()
+        assert code.call((x,)) == (number, (result,))
+
+
+def test_what_does_not_fit_is_left_out():
+    above, below = (trace(lambda x: x + 1.0 if x > 0.0 else x, (sign,)) for sign in (1.0, -1.0))
+    other = trace(lambda x: x * 2.0 if x > 1.0 else x, (3.0,))
+    plain = trace(lambda x: x * 2.0, (3.0,))
+    code = decided([above, below, other, plain, above])
+    assert code.members == {0, 1}
+    assert not is_decidable(plain)
+    assert decided([above]).call((-2.0,)) is None
+    assert not is_decidable(trace(lambda x: x * 2.0 if ag.sum(x) > 0.0 else x, (np.ones(3),)))
+
+
+def test_arrays_are_left_to_their_specialisations(soon):
+    compiled = ag.compile(lambda x: ag.sum(x * 2.0) if x[0] > 0.0 else ag.sum(x), np.ones(80))
+    for sign in [1.0, -1.0] * 200:
+        assert compiled.value(np.full(80, sign)) == (160.0 if sign > 0.0 else -80.0)
+    assert compiled._value.together is None
+
+
+def test_a_function_that_raises_before_anything_is_known_raises(soon):
+    def f(x):
+        if x > 0.0:
+            raise AgradError("domain", "above")
+        return x
+
+    compiled = ag.compile(f, -1.0)
+    for _ in range(3):
+        with pytest.raises(AgradError, match="above"):
+            compiled.value(1.0)
