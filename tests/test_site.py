@@ -76,15 +76,20 @@ def built(folder):
     return {path.name: Page(path.read_text("utf-8")) for path in folder.glob("*.html")}
 
 
-def sources():
-    """The documents, by the names of their pages."""
+def hook():
+    """The module that prepares the pages."""
     sys.path.insert(0, str(ROOT / "docs"))
     try:
-        from site_pages import ELSEWHERE
+        import site_pages
     finally:
         sys.path.remove(str(ROOT / "docs"))
+    return site_pages
+
+
+def sources():
+    """The documents, by the names of their pages."""
     found = {path.name: path for path in (ROOT / "docs").glob("*.md")}
-    found |= {name: ROOT / path for name, path in ELSEWHERE.items()}
+    found |= {name: ROOT / path for name, path in hook().ELSEWHERE.items()}
     return {name.replace(".md", ".html"): path for name, path in found.items()}
 
 
@@ -120,10 +125,25 @@ def test_a_page_says_what_its_document_says(built):
 
     common = MarkdownIt("commonmark").enable("table")
     for name, path in sources().items():
-        page, document = built[name], Page(common.render(path.read_text("utf-8")), is_article=True)
+        text = hook().tabulated(path.read_text("utf-8"))
+        page, document = built[name], Page(common.render(text), is_article=True)
         assert page.text == document.text, name
         parts = ("li", "ul", "ol", "tr", "td", "pre", "blockquote", "details", "h1", "h2", "h3", "em", "strong")
         assert {part: page.counts.get(part) for part in parts} == {part: document.counts.get(part) for part in parts}
+
+
+def test_a_flowchart_is_a_table_of_its_arrows():
+    chart = (ROOT / "docs" / "architecture.md").read_text("utf-8").partition("```mermaid\n")[2].partition("```")[0]
+    rows = [row.split("|") for row in hook().tabulated(f"```mermaid\n{chart}```\n").splitlines()[2:]]
+    assert [cell.strip() for cell in rows[0]] == [
+        "",
+        "cli: the terminal",
+        "commands: eval, run, repl, map, …",
+        "arguments, output, repl, data",
+        "",
+    ]
+    assert sum(len(uses.split(",")) for _, _, _, uses, _ in rows if uses.strip()) == chart.count("-->")
+    assert len(rows) == len(re.findall(r'\["', chart)) - chart.count("subgraph")
 
 
 class _Quiet(SimpleHTTPRequestHandler):

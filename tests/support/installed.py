@@ -23,6 +23,7 @@ USES = {
     "plot": (["run", "-"], 'plot x**2 for x in 0..1 to "plot.svg"\n'),
     "jit": (["map", "x**2", "-", "--backend", "llvm"], "x\n1\n2\n"),
     "data": (["map", "x**2", "-", "-o", "squares.parquet"], "x\n1\n2\n"),
+    "lsp": (["lsp"], ""),
 }
 SHARED = [
     "man/man1/agrad.1",
