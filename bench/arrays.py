@@ -9,20 +9,20 @@ from typing import Any
 from harness import Case, Work, repeated, serve
 
 WORKS = (
-    Work("regression, 100,000 points, value and gradient", "regression 100000", {"jax": 0.2}, threads=1),
-    Work("the same, 1,000 points", "regression 1000", {"jax": 1.0}, threads=1),
-    Work("a curve with exp and tanh, 100,000 points", "curve 100000", {"jax": 1.0}, threads=1),
-    Work("logistic regression, 1,000x20", "logistic 1000", {"jax": 1.0}, threads=1),
-    Work("logistic regression, 100,000x20", "logistic 100000", {"jax": 1.0}, threads=1),
-    Work("Rosenbrock of 1,000 entries", "rosenbrock 1000", {"jax": 1.0}, threads=1),
-    Work("mixture of 5 normals, 1,000x10", "mixture", {"jax": 1.0}, threads=1),
+    Work("regression, 100,000 points, value and gradient", "regression 100000", {"jax": 0.2}, threads=1, mean="call"),
+    Work("the same, 1,000 points", "regression 1000", {"jax": 1.0}, threads=1, mean="call"),
+    Work("a curve with exp and tanh, 100,000 points", "curve 100000", {"jax": 1.0}, threads=1, mean="call"),
+    Work("logistic regression, 1,000x20", "logistic 1000", {"jax": 1.0}, threads=1, mean="call"),
+    Work("logistic regression, 100,000x20", "logistic 100000", {"jax": 1.0}, threads=1, mean="call"),
+    Work("Rosenbrock of 1,000 entries", "rosenbrock 1000", {"jax": 1.0}, threads=1, mean="call"),
+    Work("mixture of 5 normals, 1,000x10", "mixture", {"jax": 1.0}, threads=1, mean="call"),
     Work("determinant 8x8 of an array, by minors", "determinant", {"casadi": 0.15}, threads=1),
-    Work("robot arm of 6 joints, Jacobian", "arm", {"jax": 0.1, "casadi": 0.3}, threads=1),
-    Work("bundle adjustment, Jacobian of one observation", "bundle", {"jax": 1.0}, threads=1),
-    Work("Lotka-Volterra by Runge-Kutta, 1,000 steps of two numbers", "lotka", {"jax": 0.1}, threads=1),
-    Work("the same, of an array", "lotka_array", {"jax": 0.1}, threads=1),
-    Work("likelihood of a Kalman filter, 200 steps", "kalman", {"jax": 0.05}, threads=1),
-    Work("a recurrent network of 16 units, 100 steps", "recurrent", {"jax": 1.0}, threads=1),
+    Work("robot arm of 6 joints, Jacobian", "arm", {"jax": 0.1, "casadi": 0.3}, threads=1, mean="call"),
+    Work("bundle adjustment, Jacobian of one observation", "bundle", {"jax": 1.0}, threads=1, mean="call"),
+    Work("Lotka-Volterra by Runge-Kutta, 1,000 steps of two numbers", "lotka", {"jax": 0.1}, threads=1, mean="call"),
+    Work("the same, of an array", "lotka_array", {"jax": 0.1}, threads=1, mean="call"),
+    Work("likelihood of a Kalman filter, 200 steps", "kalman", {"jax": 0.05}, threads=1, mean="call"),
+    Work("a recurrent network of 16 units, 100 steps", "recurrent", {"jax": 1.0}, threads=1, mean="call"),
 )
 JOINTS = ((0, 0.4, math.pi / 2), (0.5, 0, 0), (0.3, 0.1, math.pi / 2), (0, 0.4, -math.pi / 2), (0, 0, math.pi / 2))
 JOINTS += ((0, 0.2, 0),)

@@ -50,6 +50,7 @@ class Work:
     first: bool = False
     threads: int | None = None
     unit: str = "s"
+    mean: str = ""  # what its ratios to jax are counted in, in a geometric mean
 
 
 def repeated(action: Callable[[], object], read: Callable[..., Iterable[float]] = lambda _: ()) -> Case:
@@ -82,6 +83,24 @@ def once(action: Callable[[], object], read: Callable[..., Iterable[float]] = la
 
     case = Case(run)
     return case
+
+
+def growing(action: Callable[[], object]) -> Case:
+    """A case that measures by how many MB an action makes the memory of the process grow, at its peak."""
+
+    def run() -> float:
+        before = _peak()
+        action()
+        return max(_peak() - before, 0.1)
+
+    return Case(run)
+
+
+def _peak() -> float:
+    import resource
+
+    unit = 1e6 if sys.platform == "darwin" else 1e3
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
 
 
 def whole(command: Sequence[str | Path]) -> Case:

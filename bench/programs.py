@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from harness import BIN, SCRATCH, Case, Work, once, repeated, serve
+from harness import BIN, SCRATCH, Case, Work, growing, once, repeated, serve
 
 PROGRAMS = {
     "mlp": "network 784-128-10, 64 images, value and gradient",
@@ -36,10 +36,12 @@ def _works() -> tuple[Work, ...]:
     made = []
     for name, title in PROGRAMS.items():
         peers = {peer: LIMITS.get(name, 1.0) if peer == "jax" else None for peer in PEERS.get(name, ("jax", "torch"))}
-        made.append(Work(title, name, peers, rounds=9, threads=1))
+        made.append(Work(title, name, peers, rounds=9, threads=1, mean="call"))
         if name != "branches":
             limit = {"jax": 1.5}
-            made.append(Work("  compile and first call", f"first {name}", limit, rounds=2, first=True, threads=1))
+            once_each = {"rounds": 2, "first": True, "threads": 1}
+            made.append(Work("  compile and first call", f"first {name}", limit, **once_each, mean="first"))
+            made.append(Work("  memory of that", f"memory {name}", limit, **once_each, unit="MB"))
     for name, title in HESSIANS.items():
         made.append(Work(title, f"hessian {name}", {"jax": 1.0, "torch": None}, rounds=5, threads=1))
         limit = {"jax": 1.5}
@@ -255,7 +257,9 @@ def agrad() -> dict[str, Case]:
 
     by_branches = ag.compile(functions.branches, *data["points"][0])
     found = {name: warm(name) for name in PROGRAMS if name != "branches"}
-    found |= {f"first {name}": once(lambda name=name: made(name)(*given[name]), numbers) for name in found}
+    firsts = {f"first {name}": once(lambda name=name: made(name)(*given[name]), numbers) for name in found}
+    memory = {f"memory {name}": growing(lambda name=name: made(name)(*given[name])) for name in found}
+    found |= firsts | memory
     found["branches"] = _each(data["points"], by_branches.value_and_grad)
     for name in HESSIANS:
         found[f"hessian {name}"] = hessian(name)
@@ -354,11 +358,15 @@ def jax() -> dict[str, Case]:
         f, xs = made(name), arguments(name)
         return repeated(lambda: jax.block_until_ready(f(*xs)), numbers)
 
+    def first_call(name: str) -> Any:
+        return jax.block_until_ready(made(name)(*arguments(name)))
+
     def cold(name: str) -> Case:
-        return once(lambda: jax.block_until_ready(made(name)(*arguments(name))), numbers)
+        return once(lambda: first_call(name), numbers)
 
     found = {name: warm(name) for name in PROGRAMS if name != "branches"}
-    found |= {f"first {name}": cold(name) for name in found}
+    grown = {f"memory {name}": growing(lambda name=name: first_call(name)) for name in found}
+    found |= {f"first {name}": cold(name) for name in found} | grown
     by_branches = made("branches")
     found["branches"] = _each(data["points"], lambda *xs: jax.block_until_ready(by_branches(*xs)))
     for name in HESSIANS:

@@ -121,6 +121,20 @@ def measure(family: str, work: Work, sides: dict[str, Side]) -> Measured:
     return found
 
 
+MEANS = {
+    "call": ("compiled functions, geometric mean", 0.25),
+    "first": ("their compilation and first call, geometric mean", 0.3),
+}
+
+
+def mean(kind: str, ratios: Sequence[float]) -> list[str]:
+    """The line of the geometric mean of some ratios to jax."""
+    title, limit = MEANS[kind]
+    found = statistics.geometric_mean(ratios)
+    holds = "yes" if found <= limit else "**no**"
+    return [f"{title} of {len(ratios)}", "jax", f"{found:.3f}", "", f"{limit:.2f}", holds, "", ""]
+
+
 def rows(found: Measured) -> list[list[str]]:
     """A line of the table for each peer."""
     return [_row(found, peer, limit) for peer, limit in found.work.peers.items()]
@@ -201,6 +215,7 @@ def main() -> None:
         sys.exit(f"there is no benchmark {unknown[0]}: there are {', '.join(FAMILIES)}")
     SCRATCH.mkdir(parents=True, exist_ok=True)
     lines: list[list[str]] = []
+    counted: dict[str, list[float]] = {}
     for family in chosen:
         module: ModuleType = import_module(family)
         sides: dict[str, Side] = {}
@@ -208,11 +223,15 @@ def main() -> None:
             for work in module.WORKS:
                 made = rows(measure(family, work, sides))
                 lines += made
+                by_jax = [line[2] for line in made if line[1] == "jax" and not line[2].startswith("not")]
+                if work.mean and by_jax:
+                    counted.setdefault(work.mean, []).append(float(by_jax[0]))
                 for line in made:
                     print("  ".join(cell for cell in line if cell), flush=True)
         finally:
             for side in sides.values():
                 side.end()
+    lines += [mean(kind, ratios) for kind, ratios in counted.items()]
     print(table(lines))
     if not sys.argv[1:]:
         RESULTS.write_text(report(lines), encoding="utf-8")

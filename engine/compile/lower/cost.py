@@ -47,6 +47,7 @@ _SMALL = 64  # entries of an array, up to which a program of such arrays becomes
 _STARTED = 1e8  # to load LLVM, once
 _CALLS = 1_000  # that Python computes before machine code, at least
 _MOST_ITERATED = 10_000  # instructions of an iteration of a loop
+_ALIKE = 3.0  # how many entries that are computed may be the same, which are then computed once
 _OWN = 0.5  # the part of the steps of a specialisation that it does not share with others
 _UNINTERRUPTED = 5e6  # that machine code of a loop runs at a time
 _PAID = 5e6 * _STEP  # or when so much was computed
@@ -79,6 +80,12 @@ def of_numbers(program: Program, has_arrays: bool) -> float:
     entered = _ENTERED if has_arrays else _CALLED
     packed = _PACKED * (len(program.inputs) + len(program.outputs))
     return entered + packed + (_INSTRUCTION + _COMPILED / _REPAID) * len(program.steps)
+
+
+def least_of_numbers(program: Program) -> float:
+    """What a call of machine code for a program of numbers takes at least, unless entries of it are often the same."""
+    count = sum([size_of(step.shape) for step in program.steps if step.op.reach == "pointwise"])
+    return _ENTERED + (_INSTRUCTION + _COMPILED / _REPAID) * count / _ALIKE
 
 
 def of_second(program: Program, work: int) -> float:

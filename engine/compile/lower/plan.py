@@ -14,7 +14,7 @@ from agrad.engine.compile.llvm.backend import supports
 from agrad.engine.compile.llvm.loops.schedule import Schedule
 from agrad.engine.compile.llvm.loops.stages import Factorise, Kernel, Library, Product, Repeat, Running, Scatter, Solve
 from agrad.engine.compile.llvm.target import NEEDED, binding
-from agrad.engine.compile.lower.cost import interpreted, of_loops, of_numbers, of_stage
+from agrad.engine.compile.lower.cost import interpreted, least_of_numbers, of_loops, of_numbers, of_stage
 from agrad.engine.compile.lower.derive import VALUE, Derivation, TooLong
 from agrad.engine.compile.lower.packed import Packed
 from agrad.engine.compile.lower.scalarise import scalarised
@@ -156,7 +156,8 @@ def lowered(program: Program, values: Sequence[Value], places: Sequence[int], de
         return Lowered(optimised(derive.program(program, values, groups)))
     if derive is VALUE and any(type(x) is mask_type() for x in program.run(*values)):
         return Lowered(program, reason="its result is a mask, which selects where it is 1")
-    numbers = expanded(program)
+    by_loops = _as_loops(program).cost if binding() is not None else None
+    numbers = expanded(program) if by_loops is None or least_of_numbers(program) <= by_loops else None
     costs = {name: cost for name, cost, _ in ways(program, numbers) if cost is not None and name != "python"}
     if numbers is not None and min(costs, key=lambda name: costs[name], default="") == "numbers":
         found = _of_entries(program, numbers, values, places, derive)

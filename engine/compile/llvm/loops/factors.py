@@ -35,8 +35,6 @@ def systems(program: Program) -> dict[int, System]:
 
     None without SciPy.
     """
-    if pointers() is None:
-        return {}
     found: dict[int, System] = {}
     for slot, step in enumerate(program.steps, program.first):
         shapes = [program.shape(x) for x in step.operands]
@@ -48,11 +46,12 @@ def systems(program: Program) -> dict[int, System]:
                 found[slot] = one
     counts = Counter([one.matrix for one in found.values()])
     inputs = len(program.inputs)
-    return {
+    found = {
         slot: one
         for slot, one in found.items()
         if one.is_lower or counts[one.matrix] > 1 or inputs <= one.matrix < program.first
     }
+    return found if found and pointers() is not None else {}  # in this order: SciPy takes long to import
 
 
 def _is_of_one(shapes: list[Shape]) -> bool:
