@@ -36,12 +36,12 @@ def _numbers(context: click.Context, parameter: click.Parameter, incomplete: str
 
 
 @click.command("learn", cls=Command)
-@click.argument("number", type=int, required=False, metavar="[CHAPTER]", shell_complete=_numbers)
+@click.argument("chapter", required=False, metavar="[CHAPTER]", shell_complete=_numbers)
 @click.option("--list", "listing", is_flag=True, help="List the chapters, and which of them are done.")
 @click.option("--print", "printing", is_flag=True, help="Print the chapters, or only CHAPTER, as text for a class.")
 @click.option("--vi/--emacs", default=None, help="The key bindings for editing; the default is --emacs.")
 @click.pass_context
-def command(context: click.Context, number: int | None, listing: bool, printing: bool, vi: bool | None) -> int:
+def command(context: click.Context, chapter: str | None, listing: bool, printing: bool, vi: bool | None) -> int:
     """Learn how derivatives are computed from a graph, in nine short chapters, at the prompt.
 
     Each chapter explains, shows, and sets tasks; agrad looks at what you did and answers to it. All statements of agrad
@@ -60,8 +60,9 @@ def command(context: click.Context, number: int | None, listing: bool, printing:
     from agrad.cli.lesson.progress import kept
 
     found = chapters()
-    if number is not None and not 1 <= number <= len(found):
-        raise click.UsageError(f"there is no chapter {number}: agrad learn --list shows all {len(found)}", context)
+    if chapter is not None and chapter not in {str(one.number) for one in found}:
+        raise click.UsageError(f"there is no chapter {chapter}: agrad learn --list shows all {len(found)}", context)
+    number = int(chapter) if chapter is not None else None
     if printing:
         from agrad.cli.lesson import pages  # here, since few runs print
 

@@ -67,6 +67,8 @@ def _option(name: str, span: Span) -> list[str]:
 
 def _elsewhere(name: str, span: Span, called: bool, known: Iterable[str]) -> list[str]:
     """What a name of other languages is in agrad: the line in agrad, if that can be determined."""
+    if name in ("agrad", "learn"):
+        return [Hint("agrad learn   in the shell begins the lesson; here, help explains")]
     given = arguments(span)
     derivative = re.match(r"d/d([^\W\d]\w*)[ \t]*\((.*)\)[ \t]*$", _rest(span)) if name == "d" else None
     if derivative is not None:

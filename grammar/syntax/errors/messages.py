@@ -381,6 +381,11 @@ MESSAGES: dict[str, SyntaxMessage] = {
             "‸foo bar",
         ),
     ),
+    "shell command": SyntaxMessage(
+        "`{text}` is a command of the shell, not a statement",
+        hint="quit ends a session, and then: {text}",
+        examples=("‸agrad learn", '‸agrad eval "x**2" x=2', "‸agrad run file.ag"),
+    ),
     "option": SyntaxMessage(
         "`{word}` is not an option of `{command}`",
         examples=(

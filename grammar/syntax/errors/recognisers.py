@@ -252,6 +252,9 @@ def _command(context: ErrorContext) -> AgradError | None:
     prefix = context.joined() and bad.type in ("STRING", "FSTRING_START")
     if head is bad or head.type != "NAME" or len(context.statement) > 1 or prefix or not (likely and shaped):
         return None
+    if word == "agrad":
+        text = context.rest_of_line(head.start_pos).partition(";")[0].strip()
+        return syntax_error("shell command", context.span(head), text=text)
     near = suggest(word, candidates)
     other = COMMANDS_ELSEWHERE.get(word)
     fixes = [corrected(context.span(head), name) for name in ([other] if other else near)]
