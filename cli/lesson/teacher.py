@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 from agrad.cli.base import complain
@@ -12,7 +13,7 @@ from agrad.cli.lesson.speech import echo, heading, rest, say, task
 from agrad.cli.repl.input.dumb import prompts
 from agrad.cli.repl.printer import PromptPrinter
 from agrad.cli.terminal.interrupt import ignored
-from agrad.engine.errors import AgradError
+from agrad.engine.errors import AgradError, Hint
 from agrad.grammar.results import Result
 from agrad.grammar.session.log import Entry, restore
 from agrad.grammar.session.session import Session
@@ -26,6 +27,12 @@ WORDS = {
 }
 _OPEN = "Not yet. `hint` helps, `skip` types the answer, `repeat` starts this task again."
 _FOR_HELP = ("help", "?")
+_HELP = (
+    "In the lesson, `hint` helps with the task, as here, `skip` types the answer, `repeat` starts the task again, "
+    "`back` returns to the one before, and `quit` leaves. `help backward` explains a statement."
+)
+_NO_STATEMENT = re.compile(r"[^\W\d]+( +[^\W\d]+)*[ .!?]*")  # words, as in an answer to a person
+_PROSE = "What is typed here is read as a statement. "
 _PATIENCE = 2  # statements that nothing was said to, until this is said, or the same reply again
 
 
@@ -69,6 +76,9 @@ class Teacher:
             if word in WORDS and word not in self.session.names:
                 with ignored():
                     self._obey(word)
+            elif word in _FOR_HELP and not self.resting:
+                say(_HELP)
+                self._hint()
             elif self.resting and not word:
                 with ignored():
                     self._next_chapter()
@@ -139,13 +149,22 @@ class Teacher:
             self._done()
             return
         text = next((one.text for one in self.step.replies if holds(one.condition, self.session, self.heard)), "")
-        self._unanswered += _PATIENCE if self._typed in _FOR_HELP else 1
+        self._unanswered += 1
         if text and (text != self._said or self.heard.error is not None or self._unanswered >= _PATIENCE):
             self._said, self._unanswered = text, 0
             say(text)
+        elif self._is_prose():
+            say(_PROSE + _OPEN.removeprefix("Not yet. "))
         elif self._unanswered >= _PATIENCE:
             self._unanswered = 0
             say(_OPEN)
+
+    def _is_prose(self) -> bool:
+        """Whether the learner has written in words, as in `two` or `I do not know`."""
+        problem = self.heard.error
+        if problem is None or problem.kind not in ("name", "syntax") or not _NO_STATEMENT.fullmatch(self._typed):
+            return False
+        return all(isinstance(fix, Hint) for fix in problem.fixes)  # what can be corrected is a slip
 
     def _done(self) -> None:
         """The task is done: go on to the next, or end the chapter."""

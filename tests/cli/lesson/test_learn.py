@@ -76,9 +76,28 @@ def test_a_reply_is_not_repeated_at_once(agrad):
     assert out.count("That is 3 times 4. A power has two stars.") == 2
 
 
-def test_who_asks_for_help_is_told_how_to_get_it_for_the_task(agrad):
-    out, _, _ = agrad("learn", given="help\n")
-    assert "  backward d [retain]" in out and replies(out)[-1] == OPEN
+HELP = (
+    "In the lesson, `hint` helps with the task, as here, `skip` types the answer, `repeat` starts the task again, `back` "
+    "returns to the one before, and `quit` leaves. `help backward` explains a statement."
+)
+
+
+@pytest.mark.parametrize("word", ["help", "?"])
+def test_who_asks_for_help_is_given_a_hint(agrad, word):
+    out, _, _ = agrad("learn", given=f"{word}\n")
+    assert replies(out)[-2:] == [HELP, CHAPTERS[0].steps[0].hints[0]]
+    assert "statements" not in out
+
+
+@pytest.mark.parametrize("words", ["seven", "I do not know", "no."])
+def test_who_answers_in_words_is_told_that_statements_are_read(agrad, words):
+    out, _, _ = agrad("learn", given=f"{words}\n")
+    assert replies(out)[-1] == f"What is typed here is read as a statement. {OPEN.removeprefix('Not yet. ')}"
+
+
+def test_a_slip_is_not_taken_for_an_answer_in_words(agrad):
+    out, _, _ = agrad("learn", given="backwrd y\n")
+    assert "read as a statement" not in out
 
 
 def test_an_error_is_reported_as_in_the_repl_and_the_exit_code_is_0(agrad):
