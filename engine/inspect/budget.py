@@ -80,21 +80,27 @@ def budget(
         fixes = [Hint(f"budget {y.node.spell()}[0]   of an entry")]
         raise AgradError("shape", "a budget is of one number, and this is an array", fixes=fixes)
     if not nodes:
-        fixes = [Hint("x = 2.0 ± 0.1   makes an uncertain value")]
-        raise AgradError("grad", f"{y.node.spell()} does not depend on an uncertain value", fixes=fixes)
+        raise certain(y.node.spell())
     if not 0.0 < coverage < 1.0:
-        raise AgradError("domain", f"budget: the coverage is between 0 and 1, not {coverage:g}")
+        fixes = [Hint(f"coverage {coverage / 100:g}")] if 1.0 < coverage < 100.0 else []
+        raise AgradError("domain", f"budget: the coverage is between 0 and 1, not {coverage:g}", fixes=fixes)
     slopes = np.concatenate([np.reshape(np.asarray(g), -1) for g in gradient(y, nodes)])
     known = covariance(nodes)
     variance = max(float(slopes @ known @ slopes), 0.0)
     rows = _rows(nodes, slopes, known, variance)
     u = sqrt(variance)
-    dof = _effective(rows, u)
+    dof = _effective(rows, known, u)
     factor = coverage_factor(coverage, dof)
     number = float(np.reshape(y.value, -1)[0])
     second = second_order(y, nodes) if order > 1 else None
     made = Budget(y.node.spell(), number, u, rows, dof, coverage, factor, second, None)
     return made._replace(sampled=_sampled(made, y, nodes, known, samples, generator)) if samples else made
+
+
+def certain(name: str) -> AgradError:
+    """The error of a budget of what has no uncertainty."""
+    fixes = [Hint("x = 2.0 ± 0.1   makes an uncertain value")]
+    return AgradError("grad", f"{name} does not depend on an uncertain value", fixes=fixes)
 
 
 def _rows(nodes: Sequence[Node], slopes: Array, known: Array, variance: float) -> list[Source]:
@@ -112,9 +118,22 @@ def _rows(nodes: Sequence[Node], slopes: Array, known: Array, variance: float) -
     return found
 
 
-def _effective(rows: Sequence[Source], u: float) -> float:
-    """The effective degrees of freedom (Welch 1947, Satterthwaite 1946; GUM G.4.1)."""
-    total = sum((row.contribution / u) ** 4 / row.dof for row in rows) if u > 0 else 0.0
+def _effective(rows: Sequence[Source], known: Array, u: float) -> float:
+    """The effective degrees of freedom (Welch 1947, Satterthwaite 1946; GUM G.4.1).
+
+    The formula is one of independent sources. Those that are correlated, such as the parameters of a fit, are one
+    source together, with the fewest degrees of freedom among them (as Willink, Metrologia 44 (2007), where all are of
+    the same measurements).
+    """
+    slopes = np.array([row.slope for row in rows])
+    total, left = 0.0, np.full(len(rows), u > 0)
+    while left.any():
+        together = np.arange(len(rows)) == np.argmax(left)
+        while (wider := together | (known[together] != 0).any(axis=0)).sum() > together.sum():
+            together = wider
+        share = float(slopes[together] @ known[np.ix_(together, together)] @ slopes[together]) / u**2
+        total += share**2 / min(row.dof for row, one in zip(rows, together, strict=True) if one)
+        left &= ~together
     return 1.0 / total if total > 0 else inf
 
 

@@ -14,7 +14,7 @@ from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError, Hint, Label, Note
 from agrad.engine.ops.solvers.functions import root_of
 from agrad.engine.program.replay import forward
-from agrad.engine.values import describe, format_number, np
+from agrad.engine.values import describe, format_number, format_shape, np
 from agrad.grammar.commands.host import Session
 from agrad.grammar.commands.operands import EXPRESSION
 from agrad.grammar.commands.registry import Call, Operands, Option, command, graphed
@@ -76,8 +76,9 @@ def _fit(session: Session, call: Call) -> None:
     if y.ndim != 1:
         raise AgradError("shape", "fit: what was measured must be a vector", labels=[Label(call.span)])
     sigma = _sigma(call)
-    if sigma is not None and (np.shape(sigma) not in ((), y.shape) or not np.all(np.asarray(sigma) > 0)):
-        raise AgradError("domain", "fit: sigma must be positive: a number, or one for each point")
+    if np.shape(sigma) not in ((), y.shape):
+        shapes = f"of shape {format_shape(np.shape(sigma))} for measurements of shape {format_shape(y.shape)}"
+        raise AgradError("shape", f"fit: sigma is a number, or one for each point, not {shapes}")
     start = [_start(call, name) for name in names]
     found = fitted(function, names, start, y, sigma)
     if found.problem:
@@ -144,7 +145,7 @@ def _solve(session: Session, call: Call) -> None:
         where = start if len(names) > 1 else start[0]
     places, is_one = range(len(names)), len(names) == 1
     f: Any = function if is_one else lambda v: as_array(function(*[v[place] for place in places]))
-    found, problem = root_of(f, where)
+    found, problem = root_of(f, where, "solve")
     values = [found] if is_one else [found[place] for place in places]
     for name, value in zip(names, values, strict=True):
         value = value if isinstance(value, Tensor) else tensor(value)

@@ -37,7 +37,7 @@ _NUMBER = Operands(expression=True)
     logged=False,
 )
 def _budget(session: Session, call: Call) -> None:
-    from agrad.engine.inspect.budget import budget  # here, since few sessions have one
+    from agrad.engine.inspect.budget import budget, certain  # here, since few sessions have one
 
     options = call.options
     form = str(options.get("as", "text"))
@@ -52,6 +52,8 @@ def _budget(session: Session, call: Call) -> None:
     if order not in (1, 2):
         raise AgradError("domain", f"budget: the order is 1 or 2, not {order}")
     samples = whole(number_of("budget", "samples", options.get("samples", 0)), "budget: samples")
+    if isinstance(call.values[0], int | float):
+        raise certain(call.operand(0).span.text)
     found = budget(graphed(call, 0), coverage, order, samples, generator)
     result = Budgeted(found, form)
     session.emit(result)

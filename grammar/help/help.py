@@ -59,6 +59,7 @@ OPERATORS = (
     ("-x   +x", "sign: -2**2 is -4"),
     ("x*y   x/y   x//y   x%y   x@y", "/ never rounds, // goes down, @ multiplies matrices"),
     ("x + y   x - y", "sums"),
+    ("x ± u   x +/- u   x ± 5%   2.00(10)", "a value and its standard uncertainty: help uncertainty"),
     ("== != < <= > >=", "True or False of two numbers, 1 or 0 for each entry of arrays; chains: 0 < x < 1"),
     ("x ~= y   x ~= y +- 0.1", "equal to 1e-9 relative, or to a tolerance"),
     ("x is None   x is not None", "whether there is a value, as for a gradient"),

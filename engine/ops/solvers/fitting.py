@@ -29,6 +29,7 @@ _STEPS = 40  # of the last search
 _CLOSE = 1e-12  # relative step at which it ends
 _NEAR = 1e-9  # the same, where the next step is far shorter
 _LEAST = 1e-15  # relative changes
+_ELSEWHERE = "start from other values, or leave out points where no values help"
 _ANGLE = 1e-6  # cosine between the residuals and a column of the Jacobian, at a minimum
 
 
@@ -56,7 +57,8 @@ class Fit(NamedTuple):
     def correlation(self) -> Array:
         """The correlations of the parameters."""
         scale = np.where(self.u > 0, self.u, 1.0)
-        found: Array = np.clip(self.covariance / np.outer(scale, scale), -1.0, 1.0)
+        with np.errstate(invalid="ignore"):  # infinite covariances have none
+            found: Array = np.clip(self.covariance / np.outer(scale, scale), -1.0, 1.0)
         return found
 
 
@@ -95,6 +97,8 @@ class _Sums:
             self.rss += float(np.einsum("i,i", table[-1], table[-1]))  # BLAS would start threads
             if sigma is not None:
                 self.is_weighted = True
+                if not np.all(np.asarray(sigma) > 0):
+                    raise AgradError("domain", "fit: sigma must be positive: a number, or one for each point")
                 table /= sigma
             if by_pieces:
                 whole = np.concatenate([self.factor.T, table], axis=1)
@@ -182,22 +186,32 @@ def fit(pieces: Pieces, names: Sequence[str], start: Sequence[float], sample: Pi
         raise AgradError("domain", f"fit: {points}: more points than parameters have uncertainties")
     if not np.isfinite(at_start.factor).all():
         where = ", ".join(f"{name} = {format_number(x)}" for name, x in zip(names, first.tolist(), strict=True))
-        raise AgradError("domain", f"fit: the model is not finite at {where}", fixes=[Hint("start from other values")])
+        raise AgradError("domain", f"fit: the model is not finite at {where}", fixes=[Hint(_ELSEWHERE)])
+    sizes = _sizes(at_start, first)
     is_found = False
     if p is not first:
         p, is_found = _settled(passes, p)
     if not is_found:
         p, is_found = _searched(passes, p)
         p, _ = _settled(passes, p)
-    return _result(passes, p, is_found, list(names), first)
+    return _result(passes, p, is_found, list(names), sizes)
+
+
+def _sizes(at_start: _Sums, start: Array) -> Array:
+    """The sizes of the parameters that were begun with; for 0, the size that would explain the residuals there."""
+    lengths = np.linalg.norm(at_start.factor, axis=0)
+    with np.errstate(all="ignore"):
+        found: Array = np.where((start == 0) & (lengths[:-1] > 0), lengths[-1] / lengths[:-1], np.abs(start))
+    return found
 
 
 def _by_sample(sample: Pieces, names: Sequence[str], start: Array) -> Array:
     """Where the search in a sample ends; the start where that does not determine the parameters."""
     passes = _Passes(sample)
+    sizes = _sizes(passes.at(start), start)
     p, is_found = _searched(passes, start, 1e-9)
     passes.at(p)
-    return start if _result(passes, p, is_found, list(names), start).problem else p
+    return start if _result(passes, p, is_found, list(names), sizes).problem else p
 
 
 def _searched(passes: _Passes, start: Array, least: float = _LEAST) -> tuple[Array, bool]:
@@ -256,7 +270,14 @@ def _or_large(residuals: Array, at_start: Array) -> Array:
     return found
 
 
-def _result(passes: _Passes, p: Array, is_found: bool, names: list[str], start: Array) -> Fit:
+def _undetermined(factor: Array, names: Sequence[str]) -> str:
+    """The parameters that may change together while the model hardly does: of the least singular value."""
+    lengths = np.linalg.norm(factor, axis=0)
+    direction = np.abs(np.linalg.svd(factor / np.where(lengths > 0, lengths, 1.0))[2][-1])
+    return " and ".join(name for name, part in zip(names, direction, strict=True) if part >= 0.1)
+
+
+def _result(passes: _Passes, p: Array, is_found: bool, names: list[str], sizes: Array) -> Fit:
     at = passes.at(passes.p, _FINE)  # the last pass was at p, or so near that nothing else changes
     size, moments = len(names), passes.moments
     factor, residuals = at.factor[:size, :size], at.factor[:, size]
@@ -269,10 +290,11 @@ def _result(passes: _Passes, p: Array, is_found: bool, names: list[str], start: 
         inverse = np.full((size, size), np.inf)
     scale = 1.0 if at.is_weighted else chi2 / dof
     covariance = inverse @ inverse.T * scale if np.isfinite(inverse).all() else np.full((size, size), np.inf)
-    u = np.sqrt(np.diag(covariance))
-    for name, x, before, doubt in zip(names, p.tolist(), start.tolist(), u.tolist(), strict=True):
-        if not problem and not doubt <= 1e3 * (abs(x) + abs(before)):
-            problem = f"the data do not determine {name}: very different values fit as well"
+    is_doubtful = ~(np.sqrt(np.diag(covariance)) <= 1e3 * (np.abs(p) + sizes))
+    if not problem and is_doubtful.any():
+        which = " and ".join(name for name, one in zip(names, is_doubtful, strict=True) if one)
+        which = which if np.isfinite(inverse).all() or not np.isfinite(factor).all() else _undetermined(factor, names)
+        problem = f"the data do not determine {which}: very different values fit as well"
     is_exact = chi2 <= 1e-24 * (moments.spread + moments.mean**2 * moments.count)
     if not problem and not is_exact and not _is_level(at):
         problem = "the search ended where the sum of squares still falls"

@@ -83,21 +83,21 @@ def _root(f: Any, x0: Any) -> Any:
     return root_of(f, x0)[0]
 
 
-def root_of(f: Any, x0: Any) -> tuple[Any, Problem]:
-    """A zero, and the equation, which knows how it was found."""
+def root_of(f: Any, x0: Any, what: str = "root") -> tuple[Any, Problem]:
+    """A zero, and the equation, which knows how it was found. `what`: the word of messages, root or solve."""
     from agrad.engine.ops.solvers.function import function_of  # here, as below, since few calculations need SciPy
     from agrad.engine.ops.solvers.implicit import Bracketed, Problem
 
     is_bracket = isinstance(x0, tuple)
     if is_bracket and len(x0) != 2:
         raise AgradError("arity", f"root: a bracket has two ends, not {len(x0)}")
-    ends = sorted(number_of("root", "an end of the bracket", end) for end in x0) if is_bracket else []
-    start, shape = _start("root", ends[0] if is_bracket else x0)
-    body, same, made = function_of("root", f, [shape], start)
+    ends = sorted(number_of(what, "an end of the bracket", end) for end in x0) if is_bracket else []
+    start, shape = _start(what, ends[0] if is_bracket else x0)
+    body, same, made = function_of(what, f, [shape], start)
     if prod(made) != prod(shape):
         equations = f"a result of shape {format_shape(made)} for an argument of shape {format_shape(shape)}"
-        raise AgradError("shape", f"root: {equations}: as many equations as unknowns have a solution")
-    problem = Bracketed(body, start, *ends) if is_bracket else Problem(body, start)
+        raise AgradError("shape", f"{what}: {equations}: as many equations as unknowns have a solution")
+    problem = Bracketed(body, start, what, *ends) if is_bracket else Problem(body, start, what)
     return _shaped(implied(same, problem=problem), shape), problem
 
 

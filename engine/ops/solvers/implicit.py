@@ -34,11 +34,10 @@ class Found(NamedTuple):
 class Problem:
     """An equation f(x) = 0, its derivatives, and how it is solved. What f uses from outside may change."""
 
-    what = "root"
-
-    def __init__(self, f: Body, start: Array) -> None:
+    def __init__(self, f: Body, start: Array, what: str = "root") -> None:
         self.f = f
         self.start = start
+        self.what = what  # the word of messages: root, solve or argmin
         self.last: Found | None = None  # the latest solution
 
     @cached_property
@@ -88,14 +87,16 @@ class Problem:
         notes = [f"there, the function is {told(value)}" if np.isfinite(value).all() else "there, it is not finite"]
         if is_ill(matrix(x)):
             notes.append("its Jacobian is singular there" if len(x) > 1 else "its derivative is 0 there")
-        fixes = [Hint("root(f, a..b)   between two points at which f has different signs")]
+        bracket = "for x in a..b" if self.what == "solve" else "root(f, a..b)"
+        fixes = [Hint(f"{bracket}   between two points at which f has different signs")]
         return AgradError("domain", message, notes=notes, fixes=fixes if len(x) == 1 else [])
 
     def refuse_singular(self, x: Array, matrix: Callable[[Array], Array]) -> None:
         """AgradError where the derivative is 0 at a zero, which has no derivative then, and half of the digits."""
         if _is_flat(x, matrix) if len(x) == 1 else is_ill(matrix(x)):
             what = "its derivative is 0 there" if len(x) == 1 else "its Jacobian is singular there"
-            message = f"{self.what}: the function has a double zero at {told(x)}: {what}"
+            place = np.where(np.abs(x) <= 1e-12 * np.max(np.abs(self.start)), 0.0, x)
+            message = f"{self.what}: the function has a double zero at {told(place)}: {what}"
             fixes = [Hint("argmin(f, x0)   finds where a function touches 0")] if len(x) == 1 else []
             raise AgradError("domain", message, fixes=fixes)
 
@@ -103,8 +104,8 @@ class Problem:
 class Bracketed(Problem):
     """A zero between two points at which a function has different signs."""
 
-    def __init__(self, f: Body, start: Array, low: float, high: float) -> None:
-        super().__init__(f, start)
+    def __init__(self, f: Body, start: Array, what: str, low: float, high: float) -> None:
+        super().__init__(f, start, what)
         self.low, self.high = low, high
 
     def find(self, same: Array) -> Found:
@@ -115,8 +116,9 @@ class Bracketed(Problem):
         places = f"{format_number(self.low)}..{format_number(self.high)}"
         if not ends[0] * ends[1] <= 0.0:
             signs = f"f is {format_number(ends[0])} and {format_number(ends[1])} at the ends"
-            message = f"root: {places} is no bracket: {signs}, which have no different signs"
-            raise AgradError("domain", message, fixes=[Hint("root(f, x0)   from a starting point")])
+            message = f"{self.what}: {places} is no bracket: {signs}, which have no different signs"
+            point = "for x from 1" if self.what == "solve" else "root(f, x0)"
+            raise AgradError("domain", message, fixes=[Hint(f"{point}   from a starting point")])
         x, iterations = np.array([self.low if ends[0] == 0.0 else self.high]), 0
         if 0.0 not in ends:
             with np.errstate(all="ignore"):
@@ -128,11 +130,8 @@ class Bracketed(Problem):
                 x, iterations = x if self.low <= x[0] <= self.high else np.array([x0]), search.iterations
         value = abs(float(f(x)[0]))
         if not value <= 1e-6 * max(map(abs, ends)):
-            where = format_number(float(x[0]))
-            message = (
-                f"root: the function changes its sign at {where} without a zero: it is {format_number(value)} there"
-            )
-            raise AgradError("domain", message)
+            where = f"at {told(x)} without a zero: it is {format_number(value)} there"
+            raise AgradError("domain", f"{self.what}: the function changes its sign {where}")
         self.refuse_singular(x, matrix)
         return Found(x, value, iterations)
 

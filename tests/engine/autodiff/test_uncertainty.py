@@ -237,3 +237,14 @@ def test_what_is_no_uncertainty_is_refused(message):
     with pytest.raises(ag.AgradError) as caught:
         REFUSED[message]()
     assert caught.value.message == message
+
+
+def test_correlated_sources_have_the_fewest_degrees_of_freedom_among_them():
+    a, b, c = (ag.uncertain(1.0, 0.1, dof) for dof in (4.0, 4.0, 7.0))
+    correlate(a, b, 0.5)
+    assert budget(a + b).dof == pytest.approx(4.0)
+    assert budget(a - b).dof == pytest.approx(4.0)
+    u2, together = 0.04, 0.03
+    assert budget(a + b + c).dof == pytest.approx(u2**2 / (together**2 / 4 + 0.01**2 / 7))
+    correlate(b, c, 0.5)
+    assert budget(a + b + c).dof == pytest.approx(4.0)

@@ -105,7 +105,7 @@ def test_many_leaves_take_products_with_the_hessian():
         (f"{DATA} fit y ~ a*x over a", "fit: a has no value to start from"),
         (
             f"{DATA} fit y ~ (a + b)*x over a, b from a=1, b=1",
-            "fit: the data do not determine a: very different values fit as well",
+            "fit: the data do not determine a and b: very different values fit as well",
         ),
         (f"{DATA} fit y ~ a*[1, 2] over a from a=1", "fit: the model has shape (2), and what was measured (5)"),
         (
@@ -116,8 +116,20 @@ def test_many_leaves_take_products_with_the_hessian():
             "fit [1] ~ a over a from a=1",
             "fit: 1 points for 1 parameters: more points than parameters have uncertainties",
         ),
-        ("solve x**2 == -1 for x from 1", "root: there is no zero near 1: the search ended at 0"),
-        ("solve x**2 == 0 for x from 1", None),
+        ("solve x**2 == -1 for x from 1", "solve: there is no zero near 1: the search ended at 0"),
+        ("solve x**2 == 0 for x from 1", "solve: the function has a double zero at 0: its derivative is 0 there"),
+        (
+            "solve x**2 == -1 for x in 0..2",
+            "solve: 0..2 is no bracket: f is 1 and 5 at the ends, which have no different signs",
+        ),
+        (
+            f"{DATA} fit y ~ a*exp(-b*x) + 0*c over a, b, c from a=2, b=1, c=1",
+            "fit: the data do not determine c: very different values fit as well",
+        ),
+        (
+            f"{DATA} fit y ~ a*x over a from a=1 sigma [1, 2]",
+            "fit: sigma is a number, or one for each point, not of shape (2) for measurements of shape (5)",
+        ),
         ("solve x + y == 1 for x, y from 1", "solve: 1 starting point for 2 unknowns"),
         ("var w = 1; y = -w**2; minimize y over w", "minimize: there is no minimum: the function still falls far away"),
         ("var w = 1; y = exp(-w); y2 = y*1; minimize y2 over y", "minimize: y is no leaf that requires grad"),
@@ -128,10 +140,21 @@ def test_many_leaves_take_products_with_the_hessian():
 def test_what_has_no_answer_says_so(text, message):
     with pytest.raises(AgradError) as caught:
         said(text)
-    if message is None:
-        assert "double zero" in caught.value.message
-    else:
-        assert caught.value.message == message
+    assert caught.value.message == message
+
+
+def test_a_parameter_that_is_0_may_start_from_0():
+    session = Session()
+    assert said("y = [1, -1, 1, -1]; fit y ~ p over p from p=0", session)[0].startswith("p = 0.00 ± 0.58\n")
+    assert said("fit y ~ p + q*[0, 1, 1, 0] over p, q from p=0, q=0", session)[0].startswith("p = 0.00 ± ")
+
+
+def test_parameters_of_a_fit_have_its_degrees_of_freedom_together():
+    session = Session()
+    said(f"{DATA} fit y ~ a*exp(-b*x) over a, b from a=1, b=1", session)
+    (table,) = said("budget a/b", session)
+    assert ", 3 effective degrees of freedom\n" in table
+    assert "k = 3.18, coverage 0.95" in table
 
 
 def test_the_words_are_names_elsewhere():

@@ -117,7 +117,7 @@ def test_an_undone_correlation_is_gone():
     ("text", "message"),
     [
         ("2 ± -1", "an uncertainty is 0 or positive, not the number -1"),
-        ("x = 2; budget x*1", "budget: x*1 is the number 2, with no graph and no gradient"),
+        ("x = 2; budget x*1", "x*1 does not depend on an uncertain value"),
         ("var x = 2; budget x*1", "x*1 does not depend on an uncertain value"),
         ("x = [1, 2] ± 0.1; budget x", "a budget is of one number, and this is an array"),
         ("x = 2 ± 0.1; budget x order 3", "budget: the order is 1 or 2, not 3"),
