@@ -9,6 +9,7 @@ from pathlib import Path
 import launch
 import numpy as np
 import pytest
+from lsp_client import Editor
 
 from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.errors import AgradError
@@ -168,3 +169,10 @@ def test_the_commands_for_a_script_from_a_stranger(tmp_path):
     (block,) = re.findall(r"^```sh\n(.*?)^```", TEXT, re.MULTILINE | re.DOTALL)
     said = [agrad(*line.split()[1:], given="", folder=tmp_path) for line in block.splitlines()]
     assert [(done.stdout, done.stderr, done.returncode) for done in said] == [("", "", 0), ("4\n", "", 0)]
+
+
+def test_a_language_server_checks_a_script_and_does_not_run_it(tmp_path):
+    with Editor(tmp_path) as editor:
+        editor.open("stranger.ag", 'var x = 2\ngraph x**2 to "made.dot"\nprint nosuch\n')
+        editor.until(lambda: editor.diagnostics.get((editor.uri("stranger.ag"), 1)))
+    assert not (tmp_path / "made.dot").exists()

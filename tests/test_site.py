@@ -177,7 +177,12 @@ def browser():
 
 @pytest.mark.parametrize(
     ("typed", "found"),
-    [("logsumexp", "functions.html"), ("no-files", "SECURITY.html"), ("chain rule", "learn.html")],
+    [
+        ("logsumexp", "functions.html"),
+        ("no-files", "SECURITY.html"),
+        ("--no-files", "SECURITY.html"),
+        ("chain rule", "learn.html"),
+    ],
 )
 def test_the_search_finds(browser, address, typed, found):
     browser.open_address(f"{address}/index.html")
