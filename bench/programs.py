@@ -258,7 +258,8 @@ def agrad() -> dict[str, Case]:
     by_branches = ag.compile(functions.branches, *data["points"][0])
     found = {name: warm(name) for name in PROGRAMS if name != "branches"}
     firsts = {f"first {name}": once(lambda name=name: made(name)(*given[name]), numbers) for name in found}
-    memory = {f"memory {name}": growing(lambda name=name: made(name)(*given[name])) for name in found}
+    small = lambda: ag.compile(lambda x: ag.sum(x * x), data["ages"], backend="llvm").grad(data["ages"])  # noqa: E731
+    memory = {f"memory {name}": growing(lambda name=name: made(name)(*given[name]), small) for name in found}
     found |= firsts | memory
     found["branches"] = _each(data["points"], by_branches.value_and_grad)
     for name in HESSIANS:
@@ -365,7 +366,8 @@ def jax() -> dict[str, Case]:
         return once(lambda: first_call(name), numbers)
 
     found = {name: warm(name) for name in PROGRAMS if name != "branches"}
-    grown = {f"memory {name}": growing(lambda name=name: first_call(name)) for name in found}
+    small = lambda: jax.jit(jax.grad(lambda x: jnp.sum(x * x)))(held["ages"])  # noqa: E731
+    grown = {f"memory {name}": growing(lambda name=name: first_call(name), small) for name in found}
     found |= {f"first {name}": cold(name) for name in found} | grown
     by_branches = made("branches")
     found["branches"] = _each(data["points"], lambda *xs: jax.block_until_ready(by_branches(*xs)))

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 from agrad.engine.autodiff.backward import grad
 from agrad.engine.compile.llvm.backend import supports
 from agrad.engine.compile.llvm.repeated import PIECE, Repeated
+from agrad.engine.compile.llvm.stepped import Stepped, stepped
 from agrad.engine.compile.lower.scalarise import scalarised
 from agrad.engine.compile.python_backend import Compiled
 from agrad.engine.core.context import current, scope
@@ -123,6 +124,11 @@ class Body:
             return None
         return Repeated(self.numbers, self.sizes[:3], self.width)
 
+    @cached_property
+    def stepped(self) -> Stepped | None:
+        """Machine code for each iteration on arrays, if there is any that takes less than Python."""
+        return stepped(self.program)
+
     def loop(self, count: int) -> tuple[Repeated, int] | None:
         """The machine code for so many iterations; None where there is none, or where it runs for too long at once."""
         return (self.native, count) if count <= PIECE and self.native is not None else None
@@ -139,6 +145,8 @@ class Body:
         start = np.ascontiguousarray(x[: self.sizes.state])
         if is_native and self.native is not None:
             self.native.run(start, np.ascontiguousarray(rows), np.ascontiguousarray(same), table, sums)
+        elif is_native and self.stepped is not None and self.stepped.run(start, rows, same, table, sums):
+            pass
         elif self.numbers is not None and self._is_exact:
             self._run_numbers(start, rows, same, table, sums)
         else:

@@ -163,10 +163,10 @@ def lowered(program: Program, values: Sequence[Value], places: Sequence[int], de
         found = _of_entries(program, numbers, values, places, derive)
         if found is not None:
             return found
-    return Lowered(_without_outer(optimised(derive.program(program, values, groups))), name="loops")
+    return Lowered(without_outer(optimised(derive.program(program, values, groups))), name="loops")
 
 
-def _without_outer(program: Program) -> Program:
+def without_outer(program: Program) -> Program:
     """A product of a column and a row as one entry by entry, which can be a part of a loop."""
 
     def visit(new: Rewriting, step: Step, operands: tuple[int, ...]) -> int | None:

@@ -10,7 +10,8 @@ computed by the array functions of its operations, in between.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from typing import Any
 
@@ -65,9 +66,10 @@ def reason_against(program: Program) -> str | None:
 class Loops:
     """The code of a program of arrays. It is compiled when it is first called."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, held: Collection[int] = ()) -> None:
+        """`held` are inputs that are the same in several calls: see `holding`."""
         self.program = program
-        self.schedule = Schedule(program)
+        self.schedule = Schedule(program, held)
         self.memory = _Memory(self.schedule)
         self.parts = list(_parts(self.schedule.stages))
         self._pool: list[_Buffers] = []
@@ -98,11 +100,31 @@ class Loops:
         """The outputs, for floats and contiguous arrays."""
         if self.memory.is_singular:
             return self.program.run(*values)
-        plan = self._plan
+        buffers = self._buffers()
+        found = self._called(buffers, values)
+        self._pool.append(buffers)
+        return found
+
+    @contextmanager
+    def holding(self, held: Sequence[Value]) -> Iterator[Callable[..., tuple[Value, ...]] | None]:
+        """A function that does as `call`, whose last inputs, the held ones, are these; None if one is singular."""
+        buffers, first = self._buffers(), len(self.program.inputs) - len(held)
+        known = {matrix: factorised(held[matrix - first]) for matrix in self.memory.held}
+        if self.memory.is_singular or None in known.values():
+            yield None
+            return
+        buffers.hold(known)
+        yield lambda *values: self._called(buffers, values)
+        self._pool.append(buffers)
+
+    def _buffers(self) -> _Buffers:
         try:
-            buffers = self._pool.pop()
+            return self._pool.pop()
         except IndexError:
-            buffers = _Buffers(self.memory)
+            return _Buffers(self.memory)
+
+    def _called(self, buffers: _Buffers, values: Sequence[Value]) -> tuple[Value, ...]:
+        plan = self._plan
         buffers.enter(values)
         try:
             if self._library:
@@ -111,10 +133,11 @@ class Loops:
             else:
                 self._run(plan, buffers)
         except _SingularError:
+            buffers.numbers[self.memory.failed] = 0.0
+            buffers.leave()
             return self.program.run(*values)  # which says what is wrong, or what the result is
         found = tuple(buffers.outputs(self.program.outputs))
         buffers.leave()
-        self._pool.append(buffers)
         return found
 
     def _run(self, plan: list[Any], buffers: _Buffers) -> None:
@@ -270,6 +293,7 @@ class _Memory:
         self.sizes = {stage.matrix: stage.size for stage in self.schedule.stages if isinstance(stage, Factorise)}
         self.factored: dict[int, tuple[int, int]] = {}
         self.known: dict[int, Factors] = {}
+        self.held: list[int] = []  # matrices
         self.is_singular = False  # a constant matrix
         for one in self.schedule.systems.values():
             if one.matrix not in self.factored and not one.is_lower:
@@ -278,6 +302,8 @@ class _Memory:
                 matrix = self.constants.get(one.matrix)
                 if matrix is not None:
                     self._keep(one.matrix, matrix)
+                elif one.matrix in self.schedule.held:
+                    self.held.append(one.matrix)
         self.failed = self.count
         self.count += 1
 
@@ -342,6 +368,7 @@ class _Buffers:
         self.addresses = ctypes.addressof(self.table), ctypes.addressof(self.numbers)
         self.arrays: dict[int, Array] = {}
         self.factors: dict[int, Factors] = {}  # of this call
+        self.held: Mapping[int, Factors] = {}
         self.laid: dict[int, Array] = {}
         self.written = memory.written
         self.fresh = [(slot, program.shape(slot)) for slot in memory.written]
@@ -363,9 +390,16 @@ class _Buffers:
             self.table[slot] = _address(array)
         return lu.T, pivots
 
+    def hold(self, known: Mapping[int, Factors | None]) -> None:
+        """Have the factors of some matrices in the calls that follow."""
+        self.held = {matrix: one for matrix, one in known.items() if one is not None}
+        for matrix, one in self.held.items():
+            for slot, array in zip(self.memory.factors(matrix), (one.lu, one.pivots), strict=True):
+                self.table[slot] = _address(array)
+
     def factorised(self, matrix: int) -> Factors:
         """The factors of a matrix in this call."""
-        known = self.memory.known.get(matrix) or self.factors.get(matrix)
+        known = self.memory.known.get(matrix) or self.held.get(matrix) or self.factors.get(matrix)
         if known is None:
             known = self.factors[matrix] = Factors(*self._factors[matrix])
         return known

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 from collections import Counter
+from collections.abc import Collection
 from functools import cache, cached_property
 from typing import Any, NamedTuple
 
@@ -30,10 +31,10 @@ class System(NamedTuple):
     size: int
 
 
-def systems(program: Program) -> dict[int, System]:
+def systems(program: Program, held: Collection[int] = ()) -> dict[int, System]:
     """The steps, by their slots, that need the factors of a matrix which another one needs, or a triangle.
 
-    None without SciPy.
+    `held` are inputs that are the same in several calls. None without SciPy.
     """
     found: dict[int, System] = {}
     for slot, step in enumerate(program.steps, program.first):
@@ -49,7 +50,7 @@ def systems(program: Program) -> dict[int, System]:
     found = {
         slot: one
         for slot, one in found.items()
-        if one.is_lower or counts[one.matrix] > 1 or inputs <= one.matrix < program.first
+        if one.is_lower or counts[one.matrix] > 1 or inputs <= one.matrix < program.first or one.matrix in held
     }
     return found if found and pointers() is not None else {}  # in this order: SciPy takes long to import
 
@@ -62,17 +63,20 @@ def _is_of_one(shapes: list[Shape]) -> bool:
 
 def _system(program: Program, slot: int) -> System:
     is_transposed = False
-    while (step := _made_by(program, slot)) is not None and _transposes(program, step):
+    while (step := _made_by(program, slot)) is not None and transposes(program, step):
         slot, is_transposed = step.operands[0], not is_transposed
     is_lower = step is not None and step.op is OPS["cholesky"]
     return System(slot, is_transposed, is_lower, program.shape(slot)[0])
 
 
-def _transposes(program: Program, step: Step) -> bool:
+def transposes(program: Program, step: Step) -> bool:
     """Whether a step gives the transpose of a square matrix."""
-    if len(step.operands) != 1 or not step.op.moves_entries or program.shape(step.operands[0]) != step.shape:
+    shape = step.shape
+    if len(step.operands) != 1 or not step.op.moves_entries or program.shape(step.operands[0]) != shape:
         return False
-    size = step.shape[0]
+    if len(shape) != 2 or shape[0] != shape[1] or not shape[0]:
+        return False
+    size = shape[0]
     numbered = np.arange(float(size * size)).reshape(step.shape)
     return np.array_equal(step.op.array(numbered, **step.attrs), numbered.T)
 
@@ -143,7 +147,7 @@ class Factors:
         return found if found is None or not is_transposed else np.ascontiguousarray(found.T)
 
 
-def factorised(matrix: Array) -> Factors | None:
+def factorised(matrix: Any) -> Factors | None:
     """The factors of a matrix that is known beforehand; None where it is singular."""
     lapack = extra("scipy.linalg.lapack", "machine code", "SciPy", "science")
     lu, pivots, failed = lapack.dgetrf(matrix.T)

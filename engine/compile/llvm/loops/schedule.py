@@ -21,7 +21,7 @@ become one loop; what it computes is stored only where something else needs it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from agrad.engine.compile.llvm.ir_builder import Code
 from agrad.engine.compile.llvm.loops.factors import systems
@@ -64,15 +64,16 @@ _MOST = 48  # rows and columns of small matrices: the products of larger ones ta
 class Schedule:
     """The stages of a program, in order."""
 
-    def __init__(self, program: Program) -> None:
-        self.program = program
+    def __init__(self, program: Program, held: Collection[int] = ()) -> None:
+        """`held` are inputs that are the same in several calls."""
+        self.program, self.held = program, held
         self.kinds: dict[int, str] = {}
         self.views: dict[int, View] = {}
         self.sums: dict[int, Sum] = {}
         self.scatters: dict[int, View] = {}
         self.joins: dict[int, list[Join]] = {}
         self.copies: dict[int, View] = {}
-        self.systems = systems(program)
+        self.systems = systems(program, held)
         self.levels = dict.fromkeys(range(program.first), 0)
         self.lowered: dict[tuple[str, str], bool | None] = {}
         for slot, step in enumerate(program.steps, program.first):
@@ -352,11 +353,11 @@ class Schedule:
                     yield kernel
 
     def _factorised(self, stages: Iterable[Stage]) -> Iterator[Stage]:
-        """The stages, with each matrix factorised before the first that needs its factors; but a constant is before."""
-        constants, done = range(len(self.program.inputs), self.program.first), set[int]()
+        """The stages, with each matrix, unless it is constant or held, factorised before the first that needs it so."""
+        done = {*range(len(self.program.inputs), self.program.first), *self.held}
         for stage in stages:
             one = self.systems.get(stage.slot) if isinstance(stage, Library | Solve) else None
-            if one is not None and not one.is_lower and one.matrix not in done and one.matrix not in constants:
+            if one is not None and not one.is_lower and one.matrix not in done:
                 done.add(one.matrix)
                 yield Factorise(one.matrix, one.size)
             yield stage

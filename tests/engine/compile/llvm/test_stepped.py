@@ -1,0 +1,134 @@
+"""Loops over bodies of arrays in machine code: what is the same in each iteration is computed and factorised once."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from thinned import thinned
+
+import agrad.engine as ag
+from agrad.engine.compile.llvm import target
+from agrad.engine.compile.llvm.loops import code
+from agrad.engine.compile.llvm.stepped import divided
+from agrad.engine.errors import AgradError
+from agrad.engine.program.passes import optimised
+from agrad.engine.program.trace import trace
+
+pytest.importorskip("scipy")
+pytestmark = pytest.mark.skipif(target.binding() is None, reason="llvmlite is not installed")
+N = 70
+RNG = np.random.default_rng(4)
+SHIFT = np.eye(N, k=1) + np.eye(N, k=-1)
+ROWS = 0.1 * RNG.normal(size=(12, N))
+
+
+def implicit(flow, start):
+    """Implicit steps, with the transposed system, too, and a determinant of the same matrix."""
+    matrix = 3.0 * np.eye(N) - flow[:, None] * SHIFT
+
+    def step(u, row):
+        u = ag.solve(matrix, u + row)
+        return ag.tanh(ag.solve(matrix.T, u)), ag.sum(u * row) * ag.slogdet(matrix)[1]
+
+    last, seen = ag.scan(step, start, ROWS)
+    return ag.sum(last * last) + ag.mean(seen)
+
+
+def smoothed(flow, start):
+    """A body without systems: a product of matrices, and sums."""
+    weights = ag.exp(-(flow[:, None] ** 2)) * SHIFT * 0.4
+
+    def step(u, row):
+        u = ag.tanh(weights @ u + row) + 0.1 * ag.mean(u)
+        return u, ag.sum(u)
+
+    last, seen = ag.scan(step, start, ROWS)
+    return ag.sum(last * flow) + ag.mean(seen * seen)
+
+
+def explicit(flow, start):
+    """A plain loop, which becomes the same operation."""
+    matrix, u = 3.0 * np.eye(N) - flow[:, None] * SHIFT, start
+    for _ in range(30):
+        u = ag.solve(matrix, ag.sin(u)) + 0.01 * flow
+    return ag.sum(u * u)
+
+
+def points(count):
+    return [(RNG.random(N), RNG.normal(size=N)) for _ in range(count)]
+
+
+@pytest.mark.parametrize("f", [implicit, smoothed, explicit])
+def test_value_gradient_and_products_with_the_hessian(f, monkeypatch):
+    from agrad.engine.program import rolled
+
+    monkeypatch.setattr(rolled, "LONG", 60)
+    first, *others = points(3)
+    compiled, exact = (ag.compile(f, *first, backend=backend) for backend in ("llvm", "python"))
+    for point in others:
+        value, by = compiled.value_and_grad(*point)
+        expected, by_exact = exact.value_and_grad(*point)
+        assert value == pytest.approx(expected, rel=1e-11)
+        for one, other in zip(by, by_exact, strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-8, atol=1e-11 * np.abs(other).max())
+    found, expected = (one.hvp(first, others[0]) for one in (compiled, exact))
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-7, atol=1e-9 * np.abs(other).max())
+
+
+def test_a_matrix_of_all_iterations_is_factorised_once_for_each_loop(monkeypatch):
+    made, factorised = [], code.factorised
+    monkeypatch.setattr(code, "factorised", lambda matrix: made.append(matrix) or factorised(matrix))
+    first, second, other = points(3)
+    compiled = ag.compile(implicit, *first, backend="llvm")
+    compiled.value_and_grad(*first)
+    compiled.value_and_grad(*second)
+    made.clear()
+    compiled.value_and_grad(*other)
+    assert len(made) == 2  # forward and back, each of 12 iterations
+
+
+def test_a_matrix_that_is_singular_is_the_error_that_it_is_uncompiled():
+    def f(scale, start):
+        return ag.sum(ag.scan(lambda u, row: (ag.solve(scale * np.eye(N), u + row), ()), start, ROWS)[0])
+
+    compiled = ag.compile(f, 2.0, ROWS[0], backend="llvm")
+    with pytest.raises(AgradError) as expected:
+        f(0.0, ROWS[0])
+    for _ in range(2):
+        with pytest.raises(AgradError) as found:
+            compiled.value(0.0, ROWS[0])
+        assert found.value.message == expected.value.message
+        assert compiled.value(2.0, ROWS[0]) == pytest.approx(float(f(2.0, ROWS[0])), rel=1e-13)
+
+
+@pytest.mark.parametrize("seed", thinned(range(20), 10))
+def test_the_parts_of_a_program_compute_what_it_computes(seed):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(1, 6))
+    kinds = rng.integers(0, 5, size=12).tolist()
+
+    def f(x, y, z):
+        values = [x, y, z, ag.exp(z)]
+        for kind in kinds:
+            a, b = (values[int(place)] for place in rng.integers(0, len(values), size=2))
+            made = [a * b, ag.sin(a) + 1.0, a @ b * a, ag.concat([a[1:], b[:1]]), ag.outer(a, b).T @ a]
+            values.append(made[kind])
+        return ag.concat([*values[-3:], x])
+
+    given = [rng.normal(size=n) for _ in range(3)]
+    program = optimised(trace(f, given))
+    before, rest = divided(program, [2])
+    fixed = before.run(given[2])
+    (found,), (expected,) = rest.run(given[0], given[1], *fixed), program.run(*given)
+    assert found.tobytes() == expected.tobytes()
+    assert len(before.inputs) == 1 and len(rest.inputs) == 2 + len(fixed)
+
+
+def test_threads_run_the_same_loop():
+    several = points(8)
+    compiled = ag.compile(implicit, *several[0], backend="llvm")
+    expected = [compiled.value_and_grad(*point) for point in several]
+    with ThreadPoolExecutor(4) as pool:
+        for found, one in zip(pool.map(lambda p: compiled.value_and_grad(*p), several), expected, strict=True):
+            assert found[0] == one[0] and all(map(np.array_equal, found[1], one[1]))
