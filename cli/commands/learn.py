@@ -94,7 +94,7 @@ def _continues(found: list[Chapter], progress: Progress) -> Chapter:
 def _teach(found: list[Chapter], progress: Progress, number: int | None, vi: bool | None) -> int:
     """Teach from a chapter on, or from where the lesson was left, until the learner leaves."""
     from agrad.cli.lesson.speech import say
-    from agrad.cli.lesson.teacher import WORDS, Teacher
+    from agrad.cli.lesson.teacher import WORDS, Teacher, in_words
     from agrad.cli.repl.opening import Opening
 
     limit_memory(None)
@@ -112,7 +112,7 @@ def _teach(found: list[Chapter], progress: Progress, number: int | None, vi: boo
         else:
             say(_GREETING.format(len(found)))
         teacher.begin(_continues(found, progress), progress.step)
-    statements = keyboard(session, vi, Opening("", words=WORDS)) if at_terminal else piped()
+    statements = keyboard(session, vi, Opening("", words=WORDS, passes=in_words)) if at_terminal else piped()
     loop(session, teacher.taught(statements), interactive=True, printer=teacher.emit, report=teacher.report)
     if at_terminal and progress.chapter and progress.keeps:
         here = _continues(found, progress)

@@ -36,6 +36,13 @@ _PROSE = "What is typed here is read as a statement. "
 _PATIENCE = 2  # statements that nothing was said to, until this is said, or the same reply again
 
 
+def in_words(text: str, problem: AgradError) -> bool:
+    """Whether a learner has answered as to a person, as in `two` or `I do not know`, and not made a slip."""
+    if problem.kind not in ("name", "syntax") or not _NO_STATEMENT.fullmatch(text.strip()):
+        return False
+    return all(isinstance(fix, Hint) for fix in problem.fixes)  # what can be corrected is a slip
+
+
 class Teacher:
     """Goes through the chapters with one learner, in one session.
 
@@ -153,18 +160,11 @@ class Teacher:
         if text and (text != self._said or self.heard.error is not None or self._unanswered >= _PATIENCE):
             self._said, self._unanswered = text, 0
             say(text)
-        elif self._is_prose():
+        elif self.heard.error is not None and in_words(self._typed, self.heard.error):
             say(_PROSE + _OPEN.removeprefix("Not yet. "))
         elif self._unanswered >= _PATIENCE:
             self._unanswered = 0
             say(_OPEN)
-
-    def _is_prose(self) -> bool:
-        """Whether the learner has written in words, as in `two` or `I do not know`."""
-        problem = self.heard.error
-        if problem is None or problem.kind not in ("name", "syntax") or not _NO_STATEMENT.fullmatch(self._typed):
-            return False
-        return all(isinstance(fix, Hint) for fix in problem.fixes)  # what can be corrected is a slip
 
     def _done(self) -> None:
         """The task is done: go on to the next, or end the chapter."""

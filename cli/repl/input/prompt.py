@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import signal
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from time import perf_counter
 
 import click
@@ -55,7 +55,7 @@ def prompted(session: Session, vi: bool = False, opening: Opening | None = None)
     toolbar = Toolbar(session)
     if session.names:  # a script has run, or a session was restored
         toolbar.look()
-    prompt = _prompt(session, toolbar, vi, opening.words)
+    prompt = _prompt(session, toolbar, vi, opening)
     search_quickly(prompt.default_buffer)
     if opening.greeting:
         click.echo(opening.greeting)
@@ -86,8 +86,8 @@ def prompted(session: Session, vi: bool = False, opening: Opening | None = None)
             toolbar.look(seconds)
 
 
-def _prompt(session: Session, toolbar: Toolbar, vi: bool, words: Mapping[str, str]) -> PromptSession[str]:
-    """The prompt session of prompt_toolkit, with all its parts; `words`: those beside the language."""
+def _prompt(session: Session, toolbar: Toolbar, vi: bool, opening: Opening) -> PromptSession[str]:
+    """The prompt session of prompt_toolkit, with all its parts."""
 
     def prepare(text: str) -> str:
         return with_newest(answered(text, session.names), session)[0]
@@ -106,13 +106,13 @@ def _prompt(session: Session, toolbar: Toolbar, vi: bool, words: Mapping[str, st
         enable_history_search=True,
         # Without colour a suggestion looks as if it had been typed.
         auto_suggest=AutoSuggestFromHistory() if colour else None,
-        lexer=Highlighter(session, words) if colour else None,
+        lexer=Highlighter(session, opening.words) if colour else None,
         input_processors=[HighlightMatchingBracketProcessor()] if colour else None,
         color_depth=ColorDepth.DEPTH_4_BIT if colour else ColorDepth.DEPTH_1_BIT,  # the sixteen that a user chose
         style=Style.from_dict(COLOURS | _PARTS if colour else _BARE),
-        validator=SyntaxValidator(prepare),
+        validator=SyntaxValidator(prepare, opening.passes),
         validate_while_typing=False,
-        completer=Words(session, words),
+        completer=Words(session, opening.words),
         complete_while_typing=False,
         bottom_toolbar=toolbar,
     )

@@ -297,6 +297,14 @@ def test_tab_completes_the_words_of_the_lesson_and_of_the_language(terminal):
 
 
 @pytest.mark.long
+def test_an_answer_in_words_is_answered_in_a_terminal_too_and_a_slip_can_be_corrected(terminal):
+    one = terminal(NO_COLOR="1", rows=60)
+    one.enter("eighty one", "What is typed here is read as a statement.")
+    one.type("3* *4" + ENTER)
+    one.see("a value is missing between")
+
+
+@pytest.mark.long
 def test_in_a_narrow_terminal_no_line_of_the_lesson_is_broken_by_the_terminal(terminal):
     one = terminal("8", columns=40, rows=60, NO_COLOR="1")
     told = " ".join(" ".join(one.see("agrad>")).split())
