@@ -102,15 +102,13 @@ def length(row: Row) -> Any:
     plain = reduce(add, [x * x for x in row]).sqrt()
     scale = _scale(row)
     scaled = reduce(add, [(x / scale) * (x / scale) for x in row]).sqrt() * scale
-    is_large, is_small = plain.exceeds(1e150), (plain * 0.0 + 1e-150).exceeds(plain)
-    return is_large.either(is_small).choose(scaled, plain)
+    return plain.exceeds(1e150).choose(scaled, plain.exceeds(1e-150).choose(plain, scaled))
 
 
 def _scale(row: Row) -> Any:
     """The largest absolute value, or 1 where that is no divisor."""
     size = largest([abs(x) for x in row])
-    usable = size.exceeds(0.0).both((size - size).equals(0.0))
-    return usable.choose(size, 1.0)
+    return size.exceeds(0.0).choose((size - size).equals(0.0).choose(size, 1.0), 1.0)
 
 
 def power_sum(row: Row, p: float) -> Any:
@@ -125,10 +123,10 @@ def power_sum(row: Row, p: float) -> Any:
 def _apart(row: Row) -> tuple[Any, Row]:
     """The largest entry, and the distances to it, which are 0 where an entry is the largest and finite."""
     top = largest(row)
-    is_finite = (top - top).equals(0.0)
-    is_alone = reduce(add, [x.equals(top) for x in row]).equals(1.0)
-    certain = is_finite.either(is_alone)
-    return top, [certain.both(x.equals(top)).choose(0.0, x - top) for x in row]
+    are_at_top = [x.equals(top) for x in row]
+    is_alone = reduce(add, are_at_top).equals(1.0)
+    there = (top - top).equals(0.0).choose(0.0, is_alone.choose(0.0, top - top))
+    return top, [is_at_top.choose(there, x - top) for x, is_at_top in zip(row, are_at_top, strict=True)]
 
 
 def shares(row: Row) -> Row:
@@ -181,7 +179,7 @@ def _ranks(row: Row, descending: bool = False) -> Row:
     found: Row = [is_nan[0] * 0.0] * len(row)
     for j in range(len(row)):
         for i in range(j):
-            later = row[i].exceeds(row[j]).either(is_nan[i].exceeds(is_nan[j]))  # whether i comes behind j
+            later = row[i].exceeds(row[j]).choose(1.0, is_nan[i].exceeds(is_nan[j]))  # whether i comes behind j
             found[i], found[j] = found[i] + later, found[j] + (1.0 - later)
     return found
 
@@ -231,7 +229,7 @@ def _median(row: Row) -> Any:
     ranks = _ranks(row)
     lower, upper = (_at_rank(row, ranks, place) for place in ((len(row) - 1) // 2, len(row) // 2))
     value = lower if len(row) % 2 else (lower + upper) / 2.0
-    return reduce(lambda x, y: x.either(y), [x.differs(x) for x in row]).choose(math.nan, value)
+    return reduce(lambda found, x: x.differs(x).choose(math.nan, found), row, value)
 
 
 median = _few(reduced(_median))
