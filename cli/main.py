@@ -33,6 +33,7 @@ COMMANDS = {
     "functions": "functions",
     "help": "help",
     "examples": "examples",
+    "kernel": "setup.kernel",
     "lsp": "setup.lsp",
     "config": "setup.config",
     "completion": "setup.completion",

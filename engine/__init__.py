@@ -12,7 +12,8 @@ have the modules, optimisers, data loaders and Functions of PyTorch.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from agrad.engine import ops as _ops  # noqa: F401 - fills the table
 from agrad.engine.autodiff.backward import backward
@@ -27,6 +28,9 @@ from agrad.engine.core.tensor import Tensor, no_grad, tensor
 from agrad.engine.errors import AgradError
 from agrad.engine.interop import numpy_protocol, python_numbers
 from agrad.engine.program.replay import forward
+
+if TYPE_CHECKING:
+    from agrad.engine.inspect.dump.dump import Dump
 
 __all__ = [
     "AgradError",
@@ -55,6 +59,32 @@ def _saved(node: Node, name: str) -> Any:
     return saved(node, name)
 
 
+def _graph(self: Tensor, name: str | None = None, depth: int | None = None, since: Sequence[Tensor] = ()) -> Dump:
+    """The graph behind this value, which a notebook shows as a picture; `print(y.graph())` shows it as text.
+
+    `name`: what to call the value; `depth`: at most so many operations back; `since`: only what is between these
+    values and this one. Raises AgradError of kind `type` or `domain` for an invalid depth, and of kind `grad` where no
+    path leads from one of `since` to the value.
+    """
+    from agrad.engine.inspect.dump.dump import dump  # here and below, since few look at a graph
+
+    return dump(self, name, depth, since)
+
+
+def _repr_html_(self: Tensor) -> str | None:
+    """For a notebook: an array as a table."""
+    return _repr_mimebundle_(self).get("text/html")
+
+
+def _repr_mimebundle_(self: Tensor, include: object = None, exclude: object = None) -> dict[str, str]:
+    """For a notebook: the value as text and, of an array, as a table."""
+    from agrad.engine.interop.notebook import bundle_of_tensor
+
+    return bundle_of_tensor(self)
+
+
+for _name, _function in (("graph", _graph), ("_repr_html_", _repr_html_), ("_repr_mimebundle_", _repr_mimebundle_)):
+    setattr(Tensor, _name, _function)
 for _method in (backward, forward, register_hook):  # core does not import autodiff and program
     setattr(Tensor, _method.__name__, _method)
 setattr(Node, "__getattr__", _saved)  # noqa: B010 - mypy refuses to assign to a method

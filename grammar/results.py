@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from agrad.engine.autodiff.uncertainty import is_used, uncertainty
@@ -86,6 +86,13 @@ class Table(Struct):
     def text(self, settings: Settings) -> str:
         """The lines."""
         return self.lines
+
+
+class Graph(Table):
+    """A graph in a form, as text; `picture` draws the same graph in another form, such as `svg` or `page`."""
+
+    form: str = "text"
+    picture: Callable[[str], str | bytes] | None = None
 
 
 class Checked(Struct):

@@ -66,15 +66,19 @@ def test_a_script_for_completion_is_fresh(shell, name):
     assert (DOCS / "completions" / name).read_bytes() == made, "make docs writes it anew"
 
 
-def test_the_examples_of_the_python_page():
-    text = (DOCS / "python.md").read_text(encoding="utf-8")
+@pytest.mark.parametrize(
+    ("page", "kinds", "least"), [("python.md", {"pycon"}, 20), ("notebooks.md", {"pycon", "text"}, 4)]
+)
+def test_the_examples_of_a_page_about_python(page, kinds, least):
+    text = (DOCS / page).read_text(encoding="utf-8")
     blocks = re.findall(r"^```(\w*)\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
-    assert {kind for kind, _ in blocks} == {"pycon"}
-    examples = doctest.DocTestParser().get_doctest("".join(code for _, code in blocks), {}, "python.md", "python.md", 0)
+    assert {kind for kind, _ in blocks} == kinds
+    code = "".join(code for kind, code in blocks if kind == "pycon")
+    examples = doctest.DocTestParser().get_doctest(code, {}, page, page, 0)
     wrong = []
     done = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(examples, out=wrong.append)
     assert done.failed == 0, "".join(wrong)
-    assert done.attempted >= 20
+    assert done.attempted >= least
 
 
 # The file of tests that runs the blocks of code of each document; the pages of docs/make_pages.py run theirs when made.

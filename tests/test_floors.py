@@ -17,7 +17,7 @@ FLOORS = {
     "cli": {"click", "prompt_toolkit", "agrad.engine", "agrad.grammar", "agrad.cli"},
 }
 # Folders that are loaded by, or for, other programs may import the libraries of those.
-EXTRAS = {"cli/integrations": {"pygments", "pygls", "lsprotocol"}}
+EXTRAS = {"cli/integrations": {"pygments", "pygls", "lsprotocol", "ipykernel", "jupyter_client", "IPython"}}
 # What cli may take from the engine: errors, types that it shows, numbers as text, the files that it reads, and the
 # backends that are there.
 FROM_ENGINE = {
@@ -42,6 +42,7 @@ FROM_ENGINE = {
     "agrad.engine.inspect.budget": {"budget"},
     "agrad.engine.inspect.budget_forms": {"fields"},
     "agrad.engine.inspect.json_values": {"plain"},
+    "agrad.engine.interop.notebook": {"framed", "given", "html_of", "optional", "table", "taken"},
     "agrad.engine.ops.solvers.fit_forms": {"fields"},
     "agrad.engine.ops.solvers.fitting": {"fit"},
     "agrad.engine.compile.registry": {"AUTO", "CHOICES", "NATIVE", "described"},

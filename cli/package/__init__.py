@@ -6,6 +6,15 @@ This folder is installed as the package `agrad` itself; its README.md, which `ma
 repository, is what a package index shows.
 """
 
+from typing import Any
+
 from agrad.cli import __version__
 
-__all__ = ["__version__"]
+__all__ = ["__version__", "load_ipython_extension"]
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """What `%load_ext agrad` calls: cells of a notebook of Python that begin with `%%agrad`."""
+    from agrad.cli.integrations.jupyter.magic import register  # here, since only a notebook needs it
+
+    register(shell)

@@ -377,6 +377,10 @@ class Tensor:
                 touch(node)
         if self.shape:
             array: Any = self.value
+            if not array.flags.writeable:  # the data of somebody else: from now on these have their own
+                array = array.copy()
+                for node in together:
+                    _renew(node, array)
             if log is not None and min(node.seq for node in together) <= log.since:
                 before = array.copy()
                 log.remember(id(array), lambda: np.copyto(array, before), before)

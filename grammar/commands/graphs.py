@@ -13,7 +13,7 @@ from agrad.engine.text import fit, printable
 from agrad.grammar.commands.operands import ANY, COMPUTED, FILE, LEAVES, has_graph, is_leaf
 from agrad.grammar.commands.registry import Call, Operands, Option, command, graphed, with_graph
 from agrad.grammar.diagnostics import Span, suggest
-from agrad.grammar.results import Printed, Settings, Shown, Table
+from agrad.grammar.results import Graph, Printed, Settings, Shown, Table
 from agrad.grammar.runtime.bytecode import Staging
 from agrad.grammar.runtime.operations import as_array, describe_value
 from agrad.grammar.syntax import ast
@@ -82,20 +82,25 @@ def _check_form(call: Call) -> None:
 )
 def _graph(session: Session, call: Call) -> None:
     form, path, depth = _form(call, forms()), call.options.get("to"), call.options.get("depth")
-    found = drawn(
-        [graphed(call, position) for position in range(len(call.values))],
-        _typed(call),
-        form,
-        session.settings,
-        depth=None if depth is None else int(depth),
-        since=_listed(call, "from"),
-        other=_listed(call, "vs"),
-        others=_typed_after(call, "vs"),
-        session=session,
-    )
+
+    def picture(form: str) -> str | bytes:
+        return drawn(
+            [graphed(call, position) for position in range(len(call.values))],
+            _typed(call),
+            form,
+            session.settings,
+            depth=None if depth is None else int(depth),
+            since=_listed(call, "from"),
+            other=_listed(call, "vs"),
+            others=_typed_after(call, "vs"),
+            session=session,
+        )
+
+    found = picture(form)
     if path is None:
         assert isinstance(found, str)  # as `_form` sees to
-        session.emit(Table(fit(found, session.settings.width), True) if form in _LINES else Table(found))
+        lines = form in _LINES
+        session.emit(Graph(fit(found, session.settings.width) if lines else found, lines, form, picture))
         return
     write_graph(path, found)
     session.emit(Printed(f"wrote {printable(path)}"))

@@ -6,6 +6,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from functools import cached_property, lru_cache
 
+from agrad.cli.integrations.lookup import word_at
 from agrad.engine.struct import Struct
 from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.help.used_names import given
@@ -108,14 +109,7 @@ class Document:
     def tokens_at(self, offset: int) -> list[Token]:
         """The tokens of the piece that a place is in, up to the word at the place; none where there is no word."""
         piece = self.pieces[self.piece_at(offset)]
-        place = offset - piece.start
-        found = []
-        for token in piece.read.tokens:
-            if token:
-                found.append(token)
-            if token and token.start_pos <= place <= token.end_pos and token.isidentifier():
-                return found
-        return []
+        return word_at(piece.read.tokens, offset - piece.start)
 
     def span_at(self, offset: int, token: Token) -> tuple[int, int]:
         """The place of a token of the piece that an offset is in."""

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from agrad.cli.integrations.lookup import info
 from agrad.engine.errors import AgradError
 from agrad.engine.struct import Struct
 from agrad.grammar.diagnostics import Source, Span, main_place, render
@@ -96,11 +95,6 @@ def _text(result: Result, session: Session) -> str:
 
 
 def _about(name: str, session: Session) -> str:
-    """What `info` tells of a name."""
-    told: list[Any] = []
-    try:
-        session.run(f"info {name}", lambda result: told.append(_text(result, session)))
-    except AgradError as problem:  # a limit of the script
-        return problem.message
-    text = "\n".join(told)
+    """What `info` tells of a name, if that is not too long."""
+    text = info(name, session)
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]} …"

@@ -80,6 +80,15 @@ class Dump(GraphRows):
 
         return page.render(self, precision)
 
+    def __str__(self) -> str:
+        return self.text()
+
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
+        """For a notebook: the text and, where the extra `plot` is installed, the picture."""
+        from agrad.engine.interop.notebook import bundle_of_graph
+
+        return bundle_of_graph(self)
+
     def json(self) -> str:
         """One object, in full precision, with every node that was asked for: see `forms.json`."""
         from agrad.engine.inspect.dump.forms import json

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os.path
 from collections.abc import Mapping
 
+from agrad.cli.integrations.lookup import path_of
 from agrad.cli.integrations.lsp.document import Document
 from agrad.engine.errors import AgradError
 from agrad.grammar.commands.registry import COMMANDS
@@ -12,7 +13,6 @@ from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.files import beside, read_text
 from agrad.grammar.help.help import help_on
 from agrad.grammar.syntax import ast
-from agrad.grammar.syntax.lexer import Token
 from agrad.grammar.syntax.parser import parse_expression
 
 _MOST_FILES = 20  # that are searched for a definition
@@ -28,7 +28,7 @@ def hover(document: Document, offset: int, values: Mapping[str, str]) -> tuple[s
         return None
     word = tokens[-1]
     place = document.span_at(offset, word)
-    path = _path(tokens)
+    path = path_of(tokens)
     if len(path) == 1 and word.type == "NAME" and (word in values or _binding(document, str(word), offset) is not None):
         return "\n\n".join(_of_name(document, str(word), offset, values)), place
     try:
@@ -50,16 +50,6 @@ def _block(language: str, text: str) -> str:
     return f"```{language}\n{text}\n```"
 
 
-def _path(tokens: list[Token]) -> list[str]:
-    """The word at the end of some tokens, with the names before its points; `x` stands for any other value."""
-    names = [str(tokens[-1])]
-    place = len(tokens) - 2
-    while place > 0 and tokens[place].type == "_DOT":
-        names.insert(0, str(tokens[place - 1]) if tokens[place - 1].type == "NAME" else "x")
-        place -= 2
-    return names
-
-
 def definition(document: Document, offset: int) -> tuple[Document, int] | None:
     """The script, and the place in it, that define the word at a place; for `load "model.ag"`, that script.
 
@@ -70,7 +60,7 @@ def definition(document: Document, offset: int) -> tuple[Document, int] | None:
     if loaded is not None:
         return loaded, 0
     tokens = document.tokens_at(offset)
-    if not tokens or tokens[-1].type != "NAME" or len(_path(tokens)) > 1:
+    if not tokens or tokens[-1].type != "NAME" or len(path_of(tokens)) > 1:
         return None
     name = str(tokens[-1])
     bound = _binding(document, name, offset)

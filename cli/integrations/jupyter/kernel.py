@@ -1,0 +1,161 @@
+"""The kernel of Jupyter for the language: ipykernel speaks the protocol, a session of agrad runs the cells."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from typing import Any, ClassVar
+
+from ipykernel.kernelapp import IPKernelApp
+from ipykernel.kernelbase import Kernel
+
+from agrad.cli import __version__
+from agrad.cli.base import internal
+from agrad.cli.integrations.jupyter.display import bundle, is_text, lines_of, told
+from agrad.cli.integrations.lookup import asked_about, help_about
+from agrad.cli.settings.settings import find
+from agrad.cli.terminal.interrupt import stop_once
+from agrad.engine.errors import AgradError
+from agrad.grammar.help.completion import completions
+from agrad.grammar.results import Noted, Quit, Result
+from agrad.grammar.session.session import Session
+from agrad.grammar.session.undo import DEPTH
+from agrad.grammar.syntax.parser import can_be_read, needs_more
+
+
+def new_session() -> Session:
+    """A session for a notebook, in which `undo` and `history` work as at the prompt."""
+    session = Session()
+    session.settings.precision = find("precision")[0]
+    session.record.on = True
+    session.steps.depth = DEPTH
+    session.by_entry = True  # a cell has one number
+    return session
+
+
+class AgradKernel(Kernel):  # type: ignore[misc, unused-ignore]
+    """A session, and what a notebook asks of it."""
+
+    implementation = "agrad"
+    implementation_version = __version__
+    language = "agrad"
+    language_version = __version__
+    banner = f"agrad {__version__}"
+    language_info: ClassVar[dict[str, Any]] = {
+        "name": "agrad",
+        "version": __version__,
+        "mimetype": "text/x-agrad",
+        "file_extension": ".ag",
+        "pygments_lexer": "agrad",
+        "codemirror_mode": "python",
+    }
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        self.language_session = new_session()
+
+    # Cells
+
+    def do_execute(
+        self,
+        code: str,
+        silent: bool,
+        store_history: bool = True,
+        user_expressions: Any = None,
+        allow_stdin: bool = False,
+        **other: Any,
+    ) -> dict[str, Any]:
+        """Run a cell. Each result is shown when it is there; after an error the rest of the cell does not run."""
+        session = self.language_session
+        session.line = self.execution_count  # so that messages, and `_5`, count as the notebook does
+        before = signal.signal(signal.SIGINT, stop_once)
+        try:
+            session.run(code, lambda result: None if silent else self._show(result))
+        except Quit:
+            return self._ok([{"source": "ask_exit", "keepkernel": False}])
+        except AgradError as problem:
+            return self._failed(f"error[{problem.kind}]", problem.message, lines_of(problem), silent)
+        except KeyboardInterrupt as stop:
+            message = str(stop) or "everything is as before this statement"
+            return self._failed("interrupted", message, [f"interrupted: {message}"], silent)
+        except Exception as error:  # an error in agrad itself does not end a session
+            own = internal(error, "the statement is taken back, and the session goes on")
+            return self._failed("error[internal]", own.message, lines_of(own), silent)
+        finally:
+            signal.signal(signal.SIGINT, before)
+        return self._ok([])
+
+    def _show(self, result: Result) -> None:
+        """Send a result: a value as the answer of the cell, a printed line as output, a note on stderr."""
+        settings = self.language_session.settings
+        if isinstance(result, Noted):
+            self._stream("stderr", told(result, settings))
+            return
+        made = bundle(result, settings)
+        if is_text(result, made):
+            self._stream("stdout", made["text/plain"])
+        else:
+            content = {"data": made, "metadata": {}, "execution_count": self.execution_count}
+            self.send_response(self.iopub_socket, "execute_result", content)
+
+    def _stream(self, name: str, text: str) -> None:
+        self.send_response(self.iopub_socket, "stream", {"name": name, "text": f"{text}\n"})
+
+    def _ok(self, payload: list[dict[str, Any]]) -> dict[str, Any]:
+        return {
+            "status": "ok",
+            "execution_count": self.execution_count,
+            "payload": payload,
+            "user_expressions": {},
+        }
+
+    def _failed(self, name: str, message: str, lines: list[str], silent: bool) -> dict[str, Any]:
+        """Send an error; the answer that says that the cell has failed."""
+        content = {"ename": name, "evalue": message, "traceback": lines}
+        if not silent:
+            self.send_response(self.iopub_socket, "error", content)
+        return {"status": "error", "execution_count": self.execution_count, **content}
+
+    # What is typed
+
+    def do_complete(self, code: str, cursor_pos: int) -> dict[str, Any]:
+        """The completions of the prompt."""
+        word, candidates = completions(code[:cursor_pos], self.language_session)
+        start = cursor_pos - len(word)
+        kinds = [
+            {"start": start, "end": cursor_pos, "text": one.text, "type": one.meaning, "signature": one.usage}
+            for one in candidates
+        ]
+        return {
+            "status": "ok",
+            "matches": [one.text for one in candidates],
+            "cursor_start": start,
+            "cursor_end": cursor_pos,
+            "metadata": {"_jupyter_types_experimental": kinds},
+        }
+
+    def do_inspect(self, code: str, cursor_pos: int, detail_level: int = 0, omit_sections: Any = ()) -> dict[str, Any]:
+        """Help on the word at the cursor, or on the function whose arguments are typed; `info` of a name."""
+        path = asked_about(code, cursor_pos)
+        told = help_about(path, self.language_session) if path else None
+        data = {"text/plain": told} if told else {}
+        return {"status": "ok", "found": bool(told), "data": data, "metadata": {}}
+
+    def do_is_complete(self, code: str) -> dict[str, Any]:
+        """Whether a console should run what was typed, or wait for another line."""
+        if needs_more(code):
+            last = code.rstrip().rpartition("\n")[2]
+            margin = last[: len(last) - len(last.lstrip())]
+            return {"status": "incomplete", "indent": margin + "    " * code.rstrip().endswith(":")}
+        return {"status": "complete" if can_be_read(code) else "invalid"}
+
+    def do_shutdown(self, restart: bool) -> dict[str, Any]:
+        """Drop the names and their graphs."""
+        self.language_session = new_session()
+        return {"status": "ok", "restart": restart}
+
+
+def main() -> None:
+    """Run a kernel, as Jupyter starts it: with the file that says how to reach the notebook."""
+    sys.argv[0] = "agrad kernel"
+    IPKernelApp.launch_instance(kernel_class=AgradKernel)

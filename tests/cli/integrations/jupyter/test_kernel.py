@@ -1,0 +1,154 @@
+"""What a notebook asks of the kernel while a cell is typed, and how results look there."""
+
+import numpy as np
+import pytest
+
+import agrad.engine as ag
+from agrad.cli.integrations.jupyter.display import bundle
+from agrad.cli.integrations.jupyter.kernel import AgradKernel
+from agrad.grammar.session.session import Session
+
+
+@pytest.fixture
+def kernel():
+    made = AgradKernel()
+    made.language_session.run("var w = [1, 2]\ndef model(a, b=2): return a*b")
+    return made
+
+
+def test_completion_is_that_of_the_prompt(kernel):
+    found = kernel.do_complete("y = 2*mod + 1", 9)
+    assert (found["matches"], found["cursor_start"], found["cursor_end"]) == (["model", "mod"], 6, 9)
+    found = kernel.do_complete("😀 = 1", 0)
+    assert "backward" in found["matches"]
+    (kind,) = kernel.do_complete("grad w", 6)["metadata"]["_jupyter_types_experimental"]
+    assert (kind["text"], kind["type"]) == ("w", "leaf (2)")
+
+
+@pytest.mark.parametrize(
+    ("code", "place", "first"),
+    [
+        ("sin(w)", 2, "sin(x)"),
+        ("sin(w)", 4, "w        leaf that requires grad"),
+        ("sum(w, axis=", 12, "sum(x, axis=None, keepdims=False)"),
+        ("sin(2 + cos(1) + ", 17, "sin(x)"),
+        ("model(", 6, "model  function model(a, b=…), defined at line 1"),
+        ("backward y retain", 2, "backward d [retain]"),
+        ("w.grad", 6, "x.grad"),
+        ("2 + 2", 2, None),
+        ("nothing", 3, None),
+        ("", 0, None),
+    ],
+)
+def test_help_is_on_the_word_at_the_cursor_or_the_function_around_it(kernel, code, place, first):
+    found = kernel.do_inspect(code, place)
+    assert found["found"] == (first is not None)
+    if first is not None:
+        assert found["data"]["text/plain"].startswith(first)
+
+
+@pytest.mark.parametrize(
+    ("code", "status", "indent"),
+    [
+        ("x = 1", "complete", None),
+        ("x = (1,", "incomplete", ""),
+        ("for i in range(3):", "incomplete", "    "),
+        ("for i in range(3):\n    print i", "incomplete", "    "),
+        ("for i in range(3):\n    print i\n", "complete", None),
+        ("x = )", "invalid", None),
+    ],
+)
+def test_a_console_knows_whether_a_cell_is_complete(kernel, code, status, indent):
+    assert kernel.do_is_complete(code) == {"status": status} | ({} if indent is None else {"indent": indent})
+
+
+def bundles(text):
+    session, found = Session(), []
+    session.run(text, lambda result: found.append(bundle(result, session.settings)))
+    return found
+
+
+def test_a_matrix_is_a_table_and_a_large_one_is_cut():
+    (made,) = bundles("[[1, 2], [3, 1/3]]")
+    rows = "<tr><td>1</td><td>2</td></tr><tr><td>3</td><td>0.3333333333</td></tr>"
+    assert made == {
+        "text/plain": "[[1, 2], [3, 0.3333333333]]",
+        "text/html": f"<table><tbody>{rows}</tbody></table><p>shape (2, 2)</p>",
+    }
+    (made,) = bundles("ones(100, 50)")
+    assert made["text/html"].count("<tr>") == 21
+    assert made["text/html"].count("<td>") == 21 * 13
+    assert made["text/html"].endswith("<p>shape (100, 50)</p>")
+
+
+@pytest.mark.parametrize("text", ["3", '"<b>"', "(1, [1, 2])", "sin", "[]", "zeros(2, 2, 2)"])
+def test_what_is_no_table_is_text(text):
+    (made,) = bundles(text)
+    assert made.keys() == {"text/plain"}
+
+
+def test_a_budget_is_a_table():
+    (made,) = bundles("x = 2 ± 0.1\ny = 3 ± 0.2\nz = x*y\nbudget z")
+    assert made["text/html"].startswith("<table><thead><tr><th>name</th>")
+    assert made["text/html"].count("<tr>") == 3
+    assert "z = 6.00 ± 0.50" in made["text/plain"]
+
+
+def test_a_graph_has_the_form_that_is_asked_for():
+    (made,) = bundles("var x = 2\ny = x**2\ngraph y as svg")
+    assert made["image/svg+xml"].startswith("<svg")
+    (made,) = bundles("var x = 2\ny = x**2\ngraph y as mermaid")
+    assert made["text/vnd.mermaid"] == made["text/plain"]
+    (made,) = bundles("var x = 2\ny = x**2\ngraph y as page")
+    assert made["text/html"].startswith('<iframe sandbox="allow-scripts" ')
+    assert made["text/html"].endswith('"></iframe>')
+    assert "<" not in made["text/html"][1:-10]
+
+
+def test_without_the_extra_that_draws_a_graph_is_text(monkeypatch):
+    from agrad.engine import extras
+
+    def missing(name):
+        raise ModuleNotFoundError(f"No module named '{name}'", name=name)
+
+    monkeypatch.setattr(extras, "import_module", missing)
+    (graph,) = bundles("var x = 2\ny = x**2\ngraph y")
+    (plot,) = bundles("plot x for x in 0..1")
+    assert graph.keys() == plot.keys() == {"text/plain"}
+
+
+def test_a_tensor_and_its_graph_show_themselves():
+    x = ag.tensor([[1, 2]], requires_grad=True)
+    y = (x**2).sum()
+    made = x._repr_mimebundle_()
+    assert made["text/plain"] == "tensor([[1, 2]], requires_grad=True)"
+    assert made["text/html"] == x._repr_html_()
+    assert x._repr_html_().endswith("<p>shape (1, 2), a leaf that requires grad</p>")
+    assert (y._repr_html_(), y._repr_mimebundle_().keys()) == (None, {"text/plain"})
+    assert (x * 2)._repr_html_().endswith("<p>shape (1, 2), &lt;MulBackward&gt;</p>")
+    graph = y.graph("y")
+    assert str(graph).startswith("graph of y: 3 nodes, 1 leaf, held\n")
+    assert graph._repr_mimebundle_()["text/plain"] == str(graph)
+    assert graph._repr_mimebundle_()["image/svg+xml"].startswith("<svg")
+    assert str(y.graph(depth=1)).endswith("… 1 node left out")
+    assert y.grad_fn is not None  # and it is as it was
+    y.backward()
+    assert np.array_equal(x.grad.numpy(), [[2, 4]])
+
+
+def test_the_kernel_says_what_it_is(inside, tmp_path):
+    assert AgradKernel.language_info["pygments_lexer"] == "agrad"
+    out, err, code = inside("kernel", "install", "--prefix", str(tmp_path), "--sys-prefix")
+    assert (out, code) == ("", 2)
+    assert "--sys-prefix and --prefix name two places: use one of them" in err
+
+
+def test_a_kernel_that_is_not_there_cannot_be_removed(agrad, environment, tmp_path):
+    environment["JUPYTER_PATH"] = str(tmp_path / "share" / "jupyter")
+    environment["JUPYTER_DATA_DIR"] = str(tmp_path / "share" / "jupyter")
+    assert agrad("kernel", "remove") == ("", "the kernel is not installed: agrad kernel install\n", 1)
+    folder = tmp_path / "share" / "jupyter" / "kernels" / "agrad"
+    assert agrad("kernel", "install", "--prefix", str(tmp_path)) == (f"installed in {folder}\n", "", 0)
+    assert (folder / "kernel.json").is_file()
+    assert agrad("kernel", "remove") == (f"removed {folder}\n", "", 0)
+    assert not folder.exists()
