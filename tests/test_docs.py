@@ -87,6 +87,7 @@ RUN_BY = {
     "SECURITY.md": "test_security.py",
     "docs/architecture.md": "test_architecture.py",
     "docs/json.md": "cli/output/test_json.py",
+    "docs/notebooks.md": "test_docs.py",
     "docs/python.md": "test_docs.py",
 } | dict.fromkeys([f"docs/{page.name}" for page in (TOUR, *PAGES_OF_TOUR)], "test_tour.py")
 NOT_RUN = {
