@@ -20,7 +20,7 @@ def command(action: str, here: bool, prefix: str | None) -> int:
     gives cells that begin with %%agrad. docs/notebooks.md has examples.
 
     \b
-    agrad kernel install --prefix kernels     then: JUPYTER_PATH=kernels/share/jupyter jupyter lab
+    agrad kernel install --prefix env     in the environment in the folder env
     """
     from agrad.engine.errors import AgradError  # here, as below: this runs once
     from agrad.engine.extras import extra
