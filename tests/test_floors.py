@@ -50,11 +50,12 @@ FROM_ENGINE = {
     "agrad.engine.autodiff.comparison": {"Finding"},
     "agrad.engine.struct": {"Struct"},
     "agrad.engine.text": {"display_width", "latex_name", "as_name", "align", "fit", "printable", "truncate"},
+    "agrad.engine.data.aggregates": {"NAMES", "Aggregates"},
     "agrad.engine.data.arrow": {"WIDE", "as_text", "pyarrow", "require_pyarrow"},
     "agrad.engine.data.csv_reader": {"CsvTable"},
     "agrad.engine.data.dialect": {"TextForm"},
     "agrad.engine.data.formats": {"open_table"},
-    "agrad.engine.data.tables": {"Column", "Wanted"},
+    "agrad.engine.data.tables": {"Column", "Piece", "Wanted"},
 }
 MODULES = [path for floor in FLOORS for path in sorted((ROOT / floor).rglob("*.py"))]
 

@@ -9,9 +9,9 @@ import signal
 import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, nullcontext, suppress
+from dataclasses import dataclass
 from itertools import chain
-from types import MappingProxyType
 from typing import Any, BinaryIO, NoReturn, TypeVar
 
 import click
@@ -25,12 +25,11 @@ from agrad.cli.terminal.progress import AFTER, Loop, Progress, duration, on_term
 from agrad.cli.terminal.terminal import shown
 from agrad.engine.compile.registry import AUTO, CHOICES, NATIVE, described
 from agrad.engine.errors import AgradError, Hint, Note
-from agrad.engine.values import np
-from agrad.grammar.results import derivative_name
 
 _S = TypeVar("_S")
 _T = TypeVar("_T")
 _TYPED = "agrad.typed"
+TO = ("csv", "jsonl", "npy", "npz", "arrow", "parquet")  # formats of the output
 _ROOM = 2**30  # bytes of addresses
 _LARGE = 2**24  # bytes of a file: computing a larger one takes longer than making machine code
 _AHEAD = 8  # pieces, of some MB each, that wait for a slower step, such as making machine code, on few cores
@@ -61,6 +60,11 @@ class MapCommand(FormulaCommand):
     help="The file to write; its extension gives the format.",
 )
 @click.option(
+    "--to",
+    type=click.Choice(tuple(TO)),
+    help="The format of the output, whatever its name.",
+)
+@click.option(
     "--u",
     "uncertain",
     multiple=True,
@@ -68,6 +72,24 @@ class MapCommand(FormulaCommand):
     help="The standard uncertainty of a column: a number, or @COLUMN; adds a column u. May be repeated.",
 )
 @table_options
+@click.option(
+    "-e", "expressions", multiple=True, metavar="NAME=EXPR", help="A formula, and the column for it. May be repeated."
+)
+@click.option("--where", metavar="EXPR", help="Compute and write only the rows in which this is true.")
+@click.option(
+    "--whole",
+    metavar="NAME,...",
+    help="Functions that see the whole column, in a pass of their own: mean, std, var, sum, min, max.",
+)
+@click.option(
+    "--order",
+    type=click.IntRange(1, 2),
+    default=1,
+    show_default=True,
+    metavar="K",
+    help="Derivatives up to this order.",
+)
+@click.option("--hessian", is_flag=True, help="The second derivatives by every pair of --wrt.")
 @click.option("--keep", metavar="NAME,...|all", help="Columns to copy to the output, before the results.")
 @click.option(
     "--value", "title", default="value", show_default=True, metavar="NAME", help="The name of the column of values."
@@ -126,49 +148,61 @@ def command(
     without names are called c0, c1, ... or as --columns says. For names that are none, -c v="speed (m/s)".
 
     The results, columns value, d/dx, ..., go to standard output as CSV, or to OUT, in the format of its extension:
-    .csv, .jsonl, .npy (a matrix), .npz or .parquet. OUT is written only when everything has succeeded; otherwise an
-    existing file is kept. DATA may be larger than memory: a table of a few columns takes some 200 MB, however many
-    rows it has. With --max-memory, the process ends with an error before it takes 1.3 GB more than SIZE. EXPR is
-    evaluated for one row at a time, so mean(x) is an error; random numbers are drawn once, not for every row.
+    .csv, .jsonl, .npy (a matrix), .npz, .arrow or .parquet. OUT is written only when everything has succeeded;
+    otherwise an existing file is kept. DATA may be larger than memory: a table of a few columns takes some 200 MB,
+    however many rows it has. With --max-memory, the process ends with an error before it takes 1.3 GB more than SIZE.
+    EXPR is evaluated for one row at a time, so mean(x) needs --whole mean; random numbers are drawn once, not for every
+    row.
 
     \b
     agrad map "x**2 + y**3 - sin(x*y)" examples/points.csv --wrt x,y
     agrad map "x*y" examples/points.csv --u x=0.1 --u y=0.02
     agrad map "k*x" examples/points.csv -D k=3 --keep name --json
     agrad map "sqrt(x) if x > 0 else 0" examples/points.csv --wrt x -o slopes.npy
+    agrad map -e a="x*y" -e b="x - mean(x)" examples/points.csv --whole mean
     printf "1,2\\n3,4\\n" | agrad map "hypot(a, b)" - --columns a,b --wrt a
     """
     # numpy's OpenBLAS lets a thread for each core spin for 40 ms when it is loaded, while the cores have rows to read.
     os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")  # as a power of two, in cycles: the least that it takes
-    expression, data = _two(words)
-    constants = texts_by_name("-D", given, "-D takes NAME=VALUE, and {} is not one")
-    by, kept = listed(wrt), split(keep)
-    uncertainties = texts_by_name("--u", uncertain, "--u takes NAME=U, and {} is not one")
+    formulas = texts_by_name("-e", reading.pop("expressions"), "-e takes NAME=EXPR, and {} is not one")
+    expression, data = _two(words, formulas)
+    ask = _Asked(
+        formulas or {title: expression},
+        bool(formulas),
+        texts_by_name("-D", given, "-D takes NAME=VALUE, and {} is not one"),
+        listed(wrt),
+        texts_by_name("--u", uncertain, "--u takes NAME=U, and {} is not one"),
+        2 if reading["hessian"] else reading.pop("order"),
+        reading.pop("hessian"),
+        reading.pop("where"),
+        _functions(reading.pop("whole"), data),
+    )
+    ask.require()
+    kept = split(keep)
     if context.get_parameter_source("precision") is click.core.ParameterSource.DEFAULT:
         precision = None
     form_of(reading), aliases_of(reading)  # so that wrong ones are refused before anything is read
     _limit(memory)
     from agrad.cli.data.advice import advised  # here and below, so that --help loads no numpy
     from agrad.cli.data.writers import BINARY, form_for
-    from agrad.grammar.session.rowwise import Rowwise
 
-    form = form_for(out, as_json)
+    form = form_for(out, as_json, reading.pop("to"))
     if precision is not None and form in BINARY:
-        raise click.UsageError(f"--precision applies to text, and {out} holds numbers in full")
+        raise click.UsageError(f"--precision applies to text, and {out or form} holds numbers in full")
     _require_other(data, out)
-    session = Rowwise()
-    end_in(session, timeout, as_json)
-    session.read(expression)
-    for name, text in constants.items():
-        with noted(f"-D {name}={text}"):
-            session.give(name, text)
+    sessions = _Sessions(ask, lambda session: end_in(session, timeout, as_json))
+    session = sessions.first
     stream = sys.stdin.buffer if data == "-" else None
     with ExitStack() as stack:
         stack.enter_context(advised(context.meta[_TYPED], data, _typed))
         # On its own line: it reads, and may wait for its input.
-        table = session.all_at_once(lambda: opened(shown_name(data), reading, stream), session.span)
+        again = lambda: opened(shown_name(data), reading, stream)  # noqa: E731
+        table = session.all_at_once(again, session.span)
         stack.enter_context(closing(table))
-        job = Job(session, table, by, kept, title, on_error == "null", threads or os.cpu_count() or 1, uncertainties)
+        count = threads or os.cpu_count() or 1
+        tolerant = on_error == "null"
+        found, where = session.all_at_once(lambda: sessions.formulas(table, again, count, tolerant), session.span)
+        job = Job(table, found, where, kept, tolerant, count)
         visible = out is not None or not sys.stdout.isatty()
         with _writing(out, form) as output:
             session.all_at_once(lambda: job.run(output, form, precision, backend, visible), session.span)
@@ -179,110 +213,154 @@ def command(
 next(option for option in command.params if option.name == "precision").default = "full"
 
 
+@dataclass(slots=True)
+class _Asked:
+    """The formulas by their titles, and what is asked about them. `named`: whether -e gives the titles."""
+
+    formulas: dict[str, str]
+    named: bool
+    constants: dict[str, str]
+    wrt: list[str]
+    uncertain: dict[str, str]
+    order: int
+    full: bool
+    where: str | None
+    whole: tuple[str, ...]
+
+    def require(self) -> None:
+        """Refuse what does not go together. Raises click.UsageError."""
+        if self.order == 2 and not self.wrt:
+            raise click.UsageError("second derivatives need --wrt, which says by which columns")
+        if self.uncertain and self.named:
+            raise click.UsageError("--u is for one formula, without -e")
+
+
+class _Sessions:
+    """A session for each expression, all with the same constants."""
+
+    def __init__(self, ask: _Asked, ends: Callable[[Any], None]) -> None:
+        self.ask, self.ends = ask, ends
+        self.values = {title: self._read(text, f"-e {title}=…" * ask.named) for title, text in ask.formulas.items()}
+        self.parts = {title: [self._by(text, name) for name in ask.wrt] for title, text in ask.formulas.items()}
+        if ask.order < 2:
+            self.parts = {}
+        self.where = self._read(ask.where, "--where") if ask.where is not None else None
+        self.first = next(iter(self.values.values()))
+        self.constants = {name: self.first.names[name] for name in ask.constants}
+
+    def _read(self, text: str, word: str) -> Any:
+        from agrad.grammar.session.rowwise import Rowwise
+
+        session = Rowwise()
+        self.ends(session)
+        with noted(word) if word else nullcontext():
+            session.read(text)
+        return self._given(session)
+
+    def _given(self, session: Any) -> Any:
+        for name, value in self.ask.constants.items():
+            with noted(f"-D {name}={value}"):
+                session.give(name, value)
+        return session
+
+    def _by(self, text: str, name: str) -> Any:
+        session = self._read(text, "")
+        session.by = name
+        return session
+
+    def formulas(self, table: Any, again: Callable[[], Any], threads: int, tolerant: bool) -> tuple[list[Any], Any]:
+        """The formulas, and the condition or None, over a table; functions of whole columns have their values."""
+        from agrad.cli.data.row_formulas import RowFormula, aggregates
+        from agrad.engine.text import as_name
+
+        ask = self.ask
+        known = [name for name in table.names if not as_name(name).isidentifier()]
+        everyone = [*self.values.values(), *(part for parts in self.parts.values() for part in parts)]
+        calls: dict[str, tuple[str, Any]] = {}
+        for session in everyone:
+            session.whole_columns(ask.whole, calls)
+        inner = [self._given(session) for _, session in calls.values()]
+        for session in [*everyone, *inner, *([self.where] if self.where else [])]:
+            session.name_columns(known)
+        where = RowFormula(table, self.where, "where", ()) if self.where is not None else None
+        of_columns = {text: (name, RowFormula(table, inside, text, ())) for text, (name, inside) in calls.items()}
+        for formula in [*(one for _, one in of_columns.values()), *([where] if where else [])]:
+            formula.begin(lambda: AUTO, threads, tolerant)
+        if calls:
+            for text, value in aggregates(again, of_columns, where, tolerant).items():
+                for session in everyone:
+                    session.names[text] = session.numbers[text] = value
+        found = [
+            RowFormula(table, session, title, ask.wrt, ask.uncertain, self.parts.get(title, ()), ask.full, ask.named)
+            for title, session in self.values.items()
+        ]
+        return found, where
+
+
 class Job:
     """The request, and the number of rows without results."""
 
     def __init__(
-        self,
-        session: Any,
-        table: Any,
-        wrt: Sequence[str],
-        kept: Sequence[str],
-        title: str,
-        tolerant: bool,
-        threads: int,
-        uncertainties: Mapping[str, str] = MappingProxyType({}),
+        self, table: Any, formulas: Sequence[Any], where: Any, kept: Sequence[str], tolerant: bool, threads: int
     ) -> None:
         from agrad.engine.data.tables import Wanted
 
-        self.session, self.tolerant, self.threads = session, tolerant, threads
-        self.wrt = list(dict.fromkeys([*wrt, *uncertainties]))  # the derivatives that are computed
-        self.table = table
-        self.used = self._used()
-        self.uncertainties = {name: self._uncertainty(name, text) for name, text in uncertainties.items()}
-        measured = [of for of in self.uncertainties.values() if isinstance(of, str)]
+        self.table, self.formulas, self.where = table, formulas, where
+        self.tolerant, self.threads = tolerant, threads
         self.kept = self.table.names if kept == ["all"] else [self.table.spelled(name) for name in kept]
         self.table.require_each(self.kept)
-        slopes = [derivative_name("grad", (name,)) for name in wrt]
-        self.shown = len(slopes)
-        self.results = [title, *slopes, *(["u"] if uncertainties else [])]
-        for name in self.results:
-            if name in self.kept:
-                fixes = [Hint("--value result")] if name == title else []
-                raise AgradError("name", f"{self.table.path} already has a column {name}", fixes=fixes)
-        if title in slopes:
-            message = f"--value {title}: a derivative already has that name"
-            raise AgradError("name", message, fixes=[Hint("--value result")])
-        wanted = list(dict.fromkeys([*self.used.values(), *measured]))
-        self.wanted = Wanted(wanted, self.kept, tolerant=tolerant)
-        self.rows = self.failed = 0
+        self._require_unlike()
+        self.results = [name for formula in formulas for name in formula.results]
+        conditions = [where] if where is not None else []
+        columns = [column for formula in [*formulas, *conditions] for column in formula.columns]
+        self.wanted = Wanted(list(dict.fromkeys(columns)), self.kept, tolerant=tolerant)
+        self.rows = self.failed = self.written = 0
         self.first: AgradError | None = None
         self.undefined = 0  # rows whose value is nan, though none of their numbers is
         self.first_undefined: Note | None = None
         self.slow = ""  # why there is no machine code, if it was requested
 
-    def _used(self) -> dict[str, str]:
-        """The names of columns that are needed, and how the table spells each.
-
-        Raises AgradError of kind `name` for one that the table does not have.
-        """
-        used: dict[str, str] = {}
-        for name, span in self.session.columns(self.table.known(), self.wrt):
-            used[name] = self.table.spelled(name)
-            self.table.require(used[name], span)
-        return used
-
-    def _uncertainty(self, name: str, text: str) -> float | str:
-        """What is given for a column: a number, or the name of another column. Raises AgradError."""
-        if text.startswith("@"):
-            column: str = self.table.spelled(text[1:])
-            self.table.require_each([column])
-            return column
-        try:
-            number = float(text)
-        except ValueError:
-            number = -1.0
-        if not number >= 0.0:
-            message = f"--u {name}={text}: an uncertainty is a number that is 0 or positive, or @ and a column"
-            raise AgradError("domain", message)
-        return number
-
-    def _with_uncertainty(self, results: Sequence[Any], piece: Any) -> list[Any]:
-        """The results, the derivatives that were asked for, and the uncertainty: see `engine.autodiff.uncertainty`."""
-        value, *slopes = results
-        if not self.uncertainties:
-            return [value, *slopes]
-        total: Any = 0.0
-        for name, of in self.uncertainties.items():
-            term = slopes[self.wrt.index(name)] * (of if isinstance(of, float) else piece.columns[of])
-            total = total + term * term
-        return [value, *slopes[: self.shown], np.sqrt(total)]
+    def _require_unlike(self) -> None:
+        """Refuse two columns of one name in the output. Raises AgradError of kind `name`."""
+        seen: set[str] = set()
+        for formula in self.formulas:
+            title, named = formula.title, formula.named
+            fixes = [Hint("--value result")] if not named else [Hint("another name in -e NAME=EXPR")]
+            for name in formula.results:
+                if name in self.kept:
+                    message = f"{self.table.path} already has a column {name}"
+                    raise AgradError("name", message, fixes=fixes if name == title else [])
+                if name in seen or formula.results.count(name) > 1:
+                    option = "-e" if named else "--value"
+                    raise AgradError("name", f"{option} {title}: a derivative already has that name", fixes=fixes)
+            seen.update(formula.results)
 
     def run(self, stream: BinaryIO, form: str, precision: int | None, backend: str, visible: bool) -> None:
         """Read, compute and write all rows. Raises AgradError."""
         from agrad.cli.data.writers import WRITERS
-        from agrad.grammar.session.rowwise import Evaluation
 
-        self.wanted.texts = form in ("csv", "json") or (form == "parquet" and self.table.typed)
+        self.wanted.texts = form in ("csv", "json") or (form in ("parquet", "arrow") and self.table.typed)
         output = WRITERS[form](stream, [*self.kept, *self.results], precision)
+        output.paths = {name: path for formula in self.formulas for name, path in formula.paths.items()}
         if backend != AUTO:
             self._require(backend)
-        evaluation = Evaluation(
-            self.session, list(self.used), self.wrt, lambda: self._backend(backend), self.threads, self.tolerant
-        )
+        for formula in self.formulas:
+            formula.begin(lambda: self._backend(backend), self.threads, self.tolerant)
         line = on_terminal(Reading) if visible else None
         parts = self.table.parts(self.wanted)
         pieces = ahead(lambda part: self.table.piece(part, self.wanted), parts, self.threads)
         try:
-            computed = self._computed(pieces, evaluation, line, backend == NATIVE)
+            computed = self._computed(pieces, line, backend == NATIVE)
             encoded = map(output.encode, computed) if output.quick else ahead(output.encode, computed, self.threads)
             first = next(encoded, None)  # before anything is written, so that an error in it is the only output
             output.begin()
             for data in chain([] if first is None else [first], encoded):
                 output.write(data)
             output.end()
-            if output.rows != self.rows:
-                message = f"{output.rows} of the {self.rows} rows in {self.table.path} were written: this is an error"
+            if output.rows != self.written:
+                message = (
+                    f"{output.rows} of the {self.written} rows in {self.table.path} were written: this is an error"
+                )
                 raise AgradError("file", f"{message} in agrad, and the output cannot be trusted")
         finally:
             output.close()
@@ -310,26 +388,46 @@ class Job:
 
         return NATIVE if backend_missing(NATIVE) is None else asked
 
-    def _computed(self, pieces: Iterable[Any], evaluation: Any, line: Reading | None, fast: bool) -> Iterator[Any]:
+    def _computed(self, pieces: Iterable[Any], line: Reading | None, fast: bool) -> Iterator[Any]:
         """The rows to write, one piece after the other."""
+        from agrad.cli.data.row_formulas import kept_rows
         from agrad.cli.data.writers import Rows
 
         for piece in pieces:
-            if piece.rows:
-                columns = {name: piece.columns[spelled] for name, spelled in self.used.items()}
-                results, bad = evaluation(columns, piece.rows, piece.bad, piece.place)
-                copied = {name: piece.columns[name] for name in self.kept}
-                yield Rows(copied, dict(zip(self.results, self._with_uncertainty(results, piece), strict=True)), bad)
-                if bad is not None:
-                    self.failed += int(bad.sum())
-                    self.first = self.first or piece.problem or evaluation.first
-                if fast and not self.slow:
-                    self.slow = evaluation.without_machine_code()
             self.rows += piece.rows
+            if piece.rows and self.where is not None:
+                piece = kept_rows(piece, self.where)
+            if piece.rows:
+                copied = {name: piece.columns[name] for name in self.kept}
+                results, bad = self._results(piece)
+                yield Rows(copied, results, bad)
+                if bad is not None:
+                    self._count(piece, bad)
+                if fast and not self.slow:
+                    self.slow = next(filter(None, (one.evaluation.without_machine_code() for one in self.formulas)), "")
+                self.written += piece.rows
             if line is not None:
                 line.at(self.table.path, piece.done, self.table.total, self.rows)
-        evaluation.require_some()
-        self.undefined, self.first_undefined = evaluation.undefined, evaluation.first_undefined
+        for formula in self.formulas:
+            formula.evaluation.require_some()
+            self.undefined += formula.evaluation.undefined
+            self.first_undefined = self.first_undefined or formula.evaluation.first_undefined
+
+    def _results(self, piece: Any) -> tuple[dict[str, Any], Any]:
+        """The columns of results of all formulas, and a mask of the rows for which one of them has none."""
+        found: dict[str, Any] = {}
+        for formula in self.formulas:
+            results, bad = formula.of(piece)
+            found |= results
+            piece.bad = bad
+        return found, piece.bad
+
+    def _count(self, piece: Any, bad: Any) -> None:
+        self.failed += int(bad.sum())
+        evaluations = [*([self.where.evaluation] if self.where is not None else [])]
+        evaluations += [one for formula in self.formulas for one in (formula.evaluation, *formula.others.values())]
+        errors = (evaluation.first for evaluation in evaluations)
+        self.first = self.first or piece.problem or next(filter(None, errors), None)
 
     def tell(self) -> None:
         """Report how many rows have no results, and whether machine code was requested but not available."""
@@ -392,8 +490,28 @@ def ahead(function: Callable[[_S], _T], items: Iterable[_S], threads: int) -> It
         pool.shutdown(wait=False, cancel_futures=True)
 
 
-def _two(words: Sequence[str]) -> tuple[str, str]:
-    """The expression and the file. Raises click.UsageError."""
+def _functions(names: str | None, data: str) -> tuple[str, ...]:
+    """The functions of whole columns in --whole. Raises click.UsageError."""
+    if names is None:
+        return ()
+    from agrad.engine.data.aggregates import NAMES  # here, so that --help loads no numpy
+
+    found = split(names)
+    for name in found:
+        if name not in NAMES:
+            raise click.UsageError(f"--whole takes functions among {', '.join(NAMES)}, and {name} is not one")
+    if data == "-":
+        raise click.UsageError("--whole reads the data twice, so that they must be in a file")
+    return tuple(found)
+
+
+def _two(words: Sequence[str], formulas: Mapping[str, str]) -> tuple[str, str]:
+    """The expression, empty where -e gives `formulas`, and the file. Raises click.UsageError."""
+    if formulas:
+        if len(words) != 1:
+            what = "is missing" if not words else "is all that can follow, and there is more"
+            raise click.UsageError(f"with -e, the file with the data {what}")
+        return "", words[0]
     if not words:
         raise click.UsageError("the expression and the file are missing")
     if len(words) == 1:
@@ -401,9 +519,6 @@ def _two(words: Sequence[str]) -> tuple[str, str]:
     for word in words[1:]:
         if binding(word)[0]:
             raise click.UsageError(f"a name gets its value from -D: -D {word}")
-    if "-e" in words and len(words) > 2:
-        words = [word for word in words if word != "-e"]
-        raise click.UsageError(f"the expression is written without -e: {_typed(words)}")
     if len(words) > 2:
         advice = _typed([" ".join(words[:-1]), words[-1]])
         raise click.UsageError(f"one expression and one file; if this is one, quote it: {advice}")

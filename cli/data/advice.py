@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from agrad.cli.arguments.expression import Formula
+from agrad.engine.data.aggregates import NAMES
 from agrad.engine.errors import AgradError, BadEntry, Hint, NamedColumns, OtherForm, UnknownColumn
 from agrad.grammar.diagnostics import suggest
 from agrad.grammar.session.bindings import open_names
@@ -36,6 +37,9 @@ def advised(typed: Sequence[str], data: str, command_line: Callable[[Sequence[st
             problem.fixes = [Hint("leave --columns out")]
         elif isinstance(facts, AlongRows):
             problem.fixes = _whole_column(facts.text, data)
+            name = facts.text.partition("(")[0]
+            if name in NAMES and data != "-" and "--whole" not in typed:
+                problem.fixes.insert(0, command_line([*typed, "--whole", name]))
         elif isinstance(facts, UnknownColumn):
             problem.fixes = _other_columns(facts, bool(problem.labels))
         raise

@@ -1,4 +1,4 @@
-"""Writers of tables, piece by piece: CSV, JSON, `.npy`, `.npz`, Parquet.
+"""Writers of tables, piece by piece: CSV, JSON, `.npy`, `.npz`, Arrow, Parquet.
 
 `encode` runs in threads; `write` puts what it returns into the file, in order.
 """
@@ -10,6 +10,7 @@ import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, BinaryIO, TypeAlias
 
 import click
@@ -19,9 +20,9 @@ from agrad.engine.data.tables import Column
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.values import format_number, np
 
-FORMS = ("csv", "json", "npy", "npz", "parquet")
 _ENDINGS = {".csv": "csv", ".jsonl": "json", ".npy": "npy", ".npz": "npz", ".parquet": "parquet", ".pq": "parquet"}
-BINARY = ("npy", "npz", "parquet")  # which hold numbers, and no text
+_ENDINGS |= {".arrow": "arrow", ".feather": "arrow"}
+BINARY = ("npy", "npz", "parquet", "arrow")  # which hold numbers, and no text
 Bad: TypeAlias = "np.ndarray[tuple[int], np.dtype[np.bool_]] | None"
 
 
@@ -46,8 +47,13 @@ class Rows:
         return self.bad & np.isnan(column) if isinstance(column, np.ndarray) else None
 
 
-def form_for(path: str | None, as_json: bool) -> str:
-    """The writer for a file of that name, or, for None, for standard output. Raises AgradError, click.UsageError."""
+def form_for(path: str | None, as_json: bool, to: str | None = None) -> str:
+    """The writer for a file of that name, or, for None, for standard output; `to` overrides both.
+
+    Raises AgradError, click.UsageError.
+    """
+    if to is not None:
+        return _given(path, as_json, to)
     if path is None:
         return "json" if as_json else "csv"
     ending = os.path.splitext(path)[1].lower()
@@ -56,8 +62,20 @@ def form_for(path: str | None, as_json: bool) -> str:
         raise AgradError("file", f"{path}: its extension does not give a format", notes=[f"known: {_known()}"])
     if as_json and form != "json":
         raise click.UsageError(f"--json writes lines of JSON, and {path} has another extension: -o out.jsonl")
-    if form == "parquet":
-        require_pyarrow("writing Parquet")
+    if form in ("parquet", "arrow"):
+        require_pyarrow(f"writing {form.capitalize()}")
+    return form
+
+
+def _given(path: str | None, as_json: bool, to: str) -> str:
+    """The writer for a format that was asked for."""
+    form = _ENDINGS[f".{to}"]
+    if as_json and form != "json":
+        raise click.UsageError(f"--json writes lines of JSON, and --to {to} another format")
+    if path is None and form in BINARY and form != "arrow":
+        raise click.UsageError(f"--to {to} needs a file: -o out.{to}")
+    if form in ("parquet", "arrow"):
+        require_pyarrow(f"writing {form.capitalize()}")
     return form
 
 
@@ -73,6 +91,7 @@ class Writer:
 
     quick = False  # whether `encode` takes less time than handing it to a thread
     rows = 0
+    paths: Mapping[str, tuple[str, ...]] = MappingProxyType({})  # where each result stands in a JSON object
 
     def __init__(self, stream: BinaryIO, names: Sequence[str], precision: int | None) -> None:
         self.stream = stream
@@ -193,22 +212,20 @@ class JsonWriter(Writer):
 
         from agrad.cli.output.structured import SCHEMA
 
-        value, *slopes = rows.results
         rows = _as_texts(rows, "JSON")
         columns = _listed(rows)
         lines = []
-        for row in range(len(columns[value])):
+        for row in range(len(next(iter(columns.values())))):
             nonfinite: dict[str, str] = {}
             fields: dict[str, Any] = {"schema": SCHEMA}
             if rows.copied:
                 copied = {name: _entry(columns[name][row]) for name in rows.copied}
                 fields["columns"] = _plain(copied, "columns", nonfinite)
-            fields |= _plain({"value": columns[value][row]}, "", nonfinite)
-            if slopes[-1:] == ["u"]:
-                fields |= _plain({"u": columns["u"][row]}, "", nonfinite)
-            grad = {name.removeprefix("d/d"): columns[name][row] for name in slopes if name != "u"}
-            if grad:
-                fields["grad"] = _plain(grad, "grad", nonfinite)
+            for name, (*above, last) in self.paths.items():
+                inside = fields
+                for key in above:
+                    inside = inside.setdefault(key, {})
+                inside |= _plain({last: columns[name][row]}, ".".join(above), nonfinite)
             more = {"nonfinite": nonfinite} if nonfinite else {}
             lines.append(f"{dumps(fields | more, allow_nan=False)}\n")
         return "".join(lines).encode("utf-8", "surrogateescape")
@@ -356,10 +373,30 @@ class ParquetWriter(Writer):
             self.writer.is_open = False
 
 
+class ArrowWriter(ParquetWriter):
+    """An Arrow file with an index of its batches; to standard output a stream of them, which needs no index."""
+
+    def write(self, data: Any) -> None:
+        """See Writer."""
+        if self.writer is None:
+            ipc = pyarrow("ipc")
+            made = ipc.new_file if self.stream.seekable() else ipc.new_stream
+            self.writer = made(self.stream, data.schema)
+        self.writer.write_table(data)
+        self.rows += data.num_rows
+
+    def close(self) -> None:
+        """See Writer."""
+        if self.writer is not None:
+            with suppress(OSError, ValueError, pyarrow().ArrowException):  # as above
+                self.writer.close()
+
+
 WRITERS: dict[str, type[Writer]] = {
     "csv": CsvWriter,
     "json": JsonWriter,
     "npy": NpyWriter,
     "npz": NpzWriter,
     "parquet": ParquetWriter,
+    "arrow": ArrowWriter,
 }

@@ -26,6 +26,7 @@ from agrad.grammar.runtime.compiler import compile_expression
 from agrad.grammar.session.bindings import refuse_call, require_free
 from agrad.grammar.session.row_machine import EveryRow, RowMachine
 from agrad.grammar.session.session import Session
+from agrad.grammar.syntax.ast import Call, Name, String, replaced
 from agrad.grammar.syntax.parser import parse_expression
 from agrad.grammar.values.lists import settled
 
@@ -38,6 +39,7 @@ _OF_ALL = frozenset({"name", "syntax", "arity", "guard", "limit", "extra"})  # k
 _HOPELESS = 1000  # rows: if so many fail, and none succeeds, the expression is wrong and not the rows
 _FEW = 64  # rows that are computed one by one where compiled code fails on them
 _RANDOM = re.compile(r"\brandn?\b")  # a text that draws random numbers contains one of these words
+_BACKTICKS = re.compile(r"`([^`\"\n]+)`")
 _NONE = "# no machine code: "  # the first words of compiled code that is no machine code
 
 
@@ -51,13 +53,52 @@ class Rowwise(Session):
         self.machine = RowMachine(self)
 
     def read(self, text: str) -> None:
-        """Parse the expression. Raises AgradError."""
-        expression = self._read(parse_expression, Source("expression", text))
+        """Parse the expression, in which a column of any name may stand in quotes or backticks. Raises AgradError."""
+        expression = self._read(parse_expression, Source("expression", _BACKTICKS.sub(r'"\1"', text)))
+        self.by = ""  # the column by which it is differentiated before all else; none if empty
         self.text, self.span = text, expression.span
         self.draws = _RANDOM.search(text) is not None
         self.random_state: Any = None  # with which the random numbers of each row begin
         self.numbers: dict[str, float] = {}  # the constants that are numbers
+        self._use(expression)
+
+    def _use(self, expression: Any) -> None:
+        self.expression = expression
         self.code: Code = compile_expression(expression)
+
+    def name_columns(self, known: Collection[str]) -> None:
+        """Let texts in the expression that are names of columns stand for these."""
+
+        def column(node: Any) -> Any:
+            return Name(node.value, node.span) if isinstance(node, String) and node.value in known else None
+
+        self._use(replaced(self.expression, column))
+
+    def whole_columns(self, functions: Collection[str], found: dict[str, tuple[str, Rowwise]]) -> None:
+        """Take calls of these functions, of one column or expression each, out of the expression.
+
+        Each becomes a name, the text of the call, which is to be given its value; `found` has for it the function and
+        the expression it is called with. Raises AgradError of kind `syntax` for a call inside of another.
+        """
+
+        def call(node: Any) -> Any:
+            if not (isinstance(node, Call) and isinstance(node.function, Name) and node.function.id in functions):
+                return None
+            text = node.span.text
+            if len(node.arguments) != 1 or node.keywords:
+                message = f"{text}: of a whole column, {node.function.id} has one argument"
+                raise AgradError("arity", message, labels=[Label(node.span)])
+            inner = Rowwise()
+            inner.read(node.arguments[0].span.text)
+            inside: dict[str, tuple[str, Rowwise]] = {}
+            inner.whole_columns(functions, inside)
+            if inside:
+                message = f"{text}: a function of a whole column inside of another"
+                raise AgradError("arity", message, labels=[Label(node.span)])
+            found.setdefault(text, (node.function.id, inner))
+            return Name(text, node.span)
+
+        self._use(replaced(self.expression, call))
 
     def give(self, name: str, text: str) -> None:
         """Give a name the value of an expression, the same for every row. Raises AgradError."""
@@ -94,6 +135,9 @@ class Rowwise(Session):
         self.machine.in_row = True
         try:
             value = settled(self.machine.run(self.code))
+            value = float(value) if isinstance(value, bool) else value  # of a comparison of constants
+            if self.by:
+                value = self._slope(value)
         finally:
             self.machine.in_row = False
         if not isinstance(value, float | Tensor):
@@ -103,6 +147,15 @@ class Rowwise(Session):
                 f"an array of shape {format_shape(value.shape)}", [f"add its entries up: sum({self.text})"]
             )
         return value
+
+    def _slope(self, value: Any) -> Any:
+        """The derivative of the value by `by`, with its graph; 0 where it does not depend on it."""
+        from agrad.engine.program.trace import gradients  # here, since few ask for second derivatives
+
+        x = self.names[self.by]
+        if not (isinstance(value, Tensor) and isinstance(x, Tensor)):
+            return 0.0
+        return value if value.shape else gradients(value, [x])[0]
 
     def alone(self, names: Sequence[str], values: Sequence[float], wrt: Sequence[str]) -> list[float]:
         """The value for one row and its derivatives, computed without compiled code. Raises AgradError."""

@@ -6,6 +6,7 @@ by recursion; `repr`, `==` and `hash` of a node do not look at its children.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Self, TypeAlias
 
 from agrad.engine.struct import StructType
@@ -519,3 +520,30 @@ Statement: TypeAlias = (
 )
 
 Body: TypeAlias = tuple[Statement, ...]
+
+
+def replaced(tree: Any, change: Callable[[Any], Any]) -> Any:
+    """The tree, in which each node, from the outside in, has become what `change` makes of it; None: it stays.
+
+    What stays is the same object, with other nodes inside; what has been made is not searched.
+    """
+    made = change(tree)
+    if made is not None:
+        return made
+    waiting = [tree]
+
+    def part(found: Any) -> Any:
+        if isinstance(found, tuple):  # of nodes, or of pairs with nodes: no deeper than the grammar says
+            return tuple([part(one) for one in found])
+        if not isinstance(found, Node):
+            return found
+        made = change(found)
+        if made is None:
+            waiting.append(found)
+        return found if made is None else made
+
+    while waiting:
+        node = waiting.pop()
+        for field in type(node).fields:
+            setattr(node, field, part(getattr(node, field)))
+    return tree

@@ -1,0 +1,154 @@
+"""`agrad map` with several formulas, conditions, functions of whole columns, second derivatives and other formats."""
+
+import json
+
+import numpy as np
+import pytest
+
+import agrad.engine as ag
+from agrad.engine.data import csv_reader
+from agrad.engine.data.aggregates import NAMES, Aggregates
+
+TABLE = "x,y,t (s)\n1,2,5\n3,4,6\n-1,1,7\n"
+
+
+@pytest.fixture
+def mapped(inside, tmp_path):
+    """Run `agrad map` in a folder with t.csv: (stdout, stderr, exit code)."""
+    (tmp_path / "t.csv").write_text(TABLE)
+    return lambda *words: inside("map", *words)
+
+
+@pytest.mark.parametrize(
+    ("words", "out"),
+    [
+        (["-e", "a=x*y", "-e", "b=x+y**2", "--wrt", "x,y"],
+         "a,da/dx,da/dy,b,db/dx,db/dy\n2,2,1,5,1,4\n12,4,3,19,1,8\n-1,1,-1,0,1,2\n"),
+        (["x", "--where", "x > 0 and y < 3", "--keep", "t (s)"], "t (s),value\n5,1\n"),
+        (["x", "--where", "x > 9"], "value\n"),
+        (["x", "--where", "1 > 0"], "value\n1\n3\n-1\n"),
+        (["x", "--where", "k > 0", "-D", "k=1"], "value\n1\n3\n-1\n"),
+        (["x**3*y", "--wrt", "x,y", "--order", "2"],
+         "value,d/dx,d/dy,d2/dx2,d2/dxdy,d2/dy2\n2,6,1,12,3,0\n108,108,27,72,27,0\n-1,3,-1,-6,3,0\n"),
+        (["x*y", "--wrt", "x,y", "--hessian", "--where", "x == 3"],
+         "value,d/dx,d/dy,d2/dx2,d2/dxdy,d2/dydx,d2/dy2\n12,4,3,0,1,1,0\n"),
+        (["x**2 if y > 3 else y", "--wrt", "x", "--order", "2"], "value,d/dx,d2/dx2\n2,0,0\n9,6,2\n1,0,0\n"),
+        (["x - mean(x)", "--whole", "mean", "--wrt", "x"], "value,d/dx\n0,1\n2,1\n-2,1\n"),
+        (["x - mean(x*k)", "--whole", "mean", "-D", "k=2", "--where", "x > 0"], "value\n-3\n-1\n"),
+        (["[max(x), min(x), sum(x)][0] + sum([x, y])", "--whole", "max,min"], None),
+        (['"t (s)"*2'], "value\n10\n12\n14\n"),
+        (["`t (s)` - min(`t (s)`)", "--whole", "min"], "value\n0\n1\n2\n"),
+        (["v", "-c", "v=t (s)", "--to", "csv"], "value\n5\n6\n7\n"),
+        (["v", "-c", "v=2"], "value\n5\n6\n7\n"),
+    ],
+)  # fmt: skip
+def test_the_columns_are_those_that_were_asked_for(mapped, words, out):
+    found, err, code = mapped(*words, "t.csv")
+    if out is None:  # a function of several arguments' list is that of the row, unless it is of whole columns
+        assert code == 1 and "sum(x) would see one number" in err
+    else:
+        assert (found, err, code) == (out, "", 0)
+
+
+def test_json_has_the_formulas_by_their_names(mapped):
+    out, err, code = mapped(
+        "-e", "a=x*y", "-e", "b=1/(x-1)", "t.csv", "--wrt", "x", "--order", "2", "--json", "--where", "x>0"
+    )
+    assert (err, code) == ("", 0)
+    first, second = map(json.loads, out.splitlines())
+    assert first == {
+        "schema": 1,
+        "results": {
+            "a": {"value": 2.0, "grad": {"x": 2.0}, "derivatives": {"x,x": 0.0}},
+            "b": {"value": None, "grad": {"x": None}, "derivatives": {"x,x": None}},
+        },
+        "nonfinite": {
+            "results.b.value": "inf",
+            "results.b.grad.x": "-inf",
+            "results.b.derivatives.x,x": "inf",
+        },
+    }  # fmt: skip
+    assert second["results"]["b"] == {"value": 0.5, "grad": {"x": -0.25}, "derivatives": {"x,x": 0.25}}
+
+
+@pytest.mark.parametrize("size", [7, 30, 2**21])
+def test_pieces_of_any_size_give_the_same(mapped, monkeypatch, size):
+    monkeypatch.setattr(csv_reader, "BYTES", size)
+    out, _, _ = mapped("(x - mean(x))/std(x)", "t.csv", "--whole", "mean,std", "--where", "y > 1", "--keep", "y")
+    assert out == "y,value\n2,-1\n4,1\n"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_whole_column_is_as_an_array(name):
+    values = np.random.default_rng(1).normal(1e6, 1e-2, 1000)
+    for parts in ([values], np.split(values, [1, 1, 500, 999])):
+        found = Aggregates()
+        for part in parts:
+            found.add(part)
+        assert found.value(name) == pytest.approx(getattr(np, name)(values), rel=1e-9)
+    found.add(np.array([np.nan]))
+    assert np.isnan(found.value(name))
+
+
+def test_no_rows_have_no_mean():
+    assert Aggregates().value("sum") == 0
+    with pytest.raises(ag.AgradError, match="mean of no rows"):
+        Aggregates().value("mean")
+
+
+def test_arrow_is_written_and_read_again(mapped):
+    pytest.importorskip("pyarrow")
+    for out in ("o.arrow", "o.feather"):
+        assert mapped("x*y", "t.csv", "--wrt", "x", "-o", out, "--keep", "y") == ("", "", 0)
+        assert mapped("value", out, "--keep", "y,d/dx") == ("y,d/dx,value\n2,2,2\n4,4,12\n1,1,-1\n", "", 0)
+    assert mapped("x", "t.csv", "--to", "parquet", "-o", "named.tmp") == ("", "", 0)
+
+
+def test_a_row_without_a_condition_is_counted(mapped, tmp_path):
+    (tmp_path / "h.csv").write_text("x,y\n1,2\n,4\n3,5\n")
+    out, err, code = mapped("x*y", "h.csv", "--where", "y > 2", "--on-error", "null", "--keep", "y")
+    assert (out, code) == ("y,value\n4,\n5,15\n", 0)
+    assert err.startswith("h.csv:3:1: note: 1 of 3 rows has no results; the first: column x: the entry is empty\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["-e", "a=x", "-e", "a=y", "t.csv"], "-e gives a twice"),
+        (["-e", "x*y", "t.csv"], "-e takes NAME=EXPR, and x*y is not one"),
+        (["-e", "a=x"], "with -e, the file with the data is missing"),
+        (["-e", "a=x", "x", "t.csv"], "with -e, the file with the data is all that can follow, and there is more"),
+        (["x", "t.csv", "--order", "2"], "second derivatives need --wrt, which says by which columns"),
+        (["x", "t.csv", "--whole", "mode"], "--whole takes functions among mean, std, var, sum, min, max, and mode is not one"),
+        (["x", "-", "--whole", "mean"], "--whole reads the data twice, so that they must be in a file"),
+        (["x", "t.csv", "--to", "npy"], "--to npy needs a file: -o out.npy"),
+        (["-e", "a=x", "t.csv", "--u", "x=1"], "--u is for one formula, without -e"),
+        (["x", "t.csv", "--delimiter", "ab"], "a delimiter is one sign, tab or blanks, and 'ab' is not"),
+    ],
+)  # fmt: skip
+def test_wrong_usage(mapped, words, message):
+    _, err, code = mapped(*words)
+    assert (err.splitlines()[-1], code) == (f"Error: {message}", 2)
+
+
+@pytest.mark.parametrize(
+    ("words", "lines"),
+    [
+        (["mean(x)"], ["error[shape]: mean(x) would see one number: each row is computed by itself",
+                       '  fix: agrad map "mean(x)" t.csv --whole mean']),
+        (["mean(mean(x))", "--whole", "mean"], ["error[arity]: mean(mean(x)): a function of a whole column inside of another"]),
+        (["mean(x, y)", "--whole", "mean"], ["error[arity]: mean(x, y): of a whole column, mean has one argument"]),
+        (["x", "--where", "z > 1"], ["error[name]: t.csv has no column z"]),
+        (["x", "--where", "mean(x) > 1"], ["error[shape]: mean(x) would see one number: each row is computed by itself"]),
+        (["x - mean(x)", "--where", "x > 9", "--whole", "mean"], ["error[domain]: mean of no rows"]),
+        (["v", "-c", "v=speed"], ["error[name]: t.csv has no column speed", "  note: in -c v=speed"]),
+        (["x", "-c", "x=y"], ["error[name]: t.csv already has a column x: give y another name"]),
+        (["-e", "a=x", "--keep", "a"], ["error[name]: t.csv has no column a"]),
+        (["-e", "x=y", "--keep", "x"], ["error[name]: t.csv already has a column x", "  fix: another name in -e NAME=EXPR"]),
+    ],
+)  # fmt: skip
+def test_what_is_refused_says_why(mapped, words, lines):
+    out, err, code = mapped(words[0], "t.csv", *words[1:]) if words[0] != "-e" else mapped(*words, "t.csv")
+    assert (out, code) == ("", 1)
+    assert err.splitlines()[0] == lines[0]
+    assert set(lines) <= set(err.splitlines())
