@@ -119,6 +119,13 @@ def test_no_page_loads_anything_from_the_network(built):
     assert len(loaded) > 3
 
 
+def test_code_is_coloured_and_no_word_of_it_is_taken_for_an_error(folder):
+    texts = {path.name: path.read_text("utf-8") for path in folder.glob("*.html")}
+    assert [name for name, text in texts.items() if 'class="err"' in text] == []
+    for name in ("tour.html", "learn.html", "semantics.html", "language.html"):
+        assert '<span class="kr">var</span>' in texts[name], name
+
+
 def test_a_page_says_what_its_document_says(built):
     """Python-Markdown reads some things otherwise than CommonMark, for which the documents are written."""
     from markdown_it import MarkdownIt

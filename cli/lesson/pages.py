@@ -72,4 +72,4 @@ def _answer(step: Step) -> str:
 
 
 def _fenced(transcript: Transcript) -> str:
-    return "\n".join(["```text", *_lines(transcript), "```"])
+    return "\n".join(["```agrad", *_lines(transcript), "```"])

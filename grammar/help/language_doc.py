@@ -57,7 +57,7 @@ def _commands() -> Iterator[str]:
         yield from _options(command)
         if _CHANGES[command.changes]:
             yield f"\n{_CHANGES[command.changes]}"
-        yield f"\n```text\n{command.example.replace('; ', chr(10))}\n```\n"
+        yield f"\n```agrad\n{command.example.replace('; ', chr(10))}\n```\n"
 
 
 def _options(command: Command) -> Iterator[str]:
