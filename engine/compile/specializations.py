@@ -7,6 +7,7 @@ tuple that readers take without a lock, and only tracing and compiling hold `TRA
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
@@ -28,7 +29,7 @@ from agrad.engine.program.passes import frozen, key
 from agrad.engine.values import Shape, Value
 
 MOST = 256  # specialisations of one function
-_DECIDED = 2048  # the same where they are one function of machine code
+_DECIDED, _WHOLE = 2048, 60_000  # the same where they are one function of machine code, and their steps
 _FOUND, _EAGERLY, _TRACED = 6.0, 20.0, 200.0  # times a call: to find the one that holds, an eager one, a trace
 _FEW = 64  # that are kept however long they are
 _STEPS = 300_000  # of more than these
@@ -411,7 +412,9 @@ class Specializations:
     def _put_together(self) -> None:
         """Make one function of machine code of the specialisations, in which they share what is common."""
         self.outside = 0.0
-        chosen = [one for one in self.known if one.program is not None and one.native_backend == NATIVE]
+        sizes = itertools.accumulate([one.size for one in self.known])
+        short = [one for one, size in zip(self.known, sizes, strict=True) if size <= _WHOLE]
+        chosen = [one for one in short if one.program is not None and one.native_backend == NATIVE]
         code = decided([one.program for one in chosen if one.program is not None]) if binding() and chosen else None
         if code is None or len(code.members) < 2:
             self.outside = -math.inf  # never again
@@ -423,7 +426,8 @@ class Specializations:
     def _drop(self) -> None:
         """Drop the specialisations that were used longest ago, if there are too many."""
         count, steps = len(self.known), sum(one.size for one in self.known)
-        while count > (MOST if self.together is None else _DECIDED) or (count > _FEW and steps > _STEPS):
+        most, length = (MOST, _STEPS) if self.together is None else (_DECIDED, _WHOLE)
+        while count > most or (count > _FEW and steps > length):
             count -= 1
             steps -= self.known[count].size
         if count < len(self.known):

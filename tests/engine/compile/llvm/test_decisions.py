@@ -197,6 +197,18 @@ def test_what_does_not_fit_is_left_out():
     assert not is_decidable(trace(lambda x: x * 2.0 if ag.sum(x) > 0.0 else x, (np.ones(3),)))
 
 
+def test_its_code_is_bounded(soon, monkeypatch):
+    monkeypatch.setattr(specializations, "_WHOLE", 600)
+    monkeypatch.setattr(specializations, "_FEW", 4)
+    points = np.random.default_rng(3).normal(size=(300, 2)).tolist()
+    compiled = ag.compile(deep, *points[0])
+    for point in points * 2:
+        same(compiled.value_and_grad(*point), eagerly(deep, point))
+    family = compiled._gradient
+    assert sum(one.size for one in family.known) <= 600
+    assert family.together is None or family.together.code.length < 3_000
+
+
 def test_arrays_are_left_to_their_specialisations(soon):
     compiled = ag.compile(lambda x: ag.sum(x * 2.0) if x[0] > 0.0 else ag.sum(x), np.ones(80))
     for sign in [1.0, -1.0] * 200:
