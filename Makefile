@@ -71,6 +71,7 @@ bounds:
 
 explore: $(TESTS)/.test
 	$(TESTS)/bin/python -m pytest -q --hypothesis-profile=explore $(PROPERTIES)
+	AGRAD_SEEDS=$(CASES) $(TESTS)/bin/python -m pytest -q $(PARALLEL) tests/engine/compile/test_random_array_programs.py
 	$(TESTS)/bin/python tests/fuzz/compare.py --cases $(CASES)
 
 format: $(TESTS)/.dev
