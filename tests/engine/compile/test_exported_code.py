@@ -136,6 +136,32 @@ def test_each_function_in_another_language(tools, language, tmp_path):
     check(language, texts, *written(language, texts), places, tmp_path)
 
 
+OF_SMALL_ARRAYS = (
+    "max([x, y, 2*x])*z + min([x, z])",
+    "norm([x, y, 3])*z + norm([x, y, z], 3)",
+    "softmax([x, y, z])[0] + log_softmax([x, y])[1]*z",
+    "prod([x, y, x*y]) + cumprod([x, y, z])[2]",
+    "std([x, y, 1])*x + var([x, y, z], ddof=1)",
+    "logsumexp([x, y, z])*y",
+    "median([x, y, 3, z]) + quantile([x, y, z], 0.3)*x",
+    "sum(sort([x, y, z])*[1, 2, 3])",
+    "sum(convolve([x, y], [y, z, x]))",
+    "det([[x, 1, z], [y, 2, 1], [1, z, y]])",
+    "slogdet([[x, 1, 3], [y, 2, 1], [0, x, z]])[1]",
+    "sum(solve([[5, x, 1], [y, 5, 1], [1, z, 5]], [x, y, z]))",
+    "sum(inv([[5, x, 1, 0, 1], [y, 5, 1, 0, 0], [1, z, 5, 1, 0], [0, 1, 0, 5, x], [1, 0, 2, 0, 7]]))",
+)
+
+
+@pytest.mark.parametrize("language", ["py", *thinned(["c", "js"], 2)])
+def test_operations_on_small_arrays_with_second_derivatives(tools, language, tmp_path):
+    sources, _ = written(language, OF_SMALL_ARRAYS)
+    for point in [(0.7, 1.3, -0.4), (2.0, -0.5, 1.1)]:
+        points = [[point[place] for place in arguments(text)] for text in OF_SMALL_ARRAYS]
+        for text, found in zip(OF_SMALL_ARRAYS, RUN[language](sources, points, tmp_path), strict=True):
+            assert is_close(found, eager(text, point, 2)), f"{text} at {point}"
+
+
 ARRAYS = "sum(w*w)*x + mean(v) + w[1, 0] + det(w)"
 
 
