@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from agrad.cli.arguments.expression import FormulaCommand, noted, texts_by_name
+from agrad.cli.arguments.expression import Formula, FormulaCommand, noted, texts_by_name
 from agrad.cli.arguments.limits import end_in, limit_memory, memory_option, timeout_option
 from agrad.cli.arguments.tables import opened, table_options
 from agrad.cli.base import file_completions, json_option, shown_name
@@ -19,8 +19,19 @@ from agrad.engine.errors import AgradError, Hint
 from agrad.engine.values import np
 from agrad.grammar.results import Fitted
 
+_TYPED = "agrad.typed"
 
-@click.command("fit", cls=FormulaCommand)
+
+class FitCommand(FormulaCommand):
+    """A command that keeps the typed words, for advice."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """See FormulaCommand."""
+        ctx.meta[_TYPED] = list(args)
+        return super().parse_args(ctx, args)
+
+
+@click.command("fit", cls=FitCommand)
 @click.argument("words", nargs=-1, metavar="MODEL DATA", shell_complete=file_completions)
 @click.option("--y", "measured", required=True, metavar="EXPR", help="What was measured: a column, or an expression.")
 @click.option(
@@ -61,8 +72,11 @@ def command(context: click.Context, /, words: tuple[str, ...], **options: Any) -
     parts = [part for text in options["start"] for part in text.split(",") if part.strip()]
     texts = texts_by_name("--over", parts, "--over takes NAME=VALUE, and {} is not one")
     limit_memory(options["memory"], statements=False)
-    job, as_json = _Job(model, path, texts, options), options["as_json"]
-    found: Any = job.session.all_at_once(lambda: fit(job.pieces, job.names, job.start), job.session.span)
+    from agrad.cli.data.advice import divided  # here, as above
+
+    with divided(context.meta[_TYPED], Formula("fit", [], {}, []).typed):
+        job, as_json = _Job(model, path, texts, options), options["as_json"]
+        found: Any = job.session.all_at_once(lambda: fit(job.pieces, job.names, job.start), job.session.span)
     result = Fitted(found)
     if as_json or not found.problem:
         printer(job.session.settings, "json" if as_json else "text")(result)
@@ -99,6 +113,7 @@ class _Job:
             known = table.known()
             self.used: list[dict[str, str]] = []
             for session in sessions:
+                session.name_columns(table.quoted())
                 used: dict[str, str] = {}
                 for name, span in session.columns(known, ()):
                     used[name] = table.spelled(name)

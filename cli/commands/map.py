@@ -271,17 +271,15 @@ class _Sessions:
     def formulas(self, table: Any, again: Callable[[], Any], threads: int, tolerant: bool) -> tuple[list[Any], Any]:
         """The formulas, and the condition or None, over a table; functions of whole columns have their values."""
         from agrad.cli.data.row_formulas import RowFormula, aggregates
-        from agrad.engine.text import as_name
 
         ask = self.ask
-        known = [name for name in table.names if not as_name(name).isidentifier()]
         everyone = [*self.values.values(), *(part for parts in self.parts.values() for part in parts)]
         calls: dict[str, tuple[str, Any]] = {}
         for session in everyone:
             session.whole_columns(ask.whole, calls)
         inner = [self._given(session) for _, session in calls.values()]
         for session in [*everyone, *inner, *([self.where] if self.where else [])]:
-            session.name_columns(known)
+            session.name_columns(table.quoted())
         where = RowFormula(table, self.where, "where", ()) if self.where is not None else None
         of_columns = {text: (name, RowFormula(table, inside, text, ())) for text, (name, inside) in calls.items()}
         for formula in [*(one for _, one in of_columns.values()), *([where] if where else [])]:

@@ -24,10 +24,8 @@ def advised(typed: Sequence[str], data: str, command_line: Callable[[Sequence[st
         yield
     except AgradError as problem:
         facts = problem.facts
-        if isinstance(facts, OtherForm):
-            problem.fixes = [command_line([*typed, f"--{facts.option}", one]) for one in facts.values]
-        elif isinstance(facts, BadEntry) and facts.decimal and "--decimal" not in typed:
-            problem.fixes = [command_line([*typed, "--decimal", facts.decimal])]
+        if fixes := _of_form(facts, typed, command_line):
+            problem.fixes = fixes
         elif problem.row and "--on-error" not in typed:
             again = command_line([*typed, "--on-error", "null"])
             problem.fixes = [*problem.fixes, Hint(f"go on without such rows: {again}")]
@@ -43,6 +41,25 @@ def advised(typed: Sequence[str], data: str, command_line: Callable[[Sequence[st
         elif isinstance(facts, UnknownColumn):
             problem.fixes = _other_columns(facts, bool(problem.labels))
         raise
+
+
+@contextmanager
+def divided(typed: Sequence[str], command_line: Callable[[Sequence[str]], str]) -> Iterator[None]:
+    """Add the option to an error inside that says how the rows of a file are divided."""
+    try:
+        yield
+    except AgradError as problem:
+        problem.fixes = _of_form(problem.facts, typed, command_line) or problem.fixes
+        raise
+
+
+def _of_form(facts: object, typed: Sequence[str], command_line: Callable[[Sequence[str]], str]) -> list[str]:
+    """The options that say how the rows of a file are divided, where an error is about that."""
+    if isinstance(facts, OtherForm):
+        return [command_line([*typed, f"--{facts.option}", one]) for one in facts.values]
+    if isinstance(facts, BadEntry) and facts.decimal and "--decimal" not in typed:
+        return [command_line([*typed, "--decimal", facts.decimal])]
+    return []
 
 
 def _whole_column(text: str, data: str) -> list[str]:

@@ -83,6 +83,10 @@ class Table:
         """The names of columns as the language spells them, and their other names."""
         return {*map(as_name, self.names), *self.aliases}
 
+    def quoted(self) -> list[str]:
+        """The names of columns that are no names in the language, and stand in quotes there."""
+        return [name for name in self.names if not as_name(name).isidentifier()]
+
     def alias(self, name: str, column: str) -> None:
         """Let expressions call a column, given by its name or its number from 0, by another name. Raises AgradError."""
         found = self.spelled(column)

@@ -152,3 +152,16 @@ def test_what_is_refused_says_why(mapped, words, lines):
     assert (out, code) == ("", 1)
     assert err.splitlines()[0] == lines[0]
     assert set(lines) <= set(err.splitlines())
+
+
+def test_fit_reads_the_same_files_and_says_what_to_type(inside, tmp_path):
+    (tmp_path / "de.csv").write_text("x (s);y\n0,5;2,0\n1,5;4,0\n2,5;6,0\n")
+    out, err, code = inside("fit", 'a*"x (s)" + b', "de.csv", "--y", "y", "--over", "a=1,b=0", "--json")
+    assert (err, code) == ("", 0)
+    assert json.loads(out)["parameters"]["a"]["value"] == pytest.approx(2, rel=1e-6)
+    out, err, code = inside("fit", "a*x", "de.csv", "-c", "x=x (s)", "--y", "y", "--over", "a=1", "--decimal", ",")
+    assert (err, code) == ("", 0)
+    (tmp_path / "both.csv").write_text("x;y\n0.5;2,0\n1,5;4,0\n")
+    _, err, code = inside("fit", "a*x", "both.csv", "--y", "y", "--over", "a=1")
+    assert code == 1
+    assert err.splitlines()[-1] == '  fix: agrad fit "a*x" both.csv --y y --over a=1 --decimal ,'
