@@ -2,8 +2,8 @@
 
 `main` finds a command, `base` is what all commands share: options, errors, exit codes. `commands/` has a file for each
 command, `arguments/` what several of them take, `settings/` the user's settings, `terminal/` the terminal's properties,
-`output/` and `data/` what is printed and which files are read and written, `repl/` the prompt. Only `__main__`, the
-entry point of the package, imports cli.
+`output/` and `data/` what is printed and which files are read and written, `repl/` the prompt, `integrations/` what
+editors and notebooks load. Only `__main__`, the entry point of the package, imports cli.
 """
 
 __version__ = "0.1.0"

@@ -11,8 +11,7 @@ from jupyter_core.utils import run_sync
 from nbclient import NotebookClient
 
 _COLOURS = re.compile(r"\x1b\[[\d;]*m")
-# Characters of addresses and sizes that differ from run to run do not belong into what a test compares.
-LOOPING = "looping"
+LOOPING = "looping"  # what a cell prints before a loop without an end
 
 
 class _Client(NotebookClient):
@@ -32,7 +31,7 @@ def homes(folder):
         yield
 
 
-def ran(name, folder, parts, language="agrad"):
+def ran(name, folder, parts):
     """The outputs of cells, each as a list of lines; between two parts, the kernel is restarted."""
     cells = [nbformat.v4.new_code_cell(code) for part in parts for code in part]
     notebook = nbformat.v4.new_notebook(cells=cells)
