@@ -24,6 +24,7 @@ USES = {
     "jit": (["map", "x**2", "-", "--backend", "llvm"], "x\n1\n2\n"),
     "data": (["map", "x**2", "-", "-o", "squares.parquet"], "x\n1\n2\n"),
     "lsp": (["lsp"], ""),
+    "jupyter": (["kernel", "install", "--prefix", "kernels"], ""),
 }
 SHARED = [
     "man/man1/agrad.1",
