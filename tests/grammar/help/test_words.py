@@ -26,7 +26,7 @@ CODE = re.compile(r"`([^\W\d]\w*)`")
 ELSEWHERE = {"architecture.md", "api.md", "json.md", "learn.md", "python.md", "speed.md"}
 # A misspelling that is corrected; a value of TERM; a function of SciPy; a word of the format of the lesson; a column;
 # values of an option.
-NO_WORDS = {"backwrad", "blanks", "dumb", "least_squares", "tab", "when", "year"}
+NO_WORDS = {"arrow", "backwrad", "blanks", "dumb", "jsonl", "least_squares", "tab", "when", "year"}
 
 
 def of_documents():
