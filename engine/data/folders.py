@@ -10,13 +10,16 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
-from glob import glob, has_magic
+from glob import has_magic, iglob
+from itertools import islice
 from typing import Any
 
 from agrad.engine.data.streams import ending_of
 from agrad.engine.data.tables import Piece, Table, Wanted
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.values import np
+
+_MOST = 20_000  # files and folders that are looked at
 
 
 @dataclass(slots=True)
@@ -105,12 +108,23 @@ def is_folder(path: str) -> bool:
 def files_of(path: str) -> list[str]:
     """The files in a folder and the folders in it, or those that match a pattern, in the order of their names."""
     if not os.path.isdir(path):
-        return sorted(file for file in glob(path, recursive=True) if os.path.isfile(file))
-    found = []
+        matching = list(islice(iglob(path, recursive=True), _MOST + 1))
+        _require_few(path, len(matching))
+        return sorted(file for file in matching if os.path.isfile(file))
+    found, seen = [], 0
     for folder, inner, names in os.walk(path):
+        seen += len(inner) + len(names)
+        _require_few(path, seen)
         inner[:] = sorted(name for name in inner if name[0] not in "._")
         found += [os.path.join(folder, name) for name in names if name[0] not in "._"]
     return sorted(found)
+
+
+def _require_few(path: str, count: int) -> None:
+    """Refuse more files than are looked at. Raises AgradError of kind `file`."""
+    if count > _MOST:
+        message = f"{path} has more than {_MOST} files and folders"
+        raise AgradError("file", message, fixes=[Hint("name a folder inside of it, or files by a pattern")])
 
 
 def _partition(path: str, file: str) -> dict[str, str]:

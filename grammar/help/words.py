@@ -20,6 +20,7 @@ GLOSSARY = {
     "__init__": "The method of a class that is called when an object is made: it assigns the attributes.",
     "agrad": "An autograd calculator: it records how values are computed, and differentiates them exactly.",
     "ans": "The last value that was shown at the prompt; `_` is the same.",
+    "arrow": "A format of tables: `agrad map … --to arrow`, or `-o out.arrow`; it is read, too.",
     "args": "In a script, the words behind its name on the command line, as texts: float(args[0]) is a number.",
     "autograd": "Automatic differentiation: operations are recorded as a graph, and `backward y` applies the chain "
     "rule to it. The derivatives are exact, up to rounding.",
@@ -34,6 +35,7 @@ GLOSSARY = {
     "hint": "In `agrad learn`: helps with the task.",
     "hints": "What an error says to do, in words; what can be typed as it stands is called a fix.",
     "import": "`import torch`, `from torch import sin` are read, and have no effect.",
+    "jsonl": "JSON lines, an object on each line: `agrad map … --to jsonl`, or `-o out.jsonl`; they are read, too.",
     "kind": "Every error has one, as in error[freed]; `help errors` lists them.",
     "leaf": "A value that was given, not computed: `var x = 2` makes one that requires a gradient.",
     "node": "An operation in a graph, with what it saves for its derivative.",

@@ -321,3 +321,13 @@ def test_a_file_of_a_folder_that_is_not_like_the_first_is_refused(tmp_path):
         open_table(str(tmp_path))
     assert caught.value.message == f"{tmp_path} has files of several kinds: .csv .jsonl"
     assert caught.value.fixes == [f"name those of one kind: '{tmp_path}/*.csv'"]
+
+
+def test_a_folder_with_too_many_files_is_refused_before_it_is_walked_to_its_end(tmp_path, monkeypatch):
+    monkeypatch.setattr("agrad.engine.data.folders._MOST", 3)
+    for name in "abcd":
+        (tmp_path / f"{name}.csv").write_text("x\n1\n")
+    for path in (tmp_path, tmp_path / "*.csv"):
+        with pytest.raises(ag.AgradError) as caught:
+            open_table(str(path))
+        assert caught.value.message == f"{path} has more than 3 files and folders"
