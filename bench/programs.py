@@ -300,15 +300,10 @@ def _whole(data: dict[str, Any], epochs: int) -> float:
     return time.perf_counter() - began
 
 
-def jax() -> dict[str, Case]:
-    """Jitted. The data are constants, as those of agrad's functions are."""
+def with_loops(held: dict[str, Any]) -> dict[str, Any]:
+    """The programs with loops and branches, by those of jax."""
     import jax
     import jax.numpy as jnp
-
-    jax.config.update("jax_enable_x64", True)
-    data, given = inputs()
-    held = {name: value if name in ("pairs", "points") else jnp.asarray(value) for name, value in data.items()}
-    functions = Functions(jnp, jnp.linalg.solve, jnp.linalg.cholesky, held)
 
     def lotka(a: Any, b: Any, c: Any, d: Any) -> Any:
         def step(_: Any, state: Any) -> Any:
@@ -344,7 +339,20 @@ def jax() -> dict[str, Case]:
             total = total + x * y
         return total
 
-    own = {"lotka": lotka, "training": training, "branches": branches}
+    return {"lotka": lotka, "training": training, "branches": branches}
+
+
+def jax() -> dict[str, Case]:
+    """Jitted. The data are constants, as those of agrad's functions are."""
+    import jax
+    import jax.numpy as jnp
+
+    jax.config.update("jax_enable_x64", True)
+    data, given = inputs()
+    held = {name: value if name in ("pairs", "points") else jnp.asarray(value) for name, value in data.items()}
+    functions = Functions(jnp, jnp.linalg.solve, jnp.linalg.cholesky, held)
+
+    own = with_loops(held)
 
     def made(name: str) -> Any:
         f = own.get(name) or getattr(functions, name)

@@ -9,7 +9,7 @@ from prompt_toolkit.application import get_app
 from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.document import Document
 from prompt_toolkit.enums import DEFAULT_BUFFER
-from prompt_toolkit.filters import Condition, emacs_mode, has_completions, has_focus, vi_navigation_mode
+from prompt_toolkit.filters import Condition, Filter, emacs_mode, has_completions, has_focus, vi_navigation_mode
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.keys import Keys
 
@@ -58,22 +58,6 @@ def keys(prepare: Callable[[str], str], live: Live) -> KeyBindings:
         text = paste.statements(event.data)
         event.current_buffer.insert_text(text if "\n" in text.rstrip("\n") else text.rstrip("\n"))
 
-    @bindings.add("tab", filter=typing & Condition(_in_margin))
-    def _(event: KeyPressEvent) -> None:
-        column = event.current_buffer.document.cursor_position_col
-        event.current_buffer.insert_text(" " * (_STEP - column % _STEP))
-
-    @bindings.add("backspace", filter=typing & Condition(_in_margin))
-    def _(event: KeyPressEvent) -> None:
-        column = event.current_buffer.document.cursor_position_col
-        event.current_buffer.delete_before_cursor((column - 1) % _STEP + 1 if column else 1)
-
-    @bindings.add("s-tab", filter=typing & Condition(_in_margin))
-    def _(event: KeyPressEvent) -> None:
-        buffer = event.current_buffer
-        column = buffer.document.cursor_position_col
-        buffer.delete_before_cursor((column - 1) % _STEP + 1 if column else 0)
-
     @bindings.add("escape", filter=typing & has_completions, eager=True)
     def _(event: KeyPressEvent) -> None:
         event.current_buffer.cancel_completion()
@@ -82,7 +66,28 @@ def keys(prepare: Callable[[str], str], live: Live) -> KeyBindings:
     def _(event: KeyPressEvent) -> None:
         live.on = not live.on
 
+    _add_indentation(bindings, typing & Condition(_in_margin))
     return bindings
+
+
+def _add_indentation(bindings: KeyBindings, here: Filter) -> None:
+    """Tab, Backspace and Shift-Tab, by a step of the indentation."""
+
+    @bindings.add("tab", filter=here)
+    def _(event: KeyPressEvent) -> None:
+        column = event.current_buffer.document.cursor_position_col
+        event.current_buffer.insert_text(" " * (_STEP - column % _STEP))
+
+    @bindings.add("backspace", filter=here)
+    def _(event: KeyPressEvent) -> None:
+        column = event.current_buffer.document.cursor_position_col
+        event.current_buffer.delete_before_cursor((column - 1) % _STEP + 1 if column else 1)
+
+    @bindings.add("s-tab", filter=here)
+    def _(event: KeyPressEvent) -> None:
+        buffer = event.current_buffer
+        column = buffer.document.cursor_position_col
+        buffer.delete_before_cursor((column - 1) % _STEP + 1 if column else 0)
 
 
 def _in_margin() -> bool:
