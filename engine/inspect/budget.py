@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from math import floor, inf, isfinite, log10, sqrt
 from typing import Any, NamedTuple
 
@@ -126,15 +126,22 @@ def _effective(rows: Sequence[Source], known: Array, u: float) -> float:
     the same measurements).
     """
     slopes = np.array([row.slope for row in rows])
-    total, left = 0.0, np.full(len(rows), u > 0)
+    total = 0.0
+    for places in _groups(known) if u > 0 else ():
+        share = float(slopes[places] @ known[np.ix_(places, places)] @ slopes[places]) / u**2
+        total += share**2 / min(rows[place].dof for place in places)
+    return 1.0 / total if total > 0 else inf
+
+
+def _groups(known: Array) -> Iterator[list[int]]:
+    """The places of the entries that are correlated, with each other or by others; each of the rest alone."""
+    left = np.ones(len(known), dtype=bool)
     while left.any():
-        together = np.arange(len(rows)) == np.argmax(left)
+        together = np.arange(len(known)) == np.argmax(left)
         while (wider := together | (known[together] != 0).any(axis=0)).sum() > together.sum():
             together = wider
-        share = float(slopes[together] @ known[np.ix_(together, together)] @ slopes[together]) / u**2
-        total += share**2 / min(row.dof for row, one in zip(rows, together, strict=True) if one)
         left &= ~together
-    return 1.0 / total if total > 0 else inf
+        yield np.flatnonzero(together).tolist()
 
 
 def coverage_factor(coverage: float, dof: float) -> float:
@@ -171,16 +178,18 @@ def _sampled(
 
 
 def _draws(nodes: Sequence[Node], known: Array, count: int, rng: Any) -> list[Array]:
-    """A column of samples for each entry: correlated ones are normal (JCGM 101, 6.4)."""
+    """A column of samples for each entry: of correlated ones, of a multivariate normal or t distribution (JCGM 101)."""
     means = np.concatenate([np.reshape(np.asarray(node.value), -1) for node in nodes])
     kinds = [(known_of(node).shape, known_of(node).dof) for node in nodes for _ in np.ndindex(node.shape)]
     each = zip(means, np.sqrt(np.diag(known)), kinds, strict=True)
     columns = [mean + u * _standard(shape, dof, count, rng) for mean, u, (shape, dof) in each]
-    together = np.flatnonzero(np.count_nonzero(known, axis=1) > 1)
-    if len(together):
-        drawn = rng.multivariate_normal(means[together], known[np.ix_(together, together)], count, method="eigh")
-        for place, column in zip(together, drawn.T, strict=True):
-            columns[place] = np.ascontiguousarray(column)
+    for places in _groups(known):
+        if len(places) > 1:
+            block, dof = known[np.ix_(places, places)], min(kinds[place][1] for place in places)
+            drawn = rng.multivariate_normal(np.zeros(len(places)), block, count, method="eigh").T
+            drawn *= np.sqrt(dof / rng.chisquare(dof, count)) if isfinite(dof) else 1.0
+            for place, column in zip(places, drawn, strict=True):
+                columns[place] = means[place] + column
     return columns
 
 

@@ -8,7 +8,7 @@ import pytest
 
 import agrad.engine as ag
 from agrad.engine.autodiff.reverse import by_leaves, walk
-from agrad.engine.autodiff.uncertainty import correlate, doubtful, second_order, sources
+from agrad.engine.autodiff.uncertainty import correlate, doubtful, parameters, second_order, sources
 from agrad.engine.core.versions import walkable
 from agrad.engine.inspect.budget import budget
 
@@ -248,3 +248,11 @@ def test_correlated_sources_have_the_fewest_degrees_of_freedom_among_them():
     assert budget(a + b + c).dof == pytest.approx(u2**2 / (together**2 / 4 + 0.01**2 / 7))
     correlate(b, c, 0.5)
     assert budget(a + b + c).dof == pytest.approx(4.0)
+
+
+def test_parameters_of_one_fit_are_simulated_with_its_degrees_of_freedom():
+    a, b = parameters([1.0, 2.0], np.array([[4.0, 2.0], [2.0, 9.0]]) * 1e-4, 5.0)
+    found = budget(a + 2.0 * b, samples=400_000, generator=lambda: np.random.default_rng(5))
+    assert found.dof == pytest.approx(5.0)
+    ends = found.value - found.expanded, found.value + found.expanded
+    assert (found.sampled.low, found.sampled.high) == pytest.approx(ends, abs=3e-3)
