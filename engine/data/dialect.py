@@ -9,6 +9,7 @@ What is not given is found in the first lines of the file, the head, by these ru
 * The decimal mark is a comma if the head has numbers with a comma, and none with a point; it is a point otherwise. If
   all of its numbers with a comma could be whole numbers with their thousands grouped, as in 12,345, it is a comma only
   between semicolons, which programs write where the decimal mark is a comma.
+  In a file of one column it is never found to be a comma.
 * A line that begins with `#` is a comment. If the last one before the first row has as many entries as that row, and
   none that is a number, it names the columns.
 * A first line `sep=;`, as Excel writes it, gives the delimiter.
@@ -196,7 +197,8 @@ def find(head: bytes, form: TextForm, ended: bool) -> Dialect:
         raise AgradError("file", _BOTH)
     is_plain = found.delimiter == "," and '"' not in text  # so that no comma is left in an entry
     entries = _split(rows[:2] if is_plain or form.decimal else rows, found.delimiter)
-    found.decimal = form.decimal or _decimal(entries, found.delimiter)
+    is_single = all(len(row) < 2 for row in entries)  # so that a comma may also be a delimiter that was not meant
+    found.decimal = form.decimal or ("." if is_single else _decimal(entries, found.delimiter))
     found.begins_with_number = any(found.number(row[0]) is not None for row in entries[:2] if row)
     if comment and entries and any(found.number(entry) is not None for entry in entries[0]):
         names = [name.strip() for name in next(found._entries([comment]), [])]

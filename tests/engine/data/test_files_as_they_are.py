@@ -331,3 +331,10 @@ def test_a_folder_with_too_many_files_is_refused_before_it_is_walked_to_its_end(
         with pytest.raises(ag.AgradError) as caught:
             open_table(str(path))
         assert caught.value.message == f"{path} has more than 3 files and folders"
+
+
+def test_a_delimiter_that_does_not_occur_makes_no_decimal_comma(file, opened):
+    path, form = file("a.csv", "x,y\n1,2\n3,4\n"), TextForm(delimiter="tab")
+    with closing(opened(path, form=form)) as table, pytest.raises(ag.AgradError) as caught:
+        read(table, ["x,y"])
+    assert caught.value.message == 'column x,y: "1,2" is not a number: the decimal mark is a point'
