@@ -53,7 +53,7 @@ _ARGUMENTS = re.compile(r"\bargs\b")
     is_flag=False,
     flag_value="",
     metavar="[N]",
-    help="Restore the last session that did not end properly, as after a crash; or session N of `agrad sessions`.",
+    help="Restore the last session, also after a crash; or session N of `agrad sessions`.",
 )
 @click.pass_context
 def command(
@@ -74,10 +74,10 @@ def command(
     statement that fails, or is interrupted, changes nothing. If there is an init.ag, it is run first, on a terminal
     only; `agrad config` prints its path.
 
-    Until a session ends, its statements are kept in a log, even with --no-files. After a crash, --resume runs them
-    again, without printing their results, and continues; a note names each file that was read and has been written
-    since. With --resume, a session from a pipe is logged too. The last sessions that ended are kept, too: `sessions` at
-    the prompt, or `agrad sessions`, lists them, and --resume with a number restores one.
+    The statements of a session are kept in a log, even with --no-files. --resume runs those of the last session again,
+    without printing their results, and continues; a note names each file that was read and has been written since. With
+    --resume, a session from a pipe is logged too. `sessions` at the prompt, or `agrad sessions`, lists the last
+    sessions, those that crashed as well, and --resume with a number restores one.
 
     From a pipe: there is no prompt, and after an error the next statement is run. The exit code is that of the first
     error: 1, or 2 for a syntax error.
@@ -126,7 +126,7 @@ def new_session(precision: int | None, files: bool = True, timeout: float | None
 
 
 def _to_restore(resume: str | None, file: str | None, context: click.Context) -> bool | int:
-    """Whether the last session is restored that crashed, or the number of one. Raises UsageError."""
+    """Whether the last session is restored, or the number of one. Raises UsageError."""
     if resume is None:
         return False
     if file is not None or not (resume.isdecimal() or not resume):

@@ -255,22 +255,35 @@ def _numbered(number: int) -> CrashedSession | None:
 def open_log(session: Session, resume: bool | int) -> tuple[CrashLog, str, int]:
     """The crash log of a session that begins, a message about an earlier one, and an exit code.
 
-    With `resume`, the last session that crashed is restored, or that of a number among those `past`, and its log
-    continued. If a statement of it fails, its log stays as it is, and the session gets another.
+    With `resume`, the last session is restored, or that of a number among those `past`, and its log continued. If a
+    statement of it fails, its log stays as it is, and the session gets another.
     """
-    if resume is not True and resume:
-        crashed = _numbered(resume)
-        if crashed is None:
-            return CrashLog(session.record), f"there is no session {resume}: agrad sessions lists them", 1
-        return _resumed(session, crashed)
-    crashed = _newest()
-    if crashed is None:
-        return CrashLog(session.record), "there is no session to restore" if resume else "", 0
-    if resume:
-        return _resumed(session, crashed)
-    crashed.close()
-    told = f"a session of {crashed.when} ended without quit: agrad repl --resume restores it"
-    return CrashLog(session.record), told, 0
+    if not resume:
+        return CrashLog(session.record), _crashed(), 0
+    found = _numbered(int(resume))
+    if found is not None:
+        return _resumed(session, found)
+    if resume is True:
+        return CrashLog(session.record), "there is no session to restore", 0
+    return CrashLog(session.record), f"there is no session {resume}: agrad sessions lists them", 1
+
+
+def _crashed(after: bool = False) -> str:
+    """A message about the last session that has crashed, and is not restored; empty if there is none.
+
+    `after`: the session that is running will be among those that are counted.
+    """
+    if not _paths(folder()):
+        return ""
+    found = past()
+    for session in found:
+        session.close()
+    for number, session in enumerate(found, 1):
+        if not session.has_ended:
+            word = f" {number}" if number > 1 else ""
+            how = "agrad sessions lists it" if after else f"agrad repl --resume{word} restores it"
+            return f"a session of {session.when} ended without quit: {how}"
+    return ""
 
 
 def _resumed(session: Session, crashed: CrashedSession) -> tuple[CrashLog, str, int]:
@@ -299,9 +312,9 @@ def _resumed(session: Session, crashed: CrashedSession) -> tuple[CrashLog, str, 
         os.truncate(crashed.file, crashed.size)
         log = CrashLog(session.record, crashed.file, crashed.path)
         log.read_again(changed)
-        return log, f"restored {told}", 0
+        return log, "\n".join(filter(None, (f"restored {told}", _crashed(after=True)))), 0
     crashed.close()
-    left = f"{_statements(count - done)} not restored: they are kept in {crashed.path}"
+    left = f"{_statements(count - done)} not restored: agrad sessions lists the session, kept in {crashed.path}"
     return CrashLog(session.record), f"{stopped}{done} of {told}\n{left}", code
 
 
@@ -319,18 +332,6 @@ def _go_to(place: str) -> str:
         note(f"file names are now relative to the current folder, not to {place}: {problem.strerror}")
         return ""
     return f" in {place}"
-
-
-def _newest() -> CrashedSession | None:
-    """The newest crash log with a statement to restore, and without a running session."""
-    for path in _paths(folder()):
-        crashed = _opened(path)
-        if crashed is None:
-            continue
-        if _read(crashed):
-            return crashed
-        crashed.close()
-    return None
 
 
 def _paths(place: Path) -> list[Path]:

@@ -308,12 +308,20 @@ def restore(session: Session, entries: Sequence[Entry], changed: Callable[[str],
 
 def again(session: Session, first: int, last: int, span: Span) -> None:
     """Run the lines with these numbers again, as a part of the line that asks. Raises AgradError."""
-    texts, source = session.record.texts(first, last, span), span.source
+    texts, source, ran = session.record.texts(first, last, span), span.source, list[str]()
+    number = source.position(span.start)[0]
+    asked = session.record.typed.get(number)
     try:
         for text in texts:
-            session.run_inside(Source(source.name, text, source.position(span.start)[0], is_entry=True))
+            ran.append(text)
+            try:
+                session.run_inside(Source(source.name, text, number, is_entry=True))
+            finally:
+                known = session.record.typed.get(number)
+                if known is not None and known != asked:  # the text is an `again` that failed when it was typed
+                    ran[-1] = asked = known
     finally:
-        session.record.entered(source, "\n".join(texts))
+        session.record.entered(source, "\n".join([*ran, *texts[len(ran) :]]))
 
 
 def redo(session: Session, count: int, span: Span) -> None:

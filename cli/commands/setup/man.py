@@ -37,7 +37,7 @@ FILES = {
     "init.ag": "A script that is run when a session starts on a terminal.",
     "history": "The lines typed at the prompt; on Linux in the folder of XDG_STATE_HOME.",
     "lesson.json": "How far `agrad learn` has come.",
-    "sessions": "The logs of sessions that have not ended, for `agrad repl --resume`; in the folder of the history.",
+    "sessions": "The logs of sessions, for `agrad repl --resume`; in the folder of the history.",
     "ended": "The logs of the last sessions that have ended, for `agrad sessions`; in the same folder.",
 }
 _SECTIONS = (

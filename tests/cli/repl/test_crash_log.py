@@ -4,6 +4,7 @@ import json
 import os
 import random
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -166,7 +167,8 @@ def test_what_was_undone_and_what_a_reset_forgot_stay_away_and_undo_goes_on(envi
 def test_a_session_that_ends_well_leaves_nothing_behind(environment, tmp_path, agrad):
     assert resumed(agrad, "x = 2\nquit\n") == ("", "there is no session to restore\n", 0)
     assert crash_logs(tmp_path) == []
-    assert resumed(agrad, "x\n")[1].startswith("there is no session to restore\n")
+    assert resumed(agrad, "x\nundo\n")[:2] == ("2\ntook back: x = 2\n", "restored 1 statement from 14:03: x\n")
+    assert resumed(agrad, "x\n")[1].startswith("there is no session to restore\n")  # nothing was in effect any more
 
 
 def test_a_pipe_is_not_written_down(agrad, tmp_path):
@@ -195,7 +197,10 @@ def test_the_last_of_several_comes_back_first(environment, tmp_path, agrad):
         time.sleep(0.02)
         first.send("z = 3", "z")
         first.line()
-    assert resumed(agrad, "")[1] == "restored 4 statements from 14:03: x, z\n"
+    told = "a session of 14:03 ended without quit: agrad sessions lists it\n"
+    assert resumed(agrad, "")[1] == "restored 4 statements from 14:03: x, z\n" + told
+    assert resumed(agrad, "")[1] == "restored 4 statements from 14:03: x, z\n" + told
+    assert agrad("repl", "--resume", "2", given="")[1].endswith(": y\n")
     assert resumed(agrad, "")[1] == "restored 2 statements from 14:03: y\n"
 
 
@@ -232,11 +237,12 @@ def test_a_statement_that_fails_now_is_told_and_nothing_is_lost(environment, tmp
         '  session line 2 | d = load_csv("d.csv")',
         "                 |     ^^^^^^^^^^^^^^^^^",
         "restored 1 of 4 statements from 14:03: x",
-        f"3 statements not restored: they are kept in {kept}",
+        f"3 statements not restored: agrad sessions lists the session, kept in {kept}",
     ]
     assert kept.read_bytes() == content
     (tmp_path / "e.csv").rename(tmp_path / "d.csv")
-    assert resumed(agrad, "d\n")[:2] == ("[[1, 2]]\n", "restored 4 statements from 14:03: x, d, y\n")
+    out, err, _ = agrad("repl", "--resume", "2", given="d\n")  # the other is the last now
+    assert out == "[[1, 2]]\n" and re.fullmatch(r"restored 4 statements from \d\d:\d\d: x, d, y\n", err)
 
 
 def test_files_that_were_written_since_are_told_once_each(environment, tmp_path, agrad):
@@ -477,7 +483,7 @@ def test_ctrl_c_leaves_what_came_back_so_far(environment, tmp_path, monkeypatch,
         signal.signal(signal.SIGINT, before[0])
         signal.signal(signal.SIGALRM, before[1])
     assert re.sub(r"\d\d:\d\d", "14:03", told) == (
-        f"interrupted: restored 1 of 3 statements from 14:03: x\n2 statements not restored: they are kept in {kept}"
+        f"interrupted: restored 1 of 3 statements from 14:03: x\n2 statements not restored: agrad sessions lists the session, kept in {kept}"
     )
     assert session.names["x"] == 1
 
@@ -530,11 +536,21 @@ def test_a_terminal_that_was_killed(environment, tmp_path):
 
 
 def ended(environment, tmp_path, *lines):
+    """A session of its own that has ended: what is kept of others lies elsewhere meanwhile."""
+    kept, aside = tmp_path / "agrad", tmp_path / "aside"
+    if kept.exists():
+        kept.rename(aside)
     with Child(environment, tmp_path) as child:
         child.send(*lines, 'print "done"')
         while child.line() != "done":
             pass
         child.leave()
+    if aside.exists():
+        (made,) = (kept / "ended").iterdir()
+        (aside / "ended").mkdir(exist_ok=True)
+        made.rename(aside / "ended" / made.name)
+        shutil.rmtree(kept)
+        aside.rename(kept)
 
 
 def test_a_session_that_has_ended_is_kept_and_restored_by_its_number(environment, tmp_path, agrad):
@@ -554,20 +570,21 @@ def test_a_session_that_has_ended_is_kept_and_restored_by_its_number(environment
     assert re.fullmatch(r"restored 2 statements from \d\d:\d\d: x\n", err)
     out, err, code = agrad("repl", "--resume", "2", given="z\n")  # the other is the last now
     assert (out, code) == ("6\n", 0)
+    assert agrad("repl", "--resume", given="z\n")[0] == "6\n"  # the last session, which has ended
 
 
 def test_a_session_is_dismissed(environment, tmp_path, agrad):
-    ended(environment, tmp_path, "y = 3")
-    time.sleep(0.02)
     killed(environment, tmp_path, "x = 2")
+    ended(environment, tmp_path, "y = 3")
+    os.utime(crash_logs(tmp_path)[0])  # the last of both
     out = agrad("sessions")[0]
     assert "crashed" in out.splitlines()[0] and "ended" in out.splitlines()[1]
     out, err, code = agrad("sessions", "--dismiss", "1")
     assert out.startswith("removed: ") and "crashed" in out and (err, code) == ("", 0)
     assert len(agrad("sessions")[0].splitlines()) == 1
-    assert agrad("repl", "--resume", given="")[1] == "there is no session to restore\n"
     assert agrad("sessions", "--dismiss", "2") == ("", "there is no session 2: agrad sessions lists them\n", 1)
     assert agrad("sessions", "--dismiss", "1")[2] == 0
+    assert agrad("repl", "--resume", given="")[1] == "there is no session to restore\n"
     assert agrad("sessions") == ("no session is kept yet\n", "", 0)
 
 
