@@ -608,8 +608,13 @@ def test_only_the_last_sessions_are_kept(environment, tmp_path, agrad, monkeypat
     for number in range(25):
         (folder / f"{number}.jsonl").write_text("")
         os.utime(folder / f"{number}.jsonl", (number, number))
-    ended(environment, tmp_path, "x = 2")
+    with Child(environment, tmp_path) as child:
+        child.send("x = 2", 'print "done"')
+        while child.line() != "done":
+            pass
+        child.leave()
     assert len(list(folder.iterdir())) == 20
+    assert not (folder / "5.jsonl").exists() and (folder / "6.jsonl").exists()
 
 
 def test_sessions_at_the_prompt(environment, tmp_path):
