@@ -250,6 +250,11 @@ def read_text(path: str) -> str:
         raise AgradError("file", f"cannot read {shown_name(path)}: {problem.strerror}") from None
 
 
+def file_or_stdout(context: click.Context, parameter: click.Parameter, path: str | None) -> str | None:
+    """The callback of an option with a file to write: None, which means standard output, for `-`."""
+    return None if path == "-" else path
+
+
 def write_text(path: str, text: str) -> None:
     """Write a text to a file, or to standard output for `-`. Raises AgradError of kind `file`."""
     from agrad.grammar import files  # here, as above

@@ -12,7 +12,7 @@ import click
 
 from agrad.cli.arguments.expression import FormulaCommand, formula, named_completions
 from agrad.cli.arguments.limits import end_in, limit_memory, memory_option, timeout_option
-from agrad.cli.base import file_completions, precision_option
+from agrad.cli.base import file_completions, file_or_stdout, precision_option
 from agrad.cli.terminal.terminal import shown
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Hint
@@ -31,7 +31,13 @@ from agrad.grammar.session.session import Session
     help="The form; the default is text, or the form of the file in -o.",
 )
 @click.option(
-    "-o", "--output", "file", metavar="FILE", shell_complete=file_completions, help="Write the graph to FILE."
+    "-o",
+    "--output",
+    "file",
+    metavar="FILE",
+    callback=file_or_stdout,
+    shell_complete=file_completions,
+    help="Write the graph to FILE.",
 )
 @click.option("--depth", type=click.IntRange(min=0), metavar="N", help="Show only the last N operations on each path.")
 @precision_option
@@ -60,7 +66,6 @@ def command(
     agrad graph "sin(x)*y" x=2 y=3 -o walk.html
     """
     wanted = formula("graph", words, [])
-    file = None if file == "-" else file
     if form is None:
         form = "text" if file is None else form_of_file(file)
     elif file is not None and (told := told_otherwise(form, file)):

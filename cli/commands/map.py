@@ -19,7 +19,7 @@ import click
 from agrad.cli.arguments.expression import Formula, FormulaCommand, binding, listed, noted, texts_by_name, wrt_option
 from agrad.cli.arguments.limits import end_in, limit_memory, memory_option, timeout_option
 from agrad.cli.arguments.tables import aliases_of, form_of, opened, split, table_options
-from agrad.cli.base import file_completions, json_option, precision_option, shown_name
+from agrad.cli.base import file_completions, file_or_stdout, json_option, precision_option, shown_name
 from agrad.cli.output.text import note
 from agrad.cli.terminal.progress import AFTER, Loop, Progress, duration, on_terminal
 from agrad.cli.terminal.terminal import shown
@@ -56,6 +56,7 @@ class MapCommand(FormulaCommand):
     "-o",
     "out",
     metavar="OUT",
+    callback=file_or_stdout,
     shell_complete=file_completions,
     help="The file to write; its extension gives the format.",
 )
