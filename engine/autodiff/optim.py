@@ -121,9 +121,9 @@ def _decayed(x: Any, gradient: Any, weight_decay: float) -> Any:
 STEPS: dict[str, Rule] = {"sgd": sgd, "adam": adam, "adamw": adamw, "rmsprop": rmsprop}
 
 
-def options_of(method: str) -> tuple[str, ...]:
-    """The options that a method has, by name."""
-    return tuple(STEPS[method].__kwdefaults__ or ())
+def options_of(method: str) -> dict[str, float]:
+    """The options that a method has, by name, with their defaults."""
+    return dict(STEPS[method].__kwdefaults__ or {})
 
 
 def step(method: str, leaves: Sequence[Tensor], **rates: float) -> None:

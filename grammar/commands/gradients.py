@@ -207,6 +207,11 @@ def _zero_grad(session: Session, call: Call) -> None:
         target.clear_grad()
 
 
+def _options_after(method: str) -> dict[str, str]:
+    """The options of an optimiser, as they are typed, with their defaults."""
+    return {f"{name}=": f"{default:g} by default" for name, default in options_of(method).items()}
+
+
 def _check_step(call: Call) -> None:
     """Refuse an unknown optimiser, or an unknown option of one."""
     options = dict(call.options)
@@ -233,6 +238,7 @@ def _check_step(call: Call) -> None:
     operands=LEAVES,
     choices=lambda: dict.fromkeys(STEPS, "optimiser"),
     keywords={"lr": Keyword("lr=0.1", "rate")},
+    after=lambda: {method: _options_after(method) for method in STEPS},
     check=_check_step,
 )
 def _step(session: Session, call: Call) -> None:

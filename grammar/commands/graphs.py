@@ -290,6 +290,7 @@ def _info(session: Session, call: Call) -> None:
     changes="graph",
     forms="set x = 5, or set echo off",
     operands=LEAVES,
+    after=lambda: {"echo": {"on": "says what a statement has changed", "off": "no longer"}},
 )
 def _set(session: Session, call: Call) -> None:
     if "echo" in call.options:

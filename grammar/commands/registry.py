@@ -91,6 +91,7 @@ class Command(Struct):
     handler: Handler | None = None
     operands: Operands = NOTHING
     choices: Choices | None = None  # the words that may be its first operand
+    after: Callable[[], Mapping[str, Mapping[str, str]]] | None = None  # what may follow some first words
     options: Mapping[str, Option] = MappingProxyType({})
     keywords: Mapping[str, Keyword] = MappingProxyType({})
     check: Check | None = None
@@ -145,6 +146,7 @@ def command(
     `changes`: what it may change. The other facts, none of which is needed for a plain command:
 
     * operands: what completion offers after the word, and after `choices`, the words that may be its first operand
+    * after: for some first words, the words or `name=` that may follow them, each with its meaning
     * options, keywords: the words, and the `name=value`, that may follow the operands, each with its meaning
     * check: raises AgradError for what is wrong with any values; runs first, and without values in lint
     * staging: whether a loop body with this command may be compiled

@@ -16,8 +16,8 @@ from agrad.engine.ops.solvers.functions import root_of
 from agrad.engine.program.replay import forward
 from agrad.engine.values import describe, format_number, format_shape, np
 from agrad.grammar.commands.host import Session
-from agrad.grammar.commands.operands import EXPRESSION
-from agrad.grammar.commands.registry import Call, Operands, Option, command, graphed
+from agrad.grammar.commands.operands import EXPRESSION, LEAVES
+from agrad.grammar.commands.registry import NOTHING, Call, Operands, Option, command, graphed
 from agrad.grammar.results import Fitted, Noted, Printed, text_of
 from agrad.grammar.runtime.builtins import Closure
 from agrad.grammar.runtime.operations import as_array
@@ -60,7 +60,7 @@ def _start(call: Call, name: str) -> float:
     forms="fit y ~ a*x over a",
     operands=EXPRESSION,
     options={
-        "over": Option("the names of the parameters", _VALUE),
+        "over": Option("the names of the parameters", NOTHING),
         "sigma": Option("the standard uncertainties of y", _VALUE),
         "from": Option("where to start: a=1, b=0.1", _VALUE),
     },
@@ -162,9 +162,16 @@ def _account(what: str, number: float, noise: float, iterations: int) -> str:
     return f"{what} {size}, {iterations} iteration{'s' if iterations != 1 else ''}"
 
 
+def _methods() -> dict[str, str]:
+    """The words of the methods, with what SciPy calls them."""
+    from agrad.engine.ops.solvers.implicit import METHODS  # here, since few sessions minimise anything
+
+    return METHODS
+
+
 _OPTIONS = {
-    "over": Option("the leaves that change", _VALUE),
-    "method": Option("newton, krylov, bfgs, lbfgs or cg", _VALUE),
+    "over": Option("the leaves that change", LEAVES),
+    "method": Option("newton, krylov, bfgs, lbfgs or cg", choices=_methods),
     "until": Option("the slope at which to stop, relative to that at the start", _VALUE),
 }
 

@@ -13,7 +13,7 @@ from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.core.signature import REQUIRED, Signature
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.values import format_shape
-from agrad.grammar.commands.registry import COMMANDS, Command, Option
+from agrad.grammar.commands.registry import COMMANDS, NOTHING, Command, Option
 from agrad.grammar.help import descriptions
 from agrad.grammar.help.help import first_sentence, statement, topics
 from agrad.grammar.help.used_names import given
@@ -144,6 +144,7 @@ class _Place:
             yield from (Candidate(f"{kind}:", kind, "a kind of error") for kind in KINDS)
         else:
             yield from self.options()
+            yield from self.tests()
             if not self.statement:
                 yield from self.yours() if begun and "NAME" in self.kinds else ()
                 yield from self.words()
@@ -164,8 +165,16 @@ class _Place:
             return
         kinds = OPTIONS.get(self.command.word, {})
         for word, option in self.command.options.items():
-            if kinds.get(word, word.upper()) in self.kinds:
+            kind = kinds.get(word, word.upper())
+            if kind in self.kinds and kind not in self.types:
                 yield Candidate(word, meaning=option.meaning)
+
+    def tests(self) -> Iterator[Candidate]:
+        """The signs that compare what `assert` tests."""
+        if self.head == "ASSERT" and "_NEAR" in self.kinds and not self.open:
+            yield Candidate("~=", "~= 3 +- 1e-6", "nearly equal")
+        elif self.head == "ASSERT" and "_TOLERANCE" in self.kinds and not self.open:
+            yield Candidate("+-", "+- 1e-6", "the tolerance")
 
     def words(self) -> Iterator[Candidate]:
         """The words of the language that the grammar accepts."""
@@ -220,7 +229,13 @@ class _Place:
         if choices is not None and first:
             yield from (Candidate(word, meaning=meaning) for word, meaning in choices().items())
             return
+        after = command.after() if command.after is not None and option is None else {}
+        if len(self.statement) == 2 and self.statement[1] in after and choices is None:
+            yield from (Candidate(word, meaning=meaning) for word, meaning in after[self.statement[1]].items())
+            return
         wanted = command.operands if option is None or option.value is None else option.value
+        if option is not None and wanted is NOTHING:
+            return
         if wanted.wanted is None or (wanted.expression and not first) or self.previous == "_EQUAL":
             keywords = command.keywords if self.previous != "_EQUAL" else {}
             yield from (Candidate(f"{name}=", meaning=one.meaning) for name, one in keywords.items())
@@ -232,9 +247,20 @@ class _Place:
         yield from names
         yield from self.yours() if wanted.others else ()
         if option is None:
-            yield from (Candidate(f"{name}=", one.example, one.meaning) for name, one in command.keywords.items())
+            yield from self.named_options(command, after)
         if wanted.expression and (begun or not names):
             yield from self.anything()
+
+    def named_options(self, command: Command, after: Mapping[str, Mapping[str, str]]) -> Iterator[Candidate]:
+        """What is given as `name=value`, and other words that belong to the first operand; each once."""
+        first = str(self.statement[1]) if len(self.statement) > 1 else ""
+        if not first and command.choices is None:
+            yield from (Candidate(word) for word in after)
+        if first in after:
+            there = set(map(str, self.statement))
+            yield from (Candidate(word, meaning=told) for word, told in after[first].items() if word[:-1] not in there)
+            return
+        yield from (Candidate(f"{name}=", one.example, one.meaning) for name, one in command.keywords.items())
 
     def yours(self, wanted: Callable[[Any], bool] = lambda value: True) -> Iterator[Candidate]:
         """The names of the session whose values fit here, the last first."""
