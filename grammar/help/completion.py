@@ -258,7 +258,9 @@ class _Place:
             yield from (Candidate(word) for word in after)
         if first in after:
             there = set(map(str, self.statement))
-            yield from (Candidate(word, meaning=told) for word, told in after[first].items() if word[:-1] not in there)
+            yield from (
+                Candidate(word, meaning=told) for word, told in after[first].items() if word.rstrip("=") not in there
+            )
             return
         yield from (Candidate(f"{name}=", one.example, one.meaning) for name, one in command.keywords.items())
 
