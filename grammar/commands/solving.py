@@ -163,10 +163,10 @@ def _account(what: str, number: float, noise: float, iterations: int) -> str:
 
 
 def _methods() -> dict[str, str]:
-    """The words of the methods, with what SciPy calls them."""
+    """The words of the methods, each with what it is."""
     from agrad.engine.ops.solvers.implicit import METHODS  # here, since few sessions minimise anything
 
-    return METHODS
+    return {word: f"the method {name} of SciPy" for word, name in METHODS.items()}
 
 
 _OPTIONS = {
