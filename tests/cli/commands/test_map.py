@@ -53,6 +53,11 @@ def rows(text):
 # What is computed
 
 
+def test_a_minus_sign_is_standard_output(mapped):
+    assert mapped("x", "points.csv", "-o", "-") == mapped("x", "points.csv")
+    assert mapped("x", "points.csv", "-o", "-", "--to", "jsonl") == mapped("x", "points.csv", "--json")
+
+
 def test_each_row_has_the_value_and_the_derivatives_of_eager_computation(mapped):
     out, err, code = mapped(CURVE, "points.csv", "--wrt", "x,y", "--backend", "python")
     assert (out.partition("\n")[0], err, code) == ("value,d/dx,d/dy", "", 0)
