@@ -222,6 +222,8 @@ def loop(
     """
     if printer is None:
         printer = PromptPrinter(session.settings) if interactive else Printer(session.settings)
+    if isinstance(printer, Printer):
+        session.record.transcript.text = printer.text
     echo = _echo(session) if interactive else None
     code = 0
     for text in statements:
@@ -238,7 +240,9 @@ def loop(
         except KeyboardInterrupt as stop:
             if not interactive:
                 raise
-            click.echo(f"interrupted: {str(stop) or 'everything is as before this statement'}", err=True)
+            said = f"interrupted: {str(stop) or 'everything is as before this statement'}"
+            session.record.transcript.say(said)
+            click.echo(said, err=True)
         except Quit:
             break
         except OSError:  # the output cannot be written, so there is no reason to continue

@@ -50,6 +50,10 @@ class Printer:
             text = result.text(self.settings)
             click.echo(text if isinstance(result, Printed | Shown) else shown(text))
 
+    def text(self, result: Result, settings: Settings) -> str:
+        """A result as it is printed, for a transcript."""
+        return as_text(result, settings, False)
+
 
 def show(plot: Plot) -> None:
     """Draw curves on stdout: in the size of the terminal, or 72 by 20 characters where there is none."""

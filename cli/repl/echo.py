@@ -37,6 +37,7 @@ class Echo:
         line = self.changes.line(text)
         if line:
             _say(line)
+            self.session.record.transcript.say(line)
 
 
 def _say(line: str) -> None:

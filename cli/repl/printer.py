@@ -12,7 +12,7 @@ from agrad.cli.output.text import Printer, states_in_colour
 from agrad.cli.terminal.pager import PAGER
 from agrad.cli.terminal.terminal import coloured, shown
 from agrad.engine.core.tensor import Tensor
-from agrad.grammar.results import Checked, Gradient, Result, Shown, Table, uncertainty_of
+from agrad.grammar.results import Checked, Gradient, Result, Settings, Shown, Table, uncertainty_of
 
 _OPENING = re.compile(r"[^\[(]*[\[(]+")
 
@@ -34,12 +34,21 @@ class PromptPrinter(Printer):
 
     def _show(self, result: Shown) -> None:
         """Print a value, and after it its kind, dim where there is colour."""
-        text, mark = self._text(result), kind(result.value)
-        if not isinstance(result.value, str):
-            text = folded(f"{text}   {mark}" if mark else text, self.settings.width)
+        text, mark = self._whole(result), kind(result.value)
         if mark and coloured(sys.stdout):
             text = text.removesuffix(mark) + click.style(mark, dim=True)
         click.echo(text, color=coloured(sys.stdout) or None)
+
+    def text(self, result: Result, settings: Settings) -> str:
+        """A result as it is printed, for a transcript."""
+        return self._whole(result) if isinstance(result, Shown) else super().text(result, settings)
+
+    def _whole(self, result: Shown) -> str:
+        """A value with its kind, folded."""
+        text, mark = self._text(result), kind(result.value)
+        if isinstance(result.value, str):
+            return text
+        return folded(f"{text}   {mark}" if mark else text, self.settings.width)
 
     def _text(self, result: Shown) -> str:
         """A value as text: the rows of a matrix under each other."""

@@ -122,8 +122,10 @@ def _redo(session: Session, call: Call) -> None:
 @command(
     "save",
     'save "session.ag"',
-    "Writes the statements in effect as a script that gives the same names, values, gradients and random numbers. A "
-    "file that save did not write, or that has changed since, is not overwritten.",
+    "Writes the statements in effect as a script that gives the same names, values, gradients and random numbers. "
+    "Into a file that ends in .md or .html: the transcript, all that was typed and what was shown for it, with plots "
+    "and graphs as pictures where the extra `plot` is installed. A file that save did not write, or that has changed "
+    "since, is not overwritten.",
     'fails file: save "nowhere/session.ag"',
     changes="nothing",
     operands=FILE,
@@ -132,7 +134,7 @@ def _redo(session: Session, call: Call) -> None:
     writes=True,
 )
 def _save(session: Session, call: Call) -> None:
-    from agrad.grammar.session.save import save  # here, since few sessions are saved
+    from agrad.grammar.session.saving.script import save  # here, since few sessions are saved
 
     _entries(session, call)
     save(session, call)

@@ -16,6 +16,7 @@ from agrad.grammar.commands.registry import COMMANDS, of, words
 from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.results import Noted, Printed, Result, Shown
 from agrad.grammar.runtime.bytecode import Do
+from agrad.grammar.session.saving.transcript import Transcript
 from agrad.grammar.session.undo import together
 from agrad.grammar.syntax import ast
 from agrad.grammar.syntax.parser import parse
@@ -77,6 +78,7 @@ class SessionLog:
         )  # after how many entries, and at which line, with what value
         self._dropped = 0  # the line of the last of them that is kept no more
         self.keeper: Keeper | None = None
+        self.transcript = Transcript(lambda: self.on)
         self._seed: int | None = None  # with which the running statement seeded the random numbers
         self._wanted: int | None = None  # with which it has to seed them
         context.random.seeds = self._first_seed
@@ -195,6 +197,7 @@ class SessionLog:
         self.entries.clear()
         self.typed.clear()
         self.results.clear()
+        self.transcript.clear()
 
 
 class OutputBuffer:

@@ -37,6 +37,7 @@ from agrad.grammar.runtime.errors.graph_fixes import explain
 from agrad.grammar.runtime.vm import MISSING, Machine
 from agrad.grammar.runtime.vm.statements import second_order_note
 from agrad.grammar.session.log import OutputBuffer, SessionLog, asks, is_block
+from agrad.grammar.session.saving.transcript import Listener
 from agrad.grammar.session.undo import DEPTH, Steps, together
 from agrad.grammar.syntax import ast
 from agrad.grammar.syntax.parser import parse, parse_expression
@@ -149,20 +150,27 @@ class Session:
         self, read: Source, emit: Callable[[Result], None], report: Callable[[AgradError], None] | None
     ) -> None:
         """Run the statements of a text, as `run` does."""
-        statements = self._read(parse, read)
-        _note_sign(read.text, emit)
+        heard = Listener(self.record.transcript, read, emit, self.settings)
+        try:
+            statements = self._read(parse, read)
+        except AgradError as problem:
+            heard.failed(problem)
+            raise
+        _note_sign(read.text, heard)
         self.loading = [read.name] if read.is_file else []
         with self._keeping(read.text, statements):
             try:
                 for statement in statements:
+                    heard.begin(statement.span)
                     try:
-                        self._run_statement(statement, emit)
+                        self._run_statement(statement, heard)
                     except AgradError as problem:
+                        heard.failed(problem)
                         if report is None:
                             raise
                         report(problem)
             finally:
-                self._end_line(emit)
+                self._end_line(heard)
 
     def _end_line(self, emit: Callable[[Result], None]) -> None:
         """Show what was printed without the end of its line."""
@@ -204,6 +212,8 @@ class Session:
         self.steps.begin(together=source.is_entry, number=source.first_line)
         self.loading = [source.name] if source.is_file else []
         self.record.begin(seed)
+        if not self.steps.redoing:
+            self.record.transcript.restored(statement.span)
         try:
             self._guarded(lambda: self._do(statement), statement.span, _ignore, statement)
         finally:

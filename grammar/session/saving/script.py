@@ -1,4 +1,8 @@
-"""`save`: the statements of a session, as a script that gives the same names, values and gradients."""
+"""`save`: the statements of a session, as a script that gives the same names, values and gradients, or a page.
+
+A script has the statements in effect. A page, by the ending `.md` or `.html`, is the transcript of the session: all
+that was typed, also what failed or was undone, with what was shown for it.
+"""
 
 from __future__ import annotations
 
@@ -15,19 +19,21 @@ from agrad.grammar.diagnostics import Span
 from agrad.grammar.files import beside, read_text, write_text
 from agrad.grammar.results import Printed
 from agrad.grammar.session.log import Entry, number_of, statements
+from agrad.grammar.session.saving.transcript import parts
 from agrad.grammar.syntax import ast
 
 if TYPE_CHECKING:
     from agrad.grammar.commands.host import Session
 
-_HEAD = re.compile(r"# saved by agrad: \d+ statements?, mark ([0-9a-f]{8})\n")
+_HEAD = re.compile(r"(?:#|<!--) saved by agrad: \d+ statements?, mark ([0-9a-f]{8})(?: -->)?\n")
+_MARKDOWN, _HTML = (".md", ".markdown"), (".html", ".htm")  # the endings of pages
 _READERS = frozenset({"load_csv", "load_npy", "chunks"})
 _REMARK = "# A file name that is computed is relative to the folder in which agrad is started.\n"
 _ESCAPES = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n", "\r": r"\r", "\t": r"\t"})
 
 
 def save(session: Session, call: Call) -> None:
-    """Write the log of a session to the file that `save "f.ag"` names.
+    """Write the log of a session to the file that `save "f.ag"` names, or its transcript to `"f.md"` or `"f.html"`.
 
     Raises AgradError of kind `file` for a file that cannot be written, and for one that `save` did not write.
     """
@@ -36,7 +42,7 @@ def save(session: Session, call: Call) -> None:
     try:
         require_files(f"cannot write {path}")  # first, so that it does not show whether the file exists
         _refuse_strangers(path)
-        text, count = script(session.record.entries, os.path.dirname(os.path.abspath(os.path.expanduser(path))))
+        text, count = _content(session, call, path)
         if not count:
             raise AgradError("file", "there is nothing to save: no statement is in effect", labels=[Label(call.span)])
         write_text(path, text)
@@ -44,6 +50,20 @@ def save(session: Session, call: Call) -> None:
         problem.labels = problem.labels or labels
         raise
     session.emit(Printed(f"wrote {printable(path)}: {_statements(count)}"))
+
+
+def _content(session: Session, call: Call, path: str) -> tuple[str, int]:
+    """What goes into a file, by its ending, and the number of statements in it."""
+    stem, ending = os.path.splitext(path)
+    if ending.lower() not in (*_MARKDOWN, *_HTML):
+        return script(session.record.entries, os.path.dirname(os.path.abspath(os.path.expanduser(path))))
+    from agrad.grammar.session.saving.pages import html, markdown  # here, since few sessions are saved as pages
+
+    found = session.record.transcript
+    count = sum(len(exchange.statements) for exchange in found.exchanges) - 1  # without the one that is running
+    shown = parts(found)
+    body = markdown(shown) if ending.lower() in _MARKDOWN else html(shown, os.path.basename(stem))
+    return f"<!-- saved by agrad: {_statements(count)}, mark {_mark(body)} -->\n{body}", count
 
 
 def script(entries: Iterable[Entry], folder: str) -> tuple[str, int]:
