@@ -33,6 +33,15 @@ _STATE = re.compile(r"(?m)(?<= )(held|freed|stale)(?=$|, |  | \(| (?:at|by|since
 _STATES = {"held": "green", "freed": "red", "stale": "magenta"}
 
 
+class _Drawn:
+    """How many rows a plot has that was printed, and nothing after it; 0 if there is none."""
+
+    rows = 0
+
+
+DRAWN = _Drawn()
+
+
 class Printer:
     """Prints results as they are made: answers on stdout, notes on stderr."""
 
@@ -42,6 +51,7 @@ class Printer:
 
     def __call__(self, result: Result) -> None:
         """Print one result."""
+        DRAWN.rows = 0
         if isinstance(result, Noted):
             tell(result.note)
         elif isinstance(result, Plot):
@@ -68,6 +78,7 @@ def show(plot: Plot) -> None:
     hues = coloured(sys.stdout)
     drawn = draw(_named(plot), width, height, not drawable(sys.stdout), hues)
     click.echo(drawn, color=hues or None)
+    DRAWN.rows = drawn.count("\n") + 1
 
 
 def _named(plot: Plot) -> Plot:

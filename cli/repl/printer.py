@@ -8,7 +8,7 @@ import sys
 import click
 
 from agrad.cli.output.rows import format_rows
-from agrad.cli.output.text import Printer, states_in_colour
+from agrad.cli.output.text import DRAWN, Printer, states_in_colour
 from agrad.cli.terminal.pager import PAGER
 from agrad.cli.terminal.terminal import coloured, shown
 from agrad.engine.core.tensor import Tensor
@@ -22,6 +22,7 @@ class PromptPrinter(Printer):
 
     def __call__(self, result: Result) -> None:
         """Print one result."""
+        DRAWN.rows = 0
         if isinstance(result, Shown):
             self._show(result)
         elif isinstance(result, Gradient):

@@ -46,9 +46,11 @@ class Toolbar:
             return rest
         if missed := not_found(app):
             return f" not found: {missed}"
-        live = truncate(self.live(app.current_buffer.document.text_before_cursor), app.output.get_size().columns - 2)
+        document = app.current_buffer.document
+        live = self.live(document.text_before_cursor, document.text_after_cursor)
+        live = truncate(live, app.output.get_size().columns - 2)
         parts = [live] if live else [self.told] if self.told else []
-        if inside_no_grad(app.current_buffer.document.text_before_cursor):
+        if inside_no_grad(document.text_before_cursor):
             parts.append("no_grad")
         if app.editing_mode == EditingMode.VI:
             parts.append(f"vi: {app.vi_state.input_mode.value.removeprefix('vi-')}")

@@ -49,22 +49,27 @@ class _Unknown(Exception):
 
 
 class Live:
-    """The line for the text before the cursor. It is computed once a text and a state of the session."""
+    """The line for a text with the cursor in it. It is computed once a text and a state of the session."""
 
     def __init__(self, session: Session) -> None:
         self.session = session
         self.on = True
-        self._seen: tuple[str, int] = "", 0
+        self._seen: tuple[str, str, int] = "", "", 0
         self._line = ""
 
-    def __call__(self, text: str) -> str:
-        """`sin(x)   = 0.9093   d/dx -0.4161`, as far as it is known; nothing for a text that says nothing."""
-        if not self.on or not text.strip() or len(text) > _LONGEST or "\n" in text:
+    def __call__(self, text: str, after: str = "") -> str:
+        """`sin(x)   = 0.9093   d/dx -0.4161`, as far as it is known; nothing for a text that says nothing.
+
+        `after`: what stands behind the cursor. The value is that of the whole text, or else of what is before it.
+        """
+        whole = text + after
+        if not self.on or not whole.strip() or len(whole) > _LONGEST or "\n" in whole:
             return ""
-        if self._seen != (text, self.session.line):
-            self._seen = text, self.session.line
+        if self._seen != (text, after, self.session.line):
+            self._seen = text, after, self.session.line
             try:
-                self._line = "   ".join(filter(None, (signature(text, self.session), self.value(text))))
+                value = self.value(whole) or (self.value(text) if after else "")
+                self._line = "   ".join(filter(None, (signature(text, self.session), value)))
             except RecursionError:
                 self._line = ""
         return self._line

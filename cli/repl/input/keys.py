@@ -14,6 +14,7 @@ from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.keys import Keys
 
 from agrad.cli.repl.input import paste
+from agrad.cli.repl.input.stepping import Steps
 from agrad.grammar.prompt.live import Live
 from agrad.grammar.syntax.parser import needs_more
 
@@ -22,8 +23,8 @@ _LEAVES = re.compile(r"\s*(return|break|continue|pass)\b")  # nothing of a block
 _COMMENT = re.compile(r"\s*(#[^'\"]*)?$")
 
 
-def keys(prepare: Callable[[str], str], live: Live) -> KeyBindings:
-    """Enter, Alt-Enter, Tab and Backspace in indentation, pasting, and F2, which turns the live line off and on.
+def keys(prepare: Callable[[str], str], live: Live, steps: Steps) -> KeyBindings:
+    """Enter, Alt-Enter, Tab and Backspace in indentation, pasting, F2, which turns the live line off and on, and steps.
 
     `prepare` makes a statement of a text.
     """
@@ -66,6 +67,7 @@ def keys(prepare: Callable[[str], str], live: Live) -> KeyBindings:
     def _(event: KeyPressEvent) -> None:
         live.on = not live.on
 
+    steps.bind(bindings, typing & emacs_mode)  # with those of vi, Esc and Up are two
     _add_indentation(bindings, typing & Condition(_in_margin))
     return bindings
 

@@ -11,6 +11,7 @@ from time import perf_counter
 import click
 from prompt_toolkit import PromptSession
 from prompt_toolkit.auto_suggest import AutoSuggestFromHistory
+from prompt_toolkit.document import Document
 from prompt_toolkit.layout.processors import HighlightMatchingBracketProcessor
 from prompt_toolkit.output import ColorDepth
 from prompt_toolkit.styles import Style
@@ -23,6 +24,7 @@ from agrad.cli.repl.history import history, search_quickly
 from agrad.cli.repl.input.dumb import prompts
 from agrad.cli.repl.input.keys import keys
 from agrad.cli.repl.input.question_mark import answered
+from agrad.cli.repl.input.stepping import Step, Steps
 from agrad.cli.repl.opening import Opening
 from agrad.cli.repl.toolbar import Toolbar
 from agrad.cli.repl.validator import SyntaxValidator
@@ -55,20 +57,25 @@ def prompted(session: Session, vi: bool = False, opening: Opening | None = None)
     toolbar = Toolbar(session)
     if session.names:  # a script has run, or a session was restored
         toolbar.look()
-    prompt = _prompt(session, toolbar, vi, opening)
+    steps = Steps(session)
+    prompt = _prompt(session, toolbar, vi, opening, steps)
     search_quickly(prompt.default_buffer)
     if opening.greeting:
         click.echo(opening.greeting)
     if told := opening.told:
         click.echo(click.style(told, dim=True) if coloured(sys.stderr) else told, err=True, color=True)
+    left = Document()
     with ignored():  # at the prompt Ctrl-C is a key like any other
         while True:
+            prompt.app.erase_when_done = False
             try:
-                text = prompt.prompt()
+                text = prompt.prompt(default=left)
             except KeyboardInterrupt:
+                left = Document()
                 continue
             except EOFError:
                 return
+            left = text.left if isinstance(text, Step) else Document()
             if text.strip() == "sessions" and "sessions" not in session.names:
                 PAGER.show(listed())
                 continue
@@ -77,6 +84,7 @@ def prompted(session: Session, vi: bool = False, opening: Opening | None = None)
                 prompt.output.cursor_goto(0, 0)
                 prompt.output.flush()
                 continue
+            steps.begin(text, prompt.output)
             session.settings.width = shutil.get_terminal_size().columns
             signal.signal(signal.SIGINT, stop_once)
             start, read = perf_counter(), PAGER.seconds
@@ -86,7 +94,7 @@ def prompted(session: Session, vi: bool = False, opening: Opening | None = None)
             toolbar.look(seconds)
 
 
-def _prompt(session: Session, toolbar: Toolbar, vi: bool, opening: Opening) -> PromptSession[str]:
+def _prompt(session: Session, toolbar: Toolbar, vi: bool, opening: Opening, steps: Steps) -> PromptSession[str]:
     """The prompt session of prompt_toolkit, with all its parts."""
 
     def prepare(text: str) -> str:
@@ -97,7 +105,7 @@ def _prompt(session: Session, toolbar: Toolbar, vi: bool, opening: Opening) -> P
         lambda: prompts(session.line)[0],
         prompt_continuation=lambda columns, line, wrapped: " " * columns if wrapped else prompts(session.line)[1],
         multiline=True,
-        key_bindings=keys(prepare, toolbar.live),
+        key_bindings=keys(prepare, toolbar.live, steps),
         vi_mode=vi,
         enable_open_in_editor=True,
         enable_suspend=True,

@@ -78,6 +78,20 @@ def test_the_line_of_a_text(text, line):
     assert Live(opened())(text) == line
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "line"),
+    [
+        ("x", "**2*k", "= 16   d/dx 16"),
+        ("sin(", "x)", "sin(‹x›)   = 0.9093   d/dx -0.4161"),
+        ("", "x", "= 2"),
+        ("x", " +* 2", "= 2"),
+        ("q", " = x*y", "= 10   d/dx 5   d/dy 2"),
+    ],
+)
+def test_the_value_is_that_of_the_whole_line(before, after, line):
+    assert Live(opened())(before, after) == line
+
+
 def test_it_can_be_turned_off():
     live = Live(opened())
     live.on = False
@@ -139,7 +153,9 @@ def test_it_never_changes_anything(number, tmp_path, monkeypatch):
     live, line = Live(session), session.line
     for _ in range(50):
         text = made.choice(["", "", *WORDS]) + text_of(made)
-        live(text[: made.randint(1, len(text))])
+        place = made.randint(1, len(text))
+        live(text[:place])
+        live(text[:place], text[place:])
         live(text)
     assert_same(before, picture(session))
     assert list(session.names) == list(names) and all(session.names[name] is value for name, value in names.items())

@@ -1,0 +1,117 @@
+"""Alt-Up and Alt-Down on the name of a leaf: its value moves, and with it what is shown."""
+
+import pytest
+from screens import Terminal, telling_its_cursor
+
+from agrad.grammar.prompt.stepping import Stepping
+from agrad.grammar.session.session import Session
+
+UP, DOWN, END, LEFT, CTRL_D, CLEAR = "\x1b[1;3A", "\x1b[1;3B", "\x05", "\x1b[D", "\x04", "\x05\x15"
+
+
+def opened(text):
+    session = Session()
+    session.run(text)
+    return session
+
+
+@pytest.mark.parametrize(
+    ("value", "up", "down"),
+    [
+        ("2", "3", "1"),
+        ("0", "1", "-1"),
+        ("-2.5", "-2.4", "-2.6"),
+        ("1.97", "1.98", "1.96"),
+        ("0.1 + 0.2", "0.4", "0.2"),
+        ("10", "11", "9"),
+        ("1234.5", "1244.5", "1224.5"),
+        ("1/3", "0.3343333333", "0.3323333333"),
+        ("1e-7", "2e-07", "0"),
+        ("3e20", "4e+20", "2e+20"),
+        ("2.345e20", "2.355e+20", "2.335e+20"),
+    ],
+)
+def test_a_step_is_one_in_the_last_digit_or_about_a_hundredth(value, up, down):
+    for direction, there in ((1, up), (-1, down)):
+        assert Stepping(opened(f"var x = {value}")).statement("x", direction) == f"set x = {there};"
+
+
+def test_further_steps_have_the_size_of_the_first():
+    session = opened("var x = 1.9")
+    stepping = Stepping(session)
+    said = []
+    for direction in (1, 1, -1, -1, -1):
+        said.append(stepping.statement("x", direction))
+        session.run(said[-1])
+    assert said == ["set x = 2;", "set x = 2.1;", "set x = 2;", "set x = 1.9;", "set x = 1.8;"]
+    session.run("set x = 7")
+    assert stepping.statement("x", 1) == "set x = 8;"
+
+
+def test_a_value_that_was_computed_and_is_shown_follows():
+    session = opened("var x = 2; y = x**2; z = y + 1; k = 3; var w = 1; q = w*2")
+    stepping = Stepping(session)
+    assert stepping.statement("x", 1, "x + y*k + q", "plot z*a for a in 0..1") == "forward y z with x=3;"
+    session.run("forward y z with x=3;")
+    assert (session.names["y"].value, session.names["z"].value) == (9, 10)
+
+
+@pytest.mark.parametrize(
+    ("text", "cursor", "name"),
+    [
+        ("x*2", 0, "x"),
+        ("x*2", 1, "x"),
+        ("x*2", 2, ""),
+        ("sin(xy", 6, "xy"),
+        ("sin(xy", 5, "xy"),
+        ("a.x", 3, ""),
+        ("sin", 3, ""),
+        ("y", 1, ""),
+        ("v", 1, ""),
+        ("k", 1, ""),
+        ("huge", 4, ""),
+        ('"x', 2, ""),
+        ("", 0, ""),
+    ],
+)
+def test_the_name_at_the_cursor(text, cursor, name):
+    session = opened("var x = 2; var xy = 3; y = x*2; var v = [1, 2]; k = 4; var huge = inf; a = [1, 2]")
+    assert Stepping(session).leaf(text, cursor) == name
+
+
+def test_keys_move_a_leaf_and_the_line_stays(typed):
+    assert typed(f"var x = 2\rx*10{LEFT * 3}{UP}{UP}{END} + 1\rx\r{CTRL_D}") == ("41   <AddBackward>\n4   <leaf>\n", "")
+    assert typed(f"var x = 2\rx{DOWN}\r{CTRL_D}") == ("1   <leaf>\n", "")
+
+
+def test_a_step_is_one_statement(typed):
+    assert typed(f"var x = 2\rx{UP}{UP}\r_2, _3, sin(q)\r{CTRL_D}")[0].startswith("4   <leaf>\n")
+
+
+def test_what_cannot_be_computed_again_is_reported_and_changes_nothing(typed):
+    out, err = typed(f"var x = 1\ry = x*3 if x < 2 else x**2\ry + x{UP}{CLEAR}x\r{CTRL_D}")
+    assert out == "1   <leaf>\n"
+    assert "y cannot be replayed: it was built where x < 2 was true; now it is false" in err
+
+
+@pytest.mark.long
+def test_the_plot_above_is_drawn_in_its_place(environment, tmp_path):
+    environment.pop("LINES", None)  # else it comes before the size of the terminal
+    with Terminal(telling_its_cursor(environment), columns=80, rows=40, folder=tmp_path) as one:
+        one.see("agrad>")
+        one.enter("var x = 2")
+        before = one.enter("plot x*a for a in 0..1 value")
+        assert any(line.startswith("  2 ┤") for line in before)
+        one.type("x**2")
+        one.wait_for(lambda: one.lines()[-1] == " = 4   d/dx 4", "the live line")
+        one.type(LEFT * 3 + UP)
+        one.wait_for(lambda: one.lines()[-1] == " = 9   d/dx 6", "the live line")
+        after = one.see("agrad> x**2")
+        assert len(after) == len(before) and any(line.startswith("  3 ┤") for line in after)
+        places = [[n for n, line in enumerate(lines) if "0.2" in line and "0.8" in line] for lines in (before, after)]
+        assert len(places[0]) == 1 and places[0] == places[1]
+        assert one.line() == "agrad> x"
+        one.type(CLEAR)
+        screen = one.enter("undo", "took back: set x = 3")
+        assert "agrad> undo" in screen
+        one.enter("x", "2   <leaf>")
