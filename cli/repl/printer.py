@@ -12,6 +12,7 @@ from agrad.cli.output.text import DRAWN, Printer, states_in_colour
 from agrad.cli.terminal.pager import PAGER
 from agrad.cli.terminal.terminal import coloured, shown
 from agrad.engine.core.tensor import Tensor
+from agrad.grammar.prompt.noise import NOISE, is_noise
 from agrad.grammar.results import Checked, Gradient, Result, Settings, Shown, Table, uncertainty_of
 
 _OPENING = re.compile(r"[^\[(]*[\[(]+")
@@ -35,21 +36,31 @@ class PromptPrinter(Printer):
 
     def _show(self, result: Shown) -> None:
         """Print a value, and after it its kind, dim where there is colour."""
-        text, mark = self._whole(result), kind(result.value)
+        mark = self._mark(result.value)
+        text = self._whole(result, mark)
         if mark and coloured(sys.stdout):
             text = text.removesuffix(mark) + click.style(mark, dim=True)
         click.echo(text, color=coloured(sys.stdout) or None)
 
     def text(self, result: Result, settings: Settings) -> str:
         """A result as it is printed, for a transcript."""
-        return self._whole(result) if isinstance(result, Shown) else super().text(result, settings)
+        if not isinstance(result, Shown):
+            return super().text(result, settings)
+        return self._whole(result, self._mark(result.value))
 
-    def _whole(self, result: Shown) -> str:
-        """A value with its kind, folded."""
-        text, mark = self._text(result), kind(result.value)
+    def _mark(self, value: object) -> str:
+        """What is said after a value: whether it is rounding noise, and its kind."""
+        if not self.settings.echo or not is_noise(value):
+            return kind(value)
+        return f"{NOISE}   {kind(value)}"
+
+    def _whole(self, result: Shown, mark: str) -> str:
+        """A value with what is said after it, folded."""
+        text = self._text(result)
         if isinstance(result.value, str):
             return text
-        return folded(f"{text}   {mark}" if mark else text, self.settings.width)
+        space = " " if mark.startswith(NOISE) else "   "
+        return folded(f"{text}{space}{mark}" if mark else text, self.settings.width)
 
     def _text(self, result: Shown) -> str:
         """A value as text: the rows of a matrix under each other."""

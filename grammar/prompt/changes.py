@@ -10,6 +10,7 @@ from agrad.engine.autodiff.optim import STEPS
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.text import truncate
 from agrad.engine.values import format_number
+from agrad.grammar.prompt.noise import NOISE, is_noise
 from agrad.grammar.results import text_of
 from agrad.grammar.session.session import Session
 
@@ -86,7 +87,8 @@ class Changes:
         """`x.grad = 12`, or `w.grad (3)` for an array."""
         if isinstance(value, Tensor) and value.shape != ():
             return f"{name} {_shape(value)}"
-        return f"{name} = {truncate(text_of(value, self.session.settings), 30)}"
+        shown = truncate(text_of(value, self.session.settings), 30)
+        return f"{name} = {shown} {NOISE}" if is_noise(value) else f"{name} = {shown}"
 
 
 class _State:
