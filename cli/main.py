@@ -100,7 +100,7 @@ def root(context: click.Context) -> int | None:
     with - what it reads from standard input.
 
     \b
-    agrad learn                          a lesson, half an hour
+    agrad learn                          a lesson, about an hour
     agrad eval "a**2*2" a=3 --wrt a      one answer, one gradient
     agrad repl                           a session
     agrad run examples/toy.ag            the same statements from a file

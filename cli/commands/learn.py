@@ -19,9 +19,10 @@ if TYPE_CHECKING:
     from agrad.cli.lesson.progress import Progress
 
 _GREETING = (
-    "A lesson in {} short chapters: about half an hour. A line that begins with > is a task. Type what it asks for, or "
+    "A lesson in {} short chapters: about an hour. A line that begins with > is a task. Type what it asks for, or "
     "anything else: this is the prompt of `agrad repl`. `hint` helps, `skip` types the answer, `repeat` starts the "
-    "task again, `back` returns to the one before. `quit` leaves, and `agrad learn` continues where you left."
+    "task again, `back` returns to the one before. Ctrl-C drops a line, and Up brings one back. `quit` leaves, and "
+    "`agrad learn` continues where you left."
 )
 
 
@@ -94,7 +95,7 @@ def _continues(found: list[Chapter], progress: Progress) -> Chapter:
 def _teach(found: list[Chapter], progress: Progress, number: int | None, vi: bool | None) -> int:
     """Teach from a chapter on, or from where the lesson was left, until the learner leaves."""
     from agrad.cli.lesson.speech import say
-    from agrad.cli.lesson.teacher import WORDS, Teacher, in_words
+    from agrad.cli.lesson.teacher import FOR_HELP, WORDS, Teacher
     from agrad.cli.repl.opening import Opening
 
     limit_memory(None)
@@ -112,7 +113,9 @@ def _teach(found: list[Chapter], progress: Progress, number: int | None, vi: boo
         else:
             say(_GREETING.format(len(found)))
         teacher.begin(_continues(found, progress), progress.step)
-    statements = keyboard(session, vi, Opening("", words=WORDS, passes=in_words)) if at_terminal else piped()
+    alone = frozenset((*WORDS, *FOR_HELP, "quit", "exit"))
+    opening = Opening("", words=WORDS, submits=True, alone=alone)
+    statements = keyboard(session, vi, opening) if at_terminal else piped()
     loop(session, teacher.taught(statements), interactive=True, printer=teacher.emit, report=teacher.report)
     if at_terminal and progress.chapter and progress.keeps:
         here = _continues(found, progress)

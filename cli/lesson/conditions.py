@@ -13,10 +13,11 @@ from agrad.grammar.session.session import Session
 
 @dataclass(slots=True)
 class Heard:
-    """What became of the last statement: its results, and its error."""
+    """What became of the last statement: its results, and its error; or the word that was said, as in `no`."""
 
     results: list[Result] = field(default_factory=list)
     error: AgradError | None = None
+    said: str = ""
 
 
 class _Looked(Exception):
@@ -33,6 +34,8 @@ def _holds(condition: str, session: Session, heard: Heard) -> bool:
     word, _, rest = condition.partition(" ")
     if word == "error":
         return heard.error is not None and heard.error.kind == rest
+    if word == "says":
+        return heard.said == rest
     if word == "prints":
         return any(rest in result.text(session.settings) for result in heard.results)
     return _is_true(condition, session)

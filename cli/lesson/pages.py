@@ -13,7 +13,7 @@ _PAGE = """\
 # A lesson
 
 Made by `make docs` from the texts of `agrad learn`, which tells them at a prompt, looks at what is typed, and answers
-to it. It takes about half an hour. `agrad learn --print` prints the same as text.
+to it. It takes about an hour. `agrad learn --print` prints the same as text.
 """
 
 

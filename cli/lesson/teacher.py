@@ -14,6 +14,7 @@ from agrad.cli.repl.input.dumb import prompts
 from agrad.cli.repl.printer import PromptPrinter
 from agrad.cli.terminal.interrupt import ignored
 from agrad.engine.errors import AgradError, Hint
+from agrad.grammar.commands.registry import COMMANDS
 from agrad.grammar.results import Result
 from agrad.grammar.session.log import Entry, restore
 from agrad.grammar.session.session import Session
@@ -26,21 +27,32 @@ WORDS = {
     "repeat": "tell and show this task again, from its beginning",
 }
 _OPEN = "Not yet. `hint` helps, `skip` types the answer, `repeat` starts this task again."
-_FOR_HELP = ("help", "?")
+FOR_HELP = ("help", "?")
 _HELP = (
     "In the lesson, `hint` helps with the task, as here, `skip` types the answer, `repeat` starts the task again, "
     "`back` returns to the one before, and `quit` leaves. `help backward` explains a statement."
 )
-_NO_STATEMENT = re.compile(r"[^\W\d]+( +[^\W\d]+)*[ .!?]*")  # words, as in an answer to a person
-_PROSE = "What is typed here is read as a statement. "
-_PATIENCE = 2  # statements that nothing was said to, until this is said, or the same reply again
+_SENTENCE = re.compile(r"[^\W\d]+(['’][^\W\d]+)?([ ,]+[^\W\d]+(['’][^\W\d]+)?)*[ .!?]*")  # as to a person
+_TALK = frozenset(("yes", "no", "next", "ok", "okay", "continue", "why", "what", "how"))
+_PROSE = "Questions and words are not understood here. " + _OPEN.removeprefix("Not yet. ")
+_NEXT_SENTENCE = re.compile(r"(?<=[.?!]) +(?=[A-Z])")
+_PATIENCE = 2  # statements that nothing was said to, until this is said
 
 
 def in_words(text: str, problem: AgradError) -> bool:
     """Whether a learner has answered as to a person, as in `two` or `I do not know`, and not made a slip."""
-    if problem.kind not in ("name", "syntax") or not _NO_STATEMENT.fullmatch(text.strip()):
+    if problem.kind not in ("name", "syntax") or not _SENTENCE.fullmatch(text.strip()):
+        return False
+    if text.rstrip().endswith("?"):
+        return True
+    if " " in text.strip() and text.split()[0] in COMMANDS:
         return False
     return all(isinstance(fix, Hint) for fix in problem.fixes)  # what can be corrected is a slip
+
+
+def _spoken(word: str) -> str:
+    """What was said, if it is one word: without capitals and the mark behind it."""
+    return word.lower().rstrip(" .!?")
 
 
 class Teacher:
@@ -83,9 +95,13 @@ class Teacher:
             if word in WORDS and word not in self.session.names:
                 with ignored():
                     self._obey(word)
-            elif word in _FOR_HELP and not self.resting:
+            elif word in FOR_HELP and not self.resting:
                 say(_HELP)
                 self._hint()
+            elif not self.resting and (spoken := _spoken(word)) in _TALK and spoken not in self.session.names:
+                self.heard = Heard(said=spoken)
+                with ignored():
+                    self._answer()
             elif self.resting and not word:
                 with ignored():
                     self._next_chapter()
@@ -157,12 +173,14 @@ class Teacher:
             return
         text = next((one.text for one in self.step.replies if holds(one.condition, self.session, self.heard)), "")
         self._unanswered += 1
-        if text and (text != self._said or self.heard.error is not None or self._unanswered >= _PATIENCE):
+        problem = self.heard.error
+        foreseen = any(one.condition == f"says {self.heard.said}" for one in self.step.replies)
+        if (self.heard.said and not foreseen) or (problem is not None and in_words(self._typed, problem)):
+            say(_PROSE)
+        elif text:
+            say(text if text != self._said else f"As before: {_NEXT_SENTENCE.split(text)[-1]}")
             self._said, self._unanswered = text, 0
-            say(text)
-        elif self.heard.error is not None and in_words(self._typed, self.heard.error):
-            say(_PROSE + _OPEN.removeprefix("Not yet. "))
-        elif self._unanswered >= _PATIENCE:
+        elif problem is not None or self._unanswered >= _PATIENCE:
             self._unanswered = 0
             say(_OPEN)
 

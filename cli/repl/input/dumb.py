@@ -12,7 +12,6 @@ from agrad.cli.repl.input.question_mark import answered
 from agrad.cli.repl.opening import Opening
 from agrad.cli.terminal.interrupt import ignored, stop_once
 from agrad.grammar.session.session import Session
-from agrad.grammar.syntax.parser import needs_more
 
 
 def prompts(number: int) -> tuple[str, str]:
@@ -45,8 +44,8 @@ def typed(session: Session, opening: Opening | None = None) -> Iterator[str]:
                 click.echo()
                 return
             lines.append(line)
-            text = answered("\n".join(lines), session.names)
-            if not needs_more(text):
+            text = answered(opening.taken("\n".join(lines)), session.names)
+            if not opening.waits(text):
                 lines = []
                 yield text.rstrip("\n ")
 

@@ -15,18 +15,18 @@ from prompt_toolkit.keys import Keys
 
 from agrad.cli.repl.input import paste
 from agrad.cli.repl.input.stepping import Steps
+from agrad.cli.repl.opening import Opening
 from agrad.grammar.prompt.live import Live
-from agrad.grammar.syntax.parser import needs_more
 
 _STEP = 4  # columns of one indentation
 _LEAVES = re.compile(r"\s*(return|break|continue|pass)\b")  # nothing of a block follows these
 _COMMENT = re.compile(r"\s*(#[^'\"]*)?$")
 
 
-def keys(prepare: Callable[[str], str], live: Live, steps: Steps) -> KeyBindings:
+def keys(prepare: Callable[[str], str], live: Live, steps: Steps, opening: Opening) -> KeyBindings:
     """Enter, Alt-Enter, Tab and Backspace in indentation, pasting, F2, which turns the live line off and on, and steps.
 
-    `prepare` makes a statement of a text.
+    `prepare` makes a statement of a text; `opening` says what Enter waits for.
     """
     bindings = KeyBindings()
     typing = has_focus(DEFAULT_BUFFER)
@@ -40,7 +40,9 @@ def keys(prepare: Callable[[str], str], live: Live, steps: Steps) -> KeyBindings
         rest = paste.behind(event)
         if rest:
             buffer.document = Document(paste.statements(f"{buffer.text}\r{rest}"))
-        if needs_more(prepare(buffer.text)):
+        if (taken := opening.taken(buffer.text)) != buffer.text:
+            buffer.document = Document(taken)
+        if opening.waits(prepare(buffer.text)):
             if vi_navigation_mode():  # where the cursor is on a character, not after it
                 buffer.cursor_position = len(buffer.text)
             if not rest:

@@ -105,7 +105,7 @@ def _prompt(session: Session, toolbar: Toolbar, vi: bool, opening: Opening, step
         lambda: prompts(session.line)[0],
         prompt_continuation=lambda columns, line, wrapped: " " * columns if wrapped else prompts(session.line)[1],
         multiline=True,
-        key_bindings=keys(prepare, toolbar.live, steps),
+        key_bindings=keys(prepare, toolbar.live, steps, opening),
         vi_mode=vi,
         enable_open_in_editor=True,
         enable_suspend=True,
@@ -118,7 +118,7 @@ def _prompt(session: Session, toolbar: Toolbar, vi: bool, opening: Opening, step
         input_processors=[HighlightMatchingBracketProcessor()] if colour else None,
         color_depth=ColorDepth.DEPTH_4_BIT if colour else ColorDepth.DEPTH_1_BIT,  # the sixteen that a user chose
         style=Style.from_dict(COLOURS | _PARTS if colour else _BARE),
-        validator=SyntaxValidator(prepare, opening.passes),
+        validator=None if opening.submits else SyntaxValidator(prepare),
         validate_while_typing=False,
         completer=Words(session, opening.words),
         complete_while_typing=False,

@@ -71,11 +71,13 @@ def test_what_has_nothing_to_do_with_the_task_is_done_and_at_the_second_time_hel
     ]
 
 
-def test_a_reply_is_not_repeated_at_once(agrad):
-    out, _, _ = agrad("learn", given="3*4\nvars\nvars\n")
-    assert out.count("That is 3 times 4. A power has two stars.") == 2
+def test_a_reply_is_made_again_shortly(agrad):
+    out, _, _ = agrad("learn", given="3*4\n3*4\n3*4\n")
+    assert out.count("That is 3 times 4. A power has two stars.") == 1
+    assert out.count("\nAs before: A power has two stars.\n") == 2
 
 
+WORDS = f"Questions and words are not understood here. {OPEN.removeprefix('Not yet. ')}"
 HELP = (
     "In the lesson, `hint` helps with the task, as here, `skip` types the answer, `repeat` starts the task again, `back` "
     "returns to the one before, and `quit` leaves. `help backward` explains a statement."
@@ -89,15 +91,27 @@ def test_who_asks_for_help_is_given_a_hint(agrad, word):
     assert "statements" not in out
 
 
-@pytest.mark.parametrize("words", ["seven", "I do not know", "no."])
+@pytest.mark.parametrize("words", ["seven", "I do not know", "I don't know", "what is retain?"])
 def test_who_answers_in_words_is_told_that_statements_are_read(agrad, words):
     out, _, _ = agrad("learn", given=f"{words}\n")
-    assert replies(out)[-1] == f"What is typed here is read as a statement. {OPEN.removeprefix('Not yet. ')}"
+    assert replies(out)[-1] == WORDS
+
+
+@pytest.mark.parametrize("word", ["yes", "No.", "next", "why?"])
+def test_a_word_of_a_talk_is_no_name(agrad, word):
+    out, err, _ = agrad("learn", given=f"{word}\n")
+    assert (replies(out)[-1].partition("> Compute 3 to the power of 4. ")[2] or replies(out)[-1], err) == (WORDS, "")
+
+
+@pytest.mark.parametrize("line", ["backwards z", "no_grad x += 1", "backward z, then grad x"])
+def test_after_an_error_the_lesson_answers(agrad, line):
+    out, err, _ = agrad("learn", given=f"{line}\n")
+    assert err.startswith("error[syntax]") and replies(out)[-1] == OPEN
 
 
 def test_a_slip_is_not_taken_for_an_answer_in_words(agrad):
     out, _, _ = agrad("learn", given="backwrd y\n")
-    assert "read as a statement" not in out
+    assert "not understood" not in out
 
 
 def test_an_error_is_reported_as_in_the_repl_and_the_exit_code_is_0(agrad):
@@ -299,9 +313,48 @@ def test_tab_completes_the_words_of_the_lesson_and_of_the_language(terminal):
 @pytest.mark.long
 def test_an_answer_in_words_is_answered_in_a_terminal_too_and_a_slip_can_be_corrected(terminal):
     one = terminal(NO_COLOR="1", rows=60)
-    one.enter("eighty one", "What is typed here is read as a statement.")
+    one.enter("eighty one", "Questions and words are not understood here.")
     one.type("3* *4" + ENTER)
-    one.see("a value is missing between")
+    one.see("a value is missing between", "Not yet.")
+    one.type("\x1b[A")
+    one.see("agrad> 3* *4")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    "line",
+    ["I don't know", "what is retain?", "z = 5y", "y''", "graph (z"],
+)
+def test_enter_hands_over_a_wrong_line_and_a_word_works_behind_it(terminal, line):
+    one = terminal("3", rows=60, NO_COLOR="1")
+    one.see("> Type `backward z`")
+    one.type(line + ENTER)
+    one.see("error[syntax]", "`hint` helps, `skip` types")
+    one.enter("hint", "It takes two lines. The first is `backward z`.")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("word", "said"),
+    [
+        ("hint", "It takes two lines. The first is `backward z`."),
+        ("help", "In the lesson, `hint` helps"),
+        ("?", "In the lesson, `hint` helps"),
+        ("skip", "30, as you computed by hand."),
+        ("repeat", "Chapter 3 of 9"),
+        ("back", "Chapter 2 of 9"),
+        ("quit", "continues with chapter 3"),
+    ],
+)
+def test_a_word_alone_in_an_unfinished_block_works(terminal, word, said):
+    one = terminal("3", rows=60, NO_COLOR="1", TERM="dumb" if word == "skip" else "xterm")
+    one.see("> Type `backward z`")
+    one.type("for k in range(3):" + ENTER)
+    one.see("...>")
+    one.type("k + (1" + ENTER)
+    one.see("k + (1", "...>", "...>")
+    one.type(word + ENTER)
+    one.until(said)
 
 
 @pytest.mark.long
