@@ -23,10 +23,13 @@ _LEAVES = re.compile(r"\s*(return|break|continue|pass)\b")  # nothing of a block
 _COMMENT = re.compile(r"\s*(#[^'\"]*)?$")
 
 
-def keys(prepare: Callable[[str], str], live: Live, steps: Steps, opening: Opening) -> KeyBindings:
+def keys(
+    prepare: Callable[[str], str], live: Live, steps: Steps, opening: Opening, ahead: Callable[[], bool]
+) -> KeyBindings:
     """Enter, Alt-Enter, Tab and Backspace in indentation, pasting, F2, which turns the live line off and on, and steps.
 
-    `prepare` makes a statement of a text; `opening` says what Enter waits for.
+    `prepare` makes a statement of a text; `opening` says what Enter waits for, `ahead` whether what is read was typed
+    while a statement ran.
     """
     bindings = KeyBindings()
     typing = has_focus(DEFAULT_BUFFER)
@@ -37,7 +40,10 @@ def keys(prepare: Callable[[str], str], live: Live, steps: Steps, opening: Openi
         if buffer.complete_state and buffer.complete_state.current_completion:
             buffer.complete_state = None  # an entry of the menu was chosen: nothing else to do
             return
-        rest = paste.behind(event)
+        rest = "" if ahead() else paste.behind(event)
+        if rest and not re.search(r"[\r\n]", rest) and not opening.waits(prepare(opening.taken(buffer.text))):
+            paste.put_back(event, rest)  # the beginning of the next line
+            rest = ""
         if rest:
             buffer.document = Document(paste.statements(f"{buffer.text}\r{rest}"))
         if (taken := opening.taken(buffer.text)) != buffer.text:

@@ -5,7 +5,10 @@ from __future__ import annotations
 import re
 from select import select
 
+from prompt_toolkit.input import Input
+from prompt_toolkit.input.typeahead import get_typeahead, store_typeahead
 from prompt_toolkit.key_binding import KeyPressEvent
+from prompt_toolkit.key_binding.key_processor import KeyPress
 from prompt_toolkit.keys import Keys
 
 # agrad's own prompts, Python's and IPython's; an editor may have cut the space at the end of a line.
@@ -42,3 +45,17 @@ def behind(event: KeyPressEvent) -> str:
         if not keys:
             return text
         queue.extend(keys)
+
+
+def put_back(event: KeyPressEvent, text: str) -> None:
+    """Let a text that `behind` has taken be typed after all, before anything that comes later."""
+    keys = {character: Keys(key) for key, character in _KEYS.items()}
+    presses = [KeyPress(keys.get(character, character), character) for character in text]
+    event.app.key_processor.input_queue.extendleft(reversed(presses))
+
+
+def waits(source: Input) -> bool:
+    """Whether keys are there already, before a prompt asks for any."""
+    kept = get_typeahead(source)  # which takes them
+    store_typeahead(source, kept)
+    return bool(kept) or bool(select([source.fileno()], [], [], 0)[0])

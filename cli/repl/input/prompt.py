@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from time import perf_counter
 
 import click
@@ -23,6 +23,7 @@ from agrad.cli.repl.highlighter import Highlighter
 from agrad.cli.repl.history import history, search_quickly
 from agrad.cli.repl.input.dumb import prompts
 from agrad.cli.repl.input.keys import keys
+from agrad.cli.repl.input.paste import waits
 from agrad.cli.repl.input.question_mark import answered
 from agrad.cli.repl.input.stepping import Step, Steps
 from agrad.cli.repl.opening import Opening
@@ -58,7 +59,8 @@ def prompted(session: Session, vi: bool = False, opening: Opening | None = None)
     if session.names:  # a script has run, or a session was restored
         toolbar.look()
     steps = Steps(session)
-    prompt = _prompt(session, toolbar, vi, opening, steps)
+    ahead = False
+    prompt = _prompt(session, toolbar, vi, opening, steps, lambda: ahead)
     search_quickly(prompt.default_buffer)
     if opening.greeting:
         click.echo(opening.greeting)
@@ -92,9 +94,12 @@ def prompted(session: Session, vi: bool = False, opening: Opening | None = None)
             seconds = perf_counter() - start - (PAGER.seconds - read)
             signal.signal(signal.SIGINT, signal.SIG_IGN)
             toolbar.look(seconds)
+            ahead = waits(prompt.input)
 
 
-def _prompt(session: Session, toolbar: Toolbar, vi: bool, opening: Opening, steps: Steps) -> PromptSession[str]:
+def _prompt(
+    session: Session, toolbar: Toolbar, vi: bool, opening: Opening, steps: Steps, ahead: Callable[[], bool]
+) -> PromptSession[str]:
     """The prompt session of prompt_toolkit, with all its parts."""
 
     def prepare(text: str) -> str:
@@ -105,7 +110,7 @@ def _prompt(session: Session, toolbar: Toolbar, vi: bool, opening: Opening, step
         lambda: prompts(session.line)[0],
         prompt_continuation=lambda columns, line, wrapped: " " * columns if wrapped else prompts(session.line)[1],
         multiline=True,
-        key_bindings=keys(prepare, toolbar.live, steps, opening),
+        key_bindings=keys(prepare, toolbar.live, steps, opening, ahead),
         vi_mode=vi,
         enable_open_in_editor=True,
         enable_suspend=True,
