@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 _GREETING = (
     "A lesson in {} short chapters: about an hour. A line that begins with > is a task. Type what it asks for, or "
     "anything else: this is the prompt of `agrad repl`. `hint` helps, `skip` types the answer, `repeat` starts the "
-    "task again, `back` returns to the one before. Ctrl-C drops a line, and Up brings one back. `quit` leaves, and "
-    "`agrad learn` continues where you left."
+    "task again, `back` returns to the one before. Ctrl-C drops a line, and Up brings one back. The line at the bottom "
+    "counts what agrad has recorded. `quit` leaves, and `agrad learn` continues where you left."
 )
 
 
@@ -114,7 +114,7 @@ def _teach(found: list[Chapter], progress: Progress, number: int | None, vi: boo
             say(_GREETING.format(len(found)))
         teacher.begin(_continues(found, progress), progress.step)
     alone = frozenset((*WORDS, *FOR_HELP, "quit", "exit"))
-    opening = Opening("", words=WORDS, submits=True, alone=alone)
+    opening = Opening("", words=WORDS, submits=True, alone=alone, live=False)
     statements = keyboard(session, vi, opening) if at_terminal else piped()
     loop(session, teacher.taught(statements), interactive=True, printer=teacher.emit, report=teacher.report)
     if at_terminal and progress.chapter and progress.keeps:

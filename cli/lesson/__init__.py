@@ -14,7 +14,8 @@ indented by four columns:
 
 A condition is an expression of the language, or `fails KIND: STATEMENT`; looking at it changes nothing. `error KIND`
 holds if the last statement failed with an error of that kind, `prints TEXT` if it printed the text, and `says WORD` if
-a word such as `no` was typed alone. Several in a line are separated by ` ;; `.
+a word such as `no` was typed alone; `computed` holds if it was no bare number. `typed PATTERN` and `untyped PATTERN`
+look at the statements in effect since the task was set. Several in a line are separated by ` ;; `.
 A comment <!-- EXPRESSION --> is a claim of the prose, which the tests check where it stands.
 
 `chapters` reads these files, `conditions` looks at a session, `teacher` goes through a chapter, `progress` keeps how

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 
 from agrad.cli.lesson.chapters import SEPARATOR
@@ -13,11 +14,19 @@ from agrad.grammar.session.session import Session
 
 @dataclass(slots=True)
 class Heard:
-    """What became of the last statement: its results, and its error; or the word that was said, as in `no`."""
+    """What became of the last statement: its results, and its error; or the word that was said, as in `no`.
+
+    `text`: the statement, `typed`: those in effect since the task was set, and it.
+    """
 
     results: list[Result] = field(default_factory=list)
     error: AgradError | None = None
     said: str = ""
+    text: str = ""
+    typed: tuple[str, ...] = ()
+
+
+_NUMBER = re.compile(r"-?[\d.]+")
 
 
 class _Looked(Exception):
@@ -34,6 +43,10 @@ def _holds(condition: str, session: Session, heard: Heard) -> bool:
     word, _, rest = condition.partition(" ")
     if word == "error":
         return heard.error is not None and heard.error.kind == rest
+    if word == "typed" or word == "untyped":
+        return any(re.search(rest, text) for text in heard.typed) is (word == "typed")
+    if condition == "computed":
+        return not _NUMBER.fullmatch(heard.text.strip())
     if word == "says":
         return heard.said == rest
     if word == "prints":

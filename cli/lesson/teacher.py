@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 
 from agrad.cli.base import complain
 from agrad.cli.lesson.chapters import Chapter, Prose, Step, Transcript, Typed
@@ -53,6 +54,11 @@ def in_words(text: str, problem: AgradError) -> bool:
 def _spoken(word: str) -> str:
     """What was said, if it is one word: without capitals and the mark behind it."""
     return word.lower().rstrip(" .!?")
+
+
+def shown(step: Step) -> list[Typed]:
+    """The statements that a step shows."""
+    return [typed for part in step.told if not isinstance(part, Prose) for typed in part]
 
 
 class Teacher:
@@ -106,7 +112,7 @@ class Teacher:
                 with ignored():
                     self._next_chapter()
             else:
-                self.heard, self._typed = Heard(), word
+                self.heard, self._typed = Heard(text=word), word
                 yield text
                 with ignored():
                     self._answer()
@@ -130,9 +136,14 @@ class Teacher:
         return self.chapter.steps[self.place]
 
     def _tell(self, place: int) -> None:
-        """Tell and show a step, from the state that the session is in."""
-        self.place = self.progress.step = place
-        self.progress.chapter = self.chapter.key
+        """Tell and show a step, from the state that the session is in, or, where its task cannot be done, a new one."""
+        step = self.chapter.steps[place]
+        if not self._can_be_done(self.session.record.entries, (*shown(step), *step.answer), place):
+            self._rebuild(place)
+        self.place = place
+        again = place == 0 and self.chapter is self.chapters[0] and len(self.progress.done) == len(self.chapters)
+        if not again or self.progress.chapter:  # who has done all chapters has not begun again by looking
+            self.progress.chapter, self.progress.step = self.chapter.key, place
         starts = self.progress.starts
         starts[place:] = [list(self.session.record.entries)]
         self.progress.save()
@@ -168,6 +179,8 @@ class Teacher:
         """Look at what the learner has done, and answer."""
         if self.resting:
             return
+        entries = self.session.record.entries[len(self._ready) :]
+        self.heard.typed = (*(entry.span.text for entry in entries), self.heard.text)
         if all(holds(check, self.session, self.heard) for check in self.step.checks):
             self._done()
             return
@@ -244,6 +257,8 @@ class Teacher:
         """Type the answer, from the state in which the task began, and go on."""
         if self.session.record.entries != self._ready:
             self._restore(self._ready)
+        if not self._can_be_done(self._ready, self.step.answer):
+            self._rebuild(self.place, with_told=True)
         self._show(self.step.answer)
         self._done()
 
@@ -274,6 +289,31 @@ class Teacher:
         session.steps.clear()
         session.steps.depth = DEPTH
         session.line = 1
+
+    def _can_be_done(self, entries: Sequence[Entry], typed: Sequence[Typed], place: int | None = None) -> bool:
+        """Whether a task is done by some statements behind others: tried in a session of its own."""
+        trial, heard = Session(), Heard()
+        try:
+            restore(trial, entries)
+        except AgradError:
+            return False
+        for one in typed:
+            heard.text, heard.error = one.statement, None
+            try:
+                trial.run(one.statement, heard.results.append)
+            except AgradError as problem:
+                heard.error = problem
+        step = self.step if place is None else self.chapter.steps[place]
+        return all(holds(check, trial, heard) for check in step.checks)
+
+    def _rebuild(self, place: int, with_told: bool = False) -> None:
+        """Bring the session to the state in which a step begins for who types the answers, and nothing else."""
+        self._clear()
+        steps = self.chapter.steps
+        parts = [one for step in steps[:place] for one in (*shown(step), *step.answer)]
+        for one in [*parts, *(shown(steps[place]) if with_told else ())]:
+            with suppress(AgradError):
+                self.session.run(one.statement)
 
     def _restore(self, entries: list[Entry]) -> bool:
         """Bring the session to the state behind some statements; whether that is possible."""

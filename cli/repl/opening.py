@@ -23,6 +23,7 @@ class Opening:
 
     `submits`: whether Enter hands over every line that is wrong, so that somebody can answer to it, and waits for more
     only in a block. `alone`: words that, alone in a line, are handed over without the unfinished lines above them.
+    `live`: whether the line below the prompt may show results while typing.
     """
 
     greeting: str = field(default_factory=greeting)
@@ -30,6 +31,7 @@ class Opening:
     words: Mapping[str, str] = field(default_factory=dict)
     submits: bool = False
     alone: frozenset[str] = frozenset()
+    live: bool = True
 
     def waits(self, text: str) -> bool:
         """Whether another line is awaited below a text."""

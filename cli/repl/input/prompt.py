@@ -56,6 +56,7 @@ def prompted(session: Session, vi: bool = False, opening: Opening | None = None)
     """The typed statements, one at a time, until Ctrl-D, after the opening."""
     opening = opening or Opening()
     toolbar = Toolbar(session)
+    toolbar.live.on = toolbar.live.on and opening.live
     if session.names:  # a script has run, or a session was restored
         toolbar.look()
     steps = Steps(session)

@@ -393,3 +393,46 @@ def test_a_dumb_terminal_is_taught_too(terminal):
     one = terminal(TERM="dumb")
     one.type("3**4\r")
     one.see("Yes, 81.", "> Make a leaf named x")
+
+
+def test_who_has_finished_and_only_looks_has_still_finished(agrad):
+    agrad("learn", given="".join(map(typed, CHAPTERS)))
+    for _ in range(2):
+        assert "You have done all chapters." in agrad("learn", given="vars\nquit\n")[0]
+    assert "continues here" not in agrad("learn", "--list")[0]
+    assert "continues here, with task 2" in agrad("learn", given="3**4\n")[0] + agrad("learn", "--list")[0]
+
+
+@pytest.mark.parametrize("skipped", range(4))
+def test_a_lost_leaf_can_be_had_back(agrad, skipped):
+    lost = "skip\n" * skipped + "x = 4\n"
+    assert "Type `undo`" in agrad("learn", "6", given=lost)[0].replace("\n", " ")
+    for way in ("repeat\nskip\n", "skip\n", "x = 4\nk = 1\nskip\n", "backward y\ninfo x\nx += 1\nskip\n"):
+        out, err, _ = agrad("learn", "6", given=lost + way)
+        assert CHAPTERS[5].steps[skipped].right.text in replies(out)
+        assert {*re.findall(r"error\[(\w+)\]", err)} <= {"stale", "leaf", "freed"}
+
+
+@pytest.mark.parametrize(
+    ("chapter", "skipped", "given", "said"),
+    [
+        ("3", 0, "backward x\nbackward y\nbackward z\n", "That walked from y and used it up. Type `repeat`."),
+        ("3", 0, "backward z\n30\n", "Nothing is printed, but x has its gradient now."),
+        ("5", 0, "s = x + 2\nbackward s\ngraph s\n", "This s was freed by your `backward s`."),
+        ("5", 5, "backward q\nbackward p\n", "The backward from q went through b and freed it, and p needs it."),
+        ("7", 3, "forward z with x=-1\n", "The graph has the square, but for -1 the other way is right."),
+        ("9", 5, "plot t, d\n", "Those are the points."),
+    ],
+)
+def test_what_was_typed_is_answered(agrad, chapter, skipped, given, said):
+    assert said in " ".join(agrad("learn", chapter, given="skip\n" * skipped + given)[0].split())
+
+
+@pytest.mark.parametrize("step", ["x + 2", "x - 2", "-x", "5*x", "x**2"])
+def test_any_step_on_single_numbers_keeps_8_bytes(agrad, step):
+    assert "8 bytes saved by its rules: 1 number\n" in agrad("repl", given=f"var x = 3\ns = {step}\ninfo s\n")[0]
+
+
+def test_a_freed_graph_is_refused_though_nothing_was_saved(agrad):
+    err = agrad("learn", "5", given="s = x + 2\nbackward s\nbackward s\n")[1]
+    assert "no operation on the way had saved a value: PyTorch would allow this backward" in " ".join(err.split())
