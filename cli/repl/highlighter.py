@@ -43,7 +43,9 @@ def highlighted(text: str, strangers: set[int] = frozenset()) -> list[StyleAndTe
     done = 0
     for kind, start, end in tokens(text):
         style = f"class:{kind}" + (" class:unknown" if start in strangers else "")
-        pieces += [("", text[done:start]), (style, text[start:end])]
+        if start > done:
+            pieces.append(("", text[done:start]))
+        pieces.append((style, text[start:end]))
         done = end
     pieces.append(("", text[done:]))
     lines: list[StyleAndTextTuples] = [[]]

@@ -209,7 +209,7 @@ def kind_of(token: Token) -> str:
         return _KINDS[token.type]
     if token in PYTHON:
         return "keyword"
-    return "command" if token in RESERVED | SOFT else "operator"
+    return "command" if token in RESERVED or token in SOFT else "operator"
 
 
 def tokens(text: str) -> list[tuple[str, int, int]]:
