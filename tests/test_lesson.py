@@ -65,6 +65,7 @@ def test_what_a_chapter_shows_is_what_agrad_prints(path):
 
 # Playing it
 
+ROWS = 22  # of a terminal with 24: the prompt and the line below it take two
 ASKED = {"f(1) == 1"}  # the conditions that hold before anything is done, and say so
 
 
@@ -118,6 +119,16 @@ def test_the_answer_of_a_task_is_right_and_nothing_less(step):
         assert (lesson.teacher.place, lesson.teacher.resting) == (place, False)
     assert paragraph(wanted.right.text) in lesson.type(last)
     assert lesson.teacher.place == place + 1 or lesson.teacher.resting
+
+
+@pytest.mark.parametrize("step", STEPS[:-1], ids=named)  # the last draws a plot, as high as the terminal
+def test_an_answer_with_the_next_task_fits_a_screen(step):
+    chapter, place = step
+    lesson = Lesson(chapter)
+    assert lesson.said.count("\n") <= ROWS
+    lesson.at(place)
+    for typed in chapter.steps[place].answer:
+        assert lesson.type(typed.statement).count("\n") + len(typed.lines()) <= ROWS
 
 
 @pytest.mark.parametrize("step", STEPS, ids=named)

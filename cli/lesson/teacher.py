@@ -37,6 +37,7 @@ _SENTENCE = re.compile(r"[^\W\d]+(['’][^\W\d]+)?([ ,]+[^\W\d]+(['’][^\W\d]+)
 _TALK = frozenset(("yes", "no", "next", "ok", "okay", "continue", "why", "what", "how"))
 _PROSE = "Questions and words are not understood here. " + _OPEN.removeprefix("Not yet. ")
 _NEXT_SENTENCE = re.compile(r"(?<=[.?!]) +(?=[A-Z])")
+_END = "This is the end of the lesson. You may go on here as in `agrad repl`; `quit` leaves."
 _PATIENCE = 2  # statements that nothing was said to, until this is said
 
 
@@ -73,10 +74,12 @@ class Teacher:
         self.progress = progress
         self.waits = waits
         self.printer = PromptPrinter(session.settings)
+        self.printer.spare = 9  # so that what is said of a plot stands below it
         self.heard = Heard()
         self.chapter = chapters[0]
         self.place = 0  # of the step in the chapter
         self.resting = False  # between two chapters, or behind the last
+        self._ends = False  # whether the end of the last chapter is yet to be told
         self._hints = self._unanswered = 0
         self._said = ""  # the last reply
         self._typed = ""  # the last statement
@@ -203,15 +206,19 @@ class Teacher:
         if self.place + 1 < len(self.chapter.steps):
             self._tell(self.place + 1)
             return
-        self._unroll(self.chapter.end)
         following = self._following()
+        self._ends = following is None and self.waits
+        if not self._ends:
+            self._unroll(self.chapter.end)
         done = dict.fromkeys([*self.progress.done, self.chapter.key])
         self.progress.done = list(done)
         self.progress.chapter, self.progress.step = (following.key if following else ""), 0
         self.progress.save()
         self.resting = True
-        if following is None:
-            say("This is the end of the lesson. You may go on here as in `agrad repl`; `quit` leaves.")
+        if self._ends:
+            task("Press Enter for the end of the lesson.")
+        elif following is None:
+            say(_END)
         elif self.waits:
             task(f"Press Enter for chapter {following.number}, {following.title}. Type `quit` to stop here.")
         else:
@@ -224,6 +231,10 @@ class Teacher:
         following = self._following()
         if following is not None:
             self.begin(following)
+        elif self._ends:
+            self._ends = False
+            self._unroll(self.chapter.end)
+            say(_END)
         else:
             say("This was the last chapter. `quit` leaves.")
 

@@ -45,6 +45,8 @@ DRAWN = _Drawn()
 class Printer:
     """Prints results as they are made: answers on stdout, notes on stderr."""
 
+    spare = 4  # rows of the terminal that a plot leaves free
+
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         settings.plus_minus = "±" if drawable(sys.stdout) else "+/-"
@@ -55,7 +57,7 @@ class Printer:
         if isinstance(result, Noted):
             tell(result.note)
         elif isinstance(result, Plot):
-            show(result)
+            show(result, self.spare)
         else:
             text = result.text(self.settings)
             click.echo(text if isinstance(result, Printed | Shown) else shown(text))
@@ -65,7 +67,7 @@ class Printer:
         return as_text(result, settings, False)
 
 
-def show(plot: Plot) -> None:
+def show(plot: Plot, spare: int = Printer.spare) -> None:
     """Draw curves on stdout: in the size of the terminal, or 72 by 20 characters where there is none."""
     import shutil  # here, like the plotting module, since few runs plot anything
 
@@ -74,7 +76,7 @@ def show(plot: Plot) -> None:
     width, height = WIDTH, HEIGHT
     if sys.stdout.isatty():
         columns, rows = shutil.get_terminal_size()
-        width, height = columns - 1, min(rows - 4, columns * 3 // 10)  # not too tall on a tall terminal
+        width, height = columns - 1, min(rows - spare, columns * 3 // 10)  # not too tall on a tall terminal
     hues = coloured(sys.stdout)
     drawn = draw(_named(plot), width, height, not drawable(sys.stdout), hues)
     click.echo(drawn, color=hues or None)

@@ -380,12 +380,22 @@ def test_a_loop_is_written_at_the_prompt(terminal):
     one = terminal("9", rows=60, NO_COLOR="1")
     for place in range(4):
         one.enter("skip", CHAPTERS[8].steps[place + 1].task[:30])
-    one.type("for k in range(20):" + ENTER)
+    one.type("for k in range(10):" + ENTER)
     for line in ("loss = mean((w*t + b - d)**2)", "print loss", "backward loss", "step sgd w b lr=0.1", "zero_grad"):
         one.see("  ...>     ")
         one.type(line + ENTER)
     one.type(ENTER)
     one.see("0.01435", "The loss falls with every round", "plot t, d, w*t + b")
+
+
+@pytest.mark.long
+def test_a_plot_and_what_is_said_of_it_fit_a_screen(terminal):
+    one = terminal("9", NO_COLOR="1")
+    for place in range(5):
+        one.enter("skip", CHAPTERS[8].steps[place + 1].task[:30])
+    one.enter("plot t, d, w*t + b", "> Press Enter for the end of the lesson.")
+    one.see("agrad> plot t, d, w*t + b", "The points are d, and the line is yours.")
+    one.enter("", "This is the end of the lesson.")
 
 
 @pytest.mark.long
