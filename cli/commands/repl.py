@@ -7,6 +7,7 @@ import re
 import signal
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING
 
 import click
@@ -209,6 +210,16 @@ def _echo(session: Session) -> Echo:
     return Echo(session)
 
 
+def _waiting(session: Session) -> Callable[[], AbstractContextManager[None]]:
+    """What listens for Ctrl-C while a statement of a person runs."""
+    from agrad.cli.terminal.waiting import Waiting  # here, as above
+
+    def is_kept() -> bool:
+        return session.record.keeper is not None and bool(session.record.entries)
+
+    return Waiting(lambda lines: click.echo(lines, err=True), is_kept).running
+
+
 def loop(
     session: Session,
     statements: Iterator[str],
@@ -226,12 +237,13 @@ def loop(
     if isinstance(printer, Printer):
         session.record.transcript.text = printer.text
     echo = _echo(session) if interactive else None
+    running = _waiting(session) if interactive else nullcontext
     code = 0
     for text in statements:
         if echo is not None:
             text = echo.begin(text)
         try:
-            with watching(session, printer) as emit:
+            with watching(session, printer) as emit, running():
                 session.run(text, emit)
             if echo is not None:
                 echo.end(text)
