@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from difflib import get_close_matches
 
 from agrad.cli.base import complain
 from agrad.cli.lesson.chapters import Chapter, Prose, Step, Transcript, Typed
@@ -38,6 +39,7 @@ _TALK = frozenset(("yes", "no", "next", "ok", "okay", "continue", "why", "what",
 _PROSE = "Questions and words are not understood here. " + _OPEN.removeprefix("Not yet. ")
 _NEXT_SENTENCE = re.compile(r"(?<=[.?!]) +(?=[A-Z])")
 _END = "This is the end of the lesson. You may go on here as in `agrad repl`; `quit` leaves."
+_CODE = re.compile(r"`([^`]+)`")
 _PATIENCE = 2  # statements that nothing was said to, until this is said
 
 
@@ -95,7 +97,17 @@ class Teacher:
     def report(self, problem: AgradError) -> int:
         """Print an error, and remember it; its exit code."""
         self.heard.error = problem
+        self._prefer(problem)
         return complain(problem)
+
+    def _prefer(self, problem: AgradError) -> None:
+        """Of a command that is misspelt, offer the one that the task asks for, if it may be meant."""
+        word, _, rest = self.heard.text.partition(" ")
+        if problem.message != f"agrad has no command `{word}`" or self.resting:
+            return
+        asked = [code.partition(" ")[0] for code in _CODE.findall(self.step.task)]
+        for meant in get_close_matches(word, [name for name in asked if name in COMMANDS], 1):
+            problem.fixes = [f"{meant} {rest}"]
 
     def taught(self, statements: Iterator[str]) -> Iterator[str]:
         """The statements that a learner types, without the words to the teacher, who answers after each."""

@@ -446,3 +446,8 @@ def test_any_step_on_single_numbers_keeps_8_bytes(agrad, step):
 def test_a_freed_graph_is_refused_though_nothing_was_saved(agrad):
     err = agrad("learn", "5", given="s = x + 2\nbackward s\nbackward s\n")[1]
     assert "no operation on the way had saved a value: PyTorch would allow this backward" in " ".join(err.split())
+
+
+def test_of_a_misspelt_command_the_one_that_the_task_asks_for_is_offered(agrad):
+    assert "fix: graph z\n" in agrad("learn", "1", given="skip\nskip\nskip\ngraf z\n")[1]
+    assert "fix: backward z\n" in agrad("learn", "3", given="backwards z\n")[1]
