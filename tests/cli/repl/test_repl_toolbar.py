@@ -119,7 +119,7 @@ def test_the_kind_is_dim_where_there_is_colour(monkeypatch, capsys):
 
 @pytest.mark.parametrize("width", [20, 40, 80])
 @pytest.mark.parametrize(
-    "text", ["x = arange(60)/7; x", "var x = rand(81); x*2", "var x = rand(50); backward sum(x*x); grad x"]
+    "text", ["x = arange(60)/7; x", "var x = 0.1 + rand(81); x*2", "var x = 0.1 + rand(50); backward sum(x*x); grad x"]
 )
 def test_long_values_are_broken_between_their_entries(width, text, capsys):
     session = Session()
