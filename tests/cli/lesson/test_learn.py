@@ -11,6 +11,7 @@ import pytest
 from screens import above_toolbar, telling_its_cursor, terminals
 
 from agrad.cli.lesson.chapters import FIRST, chapters
+from agrad.cli.repl.opening import Opening
 
 CHAPTERS = chapters()
 ENTER, TAB, CTRL_D = "\r", "\t", "\x04"
@@ -451,3 +452,29 @@ def test_a_freed_graph_is_refused_though_nothing_was_saved(agrad):
 def test_of_a_misspelt_command_the_one_that_the_task_asks_for_is_offered(agrad):
     assert "fix: graph z\n" in agrad("learn", "1", given="skip\nskip\nskip\ngraf z\n")[1]
     assert "fix: backward z\n" in agrad("learn", "3", given="backwards z\n")[1]
+
+
+@pytest.mark.parametrize(
+    ("text", "waits"),
+    [
+        ("graph (z", False),
+        ("1 +", False),
+        ("for k in range(3):", True),
+        ("for k in range(3):  # rounds", True),
+        ("for k in range(3):\n    print (k", True),
+        ("for k in range(3):\n    print (k\n", False),
+        ("for k in range(3):\n    print k", True),
+        ("for k in range(3):\n    print k\n", False),
+    ],
+)
+def test_in_the_lesson_only_a_block_waits_for_more(text, waits):
+    assert Opening("", submits=True).waits(text) is waits
+
+
+@pytest.mark.long
+def test_the_line_below_the_prompt_does_not_give_the_answer_away(terminal):
+    one = terminal("2", NO_COLOR="1")
+    one.see("> What is the local derivative of y by x")
+    one.type("3*7")
+    one.see("agrad> 3*7")
+    assert "21" not in "\n".join(one.lines())
