@@ -40,6 +40,7 @@ _PROSE = "Questions and words are not understood here. " + _OPEN.removeprefix("N
 _NEXT_SENTENCE = re.compile(r"(?<=[.?!]) +(?=[A-Z])")
 _END = "This is the end of the lesson. You may go on here as in `agrad repl`; `quit` leaves."
 _CODE = re.compile(r"`([^`]+)`")
+_SET_BACK = "Names have been changed that this task needs: they are set back."
 _PATIENCE = 2  # statements that nothing was said to, until this is said
 
 
@@ -327,10 +328,12 @@ class Teacher:
             except AgradError as problem:
                 heard.error = problem
         step = self.step if place is None else self.chapter.steps[place]
+        heard.typed = tuple(one.statement for one in step.answer)
         return all(holds(check, trial, heard) for check in step.checks)
 
     def _rebuild(self, place: int, with_told: bool = False) -> None:
         """Bring the session to the state in which a step begins for who types the answers, and nothing else."""
+        say(_SET_BACK)
         self._clear()
         steps = self.chapter.steps
         parts = [one for step in steps[:place] for one in (*shown(step), *step.answer)]

@@ -478,3 +478,12 @@ def test_the_line_below_the_prompt_does_not_give_the_answer_away(terminal):
     one.type("3*7")
     one.see("agrad> 3*7")
     assert "21" not in "\n".join(one.lines())
+
+
+def test_who_is_given_other_names_is_told(agrad):
+    out, _, _ = agrad("learn", "8", given="skip\nskip\nbackward g\ngrad(grad(g, x), x)\n")
+    assert replies(out).count("Names have been changed that this task needs: they are set back.") == 1
+    assert CHAPTERS[7].steps[3].right.text in replies(out)
+    for chapter in "123456789":
+        told = agrad("learn", chapter, given="skip\n" * len(CHAPTERS[int(chapter) - 1].steps))[0]
+        assert "set back" not in told
