@@ -7,7 +7,7 @@ import re
 import signal
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from typing import TYPE_CHECKING
 
 import click
@@ -210,14 +210,19 @@ def _echo(session: Session) -> Echo:
     return Echo(session)
 
 
-def _waiting(session: Session) -> Callable[[], AbstractContextManager[None]]:
-    """What listens for Ctrl-C while a statement of a person runs."""
+@contextmanager
+def _listening(session: Session, interactive: bool) -> Iterator[Callable[[], AbstractContextManager[None]]]:
+    """Listen for Ctrl-C while statements of a person run; gives what each of them runs in."""
+    if not interactive:
+        yield nullcontext
+        return
     from agrad.cli.terminal.waiting import Waiting  # here, as above
 
     def is_kept() -> bool:
         return session.record.keeper is not None and bool(session.record.entries)
 
-    return Waiting(lambda lines: click.echo(lines, err=True), is_kept).running
+    with closing(Waiting(lambda lines: click.echo(lines, err=True), is_kept)) as waiting:
+        yield waiting.running
 
 
 def loop(
@@ -236,8 +241,21 @@ def loop(
         printer = PromptPrinter(session.settings) if interactive else Printer(session.settings)
     if isinstance(printer, Printer):
         session.record.transcript.text = printer.text
+    with _listening(session, interactive) as running:
+        code = _run(session, statements, interactive, printer, report, running)
+    return 0 if interactive else code
+
+
+def _run(
+    session: Session,
+    statements: Iterator[str],
+    interactive: bool,
+    printer: Callable[[Result], None],
+    report: Callable[[AgradError], int],
+    running: Callable[[], AbstractContextManager[None]],
+) -> int:
+    """Run statements, each within `running`; the exit code of the first failure."""
     echo = _echo(session) if interactive else None
-    running = _waiting(session) if interactive else nullcontext
     code = 0
     for text in statements:
         if echo is not None:
@@ -263,4 +281,4 @@ def loop(
         except Exception as error:  # a fault of agrad, which may be of any type, does not end a session
             failure = complain(internal(error, "the statement is taken back, and the session goes on"))
             code = code or failure
-    return 0 if interactive else code
+    return code

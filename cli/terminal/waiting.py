@@ -48,10 +48,15 @@ class Waiting:
             with suppress(ValueError):  # the file of another may be closed
                 signal.set_wakeup_fd(before)
 
+    def close(self) -> None:
+        """Listen no more."""
+        self._writer.close()
+
     def _listen(self) -> None:
-        while (received := self._reader.recv(1)) != b"":
-            if received[0] == signal.SIGINT and not self._ended.is_set():
-                self._press()
+        with self._reader:
+            while (received := self._reader.recv(1)) != b"":
+                if received[0] == signal.SIGINT and not self._ended.is_set():
+                    self._press()
 
     def _press(self) -> None:
         """Ctrl-C was pressed while a statement ran."""

@@ -1,9 +1,13 @@
 """Ctrl-C while a library computes: what is said, and what a second one does."""
 
 import sys
+import threading
 
 import pytest
 from screens import Terminal
+
+from agrad.cli.commands.repl import loop
+from agrad.grammar.session.session import Session
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there is no pseudo-terminal")
 
@@ -67,3 +71,11 @@ def test_a_second_ctrl_c_ends_agrad_and_the_session_can_be_resumed(blocked, tmp_
         assert one.process.wait(60) == 130
     with Terminal(environment, "repl", "--resume", folder=tmp_path) as one:
         one.until("restored 1 statement")
+
+
+def test_nothing_listens_when_the_session_has_ended():
+    assert loop(Session(), iter(["x = 1"]), interactive=True) == 0
+    for thread in threading.enumerate():
+        if thread.name == "agrad-ctrl-c":
+            thread.join(60)
+            assert not thread.is_alive()
