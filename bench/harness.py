@@ -144,7 +144,7 @@ def serve(sides: Mapping[str, Side]) -> None:
 
     try:
         cases = sides[sys.argv[1]]()
-    except Exception as problem:
+    except Exception as problem:  # a peer that is missing, or raises what it likes, is a row of the table
         reply(why=f"{type(problem).__name__}: {problem}")
         return
     reply(ready=True)

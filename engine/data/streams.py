@@ -118,7 +118,7 @@ class _Checked:
                 left -= len(data)
         except (OSError, EOFError, ValueError, zlib.error, ImportError) as problem:
             raise self._damaged(problem) from None
-        except Exception as problem:
+        except Exception as problem:  # LZMAError is known by its name: a Python may be built without lzma
             if type(problem).__name__ != "LZMAError":
                 raise
             raise self._damaged(problem) from None
