@@ -1,4 +1,4 @@
-"""Functions of arrays, compiled: value and gradient, or the Jacobian, beside jax.jit and casadi."""
+"""Functions of arrays: value and gradient, or the Jacobian, compiled beside jax.jit and casadi, eager beside torch."""
 
 from __future__ import annotations
 
@@ -8,6 +8,19 @@ from typing import Any
 
 from harness import Case, Work, repeated, serve
 
+EAGER = (  # what `programs` has is not here
+    ("regression, 100,000 points, value and gradient", "regression 100000"),
+    ("a curve with exp and tanh, 100,000 points", "curve 100000"),
+    ("logistic regression, 100,000x20", "logistic 100000"),
+    ("Rosenbrock of 1,000 entries", "rosenbrock 1000"),
+    ("mixture of 5 normals, 1,000x10", "mixture"),
+    ("determinant 8x8 of an array, by minors", "determinant"),
+    ("robot arm of 6 joints, Jacobian", "arm"),
+    ("bundle adjustment, Jacobian of one observation", "bundle"),
+    ("Lotka-Volterra by Runge-Kutta, 1,000 steps of an array", "lotka_array"),
+    ("likelihood of a Kalman filter, 200 steps", "kalman"),
+    ("a recurrent network of 16 units, 100 steps", "recurrent"),
+)
 WORKS = (
     Work("regression, 100,000 points, value and gradient", "regression 100000", {"jax": 0.2}, threads=1, mean="call"),
     Work("the same, 1,000 points", "regression 1000", {"jax": 1.0}, threads=1, mean="call"),
@@ -23,6 +36,10 @@ WORKS = (
     Work("the same, of an array", "lotka_array", {"jax": 0.1}, threads=1, mean="call"),
     Work("likelihood of a Kalman filter, 200 steps", "kalman", {"jax": 0.05}, threads=1, mean="call"),
     Work("a recurrent network of 16 units, 100 steps", "recurrent", {"jax": 1.0}, threads=1, mean="call"),
+    *[
+        Work(f"{title}, eager", f"eager {case}", {"torch": None}, rounds=9, threads=1, mean="eager")
+        for title, case in EAGER
+    ],
 )
 JOINTS = ((0, 0.4, math.pi / 2), (0.5, 0, 0), (0.3, 0.1, math.pi / 2), (0, 0.4, -math.pi / 2), (0, 0, math.pi / 2))
 JOINTS += ((0, 0.2, 0),)
@@ -216,7 +233,61 @@ def agrad() -> dict[str, Case]:
 
         return repeated(call, numbers)
 
-    return {key: case(*one) for key, one in works().items()}
+    def jacobian(f: Callable[..., Any], given: tuple[Any, ...]) -> Any:
+        return ag.jacobian(f, tuple(range(len(given))))(*given)
+
+    eager = eager_cases(Functions(ag, ag.softplus, looped(ag.stack)), ag.tensor, jacobian)
+    return {key: case(*one) for key, one in works().items()} | eager
+
+
+def looped(stack: Callable[..., Any]) -> Callable[..., tuple[Any, Any]]:
+    """A scan as a plain loop."""
+
+    def scan(step: Callable[..., Any], state: Any, rows: Any) -> tuple[Any, Any]:
+        found = []
+        for row in rows:
+            state, one = step(state, row)
+            found.append(one)
+        return state, stack(found)
+
+    return scan
+
+
+def eager_cases(functions: Functions, leaf: Callable[..., Any], jacobian: Callable[..., Any]) -> dict[str, Case]:
+    """Each function as it is called, with new leaves each time, and its backward pass."""
+
+    def case(name: str, given: tuple[Any, ...], data: tuple[Any, ...]) -> Case:
+        f, held = getattr(functions, name), [leaf(x) for x in data]
+        if name in OF_ARRAYS:
+            return repeated(lambda: jacobian(f, given), read)
+
+        def call() -> Any:
+            leaves = [leaf(x, requires_grad=True) for x in given]
+            y = f(*leaves, *held)
+            y.backward()
+            return y.item(), *[leaf.grad for leaf in leaves]
+
+        return repeated(call, read)
+
+    def read(found: Any) -> list[float]:
+        parts = found if isinstance(found, tuple) else (found,)
+        return numbers([x if isinstance(x, float) else x.detach().numpy() for x in parts])
+
+    found = works()
+    return {f"eager {key}": case(*found[key]) for _, key in EAGER}
+
+
+def torch() -> dict[str, Case]:
+    """Eager, on one thread."""
+    import torch
+
+    torch.set_num_threads(1)
+    torch.set_default_dtype(torch.float64)
+
+    def jacobian(f: Callable[..., Any], given: tuple[Any, ...]) -> Any:
+        return torch.autograd.functional.jacobian(f, tuple(map(torch.tensor, given)))
+
+    return eager_cases(Functions(torch, torch.nn.functional.softplus, looped(torch.stack)), torch.tensor, jacobian)
 
 
 def jax() -> dict[str, Case]:
@@ -265,4 +336,4 @@ def casadi() -> dict[str, Case]:
 
 
 if __name__ == "__main__":
-    serve({"agrad": agrad, "jax": jax, "casadi": casadi})
+    serve({"agrad": agrad, "jax": jax, "casadi": casadi, "torch": torch})

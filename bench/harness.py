@@ -50,7 +50,7 @@ class Work:
     first: bool = False
     threads: int | None = None
     unit: str = "s"
-    mean: str = ""  # what its ratios to jax are counted in, in a geometric mean
+    mean: str = ""  # the geometric mean that its ratio is counted in
 
 
 def repeated(action: Callable[[], object], read: Callable[..., Iterable[float]] = lambda _: ()) -> Case:

@@ -1,4 +1,4 @@
-"""Whole programs, compiled: warm, and from the function to the first result, beside jax.jit and torch."""
+"""Whole programs: compiled, warm and from the function to the first result, and eager, beside jax.jit and torch."""
 
 from __future__ import annotations
 
@@ -28,6 +28,7 @@ HESSIANS = {
     "lennard": "Hessian of Lennard-Jones, 64 atoms",
     "springs": "Hessian of a chain of 1,000 springs",
 }
+EAGER = ("mlp", "logistic", *[name for name in PROGRAMS if name not in ("mlp", "training")])  # forward and backward
 LIMITS = {"mlp": 1.1, "gauss": 1.1, "lotka": 0.1, "training": 0.5}
 PEERS = {"branches": ("jax", "torch"), "training": ("jax",), "lotka": ("jax",)}  # torch takes seconds for those loops
 
@@ -47,6 +48,9 @@ def _works() -> tuple[Work, ...]:
         limit = {"jax": 1.5}
         made.append(Work("  compile and first call", f"first hessian {name}", limit, rounds=2, first=True, threads=1))
     made.append(Work("`agrad run` of 50 points, an epoch, beside fori_loop", "script", {"jax": 1.0}, threads=1))
+    for name in EAGER:
+        title = f"{PROGRAMS.get(name) or HESSIANS[name].removeprefix('Hessian of ')}, eager"
+        made.append(Work(title, f"eager {name}", {"torch": None}, rounds=9, threads=1, mean="eager"))
     return tuple(made)
 
 
@@ -265,12 +269,42 @@ def agrad() -> dict[str, Case]:
     for name in HESSIANS:
         found[f"hessian {name}"] = hessian(name)
         found[f"first hessian {name}"] = first_hessian(name)
+    held = {name: value if name in ("pairs", "points") else ag.tensor(value) for name, value in data.items()}
+    found |= eager_cases(Functions(ag, ag.solve, ag.cholesky, held), ag.tensor, data["points"], given)
     return found | {"script": Case(lambda: _script(data))}
 
 
-def _each(points: list[list[float]], call: Callable[..., Any]) -> Case:
+def eager_cases(
+    functions: Functions, leaf: Callable[..., Any], points: list[list[float]], given: dict[str, tuple[Any, ...]]
+) -> dict[str, Case]:
+    """Each program as it is called, with new leaves each time, and its backward pass."""
+
+    def derived(name: str) -> Callable[..., Any]:
+        f = getattr(functions, name)
+
+        def call(*xs: Any) -> Any:
+            leaves = [leaf(x, requires_grad=True) for x in xs]
+            y = f(*leaves)
+            y.backward()
+            return y.item(), [leaf.grad for leaf in leaves]
+
+        return call
+
+    def read(found: Any) -> list[float]:
+        """What no path leads to has no gradient."""
+        value, gradients = found
+        return numbers((value, [x.numpy() for x in gradients if x is not None]))
+
+    calls = {name: derived(name) for name in EAGER}
+    made = {name: repeated(lambda name=name: calls[name](*given[name]), read) for name in EAGER if name != "branches"}
+    every = lambda points: [number for point in points for number in read(point)]  # noqa: E731
+    made["branches"] = _each(points, calls["branches"], every)
+    return {f"eager {name}": case for name, case in made.items()}
+
+
+def _each(points: list[list[float]], call: Callable[..., Any], read: Callable[..., list[float]] = numbers) -> Case:
     """The time of one point, of all of them in turn."""
-    whole = repeated(lambda: [call(*point) for point in points], numbers)
+    whole = repeated(lambda: [call(*point) for point in points], read)
     case = Case(lambda: 0.0)
 
     def run() -> float:
@@ -420,7 +454,7 @@ def torch() -> dict[str, Case]:
     for name in HESSIANS:
         f, x = torch.func.hessian(getattr(functions, name)), torch.tensor(given[name][0])
         found[f"hessian {name}"] = repeated(lambda f=f, x=x: f(x), numbers)
-    return found
+    return found | eager_cases(functions, torch.tensor, data["points"], given)
 
 
 if __name__ == "__main__":
