@@ -18,7 +18,12 @@ from pathlib import Path
 from typing import Any
 
 NAMES, LINES, LONG, KEYS = 1_000, 100_000, 5_000, 200
-LIMITS = {"a key of a line": 5, "a key of a line with a live value": 5, f"a key of a line of {LONG} characters": 20}
+LIMITS = {
+    "a key of a line": 5,
+    "a key of a line with a live value": 5,
+    f"a key of a line of {LONG} characters": 20,
+    f"a key at the start of {LONG} characters": 20,
+}
 
 
 def main() -> int:
@@ -31,6 +36,7 @@ def main() -> int:
             "a key of a line": ("v# = ", "total + a_name_1*2"),
             "a key of a line with a live value": ("#*x*sin(x)", "**2 + x/3 - exp(x)"),
             f"a key of a line of {LONG} characters": ("#*x + " + "x + " * (LONG // 4), "sin(x)"),
+            f"a key at the start of {LONG} characters": ("#*x + ‸" + "x + " * (LONG // 4) + "x", "sin(x)*"),
         }
         for name, (before, keys) in typed.items():
             taken = times(before, keys)
@@ -53,7 +59,10 @@ def history() -> None:
 
 
 def times(before: str, keys: str) -> list[float]:
-    """The milliseconds of each of some keys, behind a text that was typed before, in which # is a number."""
+    """The milliseconds of each of some keys, behind a text that was typed before, in which # is a number.
+
+    ‸ is where the keys are typed, else at the end.
+    """
     from prompt_toolkit import PromptSession
     from prompt_toolkit.application import create_app_session
     from prompt_toolkit.data_structures import Size
@@ -74,8 +83,9 @@ def times(before: str, keys: str) -> list[float]:
         app, buffer = prompt.app, prompt.default_buffer
         app.renderer.report_absolute_cursor_row(1)  # as a terminal does; else no toolbar is drawn
         while len(taken) < KEYS:
-            buffer.text = before.replace("#", str(len(taken)))  # another each time, so that nothing is known already
-            buffer.cursor_position = len(buffer.text)
+            left, _, right = before.replace("#", str(len(taken))).partition("‸")
+            buffer.text = left + right  # another each time, so that nothing is known already
+            buffer.cursor_position = len(left)
             app._redraw()
             for key in keys:
                 start = time.perf_counter()

@@ -9,7 +9,6 @@ from agrad.grammar.commands.registry import words
 from agrad.grammar.pytorch.names import IGNORED, PREFIXES
 from agrad.grammar.runtime.builtins import CONSTANTS, OTHERS, is_result
 from agrad.grammar.syntax.lexer import Token
-from agrad.grammar.syntax.parser import lexed
 
 _LINE_ENDS = frozenset({"_NEWLINE", "_INDENT", "_DEDENT", "SEMICOLON"})
 _OPENERS = frozenset({"LPAR", "_LSQB", "LBRACE"})
@@ -66,9 +65,8 @@ def _heads_function(statement: Sequence[Token], before: str) -> bool:
     return len(statement) > 2 and statement[0].type == "DEF" and before in ("LPAR", "_COMMA")
 
 
-def unknown(text: str, names: Collection[str]) -> list[tuple[int, int]]:
-    """The places of names without a value: neither in the session, nor in the language, nor in this text."""
-    tokens = lexed(text)
+def unknown(tokens: Sequence[Token], names: Collection[str]) -> list[tuple[int, int]]:
+    """The places of names without a value: neither in the session, nor in the language, nor bound by these tokens."""
     here = given(tokens)
     found, imports, before = [], False, ""
     for token, following in zip(tokens, [*tokens[1:], Token("")], strict=False):

@@ -6,7 +6,7 @@ import gc
 import re
 import threading
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import TYPE_CHECKING, cast
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from lark import Lark
 
     from agrad.grammar.syntax.ast_builder import Builder
-    from agrad.grammar.syntax.lexer import Lexer, Token
+    from agrad.grammar.syntax.lexer import Item, Lexer, Token
 
 __all__ = [
     "COMMAND_WORDS",
@@ -31,7 +31,9 @@ __all__ = [
     "can_be_read",
     "followers",
     "kind_of",
+    "kinds",
     "lexed",
+    "lexer",
     "needs_more",
     "parse",
     "parse_expression",
@@ -54,6 +56,11 @@ def _machine() -> _Machine:
 
     lark = load()
     return _Machine(lark, Lexer(lark.lexer_conf), cast("Builder", lark.options.transformer))
+
+
+def lexer() -> Lexer:
+    """The lexer of the grammar."""
+    return _machine().lexer
 
 
 # The one builder works on one text at a time.
@@ -217,9 +224,13 @@ def tokens(text: str) -> list[tuple[str, int, int]]:
 
     The kinds are number, string, name, command, keyword, operator, comment and error.
     """
-    source = Source("session", text)
+    return kinds(_machine().lexer.read(Source("session", text), comments=True))
+
+
+def kinds(items: Iterable[Item]) -> list[tuple[str, int, int]]:
+    """What `tokens` returns, of what the lexer has read."""
     found: list[tuple[str, int, int]] = []
-    for item in _machine().lexer.read(source, comments=True):
+    for item in items:
         if not isinstance(item, AgradError):
             kind, start, end = kind_of(item), item.start_pos, item.end_pos
         elif item.unfinished:

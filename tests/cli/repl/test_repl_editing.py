@@ -1,5 +1,6 @@
 """Typing at the prompt: lines and margins, pasted text, mistakes, questions, colour, keys."""
 
+import random
 import sys
 from collections import deque
 
@@ -16,6 +17,7 @@ from agrad.cli.repl.input.question_mark import answered
 from agrad.cli.repl.validator import SyntaxValidator
 from agrad.cli.settings.settings import state_folder
 from agrad.grammar.session.session import Session
+from agrad.grammar.syntax.parser import tokens
 
 CTRL_C, CTRL_D, ALT_ENTER, BACKSPACE, DELETE, TAB = "\x03", "\x04", "\x1b\r", "\x7f", "\x1b[3~", "\t"
 
@@ -185,15 +187,19 @@ def test_questions_at_the_prompt(typed):
 # Colour
 
 
+def coloured(text):
+    return highlighted(text, tokens(text))
+
+
 def test_the_coloured_pieces_join_to_the_text():
     text = "var x = [1,\n  2]  # two\n\nprint 'é', x²\n"
-    joined = "\n".join("".join(piece for _, piece in line) for line in highlighted(text))
+    joined = "\n".join("".join(piece for _, piece in line) for line in coloured(text))
     assert joined == text
 
 
 def test_tokens_are_coloured_by_their_kind():
-    assert ("class:number", "12") in highlighted("12 + x")[0]
-    assert ("class:comment", "# hi") in highlighted("1\n2 # hi")[1]
+    assert ("class:number", "12") in coloured("12 + x")[0]
+    assert ("class:comment", "# hi") in coloured("1\n2 # hi")[1]
 
 
 @pytest.mark.parametrize(
@@ -224,6 +230,23 @@ def test_names_that_mean_nothing_are_underlined(text, strangers):
     lines = Highlighter(session).lex_document(Document(text))
     pieces = [piece for number in range(text.count("\n") + 1) for piece in lines(number)]
     assert [text for style, text, *_ in pieces if "class:unknown" in style] == strangers.split()
+
+
+def test_a_text_that_is_edited_has_the_colours_of_one_that_is_not():
+    session = Session()
+    session.run("x = 1")
+    typed, dice = Highlighter(session), random.Random(3)
+    text = "var q = x*2 + (y\n" + "p = [x, q, r]  # why\n" * 40
+    for _ in range(100):
+        at = dice.choice((len(text), dice.randrange(len(text))))
+        text = (
+            text[:at]
+            + dice.choice(["q", " = 1\n", ")", "\n", '"', " sin(z) ", "# ", ""])
+            + text[at + dice.choice((0, 1)) :]
+        )
+        document = Document(text, 0)
+        one, other = typed.lex_document(document), Highlighter(session).lex_document(document)
+        assert all(one(number) == other(number) for number in range(text.count("\n") + 1))
 
 
 def test_a_name_is_known_as_soon_as_it_is():
