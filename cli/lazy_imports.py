@@ -38,3 +38,9 @@ class Finder:
 def install() -> None:
     """From now on, load the modules in LAZY when they are used."""
     sys.meta_path.insert(0, Finder)
+
+
+def load_all() -> None:
+    """Load those that have been imported: threads that begin to use one at the same time would find it incomplete."""
+    for name in LAZY & sys.modules.keys():
+        _ = sys.modules[name].__doc__

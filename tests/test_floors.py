@@ -17,7 +17,10 @@ FLOORS = {
     "cli": {"click", "prompt_toolkit", "agrad.engine", "agrad.grammar", "agrad.cli"},
 }
 # Folders that are loaded by, or for, other programs may import the libraries of those.
-EXTRAS = {"cli/integrations": {"pygments", "pygls", "lsprotocol", "ipykernel", "jupyter_client", "IPython"}}
+EXTRAS = {
+    "cli/data/cluster": {"dask", "distributed"},
+    "cli/integrations": {"pygments", "pygls", "lsprotocol", "ipykernel", "jupyter_client", "IPython"},
+}
 # What cli may take from the engine: errors, types that it shows, numbers as text, the files that it reads, and the
 # backends that are there.
 FROM_ENGINE = {

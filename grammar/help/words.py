@@ -57,6 +57,7 @@ EXTRAS = {
     "plot": "plots and graphs as files: SVG, PNG and PDF",
     "jit": "compilation to machine code, with llvmlite; the last digits of functions and of sums may differ",
     "data": "Parquet files, and CSV files at pyarrow's speed",
+    "dask": "agrad map on several processes or machines, with Dask",
     "jupyter": "agrad in notebooks: agrad kernel, and %%agrad in cells of Python, with ipykernel",
     "lsp": "agrad lsp, the language server for editors, with pygls",
 }

@@ -1,0 +1,230 @@
+"""A connection to a Dask cluster: one that is started here, or one with an address.
+
+The workers must have the same agrad, and the same libraries that compute. What Dask would say in many lines becomes an
+error of agrad.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
+from typing import Any
+
+from agrad.cli import __version__
+from agrad.cli.lazy_imports import load_all
+from agrad.engine.errors import AgradError, Hint
+from agrad.engine.extras import extra
+
+_PATIENCE = 10.0  # seconds until a scheduler that does not answer counts as none
+_LIBRARIES = ("numpy", "llvmlite", "pyarrow")  # in which results may differ by their versions, or which are needed
+_FIXES = [
+    Hint("start one: dask scheduler, and on each machine dask worker with its address"),
+    Hint("--on dask: a cluster on this machine"),
+]
+
+
+@contextmanager
+def connect(address: str = "", workers: int | None = None) -> Iterator[Any]:
+    """A client of a Dask cluster, whose workers have been checked.
+
+    `address`: of its scheduler; without one, `workers` processes of one thread each are started on this machine, as
+    many as it has cores if that is None, and ended with the context. Inside, Ctrl-C reaches this thread alone. Raises
+    AgradError of kind `extra` where Dask is missing here, or agrad on a worker, and of kind `file` for a scheduler that
+    cannot be reached.
+    """
+    from multiprocessing import resource_tracker  # here, as elsewhere: few runs need a cluster
+
+    dask = extra("distributed", "--on dask", "dask and distributed", "dask")
+    load_all()  # what is loaded when it is used cannot be loaded by two threads at once
+    with ExitStack() as stack:
+        stack.enter_context(_silent())
+        stack.enter_context(_pipes_ignored())
+        if address:
+            _require_scheduler(address)
+        else:
+            resource_tracker.ensure_running()  # it would let Ctrl-C through to the thread that starts it
+        with _interrupts_held():
+            at = address or stack.enter_context(_local(dask, workers or os.cpu_count() or 1))
+            client = stack.enter_context(_client(dask, at))
+        require_alike(client)
+        yield client
+
+
+@contextmanager
+def _local(dask: Any, workers: int) -> Iterator[Any]:
+    """A cluster of processes on this machine, and a folder for them that is removed with it."""
+    from tempfile import TemporaryDirectory
+
+    from dask import config
+
+    with (
+        TemporaryDirectory(prefix="agrad-dask-", ignore_cleanup_errors=True) as folder,
+        config.set({"temporary-directory": folder}),  # of the scheduler, which has no option for that
+    ):
+        cluster = dask.LocalCluster(
+            n_workers=workers,
+            threads_per_worker=1,
+            processes=True,
+            dashboard_address=None,
+            local_directory=folder,
+            silence_logs=logging.CRITICAL,
+            env={"DASK_LOGGING__DISTRIBUTED": "critical"},
+        )
+        try:
+            yield cluster
+        except BaseException:
+            _kill(cluster)
+            raise
+        finally:
+            with _interrupts_held(), suppress(TimeoutError):
+                cluster.close()
+
+
+def _kill(cluster: Any) -> None:
+    """End the processes of a cluster at once: Dask would wait for what they are computing, which nobody needs."""
+    for nanny in cluster.workers.values():
+        nanny.auto_restart = False
+        with suppress(AttributeError, ProcessLookupError, TypeError):  # it is just starting, or has ended
+            os.kill(nanny.pid, signal.SIGKILL if hasattr(signal, "SIGKILL") else signal.SIGTERM)
+
+
+@contextmanager
+def _client(dask: Any, at: Any) -> Iterator[Any]:
+    """A client of a cluster."""
+    client = dask.Client(at, timeout=_PATIENCE, set_as_default=False)
+    try:
+        yield client
+    finally:
+        with _interrupts_held(), suppress(TimeoutError):
+            client.close(_PATIENCE)
+
+
+def _require_scheduler(address: str) -> None:
+    """Refuse an address at which nobody speaks Dask's protocol: a client of it would never be closed.
+
+    Raises AgradError of kind `file`.
+    """
+    import asyncio
+
+    from distributed.comm import connect as opened
+    from distributed.comm import parse_address, parse_host_port
+    from distributed.security import Security
+
+    async def reached() -> None:
+        parse_host_port(parse_address(address)[1], 0)  # so that a wrong address is refused at once
+        found = await opened(address, timeout=_PATIENCE, **Security().get_connection_args("client"))
+        await found.close()
+
+    try:
+        asyncio.run(reached())
+    except Exception as problem:  # what answers may be anything, and so is what the answer leads to
+        reason = next(iter(str(problem).splitlines()), "")
+        message = f"cannot reach a Dask scheduler at {address}"
+        raise AgradError("file", message, notes=[reason] if reason else [], fixes=_FIXES) from None
+
+
+def require_alike(client: Any) -> None:
+    """Refuse workers without agrad, or with another one, or with other libraries that compute.
+
+    Raises AgradError of kind `file` where there are no workers within some seconds, else of kind `extra`.
+    """
+    try:
+        client.wait_for_workers(1, timeout=_PATIENCE)
+    except TimeoutError:
+        at = client.scheduler.address
+        fixes = [Hint(f"on each machine: dask worker {at}")]
+        raise AgradError("file", f"the Dask scheduler at {at} has no workers", fixes=fixes) from None
+    versions = versions_of()
+    here = {"agrad": __version__, **versions()}
+    for worker, there in sorted(client.run(versions, ("agrad",)).items()):
+        require_worker(worker, here, there)
+
+
+def require_worker(worker: str, here: Mapping[str, str], there: Mapping[str, str]) -> None:
+    """Refuse one worker. Raises AgradError of kind `extra`."""
+    for library, mine in here.items():
+        theirs = there[library]
+        if mine == theirs or (library == "pyarrow" and theirs):
+            continue
+        has = f"{library} {theirs}" if theirs else f"no {library}"
+        message = f"the Dask worker at {worker} has {has}, and here is {f'{library} {mine}' if mine else 'none'}"
+        pip = f"pip install {library}=={mine}" if mine else f"pip uninstall {library}"
+        why = [] if library == "agrad" else ["results would depend on where a row is computed"]
+        raise AgradError("extra", message, notes=why, fixes=[Hint(f"in the environment of the worker: {pip}")])
+
+
+def versions_of() -> Any:
+    """A function that finds the versions of libraries; it is inside of this one so that a worker need not import it."""
+    libraries = _LIBRARIES
+
+    def versions(others: tuple[str, ...] = ()) -> dict[str, str]:
+        import sys
+        from importlib import import_module, metadata
+
+        found = {"Python": ".".join(map(str, sys.version_info[:2]))}
+        for name in (*others, *libraries):
+            try:
+                version = getattr(import_module(f"{name}.cli" if name == "agrad" else name), "__version__", "")
+                found[name] = version or metadata.version(name)
+            except Exception:  # one that does not load, for any reason, is of no use
+                found[name] = ""
+        return found
+
+    return versions
+
+
+def failure(error: BaseException, what: str) -> AgradError:
+    """The error for what a task raised; `what`: what it computed. Raises the error of Python where it is a fault."""
+    if isinstance(error, AgradError):
+        return error
+    name = type(error).__name__
+    if name == "KilledWorker":
+        message = f"workers ended again and again while they computed {what}"
+        notes = ["the system ends a process, for example, that takes more memory than there is"]
+        return AgradError("limit", message, notes=notes, fixes=[Hint("--workers 1: fewer at the same time")])
+    if isinstance(error, ModuleNotFoundError) and (error.name or "").partition(".")[0] == "agrad":
+        fixes = [Hint("in the environment of the worker: pip install agrad")]
+        return AgradError("extra", "a Dask worker that has joined has no agrad", fixes=fixes)
+    if name in ("FutureCancelledError", "CancelledError", "FuturesCancelledError", "CommClosedError"):
+        return AgradError("file", f"the Dask scheduler went away while {what} was computed", fixes=_FIXES[:1])
+    raise error
+
+
+@contextmanager
+def _silent() -> Iterator[None]:
+    """Without what Dask logs: what matters of it is told as an error."""
+    before = logging.root.manager.disable
+    logging.disable(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logging.disable(before)
+
+
+@contextmanager
+def _interrupts_held() -> Iterator[None]:
+    """Hold Ctrl-C back, and keep it from threads and processes that are begun inside, which Dask ends itself."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextmanager
+def _pipes_ignored() -> Iterator[None]:
+    """Let writing to a worker that has died be an error, and not the end of this process."""
+    before: Any = None
+    with suppress(AttributeError, ValueError):  # no such signal, or a thread
+        before = signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        if before is not None:
+            signal.signal(signal.SIGPIPE, before)
