@@ -7,19 +7,17 @@ by an operand.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import prod
 from typing import Any, NamedTuple
 
 from agrad.engine.core.context import Tracing, UndoLog, current, scope
 from agrad.engine.core.graph import Node
 from agrad.engine.core.guards import Guard
-from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.core.tensor import Tensor, bare
 from agrad.engine.errors import AgradError, Hint, Label
 from agrad.engine.program.extract import extract
 from agrad.engine.program.ir import Program
 from agrad.engine.program.passes import optimised
-from agrad.engine.program.structure import flat, joined
+from agrad.engine.program.structure import flat, joined, split
 from agrad.engine.program.trace import entered, inlined, recording
 from agrad.engine.values import Array, np
 
@@ -62,7 +60,7 @@ def closed_over(
         inner = extract([y], [*xs, *same], (*names, *[x.node.name or "" for x in same]), None)
         example = joined([vector_of(flat(x)) for x in same]) if same else np.zeros(0)
         given = entered(example)
-        operands = [*xs, *_parts(same, given)]
+        operands = [*xs, *split(given, [x.shape for x in same])]
         program = extract(inlined(inner, operands), [*xs, given], (*names, "same"), None)
     return Closed(program, same, example)
 
@@ -78,16 +76,6 @@ def settled(what: str, program: Program) -> Program:
 def vector_of(x: Any) -> Array:
     """The value of a vector, without its graph."""
     found: Array = np.ascontiguousarray(x.value if isinstance(x, Tensor) else x)
-    return found
-
-
-def _parts(same: Sequence[Tensor], given: Tensor) -> list[Tensor]:
-    """The values from outside, of a vector of their entries."""
-    found, end = [], 0
-    for x in same:
-        begin, end = end, end + prod(x.shape)
-        part = given[begin:end]
-        found.append(FUNCTIONS["reshape"].call(part, x.shape) if x.shape else given[begin])
     return found
 
 

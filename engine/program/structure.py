@@ -10,12 +10,21 @@ from agrad.engine.core.dispatch import operand
 from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError
-from agrad.engine.values import np, shape_of
+from agrad.engine.values import Shape, np, shape_of
 
 
 def joined(parts: Sequence[Any]) -> Any:
     """Vectors one after the other."""
     return FUNCTIONS["concat"].call(tuple(parts))
+
+
+def split(vector: Any, shapes: Sequence[Shape]) -> list[Any]:
+    """The values with these shapes whose entries a vector has, one after the other."""
+    found, end = [], 0
+    for shape in shapes:
+        begin, end = end, end + prod(shape)
+        found.append(FUNCTIONS["reshape"].call(vector[begin:end], shape) if shape else vector[begin])
+    return found
 
 
 class Parts:

@@ -10,20 +10,16 @@ from agrad.engine.autodiff.transforms import jacobian
 from agrad.engine.core.context import scope
 from agrad.engine.core.dispatch import operand
 from agrad.engine.core.numpy_warnings import quiet
-from agrad.engine.core.op import FUNCTIONS, OPS
+from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError, Hint
+from agrad.engine.ops.arrays.reduction import total
 from agrad.engine.program.closed import closed_over, settled
 from agrad.engine.program.extract import extract
 from agrad.engine.program.scan import Body, Sizes
-from agrad.engine.program.structure import flat, joined
+from agrad.engine.program.structure import flat, joined, split
 from agrad.engine.program.trace import entered, gradients, inlined, recording
 from agrad.engine.values import Array, Shape, describe, np
-
-
-def apply(body: Body, z: Any) -> Any:
-    """A function, on its argument and what it uses from outside as one vector: an operation, with derivatives."""
-    return OPS["scanned"].call(z, body=body, count=1)
 
 
 def function_of(what: str, f: Any, shapes: Sequence[Shape], start: Array) -> tuple[Body, Any, Shape]:
@@ -36,9 +32,9 @@ def function_of(what: str, f: Any, shapes: Sequence[Shape], start: Array) -> tup
         raise AgradError("type", f"{what} needs a function, not {describe(f)}", fixes=fixes)
     shape: list[Shape] = []
 
-    def called(x: Tensor) -> Tensor:
+    def called(_: Tensor, x: Tensor) -> Tensor:
         try:
-            y = f(*_split(x, shapes))
+            y = f(*split(x, shapes))
         except TypeError as problem:
             if problem.__traceback__ is None or problem.__traceback__.tb_next is not None:
                 raise  # from inside of the function
@@ -51,34 +47,11 @@ def function_of(what: str, f: Any, shapes: Sequence[Shape], start: Array) -> tup
         made: Tensor = flat(y)
         return made
 
-    found = closed_over(what, called, [start], ("x",))
-    program = settled(what, found.program)
+    state = np.zeros(0)  # of a loop, which a function alone has not
+    found = closed_over(what, called, [state, start], ("state", "x"))
     sizes = Sizes(0, len(start), len(found.example), prod(shape[0]), 0)
-    same = joined([flat(x) for x in found.same]) if found.same else np.zeros(0)
-    return _body(program, sizes, start, found.example), same, shape[0]
-
-
-def _split(x: Tensor, shapes: Sequence[Shape]) -> list[Tensor]:
-    """The values of a vector of their entries."""
-    found, end = [], 0
-    for shape in shapes:
-        begin, end = end, end + prod(shape)
-        found.append(FUNCTIONS["reshape"].call(x[begin:end], shape) if shape else x[begin])
-    return found
-
-
-def _body(program: Any, sizes: Sizes, x: Array, same: Array) -> Body:
-    """A program of two vectors as the body of a loop without a state."""
-    moved = extract_with_state(program, x, same)
-    return Body(moved, sizes, (np.zeros(0), x, same))
-
-
-def extract_with_state(program: Any, x: Array, same: Array) -> Any:
-    """The program with a state of no entries before its inputs."""
-    with recording(), scope(listener=None, undefined=None), quiet():
-        xs = [entered(value) for value in (np.zeros(0), x, same)]
-        (y,) = inlined(program, xs[1:])
-        return settled("scan", extract([y], xs, ("state", "row", "same"), None))
+    body = Body(settled(what, found.program), sizes, (state, start, found.example))
+    return body, joined([flat(x) for x in found.same]) if found.same else np.zeros(0), shape[0]
 
 
 def derived(body: Body, derive: Callable[..., Any], more: tuple[int, int] = (0, 0)) -> Body:
@@ -111,27 +84,18 @@ def jacobian_of(body: Body) -> Body:
 
 def products_of(gradient: Body) -> Body:
     """The products of a Hessian with a vector, which follows the argument; from the gradient."""
-
-    def derive(y: Tensor, x: Tensor, same: Tensor, v: Tensor, _: Tensor) -> Tensor:
-        return gradients(FUNCTIONS["sum"].call(y * v), [x])[0]
-
-    return derived(gradient, derive, (gradient.sizes.row, 0))
+    return derived(gradient, lambda y, x, _, v, *__: gradients(total(y * v), [x])[0], (gradient.sizes.row, 0))
 
 
 def jacobian_or_zeros(y: Tensor, x: Tensor) -> Any:
     """The Jacobian, also where y does not depend on x."""
-    zeros = FUNCTIONS["where"].call(0.0, FUNCTIONS["sum"].call(x), 0.0)
+    zeros = FUNCTIONS["where"].call(0.0, total(x), 0.0)
     return jacobian(y + zeros, x, create_graph=True)
 
 
 def pulled(body: Body) -> Body:
     """The gradient by what is used from outside of the sum of g times the results; g is the rest of it."""
-
-    def derive(y: Tensor, x: Tensor, same: Tensor, _: Tensor, g: Tensor) -> Tensor:
-        total = FUNCTIONS["sum"].call(y * g)
-        return gradients(total, [same])[0]
-
-    return derived(body, derive, (0, body.sizes.out))
+    return derived(body, lambda y, _, same, __, g: gradients(total(y * g), [same])[0], (0, body.sizes.out))
 
 
 class Evaluated:
