@@ -16,12 +16,12 @@ from weakref import WeakKeyDictionary
 from agrad.engine.autodiff.reverse import by_leaves, walk
 from agrad.engine.autodiff.transforms import hessian, jacobian, jvp
 from agrad.engine.core.arguments import number_of
-from agrad.engine.core.context import current, next_stamp
+from agrad.engine.core.context import current
 from agrad.engine.core.dispatch import operand
-from agrad.engine.core.graph import Node, Uncertainty, by_seq, collect, leading_to, reachable
+from agrad.engine.core.graph import Node, Uncertainty, by_seq, collect, leading_to, new_node, reachable
 from agrad.engine.core.op import composed
 from agrad.engine.core.tensor import Tensor, bare, tensor
-from agrad.engine.core.versions import check_walkable, walkable
+from agrad.engine.core.versions import check_walkable
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.values import Value, coerce, describe, fits, format_shape, np, shape_of, spread
 
@@ -44,33 +44,19 @@ def is_used() -> bool:
 def uncertain(value: Any, u: Any, dof: float = inf, shape: str = "normal") -> Tensor:
     """A leaf with a standard uncertainty; of a computed value, its sum with such a leaf that is 0."""
     if type(value) is float and type(u) is float and u >= 0.0:
-        context = current()
-        node = Node()  # written slot by slot, as a recorded operation is
-        node.op = None
-        node.inputs = node.shape = ()
-        node.value = value
-        node.requires_grad = _used[0] = True
-        node.seq = node.stamp = next_stamp()
-        node.origin = context.origin
-        node.guard = context.guard
-        node.extra = Uncertainty(u, dof, shape)
-        made = Tensor()
-        made.node = node
-        made.array = node.attrs = node.name = node.collected = node.freed = node.handle = None
-        return made
-    value, u = operand(value), _plain("an uncertainty", u)
-    if isinstance(value, Tensor) and value.node.recorded:
-        return value + uncertain(spread(0.0, value.shape), u, dof, shape)
-    value = value.value if isinstance(value, Tensor) else value
-    if not fits(shape_of(u), shape_of(value)):
-        shapes = f"{format_shape(shape_of(u))} to a value of shape {format_shape(shape_of(value))}"
-        raise AgradError("shape", f"an uncertainty of shape {shapes}")
-    if not np.all(np.asarray(u) >= 0.0) if shape_of(u) else not u >= 0.0:
-        raise AgradError("domain", f"an uncertainty is 0 or positive, not {describe(u)}")
-    if type(value) is float:
-        return uncertain(value, float(u), dof, shape)
-    made = tensor(value, requires_grad=True)
-    made.node.extra = Uncertainty(np.broadcast_to(u, made.shape).copy(), dof, shape)
+        made = bare(new_node(None, (), None, value, (), True))
+    else:
+        value, u = operand(value), _plain("an uncertainty", u)
+        if isinstance(value, Tensor) and value.node.recorded:
+            return value + uncertain(spread(0.0, value.shape), u, dof, shape)
+        made = tensor(value, requires_grad=True)
+        if not fits(shape_of(u), made.shape):
+            shapes = f"{format_shape(shape_of(u))} to a value of shape {format_shape(made.shape)}"
+            raise AgradError("shape", f"an uncertainty of shape {shapes}")
+        if not np.all(np.asarray(u) >= 0.0):
+            raise AgradError("domain", f"an uncertainty is 0 or positive, not {describe(u)}")
+        u = np.broadcast_to(u, made.shape).copy() if made.shape else float(u)
+    made.node.extra = Uncertainty(u, dof, shape)
     _used[0] = True
     return made
 
@@ -116,20 +102,9 @@ def link(a: Node, b: Node, block: Any) -> None:
     log = current().undo_log
     for x, y, part in ((a, b, block), (b, a, block.T)):
         known = known_of(x)
-        if known.linked is None:
-            known.linked = WeakKeyDictionary()
-        linked = known.linked
         if log is not None:
-            before = linked.get(y)
-            log.remember(("covariance", x, y), partial(_put_back, linked, y, before))
-        linked[y] = part
-
-
-def _put_back(linked: Any, y: Node, before: Any) -> None:
-    if before is None:
-        linked.pop(y, None)
-    else:
-        linked[y] = before
+            log.remember(("covariances", x), partial(setattr, known, "linked", known.linked))
+        known.linked = WeakKeyDictionary({**known.linked, y: part} if known.linked is not None else {y: part})
 
 
 def known_of(node: Node) -> Uncertainty:
@@ -224,19 +199,10 @@ def handles(nodes: Sequence[Node]) -> list[Tensor]:
     return [bare(node, node.value if node.shape else None) for node in nodes]
 
 
-def _behind(y: Tensor) -> list[Node]:
-    """The nodes behind a value, youngest first, after a check of those between it and its sources."""
-    try:
-        return walkable(y.node)[0]
-    except AgradError:
-        order = leading_to(collect([y.node]), sources(y))
-        check_walkable(order, y.node)
-        return order
-
-
 def gradient(y: Tensor, nodes: Sequence[Node]) -> list[Value]:
     """The derivatives of one number by the sources behind it. Raises AgradError of kind `freed` or `stale`."""
-    order = _behind(y)
+    order = leading_to(collect([y.node]), nodes)
+    check_walkable(order, y.node)
     found = walk(order, {y.node: spread(1.0, y.shape)}, False, nodes, hooks=False) if y.node in order else {}
     return [found.get(node, 0.0) for node in nodes]
 

@@ -79,13 +79,14 @@ class Extra:
 class Uncertainty(Extra):
     """What is known of a leaf that was measured: its standard uncertainty, and how it is distributed."""
 
-    # Covariances with the entries of correlated leaves, and its own, row by row; None where there are none.
-    linked: weakref.WeakKeyDictionary[Node, Any] | None = None
+    __slots__ = ("dof", "linked", "shape", "u")  # which take less time to set
 
     def __init__(self, u: Value, dof: float, shape: str) -> None:
         self.u = u  # in the shape of the value
         self.dof = dof  # degrees of freedom
         self.shape = shape  # normal, uniform or triangular
+        # Covariances with the entries of correlated leaves, and its own, row by row; None where there are none.
+        self.linked: weakref.WeakKeyDictionary[Node, Any] | None = None
 
 
 # The first number that a walk left in a leaf, what is known of its data (the leaves behind it), and when that was.

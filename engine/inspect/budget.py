@@ -10,11 +10,12 @@ from agrad.engine.autodiff.uncertainty import Second, covariance, gradient, hand
 from agrad.engine.compile import compile as compiled
 from agrad.engine.core.graph import Node
 from agrad.engine.core.op import FUNCTIONS
-from agrad.engine.core.tensor import Tensor
+from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.extras import extra
 from agrad.engine.program.closed import settled
 from agrad.engine.program.extract import extract
+from agrad.engine.program.structure import split
 from agrad.engine.program.trace import inlined
 from agrad.engine.values import Array, np
 
@@ -25,17 +26,13 @@ class Source(NamedTuple):
     """A line of a budget: a number, or an entry of an array."""
 
     name: str
-    place: str  # where it was made
+    where: str  # it was made
     value: float
     u: float
-    slope: float
-    dof: float
+    sensitivity: float
+    contribution: float  # to the result for one standard uncertainty
     share: float  # of the variance
-
-    @property
-    def contribution(self) -> float:
-        """What it adds to the result for one standard uncertainty."""
-        return self.slope * self.u
+    dof: float
 
 
 class Sampled(NamedTuple):
@@ -48,8 +45,6 @@ class Sampled(NamedTuple):
     high: float
     tolerance: float
     holds: bool  # whether the ends of the linear interval agree within the tolerance (clause 8.1.3)
-    edges: Array
-    heights: Array
 
 
 class Budget(NamedTuple):
@@ -61,60 +56,51 @@ class Budget(NamedTuple):
     sources: list[Source]
     dof: float
     coverage: float
-    factor: float
-    second: Second | None
-    sampled: Sampled | None
-
-    @property
-    def expanded(self) -> float:
-        """Half of the width of the interval with the stated coverage."""
-        return self.factor * self.u
+    k: float
+    expanded: float  # half of the width of the interval with the stated coverage
+    second: Second | None = None
+    samples: Sampled | None = None
+    histogram: tuple[Array, Array] | None = None  # of the samples: the edges of intervals, and the densities
 
 
 def budget(
-    y: Tensor, coverage: float = 0.95, order: int = 1, samples: int = 0, generator: Callable[[], Any] | None = None
+    y: Any, coverage: float = 0.95, order: int = 1, samples: int = 0, generator: Callable[[], Any] | None = None
 ) -> Budget:
     """The budget of one number. Raises AgradError of kind `grad` where it depends on no uncertain leaf."""
+    y = y if isinstance(y, Tensor) else tensor(y)
     nodes = sources(y)
     if y.size != 1:
         fixes = [Hint(f"budget {y.node.spell()}[0]   of an entry")]
         raise AgradError("shape", "a budget is of one number, and this is an array", fixes=fixes)
     if not nodes:
-        raise certain(y.node.spell())
+        fixes = [Hint("x = 2.0 ± 0.1   makes an uncertain value")]
+        raise AgradError("grad", f"{y.node.spell()} does not depend on an uncertain value", fixes=fixes)
     if not 0.0 < coverage < 1.0:
         fixes = [Hint(f"coverage {coverage / 100:g}")] if 1.0 < coverage < 100.0 else []
         raise AgradError("domain", f"budget: the coverage is between 0 and 1, not {coverage:g}", fixes=fixes)
+    if order not in (1, 2):
+        raise AgradError("domain", f"budget: the order is 1 or 2, not {order}")
     slopes = np.concatenate([np.reshape(np.asarray(g), -1) for g in gradient(y, nodes)])
     known = covariance(nodes)
     variance = max(float(slopes @ known @ slopes), 0.0)
-    rows = _rows(nodes, slopes, known, variance)
-    u = sqrt(variance)
+    u, rows = sqrt(variance), _rows(nodes, slopes, slopes * (known @ slopes) / (variance or 1.0))
     dof = _effective(rows, known, u)
-    factor = coverage_factor(coverage, dof)
+    k = coverage_factor(coverage, dof)
     number = float(np.reshape(y.value, -1)[0])
     second = second_order(y, nodes) if order > 1 else None
-    made = Budget(y.node.spell(), number, u, rows, dof, coverage, factor, second, None)
-    return made._replace(sampled=_sampled(made, y, nodes, known, samples, generator)) if samples else made
+    made = Budget(y.node.spell(), number, u, rows, dof, coverage, k, k * u, second)
+    return _sampled(made, y, nodes, known, samples, generator) if samples else made
 
 
-def certain(name: str) -> AgradError:
-    """The error of a budget of what has no uncertainty."""
-    fixes = [Hint("x = 2.0 ± 0.1   makes an uncertain value")]
-    return AgradError("grad", f"{name} does not depend on an uncertain value", fixes=fixes)
-
-
-def _rows(nodes: Sequence[Node], slopes: Array, known: Array, variance: float) -> list[Source]:
+def _rows(nodes: Sequence[Node], slopes: Array, shares: Array) -> list[Source]:
     found: list[Source] = []
-    shares = (slopes * (known @ slopes) / (variance or 1.0)).tolist()
-    numbers = zip(slopes.tolist(), shares, strict=True)
     for node in nodes:
-        its = known_of(node)
-        place = node.origin.where if node.origin is not None else ""
+        its, place = known_of(node), node.origin.where if node.origin is not None else ""
         values, us = [np.reshape(np.asarray(x), -1).tolist() for x in (node.value, its.u)]
-        for index, value, u in zip(np.ndindex(node.shape) if node.shape else [()], values, us, strict=True):
+        for index, value, u in zip(np.ndindex(node.shape), values, us, strict=True):
             name = node.spell() + (f"[{', '.join(map(str, index))}]" if index else "")
-            slope, share = next(numbers)
-            found.append(Source(name, place, value, u, slope, its.dof, share))
+            slope, share = float(slopes[len(found)]), float(shares[len(found)])
+            found.append(Source(name, place, value, u, slope, slope * u, share, its.dof))
     return found
 
 
@@ -125,7 +111,7 @@ def _effective(rows: Sequence[Source], known: Array, u: float) -> float:
     source together, with the fewest degrees of freedom among them (as Willink, Metrologia 44 (2007), where all are of
     the same measurements).
     """
-    slopes = np.array([row.slope for row in rows])
+    slopes = np.array([row.sensitivity for row in rows])
     total = 0.0
     for places in _groups(known) if u > 0 else ():
         share = float(slopes[places] @ known[np.ix_(places, places)] @ slopes[places]) / u**2
@@ -161,7 +147,8 @@ def coverage_factor(coverage: float, dof: float) -> float:
 
 def _sampled(
     linear: Budget, y: Tensor, nodes: Sequence[Node], known: Array, count: int, generator: Callable[[], Any] | None
-) -> Sampled:
+) -> Budget:
+    """The budget with what a Monte Carlo run finds."""
     if not 100 <= count <= _MOST:
         raise AgradError("limit", f"budget: from 100 to {_MOST} samples, not {count}")
     rng = generator() if generator is not None else np.random.default_rng()
@@ -172,9 +159,9 @@ def _sampled(
     off = max(abs(linear.value - linear.expanded - low), abs(linear.value + linear.expanded - high))
     shown = np.quantile(values, [0.001, 0.999])
     heights, edges = np.histogram(values, bins=60, range=tuple(shown) if shown[1] > shown[0] else None)
-    density = heights / (count * np.diff(edges))
     mean, u = float(np.mean(values)), float(np.std(values, ddof=1))
-    return Sampled(count, mean, u, low, high, tolerance, off <= tolerance, edges, density)
+    found = Sampled(count, mean, u, low, high, tolerance, off <= tolerance)
+    return linear._replace(samples=found, histogram=(edges, heights / (count * np.diff(edges))))
 
 
 def _draws(nodes: Sequence[Node], known: Array, count: int, rng: Any) -> list[Array]:
@@ -208,17 +195,9 @@ def _standard(shape: str, dof: float, count: int, rng: Any) -> Array:
 def _values(y: Tensor, nodes: Sequence[Node], columns: list[Array]) -> Array:
     """The value for each sample, by the program of its graph."""
     program = settled("budget", extract([y], handles(nodes)))
-    shapes = [node.shape for node in nodes]
 
     def function(*entries: Any) -> Any:
-        left, xs = list(entries), []
-        for shape in shapes:
-            if shape:
-                size = int(np.prod(shape))
-                xs.append(FUNCTIONS["reshape"].call(FUNCTIONS["stack"].call(left[:size]), shape))
-                del left[:size]
-            else:
-                xs.append(left.pop(0))
+        xs = split(FUNCTIONS["stack"].call(entries), [node.shape for node in nodes])
         return FUNCTIONS["sum"].call(inlined(program, xs)[0])
 
     found: Array

@@ -117,10 +117,7 @@ def _name(name: str | None, place: int) -> str:
     },
 )
 def _formula(session: Session, call: Call) -> None:
-    form = str(call.options.get("as", "text"))
-    if form not in _FORMS:
-        message = f"formula has no form {form}"
-        raise AgradError("name", message, labels=[Label(call.span)], fixes=["formula y as latex"])
+    form = call.choice("as", "text")
     inner, outer = (str(call.options.get(word, "")).split() for word in ("grad", "wrt"))
     for line in formula(session.machine, call.values[0], call.names, inner, outer, form):
         session.emit(Printed(line))

@@ -46,6 +46,17 @@ class Call(Struct):
         """The value of an option as written; None if it has none, or is not given."""
         return dict(self.node.options).get(name)
 
+    def choice(self, name: str, usual: str) -> str:
+        """The word after an option that has choices. Raises AgradError of kind `name` for one that is none of them."""
+        found, choices = str(self.options.get(name, usual)), COMMANDS[self.node.word].options[name].choices
+        assert choices is not None
+        if found in choices():
+            return found
+        typed = f"{self.node.word} {' '.join(operand.span.text for operand in self.node.operands)} {name}"
+        what = "form" if name == "as" else name
+        message, fixes = f"{self.node.word} has no {what} {found}", [f"{typed} {one}" for one in choices()]
+        raise AgradError("name", message, labels=[Label(self.span)], fixes=fixes)
+
 
 class Operands(Struct):
     """What follows the word of a command, or an option: what completion offers there."""

@@ -200,7 +200,7 @@ def _watched(session: Session, remark: Callable[[float], str]) -> Iterator[Calla
 
 def _descend(session: Session, call: Call, sign: float) -> None:
     from agrad.engine.ops.solvers.function import function_of
-    from agrad.engine.ops.solvers.implicit import METHODS, Minimum
+    from agrad.engine.ops.solvers.implicit import Minimum
     from agrad.engine.program.closed import settled
     from agrad.engine.program.extract import extract
     from agrad.engine.program.trace import inlined
@@ -221,9 +221,7 @@ def _descend(session: Session, call: Call, sign: float) -> None:
         return OPS["mul"].call(sign, OPS["sum"].call(y))
 
     body, _, _ = function_of(word, value, [leaf.shape for leaf in leaves], start)
-    method = call.options.get("method")
-    if method is not None and method not in METHODS:
-        raise AgradError("type", f"{word}: there is no method {method}", fixes=[f"method {one}" for one in METHODS])
+    method = call.choice("method", "newton") if "method" in call.options else None
     until = number_of(word, "until", call.options.get("until", 1e-9))
     if not until > 0:
         raise AgradError("domain", f"{word}: until is a positive number", labels=[Label(call.span)])

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from agrad.engine.autodiff.uncertainty import correlate
-from agrad.engine.core.arguments import number_of
-from agrad.engine.errors import AgradError
+from agrad.engine.core.arguments import number_of, small
 from agrad.engine.ops.creation import generator
-from agrad.engine.values import whole
 from agrad.grammar.commands.host import Session
 from agrad.grammar.commands.operands import EXPRESSION, REQUIRING
 from agrad.grammar.commands.registry import Call, Operands, Option, command, graphed
@@ -37,27 +35,16 @@ _NUMBER = Operands(expression=True)
     logged=False,
 )
 def _budget(session: Session, call: Call) -> None:
-    from agrad.engine.inspect.budget import budget, certain  # here, since few sessions have one
+    from agrad.engine.inspect.budget import budget  # here, since few sessions have one
 
-    options = call.options
-    form = str(options.get("as", "text"))
-    if form not in FORMS:
-        raise AgradError(
-            "type",
-            f"budget: there is no form {form}",
-            fixes=[f"budget {call.operand(0).span.text} as {one}" for one in FORMS],
-        )
+    value, options, form = call.values[0], call.options, call.choice("as", "text")
     coverage = number_of("budget", "coverage", options.get("coverage", 0.95))
-    order = whole(number_of("budget", "order", options.get("order", 1)), "budget: order")
-    if order not in (1, 2):
-        raise AgradError("domain", f"budget: the order is 1 or 2, not {order}")
-    samples = whole(number_of("budget", "samples", options.get("samples", 0)), "budget: samples")
-    if isinstance(call.values[0], int | float):
-        raise certain(call.operand(0).span.text)
-    found = budget(graphed(call, 0), coverage, order, samples, generator)
-    result = Budgeted(found, form)
+    order = small("budget", "order", options.get("order", 1))
+    samples = small("budget", "samples", options.get("samples", 0))
+    value = value if isinstance(value, int | float) else graphed(call, 0)
+    result = Budgeted(budget(value, coverage, order, samples, generator), form)
     session.emit(result)
-    if found.sampled is not None and form == "text":
+    if result.budget.samples is not None and form == "text":
         session.emit(result.plot())
 
 

@@ -99,10 +99,10 @@ def pulled(body: Body) -> Body:
 
 
 class Evaluated:
-    """A function to be called many times, with what it uses from outside fixed."""
+    """A function to be called many times, with what it uses from outside fixed, and a result of some shape."""
 
-    def __init__(self, body: Body, same: Array) -> None:
-        self.step = body.step
+    def __init__(self, body: Body, same: Array, shape: Shape = (-1,)) -> None:
+        self.step, self.shape = body.step, shape
         self.is_of_numbers = body.numbers is not None
         self.same = same.tolist() if self.is_of_numbers else same
         self.calls = 0
@@ -111,6 +111,7 @@ class Evaluated:
         """The result as a vector."""
         self.calls += 1
         if self.is_of_numbers:
-            return np.array(self.step(*(x.tolist() if hasattr(x, "tolist") else x), *self.same))
-        (found,) = self.step(np.zeros(0), np.ascontiguousarray(x, dtype=float), self.same)
-        return np.array(found)
+            found = self.step(*(x.tolist() if hasattr(x, "tolist") else x), *self.same)
+        else:
+            (found,) = self.step(np.zeros(0), np.ascontiguousarray(x, dtype=float), self.same)
+        return np.array(found).reshape(self.shape)

@@ -56,8 +56,6 @@ implied: Function = row(
 
 def _start(what: str, x0: Any) -> tuple[Any, tuple[int, ...]]:
     """A starting point as a vector, and its shape."""
-    if isinstance(x0, str) or callable(x0) or x0 is None:
-        raise AgradError("type", f"{what} starts from a number or an array, not {describe(x0)}")
     x0 = operand(x0)
     value = x0.value if isinstance(x0, Tensor) else x0
     return np.reshape(np.asarray(value, dtype=float), -1), shape_of(value)

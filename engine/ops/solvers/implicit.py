@@ -50,11 +50,9 @@ class Problem:
         """The derivatives of the residual."""
         return jacobian_of(self.residual)
 
-    def matrix(self, same: Array) -> Callable[[Array], Array]:
+    def matrix(self, same: Array) -> Evaluated:
         """The Jacobian as a function of a point."""
-        size = len(self.start)
-        derivatives = Evaluated(self.jacobian, same)
-        return lambda x: derivatives(x).reshape(size, size)
+        return Evaluated(self.jacobian, same, (len(self.start), len(self.start)))
 
     def solve(self, same: Array) -> Array:
         """The solution. Raises AgradError of kind `domain`."""
@@ -65,20 +63,14 @@ class Problem:
         """The solution, with an account of how it was found."""
         f, matrix = Evaluated(self.f, same), self.matrix(same)
         optimize = extra("scipy.optimize", "root", "SciPy", "science")
-        points = {self.start.tobytes()}  # an iteration has one of its own
-
-        def at(x: Array) -> Array:
-            points.add(x.tobytes())
-            return f(x)
-
         with np.errstate(all="ignore"):
-            found = optimize.root(at, self.start, jac=matrix, method="hybr", options={"xtol": _CLOSE})
+            found = optimize.root(f, self.start, jac=matrix, method="hybr", options={"xtol": _CLOSE})
             x, step = newton(f, matrix, found.x)
         value = f(x)
         if not np.isfinite(x).all() or not np.isfinite(value).all() or not _is_settled(step, x, self.start):
             raise self.not_found(found.x, f, matrix)
         self.refuse_singular(x, matrix)
-        return Found(x, float(np.max(np.abs(value))), len(points) - 1)
+        return Found(x, float(np.max(np.abs(value))), found.nfev - 1)
 
     def not_found(self, x: Array, f: Evaluated, matrix: Callable[[Array], Array]) -> AgradError:
         """The error where the search has stopped elsewhere."""
@@ -119,23 +111,23 @@ class Bracketed(Problem):
             message = f"{self.what}: {places} is no bracket: {signs}, which have no different signs"
             point = "for x from 1" if self.what == "solve" else "root(f, x0)"
             raise AgradError("domain", message, fixes=[Hint(f"{point}   from a starting point")])
-        x, iterations = np.array([self.low if ends[0] == 0.0 else self.high]), 0
-        if 0.0 not in ends:
-            with np.errstate(all="ignore"):
-                options: dict[str, Any] = {"xtol": 1e-300, "rtol": 1e-14, "maxiter": 400, "disp": False}
-                x0, search = optimize.toms748(
-                    lambda x: float(f([x])[0]), self.low, self.high, full_output=True, **options
-                )
-                x, _ = newton(f, matrix, np.array([x0]))
-                x, iterations = x if self.low <= x[0] <= self.high else np.array([x0]), search.iterations
+        options: dict[str, Any] = {"xtol": 1e-300, "rtol": 1e-14, "maxiter": 400, "disp": False}
+        with np.errstate(all="ignore"):
+            bracketed, search = optimize.toms748(
+                lambda x: float(f([x])[0]), self.low, self.high, full_output=True, **options
+            )
+            x, _ = newton(f, matrix, np.array([bracketed]))
+        x = x if self.low <= x[0] <= self.high else np.array([bracketed])
         value = abs(float(f(x)[0]))
         if not value <= 1e-6 * max(map(abs, ends)):
             where = f"at {told(x)} without a zero: it is {format_number(value)} there"
             raise AgradError("domain", f"{self.what}: the function changes its sign {where}")
         self.refuse_singular(x, matrix)
-        return Found(x, value, iterations)
+        return Found(x, value, search.iterations)
 
 
+Valued = Callable[[Array], float]
+Ends = tuple[float, float]
 METHODS = {"newton": "trust-exact", "krylov": "trust-krylov", "bfgs": "BFGS", "lbfgs": "L-BFGS-B", "cg": "CG"}
 _FEW = 50  # unknowns, of which the whole Hessian is computed
 
@@ -150,16 +142,15 @@ class Minimum(Problem):
 
     def find(self, same: Array) -> Found:
         """The minimum, by a trust region with the exact gradient and Hessian (Conn, Gould and Toint, 2000)."""
-        f, gradient, matrix = Evaluated(self.f, same), Evaluated(self.residual, same), self.matrix(same)
-        found = self.descend("argmin", same, method="newton")
+        found, f, matrix = self.descend("argmin", same, method="newton"), Evaluated(self.f, same), self.matrix(same)
         with np.errstate(all="ignore"):
-            x, step = newton(gradient, matrix, found.x)
-            hessian = matrix(x)
+            x, step = newton(Evaluated(self.residual, same), matrix, found.x)
             is_lower = float(f(x)[0]) <= found.value + 1e-9 * (abs(found.value) + abs(float(f(self.start)[0])))
+            hessian = matrix(x)
         is_flat = is_ill(hessian) if len(x) > 1 else _is_flat(x, matrix)
         is_point = not is_flat and is_lower and _is_settled(step, x, self.start)
         if not is_point or not np.all(np.linalg.eigvalsh((hessian + hessian.T) / 2) > 0):
-            message = f"argmin: the minimum at {told(found.x)} is not a single point that can be differentiated"
+            message = f"argmin: the minimum at {told(x)} is not a single point that can be differentiated"
             raise AgradError("domain", message, notes=["the Hessian is singular there, or not positive"])
         return found._replace(x=x)
 
@@ -201,15 +192,14 @@ class Minimum(Problem):
 
         with np.errstate(all="ignore"):
             steepest = float(np.max(np.abs(gradient(start))))
-            polishes = hessian is not None and bounds is None
-            least = until * (steepest if polishes and steepest > 0.0 else max(steepest, 1.0))
+            least = until * (max(steepest, 1.0) if steepest == 0.0 or bounds or hessian is None else steepest)
             least = least if np.isfinite(least) else until
             options = {"gtol": least, "maxiter": 10_000}
             options |= {"ftol": 0.0, "maxfun": 100_000} if name == "L-BFGS-B" else {}
             keywords["callback"] = lambda _: watch(best)
             found = optimize.minimize(valued, start, jac=gradient, method=name, options=options, **keywords)
             x = found.x
-            if polishes and hessian is not None and np.max(np.abs(gradient(x))) > least:
+            if hessian is not None and bounds is None and np.max(np.abs(gradient(x))) > least:
                 # Where the value hardly changes any more, its gradient still does.
                 nearer, step = newton(gradient, hessian, x)
                 if valued(nearer) <= valued(x) + 1e-12 * abs(valued(start)) and _is_settled(step, nearer, start):
@@ -219,14 +209,7 @@ class Minimum(Problem):
 
 
 def _judged(
-    what: str,
-    value: Callable[[Array], float],
-    slopes: Array,
-    hessian: Callable[[Array], Array] | None,
-    x: Array,
-    start: Array,
-    ends: tuple[float, float],
-    least: float,
+    what: str, value: Valued, slopes: Array, hessian: Evaluated | None, x: Array, start: Array, ends: Ends, least: float
 ) -> float:
     """The largest slope at a minimum. Raises AgradError of kind `domain` where it is none."""
     low, high = ends
@@ -237,14 +220,12 @@ def _judged(
     is_far = bool(np.max(np.abs(x)) > 1e8 * (1.0 + np.max(np.abs(start))))
     is_far = is_far or before - lowest > 1e12 * (1.0 + abs(before)) or lowest == -np.inf
     is_level = slope <= 10.0 * least
-    is_found = np.isfinite(lowest) and not is_far and is_level
-    if is_found and hessian is not None:
+    if np.isfinite(lowest) and not is_far and is_level:
+        matrix = hessian(x) * np.outer(is_free, is_free) if hessian is not None else None
         reach = float(max(np.max(np.abs(x - start)), 1e-3 * max(np.max(np.abs(x)), 1.0)))
         enough = lowest - 1e-12 * (abs(lowest) + abs(before))
-        beside = _doubtful_places(x, slopes, hessian(x) * np.outer(is_free, is_free), reach)
-        is_found = all(value(np.clip(there, low, high)) >= enough for there in beside)
-    if is_found:
-        return slope
+        if all(value(np.clip(there, low, high)) >= enough for there in _doubtful_places(x, slopes, matrix, reach)):
+            return slope
     beyond = np.clip(x + 10.0 * (x - start), low, high)
     is_far = is_far or bool(np.any(beyond != x) and value(beyond) < lowest)
     falls, kind = ("rises", "maximum") if what == "maximize" else ("falls", "minimum")
@@ -256,8 +237,10 @@ def _judged(
     raise AgradError("domain", f"{what}: {problem}", notes=notes)
 
 
-def _doubtful_places(x: Array, slopes: Array, hessian: Array, reach: float) -> Iterator[Array]:
-    """Places beside a point, in the directions in which a function bends down there, or hardly up."""
+def _doubtful_places(x: Array, slopes: Array, hessian: Array | None, reach: float) -> Iterator[Array]:
+    """Places beside a point, in the directions in which a function bends down there, or hardly up, if that is known."""
+    if hessian is None:
+        return
     curvatures, directions = np.linalg.eigh((hessian + hessian.T) / 2)
     for direction in directions.T[~(np.abs(slopes @ directions) < 1e-6 * reach * curvatures)]:
         for length in (0.01, -0.01, 0.1, -0.1):

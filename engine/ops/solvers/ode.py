@@ -68,11 +68,8 @@ class System:
 
         keywords: dict[str, Any] = {"method": "DOP853"}
         if self.is_stiff:
-            derivatives, size = Evaluated(self.jacobian, same), self.size
-            keywords = {
-                "method": "Radau",
-                "jac": lambda t, y: derivatives(np.concatenate([[t], y])).reshape(size, size + 1)[:, 1:],
-            }
+            derivatives = Evaluated(self.jacobian, same, (self.size, self.size + 1))
+            keywords = {"method": "Radau", "jac": lambda t, y: derivatives(np.concatenate([[t], y]))[:, 1:]}
         scale = float(np.max(np.abs(start), initial=0.0))
         tolerance = 1e-10 if self.is_stiff else _TOLERANCE
         with np.errstate(all="ignore"):

@@ -136,8 +136,8 @@ def test_h1_end_gauge_calibration():
     assert found.value == 50_000_838.0
     assert round(found.u) == 32
     assert math.floor(found.dof) == 16
-    assert found.factor == pytest.approx(2.92, abs=0.005)
-    assert round(round(found.factor, 2) * round(found.u)) == 93
+    assert found.k == pytest.approx(2.92, abs=0.005)
+    assert round(round(found.k, 2) * round(found.u)) == 93
     assert round(math.hypot(found.u, found.second.u)) == 34
     assert sum(row.share for row in found.sources) == pytest.approx(1.0)
 
@@ -190,11 +190,11 @@ def test_simulation_agrees_with_the_second_order():
     x, y = ag.uncertain(1.0, 0.1), ag.uniform(0.0, 1.0)
     z = x * y + x**2
     found = budget(z, order=2, samples=400_000, generator=lambda: rng)
-    assert found.sampled.mean == pytest.approx(found.value + found.second.bias, abs=2e-3)
-    assert found.sampled.u == pytest.approx(math.hypot(found.u, found.second.u), rel=5e-3)
-    assert not found.sampled.holds  # a uniform distribution has other ends than a normal one
+    assert found.samples.mean == pytest.approx(found.value + found.second.bias, abs=2e-3)
+    assert found.samples.u == pytest.approx(math.hypot(found.u, found.second.u), rel=5e-3)
+    assert not found.samples.holds  # a uniform distribution has other ends than a normal one
     linear = budget(ag.uncertain(1.0, 0.1) + ag.uncertain(2.0, 0.1), samples=1_000_000, generator=lambda: rng)
-    assert linear.sampled.holds
+    assert linear.samples.holds
 
 
 def test_correlated_values_are_simulated_together():
@@ -202,7 +202,7 @@ def test_correlated_values_are_simulated_together():
     v = ag.correlated([1.0, 2.0], [[4.0, 2.0], [2.0, 9.0]])
     found = budget(v.sum(), samples=100_000, generator=lambda: rng)
     assert found.u == pytest.approx(17**0.5)
-    assert found.sampled.u == pytest.approx(17**0.5, rel=0.01)
+    assert found.samples.u == pytest.approx(17**0.5, rel=0.01)
 
 
 def test_degrees_of_freedom_are_those_of_welch_and_satterthwaite():
@@ -255,4 +255,4 @@ def test_parameters_of_one_fit_are_simulated_with_its_degrees_of_freedom():
     found = budget(a + 2.0 * b, samples=400_000, generator=lambda: np.random.default_rng(5))
     assert found.dof == pytest.approx(5.0)
     ends = found.value - found.expanded, found.value + found.expanded
-    assert (found.sampled.low, found.sampled.high) == pytest.approx(ends, abs=3e-3)
+    assert (found.samples.low, found.samples.high) == pytest.approx(ends, abs=3e-3)

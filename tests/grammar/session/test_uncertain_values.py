@@ -122,7 +122,7 @@ def test_an_undone_correlation_is_gone():
         ("x = [1, 2] ± 0.1; budget x", "a budget is of one number, and this is an array"),
         ("x = 2 ± 0.1; budget x order 3", "budget: the order is 1 or 2, not 3"),
         ("x = 2 ± 0.1; budget x samples 3", "budget: from 100 to 100000000 samples, not 3"),
-        ("x = 2 ± 0.1; budget x as pdf", "budget: there is no form pdf"),
+        ("x = 2 ± 0.1; budget x as pdf", "budget has no form pdf"),
         ("x = 2 ± 0.1; budget x coverage 95", "budget: the coverage is between 0 and 1, not 95"),
         ("x = 2 ± 0.1; correlate x x 0.5", "correlate: a correlation of a value with itself is 1"),
         ("x = 2 ± 0.1; y = 2 ± 1; correlate x y 2", "correlate: a correlation is from -1 to 1, not the number 2"),
