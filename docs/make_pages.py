@@ -37,8 +37,22 @@ import agrad.engine as ag
 Every function of the language ([functions.md](functions.md#index)) is a function of the module, `ag.sin(x)`, and a
 method of its first operand, `x.sin()`. On plain numbers and arrays it returns plain numbers and arrays.
 """
-# What other modules of the engine use.
-_INTERNAL = frozenset({"adopt", "array", "copy", "node", "read_only", "value", "version", "write", "write_entries"})
+# What other modules of the engine use, and what is listed elsewhere.
+_INTERNAL = {
+    ag.Tensor: {
+        "adopt",
+        "array",
+        "copy",
+        "node",
+        "read_only",
+        "value",
+        "version",
+        "write",
+        "write_entries",
+        *FUNCTIONS,
+    },
+    Compiled: {"layout", "mapped", "remade"},
+}
 
 
 def api_page() -> str:
@@ -58,9 +72,9 @@ def api_page() -> str:
 
 
 def _members(described: type) -> Iterator[str]:
-    """The public attributes and methods of a class that are not functions of the language, a line each."""
+    """The public attributes and methods of a class, a line each, but for functions of the language."""
     for name, member in sorted(vars(described).items()):
-        if name.startswith("_") or name in _INTERNAL or name in FUNCTIONS or not inspect.getdoc(member):
+        if name.startswith("_") or name in _INTERNAL.get(described, ()) or not inspect.getdoc(member):
             continue
         if not (callable(member) or isinstance(member, property)):
             continue

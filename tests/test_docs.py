@@ -67,9 +67,16 @@ def test_a_script_for_completion_is_fresh(shell, name):
 
 
 @pytest.mark.parametrize(
-    ("page", "kinds", "least"), [("python.md", {"pycon"}, 20), ("notebooks.md", {"pycon", "text"}, 4)]
+    ("page", "kinds", "least", "needed"),
+    [
+        ("python.md", {"pycon"}, 20, ()),
+        ("notebooks.md", {"pycon", "text"}, 4, ()),
+        ("clusters.md", {"pycon"}, 14, ("dask.array", "pandas")),
+    ],
 )
-def test_the_examples_of_a_page_about_python(page, kinds, least):
+def test_the_examples_of_a_page_about_python(page, kinds, least, needed):
+    for library in needed:
+        pytest.importorskip(library)
     text = (DOCS / page).read_text(encoding="utf-8")
     blocks = re.findall(r"^```(\w*)\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
     assert {kind for kind, _ in blocks} == kinds
@@ -86,6 +93,7 @@ RUN_BY = {
     "README.md": "test_readme.py and test_transcripts.py",
     "SECURITY.md": "test_security.py",
     "docs/architecture.md": "test_architecture.py",
+    "docs/clusters.md": "test_docs.py",
     "docs/json.md": "cli/output/test_json.py",
     "docs/notebooks.md": "test_docs.py",
     "docs/python.md": "test_docs.py",

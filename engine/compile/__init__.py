@@ -6,10 +6,11 @@
     f.hessian(2.0, 3.0)
     f.map(xs, ys)                   # for each row of some columns
 
-`function` has the compiled function, `specializations` its programs, `vmap` and `hessian` make further programs, and
-the folder `lower` prepares programs of arrays for machine code. `registry` lists the backends, which run them:
-`python_backend` and the folder `llvm`; `backend` says what a backend has to do. From outside import `compile`; replays
-and hot loops run their programs by `python_backend.Compiled`, and `llvm.target` says whether machine code is available.
+`function` has the compiled function, `specializations` its programs, `hessian` makes further programs, and so does the
+folder `rows`, of columns; `remade` keeps functions that came from other processes; the folder `lower` prepares programs
+of arrays for machine code. `registry` lists the backends, which run them: `python_backend` and the folder `llvm`;
+`backend` says what a backend has to do. From outside import `compile`; replays and hot loops run their programs by
+`python_backend.Compiled`, and `llvm.target` says whether machine code is available.
 This file imports nothing, since it is loaded with the engine.
 """
 

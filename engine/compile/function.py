@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
+from os import urandom
 from typing import Any
 
 from agrad.engine.compile.arguments import PART, Arguments, Result, Unlike, copied, filled, matched
-from agrad.engine.compile.columns import Columns
 from agrad.engine.compile.hessian import Hessian
 from agrad.engine.compile.lower.batch import batched
 from agrad.engine.compile.lower.derive import GRADIENT, HVP, JVP, ROWS, VALUE, VJP, Derivation, TooLong, row, widened
 from agrad.engine.compile.lower.packed import Packed
 from agrad.engine.compile.lower.plan import Lowered, explained, lowered
 from agrad.engine.compile.registry import AUTO, load, require_choice
+from agrad.engine.compile.remade import again
+from agrad.engine.compile.rows.columns import Columns, Layout
+from agrad.engine.compile.rows.dask_arrays import is_later
+from agrad.engine.compile.rows.dask_arrays import mapped as arrays_of_dask
+from agrad.engine.compile.rows.frames import of_frame
 from agrad.engine.compile.specializations import TRACING, Eager, Specialization, Specializations, is_of_data
 from agrad.engine.core.op import OPS
 from agrad.engine.errors import AgradError, Hint
@@ -21,7 +26,7 @@ from agrad.engine.program.ir import Input
 from agrad.engine.program.passes import guards_first, key, optimised
 from agrad.engine.program.rolled import rolled
 from agrad.engine.program.trace import Diverged, Program, check_kept, gradients, plain, sole, trace, traced
-from agrad.engine.values import Shape, Value, describe, format_shape, np, shape_of, size_of
+from agrad.engine.values import Array, Shape, Value, describe, format_shape, np, shape_of, size_of
 
 _UNROLLED = 15_000  # steps, up to which there is machine code for the gradient
 _SMALL = 1_000  # entries of an intermediate result, up to which several products at once take less time
@@ -52,6 +57,8 @@ class Compiled:
             load(backend).require()
         self.function = f
         self.backend = backend
+        self.identity = urandom(16).hex()  # the same in all processes
+        self.planned: float | None = None  # see Columns
         self.arguments = Arguments(f, examples, keywords or {})
         self.names = self.arguments.names
         self._examples = self.arguments.leaves
@@ -167,21 +174,50 @@ class Compiled:
         each. `threads` is for machine code: all cores if None. A function of several numbers has no gradient: compile
         it with `wrt=()` for the values alone.
 
+        If a column is an array of Dask's, or a column of its data frames, the results are arrays of Dask's with the
+        blocks of rows that the columns have in common: nothing is computed yet. They get the bits of one call with all
+        rows, where these are numbered, as all computers of a cluster with the same processors and libraries compute
+        them. `threads` is then for each block: 1 if None.
+
         Raises AgradError of kind `shape` if the columns have different lengths, and of kind `type` or `domain` if there
         are no such `threads`.
         """
+        listed = self.arguments.listed(columns, keywords, "columns")
+        parts = self.arguments.split(listed, range(len(listed)))
+        if any(map(is_later, parts)):
+            values, gradients = arrays_of_dask(self, parts, out, threads)
+        else:
+            values, gradients = self.mapped(parts, out, threads)
+        return filled(self._template, iter(values)), self.arguments.nested(gradients, self._wrt)
+
+    def map_partitions(self, frame: Any, **keywords: object) -> Any:
+        """A data frame with a column `value`, and one `d/dx` for each gradient, of the columns called as the arguments.
+
+        The frame is one of pandas, or one of Dask, whose partitions are computed later; the result has its index.
+        `keywords`: numbers for arguments that are the same in each row. A result of several parts has a column for
+        each. Raises AgradError of kind `name` if a column is missing, and of kind `type` or `shape` if an argument or a
+        part of the result is no number.
+        """
+        return of_frame(self, frame, keywords)
+
+    def mapped(self, parts: Sequence[Any], out: Any, threads: int | None) -> tuple[list[Array], list[Array]]:
+        """The parts of the value of each row, and a column for each gradient: see `map`."""
         if self._columns is None:
             derived = GRADIENT if self._places else VALUE
             # Machine code for columns takes several rows at once, but no loops.
             family = self._family(derived, not self._of_numbers)
             known = self._gradient if self._places else self._value
-            self._columns = Columns(self.arguments, family if self._is_rolled else known, self._template)
-        given = self._columns.given(self.arguments.listed(columns, keywords, "columns"))
+            self._columns = Columns(self.arguments, family if self._is_rolled else known, self._template, self.planned)
+        given = self._columns.given(parts)
         if len(given[0]):
             self._verify(self._columns.row(given, 0))
-        shapes = self._shapes_of(self._program)
-        values, gradients = self._columns.mapped(given, shapes, self._shapes_by, out, threads)
-        return filled(self._template, iter(values)), self.arguments.nested(gradients, self._wrt)
+        return self._columns.mapped(given, self.layout, out, threads)
+
+    @property
+    def layout(self) -> Layout:
+        """What `map` gives for each row."""
+        names = [self._leaf_names[leaf] for leaf in self._places]
+        return Layout(self._template, self._shapes_of(self._program), names, self._shapes_by)
 
     def source(self, backend: str | None = None) -> str:
         """The code of value and gradients (of the value alone, if it is no number), as of the latest specialisation."""
@@ -208,11 +244,19 @@ class Compiled:
         return repr(self.arguments)
 
     def __reduce__(self) -> Any:
-        """A copy, or a pickle, contains the arguments of `compile`, and is compiled again."""
+        """A copy, or a pickle, contains the arguments of `compile`, and is compiled again, once in each process."""
+        return self.remade(self.planned, self.backend)
+
+    def __dask_tokenize__(self) -> object:
+        """What Dask names results by."""
+        return type(self).__name__, self.identity
+
+    def remade(self, planned: float | None, backend: str) -> tuple[Callable[..., Compiled], tuple[Any, ...]]:
+        """A function that compiles it again, once in each process, and its arguments. `planned`: see Columns."""
         wrt = self._wrt[0] if self._single else self._wrt
         given, count = self.arguments.values, self.arguments.by_place
         keywords = dict(zip(self.names[count:], given[count:], strict=True))
-        return Compiled, (self.function, given[:count], wrt, self.backend, keywords)
+        return again, (Compiled, self.identity, planned, self.function, given[:count], wrt, backend, keywords)
 
     # How
 

@@ -33,7 +33,8 @@ class Vmap:
         self.specializations = specializations
         self.template = template  # the structure of the results
         self.of_numbers = of_numbers  # whether all columns are of numbers
-        self.done = 0  # rows
+        self.done = 0.0  # rows
+        self.is_planned = False  # whether `done` is the number of all rows that there will be
         self.by_length: dict[tuple[Specialization, int], Code] = {}
 
     def fill(self, columns: Sequence[Array], outs: Sequence[Array], threads: int | None) -> None:
@@ -41,7 +42,8 @@ class Vmap:
         rows = len(outs[0])
         if not rows:
             return
-        self.done += rows
+        if not self.is_planned:
+            self.done += rows
         first = self._first(columns)
         threads = threads if rows * first.size > _SPLIT else 1
         native = first.promote() if self._pays(first) else None
@@ -59,7 +61,9 @@ class Vmap:
         """Whether machine code is requested, or saves more than it takes to compile."""
         if used.native is not None or used.is_native_first:
             return True
-        return self.done * used.size > _WORK if self.of_numbers else self.done > used.most_calls
+        if self.of_numbers and self.done * used.size > _WORK:
+            return True
+        return not (self.of_numbers and is_batchable(used.exact)) and self.done > used.most_calls
 
     def _first(self, columns: Sequence[Array]) -> Specialization:
         known = self.specializations.known
@@ -148,7 +152,7 @@ class Vmap:
         for row in range(rows):
             try:
                 values = row_of(columns, row)
-                for out, result in zip(found, used.call(values), strict=True):
+                for out, result in zip(found, used.code.call(*values), strict=True):
                     out[row] = result
             except Diverged:
                 good[row] = False

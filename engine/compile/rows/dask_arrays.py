@@ -1,0 +1,164 @@
+"""A compiled function over the rows of Dask's arrays and data frames: Dask's own graphs, which are computed later.
+
+Each block of rows is one task. The function is one more: a `Recipe`, which each worker gets once, and compiles once.
+Whether machine code pays is decided by the number of all rows, not of those that a worker has computed so far; so the
+results have the bits of one call with all rows, whoever computes which block.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import count, islice
+from math import inf, isnan
+from operator import call, itemgetter
+from typing import TYPE_CHECKING, Any
+
+from agrad.engine.compile.llvm.target import binding, llvmlite
+from agrad.engine.compile.registry import AUTO, REFERENCE
+from agrad.engine.compile.rows.columns import no_column, require_one_length, several
+from agrad.engine.errors import AgradError, Hint
+from agrad.engine.extras import extra
+from agrad.engine.program.trace import data_of
+from agrad.engine.values import Array, Shape, coerce, np
+
+if TYPE_CHECKING:
+    from agrad.engine.compile.function import Compiled
+
+_DASK = ("dask", "dask_expr")  # the packages of its collections; the second is that of data frames in some versions
+
+
+def is_later(x: object) -> bool:
+    """Whether a value is one of Dask's, which is computed later. Nothing is imported to find out."""
+    return type(x).__module__.partition(".")[0] in _DASK
+
+
+class Recipe:
+    """What a compiled function is made of again in another process: once there, when the first block is computed.
+
+    `rows`: of all blocks together. `fixed`: for each part of the arguments its value, if that is the same in each row,
+    and None if a block has it. `threads`: for each block.
+    """
+
+    def __init__(self, compiled: Compiled, rows: float, fixed: Sequence[Any], threads: int) -> None:
+        self.is_auto = compiled.backend == AUTO and binding() is not None
+        backend = REFERENCE if compiled.backend == AUTO and not self.is_auto else compiled.backend
+        self.remade = compiled.remade(rows, backend)
+        self.rows = rows
+        self.fixed = fixed
+        self.threads = threads
+
+    def __call__(self, *block: Any) -> tuple[Array, ...]:
+        """For each row of a block: the parts of the value, and then the gradients."""
+        if self.is_auto:
+            llvmlite()  # where it is missing, the results would have other bits
+        make, given = self.remade
+        columns = iter(block)
+        parts = [next(columns) if one is None else one for one in self.fixed]
+        values, gradients = make(*given).mapped(parts, None, self.threads)
+        return (*values, *gradients)
+
+
+def mapped(compiled: Compiled, parts: Sequence[Any], out: object, threads: object) -> tuple[list[Any], list[Any]]:
+    """The parts of the value of each row, and the gradients, as arrays of Dask's.
+
+    `parts`: those of the arguments, of which at least one is Dask's. Raises AgradError as `Compiled.map` does, and of
+    kind `shape` where blocks of unknown lengths do not fit together.
+    """
+    if out is not None:
+        raise AgradError("type", "map: there is no out for arrays of Dask's, which are computed later")
+    layout = compiled.layout
+    layout.require_number()
+    threads = several(threads) or 1
+    da = extra("dask.array", "map of Dask's arrays", "Dask", "dask")
+    blocks = _blocks(da, compiled, parts, threads)
+    found = [_part(da, blocks, place, shape) for place, shape in enumerate([*layout.shapes, *layout.by])]
+    return found[: len(layout.shapes)], found[len(layout.shapes) :]
+
+
+def _blocks(da: Any, compiled: Compiled, parts: Sequence[Any], threads: int) -> Any:
+    """An array of objects, of which each has all results for a block of rows."""
+    arguments = compiled.arguments
+    given = [_array(name, x) for name, x in zip(arguments.leaf_names, parts, strict=True)]
+    is_column = [_is_column(*one) for one in zip(arguments.leaf_names, given, arguments.shapes, strict=True)]
+    columns = [x for x, one in zip(given, is_column, strict=True) if one]
+    is_known = _require_rows(columns)
+    chunks = next((x.chunks[0] for x in columns if is_later(x)), (1,))
+    fixed, indexed = [], []
+    numbers = count(1)  # of axes; 0 is that of the rows
+    for x, one, shape in zip(given, is_column, arguments.shapes, strict=True):
+        if not (one or is_later(x)):  # the same in each row
+            fixed.append(x)
+            continue
+        fixed.append(None)
+        axes = list(islice(numbers, len(shape)))
+        whole = dict.fromkeys(range(one, one + len(shape)), -1)  # a row is in one block
+        array = x.rechunk(whole) if is_later(x) else da.from_array(x, (chunks, *shape))
+        indexed += [array, [0, *axes] if one else axes]
+    recipe = Recipe(compiled, sum(chunks) if is_known else inf, fixed, threads)
+    return da.blockwise(
+        call,
+        [0] if columns else [],
+        _sent(compiled, recipe),
+        None,
+        *indexed,
+        token="agrad-map",
+        dtype=object,
+        meta=np.empty((0,) * bool(columns), object),
+        concatenate=True,
+        align_arrays=is_known,
+    )
+
+
+def _array(name: str, x: Any) -> Any:
+    """A part of the arguments as an array of numpy's or Dask's. Raises AgradError of kind `type`."""
+    if not is_later(x):
+        return np.asarray(coerce(data_of(x), copy=False))
+    x = x.to_dask_array() if hasattr(type(x), "to_dask_array") else x
+    if not hasattr(type(x), "chunks"):  # a Delayed has any attribute
+        kind = type(x).__name__
+        fixes = [Hint("dask.array.from_delayed makes an array of it")] if kind == "Delayed" else []
+        raise AgradError("type", f"{name} must be an array or a column of Dask's, not its {kind}", fixes=fixes)
+    coerce(np.empty(0, x.dtype))
+    return x
+
+
+def _is_column(name: str, x: Any, shape: Shape) -> bool:
+    """Whether an array has a row along its first axis for each call; else it is the same in each."""
+    if x.ndim == len(shape) + 1 and x.shape[1:] == shape:
+        return True
+    if x.shape != shape:
+        raise no_column(name, x.shape, shape)
+    return False
+
+
+def _require_rows(columns: Sequence[Any]) -> bool:
+    """Whether it is known how many rows the columns have. Raises AgradError of kind `shape` if they do not fit."""
+    lengths = [x.shape[0] for x in columns]
+    if not any(map(isnan, lengths)):
+        require_one_length(lengths)
+        return True
+    blocks = {x.numblocks[0] if is_later(x) else 0 for x in columns}
+    if len(blocks) > 1:
+        told = ", ".join(str(count) if count else "none" for count in sorted(blocks))
+        message = f"the columns must have the same blocks where their lengths are not known; their numbers are {told}"
+        raise AgradError("shape", message, fixes=[Hint("compute_chunk_sizes() of an array finds its lengths")])
+    return False
+
+
+def _sent(compiled: Compiled, recipe: Recipe) -> Any:
+    """The recipe as a task of its own, which has one name for the same request."""
+    tokenize = extra("dask.base", "map of Dask's arrays", "Dask", "dask").tokenize
+    delayed = extra("dask.delayed", "map of Dask's arrays", "Dask", "dask").delayed
+    name = tokenize(compiled, recipe.rows, recipe.fixed, recipe.threads)
+    return delayed(recipe, name=f"agrad-function-{name}", traverse=False)
+
+
+def _part(da: Any, blocks: Any, place: int, shape: Shape) -> Any:
+    """One of the results of the blocks as an array."""
+    axes = list(range(1, 1 + len(shape)))
+    sizes = dict(zip(axes, shape, strict=True)) | ({} if blocks.ndim else {0: 1})
+    of_row = [0] if blocks.ndim else []
+    meta = np.empty((0,) * (1 + len(shape)))
+    return da.blockwise(
+        itemgetter(place), [0, *axes], blocks, of_row, new_axes=sizes, token="agrad-part", dtype=meta.dtype, meta=meta
+    )  # fmt: skip
