@@ -25,16 +25,18 @@ class Settings:
 
     `precision`: significant digits, None for text that reads back to the same number. `width`: of the terminal, None
     where there is none. `plus_minus`: the sign between a value and its uncertainty. `echo`: whether what a statement
-    has changed is shown, at a terminal.
+    has changed is shown, at a terminal. `plots`: how a terminal draws, as in `set plots`; empty for the user's
+    configuration.
     """
 
-    __slots__ = ("echo", "plus_minus", "precision", "width")
+    __slots__ = ("echo", "plots", "plus_minus", "precision", "width")
 
     def __init__(self, precision: int | None = 10, width: int | None = None) -> None:
         self.precision = precision
         self.width = width
         self.plus_minus = "±"
         self.echo = False
+        self.plots = ""
 
     @property
     def columns(self) -> int:

@@ -33,10 +33,17 @@ _STATE = re.compile(r"(?m)(?<= )(held|freed|stale)(?=$|, |  | \(| (?:at|by|since
 _STATES = {"held": "green", "freed": "red", "stale": "magenta"}
 
 
+_LEAST = 30, 8  # columns and rows of a picture: in a smaller one its letters leave no room
+
+
 class _Drawn:
-    """How many rows a plot has that was printed, and nothing after it; 0 if there is none."""
+    """How many rows a plot has that was printed, and nothing after it; 0 if there is none.
+
+    `erasing`: what takes a picture away that is not part of these rows.
+    """
 
     rows = 0
+    erasing = ""
 
 
 DRAWN = _Drawn()
@@ -57,7 +64,7 @@ class Printer:
         if isinstance(result, Noted):
             tell(result.note)
         elif isinstance(result, Plot):
-            show(result, self.spare)
+            show(result, self.spare, self.settings.plots)
         else:
             text = result.text(self.settings)
             click.echo(text if isinstance(result, Printed | Shown) else shown(text))
@@ -67,20 +74,53 @@ class Printer:
         return as_text(result, settings, False)
 
 
-def show(plot: Plot, spare: int = Printer.spare) -> None:
-    """Draw curves on stdout: in the size of the terminal, or 72 by 20 characters where there is none."""
+def show(plot: Plot, spare: int = Printer.spare, pictures: str = "") -> None:
+    """Draw curves on stdout: in the size of the terminal, or 72 by 20 characters where there is none.
+
+    They are a picture where the terminal can show it, and `pictures`, or else the user's setting `plots`, allows it.
+    """
     import shutil  # here, like the plotting module, since few runs plot anything
 
     from agrad.cli.output.plot_canvas import HEIGHT, WIDTH, draw
 
+    plot = _named(plot)
     width, height = WIDTH, HEIGHT
     if sys.stdout.isatty():
         columns, rows = shutil.get_terminal_size()
         width, height = columns - 1, min(rows - spare, columns * 3 // 10)  # not too tall on a tall terminal
+        if _shown_as_picture(plot, width, height, pictures):
+            return
     hues = coloured(sys.stdout)
-    drawn = draw(_named(plot), width, height, not drawable(sys.stdout), hues)
+    drawn = draw(plot, width, height, not drawable(sys.stdout), hues)
     click.echo(drawn, color=hues or None)
-    DRAWN.rows = drawn.count("\n") + 1
+    DRAWN.rows, DRAWN.erasing = drawn.count("\n") + 1, ""
+
+
+def _shown_as_picture(plot: Plot, columns: int, rows: int, chosen: str) -> bool:
+    """Show curves as a picture, if the terminal can, and there is what draws it."""
+    from importlib.util import find_spec  # here, as above
+
+    from agrad.cli.terminal.graphics import graphics
+
+    how = (
+        graphics(chosen) if find_spec("matplotlib") is not None and columns >= _LEAST[0] and rows >= _LEAST[1] else None
+    )
+    if how is None:
+        return False
+    from agrad.cli.output.inline import WIDEST, picture
+
+    width = min(columns, WIDEST)
+    rows = min(rows, width * 3 // 10)
+    try:
+        made, DRAWN.erasing = picture(plot, width, rows, how)
+    except AgradError as problem:
+        if problem.kind != "extra":
+            raise
+        return False  # a matplotlib that does not load
+    sys.stdout.write(made)
+    sys.stdout.flush()
+    DRAWN.rows = rows
+    return True
 
 
 def _named(plot: Plot) -> Plot:

@@ -68,6 +68,12 @@ def _one_of(*words: str) -> Callable[[Any], str]:
     return read
 
 
+def _plots(value: Any) -> str:
+    from agrad.grammar.syntax.keywords import SETTABLE  # here, since few set it
+
+    return _one_of(*SETTABLE["plots"])(value)
+
+
 def _switch(value: Any) -> bool:
     if type(value) is not bool:
         raise ValueError
@@ -113,6 +119,13 @@ SETTINGS = {
     "edit": Setting("emacs", '"emacs" or "vi"', _one_of("emacs", "vi"), '"vi"', "key bindings of the prompt"),
     "echo": Setting(True, "true or false", _switch, "false", "say at the prompt what a statement has changed", _echo),
     "live": Setting(True, "true or false", _switch, "false", "show the value of what is typed below the prompt"),
+    "plots": Setting(
+        "auto",
+        '"auto", "braille", or a protocol for pictures: "kitty", "iterm2" or "sixel"',
+        _plots,
+        '"braille"',
+        "how the terminal draws plots; auto: as a picture, if it can and matplotlib is installed",
+    ),
     "pager": Setting(True, "true or false", _switch, "false", "use a pager for output longer than the screen", _pager),
     "limits.memory": Setting(None, 'a size such as "4 GB"', _size, '"4 GB"', "for one result"),
     "limits.time": Setting(None, "a number of seconds above 0", _amount, "10", "for a statement"),

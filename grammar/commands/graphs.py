@@ -17,6 +17,7 @@ from agrad.grammar.results import Graph, Printed, Settings, Shown, Table
 from agrad.grammar.runtime.bytecode import Staging
 from agrad.grammar.runtime.operations import as_array, describe_value
 from agrad.grammar.syntax import ast
+from agrad.grammar.syntax.keywords import SETTABLE
 
 if TYPE_CHECKING:
     from agrad.engine.inspect.dump.dump import Dump
@@ -282,34 +283,36 @@ def _info(session: Session, call: Call) -> None:
 
 @command(
     "set",
-    "set x = 5   set echo off",
+    "set x = 5   set echo off   set plots braille",
     "New data of the same shape for a leaf. Every graph that used the old data is then stale. `set echo off`: at a "
-    "terminal, no more lines that say what a statement has changed; `set echo on` shows them again.",
+    "terminal, no more lines that say what a statement has changed; `set echo on` shows them again. `set plots`: how a "
+    "terminal draws, `braille` or, as pictures, `kitty`, `iterm2` or `sixel`; `auto` asks it.",
     "var x = 2; y = x**2; set x = 5; x",
     staging=Staging.BY_RULE,
     changes="graph",
-    forms="set x = 5, or set echo off",
+    forms="set x = 5, set echo off, or set plots braille",
     operands=LEAVES,
-    after=lambda: {"echo": {"on": "says what a statement has changed", "off": "no longer"}},
+    after=lambda: SETTABLE,
 )
 def _set(session: Session, call: Call) -> None:
-    if "echo" in call.options:
-        _set_echo(session.settings, call.options["echo"] == "on")
+    for option in SETTABLE.keys() & call.options.keys():
+        word = call.options[option]
+        _switch(session.settings, option, word == "on" if option == "echo" else word)
         return
     name = call.operand(0).span
     _leaf(session, call, name.text, name).set_(as_array(call.values[0]))
 
 
-def _set_echo(settings: Settings, on: bool) -> None:
-    """Turn the lines that say what has changed on or off, so that `undo` takes it back."""
-    log, before = current().undo_log, settings.echo
+def _switch(settings: Settings, name: str, value: bool | str) -> None:
+    """Change how the terminal shows things, so that `undo` takes it back."""
+    log, before = current().undo_log, getattr(settings, name)
 
     def undo() -> None:
-        settings.echo = before
+        setattr(settings, name, before)
 
     if log is not None:
-        log.remember((id(settings), "echo"), undo)
-    settings.echo = on
+        log.remember((id(settings), name), undo)
+    setattr(settings, name, value)
 
 
 @command(

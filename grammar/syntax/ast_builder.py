@@ -15,7 +15,7 @@ from agrad.grammar.diagnostics import Source, Span, suggest
 from agrad.grammar.syntax import ast as s
 from agrad.grammar.syntax.errors.messages import corrected, syntax_error
 from agrad.grammar.syntax.expression_builder import Expressions, Parts, is_long
-from agrad.grammar.syntax.keywords import HEADERS, RESERVED, SHAPES, words
+from agrad.grammar.syntax.keywords import HEADERS, RESERVED, SETTABLE, SHAPES, words
 from agrad.grammar.syntax.lexer import Token
 from agrad.grammar.values.stand_ins import HERE
 
@@ -387,12 +387,15 @@ class Builder(Expressions):
     contour_option = histogram_option = plot_option
 
     def set_leaf(self, parts: Parts) -> s.Command:
-        """`set x = 5`, and `set echo off`."""
+        """`set x = 5`, and `set echo off`, `set plots braille`."""
         _, option, value = parts
         if not isinstance(option, Token):
             return self.command(parts, parts[1:], [])
-        if option != "echo" or value not in ("on", "off"):
-            raise syntax_error("set option", self.span(option, value), option=str(option))
+        if value not in (known := [*SETTABLE.get(option, ())]):
+            choices = f"{option} = 5, set echo off, or set plots braille"
+            if known:
+                choices = f"{option} {', '.join(known[:-1])} or {known[-1]}"
+            raise syntax_error("set option", self.span(option, value), choices=choices)
         return self.command(parts, [], [(str(option), self.plain_word(value))])
 
     def step(self, parts: Parts) -> s.Command:

@@ -154,6 +154,18 @@ NO_COMMANDS = {
     ),
 }
 
+# What `set` turns on, off or to something else, and the words for that.
+SETTABLE = {
+    "echo": {"on": "says what a statement has changed", "off": "no longer"},
+    "plots": {
+        "auto": "as pictures where the terminal can show them, else in braille",
+        "braille": "always in braille",
+        "kitty": "as pictures, by kitty's protocol",
+        "iterm2": "as pictures, by that of iTerm2",
+        "sixel": "as pictures, in sixel",
+    },
+}
+
 # How each statement with a fixed form is written; the table of commands adds theirs when it is loaded.
 SHAPES = {
     "var": "var x = 2",

@@ -15,7 +15,7 @@ from agrad.cli.main import main
 @pytest.fixture
 def environment(tmp_path):
     """What the process sees: a home of its own, and a terminal that says nothing special of itself."""
-    kept = {name: text for name, text in os.environ.items() if name not in ("NO_COLOR", "COLUMNS")}
+    kept = {name: text for name, text in os.environ.items() if name not in ("NO_COLOR", "COLUMNS", "LINES")}
     home = {name: str(tmp_path) for name in ("HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "APPDATA")}
     return kept | home | {"TERM": "xterm", "PYTHONUTF8": "1", "PROMPT_TOOLKIT_NO_CPR": "1"}
 

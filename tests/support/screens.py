@@ -98,9 +98,13 @@ class Terminal:
             data = os.read(self.end, 65536)
         except OSError:  # the process has left its terminal
             raise AssertionError("\n".join(["it has ended", *self.lines()])) from None
-        self.stream.feed(data)
+        self.feed(data)
         self.shown = unnumbered(self.shown + data.decode(errors="replace"))
         return True
+
+    def feed(self, data):
+        """What the terminal does with what is written to it."""
+        self.stream.feed(data)
 
     def until(self, text, pressing=""):
         """What is shown up to `text`, which must come; twice a second the keys are pressed until it does."""

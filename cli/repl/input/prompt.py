@@ -6,6 +6,7 @@ import shutil
 import signal
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from time import perf_counter
 
 import click
@@ -14,6 +15,7 @@ from prompt_toolkit.auto_suggest import AutoSuggestFromHistory
 from prompt_toolkit.document import Document
 from prompt_toolkit.layout.processors import HighlightMatchingBracketProcessor
 from prompt_toolkit.output import ColorDepth
+from prompt_toolkit.renderer import CPR_Support
 from prompt_toolkit.styles import Style
 
 from agrad.cli.output.text import COLOURS
@@ -23,12 +25,13 @@ from agrad.cli.repl.highlighter import Highlighter
 from agrad.cli.repl.history import history, search_quickly
 from agrad.cli.repl.input.dumb import prompts
 from agrad.cli.repl.input.keys import keys
-from agrad.cli.repl.input.paste import waits
+from agrad.cli.repl.input.paste import keep, waits
 from agrad.cli.repl.input.question_mark import answered
 from agrad.cli.repl.input.stepping import Step, Steps
 from agrad.cli.repl.opening import Opening
 from agrad.cli.repl.toolbar import Toolbar
 from agrad.cli.repl.validator import SyntaxValidator
+from agrad.cli.terminal.graphics import ASKING
 from agrad.cli.terminal.interrupt import ignored, stop_once
 from agrad.cli.terminal.pager import PAGER
 from agrad.cli.terminal.terminal import coloured
@@ -90,6 +93,8 @@ def prompted(session: Session, vi: bool = False, opening: Opening | None = None)
             steps.begin(text, prompt.output)
             session.settings.width = shutil.get_terminal_size().columns
             signal.signal(signal.SIGINT, stop_once)
+            answers = prompt.app.renderer.cpr_support is CPR_Support.SUPPORTED  # it tells where its cursor is
+            ASKING.keep = partial(keep, prompt.input) if answers else None
             start, read = perf_counter(), PAGER.seconds
             yield answered(text, session.names)
             seconds = perf_counter() - start - (PAGER.seconds - read)

@@ -64,6 +64,7 @@ class Steps:
             found = _PLOT.match(text)
             self._plot = text if found and found[1] not in self.names else ""
         elif self._plot and DRAWN.rows and self._columns == shutil.get_terminal_size().columns:
+            output.write_raw(DRAWN.erasing)
             output.cursor_up(DRAWN.rows)
             output.erase_down()
             output.flush()

@@ -41,6 +41,7 @@ _PARTS = ("value", "derivative", "twin")  # what is drawn of a function
     "residuals below. `log`: with a logarithmic axis, `logy`: with logarithmic values, then without the derivative. "
     "`value` and `derivative` draw one of them alone, `twin` each over an axis of its own. ▲ and ▼ mark where a curve "
     "goes on outside of the picture. `to`: into a file, .svg, .png or .pdf, with the extra `plot`. "
+    "With it, terminals that can show pictures show one: `set plots`. "
     "Nothing else changes: names, gradients and random numbers are as before.",
     "plot sin(x) for x in 0..2*pi",
     changes="nothing",

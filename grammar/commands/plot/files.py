@@ -15,7 +15,7 @@ from agrad.grammar.files import replacing
 from agrad.grammar.results import edges
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from agrad.grammar.results import Plot
 
@@ -51,10 +51,13 @@ def save(plot: Plot, path: str) -> None:
         target.write(made)
 
 
-def drawn(plot: Plot, form: str, size: tuple[float, float], dpi: float = 100) -> bytes:
-    """Curves in the form of a file, `.svg`, say; the size is in inches."""
-    figure, file = _matplotlib("figure").Figure(size, dpi, layout="constrained"), BytesIO()
-    with _matplotlib("").rc_context(_SETTINGS):
+def drawn(
+    plot: Plot, form: str, size: tuple[float, float], dpi: float = 100, look: Mapping[str, Any] | None = None
+) -> bytes:
+    """Curves in the form of a file, `.svg`, say; the size is in inches, `look` has settings of matplotlib."""
+    file = BytesIO()
+    with _matplotlib("").rc_context(_SETTINGS | dict(look or {})):
+        figure = _matplotlib("figure").Figure(size, dpi, layout="constrained")
         if plot.below is None:
             _draw(figure.subplots(), plot)
         else:
@@ -121,7 +124,8 @@ def _mark(axes: Any, right: Any, plot: Plot, across: int) -> None:
         for side, sign in ((1, "^"), (-1, "v")):
             ends = _shifted((x for x, at in edges(curve, window) if at == side), across)
             look = {"color": f"C{number}", "markersize": 5, "clip_on": False, "transform": into.get_xaxis_transform()}
-            into.plot(ends, [max(side, 0)] * len(ends), sign, **look)
+            if ends:  # without any, matplotlib would leave room for the corner of the picture
+                into.plot(ends, [max(side, 0)] * len(ends), sign, **look)
 
 
 def _exponent(numbers: Iterable[float]) -> int:

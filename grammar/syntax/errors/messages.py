@@ -612,9 +612,9 @@ MESSAGES: dict[str, SyntaxMessage] = {
         examples=("undo ‸2.5", "undo ‸0"),
     ),
     "set option": SyntaxMessage(
-        "`set` gives a leaf new data, or turns `echo` on or off",
-        hint="set {option} = 5, or set echo off",
-        examples=("set ‸x y", "set ‸echo maybe"),
+        "`set` gives a leaf new data, turns `echo` on or off, or says how `plots` are drawn",
+        hint="set {choices}",
+        examples=("set ‸x y", "set ‸echo maybe", "set ‸plots big"),
     ),
     "redo": SyntaxMessage(
         "`redo` brings back a number of statements, and {text} is not one",

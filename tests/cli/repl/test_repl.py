@@ -46,7 +46,7 @@ def test_the_exit_code_is_that_of_the_first_failure(agrad, lines, code):
 
 
 def test_what_escapes_is_told_and_the_statement_is_taken_back(capsys, monkeypatch):
-    def broken(plot, spare):
+    def broken(plot, spare, pictures):
         raise ZeroDivisionError("no such luck\nsecond line")
 
     monkeypatch.setattr("agrad.cli.output.text.show", broken)
