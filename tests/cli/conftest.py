@@ -4,6 +4,7 @@ import io
 import os
 import subprocess
 import sys
+from select import select
 from threading import Timer
 
 import launch
@@ -42,9 +43,10 @@ def agrad(environment, tmp_path):
 def typed(tmp_path, monkeypatch, capsys):
     """Type keys at the prompt, in this process: (stdout, stderr) without the banner.
 
-    A person types one key after the other; `at_once`, as a paste comes from a terminal that does not mark it.
+    A person types one key after the other; `at_once`, as a paste comes from a terminal that does not mark it. Of a list,
+    each part comes when the one before it has been taken.
     """
-    from prompt_toolkit.application import create_app_session
+    from prompt_toolkit.application import Application, create_app_session
     from prompt_toolkit.input import create_pipe_input
     from prompt_toolkit.output import DummyOutput
 
@@ -60,11 +62,24 @@ def typed(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("TERM", "xterm")
     behind = paste.behind
 
+    redraw = Application._redraw
+
+    def give_at_each_redraw(keyboard, parts):
+        def drawn(app, *arguments, **options):
+            redraw(app, *arguments, **options)
+            if parts and not select([keyboard.fileno()], [], [], 0)[0]:
+                keyboard.send_text(parts.pop(0))
+
+        monkeypatch.setattr(Application, "_redraw", drawn)
+
     def type_keys(keys, at_once=False, vi=False):
         monkeypatch.setattr(paste, "behind", behind if at_once else lambda event: "")
         session = Session()
         with create_pipe_input() as keyboard, create_app_session(input=keyboard, output=DummyOutput()):
-            keyboard.send_text(keys)
+            if isinstance(keys, str):
+                keyboard.send_text(keys)
+            else:
+                give_at_each_redraw(keyboard, list(keys))
             nobody = Timer(30, keyboard.close)  # keys that do not end the session end the test, not the patience
             nobody.start()
             try:

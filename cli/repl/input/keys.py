@@ -9,8 +9,18 @@ from prompt_toolkit.application import get_app
 from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.document import Document
 from prompt_toolkit.enums import DEFAULT_BUFFER
-from prompt_toolkit.filters import Condition, Filter, emacs_mode, has_completions, has_focus, vi_navigation_mode
+from prompt_toolkit.filters import (
+    Condition,
+    Filter,
+    emacs_insert_mode,
+    emacs_mode,
+    has_completions,
+    has_focus,
+    vi_insert_mode,
+    vi_navigation_mode,
+)
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+from prompt_toolkit.key_binding.bindings.completion import generate_completions
 from prompt_toolkit.keys import Keys
 
 from agrad.cli.repl.input import paste
@@ -76,7 +86,9 @@ def keys(
         live.on = not live.on
 
     steps.bind(bindings, typing & emacs_mode)  # with those of vi, Esc and Up are two
-    _add_indentation(bindings, typing & Condition(_in_margin))
+    in_margin = Condition(_in_margin)
+    _add_indentation(bindings, typing & in_margin)
+    bindings.add("tab", filter=typing & ~in_margin & (vi_insert_mode | emacs_insert_mode))(_complete)
     return bindings
 
 
@@ -98,6 +110,21 @@ def _add_indentation(bindings: KeyBindings, here: Filter) -> None:
         buffer = event.current_buffer
         column = buffer.document.cursor_position_col
         buffer.delete_before_cursor((column - 1) % _STEP + 1 if column else 0)
+
+
+def _complete(event: KeyPressEvent) -> None:
+    """Complete the word, and only then take the keys that came together with Tab."""
+    generate_completions(event)  # which begins after this key
+    processor = event.app.key_processor
+    rest = list(processor.input_queue)
+    processor.input_queue.clear()
+
+    async def take() -> None:
+        processor.feed_multiple(rest, first=True)
+        processor.process_keys()
+
+    if rest:
+        event.app.create_background_task(take())  # behind the one that completes: they run in their order
 
 
 def _in_margin() -> bool:

@@ -23,6 +23,24 @@ def test_enter_and_what_follows_in_one_packet(typed, keys, out):
     assert typed(keys + CTRL_D) == typed(keys + CTRL_D, at_once=True) == (out, "")
 
 
+@pytest.mark.parametrize(
+    ("keys", "out"),
+    [
+        ("value = 3\r|valu\t\r", "3\n"),
+        ("value = 3\r|valu\t\t\r|2\r", "3\n2\n"),
+        ("value = 3\r|valu\t*2\r", "6\n"),
+        ("xykka = 3; xyrum = 4\r|xy\trum\r|xykka\r", "4\n3\n"),
+        ("xykka = 3; xyrum = 4\r|xy\t\t\r|\r", "4\n"),  # the menu; then Enter takes its entry, and Enter the line
+        ("value = 3\r|valu\t + valu\t\r|1\r", "6\n1\n"),
+        ("value = 3\r|nothing_like_it = 4\t\r|nothing_like\t\r", "4\n"),
+    ],
+)
+@pytest.mark.parametrize("vi", [False, True])
+def test_tab_and_what_follows_in_one_packet(typed, keys, out, vi):
+    packets = [*keys.split("|"), CTRL_D]
+    assert typed(packets, at_once=True, vi=vi) == typed([*"".join(packets)], vi=vi) == (out, "")
+
+
 def stop_while_it_runs(one):
     """Start a statement, and stop the process before it ends: it does not read its keys one by one meanwhile."""
     for size in (1000, 3000, 9000):
@@ -55,3 +73,20 @@ def test_a_line_and_the_next_in_one_packet_at_a_terminal(environment, tmp_path):
         one.type("1 + 1\r2 + 2")
         one.wait_for(lambda: one.line() == "agrad> 2 + 2", "the second line")
         assert "2" in one.lines()
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("packet", ["long_na\t\r", "long_na\t*2 + long_n\t - long_na\t*2\r"])
+def test_tab_and_enter_in_one_packet_at_a_terminal(environment, tmp_path, packet):
+    screens = []
+    for name, keys in (("at once", [packet]), ("one by one", [*packet])):
+        own = telling_its_cursor(environment) | {"XDG_STATE_HOME": str(tmp_path / name)}
+        with Terminal(own, folder=tmp_path) as one:
+            one.see("agrad>")
+            one.enter("long_name = 21")
+            for key in keys:
+                one.type(key)
+                one.see("long_na")
+            one.wait("\n21")
+            screens.append(above_toolbar(one.see("\n21\nagrad>")))
+    assert screens[0] == screens[1]
