@@ -40,8 +40,9 @@ from agrad.grammar.session.session import Session
 
 _PARTS = {
     "unknown": "underline",
-    "matching-bracket.cursor": "bold underline",
-    "matching-bracket.other": "bold underline",
+    # The library's own are red on red, as if the bracket were wrong.
+    "matching-bracket.cursor": "noinherit bold ansicyan",
+    "matching-bracket.other": "noinherit bold ansicyan",
     "auto-suggestion": "ansibrightblack",
     "bottom-toolbar": "noreverse ansibrightblack",
     "validation-toolbar": "noreverse bg:default ansired",

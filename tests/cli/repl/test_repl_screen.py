@@ -113,6 +113,30 @@ def test_tab_shows_what_fits_and_enter_chooses(terminal):
     one.enter("grad lone", "lone.grad = 12")
 
 
+@pytest.mark.parametrize("bare", [False, True])
+def test_brackets_that_match_look_like_nothing_that_is_wrong(terminal, bare):
+    one = terminal(**({"NO_COLOR": "1"} if bare else {}))
+    one.type("unknown + (1) $")
+    one.see("(1) $")
+    one.type("\x1b[D" * 2)  # behind the bracket
+    one.wait_for(lambda: one.line() == "agrad> unknown + (1)", "the cursor")
+    one.see("(1) $")
+    row = one.screen.buffer[1]
+    styles = {
+        part.data: (part.fg, part.bg, part.bold, part.underscore, part.reverse)
+        for part in map(row.__getitem__, range(9, 24))
+        if part.data in "u()1$"
+    }
+    plain = ("default", "default", False, False, False)
+    if bare:
+        assert set(styles.values()) == {plain}
+    else:
+        assert styles["("] == styles[")"] == ("cyan", "default", True, False, False)
+        assert styles["$"] == ("red", "default", False, False, False)
+        assert styles["u"] == ("default", "default", False, True, False)
+        assert styles["1"] == ("cyan", "default", False, False, False)
+
+
 def test_a_mistake_is_told_below_and_can_be_mended(terminal):
     one = terminal()
     one.type("2+3)" + ENTER)
