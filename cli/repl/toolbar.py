@@ -9,8 +9,9 @@ from prompt_toolkit.application import Application, get_app
 from prompt_toolkit.enums import EditingMode
 from prompt_toolkit.validation import ValidationError
 
+from agrad.cli.repl.narrow import GAP, cut, first_that_fits, live_lines
+from agrad.cli.repl.validator import Mistake
 from agrad.cli.settings.settings import find
-from agrad.engine.text import truncate
 from agrad.engine.values import format_bytes, format_number
 from agrad.grammar.prompt.live import Live
 from agrad.grammar.session.session import Session
@@ -18,7 +19,6 @@ from agrad.grammar.session.survey import Graphs, survey
 
 _MOST = 10_000  # nodes to visit, which takes some milliseconds
 _NO_GRAD = re.compile(r"( *)(no_grad|with (torch\.)?no_grad\(\)) *:")
-_GAP = "   "
 
 
 class Toolbar:
@@ -27,34 +27,37 @@ class Toolbar:
     def __init__(self, session: Session) -> None:
         self.session = session
         self.told = ""
+        self.shorter: list[str] = []  # the same with less, for a narrow terminal
         self.live = Live(session)
         self.live.on = bool(find("live")[0])
 
     def look(self, seconds: float | None = None) -> None:
         """Count the graphs now; `seconds`: how long the last statement took."""
-        parts = graphs(survey(self.session, _MOST))
-        if self.session.steps.told:
-            parts.append(f"undo {format_bytes(self.session.steps.bytes)}")
-        if seconds is not None:
-            parts.append(duration(seconds))
-        self.told = _GAP.join(parts)
+        found = survey(self.session, _MOST)
+        undo = [f"undo {format_bytes(self.session.steps.bytes)}"] if self.session.steps.told else []
+        time = [] if seconds is None else [duration(seconds)]
+        leaves, nodes, state = leaves_of(found), nodes_of(found), nodes_of(found, saved=False)
+        self.told = GAP.join([*leaves, *nodes, *undo, *time])
+        less = ([*leaves, *state, *undo, *time], [*leaves, *state, *time], [*state, *time] if state else leaves, state)
+        self.shorter = [GAP.join(parts) for parts in less if parts]
 
     def __call__(self) -> str:
         """The text of the toolbar; empty until there is something to show."""
         app = get_app()
-        if rest := behind(app.current_buffer.validation_error, app.output.get_size().columns):
+        columns = app.output.get_size().columns
+        if rest := behind(app.current_buffer.validation_error, columns):
             return rest
         if missed := not_found(app):
-            return f" not found: {missed}"
+            return cut(f" not found: {missed}", columns - 1)
         document = app.current_buffer.document
-        live = self.live(document.text_before_cursor, document.text_after_cursor)
-        live = truncate(live, app.output.get_size().columns - 2)
-        parts = [live] if live else [self.told] if self.told else []
-        if inside_no_grad(document.text_before_cursor):
-            parts.append("no_grad")
+        modes = ["no_grad"] if inside_no_grad(document.text_before_cursor) else []
         if app.editing_mode == EditingMode.VI:
-            parts.append(f"vi: {app.vi_state.input_mode.value.removeprefix('vi-')}")
-        return f" {_GAP.join(parts)}" if parts else " no graph yet: var x = 2 makes a leaf"
+            modes.append(f"vi: {app.vi_state.input_mode.value.removeprefix('vi-')}")
+        room = columns - 2 - sum(len(mode) + len(GAP) for mode in modes)
+        live = self.live(document.text_before_cursor, document.text_after_cursor)
+        line = first_that_fits(live_lines(live) if live else [self.told, *self.shorter], room)
+        parts = [*filter(None, [line]), *modes]
+        return f" {GAP.join(parts)}" if parts else cut(" no graph yet: var x = 2 makes a leaf", columns - 1)
 
 
 def not_found(app: Application[Any]) -> str:
@@ -66,14 +69,18 @@ def not_found(app: Application[Any]) -> str:
     return wanted if wanted.lower() not in target.buffer.text.lower() else ""
 
 
-def graphs(found: Graphs) -> list[str]:
-    """`2 leaves`, and `5 nodes, 96 bytes saved, held`."""
-    parts = [f"{found.leaves} {'leaf' if found.leaves == 1 else 'leaves'}"] if found.leaves else []
-    if found.nodes:
-        count = f"over {_MOST} nodes" if found.more else f"{found.nodes} node{'' if found.nodes == 1 else 's'}"
-        saved = f"{format_bytes(found.bytes)} saved, " if found.bytes and not found.more else ""
-        parts.append(f"{count}, {saved}{_state(found)}")
-    return parts
+def leaves_of(found: Graphs) -> list[str]:
+    """`2 leaves`."""
+    return [f"{found.leaves} {'leaf' if found.leaves == 1 else 'leaves'}"] if found.leaves else []
+
+
+def nodes_of(found: Graphs, saved: bool = True) -> list[str]:
+    """`5 nodes, 96 bytes saved, held`; `saved`: whether to say how many bytes."""
+    if not found.nodes:
+        return []
+    count = f"over {_MOST} nodes" if found.more else f"{found.nodes} node{'' if found.nodes == 1 else 's'}"
+    held = f"{format_bytes(found.bytes)} saved, " if saved and found.bytes and not found.more else ""
+    return [f"{count}, {held}{_state(found)}"]
 
 
 def _state(found: Graphs) -> str:
@@ -91,11 +98,8 @@ def duration(seconds: float) -> str:
 
 
 def behind(mistake: ValidationError | None, columns: int) -> str:
-    """The fix of a syntax error, if it does not fit on the line above, which shows message and fix."""
-    if mistake is None or len(mistake.message) <= columns:
-        return ""
-    message, told, fix = mistake.message.partition("   fix: ")
-    return f"   fix: {fix}" if told else f"… {message[columns:]}"
+    """What the line above, which tells a mistake, has no room for: the rest of the message, and the fix."""
+    return cut(mistake.rest, columns) if isinstance(mistake, Mistake) else ""
 
 
 def inside_no_grad(text: str) -> bool:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable
 
+from prompt_toolkit.application import get_app
 from prompt_toolkit.document import Document
 from prompt_toolkit.validation import ValidationError, Validator
 
+from agrad.cli.repl.narrow import cut
 from agrad.engine.errors import AgradError
+from agrad.engine.text import display_width
 from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.syntax.parser import parse
 
@@ -28,4 +32,22 @@ class SyntaxValidator(Validator):
             place = problem.labels[-1].origin if problem.labels else None
             fix = f"   fix: {problem.fixes[0]}" if problem.fixes else ""
             start = place.start if isinstance(place, Span) else len(document.text)
-            raise ValidationError(start, problem.message + fix) from None
+            raise Mistake(start, problem.message, fix, get_app().output.get_size().columns) from None
+
+
+class Mistake(ValidationError):
+    """A syntax error: its message and fix in the line below the text, and in one more, `rest`, where that is narrow."""
+
+    def __init__(self, place: int, message: str, fix: str, columns: int) -> None:
+        self.rest = ""
+        if display_width(message + fix) <= columns:
+            message += fix
+        else:
+            lines = textwrap.wrap(message, columns)
+            message, self.rest = lines[0], fix
+            behind = " ".join(lines[1:])
+            if behind and display_width(f"{behind}{fix}") < columns:
+                self.rest = f" {behind}{fix}"
+            elif behind:
+                message, self.rest = cut(" ".join(lines), columns), fix or f" {behind}"
+        super().__init__(place, message)

@@ -353,3 +353,25 @@ def test_escape_closes_the_menu(terminal):
     one.wait_for(lambda: "sinh(x)" not in "\n".join(one.lines()), "no menu")
     one.type("n(0)" + ENTER)
     one.see("\n0\nagrad>")
+
+
+def test_the_toolbar_at_40_columns(terminal):
+    one = terminal(columns=40, rows=20)
+    one.enter("var x = [1, 2, 3, 4]; y = x**2")
+    one.enter("z = mean(y*y); w = sum(y)")
+    lines = one.enter("backward z; var k = 2")
+    assert re.fullmatch(r" (2 leaves   )?4 nodes, 3 of them freed   \S+ m?s", lines[-1])
+    one.enter("var other = 3")
+    for typed, below in (
+        ("k**other + k*other", " = 14   d/dk 15   d/dother 7.545"),
+        ("max(k, other", " max(x, ‹*others=()›, …)   = 3"),
+        ("k*other + sin(k)*cos(other)*exp(k)", " = -0.6516   d/dk -0.6075 …"),
+        ("load_csv(", " load_csv(‹path›, columns=None, …)"),
+    ):
+        one.type(typed)
+        one.wait_for(lambda below=below: one.lines()[-1] == below, below)
+        one.type(CTRL_C)
+        one.wait_for(lambda: one.line() == "agrad>", "an empty line")
+    one.type("2 k" + ENTER)
+    lines = one.see("fix: 2*k")
+    assert lines[-2:] == ["an operator is missing between `2` and", " `k`   fix: 2*k"]

@@ -3,13 +3,16 @@
 import time
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from prompt_toolkit.application import create_app_session
 from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
-from prompt_toolkit.validation import ValidationError
 
+from agrad.cli.repl.narrow import cut, first_that_fits, live_lines
 from agrad.cli.repl.printer import PromptPrinter
 from agrad.cli.repl.toolbar import Toolbar, behind, duration, inside_no_grad
+from agrad.cli.repl.validator import Mistake
 from agrad.grammar.session.session import Session
 
 
@@ -141,16 +144,74 @@ def test_a_text_is_never_broken(capsys):
 
 
 @pytest.mark.parametrize(
-    ("message", "rest"),
+    ("message", "fix", "above", "below"),
     [
-        ("short   fix: mend it", ""),
-        ("a message that is long   fix: mend it", "   fix: mend it"),
-        ("a message that is long indeed", "… ng indeed"),
+        ("short", "   fix: mend", "short   fix: mend", ""),
+        ("a message that is so", "   fix: mend it", "a message that is so", "   fix: mend it"),
+        ("a message that is long", "   fix: x", "a message that is", " long   fix: x"),
+        ("a message that is long", "   fix: mend it now", "a message that is …", "   fix: mend it now"),
+        ("a message that is long indeed", "", "a message that is", " long indeed"),
+        ("a message that is longer than two lines", "", "a message that is …", " longer than two …"),
     ],
 )
-def test_what_a_narrow_line_cannot_tell_stands_below_it(message, rest):
-    assert behind(ValidationError(0, message), 20) == rest
+def test_what_a_narrow_line_cannot_tell_stands_below_it(message, fix, above, below):
+    mistake = Mistake(0, message, fix, 20)
+    assert (mistake.message, behind(mistake, 20)) == (above, below)
     assert behind(None, 20) == ""
+
+
+FREED = "var a = [1, 2, 3, 4]; b = a**2; c = sum(b*b); d = mean(a*a); backward c"
+
+
+@pytest.mark.parametrize(
+    ("room", "line"),
+    [
+        (80, "1 leaf   5 nodes, 8 bytes saved, 3 of them freed   1.2 ms"),
+        (50, "1 leaf   5 nodes, 3 of them freed   1.2 ms"),
+        (38, "5 nodes, 3 of them freed   1.2 ms"),
+        (28, "5 nodes, 3 of them freed"),
+        (20, "5 nodes, 3 of them …"),
+        (9, "5 nodes …"),
+    ],
+)
+def test_a_narrow_toolbar_tells_what_matters_first(room, line):
+    session = Session()
+    session.run(FREED)
+    toolbar = Toolbar(session)
+    toolbar.look(0.0012)
+    assert first_that_fits([toolbar.told, *toolbar.shorter], room) == line
+
+
+SIGNED = "conv(input, kernel, ‹stride=1›, padding=0, bias=None)   = 16.05   d/dx 12.25   d/dy 3"
+
+
+@pytest.mark.parametrize(
+    ("line", "room", "shown"),
+    [
+        (SIGNED, 90, SIGNED),
+        (SIGNED, 80, "conv(input, kernel, ‹stride=1›, padding=0, bias=None)   = 16.05   d/dx 12.25 …"),
+        (SIGNED, 70, "conv(input, kernel, ‹stride=1›, padding=0, bias=None)   = 16.05 …"),
+        (SIGNED, 60, "conv(input, kernel, ‹stride=1›, padding=0, …)   = 16.05"),
+        (SIGNED, 40, "conv(…, kernel, ‹stride=1›, …)   = 16.05"),
+        (SIGNED, 38, "conv(…, ‹stride=1›, …)   = 16.05"),
+        (SIGNED, 20, "= 16.05"),
+        ("= 16.05   d/dx 12.25   d/dy 3", 24, "= 16.05   d/dx 12.25 …"),
+        ("= 16.05   d/dx 12.25   d/dy 3", 12, "= 16.05 …"),
+        ("f(‹x›)", 5, "…"),
+        ("load(‹path›, columns=None, skip=0)", 38, "load(‹path›, columns=None, skip=0)"),
+        ("load(‹path›, columns=None, skip=0)", 30, "load(‹path›, columns=None, …)"),
+        ("load(‹path›, columns=None, skip=0)", 20, "load(‹path›, …)"),
+    ],
+)
+def test_a_narrow_live_line_keeps_the_value_and_the_argument_that_is_typed(line, room, shown):
+    assert first_that_fits(live_lines(line), room) == shown
+
+
+@given(st.text("ab ,()=‹›…", max_size=60), st.integers(1, 70))
+def test_no_line_is_longer_than_its_room(line, room):
+    assert len(first_that_fits(live_lines(line), room)) <= room
+    assert len(cut(line, room)) <= room
+    assert {word.rstrip(",") for word in cut(line, room).split()} <= {*(word.rstrip(",") for word in line.split()), "…"}
 
 
 @pytest.mark.parametrize("width", [24, 40, 60])
