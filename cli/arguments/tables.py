@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 import click
 
-from agrad.cli.arguments.expression import noted, texts_by_name
+from agrad.cli.arguments.expression import FormulaCommand, noted, texts_by_name
 from agrad.engine.errors import AgradError
 
 _F = TypeVar("_F", bound=Callable[..., Any])
+TYPED = "agrad.typed"  # the words of a command line, in the context
+_GLUED = re.compile(r"-D[^\W\d](?:\w|[^\x00-\x7f])*=(?!=)")
+
+
+class TableCommand(FormulaCommand):
+    """An expression and a table. It may begin with a minus, and a constant stand behind `-D` without a space."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Keep the typed words, for advice."""
+        ctx.meta[TYPED] = list(args)
+        parted = [part for word in args for part in (("-D", word[2:]) if _GLUED.match(word) else (word,))]
+        return super().parse_args(ctx, parted)
 
 
 def table_options(function: _F) -> _F:

@@ -9,9 +9,9 @@ from typing import Any
 
 import click
 
-from agrad.cli.arguments.expression import Formula, FormulaCommand, noted, texts_by_name
+from agrad.cli.arguments.expression import Formula, noted, texts_by_name
 from agrad.cli.arguments.limits import end_in, limit_memory, memory_option, timeout_option
-from agrad.cli.arguments.tables import opened, table_options
+from agrad.cli.arguments.tables import TYPED, TableCommand, opened, table_options
 from agrad.cli.base import file_completions, json_option, shown_name
 from agrad.cli.output.printers import printer
 from agrad.engine.compile.registry import AUTO
@@ -19,19 +19,8 @@ from agrad.engine.errors import AgradError, Hint
 from agrad.engine.values import np
 from agrad.grammar.results import Fitted
 
-_TYPED = "agrad.typed"
 
-
-class FitCommand(FormulaCommand):
-    """A command that keeps the typed words, for advice."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """See FormulaCommand."""
-        ctx.meta[_TYPED] = list(args)
-        return super().parse_args(ctx, args)
-
-
-@click.command("fit", cls=FitCommand)
+@click.command("fit", cls=TableCommand)
 @click.argument("words", nargs=-1, metavar="MODEL DATA", shell_complete=file_completions)
 @click.option("--y", "measured", required=True, metavar="EXPR", help="What was measured: a column, or an expression.")
 @click.option(
@@ -74,7 +63,7 @@ def command(context: click.Context, /, words: tuple[str, ...], **options: Any) -
     limit_memory(options["memory"], statements=False)
     from agrad.cli.data.advice import divided  # here, as above
 
-    with divided(context.meta[_TYPED], Formula("fit", [], {}, []).typed):
+    with divided(context.meta[TYPED], Formula("fit", [], {}, []).typed):
         job, as_json = _Job(model, path, texts, options), options["as_json"]
         found: Any = job.session.all_at_once(lambda: fit(job.pieces, job.names, job.start), job.session.span)
     result = Fitted(found)
@@ -93,37 +82,33 @@ class _Job:
     """The model, what was measured, and the file."""
 
     def __init__(self, model: str, path: str, texts: dict[str, str], options: dict[str, Any]) -> None:
-        from agrad.grammar.session.rowwise import Evaluation, Rowwise
+        from agrad.cli.data.row_formulas import RowFormula
 
-        self.path, self.names = shown_name(path), list(texts)
-        self.options = options
+        self.path, self.names, self.options = shown_name(path), list(texts), options
         constants = texts_by_name("-D", options["given"], "-D takes NAME=VALUE, and {} is not one")
-        sessions: list[Any] = []
-        for text in (model, options["measured"], *([options["sigma"]] if options["sigma"] is not None else [])):
-            session = Rowwise()
-            end_in(session, options["timeout"], options["as_json"])
-            session.read(text)
-            for name, value in {**constants, **(texts if not sessions else {})}.items():
-                with noted(f"{name}={value}"):
-                    session.give(name, value)
-            sessions.append(session)
+        others = [options["measured"], *([options["sigma"]] if options["sigma"] is not None else [])]
+        sessions = [self._session(model, constants | texts), *(self._session(text, constants) for text in others)]
         self.session = sessions[0]
         self.start = [self.session.number(name, "fit", f"--over {name}") for name in self.names]
         with closing(self.session.all_at_once(self.open, self.session.span)) as table:
-            known = table.known()
-            self.used: list[dict[str, str]] = []
             for session in sessions:
                 session.name_columns(table.quoted())
-                used: dict[str, str] = {}
-                for name, span in session.columns(known, ()):
-                    used[name] = table.spelled(name)
-                    table.require(used[name], span)
-                self.used.append(used)
-        threads = os.cpu_count() or 1
-        self.evaluations = [
-            Evaluation(session, list(used), self.names if place == 0 else [], lambda: AUTO, threads, False)
-            for place, (session, used) in enumerate(zip(sessions, self.used, strict=True))
-        ]
+            model_of, *rest = sessions
+            self.model = RowFormula(table, model_of, "model", self.names)
+            self.formulas = [self.model, *(RowFormula(table, session, "", ()) for session in rest)]
+        for formula in self.formulas:
+            formula.begin(lambda: AUTO, os.cpu_count() or 1, False)
+
+    def _session(self, text: str, names: dict[str, str]) -> Any:
+        from agrad.grammar.session.rowwise import Rowwise
+
+        session = Rowwise()
+        end_in(session, self.options["timeout"], self.options["as_json"])
+        session.read(text)
+        for name, value in names.items():
+            with noted(f"{name}={value}"):
+                session.give(name, value)
+        return session
 
     def open(self) -> Any:
         """The file, from its beginning."""
@@ -133,23 +118,12 @@ class _Job:
         """The file, for some parameters: see `fitting`."""
         from agrad.engine.data.tables import Wanted
 
-        model = self.evaluations[0]
-        model.constants = dict(zip(self.names, p.tolist(), strict=True))
-        wanted = Wanted(list(dict.fromkeys(one for used in self.used for one in used.values())), [])
+        self.model.evaluation.constants = dict(zip(self.names, p.tolist(), strict=True))
+        wanted = Wanted(list(dict.fromkeys(column for formula in self.formulas for column in formula.columns)), [])
         with closing(self.open()) as table:
             for part in table.parts(wanted):
                 piece = table.piece(part, wanted)
-                if not piece.rows:
-                    continue
-                results = [
-                    evaluation(
-                        {name: piece.columns[column] for name, column in used.items()},
-                        piece.rows,
-                        piece.bad,
-                        piece.place,
-                    )[0]
-                    for evaluation, used in zip(self.evaluations, self.used, strict=True)
-                ]
-                values, *slopes = results[0]
-                table = np.stack([np.broadcast_to(x, piece.rows) for x in (*slopes, values)])
-                yield table, np.asarray(results[1][0]), results[2][0] if len(results) > 2 else None
+                if piece.rows:
+                    (value, *slopes), *others = [list(formula.of(piece)[0].values()) for formula in self.formulas]
+                    rows = np.stack([np.broadcast_to(x, piece.rows) for x in (*slopes, value)])
+                    yield rows, others[0][0], others[1][0] if len(others) > 1 else None

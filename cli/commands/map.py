@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import os
-import re
 import signal
 import sys
 from collections import deque
@@ -16,9 +15,9 @@ from typing import Any, BinaryIO, NoReturn, TypeVar
 
 import click
 
-from agrad.cli.arguments.expression import Formula, FormulaCommand, binding, listed, noted, texts_by_name, wrt_option
+from agrad.cli.arguments.expression import Formula, binding, listed, noted, texts_by_name, wrt_option
 from agrad.cli.arguments.limits import end_in, limit_memory, memory_option, timeout_option
-from agrad.cli.arguments.tables import aliases_of, form_of, opened, split, table_options
+from agrad.cli.arguments.tables import TYPED, TableCommand, aliases_of, form_of, opened, split, table_options
 from agrad.cli.base import file_completions, file_or_stdout, json_option, precision_option, shown_name
 from agrad.cli.output.text import note
 from agrad.cli.terminal.progress import AFTER, Loop, Progress, duration, on_terminal
@@ -28,25 +27,13 @@ from agrad.engine.errors import AgradError, Hint, Note
 
 _S = TypeVar("_S")
 _T = TypeVar("_T")
-_TYPED = "agrad.typed"
 TO = ("csv", "jsonl", "npy", "npz", "arrow", "parquet")  # formats of the output
 _ROOM = 2**30  # bytes of addresses
 _LARGE = 2**24  # bytes of a file: computing a larger one takes longer than making machine code
 _AHEAD = 8  # pieces, of some MB each, that wait for a slower step, such as making machine code, on few cores
-_GLUED = re.compile(r"-D[^\W\d](?:\w|[^\x00-\x7f])*=(?!=)")
 
 
-class MapCommand(FormulaCommand):
-    """The expression may begin with a minus here, too."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Keep the typed words, for advice."""
-        ctx.meta[_TYPED] = args
-        parted = [part for word in args for part in (("-D", word[2:]) if _GLUED.match(word) else (word,))]
-        return super().parse_args(ctx, parted)
-
-
-@click.command("map", cls=MapCommand)
+@click.command("map", cls=TableCommand)
 @click.argument("words", nargs=-1, metavar="EXPR DATA", shell_complete=file_completions)
 @wrt_option("Columns to differentiate with respect to, separated by commas.")
 @click.option(
@@ -195,7 +182,7 @@ def command(
     session = sessions.first
     stream = sys.stdin.buffer if data == "-" else None
     with ExitStack() as stack:
-        stack.enter_context(advised(context.meta[_TYPED], data, _typed))
+        stack.enter_context(advised(context.meta[TYPED], data, _typed))
         # On its own line: it reads, and may wait for its input.
         again = lambda: opened(shown_name(data), reading, stream)  # noqa: E731
         table = session.all_at_once(again, session.span)
