@@ -137,17 +137,13 @@ def _solve(session: Session, call: Call) -> None:
         if len(names) > 1:
             raise AgradError("arity", "solve: an interval is for one unknown", fixes=["from 1, 2   for several"])
         where: Any = options["low"], options["high"]
+    elif len(options) == len(names):
+        where = [*options.values()] if len(names) > 1 else options["from 0"]
     else:
-        start = [options[f"from {place}"] for place in range(len(options))]
-        if len(start) != len(names):
-            starts = f"{len(start)} starting point{'s' if len(start) > 1 else ''}"
-            raise AgradError("arity", f"solve: {starts} for {len(names)} unknowns", labels=[Label(call.span)])
-        where = start if len(names) > 1 else start[0]
-    places, is_one = range(len(names)), len(names) == 1
-    f: Any = function if is_one else lambda v: as_array(function(*[v[place] for place in places]))
-    found, problem = root_of(f, where, "solve")
-    values = [found] if is_one else [found[place] for place in places]
-    for name, value in zip(names, values, strict=True):
+        starts = f"{len(options)} starting point{'s' if len(options) > 1 else ''}"
+        raise AgradError("arity", f"solve: {starts} for {len(names)} unknowns", labels=[Label(call.span)])
+    found, problem = root_of(lambda *xs: as_array(function(*xs)), where, "solve", len(names) > 1)
+    for name, value in zip(names, found if len(names) > 1 else [found], strict=True):
         value = value if isinstance(value, Tensor) else tensor(value)
         session.machine.bind(call.names, name, value)
         session.emit(Printed(f"{name} = {text_of(value, session.settings)}"))
@@ -179,11 +175,10 @@ _OPTIONS = {
 @contextmanager
 def _watched(session: Session, remark: Callable[[float], str]) -> Iterator[Callable[[float], object]]:
     """A function to be called after each iteration, with a number: it shows the progress, where that is wanted."""
-    if session.progress is None:
-        yield lambda _: None
-        return
     last, is_running = 0.0, True
-    turns = session.progress(iter(lambda: is_running, False), None, lambda: remark(last))
+    turns: Iterator[Any] = iter(lambda: is_running, False)
+    if session.progress is not None:
+        turns = session.progress(turns, None, lambda: remark(last))
 
     def watch(number: float) -> None:
         nonlocal last
@@ -198,14 +193,16 @@ def _watched(session: Session, remark: Callable[[float], str]) -> Iterator[Calla
         next(turns, None)
 
 
-def _descend(session: Session, call: Call, sign: float) -> None:
+def _descend(session: Session, call: Call) -> None:
     from agrad.engine.ops.solvers.function import function_of
     from agrad.engine.ops.solvers.implicit import Minimum
-    from agrad.engine.program.closed import settled
+    from agrad.engine.program.closed import settled, vector_of
     from agrad.engine.program.extract import extract
+    from agrad.engine.program.structure import flat, joined, split
     from agrad.engine.program.trace import inlined
 
     word, loss = call.node.word, graphed(call, 0)
+    sign = -1.0 if word == "maximize" else 1.0
     if loss.size != 1:
         raise AgradError("shape", f"{word}: {loss.node.spell()} is an array, not one number", labels=[Label(call.span)])
     leaves = [graphed(call, place) for place in range(1, len(call.values))]
@@ -214,13 +211,8 @@ def _descend(session: Session, call: Call, sign: float) -> None:
             message = f"{word}: {leaf.node.spell()} is no leaf that requires grad"
             raise AgradError("leaf", message, fixes=[Hint("var w = 1   makes one")])
     program = settled(word, extract([loss], leaves))
-    start = np.concatenate([np.reshape(np.asarray(leaf.value), -1) for leaf in leaves])
-
-    def value(*xs: Tensor) -> Any:
-        (y,) = inlined(program, xs)
-        return OPS["mul"].call(sign, OPS["sum"].call(y))
-
-    body, _, _ = function_of(word, value, [leaf.shape for leaf in leaves], start)
+    shapes, start = [leaf.shape for leaf in leaves], vector_of(joined([flat(leaf.value) for leaf in leaves]))
+    body, _, _ = function_of(word, lambda *xs: sign * OPS["sum"].call(inlined(program, xs)[0]), shapes, start)
     method = call.choice("method", "newton") if "method" in call.options else None
     until = number_of(word, "until", call.options.get("until", 1e-9))
     if not until > 0:
@@ -234,9 +226,8 @@ def _descend(session: Session, call: Call, sign: float) -> None:
     what = f"{'least' if sign > 0 else 'largest'} {loss.node.spell()} ="
     with _watched(session, lambda least: f"{what} {format_number(sign * least, 6)}") as watch:
         found = Minimum(body, start).descend(word, body.example[2], ends, method, until, watch)
-    ends_of = np.cumsum([leaf.size for leaf in leaves])
-    for leaf, entries in zip(leaves, np.split(found.x, ends_of[:-1]), strict=True):
-        leaf.set_(entries.reshape(leaf.shape) if leaf.shape else float(entries[0]))
+    for leaf, value in zip(leaves, split(found.x, shapes), strict=True):
+        leaf.set_(value)
     forward(loss)
     for leaf in leaves:
         session.emit(Printed(f"{leaf.node.spell()} = {text_of(leaf.detach(), session.settings)}"))
@@ -244,19 +235,16 @@ def _descend(session: Session, call: Call, sign: float) -> None:
     session.emit(Printed(f"{what} {format_number(sign * found.value)}, {account}"))
 
 
-def _searching(word: str, extreme: str, sign: float, example: str) -> None:
-    """Put `minimize` or `maximize` into the table."""
+_MINIMUM = "minimize", "least", "var w = 1; y = (w - 3)**2; minimize y over w"
+_MAXIMUM = "maximize", "largest", "var w = 1; y = 5 - (w - 3)**2; maximize y over w"
+for _word, _extreme, _example in (_MINIMUM, _MAXIMUM):
     command(
-        word,
-        f"{word} y over w, b [in 0..1] [method lbfgs] [until 1e-9]",
-        f"Moves leaves to where a value is {extreme}, with exact derivatives.",
-        example,
+        _word,
+        f"{_word} y over w, b [in 0..1] [method lbfgs] [until 1e-9]",
+        f"Moves leaves to where a value is {_extreme}, with exact derivatives.",
+        _example,
         changes="graph",
-        forms=f"{word} y over w",
+        forms=f"{_word} y over w",
         operands=EXPRESSION,
         options=_OPTIONS,
-    )(lambda session, call: _descend(session, call, sign))
-
-
-_searching("minimize", "least", 1.0, "var w = 1; y = (w - 3)**2; minimize y over w")
-_searching("maximize", "largest", -1.0, "var w = 1; y = 5 - (w - 3)**2; maximize y over w")
+    )(_descend)

@@ -17,8 +17,9 @@ from agrad.engine.errors import AgradError, Hint
 from agrad.engine.extras import extra
 from agrad.engine.values import Array, format_number, np
 
-# For some parameters: of each piece of the data a new table, what was measured, and the standard uncertainties of
-# that, if they are known. The rows of the table are the derivatives of the model, and its values.
+# For some parameters: of each piece of the data, none of which is empty, a new table, what was measured, and the
+# standard uncertainties of that, if they are known. The rows of the table are the derivatives of the model, and its
+# values.
 Pieces = Callable[[Array], Iterable[tuple[Array, Array, "Array | float | None"]]]
 
 _CONDITION = 1e4  # of J, its columns scaled to length 1, up to which the search takes the sums
@@ -62,53 +63,13 @@ class Fit(NamedTuple):
         return found
 
 
-class _Moments:
-    """The number, the mean, and the squares of the differences from it, of what was measured."""
+class _Sums(NamedTuple):
+    """What one pass over the data gives, for some parameters."""
 
-    def __init__(self) -> None:
-        self.count, self.mean, self.spread = 0, 0.0, 0.0
-
-    def take(self, y: Array) -> None:
-        """Add a piece (Chan, Golub and LeVeque, The American Statistician 37, 1983)."""
-        count, mean = len(y), float(np.mean(y))
-        total, distance = self.count + count, mean - self.mean
-        self.spread += float(np.sum((y - mean) ** 2)) + distance**2 * self.count * count / total
-        self.mean += distance * count / total
-        self.count = total
-
-
-class _Sums:
-    """What one pass over the data gives, for some parameters: R of [J | r], and the sum of the squares of r.
-
-    `by_pieces`: R is computed from pieces, not from sums of products. `moments` takes what was measured.
-    """
-
-    def __init__(self, pieces: Pieces, p: Array, by_pieces: bool, moments: _Moments | None = None) -> None:
-        gram = np.zeros((len(p) + 1, len(p) + 1))
-        self.factor = gram
-        self.rss = 0.0
-        self.is_weighted = False
-        for table, y, sigma in pieces(p):
-            if not len(y):
-                continue
-            if moments is not None:
-                moments.take(y)
-            table[-1] -= y
-            self.rss += float(np.einsum("i,i", table[-1], table[-1]))  # BLAS would start threads
-            if sigma is not None:
-                self.is_weighted = True
-                if not np.all(np.asarray(sigma) > 0):
-                    raise AgradError("domain", "fit: sigma must be positive: a number, or one for each point")
-                table /= sigma
-            if by_pieces:
-                whole = np.concatenate([self.factor.T, table], axis=1)
-                finite = np.isfinite(whole).all()
-                self.factor = np.array(np.linalg.qr(whole.T, mode="r")) if finite else np.full_like(gram, np.nan)
-            else:
-                _add_products(gram, table)
-        self.condition = np.inf
-        if not by_pieces:
-            self.factor, self.condition = _from_products(gram)
+    factor: Array  # R of [J | r]
+    condition: float  # of J; infinite where R was not computed from sums of products
+    rss: float  # the sum of the squares of r, before they are divided by their uncertainties
+    is_weighted: bool
 
 
 def _add_products(gram: Array, table: Array) -> None:
@@ -148,8 +109,8 @@ class _Passes:
 
     def __init__(self, pieces: Pieces) -> None:
         self.pieces = pieces
-        self.moments = _Moments()
-        self.by_pieces = False  # since the sums of products were not accurate enough
+        self.points, self.mean, self.spread = 0, 0.0, 0.0  # of what was measured, and its squared differences from that
+        self.by_pieces = False  # R is computed from pieces, since the sums of products were not accurate enough
         self.count = 0
         self.p: Any = None
         self.last: Any = None
@@ -166,9 +127,34 @@ class _Passes:
         return found
 
     def _next(self, p: Array) -> _Sums:
-        first, self.p = self.p is None, p.copy()
-        self.count += 1
-        return _Sums(self.pieces, p, self.by_pieces, self.moments if first else None)
+        gram = factor = np.zeros((len(p) + 1, len(p) + 1))
+        rss, is_weighted = 0.0, False
+        for table, y, sigma in self.pieces(p):
+            if not self.count:
+                self._take(y)
+            table[-1] -= y
+            rss += float(np.einsum("i,i", table[-1], table[-1]))  # BLAS would start threads
+            if sigma is not None:
+                is_weighted = True
+                if not np.all(np.asarray(sigma) > 0):
+                    raise AgradError("domain", "fit: sigma must be positive: a number, or one for each point")
+                table /= sigma
+            if self.by_pieces:
+                whole = np.concatenate([factor.T, table], axis=1)
+                finite = np.isfinite(whole).all()
+                factor = np.array(np.linalg.qr(whole.T, mode="r")) if finite else np.full_like(gram, np.nan)
+            else:
+                _add_products(gram, table)
+        self.p, self.count = p.copy(), self.count + 1
+        factor, condition = (factor, np.inf) if self.by_pieces else _from_products(gram)
+        return _Sums(factor, condition, rss, is_weighted)
+
+    def _take(self, y: Array) -> None:
+        """Add a piece of what was measured (Chan, Golub and LeVeque, The American Statistician 37, 1983)."""
+        points, distance = self.points + len(y), float(np.mean(y)) - self.mean
+        self.spread += float(np.sum((y - np.mean(y)) ** 2)) + distance**2 * self.points * len(y) / points
+        self.mean += distance * len(y) / points
+        self.points = points
 
 
 def fit(pieces: Pieces, names: Sequence[str], start: Sequence[float], sample: Pieces | None = None) -> Fit:
@@ -181,8 +167,8 @@ def fit(pieces: Pieces, names: Sequence[str], start: Sequence[float], sample: Pi
     if p is not first and not np.isfinite(passes.at(p).factor).all():
         p = first
     at_start = passes.at(p)
-    if passes.moments.count <= size:
-        points = f"{passes.moments.count} points for {size} parameters"
+    if passes.points <= size:
+        points = f"{passes.points} points for {size} parameters"
         raise AgradError("domain", f"fit: {points}: more points than parameters have uncertainties")
     if not np.isfinite(at_start.factor).all():
         where = ", ".join(f"{name} = {format_number(x)}" for name, x in zip(names, first.tolist(), strict=True))
@@ -279,10 +265,10 @@ def _undetermined(factor: Array, names: Sequence[str]) -> str:
 
 def _result(passes: _Passes, p: Array, is_found: bool, names: list[str], sizes: Array) -> Fit:
     at = passes.at(passes.p, _FINE)  # the last pass was at p, or so near that nothing else changes
-    size, moments = len(names), passes.moments
+    size = len(names)
     factor, residuals = at.factor[:size, :size], at.factor[:, size]
     chi2 = float(residuals @ residuals)
-    dof = moments.count - size
+    dof = passes.points - size
     problem = "" if is_found else f"no minimum after {passes.count} passes over the data"
     try:
         inverse = np.linalg.inv(factor)
@@ -295,8 +281,8 @@ def _result(passes: _Passes, p: Array, is_found: bool, names: list[str], sizes: 
         which = " and ".join(name for name, one in zip(names, is_doubtful, strict=True) if one)
         which = which if np.isfinite(inverse).all() or not np.isfinite(factor).all() else _undetermined(factor, names)
         problem = f"the data do not determine {which}: very different values fit as well"
-    is_exact = chi2 <= 1e-24 * (moments.spread + moments.mean**2 * moments.count)
+    is_exact = chi2 <= 1e-24 * (passes.spread + passes.mean**2 * passes.points)
     if not problem and not is_exact and not _is_level(at):
         problem = "the search ended where the sum of squares still falls"
-    r2 = 1.0 - at.rss / moments.spread if moments.spread > 0 and isfinite(at.rss) else float("nan")
+    r2 = 1.0 - at.rss / passes.spread if passes.spread > 0 and isfinite(at.rss) else float("nan")
     return Fit(names, p, covariance, at.rss, chi2, dof, r2, at.is_weighted, passes.count, problem)

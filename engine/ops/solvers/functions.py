@@ -81,8 +81,11 @@ def _root(f: Any, x0: Any) -> Any:
     return root_of(f, x0)[0]
 
 
-def root_of(f: Any, x0: Any, what: str = "root") -> tuple[Any, Problem]:
-    """A zero, and the equation, which knows how it was found. `what`: the word of messages, root or solve."""
+def root_of(f: Any, x0: Any, what: str = "root", is_of_entries: bool = False) -> tuple[Any, Problem]:
+    """A zero, and the equation, which knows how it was found. `what`: the word of messages, root or solve.
+
+    `is_of_entries`: f takes the entries of the vector x0 one by one.
+    """
     from agrad.engine.ops.solvers.function import function_of  # here, as below, since few calculations need SciPy
     from agrad.engine.ops.solvers.implicit import Bracketed, Problem
 
@@ -91,7 +94,7 @@ def root_of(f: Any, x0: Any, what: str = "root") -> tuple[Any, Problem]:
         raise AgradError("arity", f"root: a bracket has two ends, not {len(x0)}")
     ends = sorted(number_of(what, "an end of the bracket", end) for end in x0) if is_bracket else []
     start, shape = _start(what, ends[0] if is_bracket else x0)
-    body, same, made = function_of(what, f, [shape], start)
+    body, same, made = function_of(what, f, [()] * len(start) if is_of_entries else [shape], start)
     if prod(made) != prod(shape):
         equations = f"a result of shape {format_shape(made)} for an argument of shape {format_shape(shape)}"
         raise AgradError("shape", f"{what}: {equations}: as many equations as unknowns have a solution")

@@ -15,15 +15,15 @@ from agrad.engine.compile import compile as compiled
 from agrad.engine.compile.function import Compiled
 from agrad.engine.compile.python_backend import Compiled as Replayed
 from agrad.engine.core.graph import reachable
-from agrad.engine.core.tensor import tensor
+from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError
 from agrad.engine.ops.solvers.fitting import Fit, Pieces, fit
 from agrad.engine.program.closed import settled
 from agrad.engine.program.extract import extract
-from agrad.engine.program.ir import Input, Program
-from agrad.engine.program.passes import optimised
+from agrad.engine.program.ir import Program
+from agrad.engine.program.passes import key, optimised
 from agrad.engine.program.trace import as_graph, inlined, trace
-from agrad.engine.values import Array, format_shape, np, spread
+from agrad.engine.values import Array, format_shape, np, shape_of, spread
 
 _PIECE = 131_072  # points at once: their table is some megabytes
 _MANY = 20_000  # points, from which on the search begins with a sample of them
@@ -83,31 +83,23 @@ class _Points:
 
 
 def _by_points(program: Program, columns: Sequence[int], start: Sequence[float], y: Array, sigma: Any) -> _Points:
-    size, first = len(program.inputs), program.first
-    order = [*range(size), *columns, *[slot for slot in range(size, first) if slot not in columns]]
-    places = {slot: place for place, slot in enumerate(order)}
-    steps = [replace(s, operands=tuple([places.get(x, x) for x in s.operands]), shape=()) for s in program.steps]
+    size = len(program.inputs)
     data: list[Any] = [program.constants[slot - size] for slot in columns]
-    numbers = [program.constants[slot - size] for slot in order[size + len(columns) :]]
-    inputs = [Input(f"x{place}", ()) for place in range(size + len(columns))]
-    outputs = tuple([places.get(slot, slot) for slot in program.outputs])
-    of_point = Program(tuple(inputs), tuple(numbers), tuple(steps), outputs, ())
-    kinds = [(step.op.name, step.operands, repr(step.attrs)) for step in steps]
-    key = size, len(inputs), tuple(map(repr, numbers)), tuple(kinds), outputs
-    code = _compiled.pop(key, None) or _compiled_at(of_point, [*start, *[float(column[0]) for column in data]], size)
-    _compiled[key] = code
+
+    def point(*entries: Any) -> Any:
+        xs, constants = [x if isinstance(x, Tensor) else tensor(x) for x in entries], list(program.constants)
+        for slot, x in zip(columns, xs[size:], strict=True):
+            constants[slot - size] = x.node  # type: ignore[call-overload]  # `inlined` takes nodes as values
+        return inlined(replace(program, constants=tuple(constants)), xs[:size])[0]
+
+    numbers = [0.0 if shape_of(x) else x for x in program.constants]
+    same = key(replace(program, constants=tuple(numbers))), tuple(columns)
+    examples = [*start, *[float(column[0]) for column in data]]
+    code = _compiled.pop(same, None) or compiled(point, *examples, wrt=tuple(range(size)))
+    _compiled[same] = code
     while len(_compiled) > _KEPT:
         _compiled.pop(next(iter(_compiled)), None)
     return _Points(code, data, y, sigma)
-
-
-def _compiled_at(of_point: Program, examples: Sequence[float], size: int) -> Compiled:
-    """The value of a point and its derivatives by the first arguments, compiled."""
-
-    def point(*entries: Any) -> Any:
-        return inlined(of_point, [x if hasattr(x, "node") else tensor(x) for x in entries])[0]
-
-    return compiled(point, *examples, wrt=tuple(range(size)))
 
 
 def _as_a_whole(program: Program, start: Sequence[float], y: Array, sigma: Any) -> Pieces:

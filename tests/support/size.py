@@ -1,0 +1,103 @@
+"""How many lines of code there are of uncertain values, budgets, fits, and other answers to questions, in all floors.
+
+A line of code has a token that is neither a comment nor part of a docstring. What belongs to these: some files; functions and
+classes of others; and any further line that names one of them, such as an import. `python tests/support/size.py` lists it.
+"""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import sys
+import tokenize
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+FILES = """
+    cli/commands/fit.py
+    engine/autodiff/uncertainty.py
+    engine/inspect/budget.py
+    engine/inspect/budget_forms.py
+    engine/ops/solvers/*.py
+    grammar/commands/plot/fitted.py
+    grammar/commands/solving.py
+    grammar/commands/uncertainty.py
+""".split()
+PARTS = {
+    "cli/commands/eval.py": "show_budget",
+    "cli/data/row_formulas.py": "RowFormula._uncertainty RowFormula._spread",
+    "engine/autodiff/reverse.py": "by_leaves",
+    "engine/core/graph.py": "Uncertainty Node.uncertainty",
+    "engine/values.py": "format_uncertain _rows",
+    "grammar/commands/plot/command.py": "_fit",
+    "grammar/results.py": "Budgeted Fitted uncertainty_of",
+    "grammar/runtime/attributes.py": "_u",
+    "grammar/runtime/compiler.py": "_unknowns",
+    "grammar/runtime/vm/statements.py": "second_order_note",
+    "grammar/session/session.py": "_note_sign",
+    "grammar/syntax/ast.py": "Uncertain Unknowns",
+    "grammar/syntax/ast_builder.py": "Builder.budget Builder.budget_option Builder.correlate Builder.fit Builder.fit_option "
+    "Builder.solve Builder.difference Builder.minimize Builder.over Builder.minimize_option",
+    "grammar/syntax/expression_builder.py": "Expressions.plus_minus Expressions.measured",
+    "grammar/syntax/lexer.py": "_Scanner.tolerance _Scanner.uncertain",
+}
+RULES = (
+    "budget budget_option correlate fit fit_option solve minimize minimize_option uncertain UNCERTAIN"  # of agrad.lark
+)
+NAMES = re.compile(
+    r"uncertain|second_order|budgeted|budget_f|\bis_budget|inspect\.budget|--budget|\bfitted\b|fit_forms|plus_minus|as_leaf"
+    r"|session\.fit\b|\bUnknowns\b|_unknowns\b|ops\.solvers|by_leaves",
+    re.IGNORECASE,
+)
+
+
+def code_lines(text: str) -> set[int]:
+    """The numbers of the lines with code."""
+    found: set[int] = set()
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.string.strip() and token.type != tokenize.COMMENT:
+            found.update(range(token.start[0], token.end[0] + 1))
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node) is not None:
+            found.difference_update(range(node.body[0].lineno, node.body[0].end_lineno + 1))
+    return found
+
+
+def definitions(tree: ast.AST, above: str = "") -> Iterator[tuple[str, range]]:
+    """The classes and functions, by their names, with their lines."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.ClassDef | ast.FunctionDef):
+            first = min(one.lineno for one in (node, *node.decorator_list))
+            yield above + node.name, range(first, node.end_lineno + 1)
+            yield from definitions(node, f"{above}{node.name}.")
+
+
+def counted() -> Iterator[tuple[str, str, int]]:
+    """The files, the parts of each that belong to it, and how many lines of code they have."""
+    whole = {path for pattern in FILES for path in ROOT.glob(pattern)}
+    for path in sorted(path for floor in ("cli", "engine", "grammar") for path in (ROOT / floor).rglob("*.py")):
+        text, name = path.read_text(encoding="utf-8"), str(path.relative_to(ROOT))
+        lines = code_lines(text)
+        if path in whole:
+            yield name, "", len(lines)
+            continue
+        if name in PARTS:
+            known = dict(definitions(ast.parse(text)))
+            for part in PARTS[name].split():
+                its = lines.intersection(known[part])
+                lines -= its
+                yield name, part, len(its)
+        others = sum(bool(NAMES.search(line)) for number, line in enumerate(text.splitlines(), 1) if number in lines)
+        if others:
+            yield name, "names it", others
+    grammar = (ROOT / "grammar/agrad.lark").read_text(encoding="utf-8").splitlines()
+    rules = [line for line in grammar if re.match(r"\??(\w+)(\.\d+)?:", line)]
+    for rule in RULES.split():
+        yield "grammar/agrad.lark", rule, sum(bool(re.match(rf"\??{rule}(\.\d+)?:", line)) for line in rules)
+
+
+if __name__ == "__main__":
+    rows = [*counted(), ("in all", "", sum(count for _, _, count in counted()))]
+    sys.stdout.write("".join(f"{count:5}  {file}  {part}\n" for file, part, count in rows))
