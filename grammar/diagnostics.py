@@ -26,15 +26,21 @@ def suggest(word: str, candidates: Iterable[str]) -> list[str]:
     if not word:
         return []
     allowed = 0 if len(word) < 3 else 1 if len(word) < 6 else 2
+    lower = word.lower()
     ranked = []
-    for name in sorted(set(candidates) - {word}):
-        if name.lower() == word.lower():
+    for name in set(candidates) - {word}:
+        if name.lower() == lower:
             ranked.append((0, name))
-        elif abs(len(name) - len(word)) <= allowed and len(name) > 1:
-            distance = _distance(word.lower(), name.lower())
+        elif abs(len(name) - len(word)) <= allowed and len(name) > 1 and _share_letters(lower, name.lower(), allowed):
+            distance = _distance(lower, name.lower())
             if distance <= allowed:
                 ranked.append((distance, name))
     return [name for _, name in sorted(ranked)[:3]]
+
+
+def _share_letters(a: str, b: str, allowed: int) -> bool:
+    """Whether at most so many letters of one word are not in the other: each takes an edit."""
+    return len({*a} - {*b}) <= allowed and len({*b} - {*a}) <= allowed
 
 
 def _distance(a: str, b: str) -> int:

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Collection, Iterator, Mapping
+from functools import cached_property
+from itertools import chain, islice, pairwise
 from typing import TypeAlias
 
 from agrad.engine.errors import AgradError
+from agrad.engine.struct import Struct
 from agrad.grammar.commands.registry import COMMANDS, of
 from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.session.load import script
@@ -16,7 +20,7 @@ from agrad.grammar.syntax.parser import parse, starts
 
 # A line with which a statement begins, unless it goes on inside a bracket.
 MARGIN = re.compile(r"^(?![ \t]|(?:elif|else)\b|[ \t\r\f]*(?:#|$))", re.MULTILINE)
-_PATIENCE = 50  # unindented lines within which an open bracket may be closed; errors reported for one statement
+PATIENCE = 50  # unindented lines within which an open bracket may be closed; errors reported for one statement
 # The replacement for a line that cannot be parsed, so that the lines that belong to it can be.
 _STAND_INS = {
     "def": "def _():",
@@ -30,10 +34,61 @@ Giver: TypeAlias = ast.Define | ast.Number | ast.String | None
 Givers = dict[str, list[Giver]]
 
 
-class Files:
-    """The scripts that are read: the one to check, and those that it loads."""
+class Asked(Struct):
+    """All texts in a statement, since no check of it asks for other names; and the attributes that it asks objects for.
 
-    def __init__(self) -> None:
+    `only_binds`: whether all that it changes for later statements is that its names have values: it unbinds and ends
+    nothing.
+    """
+
+    words: frozenset[str]
+    members: tuple[str, ...]
+    only_binds: bool
+
+
+class Facts:
+    """What a statement without indentation says by itself, kept for as long as the statement is in a script."""
+
+    def __init__(self, statement: ast.Statement) -> None:
+        self.statement = statement
+        self.given = tuple(pair for inner in _statements((statement,)) for pair in given(inner))
+        self.names = frozenset(name for name, _ in self.given)
+        self.loads = tuple(_loads((statement,)))
+        self.seen: object = None  # what its last check saw of the rest of the script
+        self.found: list[AgradError] = []  # the errors that this check found
+        self.among: Collection[str] = ()  # the names among which it looked for similar ones
+
+    @cached_property
+    def attributes(self) -> frozenset[str]:
+        """The attributes that it gives to objects."""
+        return frozenset(_attributes(self.statement))
+
+    @cached_property
+    def asked(self) -> Asked:
+        """What a check of it may ask of the rest of the script."""
+        words: set[str] = set()
+        members: dict[str, None] = {}
+        only_binds = not self.loads
+        for node in nodes(self.statement):
+            for name in type(node).fields:
+                value = getattr(node, name)
+                parts = value if isinstance(value, tuple) else (value,)
+                words.update(part for part in parts if isinstance(part, str))
+            if isinstance(node, ast.Attribute):
+                members[node.name] = None
+            elif isinstance(node, ast.Delete) or (isinstance(node, ast.Command) and COMMANDS[node.word].ends):
+                only_binds = False
+        return Asked(frozenset(words), tuple(members), only_binds)
+
+
+class Files:
+    """The scripts that are read: the one to check, and those that it loads.
+
+    `facts` has what is known of statements from an earlier check, by their id.
+    """
+
+    def __init__(self, facts: Mapping[int, Facts] | None = None) -> None:
+        self.facts = facts or {}
         self.problems: list[AgradError] = []
         self.bodies: dict[str, ast.Body] = {}  # by the names of the scripts, in the order in which they are first read
         self.late: Givers = {}  # what functions load
@@ -50,22 +105,30 @@ class Files:
     def read(self, source: Source) -> ast.Body:
         """The statements of a script; the scripts that it loads are read too."""
         self.bodies[source.name] = ()
-        self._under_way.append(source.name)
         try:
-            self.bodies[source.name] = parse(source)
+            body = parse(source)
         except AgradError as problem:
             self.problems += unreadable(source) or [problem]
             self.unread.add(source.name)
             self.hiding.add(source.name)
-        for command, inside in _loads(self.bodies[source.name]):
-            self._load(command)
-            if inside:
-                self.late = merged(self.late, self._brought(command))
-            if self.hides(command):
-                self.hiding.add(source.name)
-                self.dark |= inside
+            return ()
+        return self.follow(source.name, body)
+
+    def follow(self, name: str, body: ast.Body) -> ast.Body:
+        """The statements of a script, which have been read; the scripts that it loads are read."""
+        self.bodies[name] = body
+        self._under_way.append(name)
+        for statement in body:
+            known = self.facts.get(id(statement))
+            for command, inside in _loads((statement,)) if known is None else known.loads:
+                self._load(command)
+                if inside:
+                    self.late = merged(self.late, self._brought(command))
+                if self.hides(command):
+                    self.hiding.add(name)
+                    self.dark |= inside
         self._under_way.pop()
-        return self.bodies[source.name]
+        return body
 
     def _load(self, command: ast.Command) -> None:
         (path,) = command.operands
@@ -83,18 +146,9 @@ class Files:
     def attributes(self) -> set[str]:
         """The names that objects may have as attributes: those that classes define, or that are assigned to."""
         found: set[str] = set()
-        waiting: list[object] = [*self.bodies.values()]
-        while waiting:
-            part = waiting.pop()
-            if isinstance(part, tuple):
-                waiting += part
-            elif isinstance(part, ast.Node):
-                waiting += [getattr(part, name) for name in type(part).fields]
-            match part:
-                case ast.Class():
-                    found |= {name for statement in part.body for name, _ in given(statement)}
-                case ast.Assign(targets):
-                    found |= {target.name for target in targets if isinstance(target, ast.Attribute)}
+        for statement in chain.from_iterable(self.bodies.values()):
+            known = self.facts.get(id(statement))
+            found.update(_attributes(statement) if known is None else known.attributes)
         return found
 
     def loaded(self, statement: ast.Statement) -> str | None:
@@ -112,11 +166,17 @@ class Files:
     def givers(self, body: ast.Body) -> Givers:
         """The names that statements bind in their own scope, including those of loaded scripts."""
         found: Givers = {}
-        for statement in _statements(body):
-            for name, giver in given(statement):
-                found.setdefault(name, []).append(giver)
-            for name, others in self._brought(statement).items():
-                found.setdefault(name, []).extend(others)
+        for outer in body:
+            known = self.facts.get(id(outer))
+            if known is not None and not known.loads:
+                for name, giver in known.given:
+                    found.setdefault(name, []).append(giver)
+                continue
+            for statement in _statements((outer,)):
+                for name, giver in given(statement):
+                    found.setdefault(name, []).append(giver)
+                for name, others in self._brought(statement).items():
+                    found.setdefault(name, []).extend(others)
         return found
 
     def _brought(self, statement: ast.Statement) -> Givers:
@@ -137,32 +197,39 @@ def merged(one: Givers, other: Givers) -> Givers:
 def unreadable(source: Source) -> list[AgradError]:
     """The syntax errors of a text, line by line, so that one does not hide the next."""
     found: list[AgradError] = []
-    line = source.first_line
+    start = 0
     for text in pieces(source.text):
-        found += _mistakes(source, text, line)
-        line += text.count("\n")
+        found += mistakes(source.name, text, source.position(start)[0], source.is_file)
+        start += len(text)
     return found
 
 
-def pieces(text: str) -> Iterator[str]:
-    """The statements of a text that may have syntax errors."""
-    margins = [*sorted({0, *(found.start() for found in MARGIN.finditer(text))}), len(text)]
-    numbers = {place: number for number, place in enumerate(margins)}
-    number = 0
-    while number < len(margins) - 1:
-        begin, limit = margins[number], margins[min(number + _PATIENCE, len(margins) - 1)]
-        ends = (begin + start for start in starts(text[begin:limit]))
+def pieces(text: str, start: int = 0) -> Iterator[str]:
+    """The statements of a text that may have syntax errors, from a place on where one begins."""
+    margins = (found.start() for found in MARGIN.finditer(text, start) if found.start() > start)
+    near: deque[int] = deque()  # the next unindented lines
+    while start < len(text):
+        near.extend(islice(margins, PATIENCE - len(near)))
+        limit = near[-1] if len(near) == PATIENCE else len(text)
+        bounds = pairwise(chain([start], (start + bound for bound in starts(text[start:limit]))))
+        ends = (end for begin, end in bounds if text[begin] != "@" and (end in near or end == len(text)))
         # A bracket that is never closed extends to the next unindented line at most.
-        number = next((numbers[end] for end in ends if end > begin and end in numbers), number + 1)
-        yield text[begin : margins[number]]
+        end = next(ends, near[0] if near else len(text))
+        while near and near[0] <= end:
+            near.popleft()
+        yield text[start:end]
+        start = end
 
 
-def _mistakes(source: Source, text: str, line: int) -> Iterator[AgradError]:
-    """The errors in one statement, at most one a line: each is replaced before the text is parsed for the next."""
+def mistakes(name: str, text: str, line: int, is_file: bool) -> Iterator[AgradError]:
+    """The syntax errors of one statement of a script, which is at a line of it.
+
+    There is at most one for each of its lines: a line is replaced before the text is parsed for the next error.
+    """
     least = 0
-    for _ in range(_PATIENCE):
+    for _ in range(PATIENCE):
         try:
-            parse(Source(source.name, text, line, source.is_file))
+            parse(Source(name, text, line, is_file))
             return
         except AgradError as problem:
             place = problem.labels[0].origin
@@ -208,6 +275,28 @@ def blocks(statement: ast.Statement) -> list[ast.Body]:
         case ast.For() | ast.While() | ast.NoGrad() | ast.DetectAnomaly() | ast.Time():
             return [statement.body]
     return []
+
+
+def nodes(tree: object) -> Iterator[ast.Node]:
+    """All nodes of a tree, or of several, without recursion."""
+    waiting = [tree]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, tuple):
+            waiting += part
+        elif isinstance(part, ast.Node):
+            yield part
+            waiting += [getattr(part, name) for name in type(part).fields]
+
+
+def _attributes(statement: ast.Statement) -> Iterator[str]:
+    """The names that objects may have as attributes from a statement: what a class defines, or is assigned to."""
+    for node in nodes(statement):
+        match node:
+            case ast.Class():
+                yield from (name for inner in node.body for name, _ in given(inner))
+            case ast.Assign(targets):
+                yield from (target.name for target in targets if isinstance(target, ast.Attribute))
 
 
 def _loads(body: ast.Body) -> Iterator[tuple[ast.Command, bool]]:

@@ -17,7 +17,7 @@ from agrad.engine.errors import AgradError, Label
 from agrad.grammar.commands import COMMANDS
 from agrad.grammar.commands.registry import Call, Command, of
 from agrad.grammar.diagnostics import Source, Span
-from agrad.grammar.lint.files import Files, Giver, Givers, blocks, given, merged
+from agrad.grammar.lint.files import Asked, Files, Giver, Givers, blocks, given, merged
 from agrad.grammar.pytorch import names as pytorch_names
 from agrad.grammar.runtime.attributes import METHODS, NODE_ATTRIBUTES, attribute, method
 from agrad.grammar.runtime.builtins import CONSTANTS, OTHERS, Closure, entry_of
@@ -39,23 +39,25 @@ def problems(source: Source, names: Iterable[str] = (), reads_files: bool = True
 
     Without `reads_files`, no other script is read: to load one is an error.
     """
-    files = current().files
-    before, files.on = files.on, reads_files
+    files, allowed = Files(), current().files
+    before, allowed.on = allowed.on, reads_files
     try:
-        return _problems(source, names)
+        body = files.read(source)
+        return problems_of(files, body, names) if source.name not in files.unread else ordered(files, files.problems)
     finally:
-        files.on = before
+        allowed.on = before
 
 
-def _problems(source: Source, names: Iterable[str]) -> list[AgradError]:
-    files = Files()
-    body = files.read(source)
-    found = files.problems
-    if source.name not in files.unread:
-        givers = merged({name: [None] for name in names}, files.givers(body))
-        check = _Check(files, _Scope(merged(givers, files.late)), {*names, *files.late})
-        check.body(body)
-        found += check.problems
+def problems_of(files: Files, body: ast.Body, names: Iterable[str]) -> list[AgradError]:
+    """The errors of a script whose statements, and the scripts that it loads, have been read."""
+    givers = merged({name: [None] for name in names}, files.givers(body))
+    check = _Check(files, _Scope(merged(givers, files.late)), {*names, *files.late})
+    check.body(body)
+    return ordered(files, [*files.problems, *check.problems])
+
+
+def ordered(files: Files, found: Iterable[AgradError]) -> list[AgradError]:
+    """Errors in the order of their places, of those at one place the one that covers least."""
     order = {name: place for place, name in enumerate(files.bodies)}
     unique: dict[tuple[int, tuple[int, int]], AgradError] = {}
     for problem in sorted(found, key=_length, reverse=True):  # if x has no value, x.bar is not reported
@@ -76,6 +78,7 @@ class _Scope:
 
     givers: Givers
     outer: _Scope | None = None
+    _bound: dict[str, object] | None = None
 
     def __contains__(self, name: str) -> bool:
         return self.find(name) is not None
@@ -88,6 +91,13 @@ class _Scope:
                 return scope.givers[name]
             scope = scope.outer
         return None
+
+    @property
+    def bound(self) -> dict[str, object]:
+        """What each name of this scope is certainly bound to; `...` where that depends on the run."""
+        if self._bound is None:
+            self._bound = {name: _certain(givers) or ... for name, givers in self.givers.items()}
+        return self._bound
 
     def names(self) -> set[str]:
         """All names that can be seen from here."""
@@ -116,9 +126,47 @@ class _Check:
     def _statement(self, statement: ast.Statement) -> None:
         if isinstance(statement, ast.Fails):
             return
-        if self.scope.outer is None and self.straight and not self._compiles(statement):
-            self.known |= self.files.givers((statement,)).keys()
+        if self.scope.outer is None and self.straight:
+            self._outermost(statement)
+        else:
+            self._inner(statement)
+
+    def _outermost(self, statement: ast.Statement) -> None:
+        """A statement that runs once, outside of functions.
+
+        What is known of it from an earlier check is used if all that a check sees is as it was then.
+        """
+        facts = self.files.facts.get(id(statement))
+        if facts is None or not facts.asked.only_binds:
+            self._checked(statement)
             return
+        seen, among = self._seen(facts.asked), self.scope.bound.keys()
+        if facts.seen != seen or (facts.found and facts.among != among):
+            before = len(self.problems)
+            self._checked(statement)
+            facts.seen, facts.among, facts.found = seen, among, self.problems[before:]
+            return
+        self.problems += facts.found
+        self.known |= facts.names
+
+    def _checked(self, statement: ast.Statement) -> None:
+        if self._compiles(statement):
+            self._inner(statement)
+        else:
+            self.known |= self.files.givers((statement,)).keys()
+
+    def _seen(self, asked: Asked) -> object:
+        """All that the check of a statement asks of the rest of the script, but for names that are like others."""
+        bound = self.scope.bound
+        return (
+            asked.words & self.known,
+            [bound.get(word) for word in asked.words],
+            [self._of_objects(name) for name in asked.members],
+            self._unseen(ordered=True),
+            self._unseen(ordered=False),
+        )
+
+    def _inner(self, statement: ast.Statement) -> None:
         loop = isinstance(statement, ast.For | ast.While)
         if loop:  # a later iteration sees what an earlier one did
             self.known |= self.files.givers((statement,)).keys()
@@ -171,7 +219,7 @@ class _Check:
                 inner._function(statement)
                 self.problems += inner.problems
         inner = _Check(
-            self.files, _Scope(self.files.givers(node.body), self.scope), self.known, self.dark, self.straight
+            self.files, _Scope(self.files.givers(node.body), self.scope), {*self.known}, self.dark, self.straight
         )
         inner.body(tuple(one for one in node.body if not isinstance(one, ast.Define)))
         self.problems += inner.problems
@@ -368,10 +416,8 @@ class _Check:
             return None
         if givers is None:
             return _binder(FUNCTIONS[name].signature) if name in FUNCTIONS else None
-        first = givers[0]
-        if not isinstance(first, ast.Define) or any(giver is not first for giver in givers):
-            return None
-        return _closure(first).bind
+        function = _certain(givers)
+        return _closure(function).bind if isinstance(function, ast.Define) else None
 
     def _plain(self, name: str) -> ast.Number | ast.String | None:
         """The number or text that a name is bound to; None if that is not certain."""
@@ -379,9 +425,8 @@ class _Check:
         early = name in CONSTANTS or name in FUNCTIONS  # these have a value before the script binds them
         if self._unseen(ordered=False) or (name not in self.known if self.straight or early else False):
             return None
-        last = givers[-1]
-        plain = all(isinstance(giver, ast.Number | ast.String) for giver in givers)
-        return last if plain and isinstance(last, ast.Number | ast.String) else None
+        value = _certain(givers)
+        return value if isinstance(value, ast.Number | ast.String) else None
 
     def _uncalled(self, node: ast.Call, value: ast.Number | ast.String) -> None:
         """A call of something that is not a function. With any numbers, running it only raises the error."""
@@ -406,6 +451,15 @@ class _Check:
             problem.at = problem.at or span
             explain(problem)
             self.problems.append(problem)
+
+
+def _certain(givers: list[Giver]) -> Giver:
+    """What a name is certainly bound to: the only `def`, or of numbers and texts the last; else None."""
+    first = givers[0]
+    if isinstance(first, ast.Define):
+        return first if all(giver is first for giver in givers) else None
+    plain = all(isinstance(giver, ast.Number | ast.String) for giver in givers)
+    return givers[-1] if plain else None
 
 
 def names_in(target: ast.Expr) -> list[str]:

@@ -15,7 +15,7 @@ from agrad.engine.core.signature import ALIASES
 from agrad.engine.errors import AgradError
 from agrad.engine.struct import Struct
 from agrad.grammar.diagnostics import Source, Span
-from agrad.grammar.lint.files import pieces
+from agrad.grammar.lint.files import nodes, pieces
 from agrad.grammar.lint.lint import problems
 from agrad.grammar.pytorch import names as pytorch_names
 from agrad.grammar.runtime.builtins import CONSTANTS, entry_of
@@ -65,7 +65,7 @@ def ported(source: Source, names: Iterable[str] = (), reads_files: bool = True) 
 def _taken(body: list[ast.Statement]) -> set[str]:
     """All names in a script, which may be its own; functions of PyTorch are written with their modules."""
     found: set[str] = set()
-    for node in _nodes(body):
+    for node in nodes(tuple(body)):
         match node:
             case ast.Name(name) | ast.Parameter(name) | ast.Define(name) | ast.Class(name):
                 found.add(name)
@@ -74,21 +74,9 @@ def _taken(body: list[ast.Statement]) -> set[str]:
     return found
 
 
-def _nodes(body: Any) -> Iterator[ast.Node]:
-    """All nodes of a tree, without recursion."""
-    waiting: list[Any] = [*body]
-    while waiting:
-        part = waiting.pop()
-        if isinstance(part, tuple):
-            waiting += part
-        elif isinstance(part, ast.Node):
-            yield part
-            waiting += [getattr(part, name) for name in type(part).fields]
-
-
 def _edits(body: Any) -> Iterator[Edit]:
     """What is written differently in some statements."""
-    for node in _nodes(body):
+    for node in nodes(body):
         match node:
             case ast.Import():
                 yield from _import(node)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from agrad.cli.integrations.lookup import info
 from agrad.engine.errors import AgradError
 from agrad.engine.struct import Struct
 from agrad.grammar.diagnostics import Source, Span, main_place, render
 from agrad.grammar.help.completion import described
-from agrad.grammar.lint.lint import problems
+from agrad.grammar.lint.edited import EditedScript
 from agrad.grammar.results import Quit, Result
 from agrad.grammar.session.session import Session
 
 _LONGEST = 2000  # characters of a value that are shown
+_MOST_SCRIPTS = 20  # of which what was read is kept for the next version
 
 
 class Found(Struct):
@@ -44,9 +47,14 @@ class Ran(Struct):
 
 
 def check(uri: str, version: int | None, path: str, text: str) -> Checked:
-    """The errors that `agrad run --check` reports."""
+    """The errors that `agrad run --check` reports. What did not change since the last version is not read again."""
     source = Source(path, text, 1, True)
-    return Checked(uri, version, tuple(_found(problem, source) for problem in problems(source, ["args"])))
+    return Checked(uri, version, tuple(_found(problem, source) for problem in _edited(path).problems(text)))
+
+
+@lru_cache(_MOST_SCRIPTS)
+def _edited(path: str) -> EditedScript:
+    return EditedScript(path, ["args"])
 
 
 def _found(problem: AgradError, source: Source) -> Found:

@@ -19,6 +19,7 @@ from agrad.grammar.session.session import Session
 
 RUN = "agrad.run"  # the command of the protocol, with the URI of a script
 _OF_TEXT = "of this script"
+_MOST_ITEMS = 100  # the best completions, which an editor is sent; it asks again with the next letter
 
 
 class Server(LanguageServer):
@@ -116,10 +117,11 @@ def _answer(server: Server) -> None:
         if document is None:
             return None
         ran = server.ran.get(params.text_document.uri)
-        others = dict.fromkeys(document.names, _OF_TEXT) | (ran.short if ran is not None else {})
-        word, candidates = completions(document.before(offset), server.session, others)
+        names = dict.fromkeys(document.names, _OF_TEXT) | (ran.short if ran is not None else {})
+        word, candidates = completions(document.before(offset), server.session, names)
         where = _range(document, offset - len(word), offset)
-        items = [_item(one, where, number) for number, one in enumerate(candidates) if one.text != word]
+        others = [one for one in candidates if one.text != word][:_MOST_ITEMS]
+        items = [_item(one, where, number) for number, one in enumerate(others)]
         return types.CompletionList(is_incomplete=True, items=items)
 
     @server.feature(types.TEXT_DOCUMENT_HOVER)

@@ -8,50 +8,68 @@ import signal
 import sys
 from collections.abc import Callable, Hashable
 from multiprocessing.connection import Connection
-from threading import Thread
+from threading import Condition, Thread
 from typing import Any
 
 _ENDED = (EOFError, OSError)  # the other end of a pipe is closed
+_END = object()  # among the questions: that there will be no others
 
 
 class Worker:
     """A process that answers questions, of several about the same only the latest.
 
-    `work` is a function of a module, which the process calls with what `ask` is given; `answer` gets what it returns,
-    in a thread of its own. The process starts with the first question.
+    `work` is a function of a module, which the process calls with all that `ask` is given; `answer` gets what it
+    returns, in a thread of its own. The process starts with the first question.
     """
 
     def __init__(self, work: Callable[..., Any], answer: Callable[[Any], None]) -> None:
         self.work = work
         self.answer = answer
         self._process: Any = None
-        self._pipe: Connection | None = None
+        self._talk: Thread | None = None
+        self._waiting: dict[Hashable, tuple[Any, ...]] = {}
+        self._asked = Condition()
 
     def ask(self, about: Hashable, *question: Any) -> None:
-        """Have the process work on a question."""
-        if self._pipe is None or not self._process.is_alive():
-            self._start()
-        assert self._pipe is not None
-        self._pipe.send((about, question))
+        """Have the process work on a question, when it has answered those before. This does not wait for it."""
+        with self._asked:
+            if self._talk is None or not self._talk.is_alive():
+                self._start()
+            self._waiting.pop(about, None)
+            self._waiting[about] = question
+            self._asked.notify_all()
 
     def stop(self) -> None:
         """End the process, whatever it does."""
+        with self._asked:
+            self._waiting[_END] = ()
+            self._talk = None
+            self._asked.notify_all()
         if self._process is not None:
             self._process.kill()
             self._process.join()
-            self._pipe = None
 
     def _start(self) -> None:
         context = multiprocessing.get_context("spawn")  # a fork would copy the threads' locks
-        self._pipe, other = context.Pipe()
+        pipe, other = context.Pipe()
         self._process = context.Process(target=_serve, args=(other, self.work), daemon=True)
         self._process.start()
         other.close()
-        Thread(target=self._listen, args=(self._pipe,), daemon=True).start()
+        self._waiting = {}
+        self._talk = Thread(target=self._ask_and_listen, args=(pipe, self._waiting), daemon=True)
+        self._talk.start()
 
-    def _listen(self, pipe: Connection) -> None:
+    def _ask_and_listen(self, pipe: Connection, waiting: dict[Hashable, tuple[Any, ...]]) -> None:
+        """Send one question after the other: a text that is longer than a pipe takes would hold up who sends it."""
         while True:
+            with self._asked:
+                self._asked.wait_for(lambda: waiting)
+                if _END in waiting:
+                    return
+                about = next(iter(waiting))
+                question = about, *waiting.pop(about)
             try:
+                pipe.send(question)
                 found = pipe.recv()
             except _ENDED:
                 return
@@ -63,15 +81,9 @@ def _serve(pipe: Connection, work: Callable[..., Any]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the server ends it
     sys.stdout = sys.stderr  # on stdout the server speaks with the editor
     Thread(target=_end_with_server, daemon=True).start()
-    waiting: dict[Hashable, tuple[Any, ...]] = {}
     while True:
         try:
-            while not waiting or pipe.poll():
-                about, question = pipe.recv()
-                waiting.pop(about, None)
-                waiting[about] = question
-            about = next(iter(waiting))
-            pipe.send(work(about, *waiting.pop(about)))
+            pipe.send(work(*pipe.recv()))
         except _ENDED:
             return
 

@@ -28,7 +28,7 @@ def unknown(name: str, span: Span, known: Iterable[str]) -> AgradError:
         problem = syntax_error("shape", behind, word=name, usage=SHAPES[name])
         problem.at = behind
         return problem
-    called = span.source.text[span.end :].lstrip().startswith("(")
+    called = re.compile(r"[ \t]*\(").match(span.source.text, span.end) is not None
     if name in PREFIXES and not called:
         return _no_value(name, span)
     found = suggest(name, {*known, *CONSTANTS, *FUNCTIONS}) or suggest(name, COMMAND_WORDS)

@@ -70,6 +70,8 @@ WRONG = [
     ("if x:\n    y = ‸(1\n    z = 2\n2‸x", "syntax syntax"),
     ("x = 2*‸\ny = 1\nz = ‸= 3\ndef f(x):\n    return x ‸x\n", "syntax syntax syntax"),
     ("y = ‸(3\nx = 1", "syntax"),
+    ("@torch.no_grad()\n@torch.no_grad()  # twice\n# a comment\ndef f(x):\n    return x\ny =‸ ", "syntax"),
+    ("class A:\n    z = 1\nprint ‸z", "name"),
 ]
 
 RIGHT = [
@@ -136,6 +138,15 @@ def test_nothing_is_said_of_what_may_be_right(text):
 @pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: file.stem)
 def test_nothing_is_said_of_the_examples(file):
     assert kinds(file.read_text(encoding="utf-8"), "args", name=str(file)) == []
+
+
+def test_the_next_line_is_not_the_arguments_of_a_call():
+    (problem,) = problems(Source("a.ag", "print x\n(1)", 1, True))
+    assert problem.message == "x has no value"
+
+
+def test_lines_are_counted_by_all_of_their_ends():
+    assert places('x = """\r"""\r\n' + "y = \n") == ([(3, 4)], "syntax")
 
 
 def test_names_that_are_given_are_known():
