@@ -47,7 +47,7 @@ FROM_ENGINE = {
     "agrad.engine.inspect.json_values": {"plain"},
     "agrad.engine.interop.notebook": {"framed", "given", "html_of", "optional", "table", "taken"},
     "agrad.engine.ops.solvers.fit_forms": {"fields"},
-    "agrad.engine.ops.solvers.fitting": {"fit"},
+    "agrad.engine.ops.solvers.fitting": {"fit", "in_one"},
     "agrad.engine.compile.registry": {"AUTO", "CHOICES", "NATIVE", "described"},
     "agrad.engine.core.tensor": {"Tensor"},
     "agrad.engine.autodiff.comparison": {"Finding"},

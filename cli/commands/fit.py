@@ -51,7 +51,7 @@ def command(context: click.Context, /, words: tuple[str, ...], **options: Any) -
     agrad fit "a*height + b*width" examples/chunks.csv --y price --over a=1,b=1
     agrad fit "a - b*width" examples/chunks.csv --y price --over a=1,b=1 --json
     """
-    from agrad.engine.ops.solvers.fitting import fit  # here, so that --help loads no numpy
+    from agrad.engine.ops.solvers.fitting import fit, in_one  # here, so that --help loads no numpy
 
     if len(words) != 2:
         raise click.UsageError('a model and a file are needed, such as: agrad fit "a*x" data.csv --y y --over a=1')
@@ -65,7 +65,7 @@ def command(context: click.Context, /, words: tuple[str, ...], **options: Any) -
 
     with divided(context.meta[TYPED], Formula("fit", [], {}, []).typed):
         job, as_json = _Job(model, path, texts, options), options["as_json"]
-        found: Any = job.session.all_at_once(lambda: fit(job.pieces, job.names, job.start), job.session.span)
+        found: Any = job.session.all_at_once(lambda: fit(in_one(job.pieces), job.names, job.start), job.session.span)
     result = Fitted(found)
     if as_json or not found.problem:
         printer(job.session.settings, "json" if as_json else "text")(result)

@@ -1,4 +1,4 @@
-"""Nonlinear least squares, by sums over pieces of the data.
+"""Nonlinear least squares, by sums over parts of the data (`sums`).
 
 SciPy's `least_squares` (method `lm`, Moré's MINPACK) asks for residuals and their Jacobian. It uses only their lengths
 and angles, and these are the same after an orthogonal transformation: so it gets the R of a QR decomposition of
@@ -9,22 +9,18 @@ digits are lost as in the normal equations. The data need not be in memory.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from math import isfinite, sqrt
+from collections.abc import Callable, Sequence
+from math import isfinite
 from typing import Any, NamedTuple
 
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.extras import extra
+from agrad.engine.ops.solvers.sums import CONDITION, Ask, Factor, Pieces, Sums, summed
 from agrad.engine.values import Array, format_number, np
 
-# For some parameters: of each piece of the data, none of which is empty, a new table, what was measured, and the
-# standard uncertainties of that, if they are known. The rows of the table are the derivatives of the model, and its
-# values.
-Pieces = Callable[[Array], Iterable[tuple[Array, Array, "Array | float | None"]]]
+Total = Callable[[Ask], Sums]  # over all points
 
-_CONDITION = 1e4  # of J, its columns scaled to length 1, up to which the search takes the sums
-_FINE = 1e3  # up to which the uncertainties are computed from them
-_PART = 8192  # points
+_FINE = 1e3  # condition of J, up to which the uncertainties are computed from sums of products
 _MOST = 2000  # evaluations
 _STEPS = 40  # of the last search
 _CLOSE = 1e-12  # relative step at which it ends
@@ -63,59 +59,18 @@ class Fit(NamedTuple):
         return found
 
 
-class _Sums(NamedTuple):
-    """What one pass over the data gives, for some parameters."""
-
-    factor: Array  # R of [J | r]
-    condition: float  # of J; infinite where R was not computed from sums of products
-    rss: float  # the sum of the squares of r, before they are divided by their uncertainties
-    is_weighted: bool
-
-
-def _add_products(gram: Array, table: Array) -> None:
-    """Add the products of the rows of a table to a lower triangle, in parts for which BLAS starts no threads."""
-    for begin in range(0, table.shape[1], _PART):
-        part = table[:, begin : begin + _PART]
-        for row in range(len(part)):
-            gram[row, : row + 1] += part[: row + 1] @ part[row]
-
-
-def _from_products(gram: Array) -> tuple[Array, float]:
-    """R of [J | r] from the products of its columns, the lower triangle of them, and the condition of J.
-
-    That is infinite where there is no such R, and nan where a product is not finite.
-    """
-    size = len(gram) - 1
-    if not np.isfinite(gram).all():
-        return np.full_like(gram, np.nan), np.nan
-    scale = np.sqrt(np.diag(gram)[:size])
-    with np.errstate(all="ignore"):
-        try:
-            left = np.linalg.cholesky(gram[:size, :size] / np.outer(scale, scale))
-        except np.linalg.LinAlgError:
-            return gram, np.inf
-        condition = float(np.linalg.cond(left)) if np.isfinite(left).all() else np.inf
-        if not condition < _CONDITION:
-            return gram, np.inf
-        factor = np.zeros_like(gram)
-        factor[:size, :size] = left.T * scale
-        factor[:size, size] = np.linalg.solve(left, gram[size, :size] / scale)
-        factor[size, size] = sqrt(max(gram[size, size] - float(np.sum(factor[:size, size] ** 2)), 0.0))
-    return factor, condition
-
-
 class _Passes:
     """The sums for one set of parameters after another; the last are kept."""
 
-    def __init__(self, pieces: Pieces) -> None:
-        self.pieces = pieces
-        self.points, self.mean, self.spread = 0, 0.0, 0.0  # of what was measured, and its squared differences from that
-        self.by_pieces = False  # R is computed from pieces, since the sums of products were not accurate enough
+    def __init__(self, total: Total) -> None:
+        self.total = total
+        self.moments: Any = None  # the sums of the first pass, which have those of what was measured
+        self.by_pieces = False  # since the sums of products were not accurate enough
         self.count = 0
         self.p: Any = None
         self.last: Any = None
 
-    def at(self, p: Array, condition: float = _CONDITION) -> _Sums:
+    def at(self, p: Array, condition: float = CONDITION) -> Factor:
         """The sums for some parameters, as accurate as a J with a larger condition needs them."""
         if self.p is None or not np.array_equal(self.p, p):
             self.last = self._next(p)
@@ -123,52 +78,34 @@ class _Passes:
         if poor and not self.by_pieces:
             self.by_pieces = True
             self.last = self._next(p)
-        found: _Sums = self.last
+        found: Factor = self.last
         return found
 
-    def _next(self, p: Array) -> _Sums:
-        gram = factor = np.zeros((len(p) + 1, len(p) + 1))
-        rss, is_weighted = 0.0, False
-        for table, y, sigma in self.pieces(p):
-            if not self.count:
-                self._take(y)
-            table[-1] -= y
-            rss += float(np.einsum("i,i", table[-1], table[-1]))  # BLAS would start threads
-            if sigma is not None:
-                is_weighted = True
-                if not np.all(np.asarray(sigma) > 0):
-                    raise AgradError("domain", "fit: sigma must be positive: a number, or one for each point")
-                table /= sigma
-            if self.by_pieces:
-                whole = np.concatenate([factor.T, table], axis=1)
-                finite = np.isfinite(whole).all()
-                factor = np.array(np.linalg.qr(whole.T, mode="r")) if finite else np.full_like(gram, np.nan)
-            else:
-                _add_products(gram, table)
-        self.p, self.count = p.copy(), self.count + 1
-        factor, condition = (factor, np.inf) if self.by_pieces else _from_products(gram)
-        return _Sums(factor, condition, rss, is_weighted)
-
-    def _take(self, y: Array) -> None:
-        """Add a piece of what was measured (Chan, Golub and LeVeque, The American Statistician 37, 1983)."""
-        points, distance = self.points + len(y), float(np.mean(y)) - self.mean
-        self.spread += float(np.sum((y - np.mean(y)) ** 2)) + distance**2 * self.points * len(y) / points
-        self.mean += distance * len(y) / points
-        self.points = points
+    def _next(self, p: Array) -> Factor:
+        is_first, self.p = self.p is None, p.copy()
+        self.count += 1
+        sums = self.total(Ask(self.p, self.by_pieces, is_first))
+        self.moments = sums if is_first else self.moments
+        return sums.solved()
 
 
-def fit(pieces: Pieces, names: Sequence[str], start: Sequence[float], sample: Pieces | None = None) -> Fit:
+def in_one(pieces: Pieces) -> Total:
+    """The sums over all pieces, one after the other."""
+    return lambda ask: summed(ask, pieces(ask.p))
+
+
+def fit(total: Total, names: Sequence[str], start: Sequence[float], sample: Total | None = None) -> Fit:
     """The parameters with the least sum of squares, which are first searched by a `sample` of the data, if it is given.
 
     Raises AgradError of kind `domain` where there is no such sum.
     """
-    passes, first, size = _Passes(pieces), np.array(start, dtype=float), len(start)
+    passes, first, size = _Passes(total), np.array(start, dtype=float), len(start)
     p = first if sample is None else _by_sample(sample, names, first)
     if p is not first and not np.isfinite(passes.at(p).factor).all():
         p = first
     at_start = passes.at(p)
-    if passes.points <= size:
-        points = f"{passes.points} points for {size} parameters"
+    if passes.moments.count <= size:
+        points = f"{passes.moments.count} points for {size} parameters"
         raise AgradError("domain", f"fit: {points}: more points than parameters have uncertainties")
     if not np.isfinite(at_start.factor).all():
         where = ", ".join(f"{name} = {format_number(x)}" for name, x in zip(names, first.tolist(), strict=True))
@@ -183,7 +120,7 @@ def fit(pieces: Pieces, names: Sequence[str], start: Sequence[float], sample: Pi
     return _result(passes, p, is_found, list(names), sizes)
 
 
-def _sizes(at_start: _Sums, start: Array) -> Array:
+def _sizes(at_start: Factor, start: Array) -> Array:
     """The sizes of the parameters that were begun with; for 0, the size that would explain the residuals there."""
     lengths = np.linalg.norm(at_start.factor, axis=0)
     with np.errstate(all="ignore"):
@@ -191,7 +128,7 @@ def _sizes(at_start: _Sums, start: Array) -> Array:
     return found
 
 
-def _by_sample(sample: Pieces, names: Sequence[str], start: Array) -> Array:
+def _by_sample(sample: Total, names: Sequence[str], start: Array) -> Array:
     """Where the search in a sample ends; the start where that does not determine the parameters."""
     passes = _Passes(sample)
     sizes = _sizes(passes.at(start), start)
@@ -243,7 +180,7 @@ def _settled(passes: _Passes, p: Array) -> tuple[Array, bool]:
     return p, False
 
 
-def _is_level(at: _Sums) -> bool:
+def _is_level(at: Factor) -> bool:
     """Whether the residuals are at right angles to the Jacobian, as at a minimum of the sum of their squares."""
     slopes, residuals = at.factor[:, :-1], at.factor[:, -1]
     lengths = np.linalg.norm(slopes, axis=0) * np.linalg.norm(residuals)
@@ -265,10 +202,10 @@ def _undetermined(factor: Array, names: Sequence[str]) -> str:
 
 def _result(passes: _Passes, p: Array, is_found: bool, names: list[str], sizes: Array) -> Fit:
     at = passes.at(passes.p, _FINE)  # the last pass was at p, or so near that nothing else changes
-    size = len(names)
+    size, moments = len(names), passes.moments
     factor, residuals = at.factor[:size, :size], at.factor[:, size]
     chi2 = float(residuals @ residuals)
-    dof = passes.points - size
+    dof = moments.count - size
     problem = "" if is_found else f"no minimum after {passes.count} passes over the data"
     try:
         inverse = np.linalg.inv(factor)
@@ -281,8 +218,8 @@ def _result(passes: _Passes, p: Array, is_found: bool, names: list[str], sizes: 
         which = " and ".join(name for name, one in zip(names, is_doubtful, strict=True) if one)
         which = which if np.isfinite(inverse).all() or not np.isfinite(factor).all() else _undetermined(factor, names)
         problem = f"the data do not determine {which}: very different values fit as well"
-    is_exact = chi2 <= 1e-24 * (passes.spread + passes.mean**2 * passes.points)
+    is_exact = chi2 <= 1e-24 * (moments.spread + moments.mean**2 * moments.count)
     if not problem and not is_exact and not _is_level(at):
         problem = "the search ended where the sum of squares still falls"
-    r2 = 1.0 - at.rss / passes.spread if passes.spread > 0 and isfinite(at.rss) else float("nan")
+    r2 = 1.0 - at.rss / moments.spread if moments.spread > 0 and isfinite(at.rss) else float("nan")
     return Fit(names, p, covariance, at.rss, chi2, dof, r2, at.is_weighted, passes.count, problem)

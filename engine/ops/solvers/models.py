@@ -17,7 +17,8 @@ from agrad.engine.compile.python_backend import Compiled as Replayed
 from agrad.engine.core.graph import reachable
 from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError
-from agrad.engine.ops.solvers.fitting import Fit, Pieces, fit
+from agrad.engine.ops.solvers.fitting import Fit, fit, in_one
+from agrad.engine.ops.solvers.sums import Pieces
 from agrad.engine.program.closed import settled
 from agrad.engine.program.extract import extract
 from agrad.engine.program.ir import Program
@@ -42,9 +43,9 @@ def fitted(f: Callable[..., Any], names: Sequence[str], start: Sequence[float], 
         raise AgradError("shape", f"fit: the model has shape {shapes}")
     columns = _columns(program, len(y))
     if columns is None:
-        return fit(_as_a_whole(program, start, y, sigma), names, start)
+        return fit(in_one(_as_a_whole(program, start, y, sigma)), names, start)
     model = _by_points(program, columns, start, y, sigma)
-    return fit(model, names, start, model.sample() if len(y) >= _MANY else None)
+    return fit(in_one(model), names, start, in_one(model.sample()) if len(y) >= _MANY else None)
 
 
 def _columns(program: Program, count: int) -> list[int] | None:

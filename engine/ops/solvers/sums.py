@@ -1,0 +1,181 @@
+"""The sums over points that least squares need, for one set of parameters: of parts of the data, and joined.
+
+The sums of parts are joined two by two in a binary tree, whose leaves are the parts in their order. So the result has
+the same bits whoever computes which part, and in which groups they are joined, as long as each is a node of the tree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from copy import copy
+from math import sqrt
+from typing import Any, NamedTuple
+
+from agrad.engine.errors import AgradError
+from agrad.engine.values import Array, np
+
+# For some parameters: of each piece of the data a new table, what was measured, and the standard uncertainties of
+# that, if they are known. The rows of the table are the derivatives of the model, and its values.
+Pieces = Callable[[Array], Iterable[tuple[Array, Array, "Array | float | None"]]]
+
+GROUP = 16  # parts whose sums may be joined by themselves: a power of 2, so that they are a node of the tree
+CONDITION = 1e4  # of J, its columns scaled to length 1, up to which R follows from sums of products
+_ENTRIES = 8192  # of a vector or matrix, up to which BLAS starts no threads: their number would show in the last digits
+
+
+class Ask(NamedTuple):
+    """What is to be summed: at the parameters p; R piece by piece, or the products; and what was measured."""
+
+    p: Array
+    by_pieces: bool
+    moments: bool
+
+
+class Factor(NamedTuple):
+    """R of [J | r], the condition of J (inf where the sums do not give it), the sum of the squares of r, unweighted."""
+
+    factor: Array
+    condition: float
+    rss: float
+    is_weighted: bool
+
+
+class Sums:
+    """The sums over some points: products of the columns of [J | r], or R of a QR decomposition of that.
+
+    `count`, `mean`, `spread`: of what was measured, its number, its mean and the squares of the differences from that.
+    """
+
+    def __init__(self, ask: Ask) -> None:
+        size = len(ask.p) + 1
+        self.by_pieces, self.moments = ask.by_pieces, ask.moments
+        self.table = np.zeros((size, size))  # R, or the lower triangle of the products
+        self.rss = 0.0
+        self.is_weighted = False
+        self.count, self.mean, self.spread = 0, 0.0, 0.0
+
+    def take(self, table: Array, y: Array, sigma: Array | float | None) -> None:
+        """Add a piece of the data, whose table is written over. Raises AgradError of kind `domain`."""
+        if not len(y):
+            return
+        if self.moments:
+            mean = float(np.mean(y))
+            self._take_moments(len(y), mean, float(np.sum((y - mean) ** 2)))
+        table[-1] -= y
+        self.rss += float(np.einsum("i,i", table[-1], table[-1]))  # BLAS would start threads
+        if sigma is not None:
+            self.is_weighted = True
+            if not np.all(np.asarray(sigma) > 0):
+                raise AgradError("domain", "fit: sigma must be positive: a number, or one for each point")
+            table /= sigma
+        if self.by_pieces:
+            self._take_rows(table)
+        else:
+            self._take_products(table)
+
+    def joined(self, other: Sums) -> Sums:
+        """New sums, over these points and others, which come after them."""
+        found = copy(self)
+        found._take_moments(other.count, other.mean, other.spread)
+        found.rss += other.rss
+        found.is_weighted = self.is_weighted or other.is_weighted
+        if self.by_pieces:
+            found._take_rows(other.table.T)
+        else:
+            found.table = self.table + other.table
+        return found
+
+    def _take_moments(self, count: int, mean: float, spread: float) -> None:
+        """Add those of other points (Chan, Golub and LeVeque, The American Statistician 37, 1983)."""
+        if not count:
+            return
+        total, distance = self.count + count, mean - self.mean
+        self.spread += spread + distance**2 * self.count * count / total
+        self.mean += distance * count / total
+        self.count = total
+
+    def _take_rows(self, table: Array) -> None:
+        """Add the columns of a table, as rows of [J | r], to its QR decomposition."""
+        size = len(table)
+        length = max(_ENTRIES // size - size, size)
+        for begin in range(0, table.shape[1], length):
+            whole = np.concatenate([self.table.T, table[:, begin : begin + length]], axis=1)
+            if not np.isfinite(whole).all():
+                self.table = np.full_like(self.table, np.nan)
+                return
+            self.table = np.array(np.linalg.qr(whole.T, mode="r"))
+
+    def _take_products(self, table: Array) -> None:
+        """Add the products of the rows of a table to the lower triangle."""
+        for begin in range(0, table.shape[1], _ENTRIES):
+            part = table[:, begin : begin + _ENTRIES]
+            for row, one in enumerate(part):
+                for column, other in enumerate(part[: row + 1]):
+                    self.table[row, column] += one @ other
+
+    def solved(self) -> Factor:
+        """R, and the condition of J."""
+        factor, condition = (self.table, np.inf) if self.by_pieces else _from_products(self.table)
+        return Factor(factor, condition, self.rss, self.is_weighted)
+
+
+def _from_products(gram: Array) -> tuple[Array, float]:
+    """R of [J | r] from the products of its columns, the lower triangle of them, and the condition of J.
+
+    That is infinite where there is no such R, and nan where a product is not finite.
+    """
+    size = len(gram) - 1
+    if not np.isfinite(gram).all():
+        return np.full_like(gram, np.nan), np.nan
+    scale = np.sqrt(np.diag(gram)[:size])
+    with np.errstate(all="ignore"):
+        try:
+            left = np.linalg.cholesky(gram[:size, :size] / np.outer(scale, scale))
+        except np.linalg.LinAlgError:
+            return gram, np.inf
+        condition = float(np.linalg.cond(left)) if np.isfinite(left).all() else np.inf
+        if not condition < CONDITION:
+            return gram, np.inf
+        factor = np.zeros_like(gram)
+        factor[:size, :size] = left.T * scale
+        factor[:size, size] = np.linalg.solve(left, gram[size, :size] / scale)
+        factor[size, size] = sqrt(max(gram[size, size] - float(np.sum(factor[:size, size] ** 2)), 0.0))
+    return factor, condition
+
+
+class Tree:
+    """The sums of parts, joined as they come: few of them are kept, one for each level of the tree."""
+
+    def __init__(self) -> None:
+        self.nodes: list[tuple[int, Sums]] = []  # with the number of parts in each, from left to right
+
+    def add(self, sums: Sums) -> None:
+        """Add those of the next part, or of as many parts as those before."""
+        count = 1
+        while self.nodes and self.nodes[-1][0] == count:
+            sums = self.nodes.pop()[1].joined(sums)
+            count *= 2
+        self.nodes.append((count, sums))
+
+    def total(self) -> Sums:
+        """All of them joined. There must be one."""
+        _, found = self.nodes.pop()
+        while self.nodes:
+            found = self.nodes.pop()[1].joined(found)
+        return found
+
+
+def joined(several: Iterable[Sums]) -> Sums:
+    """The sums of parts that follow each other: of all, or of a group as `GROUP` says."""
+    tree = Tree()
+    for sums in several:
+        tree.add(sums)
+    return tree.total()
+
+
+def summed(ask: Ask, pieces: Iterable[tuple[Array, Array, Any]]) -> Sums:
+    """The sums over the pieces of one part."""
+    sums = Sums(ask)
+    for table, y, sigma in pieces:
+        sums.take(table, y, sigma)
+    return sums

@@ -1,0 +1,113 @@
+"""The sums of least squares: of parts of the data, joined in a tree."""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from agrad.engine.ops.solvers.sums import GROUP, Ask, Sums, Tree, joined, summed
+
+
+def parts(count, size=3, seed=0):
+    """Tables of parts of different lengths, one of them empty, with measurements and uncertainties."""
+    rng = np.random.default_rng(seed)
+    lengths = [0 if place == 2 else int(rng.integers(1, 400)) for place in range(count)]
+    return [(rng.normal(size=(size + 1, n)), rng.normal(size=n) + 5.0, rng.uniform(0.5, 2.0, n)) for n in lengths]
+
+
+def sums_of(part, by_pieces, moments=True):
+    table, y, sigma = part
+    return summed(Ask(np.zeros(len(table) - 1), by_pieces, moments), [(table.copy(), y, sigma)])
+
+
+def bits(sums):
+    return sums.table.tobytes(), sums.rss, sums.count, sums.mean, sums.spread
+
+
+@pytest.mark.parametrize("by_pieces", [False, True])
+@pytest.mark.parametrize("count", [1, 2, 3, 16, 17, 37, 300])
+def test_groups_of_parts_may_be_joined_by_themselves(by_pieces, count):
+    each = [sums_of(part, by_pieces) for part in parts(count)]
+    before = [bits(one) for one in each]
+    whole = joined(each)
+    level = each
+    while len(level) > 1:
+        level = [joined(level[begin : begin + GROUP]) for begin in range(0, len(level), GROUP)]
+    assert bits(level[0]) == bits(whole)
+    assert [bits(one) for one in each] == before  # another attempt may read them again
+
+
+def test_a_tree_keeps_few_sums_at_a_time():
+    tree = Tree()
+    for part in parts(300):
+        tree.add(sums_of(part, False))
+        assert len(tree.nodes) <= 9
+
+
+@pytest.mark.parametrize("by_pieces", [False, True])
+def test_the_sums_of_parts_are_those_of_all_points(by_pieces):
+    each = parts(20)
+    table, y, sigma = (np.concatenate([part[place] for part in each], axis=-1) for place in range(3))
+    found = joined(sums_of(part, by_pieces) for part in each)
+    rows = table.copy()
+    rows[-1] -= y
+    assert found.rss == pytest.approx(float(rows[-1] @ rows[-1]))
+    rows /= sigma
+    products = found.table.T @ found.table if by_pieces else np.tril(found.table) + np.tril(found.table, -1).T
+    np.testing.assert_allclose(products, rows @ rows.T, rtol=1e-12)
+    assert (found.count, found.is_weighted) == (len(y), True)
+    assert found.mean == pytest.approx(float(np.mean(y)))
+    assert found.spread == pytest.approx(float(np.sum((y - np.mean(y)) ** 2)))
+    factor = found.solved().factor
+    np.testing.assert_allclose(factor.T @ factor, rows @ rows.T, rtol=1e-10)
+
+
+def test_r_by_pieces_keeps_digits_that_products_lose():
+    rng = np.random.default_rng(1)
+    rows = rng.normal(size=(3, 50_000))
+    rows[1] = rows[0] + 1e-9 * rows[1]
+    each = [(part.copy(), np.zeros(part.shape[1]), None) for part in np.array_split(rows, 7, axis=1)]
+    lengths = np.linalg.svd(rows[:2], compute_uv=False)
+    asked = Ask(np.zeros(2), True, False)
+    factor = joined(summed(asked, [part]) for part in each).solved().factor
+    np.testing.assert_allclose(np.linalg.svd(factor[:2, :2], compute_uv=False), lengths, rtol=1e-6)
+    products = joined(summed(asked._replace(by_pieces=False), [part]) for part in each)
+    assert products.solved().condition == np.inf
+
+
+def test_what_is_not_finite_in_one_part_is_so_in_all():
+    each = [sums_of(part, by_pieces=True) for part in parts(3)]
+    each[1].take(np.full((4, 2), np.inf), np.zeros(2), None)
+    assert np.isnan(joined(each).solved().factor).all()
+
+
+_PROGRAM = """
+import hashlib, numpy as np
+from agrad.engine.ops.solvers.sums import Ask, Sums
+for size in (1, 3, 8, 40):
+    for by_pieces in (False, True):
+        rng = np.random.default_rng(size)
+        sums = Sums(Ask(np.zeros(size), by_pieces, True))
+        sums.take(rng.normal(size=(size + 1, 20_000)), rng.normal(size=20_000), None)
+        print(hashlib.sha256(sums.table.tobytes()).hexdigest())
+"""
+
+
+def test_the_number_of_blas_threads_does_not_show():
+    found = set()
+    for count in ("1", "2", "8"):
+        threads = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), count)
+        done = subprocess.run(
+            [sys.executable, "-c", _PROGRAM], env=os.environ | threads, capture_output=True, text=True, check=True
+        )
+        found.add(done.stdout)
+    assert len(found) == 1
+
+
+def test_a_part_without_points_changes_nothing():
+    sums = Sums(Ask(np.zeros(2), False, True))
+    sums.take(np.empty((3, 0)), np.empty(0), None)
+    assert (sums.count, sums.rss) == (0, 0.0)
+    assert not sums.table.any()
