@@ -104,6 +104,7 @@ def __getattr__(name: str) -> Any:
     entry = FUNCTIONS.get(name)
     if entry is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = entry.call  # the next time it is found at once
     return entry.call
 
 

@@ -6,14 +6,16 @@ Leaves are written only after the whole pass has succeeded; then the graph is fr
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from math import isfinite
 from time import perf_counter
 from typing import Any
 from weakref import ref
 
 from agrad.engine.autodiff.hooks import HOOKED
 from agrad.engine.autodiff.nonfinite import say_not_finite
-from agrad.engine.autodiff.reverse import Watch, walk
+from agrad.engine.autodiff.reverse import Watch, by_leaves, walk
 from agrad.engine.core.context import current, next_stamp
+from agrad.engine.core.dispatch.arrays import on_arrays
 from agrad.engine.core.graph import (
     FirstNumber,
     Gradient,
@@ -67,6 +69,13 @@ def backward(
     found: Any = replay.gradients(node) if replay is not None and keeps else None
     order: list[Node] = []
     cut: list[Node] = []
+    leaves: dict[Node, float] = {}
+    if found is None and plain and replay is None and not HOOKED:
+        numbers = by_leaves(node)
+        is_watched = context.listener is not None or context.anomalies
+        if numbers is not None and not (is_watched and not all(map(isfinite, numbers[0].values()))):
+            found, order = numbers
+            leaves = found
     if found is None:
         seed = 1.0 if plain and not node.shape else seed_of(root, gradient, create_graph)
         order, cut = walkable(node)
@@ -76,7 +85,7 @@ def backward(
         if replay is not None:
             replay.walked(node)
     # With create_graph, a gradient without a graph depends on nothing.
-    storage, stamp = None if create_graph else _storage_of(node, order or found, cut), next_stamp()
+    storage, stamp = None if create_graph else _storage_of(node, leaves or order or found, cut), next_stamp()
     if _are_first_numbers(found):
         found = {target: (number, storage, stamp) for target, number in found.items()}
     else:
@@ -194,7 +203,8 @@ class _Collecting:
         if before is None or before.value is None:
             return Gradient(_handle(value, self.storage), (), 1, None)
         old = before.value.node
-        total = _handle(OPS["add"].call(old.value, value), self._with(old.storage))
+        there: Any = old.value
+        total = _handle(on_arrays(OPS["add"], (there, value), {}), self._with(old.storage))
         return Gradient(total, before.parts, before.calls + 1, None)
 
     def _with(self, before: Storage | None) -> Storage | None:

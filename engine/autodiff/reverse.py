@@ -8,22 +8,30 @@ A cotangent is accompanied by its *selection mask*: 0 where an operation (`where
 select the entry, not 0 where it did, None for selected everywhere. Where it is 0 a rule contributes exactly 0, even if
 it computes something else there, so that `where(x > 0, log(x), 0)` has derivative 0 at 0. Zeros that were computed are
 not masked: 0 * inf stays nan.
+
+A rule is linear in the cotangent, so that a mask only matters where it computes something that is not finite, or the
+sign of a zero. A pass on plain values therefore does without masks at first, which takes half of the time, and is
+repeated with them if a gradient has an entry that is not finite, or -0.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeAlias
 
-from agrad.engine.autodiff.hooks import hooked
+from agrad.engine.autodiff.hooks import HOOKED, hooked
 from agrad.engine.core.graph import Node
 from agrad.engine.core.numpy_warnings import walked
 from agrad.engine.core.op import OPS, Op, onward
 from agrad.engine.core.tensor import Tensor, bare
+from agrad.engine.core.versions import rewritten
+from agrad.engine.errors import AgradError
 from agrad.engine.values import IEEE, Shape, np, settle, shape_of, spread, sum_to
 
 Watch: TypeAlias = Callable[[Node, int, Any, Any], None]
 
+_LEAST = -(2**63)  # the bits of -0 as a whole number
 _WIDE = 100  # nodes that wait: of more, looking for the youngest takes longer than sorting all
 
 
@@ -43,19 +51,62 @@ def walk(
     0.0 for an operand that was not selected at all, and for an index what is added to the selected entries. `hooks`:
     whether those of the nodes are called.
     """
-    quick = not create_graph and watch is None
-    nodes, cotangents, wanted = iter(order), dict(seeds), set(targets)
-    found: dict[Node, Any] = {}
-    first = None
-    if quick and not masks:
-        first = _run_plain(nodes, cotangents, found, wanted, None)
-        if first is None:
-            return found  # scalars only: numpy is not loaded
-    flight = Flight(cotangents, watch, hooks)
+    wanted = set(targets)
+    if not (create_graph or watch or (hooks and HOOKED)):
+        result = _without_masks(order, seeds, wanted, masks)
+        if result is not None:
+            return result
+    nodes, found = iter(order), dict[Node, Any]()
+    flight = Flight(dict(seeds), watch, hooks)
     if masks:
         flight.masks.update(masks)
-    walked(create_graph, _run, first or next(nodes, None), nodes, flight, found, wanted, create_graph)
+    walked(create_graph, _run, next(nodes, None), nodes, flight, found, wanted, create_graph)
     return found
+
+
+def _without_masks(
+    order: Iterable[Node], seeds: dict[Node, Any], wanted: set[Node], masks: dict[Node, Any] | None
+) -> dict[Node, Any] | None:
+    """The pass on plain values without selection masks; None where it needs them."""
+    nodes, found, cotangents = iter(order), dict[Node, Any](), dict(seeds)
+    first = _run_plain(nodes, cotangents, found, wanted, None)
+    selects = False
+    if first is not None:  # not scalars only, for which numpy is not loaded
+        try:
+            selects = walked(False, _run_unmasked, first, nodes, Flight(cotangents), found, wanted)
+        except (AgradError, ValueError):  # a rule may refuse what is not finite, and a mask may hide that
+            return None
+    if (selects or masks) and not all(map(_is_sure, found.values())):
+        return None
+    return found
+
+
+def _is_sure(gradient: Any) -> bool:
+    """Whether masks would not change a gradient: it is finite, and none of its zeros has a sign."""
+    if type(gradient) is float:
+        return math.isfinite(gradient) and (gradient != 0.0 or math.copysign(1.0, gradient) > 0.0)
+    if not math.isfinite(np.vdot(gradient, gradient)):  # one that is so large, too
+        return False
+    return not gradient.size or bool(np.minimum.reduce(gradient.view(np.int64), None) != _LEAST)
+
+
+def _run_unmasked(
+    node: Node | None, nodes: Iterator[Node], flight: Flight, found: dict[Node, Any], wanted: set[Node]
+) -> bool:
+    """The pass from a node on, without masks; returns whether anything was selected on the way."""
+    cotangents, selects = flight.cotangents, False
+    while node is not None:
+        g, op = cotangents.pop(node, None), node.op
+        if ((op is None or node.extra is not None) and node.keeps_grad) or node in wanted:
+            found[node] = _whole(0.0 if g is None else g, node, flight)
+        if g is not None and op is not None:
+            if op.straight:
+                step_straight(op, node, g, flight)
+            else:
+                selects = True
+                _step_selecting(op, node, g, flight)
+        node = _run_plain(nodes, cotangents, found, wanted, flight)
+    return selects
 
 
 def _run(
@@ -68,7 +119,6 @@ def _run(
 ) -> None:
     """The pass itself, from a node on."""
     cotangents, masks = flight.cotangents, flight.masks
-    quick = not create_graph and flight.watch is None
     while node is not None:
         g, op = cotangents.pop(node, None), node.op
         if g is not None and node.extra is not None and node.extra.hooks and flight.hooks:
@@ -81,11 +131,8 @@ def _run(
             # No cotangent arrives where a selection took another operand.
             found[node] = _whole(0.0 if g is None else g, node, flight)
         if g is not None and op is not None:
-            if quick and op.straight and not masks:
-                step_straight(op, node, g, flight)
-            else:
-                step(op, node, g, flight, create_graph)
-        node = next(nodes, None) if masks or not quick else _run_plain(nodes, cotangents, found, wanted, flight)
+            step(op, node, g, flight, create_graph)
+        node = next(nodes, None)
 
 
 def _run_plain(
@@ -155,15 +202,16 @@ def _run_plain(
     return node
 
 
-def by_leaves(root: Node) -> dict[Node, float] | None:
-    """The derivatives of a number by the leaves behind it, in one pass; None where that is not all plain numbers.
+def by_leaves(root: Node) -> tuple[dict[Node, float], list[Node]] | None:
+    """The derivatives of a number by the leaves behind it, and the nodes between, youngest first, in one pass.
 
     The pass finds the nodes, their order and their cotangents at once, which takes half of `walkable` and `walk`. Those
-    do the rest: operations on arrays, with attributes or selections, and what was freed or written. As in `_run_plain`,
-    all is written inline.
+    do the rest, where this gives None: operations on arrays, with attributes or selections, and what was freed or
+    written, retains its gradient or has hooks. As in `_run_plain`, all is written inline.
     """
     if root.op is None:
         return None
+    order: list[Node] = []
     cotangents: dict[Node, Any] = {root: 1.0}
     ahead: dict[int, Any] = {root.seq: root}  # the nodes to come, by number; most often the next has the next number
     seq = root.seq
@@ -177,6 +225,9 @@ def by_leaves(root: Node) -> dict[Node, float] | None:
         rules, out = node.op.rules_of_scalars, node.value
         if rules is None or type(out) is not float or node.freed is not None:
             return None
+        if node.extra is not None and (node.extra.hooks or node.extra.keeps or rewritten(node)):
+            return None
+        order.append(node)
         g = cotangents.pop(node)
         first = second = None
         try:
@@ -187,11 +238,11 @@ def by_leaves(root: Node) -> dict[Node, float] | None:
                 b = y.value if type(y) is Node else y
                 if a is not x and x.requires_grad:
                     first = g if by_x is onward else by_x(g, out, a, b)
-                elif a is not x and (x.op is not None or x.stamp is not x.seq):
+                elif a is not x and (x.op is not None or x.stamp is not x.seq or x.extra is not None):
                     return None
                 if b is not y and y.requires_grad:
                     second = g if by_y is onward else by_y(g, out, a, b)
-                elif b is not y and (y.op is not None or y.stamp is not y.seq):
+                elif b is not y and (y.op is not None or y.stamp is not y.seq or y.extra is not None):
                     return None
             else:
                 (y,) = node.inputs
@@ -216,7 +267,7 @@ def by_leaves(root: Node) -> dict[Node, float] | None:
                     return None
                 if y.op is not None:
                     ahead[y.seq] = y
-    return cotangents
+    return cotangents, order
 
 
 class Flight:
@@ -306,6 +357,48 @@ def step_straight(op: Op, node: Node, g: Any, flight: Flight) -> None:
             flight.add(x, c, None)
         else:
             cotangents[x] = c
+            if x.op is None and type(c) is not float and c.base is None and _is_new(c, g, node, values):
+                flight.owned.add(x)  # the gradient of a leaf, which need not be copied
+
+
+def _is_new(c: Any, g: Any, node: Node, values: list[Any]) -> bool:
+    """Whether an array that a rule returns is none of those that it was given."""
+    return not any(c is known for known in (g, node.value, *values, *(node.attrs or {}).values()))
+
+
+def _step_selecting(op: Op, node: Node, g: Any, flight: Flight) -> None:
+    """The step on plain values, without masks, of an operation that selects or scatters, or has many operands."""
+    attrs, out, pointwise = node.attrs or {}, node.value, op.reach == "pointwise"
+    if node.shape and not pointwise:
+        g = spread(g, node.shape)
+    if op.scatter is not None and node.inputs[0].shape:  # type: ignore[union-attr]
+        (operand,) = node.inputs
+        fresh = operand not in flight.cotangents
+        op.scatter(flight.buffer(operand), g, fresh, **attrs)  # type: ignore[arg-type]
+        return
+    if op.parts is not None:
+        for operand, part in zip(node.inputs, op.parts(g, **attrs), strict=True):
+            if type(operand) is Node and operand.requires_grad:
+                flight.add(operand, part, None)
+        return
+    values = [x.value if type(x) is Node else x for x in node.inputs]
+    for position, operand in enumerate(node.inputs):
+        rule = op.rule(position)
+        if type(operand) is not Node or not operand.requires_grad or rule is None:
+            continue
+        if op.variadic:
+            attrs = {**(node.attrs or {}), "which": position}
+        selected = op.selects[position] if op.selects else None
+        mask = 1.0 if selected is None else selected(out, *values, **attrs)
+        if type(mask) is float and mask == 0.0:
+            continue  # nothing is selected: the nodes beyond are not visited
+        c = applied(rule, g, out, values, attrs)
+        if type(mask) is not float:
+            c = np.where(mask, c, 0.0)
+        if pointwise and node.shape:
+            flight.arrive(operand, c, node.shape)
+        else:
+            flight.add(operand, c, None)
 
 
 def step(op: Op, node: Node, g: Any, flight: Flight, create_graph: bool) -> None:

@@ -41,7 +41,7 @@ def grad(y: Any, x: Any = None, create_graph: bool = False, gradient: object = N
     is not one number and has no seed `gradient`.
     """
     if not isinstance(y, Tensor):
-        return _transform("grad", y, x, lambda y, xs: gradients(y, xs, True))
+        return _transform("grad", y, x, gradients)
     return _by_each("grad", y, x, lambda xs: gradients(y, xs, create_graph, gradient))
 
 
@@ -51,7 +51,7 @@ def jacobian(y: Any, x: Any = None, create_graph: bool = False) -> Any:
     Of a function, the function that gives its Jacobian by its first, or its x-th, argument. A tuple for several x.
     """
     if not isinstance(y, Tensor):
-        return _transform("jacobian", y, x, lambda y, xs: _jacobians(y, xs, True))
+        return _transform("jacobian", y, x, _jacobians)
     return _by_each("jacobian", y, x, lambda xs: _jacobians(y, xs, create_graph))
 
 
@@ -62,7 +62,7 @@ def hessian(y: Any, x: Any = None, create_graph: bool = False) -> Any:
     gives its Hessian by its first, or its x-th, argument.
     """
     if not isinstance(y, Tensor):
-        return _transform("hessian", y, x, lambda y, xs: _hessians(y, xs, True), _matrix)
+        return _transform("hessian", y, x, _hessians, _matrix)
     xs, single = _inputs("hessian", y, x)
     return _matrix(_hessians(y, xs, create_graph), single)
 
@@ -140,14 +140,23 @@ def _jacobians(y: Tensor, xs: Sequence[Tensor], create_graph: bool) -> list[Tens
     afford("the Jacobian", *(y.shape + x.shape for x in xs))
     order, targets = paths(y, xs), [x.node for x in xs]
     rows: list[list[Any]] = []
-    for index in np.ndindex(*y.shape):
+    plain = [np.zeros((y.size, *x.shape)) for x in xs if not create_graph]
+    for place, index in enumerate(np.ndindex(*y.shape)):
         seed = np.zeros(y.shape)
         seed[index] = 1.0
         only = {y.node: seed}
         found = walk(order, only, create_graph, targets, only) if y.node in order else {}
         if current().listener is not None:
             say_not_finite(order, only, found)
-        rows.append([result_of(found.get(node), node.shape, y, create_graph) for node in targets])
+        if create_graph:
+            rows.append([result_of(found.get(node), node.shape, y, True) for node in targets])
+            continue
+        for table, node in zip(plain, targets, strict=True):
+            if node in found:
+                table[place] = found[node]
+    if not create_graph:
+        tables = [table.reshape(y.shape + x.shape) for table, x in zip(plain, xs, strict=True)]
+        return [result_of(table, table.shape, y, False) for table in tables]
     return [_assembled([row[place] for row in rows], y, x) for place, x in enumerate(xs)]
 
 
@@ -264,7 +273,7 @@ def _transform(
     name: str,
     function: Any,
     places: Any,
-    derive: Callable[[Tensor, list[Tensor]], Sequence[Any]],
+    derive: Callable[[Tensor, list[Tensor], bool], Sequence[Any]],
     shape_result: Callable[[Any, bool], Any] | None = None,
 ) -> Function:
     """The function that gives a derivative of another, by the arguments at `places`."""
@@ -396,14 +405,18 @@ def _result(name: str, y: Any) -> Tensor:
     return y if isinstance(y, Tensor) else tensor(y)
 
 
-def _derived(y: Tensor, xs: list[Tensor], derive: Callable[[Tensor, list[Tensor]], Sequence[Any]]) -> Any:
-    """The derivatives of the result of a function; 0 by an argument that it does not use."""
-    if y.requires_grad and {x.node for x in xs} <= reachable(y.node, oldest([x.node for x in xs])):
-        return derive(y, xs)
-    # Connects the result to every argument, with derivative 0.
-    for x in xs:
-        y = y + OPS["where"].call(0.0, OPS["sum"].call(x), 0.0)
-    return derive(y, xs)
+def _derived(y: Tensor, xs: list[Tensor], derive: Callable[[Tensor, list[Tensor], bool], Sequence[Any]]) -> Any:
+    """The derivatives of the result of a function; 0 by an argument that it does not use.
+
+    Nothing is recorded where there is nothing else to differentiate by: see `_released`.
+    """
+    if not (y.requires_grad and {x.node for x in xs} <= reachable(y.node, oldest([x.node for x in xs]))):
+        for x in xs:  # connects the result to every argument, with derivative 0
+            y = y + OPS["where"].call(0.0, OPS["sum"].call(x), 0.0)
+    if current().tracing is not None or _has_leaves([y.node], xs):
+        return derive(y, xs, True)
+    with scope(reads=None):  # what a derivative is computed from is not read by the function
+        return derive(y, xs, False)
 
 
 def _released(result: Any, xs: list[Tensor]) -> Any:

@@ -164,9 +164,9 @@ def uncertainty(y: Any) -> Value | None:
     root = y.node
     if root.uncertainty is not None:
         return root.uncertainty.u
-    slopes = by_leaves(root)
-    if slopes is not None:
-        return _combined(slopes)
+    known = by_leaves(root)
+    if known is not None:
+        return _combined(known[0])
     nodes = sources(y)
     if nodes and y.size > 1:
         return _of_entries(y, nodes)

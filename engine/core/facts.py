@@ -83,3 +83,4 @@ class OpFacts(EntryFacts, total=False):
     runs: tuple[Callable[..., Any], Callable[..., Any]] | None
     formula: Callable[..., Any] | None
     batched: Callable[..., Any] | None
+    parts: Callable[..., Any] | None

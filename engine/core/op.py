@@ -109,6 +109,7 @@ class Op(Entry, eq=False, frozen=False, kw_only=True):
     # (operands, attributes, n) -> the operation on n values at once, along a new first axis, or None. An operand is the
     # value, whether it has that axis, and its shape without. Pointwise rows need none.
     batched: Function | None = None
+    parts: Function | None = None  # of many operands: (g, attributes) -> the cotangents of all at once, of a plain g
     formula: Function | None = None  # on terms: how it is written on paper, if not by its operator or its name
     variadic: bool = computed()
     keeps: tuple[tuple[bool, ...], ...] = computed()  # for each rule: which operands it reads, then out

@@ -16,7 +16,7 @@ from agrad.engine.core.limits import afford_spread, exhausted
 from agrad.engine.core.numpy_warnings import computed, prepare
 from agrad.engine.core.tensor import Tensor, bare, handle, inherit
 from agrad.engine.errors import AgradError
-from agrad.engine.values import IEEE, Shape, Value, broadcast, coerce, format_shape, np, settle, shape_of
+from agrad.engine.values import IEEE, Value, broadcast, coerce, format_shape, np, settle, shape_of
 
 if TYPE_CHECKING:
     from agrad.engine.core.op import Op
@@ -125,6 +125,39 @@ def of_two(op: Op, nx: Node | float, ny: Node | float, a: Any, b: Any) -> Tensor
     return made
 
 
+def of_pair(op: Op, x: Tensor, y: Tensor, attrs: dict[str, Any]) -> Tensor:
+    """The result for two handles, of an operation that has no form on floats."""
+    nx, ny = x.node, y.node
+    a: Any = x.array if nx.value is None else nx.value
+    b: Any = y.array if ny.value is None else ny.value
+    if op.prepare is not None:
+        attrs = op.prepare(a, b, **attrs)
+    out: Any
+    context = current()
+    try:
+        if context.silence is not None and context.silence.before is not None:
+            out = op.array(a, b, **attrs)
+        else:
+            out = (context.quietly or prepare())().run(op.array, a, b, **attrs)
+        out = settle(out)
+    except (ValueError, IndexError, MemoryError):
+        out = on_arrays(op, (a, b), attrs)  # raises the error
+    if type(out) is not float and out.base is not None:
+        out = out.copy()  # there are no views: a write to one value never shows in another
+    by_x, by_y = op.rules
+    live = by_x is not None and nx.requires_grad, by_y is not None and ny.requires_grad
+    if not (context.recording and (True in live or nx.recorded or ny.recorded)):
+        return plain(out, (nx, ny))
+    (reads_x, reads_y), reads_out = op.known.get(live) or op.read_by(live)
+    if reads_x:
+        nx.value = a
+    if reads_y:
+        ny.value = b
+    if type(out) is float:
+        return bare(new_node(op, (nx, ny), attrs or None, out, (), True in live))
+    return handle(new_node(op, (nx, ny), attrs or None, out if reads_out else None, out.shape, True in live), out)
+
+
 def of_one(op: Op, x: Tensor, attrs: dict[str, Any]) -> Tensor:
     """The result for one handle."""
     source = x.node
@@ -171,14 +204,19 @@ def record(op: Op, operands: tuple[Any, ...], attrs: dict[str, Any]) -> Tensor:
     values: list[Any] = []
     live: list[bool] = []  # whether each needs a gradient
     recorded = has_arrays = False
-    for x, rule in zip(operands, op.rules * len(operands) if op.variadic else op.rules, strict=True):
+    rules = op.rules * len(operands) if op.variadic else op.rules
+    for x, rule in zip(operands, rules, strict=True):
         if type(x) is Tensor:
             node = x.node
             value = node.value
             inputs.append(node)
             values.append(x.array if value is None else value)
-            live.append(rule is not None and node.requires_grad)
-            recorded = recorded or node.requires_grad or node.recorded
+            if node.requires_grad:
+                live.append(rule is not None)
+                recorded = True
+            else:
+                live.append(False)
+                recorded = recorded or node.recorded
         else:
             inputs.append(x)
             values.append(x)
@@ -192,18 +230,17 @@ def record(op: Op, operands: tuple[Any, ...], attrs: dict[str, Any]) -> Tensor:
     if op.prepare is not None:
         attrs = op.prepare(*values, **attrs)
     out: Any = (on_arrays if op.scalar is None else compute)(op, tuple(values), attrs)
-    shape: Shape = ()
-    if type(out) is not float:
-        shape = out.shape
-        if out.base is not None:
-            out = out.copy()  # there are no views: a write to one value never shows in another
+    if type(out) is not float and out.base is not None:
+        out = out.copy()  # there are no views: a write to one value never shows in another
     if not recorded:
         return plain(out, inputs)
     known = tuple(live)
     reads, reads_out = op.known.get(known) or op.read_by(known)
-    for x, value, read in zip(inputs, values, reads, strict=True):
-        if read and type(x) is Node:
-            x.value = value
-    if not shape:
-        return bare(new_node(op, tuple(inputs), attrs or None, out, shape, True in live))
-    return handle(new_node(op, tuple(inputs), attrs or None, out if reads_out else None, shape, True in live), out)
+    if True in reads:
+        for x, value, read in zip(inputs, values, reads, strict=True):
+            if read and type(x) is Node:
+                x.value = value
+    if type(out) is float:
+        return bare(new_node(op, tuple(inputs), attrs or None, out, (), True in live))
+    kept_out = out if reads_out else None
+    return handle(new_node(op, tuple(inputs), attrs or None, kept_out, out.shape, True in live), out)

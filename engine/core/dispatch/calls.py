@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from agrad.engine.core.context import current, next_stamp
-from agrad.engine.core.dispatch.arrays import compute, ieee, of_one, of_two, plain, prepared, record
+from agrad.engine.core.dispatch.arrays import compute, ieee, of_one, of_pair, of_two, plain, prepared, record
 from agrad.engine.core.graph import Node
 from agrad.engine.core.guards import choose, entries, number
 from agrad.engine.core.signature import REQUIRED, Signature, as_one
@@ -222,8 +222,11 @@ def _of_several(op: Op) -> Function:
     general, signature, variadic = _general(op), op.signature, op.variadic
     count = 1 if variadic else len(signature.operands)
     defaults = None if REQUIRED in signature.attributes.values() else signature.attributes
+    pairs = count == 2 and op.scalar is None and defaults is not None
 
     def call(*args: Any, **attrs: Any) -> Any:
+        if len(args) == 2 and pairs and type(args[0]) is Tensor and type(args[1]) is Tensor and not attrs:
+            return of_pair(op, *args, signature.attributes)
         if len(args) < count or (variadic and type(args[0]) is not list and type(args[0]) is not tuple):
             return general(*args, **attrs)
         operands = tuple(args[0]) if variadic else args[:count]
@@ -278,10 +281,13 @@ def _is_simple(value: Any) -> bool:
     if kind is int or value is None or kind is bool or kind is float or value is Ellipsis:
         return True
     if kind is slice:
-        return _is_simple(value.start) and _is_simple(value.stop) and _is_simple(value.step)
+        for end in (value.start, value.stop, value.step):
+            if end is not None and type(end) is not int and not _is_simple(end):
+                return False
+        return True
     if kind is tuple:
         for part in value:  # noqa: SIM110 - all(...) makes a generator, which takes longer than the loop
-            if not _is_simple(part):
+            if type(part) is not int and not _is_simple(part):
                 return False
         return True
     return False

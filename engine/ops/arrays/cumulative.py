@@ -7,6 +7,7 @@ same recurrence run backwards.
 from __future__ import annotations
 
 import math
+from itertools import accumulate
 from typing import Any
 
 from agrad.engine.core.arguments import axis_of
@@ -57,13 +58,11 @@ _cumsum: Function = row(
 
 def _recurrence(a: Any, b: Any, axis: int) -> Any:
     """y[k] = a[k] y[k-1] + b[k], from y[-1] = 0."""
-    result = np.empty(b.shape)
     if b.ndim == 1:
-        y = 0.0
-        for k, (factor, term) in enumerate(zip(a.tolist(), b.tolist(), strict=True)):
-            y = factor * y + term if k else term
-            result[k] = y
-        return result
+        pairs = zip(a.tolist()[1:], b.tolist()[1:], strict=True)
+        found = accumulate(pairs, lambda y, pair: pair[0] * y + pair[1], initial=float(b[0])) if len(b) else ()
+        return np.array([*found])
+    result = np.empty(b.shape)
     first, second, out = (np.moveaxis(each, axis, 0) for each in (a, b, result))
     for k in range(len(second)):
         out[k] = first[k] * out[k - 1] + second[k] if k else second[k]

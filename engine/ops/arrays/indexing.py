@@ -53,10 +53,10 @@ def _is_basic(shape: Shape, parts: tuple[Any, ...]) -> bool:
         return False
     for part, length in zip(parts, shape, strict=False):
         if type(part) is slice:
-            for end in (part.start, part.stop, part.step):
-                if end is not None and type(end) is not int:
-                    return False
-            if part.step == 0:
+            start, stop, step = part.start, part.stop, part.step
+            if (start is not None and type(start) is not int) or (stop is not None and type(stop) is not int):
+                return False
+            if step is not None and (type(step) is not int or not step):
                 return False
         elif type(part) is not int or not -length <= part < length:
             return False
@@ -142,7 +142,7 @@ def _advanced(index: tuple[Any, ...]) -> bool:
 
 
 def _prepared(x: Any, index: Any) -> dict[str, Any]:
-    shape = shape_of(x)
+    shape = () if type(x) is float else x.shape
     parts = index if type(index) is tuple else (index,)
     if _is_basic(shape, parts):  # the case of most loops
         return {"index": parts, "shape": shape}
@@ -223,12 +223,16 @@ def _scatter_each(operands: Any, attrs: Any, count: int) -> Any:
     return None if index is None else scatter(operands[0][0], index, (count, *attrs["shape"]))
 
 
+def _taken_from(x: Any, index: Any, shape: Shape) -> Any:
+    return x[index] if type(x) is np.ndarray else (x if hasattr(x, "shape") else np.asanyarray(x))[index]
+
+
 getitem: Function = row(
     "getitem",
     "x; index",
     title="Index",
     family="internal",
-    array=lambda x, index, shape: (x if hasattr(x, "shape") else np.asanyarray(x))[index],
+    array=_taken_from,
     rules={"x": ("", lambda g, out, x, index, shape: scatter(g, index, shape))},
     prepare=_prepared,
     scatter=_add_into,

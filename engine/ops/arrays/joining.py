@@ -53,6 +53,7 @@ concat: Function = row(
     family=FAMILY,
     array=lambda *xs, axis, ends: np.concatenate(xs, axis),
     rules={"xs": ("", _cut)},
+    parts=lambda g, axis, ends: [g[at(axis, slice(*pair))] for pair in pairwise(ends)],
     prepare=_joined,
     reach="whole",
     samples=(([1.0, 2.0], [3.0]), ([[1.0], [2.0]], [[3.0, 4.0], [5.0, 6.0]], {"axis": 1})),
@@ -66,7 +67,7 @@ concat: Function = row(
 def _stacked(*xs: Any, axis: Any) -> dict[str, Any]:
     first = shape_of(xs[0])
     for x in xs:
-        shape = () if type(x) is float else shape_of(x)
+        shape = () if type(x) is float else x.shape
         if shape != first:
             message = f"stack: shapes {format_shape(first)} and {format_shape(shape)} are not the same"
             raise AgradError("shape", message, notes=to_stack(first, shape))
@@ -74,7 +75,7 @@ def _stacked(*xs: Any, axis: Any) -> dict[str, Any]:
         raise AgradError("limit", f"stack: an array has at most {MOST_AXES} axes")
     if size_of(first) * len(xs) > current().limits.entries:
         afford("stack", *[first] * len(xs))
-    return {"axis": axis_of("stack", first, axis, extra=1)}
+    return {"axis": axis if type(axis) is int and not axis else axis_of("stack", first, axis, extra=1)}
 
 
 def _stack(*xs: Any, axis: int) -> Any:
@@ -91,6 +92,7 @@ stack: Function = row(
     family=FAMILY,
     array=_stack,
     rules={"xs": ("", lambda g, out, *xs, axis, which: getitem(g, at(axis, which)))},
+    parts=lambda g, axis: g.tolist() if g.ndim == 1 else list(g if not axis else np.moveaxis(g, axis, 0)),
     prepare=_stacked,
     reach="whole",
     samples=((1.0, 2.0, 3.0), ([1.0, 2.0], [3.0, 4.0], {"axis": 1})),

@@ -42,7 +42,7 @@ def _scaled(x: Any, values: Any) -> Any:
 
 
 def _halved(size: int) -> Any:
-    return np.tril(np.ones((size, size)), -1) + 0.5 * np.eye(size)
+    return np.tri(size) - 0.5 * np.eye(size)
 
 
 def _cholesky_rule(g: Any, out: Any, x: Any) -> Any:

@@ -24,6 +24,7 @@ from agrad.engine.ops.linalg.expansions import (
     unrolled_inverse,
     unrolled_solution,
 )
+from agrad.engine.ops.linalg.factors import solved
 from agrad.engine.ops.scalar.arithmetic import add, flat, mul
 from agrad.engine.values import Shape, broadcast, format_shape, np, shape_of, size_of, whole
 
@@ -263,6 +264,9 @@ def _solvable(x: Any, y: Any) -> dict[str, Any]:
 
 def _solved(x: Any, y: Any, shapes: tuple[Shape, Shape]) -> Any:
     """One dimension is a vector, more are matrices, as since numpy 2."""
+    found = solved(x, y)
+    if found is not None:
+        return found
     columns = y[:, None] if y.ndim == 1 else y
     result = np.linalg.solve(x, columns.reshape((1,) * (x.ndim - columns.ndim) + columns.shape))
     return result[..., 0] if y.ndim == 1 else result

@@ -2,10 +2,12 @@
 
 import sys
 
+import numpy as np
 import pytest
 
 import agrad.engine as ag
 from agrad.engine.core.graph import collect
+from agrad.engine.core.op import OPS
 
 
 def leaf(value):
@@ -265,3 +267,54 @@ def test_a_detached_value_carried_over_is_not_stale():
         w -= 1.0
     (w * h).backward()
     assert w.grad.item() == 6
+
+
+def test_what_is_not_selected_contributes_exactly_0_whatever_is_computed_there():
+    x = leaf([0.0, 4.0])
+    ag.where(x > 0, ag.sqrt(x), 0).sum().backward()
+    assert x.grad.tolist() == [0.0, 0.25]
+    x = leaf([0.0, 4.0])
+    ag.sqrt(x)[1].backward()
+    assert x.grad.tolist() == [0.0, 0.25]
+    x = leaf([[0.0, 1.0], [4.0, 9.0]])
+    ag.log(x)[1, 0].backward()
+    assert x.grad.tolist() == [[0.0, 0.0], [0.25, 0.0]]
+
+
+def test_what_is_not_selected_has_a_gradient_without_a_sign():
+    x = leaf([1.0, 2.0, 3.0])
+    (-x)[1].backward()
+    assert str(x.grad.tolist()) == "[0.0, -1.0, 0.0]"
+    x = leaf([-1.0, 2.0])
+    ag.relu(-x * ag.tensor([-1.0, -1.0])).sum().backward()
+    assert str(x.grad.tolist()) == "[0.0, 1.0]"
+
+
+def test_the_gradients_of_two_leaves_are_separate_arrays():
+    x, y = leaf([1.0, 2.0]), leaf([3.0, 4.0])
+    (x + y).sum().backward()
+    x.grad.copy_(0.0)
+    assert y.grad.tolist() == [1.0, 1.0]
+    c = ag.tensor([[2.0, 0.0], [0.0, 3.0]])
+    x, y = leaf([1.0, 2.0]), leaf([3.0, 4.0])
+    for _ in range(2):
+        ((c @ x) + (c @ y)).sum().backward()
+    y.grad.copy_(0.0)
+    assert x.grad.tolist() == [4.0, 6.0]
+
+
+@pytest.mark.parametrize(("name", "shape", "attrs"), [("stack", (2, 3), {"axis": 1}), ("concat", (3, 2), {"axis": 0})])
+def test_the_parts_of_a_gradient_are_what_the_rule_gives_for_each_operand(name, shape, attrs):
+    op = OPS[name]
+    given = [np.arange(6.0).reshape(shape) + k for k in range(3)]
+    prepared = op.prepare(*given, **attrs)
+    out = op.array(*given, **prepared)
+    g = np.random.default_rng(0).normal(size=out.shape)
+    for which, part in enumerate(op.parts(g, **prepared)):
+        np.testing.assert_array_equal(part, op.rule(which)(g, out, *given, **prepared, which=which))
+
+
+def test_the_parts_of_the_gradient_of_numbers_are_numbers():
+    a, b = leaf(2.0), leaf(3.0)
+    ag.stack([a, b, a])[ag.tensor([0, 1, 2, 2])].sum().backward()
+    assert (a.grad.item(), b.grad.item()) == (3.0, 1.0)
