@@ -1,15 +1,18 @@
 """How long the language server takes to answer on a script of 5,000 lines: python bench/language_server.py"""
 
+import asyncio
 import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 
-from lsp_client import Editor
+import pytest_lsp
+from lsp_client import CONFIG, Editor
+from lsprotocol import types
 
 LIMIT = 50  # milliseconds
 STEP = 130  # lines from one try to the next
@@ -28,12 +31,15 @@ zero_grad w_1
 SCRIPT = "".join(BLOCK.replace("_1", f"_{number}") for number in range(500))
 
 
-def main() -> None:
+async def main() -> None:
     """Print the median and the longest time of some tries of each request, and of the errors, after a key."""
-    with tempfile.TemporaryDirectory() as folder, Editor(Path(folder)) as editor:
+    client = await CONFIG.start()
+    await client.initialize_session(types.InitializeParams(pytest_lsp.client_capabilities("visual-studio-code")))
+    with tempfile.TemporaryDirectory() as folder:
+        editor = Editor(client, Path(folder))
         started = time.perf_counter()
         editor.open("a.ag", SCRIPT)
-        editor.errors("a.ag")
+        await editor.errors("a.ag")
         print(f"the errors appear {1000 * (time.perf_counter() - started):.0f} ms after the script is opened")
         keys = Keys(editor)
         for name, request in {
@@ -42,10 +48,12 @@ def main() -> None:
             "definition": lambda line: editor.definition("a.ag", line + 6, 8),
             "diagnostics": lambda line: editor.errors("a.ag", keys.version),
         }.items():
-            timed(keys, request, 0)  # what is loaded with the first one
-            taken = [timed(keys, request, line) for line in range(160, len(SCRIPT.split("\n")), STEP)]
+            await timed(keys, request, 0)  # what is loaded with the first one
+            taken = [await timed(keys, request, line) for line in range(160, len(SCRIPT.split("\n")), STEP)]
             verdict = "holds" if statistics.median(taken) <= LIMIT else "does not hold"
             print(f"{name:12} median {statistics.median(taken):5.1f} ms, longest {max(taken):5.1f} ms: {verdict}")
+    await client.shutdown_session()
+    await client.stop()
 
 
 class Keys:
@@ -62,15 +70,15 @@ class Keys:
         self.editor.change("a.ag", "\n".join(lines), self.version)
 
 
-def timed(keys: Keys, request: Callable[[int], object], line: int) -> float:
+async def timed(keys: Keys, request: Callable[[int], Awaitable[object]], line: int) -> float:
     """The milliseconds from a key, in the middle of a word, to an answer."""
     keys.typed(line, "y = lo")
-    keys.editor.errors("a.ag", keys.version)
+    await keys.editor.errors("a.ag", keys.version)
     started = time.perf_counter()
     keys.typed(line, "y = los")
-    request(line)
+    await request(line)
     return 1000 * (time.perf_counter() - started)
 
 
 if __name__ == "__main__":
-    main()
+    asyncio.run(main())

@@ -33,7 +33,8 @@ def process() -> NoReturn:
         code = INTERRUPTED
     for stream in streams:
         with suppress(OSError):
-            stream.flush()
+            if not stream.closed:  # as by a language server that has been told to end
+                stream.flush()
     # The system takes memory back at once. Python would first free each module and each node of a graph: 10 ms
     # after the smallest calculation, a second after a million nodes.
     os._exit(code)
