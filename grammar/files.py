@@ -14,8 +14,9 @@ from agrad.engine.ops.data_files import require_files
 from agrad.grammar.diagnostics import Span
 
 _UNDER_WAY: set[str] = set()  # the temporary files
+_MARK = ".agrad-"  # what follows, in the name of such a file, on that of the target
 _LONGEST = 200  # bytes of a name at the beginning of another, which may have 255
-_LEFT = re.compile(r"[0-9a-f]{12}\.tmp")  # what follows on that
+_LEFT = re.compile(r"[0-9a-f]{12}\.tmp")  # and on this
 
 
 def read_text(path: str) -> str:
@@ -66,9 +67,10 @@ def write_text(path: str, text: str) -> None:
 
 
 @contextmanager
-def replacing(path: str) -> Iterator[BinaryIO]:
+def replacing(path: str, durable: bool = False) -> Iterator[BinaryIO]:
     """A file to write to, which replaces another when everything is written; until then that one is as it was.
 
+    `durable`: it is on the disk before it replaces that one, so that a machine that fails leaves one of the two.
     A link is followed, `~` is the home folder, and a file that was there keeps its permissions. Raises AgradError of
     kind `file`; what cannot be written inside, as on a full disk, is one too.
     """
@@ -85,21 +87,21 @@ def replacing(path: str) -> Iterator[BinaryIO]:
         why = f"{path}: that is not the name of a file" if path else "to a file without a name"
         raise AgradError("file", f"cannot write {why}") from None
     try:
-        with _beside(target, mode) as file:
+        with _beside(target, mode, durable) as file:
             yield file
     except OSError as problem:
         raise AgradError("file", f"cannot write {path}: {_reason(problem, target)}") from None
 
 
 @contextmanager
-def _beside(target: str, mode: int | None) -> Iterator[BinaryIO]:
+def _beside(target: str, mode: int | None, durable: bool) -> Iterator[BinaryIO]:
     """A file that is moved in one step at the end: so it is in the same folder, not on another disk.
 
     Its name begins with that of the target, and it is locked: one without a lock was left by a process that was
     killed, and is removed by the next that writes to the target.
     """
     folder, name = os.path.split(target)
-    start = os.path.join(folder, f".{os.fsdecode(os.fsencode(name)[:_LONGEST])}.agrad-")
+    start = os.path.join(folder, f".{os.fsdecode(os.fsencode(name)[:_LONGEST])}{_MARK}")
     _remove_left(start)
     with _new(start) as temporary:
         _UNDER_WAY.add(temporary)
@@ -108,7 +110,12 @@ def _beside(target: str, mode: int | None) -> Iterator[BinaryIO]:
                 if mode is not None:
                     os.chmod(temporary, mode)
                 yield file
+                if durable:
+                    file.flush()
+                    os.fsync(file.fileno())
             os.replace(temporary, target)
+            if durable:
+                sync_folder(folder)
         except BaseException:  # also Ctrl-C: no half of a file is left behind
             with suppress(OSError):
                 os.unlink(temporary)
@@ -141,6 +148,25 @@ def _new(start: str) -> Iterator[str]:
     finally:
         if lock is not None:
             os.close(lock)
+
+
+def remove_left(folder: str) -> None:
+    """Remove the temporary files that killed processes have left in a folder, whatever they were to replace."""
+    with suppress(OSError):
+        for left in os.listdir(folder):
+            beginning, _, end = left.rpartition(_MARK)
+            if beginning.startswith(".") and _LEFT.fullmatch(end):
+                _remove_left(os.path.join(folder, beginning + _MARK))
+
+
+def sync_folder(folder: str) -> None:
+    """Have the names of the files in a folder written to the disk, where the system can."""
+    with suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 def _remove_left(start: str) -> None:

@@ -48,7 +48,7 @@ FROM_ENGINE = {
     "agrad.engine.interop.notebook": {"framed", "given", "html_of", "optional", "table", "taken"},
     "agrad.engine.ops.solvers.fit_forms": {"fields"},
     "agrad.engine.ops.solvers.fitting": {"fit", "in_one"},
-    "agrad.engine.compile.registry": {"AUTO", "CHOICES", "NATIVE", "described"},
+    "agrad.engine.compile.registry": {"AUTO", "CHOICES", "NATIVE", "REFERENCE", "described"},
     "agrad.engine.core.tensor": {"Tensor"},
     "agrad.engine.autodiff.comparison": {"Finding"},
     "agrad.engine.struct": {"Struct"},
@@ -57,8 +57,10 @@ FROM_ENGINE = {
     "agrad.engine.data.arrow": {"WIDE", "as_text", "pyarrow", "require_pyarrow"},
     "agrad.engine.data.csv_reader": {"CsvTable"},
     "agrad.engine.data.dialect": {"TextForm"},
+    "agrad.engine.data.folders": {"files_of", "is_folder"},
     "agrad.engine.data.formats": {"open_table"},
-    "agrad.engine.data.tables": {"Column", "Piece", "Wanted"},
+    "agrad.engine.data.streams": {"ending_of"},
+    "agrad.engine.data.tables": {"Column", "Piece", "Wanted", "unreadable"},
 }
 MODULES = [path for floor in FLOORS for path in sorted((ROOT / floor).rglob("*.py"))]
 

@@ -17,7 +17,7 @@ ALLOWED = {
     "cli.arguments": "base data output settings",
     "cli.base": "arguments data output settings terminal",
     "cli.commands": "arguments base data integrations lesson output repl settings terminal",
-    "cli.data": "arguments lazy_imports output",
+    "cli.data": "arguments lazy_imports output terminal",
     "cli.integrations": "base output settings terminal",
     "cli.lesson": "base output repl settings terminal",
     "cli.main": "base output terminal",

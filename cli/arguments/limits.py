@@ -28,7 +28,8 @@ def _seconds(context: click.Context, parameter: click.Parameter, value: float | 
     return value if value is None else min(value, _FOREVER)
 
 
-def _size(context: click.Context, parameter: click.Parameter, value: str | None) -> float | None:
+def size_of(context: click.Context, parameter: click.Parameter, value: str | None) -> float | None:
+    """The bytes of a size such as 2GB: the callback of an option. Raises click.BadParameter."""
     from agrad.grammar.runtime.budget import bytes_of
 
     if value is None:
@@ -49,7 +50,7 @@ memory_option = click.option(
     "--max-memory",
     "memory",
     metavar="SIZE",
-    callback=_size,
+    callback=size_of,
     help="The memory for results, each and together, in addition to the program itself, such as 2GB; the default is "
     "half of the machine's memory.",
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import click
@@ -12,6 +12,7 @@ from agrad.cli.arguments.expression import FormulaCommand, noted, texts_by_name
 from agrad.engine.errors import AgradError
 
 _F = TypeVar("_F", bound=Callable[..., Any])
+TABLE_OPTIONS = ("columns", "renamed", "delimiter", "decimal", "comments", "skip")  # the names of their values
 TYPED = "agrad.typed"  # the words of a command line, in the context
 _GLUED = re.compile(r"-D[^\W\d](?:\w|[^\x00-\x7f])*=(?!=)")
 
@@ -70,12 +71,12 @@ def form_of(options: Mapping[str, Any]) -> Any:
         raise click.UsageError(problem.message) from None
 
 
-def opened(path: str, options: Mapping[str, Any], stream: Any = None) -> Any:
-    """The table in a file, with the names of the options. Raises AgradError."""
+def opened(path: str, options: Mapping[str, Any], stream: Any = None, files: Sequence[str] = ()) -> Any:
+    """The table in a file, or in `files`, with the names of the options. Raises AgradError."""
     from agrad.engine.data.formats import open_table
 
     names = split(options["columns"])
-    table = open_table(path, names, stream, form_of(options))
+    table = open_table(path, names, stream, form_of(options), files=files)
     try:
         for name, column in aliases_of(options).items():
             with noted(f"-c {name}={column}"):

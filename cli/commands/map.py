@@ -6,31 +6,35 @@ import io
 import os
 import signal
 import sys
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager, nullcontext, suppress
-from dataclasses import dataclass
-from itertools import chain
-from typing import Any, BinaryIO, NoReturn, TypeVar
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager, suppress
+from functools import partial
+from typing import Any, BinaryIO, NoReturn
 
 import click
 
-from agrad.cli.arguments.expression import Formula, binding, listed, noted, texts_by_name, wrt_option
-from agrad.cli.arguments.limits import end_in, limit_memory, memory_option, timeout_option
-from agrad.cli.arguments.tables import TYPED, TableCommand, aliases_of, form_of, opened, split, table_options
+from agrad.cli.arguments.cluster import cluster_options, where
+from agrad.cli.arguments.expression import Formula, binding, listed, texts_by_name, wrt_option
+from agrad.cli.arguments.limits import end_in, limit_memory, memory_option, size_of, timeout_option
+from agrad.cli.arguments.tables import (
+    TABLE_OPTIONS,
+    TYPED,
+    TableCommand,
+    aliases_of,
+    form_of,
+    opened,
+    split,
+    table_options,
+)
 from agrad.cli.base import file_completions, file_or_stdout, json_option, precision_option, shown_name
 from agrad.cli.output.text import note
-from agrad.cli.terminal.progress import AFTER, Loop, Progress, duration, on_terminal
+from agrad.cli.terminal.progress import on_terminal
 from agrad.cli.terminal.terminal import shown
-from agrad.engine.compile.registry import AUTO, CHOICES, NATIVE, described
-from agrad.engine.errors import AgradError, Hint, Note
+from agrad.engine.compile.registry import AUTO, CHOICES, described
+from agrad.engine.errors import AgradError
 
-_S = TypeVar("_S")
-_T = TypeVar("_T")
 TO = ("csv", "jsonl", "npy", "npz", "arrow", "parquet")  # formats of the output
 _ROOM = 2**30  # bytes of addresses
-_LARGE = 2**24  # bytes of a file: computing a larger one takes longer than making machine code
-_AHEAD = 8  # pieces, of some MB each, that wait for a slower step, such as making machine code, on few cores
 
 
 @click.command("map", cls=TableCommand)
@@ -45,8 +49,19 @@ _AHEAD = 8  # pieces, of some MB each, that wait for a slower step, such as maki
     metavar="OUT",
     callback=file_or_stdout,
     shell_complete=file_completions,
-    help="The file to write; its extension gives the format.",
+    help="The file to write; its extension gives the format. Or a folder, out/, for a file of each file of DATA.",
 )
+@click.option("--resume", is_flag=True, help="Continue a run into a folder that was interrupted.")
+@click.option(
+    "--part-size",
+    "most",
+    default="128MB",
+    show_default=True,
+    metavar="SIZE",
+    callback=size_of,
+    help="Into a folder: divide larger Parquet files at their row groups, into parts of about this size.",
+)
+@cluster_options
 @click.option(
     "--to",
     type=click.Choice(tuple(TO)),
@@ -142,338 +157,106 @@ def command(
     EXPR is evaluated for one row at a time, so mean(x) needs --whole mean; random numbers are drawn once, not for every
     row.
 
+    With -o out/ each file of DATA gets a file of its own in the folder, in the same format or that of --to. No file has
+    its name before all are done; a run that was interrupted goes on with --resume. --on dask computes them on several
+    processes, and --on dask=tcp://host:8786 on several machines, with the same results bit for bit.
+
     \b
     agrad map "x**2 + y**3 - sin(x*y)" examples/points.csv --wrt x,y
     agrad map "x*y" examples/points.csv --u x=0.1 --u y=0.02
     agrad map "k*x" examples/points.csv -D k=3 --keep name --json
     agrad map "sqrt(x) if x > 0 else 0" examples/points.csv --wrt x -o slopes.npy
     agrad map -e a="x*y" -e b="x - mean(x)" examples/points.csv --whole mean
+    agrad map "x*y" "data/*.parquet" -o out/ --on dask --workers 4 --resume
     printf "1,2\\n3,4\\n" | agrad map "hypot(a, b)" - --columns a,b --wrt a
     """
     # numpy's OpenBLAS lets a thread for each core spin for 40 ms when it is loaded, while the cores have rows to read.
     os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")  # as a power of two, in cycles: the least that it takes
     formulas = texts_by_name("-e", reading.pop("expressions"), "-e takes NAME=EXPR, and {} is not one")
     expression, data = _two(words, formulas)
-    ask = _Asked(
+    from agrad.cli.data.advice import advised  # here and below, so that --help loads no numpy
+    from agrad.cli.data.request import Asked, Output
+
+    ask = Asked(
         formulas or {title: expression},
         bool(formulas),
         texts_by_name("-D", given, "-D takes NAME=VALUE, and {} is not one"),
         listed(wrt),
         texts_by_name("--u", uncertain, "--u takes NAME=U, and {} is not one"),
-        2 if reading["hessian"] else reading.pop("order"),
-        reading.pop("hessian"),
-        reading.pop("where"),
-        _functions(reading.pop("whole"), data),
+        2 if reading["hessian"] else reading["order"],
+        reading["hessian"],
+        reading["where"],
+        _functions(reading["whole"], data),
     )
     ask.require()
-    kept = split(keep)
     if context.get_parameter_source("precision") is click.core.ParameterSource.DEFAULT:
         precision = None
     form_of(reading), aliases_of(reading)  # so that wrong ones are refused before anything is read
     _limit(memory)
-    from agrad.cli.data.advice import advised  # here and below, so that --help loads no numpy
-    from agrad.cli.data.writers import BINARY, form_for
+    count = threads or os.cpu_count() or 1
+    to = Output(out, reading["to"], as_json, precision, split(keep), backend, count, on_error == "null")
+    ends = partial(end_in, seconds=timeout, as_json=as_json)
+    form = {name: reading[name] for name in TABLE_OPTIONS}
+    typed = [*context.meta[TYPED]]
+    with advised(typed, data, _typed):
+        if _is_folder(out):
+            from agrad.cli.data.parts.run import Folder, into_folder
 
-    form = form_for(out, as_json, reading.pop("to"))
-    if precision is not None and form in BINARY:
-        raise click.UsageError(f"--precision applies to text, and {out or form} holds numbers in full")
-    _require_other(data, out)
-    sessions = _Sessions(ask, lambda session: end_in(session, timeout, as_json))
+            on = where(reading["on"], reading["workers"])
+            folder = Folder(reading["most"], reading["resume"], on, ends, typed, _typed)
+            with _terminable():
+                into_folder(ask, data, to, form, folder)
+            return
+        _require_no_folder(context, reading)
+        _into_one(ask, data, to, form, ends)
+
+
+def _into_one(ask: Any, data: str, to: Any, form: dict[str, Any], ends: Callable[[Any], None]) -> None:
+    """Write one table, to a file or to standard output. Raises AgradError, click.UsageError."""
+    from agrad.cli.data.job import Job, Reading
+    from agrad.cli.data.request import Sessions
+    from agrad.cli.data.writers import form_for
+
+    written = form_for(to.path, to.as_json, to.to)
+    to.require_text(written)
+    _require_other(data, to.path)
+    sessions = Sessions(ask, ends)
     session = sessions.first
     stream = sys.stdin.buffer if data == "-" else None
     with ExitStack() as stack:
-        stack.enter_context(advised(context.meta[TYPED], data, _typed))
         # On its own line: it reads, and may wait for its input.
-        again = lambda: opened(shown_name(data), reading, stream)  # noqa: E731
+        again = lambda: opened(shown_name(data), form, stream)  # noqa: E731
         table = session.all_at_once(again, session.span)
         stack.enter_context(closing(table))
-        count = threads or os.cpu_count() or 1
-        tolerant = on_error == "null"
-        found, where = session.all_at_once(lambda: sessions.formulas(table, again, count, tolerant), session.span)
-        job = Job(table, found, where, kept, tolerant, count)
-        visible = out is not None or not sys.stdout.isatty()
-        with _writing(out, form) as output:
-            session.all_at_once(lambda: job.run(output, form, precision, backend, visible), session.span)
-    job.tell()
+        found = session.all_at_once(lambda: sessions.formulas(table, again, to.threads, to.tolerant), session.span)
+        job = Job(table, found[0], found[1], to.kept, to.tolerant, to.threads)
+        line = on_terminal(Reading) if to.path is not None or not sys.stdout.isatty() else None
+        with _writing(to.path, written) as output:
+
+            def write() -> Any:
+                job.begin(written, to.precision, to.backend)
+                return job.write(output, table, line)
+
+            tally = session.all_at_once(write, session.span)
+    tally.tell()
+
+
+def _require_no_folder(context: click.Context, given: dict[str, Any]) -> None:
+    """Refuse options of a folder of results where there is none. Raises click.UsageError."""
+    chosen = {"--resume": given["resume"], "--on": given["on"], "--workers": given["workers"]}
+    chosen["--part-size"] = context.get_parameter_source("most") is not click.core.ParameterSource.DEFAULT
+    for option, value in chosen.items():
+        if value:
+            raise click.UsageError(f"{option} is for a folder of results: -o out/")
+
+
+def _is_folder(out: str | None) -> bool:
+    """Whether the output is a folder: it ends like one, or there is one."""
+    return out is not None and (out.endswith(("/", os.sep)) or os.path.isdir(os.path.expanduser(out)))
 
 
 # The output of a calculation is for people; a table is for programs.
 next(option for option in command.params if option.name == "precision").default = "full"
-
-
-@dataclass(slots=True)
-class _Asked:
-    """The formulas by their titles, and what is asked about them. `named`: whether -e gives the titles."""
-
-    formulas: dict[str, str]
-    named: bool
-    constants: dict[str, str]
-    wrt: list[str]
-    uncertain: dict[str, str]
-    order: int
-    full: bool
-    where: str | None
-    whole: tuple[str, ...]
-
-    def require(self) -> None:
-        """Refuse what does not go together. Raises click.UsageError."""
-        if self.order == 2 and not self.wrt:
-            raise click.UsageError("second derivatives need --wrt, which says by which columns")
-        if self.uncertain and self.named:
-            raise click.UsageError("--u is for one formula, without -e")
-
-
-class _Sessions:
-    """A session for each expression, all with the same constants."""
-
-    def __init__(self, ask: _Asked, ends: Callable[[Any], None]) -> None:
-        self.ask, self.ends = ask, ends
-        self.values = {title: self._read(text, f"-e {title}=…" * ask.named) for title, text in ask.formulas.items()}
-        self.parts = {title: [self._by(text, name) for name in ask.wrt] for title, text in ask.formulas.items()}
-        if ask.order < 2:
-            self.parts = {}
-        self.where = self._read(ask.where, "--where") if ask.where is not None else None
-        self.first = next(iter(self.values.values()))
-        self.constants = {name: self.first.names[name] for name in ask.constants}
-
-    def _read(self, text: str, word: str) -> Any:
-        from agrad.grammar.session.rowwise import Rowwise
-
-        session = Rowwise()
-        self.ends(session)
-        with noted(word) if word else nullcontext():
-            session.read(text)
-        return self._given(session)
-
-    def _given(self, session: Any) -> Any:
-        for name, value in self.ask.constants.items():
-            with noted(f"-D {name}={value}"):
-                session.give(name, value)
-        return session
-
-    def _by(self, text: str, name: str) -> Any:
-        session = self._read(text, "")
-        session.by = name
-        return session
-
-    def formulas(self, table: Any, again: Callable[[], Any], threads: int, tolerant: bool) -> tuple[list[Any], Any]:
-        """The formulas, and the condition or None, over a table; functions of whole columns have their values."""
-        from agrad.cli.data.row_formulas import RowFormula, aggregates
-
-        ask = self.ask
-        everyone = [*self.values.values(), *(part for parts in self.parts.values() for part in parts)]
-        calls: dict[str, tuple[str, Any]] = {}
-        for session in everyone:
-            session.whole_columns(ask.whole, calls)
-        inner = [self._given(session) for _, session in calls.values()]
-        for session in [*everyone, *inner, *([self.where] if self.where else [])]:
-            session.name_columns(table.quoted())
-        where = RowFormula(table, self.where, "where", ()) if self.where is not None else None
-        of_columns = {text: (name, RowFormula(table, inside, text, ())) for text, (name, inside) in calls.items()}
-        for formula in [*(one for _, one in of_columns.values()), *([where] if where else [])]:
-            formula.begin(lambda: AUTO, threads, tolerant)
-        if calls:
-            for text, value in aggregates(again, of_columns, where, tolerant).items():
-                for session in everyone:
-                    session.names[text] = session.numbers[text] = value
-        found = [
-            RowFormula(table, session, title, ask.wrt, ask.uncertain, self.parts.get(title, ()), ask.full, ask.named)
-            for title, session in self.values.items()
-        ]
-        return found, where
-
-
-class Job:
-    """The request, and the number of rows without results."""
-
-    def __init__(
-        self, table: Any, formulas: Sequence[Any], where: Any, kept: Sequence[str], tolerant: bool, threads: int
-    ) -> None:
-        from agrad.engine.data.tables import Wanted
-
-        self.table, self.formulas, self.where = table, formulas, where
-        self.tolerant, self.threads = tolerant, threads
-        self.kept = self.table.names if kept == ["all"] else [self.table.spelled(name) for name in kept]
-        self.table.require_each(self.kept)
-        self._require_unlike()
-        self.results = [name for formula in formulas for name in formula.results]
-        conditions = [where] if where is not None else []
-        columns = [column for formula in [*formulas, *conditions] for column in formula.columns]
-        self.wanted = Wanted(list(dict.fromkeys(columns)), self.kept, tolerant=tolerant)
-        self.rows = self.failed = self.written = 0
-        self.first: AgradError | None = None
-        self.undefined = 0  # rows whose value is nan, though none of their numbers is
-        self.first_undefined: Note | None = None
-        self.slow = ""  # why there is no machine code, if it was requested
-
-    def _require_unlike(self) -> None:
-        """Refuse two columns of one name in the output. Raises AgradError of kind `name`."""
-        seen: set[str] = set()
-        for formula in self.formulas:
-            title, named = formula.title, formula.named
-            fixes = [Hint("--value result")] if not named else [Hint("another name in -e NAME=EXPR")]
-            for name in formula.results:
-                if name in self.kept:
-                    message = f"{self.table.path} already has a column {name}"
-                    raise AgradError("name", message, fixes=fixes if name == title else [])
-                if name in seen or formula.results.count(name) > 1:
-                    option = "-e" if named else "--value"
-                    raise AgradError("name", f"{option} {title}: a derivative already has that name", fixes=fixes)
-            seen.update(formula.results)
-
-    def run(self, stream: BinaryIO, form: str, precision: int | None, backend: str, visible: bool) -> None:
-        """Read, compute and write all rows. Raises AgradError."""
-        from agrad.cli.data.writers import WRITERS
-
-        self.wanted.texts = form in ("csv", "json") or (form in ("parquet", "arrow") and self.table.typed)
-        output = WRITERS[form](stream, [*self.kept, *self.results], precision)
-        output.paths = {name: path for formula in self.formulas for name, path in formula.paths.items()}
-        if backend != AUTO:
-            self._require(backend)
-        for formula in self.formulas:
-            formula.begin(lambda: self._backend(backend), self.threads, self.tolerant)
-        line = on_terminal(Reading) if visible else None
-        parts = self.table.parts(self.wanted)
-        pieces = ahead(lambda part: self.table.piece(part, self.wanted), parts, self.threads)
-        try:
-            computed = self._computed(pieces, line, backend == NATIVE)
-            encoded = map(output.encode, computed) if output.quick else ahead(output.encode, computed, self.threads)
-            first = next(encoded, None)  # before anything is written, so that an error in it is the only output
-            output.begin()
-            for data in chain([] if first is None else [first], encoded):
-                output.write(data)
-            output.end()
-            if output.rows != self.written:
-                message = (
-                    f"{output.rows} of the {self.written} rows in {self.table.path} were written: this is an error"
-                )
-                raise AgradError("file", f"{message} in agrad, and the output cannot be trusted")
-        finally:
-            output.close()
-            if line is not None:
-                line.clear()
-
-    @staticmethod
-    def _require(backend: str) -> None:
-        """Raise AgradError of kind `limit` if a backend cannot be used."""
-        from agrad.grammar.session.rowwise import backend_missing
-
-        problem = backend_missing(backend)
-        if problem is not None:
-            problem.fixes = [
-                *[fix for fix in problem.fixes if not fix.startswith("backend=")],
-                Hint("--backend python"),
-            ]
-            raise problem
-
-    def _backend(self, asked: str) -> str:
-        """The backend: for a large file machine code for all rows, where `auto` would change to that on the way."""
-        if asked != AUTO or self.table.size < _LARGE:
-            return asked
-        from agrad.grammar.session.rowwise import backend_missing
-
-        return NATIVE if backend_missing(NATIVE) is None else asked
-
-    def _computed(self, pieces: Iterable[Any], line: Reading | None, fast: bool) -> Iterator[Any]:
-        """The rows to write, one piece after the other."""
-        from agrad.cli.data.row_formulas import kept_rows
-        from agrad.cli.data.writers import Rows
-
-        for piece in pieces:
-            self.rows += piece.rows
-            if piece.rows and self.where is not None:
-                piece = kept_rows(piece, self.where)
-            if piece.rows:
-                copied = {name: piece.columns[name] for name in self.kept}
-                results, bad = self._results(piece)
-                yield Rows(copied, results, bad)
-                if bad is not None:
-                    self._count(piece, bad)
-                if fast and not self.slow:
-                    self.slow = next(filter(None, (one.evaluation.without_machine_code() for one in self.formulas)), "")
-                self.written += piece.rows
-            if line is not None:
-                line.at(self.table.path, piece.done, self.table.total, self.rows)
-        for formula in self.formulas:
-            formula.evaluation.require_some()
-            self.undefined += formula.evaluation.undefined
-            self.first_undefined = self.first_undefined or formula.evaluation.first_undefined
-
-    def _results(self, piece: Any) -> tuple[dict[str, Any], Any]:
-        """The columns of results of all formulas, and a mask of the rows for which one of them has none."""
-        found: dict[str, Any] = {}
-        for formula in self.formulas:
-            results, bad = formula.of(piece)
-            found |= results
-            piece.bad = bad
-        return found, piece.bad
-
-    def _count(self, piece: Any, bad: Any) -> None:
-        self.failed += int(bad.sum())
-        evaluations = [*([self.where.evaluation] if self.where is not None else [])]
-        evaluations += [one for formula in self.formulas for one in (formula.evaluation, *formula.others.values())]
-        errors = (evaluation.first for evaluation in evaluations)
-        self.first = self.first or piece.problem or next(filter(None, errors), None)
-
-    def tell(self) -> None:
-        """Report how many rows have no results, and whether machine code was requested but not available."""
-        if self.slow:
-            note(f"computed without machine code: {self.slow}")
-        if self.first_undefined is not None:
-            from agrad.cli.output.text import tell
-
-            rows = f"{self.undefined} of {self.rows} rows {'has' if self.undefined == 1 else 'have'} the value nan"
-            message = f"{rows}, although none of their numbers is nan; the first:"
-            tell(Note(message, self.first_undefined.labels, notes=self.first_undefined.notes))
-        if self.failed and self.first is not None:
-            from agrad.cli.output.text import tell
-
-            rows = f"{self.failed} of {self.rows} rows {'has' if self.failed == 1 else 'have'} no results"
-            tell(Note(f"{rows}; the first: {self.first.message}", self.first.labels, notes=self.first.notes))
-
-
-class Reading(Progress):
-    """The part of a file that has been read: `34 % of points.csv, 340000 rows: 12 s, about 23 s left`."""
-
-    text = ""
-
-    def at(self, name: str, done: int, total: int | None, rows: int) -> None:
-        """Show it, if it is time."""
-        now = self.clock()
-        if not self.loops:
-            self.loops.append(Loop(total, now))
-        elapsed = now - self.loops[0].start
-        if now < self.next or elapsed < AFTER:
-            return
-        part = min(done / total, 1.0) if total else 0.0
-        left = f", about {duration(elapsed * (1 - part) / part)} left" if part else ""
-        share = f"{part:.0%} of " if total else ""
-        self.text = f"{share}{name}, {rows} rows: {duration(elapsed)}{left}"
-        self._show(now)
-
-    def line(self, now: float) -> str:
-        """See Progress."""
-        return self.text
-
-
-def ahead(function: Callable[[_S], _T], items: Iterable[_S], threads: int) -> Iterator[_T]:
-    """The function of each item, in order, computed in threads while the caller is busy with those before."""
-    if threads < 2:
-        yield from map(function, items)
-        return
-    from concurrent.futures import Future, ThreadPoolExecutor  # here, since --help needs no threads
-
-    pool = ThreadPoolExecutor(threads)
-    waiting: deque[Future[_T]] = deque()
-    try:
-        for item in items:
-            waiting.append(pool.submit(function, item))
-            if len(waiting) > max(threads, _AHEAD):
-                yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
-    finally:
-        pool.shutdown(wait=False, cancel_futures=True)
 
 
 def _functions(names: str | None, data: str) -> tuple[str, ...]:

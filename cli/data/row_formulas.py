@@ -97,6 +97,22 @@ class RowFormula:
             name: Evaluation(part, names, self.shown, backend, threads, tolerant) for name, part in self.parts.items()
         }
 
+    @property
+    def evaluations(self) -> list[Evaluation]:
+        """Those of its value, and of its second derivatives."""
+        return [self.evaluation, *self.others.values()]
+
+    def prepare(self, example: Mapping[str, float]) -> None:
+        """Compile it once, at an example of a row: see Evaluation."""
+        given = {name: example[spelled] for name, spelled in self.used.items()}
+        for evaluation in self.evaluations:
+            evaluation.prepare(given)
+
+    def restart(self) -> None:
+        """Let what the next rows give not depend on those before."""
+        for evaluation in self.evaluations:
+            evaluation.restart()
+
     def of(self, piece: Any) -> tuple[dict[str, Any], Any]:
         """The columns of results of some rows, and a mask of those that have none (None: all have some)."""
         given = {name: piece.columns[spelled] for name, spelled in self.used.items()}

@@ -141,7 +141,7 @@ def clear(session: Session) -> None:
         session.progress.clear()
 
 
-def on_terminal(kind: type[_P]) -> _P | None:
+def on_terminal(kind: Callable[[Callable[[str], object], int], _P]) -> _P | None:
     """A progress line on stderr, if that is a terminal that can remove it."""
     if not sys.stderr or not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
         return None

@@ -219,6 +219,15 @@ class Compiled:
         names = [self._leaf_names[leaf] for leaf in self._places]
         return Layout(self._template, self._shapes_of(self._program), names, self._shapes_by)
 
+    def restart(self) -> None:
+        """Forget the specialisations that `map` has added to that of the first row it was ever given.
+
+        So what `map` returns for some columns depends on those alone, bit for bit, and not on what was computed before;
+        machine code is not made again.
+        """
+        if self._columns is not None:
+            self._columns.vmap.restart()
+
     def source(self, backend: str | None = None) -> str:
         """The code of value and gradients (of the value alone, if it is no number), as of the latest specialisation."""
         if backend is not None:

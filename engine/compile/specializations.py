@@ -305,6 +305,7 @@ class Specializations:
         self.calls = self.missed = 0  # calls, and those that no specialisation held for
         self.since = 0  # eager calls since the last trace
         self.known: tuple[Specialization, ...] = ()
+        self.first: Specialization | None = None  # of all that were traced
         self.tree = Tree()
         self.together: Together | None = None  # most of them as one function
         self.fresh: tuple[Specialization, ...] = ()  # those that are not in it
@@ -314,6 +315,16 @@ class Specializations:
     def is_retracing(self) -> bool:
         """Whether most calls would be traced."""
         return self.eager is not None and self.missed > _FEW and self.calls < _RARE * self.missed
+
+    def restart(self) -> None:
+        """Keep the first specialisation alone, as if nothing had been called since it was traced."""
+        with TRACING:
+            self.known = self.fresh = self.known if self.first is None else (self.first,)
+            self.calls = self.missed = self.since = 0
+            self.together, self.outside = None, 0.0
+            self.tree = Tree()
+            for one in self.known:
+                self.tree.add(one)
 
     def call(self, values: tuple[Value, ...]) -> tuple[Value, ...]:
         """The outputs at some values."""
@@ -396,6 +407,7 @@ class Specializations:
         with TRACING:
             new = self.trace(values)
             new.begin()  # a specialisation that fails here is not kept
+            self.first = self.first or new
             self.known = (new, *self.known)
             self.fresh = (new, *self.fresh)
             self.tree.add(new)

@@ -7,8 +7,9 @@ order. Names that begin with `.` or `_` are skipped, as Hive and pyarrow's datas
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
+from copy import copy
 from dataclasses import dataclass
 from glob import has_magic, iglob
 from itertools import islice
@@ -33,12 +34,14 @@ class _Part:
 
 
 class FolderTable(Table):
-    """A folder of files, or a pattern such as `data/*.csv`. `opened`: opens one file."""
+    """A folder of files, or a pattern such as `data/*.csv`. `opened`: opens one file; `files`: those, if known."""
 
-    def __init__(self, path: str, opened: Callable[[str], Table]) -> None:
+    groups: tuple[int, int] | None = None  # which row groups of its only file it consists of; None for all
+
+    def __init__(self, path: str, opened: Callable[[str], Table], files: Sequence[str] = ()) -> None:
         super().__init__(path)
         self.opened = opened
-        self.files = files_of(path)
+        self.files = [*files] or files_of(path)
         if not self.files:
             raise AgradError("file", f"{path} has no files", fixes=[Hint("name a folder with .csv or .parquet files")])
         endings = sorted({ending_of(file) for file in self.files})
@@ -47,9 +50,10 @@ class FolderTable(Table):
             raise AgradError("file", message, fixes=[Hint(f"name those of one kind: '{path}/*{endings[0]}'")])
         self.sizes = [os.path.getsize(file) for file in self.files]
         self.size = self.total = sum(self.sizes)
-        with closing(opened(self.files[0])) as first:
+        self.first = self.files[0]
+        with closing(opened(self.first)) as first:
             self.own, self.typed, self.nameless = list(first.names), first.typed, first.nameless
-        self.fixed = _partition(path, self.files[0])
+        self.fixed = _partition(path, self.first)
         self.names = [*self.own, *(name for name in self.fixed if name not in self.own)]
 
     def parts(self, wanted: Wanted) -> Iterator[_Part]:
@@ -58,22 +62,32 @@ class FolderTable(Table):
         for file, size in zip(self.files, self.sizes, strict=True):
             fixed = _partition(self.path, file)
             if list(fixed) != list(self.fixed):
-                raise AgradError("file", f"{file} is in other partitions than {self.files[0]}")
+                raise AgradError("file", f"{file} is in other partitions than {self.first}")
             with closing(self.opened(file)) as table:
+                if self.groups is not None:
+                    table.choose(self.groups)
                 inside = self._inside(table, wanted, fixed)
                 for part in table.parts(inside):
                     yield _Part(table, part, fixed, before)
             before += size
+
+    def part(self, file: str, groups: tuple[int, int] | None = None) -> FolderTable:
+        """The table of one of its files, or of some row groups of it: the columns are those of the whole."""
+        one = copy(self)
+        one.files, one.groups = [file], groups
+        one.sizes = [os.path.getsize(file)]
+        one.size = one.total = one.sizes[0]
+        return one
 
     def _inside(self, table: Table, wanted: Wanted, fixed: dict[str, str]) -> Wanted:
         """What is wanted of one file. Raises AgradError for a column that it has not, or not as it is expected."""
         for name in wanted.names:
             if name not in self.own or table.names.count(name) == 1:
                 continue
-            message = f"{table.path} has no column {name}, which {self.files[0]} has"
+            message = f"{table.path} has no column {name}, which {self.first} has"
             raise AgradError("file", message, notes=[table.listing()])
         if table.nameless and len(table.names) != len(self.own):
-            message = f"{table.path} has {len(table.names)} columns, and {self.files[0]} has {len(self.own)}"
+            message = f"{table.path} has {len(table.names)} columns, and {self.first} has {len(self.own)}"
             raise AgradError("file", message)
         own = [name for name in wanted.numbers if name in self.own]
         copied = [name for name in wanted.copied if name in self.own]

@@ -26,18 +26,19 @@ def open_table(
     *,
     block: int = 0,
     fast: bool | None = True,
+    files: Sequence[str] = (),
 ) -> Table:
     """The table in a file or a folder, or of CSV in a `stream` that is called `path`.
 
-    `names`: for columns that have none; `form`: what is known of a file of text; `block`, `fast`: see CsvTable.
-    Raises AgradError.
+    `names`: for columns that have none; `form`: what is known of a file of text; `block`, `fast`: see CsvTable;
+    `files`: those that make up the table, where they have been listed already. Raises AgradError.
     """
     ending = ending_of(path) if stream is None else ""
-    if stream is None and (os.path.isdir(path) or "*" in path or "?" in path or "[" in path):
+    if stream is None and (files or os.path.isdir(path) or "*" in path or "?" in path or "[" in path):
         from agrad.engine.data.folders import FolderTable, is_folder  # here, as below, since a run reads one kind
 
-        if is_folder(path):
-            return FolderTable(path, lambda file: open_table(file, names, None, form, fast=fast))
+        if files or is_folder(path):
+            return FolderTable(path, lambda file: open_table(file, names, None, form, fast=fast), files)
     if ending not in BINARY and ending not in _JSON:
         from agrad.engine.data.csv_reader import CsvTable
 

@@ -59,6 +59,8 @@ class BatchTable(Table):
 class ParquetTable(BatchTable):
     """A Parquet file."""
 
+    groups: tuple[int, int] | None = None  # of its row groups those that are read: from, up to; None for all
+
     def __init__(self, path: str) -> None:
         super().__init__(path)
         pa = require_pyarrow(f"reading {path}")
@@ -73,11 +75,27 @@ class ParquetTable(BatchTable):
         """See Table."""
         self.file.close()
 
+    def choose(self, groups: tuple[int, int]) -> None:
+        """See Table."""
+        self.groups = groups
+
+    def row_groups(self) -> list[tuple[int, int]]:
+        """See Table."""
+        metadata = self.file.metadata
+        found = [metadata.row_group(place) for place in range(metadata.num_row_groups)]
+        return [
+            (group.num_rows, sum(group.column(place).total_compressed_size for place in range(group.num_columns)))
+            for group in found
+        ]
+
     def parts(self, wanted: Wanted) -> Iterator[tuple[int, Any]]:
         """The first row of each piece, and its rows as pyarrow arrays."""
-        start = 0
+        metadata = self.file.metadata
+        first, last = self.groups or (0, metadata.num_row_groups)
+        start = sum(metadata.row_group(place).num_rows for place in range(first))
+        names, groups = wanted.names or self.names[:1], list(range(first, last))
         try:
-            for batch in self.file.iter_batches(ROWS, columns=wanted.names or self.names[:1], use_threads=False):
+            for batch in self.file.iter_batches(ROWS, row_groups=groups, columns=names, use_threads=False):
                 yield start, batch
                 start += batch.num_rows
         except (pyarrow().ArrowException, OSError, ValueError) as problem:

@@ -132,6 +132,14 @@ class Table:
         shown = ", ".join(self.names) if len(self.names) <= 20 else f"{', '.join(self.names[:20])}, …"
         return f"its columns are {shown}" if self.names else "it has no columns"
 
+    def row_groups(self) -> list[tuple[int, int]]:
+        """The rows and the bytes of each of its row groups; none where it is not divided into such groups."""
+        return []
+
+    def choose(self, groups: tuple[int, int]) -> None:
+        """Read from now on these of its row groups, from one up to another. Only Parquet files have such groups."""
+        raise NotImplementedError
+
     def parts(self, wanted: Wanted) -> Iterator[Any]:
         """The parts for `piece`, in the order of the file. Raises AgradError of kind `file`."""
         raise NotImplementedError

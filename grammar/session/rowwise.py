@@ -62,6 +62,10 @@ class Rowwise(Session):
         self.numbers: dict[str, float] = {}  # the constants that are numbers
         self._use(expression)
 
+    def seed(self, seed: int) -> None:
+        """Let the random numbers be those of a seed: of the constants, and of each row."""
+        self.context.random.generator = np.random.default_rng(seed)
+
     def _use(self, expression: Any) -> None:
         self.expression = expression
         self.code: Code = compile_expression(expression)
@@ -221,6 +225,11 @@ def backend_missing(name: str) -> AgradError | None:
     return None
 
 
+def hopeless(done: int, failed: int) -> bool:
+    """Whether an expression is wrong, and not its rows: many failed, and none had a value."""
+    return not done and failed >= _HOPELESS
+
+
 class Evaluation:
     """Computes an expression on columns of numbers, some rows at a time.
 
@@ -248,13 +257,31 @@ class Evaluation:
         self.backend = backend
         self.threads = threads
         self.tolerant = tolerant
-        self.compiled: Any = None
+        self.original: Any = None  # what was compiled for an example, to begin with
+        self.restart()
+
+    def restart(self) -> None:
+        """Begin anew: what the next rows give, bit for bit, does not depend on those before."""
+        self.compiled: Any = self.original
+        if self.original is not None:
+            self.original.restart()
         self.compiles = True  # whether the expression can be compiled at all
         self.why = ""  # the message of the last error while it was compiled, or run
         self.done = self.failed = 0  # rows with results, and rows whose value is an error
         self.first: AgradError | None = None  # of those
         self.undefined = 0  # rows whose value is nan, though none of their numbers is
         self.first_undefined: Note | None = None
+
+    def prepare(self, example: Mapping[str, float]) -> None:
+        """Compile the expression once, at an example of a row; `restart` goes back to that.
+
+        Where it has no value there, it is compiled for the rows as they come.
+        """
+        columns = [np.array([example[name]]) for name in self.names if name not in self.constants]
+        columns += [np.array([float(value)]) for value in self.constants.values()]
+        if columns and self._compiled(columns) is not None:
+            self.original = self.compiled
+        self.restart()
 
     def __call__(
         self, given: Mapping[str, Any], count: int, unread: Any, place: Callable[[int], Mapping[str, Any]]
@@ -316,7 +343,7 @@ class Evaluation:
 
     def require_some(self) -> None:
         """Raise the first error if there were many rows, and the expression had a value in none of them."""
-        if self.first is not None and not self.done and self.failed >= _HOPELESS:
+        if self.first is not None and hopeless(self.done, self.failed):
             raise self.first
 
     def without_machine_code(self) -> str:

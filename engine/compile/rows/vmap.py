@@ -37,6 +37,12 @@ class Vmap:
         self.is_planned = False  # whether `done` is the number of all rows that there will be
         self.by_length: dict[tuple[Specialization, int], Code] = {}
 
+    def restart(self) -> None:
+        """Forget which rows there were, and what was traced for all but the first of them."""
+        self.specializations.restart()
+        if not self.is_planned:
+            self.done = 0.0
+
     def fill(self, columns: Sequence[Array], outs: Sequence[Array], threads: int | None) -> None:
         """Write the outputs of each row into `outs`."""
         rows = len(outs[0])

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agrad.cli.commands.map import ahead
+from agrad.cli.data.job import ahead
 from agrad.engine import cos, grad, sin, tensor
 from agrad.engine.data import csv_reader, text_table
 from agrad.engine.data.tables import Wanted
@@ -614,7 +614,7 @@ def test_machine_code_and_python_agree(mapped):
 @pytest.mark.parametrize(("backend", "there"), [("auto", True), ("auto", False), ("llvm", False)])
 def test_a_large_file_is_computed_by_machine_code_where_there_is_some(mapped, monkeypatch, backend, there):
     pytest.importorskip("llvmlite")
-    monkeypatch.setattr("agrad.cli.commands.map._LARGE", 1)
+    monkeypatch.setattr("agrad.cli.data.job.LARGE", 1)
     if not there:
         target = import_module("agrad.engine.compile.llvm.target")
         monkeypatch.setattr(target, "binding", target.binding.__wrapped__)

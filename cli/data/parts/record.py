@@ -1,0 +1,197 @@
+"""The record of a run in its folder: what was asked for, which parts are done, and their files until all are.
+
+`_agrad.jsonl` has a line about the run, then a line for each part that is done, and at last that all are. Until then
+the files are in `_agrad/`, so that no program that reads the folder finds only some of them: readers of folders skip
+names that begin with `_`. A process that writes to the folder holds a lock on the record.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from typing import Any, BinaryIO
+
+from agrad.cli.data.parts.plan import Part
+from agrad.cli.data.tally import Tally, read
+from agrad.cli.terminal.interrupt import ignored
+from agrad.engine.errors import AgradError, Hint
+from agrad.grammar.files import remove_left, sync_folder
+
+RECORD, STAGING = "_agrad.jsonl", "_agrad"
+_VERSION = 1
+
+
+class Record:
+    """What is known of a run: `head`, the first line, if there was an earlier run, and the parts that are done."""
+
+    def __init__(self, folder: str, file: BinaryIO, is_new: bool) -> None:
+        self.folder, self.file, self.is_new = folder, file, is_new
+        self.staging = os.path.join(folder, STAGING)
+        self.head: dict[str, Any] | None = None
+        self.done: dict[str, tuple[int, Tally]] = {}  # bytes, and what is told of the rows
+        self.is_complete = False
+        self._read()
+
+    def _read(self) -> None:
+        """Read the lines; what follows on the last complete one was being written when the process ended."""
+        lines = self.file.read().split(b"\n")
+        end = 0
+        for line in lines[:-1]:
+            try:
+                fields = json.loads(line)
+                self._take(fields)
+            except (ValueError, KeyError, TypeError, AttributeError):
+                break
+            end += len(line) + 1
+        self.file.seek(end)
+        self.file.truncate()
+
+    def _take(self, fields: Mapping[str, Any]) -> None:
+        if "part" in fields:
+            self.done[fields["part"]] = fields["bytes"], read(fields["tally"])
+        elif "complete" in fields:
+            self.is_complete = True
+        else:
+            self.head = dict(fields)
+
+    def _append(self, fields: Mapping[str, Any]) -> None:
+        self.file.write(json.dumps(fields).encode() + b"\n")
+        self.file.flush()
+        os.fsync(self.file.fileno())
+
+    def begin(self, head: Mapping[str, Any]) -> None:
+        """Write the first line of a new run."""
+        os.makedirs(self.staging, exist_ok=True)
+        if self.head is None:
+            self.head = {"version": _VERSION, **head}
+            self._append(self.head)
+            sync_folder(self.folder)
+
+    def is_done(self, part: Part, tolerant: bool) -> bool:
+        """Whether the file of a part is there, as it was written; with rows that failed only if these are tolerated."""
+        size, tally = self.done.get(part.name, (-1, None))
+        if tally is None or (tally.failed and not tolerant):
+            return False
+        return any(_size(path) == size for path in (self.staged(part), self.final(part)))
+
+    def staged(self, part: Part) -> str:
+        """Where the file of a part is until all are done."""
+        return os.path.join(self.staging, part.name)
+
+    def final(self, part: Part) -> str:
+        """Where it is then."""
+        return os.path.join(self.folder, part.name)
+
+    def add(self, part: Part, tally: Tally) -> None:
+        """A part is done: its file is in place. Raises AgradError of kind `file` where it is not."""
+        size = _size(self.staged(part))
+        if size is None:
+            message = f"{self.staged(part)} was written, and is not there"
+            fixes = [Hint("let all workers write to one folder, on a disk that they share")]
+            raise AgradError("file", message, fixes=fixes)
+        self.done[part.name] = size, tally
+        self._append({"part": part.name, "bytes": size, "tally": tally.fields()})
+
+    def finish(self, parts: Sequence[Part]) -> None:
+        """Move all files to their places. Raises AgradError of kind `file` where there is another file."""
+        staged = [part for part in parts if os.path.exists(self.staged(part))]
+        for part in staged:
+            if os.path.exists(self.final(part)):
+                message = f"{self.final(part)} was made while its results were computed, and is another file"
+                raise AgradError("file", message, fixes=[Hint("move it away, and go on with --resume")])
+        with writable(self.folder), ignored():  # it takes a moment, and half of the files would be taken for all
+            for part in staged:
+                os.makedirs(os.path.dirname(self.final(part)), exist_ok=True)
+                os.replace(self.staged(part), self.final(part))
+            for folder in {os.path.dirname(self.final(part)) for part in staged}:
+                sync_folder(folder)
+            self._append({"complete": True})
+            shutil.rmtree(self.staging, ignore_errors=True)
+
+    def sweep(self) -> None:
+        """Remove what processes that were ended have left half written."""
+        for folder, _, _ in os.walk(self.staging):
+            remove_left(folder)
+
+    def forget(self) -> None:
+        """Remove the record of a run of which nothing is done, and the folder if the run has made it."""
+        shutil.rmtree(self.staging, ignore_errors=True)
+        with suppress(OSError):
+            os.unlink(os.path.join(self.folder, RECORD))
+            if self.is_new:
+                os.rmdir(self.folder)
+
+
+@contextmanager
+def recorded(folder: str, *, resume: bool) -> Iterator[Record]:
+    """The record in a folder, which is made if there is none, for this process alone.
+
+    Raises AgradError of kind `file` where something else is in the folder, or another process writes to it.
+    """
+    path = os.path.join(folder, RECORD)
+    is_new = not os.path.exists(folder)
+    with ExitStack() as stack:
+        with writable(folder):
+            os.makedirs(folder, exist_ok=True)
+            if not os.path.exists(path):
+                _require_empty(folder)
+            file = stack.enter_context(open(path, "ab+"))
+            _lock(file, folder)
+            file.seek(0)
+            record = Record(folder, file, is_new)
+        if record.head is not None and not resume:
+            _refuse(record)
+        yield record
+
+
+@contextmanager
+def writable(folder: str) -> Iterator[None]:
+    """Let what the system refuses inside be an error of kind `file`."""
+    try:
+        yield
+    except OSError as problem:
+        raise AgradError("file", f"cannot write to {folder}: {(problem.strerror or str(problem)).lower()}") from None
+
+
+def _require_empty(folder: str) -> None:
+    """Refuse a folder with files that are not from a run. Raises AgradError of kind `file`."""
+    others = sorted(name for name in os.listdir(folder) if name[0] != ".")
+    if others:
+        more = f" and {len(others) - 1} more" if len(others) > 1 else ""
+        message = f"{folder} is not empty: it has {others[0]}{more}"
+        raise AgradError("file", message, fixes=[Hint("name a new folder")])
+
+
+def _refuse(record: Record) -> None:
+    """Raise AgradError of kind `file`: there was an earlier run."""
+    if record.is_complete:
+        message = f"{record.folder} has the results of an earlier run"
+        raise AgradError("file", message, fixes=[Hint("name a new folder")])
+    count = len(record.done)
+    message = f"{record.folder} has {count} {'part' if count == 1 else 'parts'} of a run that was interrupted"
+    raise AgradError("file", message, fixes=[Hint("--resume continues it"), Hint("or name a new folder")])
+
+
+def _lock(file: BinaryIO, folder: str) -> None:
+    """Lock the record, where the system has such locks. Raises AgradError if another process has."""
+    with suppress(ImportError):
+        from fcntl import LOCK_EX, LOCK_NB, flock
+
+        try:
+            flock(file, LOCK_EX | LOCK_NB)
+        except BlockingIOError:
+            message = f"another agrad is writing to {folder}"
+            raise AgradError("file", message, fixes=[Hint("wait until it has ended")]) from None
+        except OSError:  # a file system without locks
+            pass
+
+
+def _size(path: str) -> int | None:
+    """The bytes of a file; None if there is none."""
+    try:
+        return os.path.getsize(path)
+    except OSError:
+        return None

@@ -1,0 +1,106 @@
+"""What is to be done for each part: a plain object, which is sent to other processes as it is."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from agrad.cli import __version__
+from agrad.cli.arguments.tables import opened
+from agrad.cli.data.job import Job, Reading
+from agrad.cli.data.parts.plan import Part
+from agrad.cli.data.request import Asked, Sessions
+from agrad.cli.data.tally import Tally
+from agrad.grammar.files import replacing
+
+_T = TypeVar("_T")
+
+
+@dataclass(slots=True)
+class Work:
+    """The formulas, how the input is read and how the output is written, and what is found out once for all parts.
+
+    The backend is a certain one, not `auto`, which changes to machine code on the way: then results would depend on how
+    the rows are divided. `whole`: the values of functions of whole columns; `example`: a row, for which the
+    expressions are compiled; `seed`: with which random numbers begin.
+    """
+
+    ask: Asked
+    reading: Mapping[str, Any]
+    path: str
+    files: Sequence[str]
+    kept: Sequence[str]
+    form: str
+    precision: int | None
+    backend: str
+    tells: bool  # whether to tell where there is no machine code
+    tolerant: bool
+    seed: int
+    whole: dict[str, float] = field(default_factory=dict)
+    example: dict[str, float] = field(default_factory=dict)
+    version: str = __version__
+
+    def open(self) -> Any:
+        """The whole input. Raises AgradError."""
+        return opened(self.path, self.reading, None, self.files)
+
+
+class Bench:
+    """A place where parts are computed, one after the other: the expressions are read and compiled once.
+
+    `ends`: sets the limits of a session.
+    """
+
+    table: Any
+    job: Job
+
+    def __init__(self, work: Work, threads: int, ends: Callable[[Any], None] = lambda session: None) -> None:
+        self.work, self.threads = work, threads
+        self.sessions = Sessions(work.ask, ends, work.seed)
+
+    def run(self, action: Callable[[], _T]) -> _T:
+        """Run an action within the limits of the first session, as one statement."""
+        first = self.sessions.first
+        found: _T = first.all_at_once(action, first.span)
+        return found
+
+    def prepare(self) -> None:
+        """Open the input, and compile the expressions if there is an example. Raises AgradError."""
+        work, threads = self.work, self.threads
+        self.table = work.open()
+        formulas, where = self.sessions.formulas(
+            self.table, work.open, threads, work.tolerant, work.backend, work.whole
+        )
+        self.job = Job(self.table, formulas, where, work.kept, work.tolerant, threads)
+        self.job.begin(work.form, work.precision, work.backend)
+        self.job.is_fast, self.job.is_of_parts = work.tells, True
+        self.compile()
+
+    def compile(self) -> None:
+        """Compile the expressions for the example."""
+        if self.work.example:
+            for formula in self.job.everything:
+                formula.prepare(self.work.example)
+
+    def example(self, parts: Sequence[Part]) -> dict[str, float]:
+        """The first row of all: its numbers by their columns. Empty if there is none, or it cannot be read."""
+        wanted = self.job.wanted
+        for part in parts:
+            table = self.table.part(part.file, part.groups)
+            for some in table.parts(wanted):
+                piece = table.piece(some, wanted)
+                if piece.rows:
+                    numbers = {name: piece.columns[name] for name in wanted.numbers}
+                    return {} if piece.bad is not None else {name: float(of[0]) for name, of in numbers.items()}
+        return {}
+
+    def compute(self, part: Part, path: str, line: Reading | None = None) -> Tally:
+        """Write the results of a part to a file, completely or not at all; what there is to tell. Raises AgradError."""
+        for formula in self.job.everything:
+            formula.restart()
+        table = self.table.part(part.file, part.groups)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with replacing(path, durable=True) as stream:
+            return self.job.write(stream, table, line)
