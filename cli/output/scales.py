@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from agrad.engine.values import format_number
 
 _TINY = 1e-200  # a range within this distance of 0 is scaled by it
+_MOST = 12  # ticks, where two are wanted
 _FAR = 1e9  # times the length of an axis
 
 
@@ -71,8 +72,14 @@ class LogScale:
 
 
 def scale_of(ends: tuple[float, float], most: int, least: float = 0.0, log: bool = False) -> Scale | LogScale:
-    """The scale of an axis with at most so many ticks; `least`: between two of them."""
-    return LogScale(ends, most) if log and ends[0] > 0 else Scale(ends, most, least)
+    """The scale of an axis with at most so many ticks, or two; `least`: between two of them."""
+    if log and ends[0] > 0:
+        return LogScale(ends, most)
+    scale = Scale(ends, most, least)
+    while len(scale.ticks) < 2 and scale.step > least and most < _MOST:  # of one tick no scale can be read
+        most += 1
+        scale = Scale(ends, most, least)
+    return scale
 
 
 def ends_of(numbers: Iterable[float], log: bool = False) -> tuple[float, float]:

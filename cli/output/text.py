@@ -33,6 +33,7 @@ _STATE = re.compile(r"(?m)(?<= )(held|freed|stale)(?=$|, |  | \(| (?:at|by|since
 _STATES = {"held": "green", "freed": "red", "stale": "magenta"}
 
 
+_FULL = 20  # rows of a drawing that may take nearly all of a terminal
 _LEAST = 30, 8  # columns and rows of a picture: in a smaller one its letters leave no room
 
 
@@ -87,7 +88,8 @@ def show(plot: Plot, spare: int = Printer.spare, pictures: str = "") -> None:
     width, height = WIDTH, HEIGHT
     if sys.stdout.isatty():
         columns, rows = shutil.get_terminal_size()
-        width, height = columns - 1, min(rows - spare, columns * 3 // 10)  # not too tall on a tall terminal
+        # Not too tall on a tall terminal: what was typed above is to be seen too.
+        width, height = columns - 1, min(rows - spare, columns * 3 // 10, max(rows * 2 // 3, _FULL))
         if _shown_as_picture(plot, width, height, pictures):
             return
     hues = coloured(sys.stdout)

@@ -20,7 +20,7 @@ _USAGE = 34  # columns for the usage of a word; its description follows
 _NAMED = "|".join(
     sorted({word for made in COMMANDS.values() for word, place in made.places() if place is not None and place.file})
 )
-_FILE = re.compile(rf"""(?:\b(?:{_NAMED})\s+|\b(?:load_csv|load_npy|load|chunks)\(\s*)["']([^"'\n]*)$""")
+_FILE = re.compile(rf"""(?:\b(?:{_NAMED})\s+|\b(?:load_csv|load_npy|load|chunks)\(\s*)(["'])([^"'\n]*)$""")
 
 _QUESTION = re.compile(r"\s*\?\s*(?=\w*$)")
 
@@ -36,7 +36,8 @@ class Words(Completer):
         """Each completion with its usage and a line that describes it."""
         text = document.text_before_cursor
         if found := _FILE.search(text):
-            yield from files(found[1])
+            closing = "" if document.text_after_cursor.startswith(found[1]) else found[1]
+            yield from files(found[2], closing)
             return
         if question := _QUESTION.match(text):
             word = text[question.end() :]
@@ -56,8 +57,8 @@ class Words(Completer):
             )
 
 
-def files(path: str) -> Iterator[Completion]:
-    """The files and folders that a path can be completed to."""
+def files(path: str, closing: str = "") -> Iterator[Completion]:
+    """The files and folders that a path can be completed to; `closing` is the quote after the name of a file."""
     folder, _, start = path.rpartition("/")
     where = os.path.expanduser(f"{folder}/" if "/" in path else ".")
     try:
@@ -66,5 +67,6 @@ def files(path: str) -> Iterator[Completion]:
         return
     for entry in entries:
         if entry.name.startswith(start) and (start or not entry.name.startswith(".")):
-            name = entry.name + "/" * entry.is_dir()
-            yield Completion(name, start_position=-len(start), display_meta="folder" if entry.is_dir() else "file")
+            end, what = ("/", "folder") if entry.is_dir() else (closing, "file")
+            shown = entry.name + "/" * entry.is_dir()
+            yield Completion(entry.name + end, start_position=-len(start), display=shown, display_meta=what)

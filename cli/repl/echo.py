@@ -12,7 +12,8 @@ from agrad.grammar.prompt.changes import Changes
 from agrad.grammar.prompt.newest import with_newest
 from agrad.grammar.session.session import Session
 
-_SAYS = re.compile(r"\s*(undo|redo|reset)\b")  # what says itself what it does
+# What says itself what it does.
+_SAYS = re.compile(r"\s*(undo|redo|reset|fit|minimize|maximize|solve|backward\b.*\btrace)\b")
 
 
 class Echo:

@@ -7,6 +7,7 @@ from typing import Any
 
 from prompt_toolkit.application import Application, get_app
 from prompt_toolkit.enums import EditingMode
+from prompt_toolkit.search import SearchState
 from prompt_toolkit.validation import ValidationError
 
 from agrad.cli.repl.narrow import GAP, cut, first_that_fits, live_lines
@@ -65,8 +66,9 @@ def not_found(app: Application[Any]) -> str:
     target = app.layout.search_target_buffer_control
     if target is None:
         return ""
-    wanted = app.current_buffer.text
-    return wanted if wanted.lower() not in target.buffer.text.lower() else ""
+    state = SearchState(app.current_buffer.text, target.search_state.direction, ignore_case=True)
+    found = target.buffer.document_for_search(state).text.lower()
+    return state.text if state.text.lower() not in found else ""
 
 
 def leaves_of(found: Graphs) -> list[str]:

@@ -10,7 +10,7 @@ from prompt_toolkit.document import Document
 from prompt_toolkit.validation import ValidationError, Validator
 
 from agrad.cli.repl.narrow import cut
-from agrad.engine.errors import AgradError
+from agrad.engine.errors import AgradError, SyntaxMistake
 from agrad.engine.text import display_width
 from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.syntax.parser import parse
@@ -32,6 +32,8 @@ class SyntaxValidator(Validator):
             place = problem.labels[-1].origin if problem.labels else None
             fix = f"   fix: {problem.fixes[0]}" if problem.fixes else ""
             start = place.start if isinstance(place, Span) else len(document.text)
+            if isinstance(problem.facts, SyntaxMistake) and problem.facts.name == "unterminated string":
+                start = len(document.text)  # where the quote is missing
             raise Mistake(start, problem.message, fix, get_app().output.get_size().columns) from None
 
 

@@ -251,12 +251,13 @@ def _step(session: Session, call: Call) -> None:
 
 def _no_option(call: Call, method: str, name: str, known: list[str]) -> AgradError:
     from agrad.grammar.syntax.errors.foreign import near  # here, since few options are misspelt
+    from agrad.grammar.syntax.errors.messages import corrected
 
     value = call.option(name)
     assert value is not None
     text, start = value.span.source.text, value.span.start
     place = Span(value.span.source, text.rindex(name, 0, start), value.span.end)
-    fixes = [Hint(f"{option}={value.span.text}") for option in near(name, known)]
+    fixes = [corrected(place, f"{option}={value.span.text}") for option in near(name, known)]
     message = f"step {method} has no option {name}; its options are {', '.join(known)}"
     return AgradError("arity", message, labels=[Label(place)], fixes=fixes)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -41,14 +41,19 @@ def _plain(call: Call, what: str, value: Any) -> Any:
     return float(value)
 
 
-def _start(call: Call, name: str) -> float:
-    """Where the search for a parameter begins: as given, or at its present value."""
-    given = call.options.get(f"from {name}", call.names.get(name))
-    value = None if given is None else _plain(call, name, given)
-    if not isinstance(value, float):
-        what = "has no value" if given is None else "is an array"
-        raise AgradError("name", f"fit: {name} {what} to start from", fixes=[Hint(f"from {name}=1   at the end")])
-    return value
+def _starts(call: Call, names: Sequence[str]) -> list[float]:
+    """Where the search for each parameter begins: as given, or at its present value."""
+    given = {name: call.options.get(f"from {name}", call.names.get(name)) for name in names}
+    values = {name: None if value is None else _plain(call, name, value) for name, value in given.items()}
+    missing = [name for name, value in values.items() if not isinstance(value, float)]
+    if missing:
+        several = len(missing) > 1
+        of = f"{', '.join(missing[:-1])} and {missing[-1]}" if several else missing[0]
+        what = "value" if all(given[name] is None for name in missing) else "number"
+        message = f"fit: {of} {'have' if several else 'has'} no {what} to start from"
+        start = ", ".join(f"{name}=1" for name in missing)
+        raise AgradError("name", message, fixes=[Hint(f"from {start}   at the end")])
+    return [value for value in values.values() if value is not None]
 
 
 @command(
@@ -79,7 +84,7 @@ def _fit(session: Session, call: Call) -> None:
     if np.shape(sigma) not in ((), y.shape):
         shapes = f"of shape {format_shape(np.shape(sigma))} for measurements of shape {format_shape(y.shape)}"
         raise AgradError("shape", f"fit: sigma is a number, or one for each point, not {shapes}")
-    start = [_start(call, name) for name in names]
+    start = _starts(call, names)
     found = fitted(function, names, start, y, sigma)
     if found.problem:
         fixes = [Hint("from " + ", ".join(f"{name}=…" for name in names) + "   starts elsewhere")]

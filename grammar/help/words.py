@@ -82,6 +82,8 @@ def told(word: str, commands: Mapping[str, Command], is_known: bool) -> Iterator
     yield from _arguments(word)
     if word in EXTRAS:
         yield f'pip install "agrad[{word}]"\n  An extra: {EXTRAS[word]}.'
+    if not is_known:
+        yield from _in_names(word)
     if not is_known and word not in GLOSSARY:
         yield from _elsewhere(word)
         yield from _of_python(word)
@@ -100,6 +102,14 @@ def _options(word: str, commands: Mapping[str, Command]) -> Iterator[str]:
         for name, option in command.options.items():
             if option.choices is not None and word in (forms := option.choices()):
                 yield f"{command.word} … {name} {word}\n  {_sentence(forms[word])}"
+
+
+def _in_names(word: str) -> Iterator[str]:
+    """The functions whose names have a word in them, as `load_csv` has `csv`."""
+    names = [name for name in FUNCTIONS if "_" in name and word in name.split("_")]
+    if names:
+        shown = ", ".join(names[:8]) + (" and others" if len(names) > 8 else "")
+        yield f"{word}\n  In the name of {shown}: help {names[0]}"
 
 
 def _arguments(word: str) -> Iterator[str]:

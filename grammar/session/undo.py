@@ -209,5 +209,6 @@ class Steps:
 
 
 def together(texts: Iterable[str]) -> str:
-    """Statements that were typed together, in one short line."""
-    return printable(truncate("; ".join(texts), _LONGEST))
+    """Statements that were typed together, in one short line; of a block its first line."""
+    lines = (text.partition("\n") for text in texts)
+    return printable(truncate("; ".join(f"{first} …" if rest.strip() else first for first, _, rest in lines), _LONGEST))

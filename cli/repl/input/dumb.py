@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import signal
 import sys
 from collections.abc import Iterator
@@ -11,6 +12,7 @@ import click
 from agrad.cli.repl.input.question_mark import answered
 from agrad.cli.repl.opening import Opening
 from agrad.cli.terminal.interrupt import ignored, stop_once
+from agrad.engine.text import fit
 from agrad.grammar.session.session import Session
 
 
@@ -27,7 +29,7 @@ def typed(session: Session, opening: Opening | None = None) -> Iterator[str]:
     """
     opening = opening or Opening()
     if opening.greeting:
-        click.echo(opening.greeting)
+        click.echo(fit(opening.greeting, shutil.get_terminal_size().columns))
     if opening.told:
         click.echo(opening.told, err=True)
     lines: list[str] = []

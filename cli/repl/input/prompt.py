@@ -35,6 +35,7 @@ from agrad.cli.terminal.graphics import ASKING
 from agrad.cli.terminal.interrupt import ignored, stop_once
 from agrad.cli.terminal.pager import PAGER
 from agrad.cli.terminal.terminal import coloured
+from agrad.engine.text import fit
 from agrad.grammar.prompt.newest import with_newest
 from agrad.grammar.session.session import Session
 
@@ -68,7 +69,7 @@ def prompted(session: Session, vi: bool = False, opening: Opening | None = None)
     prompt = _prompt(session, toolbar, vi, opening, steps, lambda: ahead)
     search_quickly(prompt.default_buffer)
     if opening.greeting:
-        click.echo(opening.greeting)
+        click.echo(fit(opening.greeting, shutil.get_terminal_size().columns))
     if told := opening.told:
         click.echo(click.style(told, dim=True) if coloured(sys.stderr) else told, err=True, color=True)
     left = Document()

@@ -81,6 +81,13 @@ def test_ticks_are_at_round_numbers_with_the_digits_that_tell_them_apart(ends, l
     assert picture(f"plot x for x in {ends}", 76)[-2].split() == labels.split()
 
 
+@pytest.mark.parametrize("height", [6, 8, 10, 13])
+@pytest.mark.parametrize("ends", [(19.1, 82), (0.3, 0.9), (-70, 130), (3, 4)])
+def test_there_are_two_ticks_at_least(ends, height):
+    rows = draw(Plot((Curve("y", (0, 1), ends),)), 40, height).split("\n")
+    assert sum("┤" in row for row in rows) >= 2
+
+
 def test_an_index_has_whole_ticks_only():
     assert picture("plot [1, 5]", 70)[-2].split() == ["0", "1"]
 

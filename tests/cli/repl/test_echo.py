@@ -3,6 +3,7 @@
 import pytest
 from screens import Terminal, telling_its_cursor
 
+from agrad.cli.repl.echo import Echo
 from agrad.grammar.prompt.changes import Changes
 from agrad.grammar.prompt.newest import with_newest
 from agrad.grammar.session.session import Session
@@ -47,11 +48,24 @@ SAID = [
     (("a = 0 + 1; b = 2; c = 3; d = 4; e = 5; f = 6; g = 7",), "a = 1, b = 2, c = 3, d = 4, e = 5 … and 2 more"),
     (("def f(x) = x",), ""),
 ]
+# What shows itself what it has changed.
+QUIET = ["fit b ~ p*a over p from p=1", "minimize (x - 3)**2 over x", "backward y trace", "undo"]
 
 
 @pytest.mark.parametrize(("texts", "said"), SAID)
 def test_a_line_says_what_has_changed(texts, said):
     assert lines_of(*texts) == said
+
+
+@pytest.mark.parametrize("text", QUIET)
+def test_nothing_is_said_twice(text, capsys):
+    session = Session()
+    session.steps.depth, session.settings.echo = 10, True
+    session.run("var x = 2; y = x**2; a = [1, 2, 3]; b = [2, 4, 6.1]")
+    echo = Echo(session)
+    session.run(echo.begin(text))
+    echo.end(text)
+    assert capsys.readouterr().out == ""
 
 
 BARE = [

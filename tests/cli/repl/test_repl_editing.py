@@ -136,6 +136,7 @@ def test_a_torch_snippet_can_be_pasted(typed):
         ("backward = 3", 0, None),
         ("1\n2x", 3, "an operator is missing between `2` and `x`   fix: 2*x"),
         ("2 +", 3, None),
+        ('x = load_csv("a', 15, None),
     ],
 )
 def test_the_cursor_goes_to_the_mistake(text, place, message):

@@ -92,6 +92,7 @@ def test_a_session_has_help_on_it(word):
         ("fresh", "backward … fresh\n  Overwrites gradients instead of adding to them."),
         ("float32", "float32\n  A type; it has no effect, since every number is a float64."),
         ("Linear", "Linear\n  Here: nn.Linear(…)"),
+        ("csv", "budget … as csv\n  A line for each source.\n\ncsv\n  In the name of load_csv: help load_csv"),
         ("correction", "correction=\n  Read as ddof=, an argument of "),
     ],
 )

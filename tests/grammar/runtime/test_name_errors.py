@@ -30,12 +30,12 @@ error[name]: forwrd has no value
 error[arity]: step sgd has no option rl; its options are lr, momentum, dampening, weight_decay, nesterov
   session line 1 | var w = 3; step sgd w rl=0.1
                  |                       ^^^^^^
-  fix: lr=0.1""",
+  fix: var w = 3; step sgd w lr=0.1""",
     "var w = 3; step adam w lr=1 bta1 = 0.2": """\
 error[arity]: step adam has no option bta1; its options are lr, beta1, beta2, eps, weight_decay, amsgrad
   session line 1 | var w = 3; step adam w lr=1 bta1 = 0.2
                  |                             ^^^^^^^^^^
-  fix: beta1=0.2""",
+  fix: var w = 3; step adam w lr=1 beta1=0.2""",
     "set q = 3": """\
 error[name]: q has no value
   session line 1 | set q = 3
