@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
 from agrad.engine.errors import AgradError, Hint
+from agrad.engine.values import LOADING, NotLoaded
 
 
 def extra(module: str, what: str, library: str, group: str, otherwise: Sequence[str] = ()) -> Any:
@@ -14,8 +16,11 @@ def extra(module: str, what: str, library: str, group: str, otherwise: Sequence[
 
     Raises AgradError of kind `extra` where the library is missing, and where it is installed but does not load.
     """
+    if module not in sys.modules and LOADING.refused:
+        raise NotLoaded
     try:
-        return import_module(module)
+        with LOADING:
+            return import_module(module)
     except (MemoryError, AgradError):  # such as a limit of time
         raise
     except Exception as problem:  # a broken library raises anything

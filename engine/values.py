@@ -11,11 +11,45 @@ import sys
 from collections.abc import Callable
 from functools import cache
 from struct import Struct
+from time import perf_counter
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 from agrad.engine.errors import AgradError, Hint, NotCalled
 
 WHEN_NUMPY_LOADS: list[Callable[[], None]] = []  # called when numpy is there
+
+
+class _Loading:
+    """How long loading numpy and the like has taken: what the statement that needs it first is not blamed for."""
+
+    def __init__(self) -> None:
+        self._taken = 0.0
+        self._since: float | None = None  # when what is being loaded began to load
+        self._depth = 0
+        self.refused = False  # whether it is to fail instead, since somebody waits for a key to show
+
+    @property
+    def seconds(self) -> float:
+        """All of it so far."""
+        return self._taken if self._since is None else self._taken + perf_counter() - self._since
+
+    def __enter__(self) -> None:
+        self._depth += 1
+        if self._depth == 1:
+            self._since = perf_counter()
+
+    def __exit__(self, *failure: object) -> None:
+        self._depth -= 1
+        if not self._depth:
+            self._taken, self._since = self.seconds, None
+
+
+LOADING = _Loading()
+
+
+class NotLoaded(Exception):
+    """An operation needs a library that is not there yet, while `LOADING.refused` is set."""
+
 
 if TYPE_CHECKING:
     import numpy as np
@@ -30,12 +64,15 @@ else:
             if (
                 "numpy" not in sys.modules
             ):  # in a thread, which Ctrl-C does not interrupt: half an import could not be repeated
+                if LOADING.refused:
+                    raise NotLoaded
                 from importlib import import_module
                 from threading import Thread
 
-                thread = Thread(target=import_module, args=("numpy",))
-                thread.start()
-                thread.join()
+                with LOADING:
+                    thread = Thread(target=import_module, args=("numpy",))
+                    thread.start()
+                    thread.join()
             import numpy
 
             for told in WHEN_NUMPY_LOADS:

@@ -32,6 +32,7 @@ FROM_ENGINE = {
         *(one.__name__ for one in errors.Facts.__subclasses__()),
     },
     "agrad.engine.values": {
+        "LOADING",
         "MANY",
         "Array",
         "Value",

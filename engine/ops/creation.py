@@ -12,7 +12,7 @@ from agrad.engine.core.op import Function, composed
 from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError
 from agrad.engine.ops.arrays.shaping import expand, shape_of_any
-from agrad.engine.values import Shape, np, whole
+from agrad.engine.values import LOADING, Shape, np, whole
 
 FAMILY = "creation"
 NONE = "none: the result is a leaf"
@@ -209,12 +209,19 @@ def remember_random(numbers: RandomNumbers) -> None:
     log.remember("random", undo)
 
 
+def _seeded(seed: Any) -> Any:
+    """A generator of random numbers. numpy loads that part of itself when it is first used."""
+    with LOADING:
+        made = np.random.default_rng
+    return made(seed)
+
+
 def generator() -> Any:
     """The generator of random numbers of the current session; a statement that fails restores its state."""
     numbers = current().random
     if numbers.generator is None:
         remember_random(numbers)
-        numbers.generator = np.random.default_rng(numbers.seeds())
+        numbers.generator = _seeded(numbers.seeds())
     remember_random(numbers)
     return numbers.generator
 
@@ -263,4 +270,4 @@ def manual_seed(seed: Any) -> None:
         raise AgradError("domain", "manual_seed: the seed must not be negative")
     numbers = current().random
     remember_random(numbers)
-    numbers.generator = np.random.default_rng(number)
+    numbers.generator = _seeded(number)

@@ -16,7 +16,7 @@ from agrad.engine.core.numpy_warnings import quiet
 from agrad.engine.core.op import FUNCTIONS, OPS
 from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError
-from agrad.engine.values import format_number, format_shape, format_value
+from agrad.engine.values import LOADING, NotLoaded, format_number, format_shape, format_value
 from agrad.grammar.diagnostics import Source
 from agrad.grammar.runtime.builtins import CONSTANTS
 from agrad.grammar.runtime.compiler import BINARY
@@ -80,6 +80,7 @@ class Live:
         written = text[target.end() :] if target else text
         limits = Limits()
         limits.set(_ENTRIES * 8)
+        LOADING.refused = True  # it takes longer than anything that is computed here
         try:
             tree = parse_expression(Source("live", _closed(written)))
             if isinstance(tree, ast.Number) and not target:
@@ -87,8 +88,10 @@ class Live:
             if isinstance(tree, ast.Name) and not target:
                 return enter(Context(limits), _named, tree.id, self.session)
             return enter(Context(limits), Computed(self.session).line, tree)
-        except (AgradError, _Unknown, ArithmeticError, ValueError, TypeError):
+        except (AgradError, _Unknown, NotLoaded, ArithmeticError, ValueError, TypeError):
             return ""
+        finally:
+            LOADING.refused = False
 
 
 class Computed:
@@ -109,7 +112,10 @@ class Computed:
             shown = f"= {_short(found)}"
             if not isinstance(found, Tensor) or not found.requires_grad or found.shape != () or not self.whole:
                 return shown
-            backward(found)
+            try:
+                backward(found)
+            except NotLoaded:
+                return shown
         slopes = [(name, leaf.grad) for name, leaf in self.leaves.items() if leaf.shape == ()]
         told = [f"d/d{name} {_short(0.0 if slope is None else slope)}" for name, slope in slopes]
         return "   ".join([shown, *told[:_FEW]]) + (" …" if len(told) > _FEW else "")

@@ -14,7 +14,7 @@ from agrad.engine.core.graph import Node
 from agrad.engine.core.limits import exhausted
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Hint, Label, TimeLimit
-from agrad.engine.values import format_number
+from agrad.engine.values import LOADING, format_number
 from agrad.grammar.runtime.builtins import parts_of
 
 if TYPE_CHECKING:
@@ -74,6 +74,7 @@ class Watch:
         self.due: float = 0  # the stamp from which on a loop should call `look`
         self._whole = self._deadline = math.inf  # seconds for everything, and when they are over
         self._until = math.inf
+        self._loaded = 0.0  # seconds that numpy had taken to load when the statement began
         self._next: float = 0  # when a signal may stop the statement again
         self._before: Any = None  # the handler that the signal had
         self._timer = 0.0, 0.0  # the timer of a statement around this one: seconds left, and between two signals
@@ -100,7 +101,12 @@ class Watch:
     @property
     def left(self) -> float:
         """The seconds that the running statement may still take, or that the next one may."""
-        return self._until - monotonic() if self.running else min(self.time, self._deadline - monotonic())
+        return self._end - monotonic() if self.running else min(self.time, self._deadline - monotonic())
+
+    @property
+    def _end(self) -> float:
+        """When the running statement has to end: a limit of its own is not for loading numpy, one of everything is."""
+        return min(self._until + LOADING.seconds - self._loaded, self._deadline)
 
     def start(self, span: Span | None = None, outer: Limits | None = None) -> None:
         """A statement is about to run: `running` may be set. Raises AgradError if the deadline has passed already.
@@ -116,7 +122,7 @@ class Watch:
         self.due = self._count_at = self._since + self.nodes
         if self.time == math.inf and self._deadline == math.inf:
             return
-        now = monotonic()
+        now, self._loaded = monotonic(), LOADING.seconds
         self._until, self._next = min(now + self.time, self._deadline), -math.inf
         self.due = self._next = 0
         try:
@@ -142,13 +148,13 @@ class Watch:
 
     def _ring(self, number: int, frame: object) -> None:
         now = monotonic()
-        if self.running and now >= self._next:
+        if self.running and now >= max(self._next, self._end):
             self._next = now + _PATIENCE
             raise TimeUp
 
     def look(self, frames: Iterable[Frame]) -> None:
         """Stop if the time limit is exceeded, or if the values in the frames keep too many of the nodes made since."""
-        if self._until != math.inf and monotonic() > self._until:
+        if self._until != math.inf and monotonic() > self._end:
             raise TimeUp
         stamp = next_stamp()
         if stamp > self._count_at:

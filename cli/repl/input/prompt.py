@@ -36,6 +36,7 @@ from agrad.cli.terminal.interrupt import ignored, stop_once
 from agrad.cli.terminal.pager import PAGER
 from agrad.cli.terminal.terminal import coloured
 from agrad.engine.text import fit
+from agrad.engine.values import LOADING
 from agrad.grammar.prompt.newest import with_newest
 from agrad.grammar.session.session import Session
 
@@ -97,9 +98,9 @@ def prompted(session: Session, vi: bool = False, opening: Opening | None = None)
             signal.signal(signal.SIGINT, stop_once)
             answers = prompt.app.renderer.cpr_support is CPR_Support.SUPPORTED  # it tells where its cursor is
             ASKING.keep = partial(keep, prompt.input) if answers else None
-            start, read = perf_counter(), PAGER.seconds
+            start, apart = perf_counter(), PAGER.seconds + LOADING.seconds
             yield answered(text, session.names)
-            seconds = perf_counter() - start - (PAGER.seconds - read)
+            seconds = perf_counter() - start - (PAGER.seconds + LOADING.seconds - apart)
             signal.signal(signal.SIGINT, signal.SIG_IGN)
             toolbar.look(seconds)
             ahead = waits(prompt.input)

@@ -134,6 +134,7 @@ class Names(Core):
 
     def _variable(self, frame: Frame, name: str, span: Span) -> None:
         value = as_tensor(as_array(frame.stack.pop()), f"var {name}")
+        current().origin = span  # where the leaf comes from: computing a number sets no place, or an earlier one
         self.bind(frame.scopes[0], name, as_leaf(value))
 
     def _delete(self, frame: Frame, name: str, span: Span) -> None:

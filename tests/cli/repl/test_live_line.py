@@ -1,6 +1,8 @@
 """The live line: the value of what is typed, its derivatives, how a function is called; and that it changes nothing."""
 
 import random
+import subprocess
+import sys
 
 import pytest
 from screens import Terminal, telling_its_cursor
@@ -180,3 +182,28 @@ def test_at_a_terminal(environment, tmp_path, columns, rows):
         one.wait_for(lambda: one.lines()[-1] == " sin(‹x›)", "how it is called")
         one.type("\x03")
         one.wait_for(lambda: "1 leaf" in one.lines()[-1], "the toolbar")
+
+
+WITHOUT_NUMPY = """
+import sys
+from agrad.grammar.prompt.live import Live
+from agrad.grammar.session.session import Session
+
+session = Session()
+session.run("var x = 2")
+live = Live(session)
+for text in ("[1, 2]*x", "cumsum(x)", "sum([x", "digamma(x)"):
+    assert "=" not in live(text), text
+assert live("x**2") == "= 4   d/dx 4"
+assert "numpy" not in sys.modules
+session.run("y = [1, 2]")
+assert live("[1, 2]*x") == "= [2, 4]"
+assert live("gamma(x + 1)") == "= 2"
+session.run("digamma(x)")
+assert live("gamma(x + 1)") == "= 2   d/dx 1.846"
+"""
+
+
+@pytest.mark.long
+def test_no_key_waits_for_numpy_to_load():
+    subprocess.run([sys.executable, "-X", "utf8", "-c", WITHOUT_NUMPY], check=True, timeout=100)

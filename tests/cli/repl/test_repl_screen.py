@@ -7,6 +7,7 @@ import sys
 import time
 
 import pytest
+import slow_numpy
 from screens import Terminal, above_toolbar, telling_its_cursor, terminals
 
 from agrad.cli.repl.opening import greeting
@@ -375,3 +376,10 @@ def test_the_toolbar_at_40_columns(terminal):
     one.type("2 k" + ENTER)
     lines = one.see("fix: 2*k")
     assert lines[-2:] == ["an operator is missing between `2` and", " `k`   fix: 2*k"]
+
+
+def test_the_first_array_is_not_blamed_for_loading_numpy(terminal, tmp_path):
+    one = terminal(**slow_numpy.slow(tmp_path))
+    one.enter("var x = [1, 2]")
+    assert re.fullmatch(r" 1 leaf   \S+ ms", one.lines()[-1])
+    one.enter("x*2", "[2, 4]")

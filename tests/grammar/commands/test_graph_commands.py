@@ -237,6 +237,23 @@ def test_each_form_of_a_graph(drawn: Session) -> None:
     assert len({*map(tuple, shown.values())}) == 5
 
 
+@pytest.mark.parametrize(
+    "leaf", ["var x = 3", "var x = [3, 4]", "var x = k", "var x = 3 ± 0.1", "x = tensor(3, requires_grad=True)"]
+)
+@pytest.mark.parametrize("before", ["k = 2", "k = 2; p = k*k; q = [1, 2]*k"])
+def test_a_leaf_says_where_it_comes_from(leaf, before):
+    session, shown = Session(), []
+    session.run(
+        f"{before}\nif k:\n    {leaf}\ny = 2*x\ngraph y as json\ngraph y as dot", lambda result: shown.append(result)
+    )
+    graph, dot = (result.text(session.settings) for result in shown)
+    assert [node["where"] for node in json.loads(graph)["nodes"]] == ["line 3", "line 4"]
+    assert [line.partition("tooltip=")[2] for line in dot.splitlines() if "tooltip" in line] == [
+        '"line 3"];',
+        '"line 4"];',
+    ]
+
+
 def test_the_forms_are_those_that_messages_and_help_name() -> None:
     assert f"[as {' | '.join(FORMATS)}]" in REGISTERED["graph"].usage
     assert {*ENDINGS.values()} <= {*FORMATS, *PICTURES}

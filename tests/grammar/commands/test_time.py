@@ -4,6 +4,7 @@ import gc
 import re
 
 import pytest
+import slow_numpy
 
 from agrad.grammar.commands import time
 from agrad.grammar.runtime.bytecode import Do
@@ -56,3 +57,9 @@ def test_it_says_how_many_iterations_ran_compiled():
     assert any("building the graph" in line for line in rest)  # of the iterations that ran uncompiled
     *_, (short,) = ran("time:\n    for i in range(5): k = k*2\n")
     assert "compiled" not in short
+
+
+@pytest.mark.long
+def test_the_first_array_is_not_blamed_for_loading_numpy(tmp_path):
+    first = slow_numpy.said(tmp_path, "time: x = [1, 2]*2").splitlines()[0]
+    assert re.fullmatch(r"whole statement +[\d.]+ [mu]s +(one run|median of \d+ runs)", first)

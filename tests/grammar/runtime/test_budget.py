@@ -6,6 +6,7 @@ import time
 from contextlib import suppress
 
 import pytest
+import slow_numpy
 from thinned import thinned
 
 from agrad.engine.core.context import current, machine_memory
@@ -405,3 +406,10 @@ def test_what_is_too_deep_is_refused(name):
 
 def test_a_word_of_a_million_letters_is_cut_in_the_report():
     assert len(render(error(Session(), "a" * 1_000_000))) < 1000
+
+
+@pytest.mark.long
+def test_the_first_array_is_not_blamed_for_loading_numpy(tmp_path):
+    assert slow_numpy.said(tmp_path, f"limit time={slow_numpy.SECONDS / 2}\nx = [1, 2]*2\nx") == "[2, 4]\n"
+    stopped = slow_numpy.said(tmp_path, f"limit time={slow_numpy.SECONDS / 2}\nx = [1, 2]*2\nwhile 1: x = x*1")
+    assert f"this took longer than {slow_numpy.SECONDS / 2} s, the limit" in stopped
