@@ -107,39 +107,16 @@ class Checked(Struct):
         return self.report.text(settings.precision)
 
 
-class Budgeted(Struct):
-    """An uncertainty budget, in one of its forms."""
+class Estimated(Struct):
+    """A result with uncertainties, a budget or a fit, in one of its forms."""
 
-    budget: Budget
+    found: Budget | Fit
     form: str = "text"
 
     def text(self, settings: Settings) -> str:
-        """The table, or the text of the form."""
-        from agrad.engine.inspect import budget_forms  # here, since few results are budgets
-
-        if self.form == "text":
-            return budget_forms.text(self.budget, settings.plus_minus)
-        written: str = getattr(budget_forms, self.form)(self.budget)
-        return written
-
-    def plot(self) -> Plot:
-        """The histogram of the samples beside the normal distribution with the linear uncertainty."""
-        from agrad.engine.inspect.budget_forms import curves
-
-        drawn = curves(self.budget)
-        return Plot(tuple(Curve(*curve, style) for curve, style in zip(drawn, LINES, strict=False)), self.budget.name)
-
-
-class Fitted(Struct):
-    """The parameters of a model that fit data."""
-
-    fit: Fit
-
-    def text(self, settings: Settings) -> str:
-        """The parameters with their uncertainties and correlations."""
-        from agrad.engine.ops.solvers.fit_forms import text  # here, since few results are fits
-
-        return text(self.fit, settings.plus_minus)
+        """The result for people, or in its form."""
+        found: str = self.found.text(settings.plus_minus) if self.form == "text" else getattr(self.found, self.form)()
+        return found
 
 
 class Curve(Struct):
@@ -216,7 +193,7 @@ class Noted(Struct):
         return f"note: {self.note.message}"
 
 
-Result: TypeAlias = Shown | Printed | Gradient | Table | Checked | Budgeted | Fitted | Plot | Noted
+Result: TypeAlias = Shown | Printed | Gradient | Table | Checked | Estimated | Plot | Noted
 
 
 class Quit(Exception):

@@ -24,7 +24,7 @@ from agrad.cli.base import (
 from agrad.cli.output.printers import printer
 from agrad.cli.output.text import Printer, answer, note
 from agrad.engine.errors import AgradError
-from agrad.grammar.results import Answer, Budgeted, Noted, Quit, Result, Settings, Shown
+from agrad.grammar.results import Answer, Estimated, Noted, Quit, Result, Settings, Shown
 from agrad.grammar.session.derivatives import Calculation
 
 
@@ -178,7 +178,7 @@ def show_budget(session: Calculation, value: Any, text: str, form: str) -> None:
     """Print the budget of a value in a form. Raises AgradError."""
     from agrad.engine.inspect.budget import budget  # here, as below, since few answers have one
 
-    found = Budgeted(session.all_at_once(lambda: budget(value)), form)
+    found = Estimated(session.all_at_once(lambda: budget(value)), form)
     if form == "json":
         printer(session.settings, form)(found)
     else:

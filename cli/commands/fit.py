@@ -17,7 +17,7 @@ from agrad.cli.output.printers import printer
 from agrad.engine.compile.registry import AUTO
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.values import np
-from agrad.grammar.results import Fitted
+from agrad.grammar.results import Estimated
 
 
 @click.command("fit", cls=TableCommand)
@@ -66,7 +66,7 @@ def command(context: click.Context, /, words: tuple[str, ...], **options: Any) -
     with divided(context.meta[TYPED], Formula("fit", [], {}, []).typed):
         job, as_json = _Job(model, path, texts, options), options["as_json"]
         found: Any = job.session.all_at_once(lambda: fit(in_one(job.pieces), job.names, job.start), job.session.span)
-    result = Fitted(found)
+    result = Estimated(found)
     if as_json or not found.problem:
         printer(job.session.settings, "json" if as_json else "text")(result)
     if found.problem:

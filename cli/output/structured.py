@@ -11,18 +11,15 @@ import click
 
 from agrad.cli.output.text import Printer
 from agrad.engine.errors import AgradError, Hint, Label
-from agrad.engine.inspect.budget_forms import fields as budget_fields
 from agrad.engine.inspect.json_values import plain
-from agrad.engine.ops.solvers.fit_forms import fields as fit_fields
 from agrad.engine.text import latex_name
 from agrad.engine.values import format_number
 from agrad.grammar.diagnostics import Span
 from agrad.grammar.results import (
     Answer,
-    Budgeted,
     Checked,
     Curve,
-    Fitted,
+    Estimated,
     Gradient,
     Noted,
     Plot,
@@ -127,10 +124,8 @@ def _fields(result: Result, settings: Settings) -> dict[str, Any]:
     elif isinstance(result, Checked):
         rows = [_finding(row, f"check[{place}]", nonfinite) for place, row in enumerate(result.report.findings)]
         fields = {"ok": result.report.ok, "check": rows}
-    elif isinstance(result, Budgeted):
-        fields = {"budget": budget_fields(result.budget)}
-    elif isinstance(result, Fitted):
-        fields = fit_fields(result.fit)
+    elif isinstance(result, Estimated):
+        fields = result.found.fields()
     elif isinstance(result, Plot):
         fields = _plot(result, "plot", nonfinite)
     elif hasattr(result, "value"):

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from math import floor, inf, isfinite, log10, sqrt
+from collections.abc import Callable, Sequence
+from csv import writer
+from io import StringIO
+from json import dumps
+from math import floor, hypot, inf, isfinite, log10, sqrt
 from typing import Any, NamedTuple
 
 from agrad.engine.autodiff.uncertainty import Second, covariance, gradient, handles, known_of, second_order, sources
@@ -13,13 +16,16 @@ from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.extras import extra
+from agrad.engine.inspect.json_values import finite
 from agrad.engine.program.closed import settled
 from agrad.engine.program.extract import extract
 from agrad.engine.program.structure import split
 from agrad.engine.program.trace import inlined
-from agrad.engine.values import Array, np
+from agrad.engine.text import align
+from agrad.engine.values import Array, format_number, format_uncertain, np
 
 _MOST = 100_000_000  # samples
+_HEAD = ("source", "where", "value", "u", "dy/dx", "u dy/dx", "share", "dof")
 
 
 class Source(NamedTuple):
@@ -33,6 +39,20 @@ class Source(NamedTuple):
     contribution: float  # to the result for one standard uncertainty
     share: float  # of the variance
     dof: float
+
+
+def _cells(row: Source, percent: str = " %") -> list[str]:
+    numbers = [format_number(x, 4) for x in (row.u, row.sensitivity, row.contribution)]
+    dof = format_number(row.dof, 4) if isfinite(row.dof) else ""
+    return [row.name, row.where, format_number(row.value), *numbers, f"{100 * row.share:.1f}{percent}", dof]
+
+
+def _latex_row(cells: Sequence[str]) -> str:
+    return " & ".join(cells) + r" \\"
+
+
+def _escaped(name: str) -> str:
+    return name.replace("_", r"\_").replace("^", r"\^{}").replace("%", r"\%")
 
 
 class Sampled(NamedTuple):
@@ -61,6 +81,84 @@ class Budget(NamedTuple):
     second: Second | None = None
     samples: Sampled | None = None
     histogram: tuple[Array, Array] | None = None  # of the samples: the edges of intervals, and the densities
+
+    def text(self, sign: str) -> str:
+        """The table, a line for each source, and what follows from it."""
+        rows = [_cells(row) for row in self.sources]
+        if len({row[1] for row in rows}) == 1:
+            rows = [[name, "", *rest] for name, _, *rest in rows]
+        head = [word if any(row[place] for row in rows) else "" for place, word in enumerate(_HEAD)]
+        u, wide, k = (format_number(x, 3) for x in (self.u, self.expanded, self.k))
+        dof = f", {format_number(self.dof, 3)} effective degrees of freedom" if isfinite(self.dof) else ""
+        lines = [
+            *align([head, *rows], right=range(2, len(_HEAD))),
+            "",
+            f"{self.name} = {format_uncertain(self.value, self.u, sign=sign)}   u = {u}{dof}",
+            f"expanded uncertainty U = {wide}   k = {k}, coverage {self.coverage:g}",
+        ]
+        if self.second is not None:
+            more = self.second.u
+            bias, one, both = (format_number(x, 3) for x in (self.second.bias, more, hypot(self.u, more)))
+            lines.append(f"second order: bias {bias}, u = {one} more, {both} in all")
+        return "\n".join([*lines, *(self._sampled(self.samples) if self.samples is not None else ())])
+
+    def _sampled(self, found: Sampled) -> list[str]:
+        ends = f"{format_number(found.low, 5)} to {format_number(found.high, 5)}"
+        linear = [format_number(self.value + side * self.expanded, 5) for side in (-1, 1)]
+        verdict = "holds" if found.holds else "does not hold"
+        mean = f"mean {format_number(found.mean, 6)}, u = {format_number(found.u, 3)}"
+        return [
+            f"{found.number} samples: {mean}, {100 * self.coverage:g} % in {ends}",
+            f"the linear result, {linear[0]} to {linear[1]}, {verdict} to two digits of u, "
+            f"which is within {format_number(found.tolerance, 3)}",
+        ]
+
+    def fields(self) -> dict[str, Any]:
+        """The budget for JSON; degrees of freedom are null where they are infinite."""
+        found = self._asdict() | {"dof": finite(self.dof)}
+        del found["name"], found["histogram"]
+        found["sources"] = [row._asdict() | {"dof": finite(row.dof)} for row in self.sources]
+        parts = {name: found.pop(name) for name in ("second", "samples")}
+        found |= {name: part._asdict() for name, part in parts.items() if part is not None}
+        return {"budget": found}
+
+    def json(self) -> str:
+        """One object."""
+        return dumps({"schema": 1, **self.fields()})
+
+    def csv(self) -> str:
+        """A line for each source, and one for the result."""
+        result = (self.value, self.u, 1.0, self.u, 1.0, self.dof)
+        named = [*((row.name, row[2:]) for row in self.sources), (self.name, result)]
+        rows = [[name, *[format_number(x, None) for x in numbers]] for name, numbers in named]
+        file = StringIO()
+        writer(file, lineterminator="\n").writerows([["source", *Source._fields[2:]], *rows])
+        return file.getvalue().removesuffix("\n")
+
+    def latex(self) -> str:
+        """A table for a paper."""
+        head = ["source", "value", "$u$", r"$\partial y/\partial x$", "contribution", r"share / \%"]
+        rows = [[_escaped(name), *rest[1:6]] for name, *rest in (_cells(row, "") for row in self.sources)]
+        number = format_uncertain(self.value, self.u, sign=r"\pm")
+        result = [_escaped(self.name), rf"\multicolumn{{5}}{{l}}{{${number}$}}"]
+        lines = [_latex_row(head), r"\hline", *map(_latex_row, rows), r"\hline", _latex_row(result)]
+        return "\n".join([r"\begin{tabular}{lrrrrr}", *lines, r"\end{tabular}"])
+
+    def curves(self) -> list[tuple[str, list[float], list[float]]]:
+        """The density of the samples, and that of the normal distribution of the linear result."""
+        assert self.histogram is not None
+        edges, heights = self.histogram
+        middles = (edges[1:] + edges[:-1]) / 2
+        found = [("samples", middles.tolist(), heights.tolist())]
+        if self.u > 0:
+            z = (middles - self.value) / self.u
+            density = np.exp(-z * z / 2) / (self.u * np.sqrt(2 * np.pi))
+            found.append(("normal", middles.tolist(), density.tolist()))
+        return found
+
+    def rows(self) -> list[Sequence[Any]]:
+        """The sources as a table, below its head."""
+        return [Source._fields, *([*row.values()] for row in self.fields()["budget"]["sources"])]
 
 
 def budget(
@@ -119,15 +217,10 @@ def _effective(rows: Sequence[Source], known: Array, u: float) -> float:
     return 1.0 / total if total > 0 else inf
 
 
-def _groups(known: Array) -> Iterator[list[int]]:
+def _groups(known: Array) -> list[list[int]]:
     """The places of the entries that are correlated, with each other or by others; each of the rest alone."""
-    left = np.ones(len(known), dtype=bool)
-    while left.any():
-        together = np.arange(len(known)) == np.argmax(left)
-        while (wider := together | (known[together] != 0).any(axis=0)).sum() > together.sum():
-            together = wider
-        left &= ~together
-        yield np.flatnonzero(together).tolist()
+    _, labels = extra("scipy.sparse.csgraph", "budget", "SciPy", "science").connected_components(known != 0)
+    return [np.flatnonzero(labels == one).tolist() for one in np.unique(labels)]
 
 
 def coverage_factor(coverage: float, dof: float) -> float:

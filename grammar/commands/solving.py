@@ -18,7 +18,7 @@ from agrad.engine.values import describe, format_number, format_shape, np
 from agrad.grammar.commands.host import Session
 from agrad.grammar.commands.operands import EXPRESSION, LEAVES
 from agrad.grammar.commands.registry import NOTHING, Call, Operands, Option, command, graphed
-from agrad.grammar.results import Fitted, Noted, Printed, text_of
+from agrad.grammar.results import Estimated, Noted, Printed, text_of
 from agrad.grammar.runtime.builtins import Closure
 from agrad.grammar.runtime.operations import as_array
 
@@ -95,7 +95,7 @@ def _fit(session: Session, call: Call) -> None:
         session.machine.bind(call.names, name, value)
     latest = last_fit(function, values, dof, " ".join(measured.span.text.split()), y)
     _remember(session, latest)
-    session.emit(Fitted(found))
+    session.emit(Estimated(found))
     for name, value in latest.model.scopes[0].items():
         if name not in names and not callable(value) and uncertainty(as_array(value)) is not None:
             session.emit(Noted(Note(f"fit: the uncertainty of {name} is not used: only that of what was measured is")))

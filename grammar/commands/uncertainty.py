@@ -8,7 +8,7 @@ from agrad.engine.ops.creation import generator
 from agrad.grammar.commands.host import Session
 from agrad.grammar.commands.operands import EXPRESSION, REQUIRING
 from agrad.grammar.commands.registry import Call, Operands, Option, command, graphed
-from agrad.grammar.results import Budgeted
+from agrad.grammar.results import LINES, Curve, Estimated, Plot
 
 FORMS = {
     "text": "a table",
@@ -42,10 +42,11 @@ def _budget(session: Session, call: Call) -> None:
     order = small("budget", "order", options.get("order", 1))
     samples = small("budget", "samples", options.get("samples", 0))
     value = value if isinstance(value, int | float) else graphed(call, 0)
-    result = Budgeted(budget(value, coverage, order, samples, generator), form)
-    session.emit(result)
-    if result.budget.samples is not None and form == "text":
-        session.emit(result.plot())
+    found = budget(value, coverage, order, samples, generator)
+    session.emit(Estimated(found, form))
+    if found.samples is not None and form == "text":
+        drawn = [Curve(*curve, style) for curve, style in zip(found.curves(), LINES, strict=False)]
+        session.emit(Plot(tuple(drawn), found.name))
 
 
 @command(

@@ -32,7 +32,7 @@ PARTS = {
     "engine/core/graph.py": "Uncertainty Node.uncertainty",
     "engine/values.py": "format_uncertain _rows",
     "grammar/commands/plot/command.py": "_fit",
-    "grammar/results.py": "Budgeted Fitted uncertainty_of",
+    "grammar/results.py": "Estimated uncertainty_of",
     "grammar/runtime/attributes.py": "_u",
     "grammar/runtime/compiler.py": "_unknowns",
     "grammar/runtime/vm/statements.py": "second_order_note",
@@ -47,7 +47,7 @@ RULES = (
     "budget budget_option correlate fit fit_option solve minimize minimize_option uncertain UNCERTAIN"  # of agrad.lark
 )
 NAMES = re.compile(
-    r"uncertain|second_order|budgeted|budget_f|\bis_budget|inspect\.budget|--budget|\bfitted\b|fit_forms|plus_minus|as_leaf"
+    r"uncertain|second_order|\bestimated\b|\bis_budget|inspect\.budget|--budget|\bfitted\b|plus_minus|as_leaf"
     r"|session\.fit\b|\bUnknowns\b|_unknowns\b|ops\.solvers|by_leaves",
     re.IGNORECASE,
 )

@@ -8,11 +8,9 @@ from typing import Any
 from agrad.cli.base import advised
 from agrad.cli.output.text import as_text, report
 from agrad.engine.errors import AgradError
-from agrad.engine.inspect.budget_forms import fields as budget_fields
 from agrad.engine.interop.notebook import framed, html_of, optional, table
-from agrad.engine.ops.solvers.fit_forms import fields as fit_fields
 from agrad.engine.values import format_number
-from agrad.grammar.results import Budgeted, Checked, Fitted, Graph, Noted, Plot, Result, Settings, Shown
+from agrad.grammar.results import Checked, Estimated, Graph, Noted, Plot, Result, Settings, Shown
 
 Bundle = dict[str, str]
 
@@ -63,13 +61,8 @@ def _rows(result: Result, settings: Settings) -> list[Sequence[str]]:
     """The table that a result is, with the heads of its columns; empty for others."""
     if isinstance(result, Checked):
         return [_CHECK, *_texts(([getattr(row, name) for name in _CHECK] for row in result.report.findings), settings)]
-    if isinstance(result, Budgeted) and result.form == "text":
-        sources = budget_fields(result.budget)["sources"]
-        heads = [name for name in sources[0] if name != "where"] if sources else []
-        return [heads, *_texts(([row[name] for name in heads] for row in sources), settings)] if heads else []
-    if isinstance(result, Fitted):
-        found = fit_fields(result.fit)["parameters"]
-        return [("", "value", "u"), *_texts(([name, *row.values()] for name, row in found.items()), settings)]
+    if isinstance(result, Estimated) and result.form == "text":
+        return _texts(result.found.rows(), settings)
     return []
 
 

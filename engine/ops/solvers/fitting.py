@@ -16,7 +16,8 @@ from typing import Any, NamedTuple
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.extras import extra
 from agrad.engine.ops.solvers.sums import CONDITION, Ask, Factor, Pieces, Sums, summed
-from agrad.engine.values import Array, format_number, np
+from agrad.engine.text import align
+from agrad.engine.values import Array, format_number, format_uncertain, np
 
 Total = Callable[[Ask], Sums]  # over all points
 
@@ -57,6 +58,42 @@ class Fit(NamedTuple):
         with np.errstate(invalid="ignore"):  # infinite covariances have none
             found: Array = np.clip(self.covariance / np.outer(scale, scale), -1.0, 1.0)
         return found
+
+    def text(self, sign: str) -> str:
+        """The parameters with their uncertainties, their correlations, and how well they fit."""
+        values = zip(self.names, self.values.tolist(), self.u.tolist(), strict=True)
+        lines = [f"{name} = {format_uncertain(value, u, sign=sign)}" for name, value, u in values]
+        if len(self.names) > 1:
+            table = [[name, *[f"{r:.3f}" for r in row]] for name, row in zip(self.names, self.correlation, strict=True)]
+            lines += ["", *align([["correlation", *self.names], *table], right=range(1, len(self.names) + 1))]
+        quality = f"s = {format_number((self.rss / self.dof) ** 0.5, 4)}"
+        if self.is_weighted:
+            quality = f"chi2/dof = {format_number(self.chi2 / self.dof, 4)}"
+        r2 = f", R2 = {format_number(self.r2, 6)}" if isfinite(self.r2) else ""
+        return "\n".join([*lines, "", f"{quality}{r2}, {self.dof} degrees of freedom"])
+
+    def fields(self) -> dict[str, Any]:
+        """The result for JSON; what is not finite is null."""
+        values = zip(self.names, self.values.tolist(), self.u.tolist(), strict=True)
+        return {
+            "parameters": {name: {"value": _or_none(value), "u": _or_none(u)} for name, value, u in values},
+            "rss": _or_none(self.rss),
+            "chi2": _or_none(self.chi2),
+            "dof": self.dof,
+            "r2": _or_none(self.r2),
+            "correlation": [[_or_none(r) for r in row] for row in self.correlation.tolist()],
+            "converged": not self.problem,
+            "iterations": self.iterations,
+            **({"problem": self.problem} if self.problem else {}),
+        }
+
+    def rows(self) -> list[Sequence[Any]]:
+        """The parameters as a table, below its head."""
+        return [("", "value", "u"), *zip(self.names, self.values.tolist(), self.u.tolist(), strict=True)]
+
+
+def _or_none(number: float) -> float | None:
+    return float(number) if isfinite(number) else None
 
 
 class _Passes:
