@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from agrad.engine.autodiff.uncertainty import is_used, uncertainty
+from agrad.engine.autodiff.uncertainty import uncertainty
 from agrad.engine.core.graph import Node
 from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.core.tensor import Tensor
@@ -202,14 +202,12 @@ class Quit(Exception):
 
 def uncertainty_of(value: Any) -> Value | None:
     """The standard uncertainty of a value that has one; None also where the graph that tells it is gone."""
-    if not is_used() or not isinstance(value, Tensor):
-        return None
     try:
         return uncertainty(value)
     except AgradError as problem:
-        if problem.kind == "freed":
-            return None
-        raise
+        if problem.kind != "freed":
+            raise
+        return None
 
 
 def text_of(value: Any, settings: Settings) -> str:

@@ -15,7 +15,6 @@ from agrad.cli.arguments.tables import TYPED, TableCommand, opened, table_option
 from agrad.cli.base import file_completions, json_option, shown_name
 from agrad.cli.output.printers import printer
 from agrad.engine.compile.registry import AUTO
-from agrad.engine.errors import AgradError, Hint
 from agrad.engine.values import np
 from agrad.grammar.results import Estimated
 
@@ -72,9 +71,7 @@ def command(context: click.Context, /, words: tuple[str, ...], **options: Any) -
     if found.problem:
         if as_json:
             return 1
-        values = ",".join(f"{name}={value:.4g}" for name, value in zip(found.names, found.values.tolist(), strict=True))
-        fixes = [Hint("--over with other values starts elsewhere")]
-        raise AgradError("domain", f"fit: {found.problem}", notes=[f"the search ended at {values}"], fixes=fixes)
+        raise found.failure("--over with other values starts elsewhere")
     return 0
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
+from itertools import pairwise
 from math import hypot, inf, sqrt
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
@@ -78,10 +79,8 @@ def percent(value: Any, u: Any) -> Tensor:
 
 def as_leaf(value: Any) -> Tensor:
     """A new leaf with the data of a value, and with its uncertainty."""
-    u = uncertainty(value) if isinstance(value, Tensor) and _used[0] else None
-    if u is None:
-        return tensor(value, requires_grad=True)
-    return uncertain(value.detach(), u)
+    u = uncertainty(value)
+    return tensor(value, requires_grad=True) if u is None else uncertain(value.detach(), u)
 
 
 def correlate(a: Tensor, b: Tensor, r: float) -> None:
@@ -94,17 +93,19 @@ def correlate(a: Tensor, b: Tensor, r: float) -> None:
     if a.node is b.node or not -1.0 <= r <= 1.0:
         what = "of a value with itself is 1" if a.node is b.node else f"is from -1 to 1, not {describe(r)}"
         raise AgradError("domain", f"correlate: a correlation {what}")
-    link(a.node, b.node, np.full((1, 1), r * _u(a.node)[0] * _u(b.node)[0]))
+    u = np.concatenate([_u(a.node), _u(b.node)])
+    link([a.node, b.node], np.outer(u, u) * [[1.0, r], [r, 1.0]])
 
 
-def link(a: Node, b: Node, block: Any) -> None:
-    """Set the covariances of the entries of two leaves."""
-    log = current().undo_log
-    for x, y, part in ((a, b, block), (b, a, block.T)):
+def link(nodes: Sequence[Node], matrix: Any) -> None:
+    """Set the covariances of the entries of some leaves."""
+    log, where = current().undo_log, _places(nodes)
+    for x in nodes:
         known = known_of(x)
         if log is not None:
             log.remember(("covariances", x), partial(setattr, known, "linked", known.linked))
-        known.linked = WeakKeyDictionary({**known.linked, y: part} if known.linked is not None else {y: part})
+        blocks = {y: matrix[where[x], where[y]] for y in nodes}
+        known.linked = WeakKeyDictionary({**known.linked, **blocks})
 
 
 def known_of(node: Node) -> Uncertainty:
@@ -117,19 +118,22 @@ def _u(node: Node) -> Any:
     return np.reshape(np.asarray(known_of(node).u, dtype=float), -1)
 
 
+def _places(nodes: Sequence[Node]) -> dict[Node, slice]:
+    """Where the entries of each leaf are among those of all."""
+    ends = np.cumsum([0, *[len(_u(node)) for node in nodes]]).tolist()
+    return {node: slice(*pair) for node, pair in zip(nodes, pairwise(ends), strict=True)}
+
+
 def covariance(nodes: Sequence[Node]) -> Any:
     """The covariance matrix of the entries of some leaves.
 
     Raises AgradError of kind `domain` where the correlations contradict each other.
     """
-    sizes = [len(_u(node)) for node in nodes]
-    ends = np.cumsum([0, *sizes])
-    matrix = np.diag(np.concatenate([_u(node) ** 2 for node in nodes]))
-    for i, x in enumerate(nodes):
-        linked = known_of(x).linked
-        for j, y in enumerate(nodes):
-            if linked is not None and y in linked:
-                matrix[ends[i] : ends[i + 1], ends[j] : ends[j + 1]] = linked[y]
+    where, matrix = _places(nodes), np.diag(np.concatenate([_u(node) ** 2 for node in nodes]))
+    for x in nodes:
+        for y, block in known_of(x).linked.items():
+            if y in where:
+                matrix[where[x], where[y]] = block
     if _are_linked(nodes) and not _is_possible(matrix):
         names = ", ".join(node.spell() for node in nodes)
         raise AgradError("domain", f"the correlations of {names} contradict each other: no variances have them")
@@ -180,7 +184,7 @@ def _combined(slopes: Mapping[Node, Value]) -> float | None:
     for node, slope in slopes.items():
         known = node.extra
         if type(known) is Uncertainty:
-            if known.linked is not None or node.shape:
+            if known.linked or node.shape:
                 break
             terms.append(slope * known.u)
     else:
@@ -191,7 +195,7 @@ def _combined(slopes: Mapping[Node, Value]) -> float | None:
 
 
 def _are_linked(nodes: Sequence[Node]) -> bool:
-    return any(x in nodes for node in nodes for x in known_of(node).linked or ())
+    return any(x in nodes for node in nodes for x in known_of(node).linked)
 
 
 def handles(nodes: Sequence[Node]) -> list[Tensor]:
@@ -210,11 +214,8 @@ def gradient(y: Tensor, nodes: Sequence[Node]) -> list[Value]:
 def _of_entries(y: Tensor, nodes: Sequence[Node]) -> Value:
     """The uncertainties of the entries of an array."""
     if not _are_linked(nodes) and all(_moves_alone(y, node) for node in nodes):
-        total = np.zeros(y.shape)
-        for node, x in zip(nodes, handles(nodes), strict=True):
-            slope = jvp(y, x, spread(1.0, node.shape)).value
-            total += (np.asarray(slope) * known_of(node).u) ** 2
-        return coerce(np.sqrt(total))
+        terms = [jvp(y, x, known_of(x.node).u).value for x in handles(nodes)]
+        return coerce(np.sqrt(sum(np.square(term) for term in terms)))
     rows = [np.reshape(j.value, (y.size, -1)) for j in jacobian(y, handles(nodes))]
     slopes = np.concatenate(rows, axis=1)
     variances = np.einsum("ij,jk,ik->i", slopes, covariance(nodes), slopes)
@@ -299,35 +300,24 @@ def _freedom(what: str, dof: Any) -> float:
     return number
 
 
-def _between(what: str, a: Any, b: Any, dof: Any, divisor: float, shape: str) -> Tensor:
+def _between(what: str, divisor: float, a: Any, b: Any, dof: Any) -> Tensor:
     low, high = number_of(what, "an end", a), number_of(what, "an end", b)
     if not low <= high:
         raise AgradError("domain", f"{what}: the ends are {describe(low)} and {describe(high)}, and not in order")
-    return uncertain((low + high) / 2, (high - low) / sqrt(divisor), _freedom(what, dof), shape)
+    return uncertain((low + high) / 2, (high - low) / sqrt(divisor), _freedom(what, dof), what)
 
 
-@composed(
-    "uniform",
-    "a, b; dof=None",
-    family=FAMILY,
-    doc="An uncertain number that is anywhere from a to b: u is (b - a)/sqrt(12).",
-    derivative="the result is a leaf",
-    example="uniform(0, 6).u ~= sqrt(3)",
-)
-def _uniform(a: Any, b: Any, dof: Any) -> Tensor:
-    return _between("uniform", a, b, dof, 12.0, "uniform")
-
-
-@composed(
-    "triangular",
-    "a, b; dof=None",
-    family=FAMILY,
-    doc="An uncertain number from a to b that is likely in the middle: u is (b - a)/sqrt(24).",
-    derivative="the result is a leaf",
-    example="triangular(0, 12).u ~= sqrt(6)",
-)
-def _triangular(a: Any, b: Any, dof: Any) -> Tensor:
-    return _between("triangular", a, b, dof, 24.0, "triangular")
+_UNIFORM = "uniform", 12, "that is anywhere from a to b"
+_TRIANGULAR = "triangular", 24, "from a to b that is likely in the middle"
+for _name, _divisor, _where in (_UNIFORM, _TRIANGULAR):
+    composed(
+        _name,
+        "a, b; dof=None",
+        family=FAMILY,
+        doc=f"An uncertain number {_where}: u is (b - a)/sqrt({_divisor}).",
+        derivative="the result is a leaf",
+        example=f"{_name}(0, {_divisor // 2}).u ~= sqrt({_divisor // 4})",
+    )(partial(_between, _name, _divisor))
 
 
 def _readings(what: str, x: Any) -> Any:
@@ -367,14 +357,12 @@ def _correlated(values: Any, covariance: Any) -> Tensor:
     if not np.allclose(matrix, matrix.T, rtol=1e-9, atol=0) or not _is_possible(matrix):
         raise AgradError("domain", "correlated: the matrix is no covariance: not symmetric, or not positive")
     leaf = uncertain(x, np.sqrt(np.diag(matrix)))
-    link(leaf.node, leaf.node, np.array(matrix))
+    link([leaf.node], np.array(matrix))
     return leaf
 
 
 def parameters(values: Any, matrix: Any, dof: float = inf) -> list[Tensor]:
     """Correlated uncertain numbers, each a leaf."""
     found = [uncertain(float(x), sqrt(max(float(v), 0.0)), dof) for x, v in zip(values, np.diag(matrix), strict=True)]
-    for i, x in enumerate(found):
-        for j, y in enumerate(found[:i]):
-            link(x.node, y.node, np.full((1, 1), matrix[i, j]))
+    link([x.node for x in found], matrix)
     return found

@@ -8,7 +8,7 @@ by `seq` gives a topological order, and no walk recurses.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -85,10 +85,10 @@ class Uncertainty(Extra):
         self.u = u  # in the shape of the value
         self.dof = dof  # degrees of freedom
         self.shape = shape  # normal, uniform or triangular
-        # Covariances with the entries of correlated leaves, and its own, row by row; None where there are none.
-        self.linked: weakref.WeakKeyDictionary[Node, Any] | None = None
+        self.linked = _UNLINKED  # the covariances with the entries of correlated leaves, and its own, row by row
 
 
+_UNLINKED: Mapping[Node, Any] = {}
 # The first number that a walk left in a leaf, what is known of its data (the leaves behind it), and when that was.
 FirstNumber: TypeAlias = "tuple[float, Storage | None, int]"
 Input: TypeAlias = "Node | Value"

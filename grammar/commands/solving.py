@@ -14,7 +14,7 @@ from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError, Hint, Label, Note
 from agrad.engine.ops.solvers.functions import root_of
 from agrad.engine.program.replay import forward
-from agrad.engine.values import describe, format_number, format_shape, np
+from agrad.engine.values import describe, format_number, np
 from agrad.grammar.commands.host import Session
 from agrad.grammar.commands.operands import EXPRESSION, LEAVES
 from agrad.grammar.commands.registry import NOTHING, Call, Operands, Option, command, graphed
@@ -81,14 +81,10 @@ def _fit(session: Session, call: Call) -> None:
     if y.ndim != 1:
         raise AgradError("shape", "fit: what was measured must be a vector", labels=[Label(call.span)])
     sigma = _sigma(call)
-    if np.shape(sigma) not in ((), y.shape):
-        shapes = f"of shape {format_shape(np.shape(sigma))} for measurements of shape {format_shape(y.shape)}"
-        raise AgradError("shape", f"fit: sigma is a number, or one for each point, not {shapes}")
     start = _starts(call, names)
     found = fitted(function, names, start, y, sigma)
     if found.problem:
-        fixes = [Hint("from " + ", ".join(f"{name}=…" for name in names) + "   starts elsewhere")]
-        raise AgradError("domain", f"fit: {found.problem}", labels=[Label(call.span)], fixes=fixes)
+        raise found.failure("from " + ", ".join(f"{name}=…" for name in names) + "   starts elsewhere")
     dof = float("inf") if found.is_weighted else float(found.dof)
     values = parameters(found.values, found.covariance, dof)
     for name, value in zip(names, values, strict=True):

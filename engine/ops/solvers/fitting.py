@@ -72,6 +72,12 @@ class Fit(NamedTuple):
         r2 = f", R2 = {format_number(self.r2, 6)}" if isfinite(self.r2) else ""
         return "\n".join([*lines, "", f"{quality}{r2}, {self.dof} degrees of freedom"])
 
+    def failure(self, fix: str) -> AgradError:
+        """The error of a search that has not converged."""
+        values = zip(self.names, self.values.tolist(), strict=True)
+        ended = ", ".join(f"{name} = {format_number(value, 4)}" for name, value in values)
+        return AgradError("domain", f"fit: {self.problem}", notes=[f"the search ended at {ended}"], fixes=[Hint(fix)])
+
     def fields(self) -> dict[str, Any]:
         """The result for JSON; what is not finite is null."""
         values = zip(self.names, self.values.tolist(), self.u.tolist(), strict=True)

@@ -99,7 +99,7 @@ def pulled(body: Body) -> Body:
 
 
 class Evaluated:
-    """A function to be called many times, with what it uses from outside fixed, and a result of some shape."""
+    """A function to be called many times, with what it uses from outside fixed; the result has a shape."""
 
     def __init__(self, body: Body, same: Array, shape: Shape = (-1,)) -> None:
         self.step, self.shape = body.step, shape
@@ -114,4 +114,4 @@ class Evaluated:
             found = self.step(*(x.tolist() if hasattr(x, "tolist") else x), *self.same)
         else:
             (found,) = self.step(np.zeros(0), np.ascontiguousarray(x, dtype=float), self.same)
-        return np.array(found).reshape(self.shape)
+        return np.array(found).reshape(self.shape)[()]

@@ -6,7 +6,7 @@ The derivative of each is made of such operations, so that there are derivatives
 from __future__ import annotations
 
 from math import factorial, isfinite, prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from agrad.engine.core.arguments import number_of, small, truth_of
 from agrad.engine.core.dispatch import operand
@@ -20,9 +20,6 @@ from agrad.engine.ops.arrays.scan import reverse, scanned
 from agrad.engine.ops.arrays.shaping import reshape, swap
 from agrad.engine.ops.linalg.matrices import solve
 from agrad.engine.values import describe, format_shape, np, shape_of
-
-if TYPE_CHECKING:
-    from agrad.engine.ops.solvers.implicit import Problem
 
 FAMILY = "solvers"
 
@@ -81,13 +78,13 @@ def _root(f: Any, x0: Any) -> Any:
     return root_of(f, x0)[0]
 
 
-def root_of(f: Any, x0: Any, what: str = "root", is_of_entries: bool = False) -> tuple[Any, Problem]:
+def root_of(f: Any, x0: Any, what: str = "root", is_of_entries: bool = False) -> tuple[Any, Any]:
     """A zero, and the equation, which knows how it was found. `what`: the word of messages, root or solve.
 
     `is_of_entries`: f takes the entries of the vector x0 one by one.
     """
     from agrad.engine.ops.solvers.function import function_of  # here, as below, since few calculations need SciPy
-    from agrad.engine.ops.solvers.implicit import Bracketed, Problem
+    from agrad.engine.ops.solvers.implicit import Problem
 
     is_bracket = isinstance(x0, tuple)
     if is_bracket and len(x0) != 2:
@@ -98,7 +95,7 @@ def root_of(f: Any, x0: Any, what: str = "root", is_of_entries: bool = False) ->
     if prod(made) != prod(shape):
         equations = f"a result of shape {format_shape(made)} for an argument of shape {format_shape(shape)}"
         raise AgradError("shape", f"{what}: {equations}: as many equations as unknowns have a solution")
-    problem = Bracketed(body, start, what, *ends) if is_bracket else Problem(body, start, what)
+    problem = Problem(body, start, what, ends)
     return _shaped(implied(same, problem=problem), shape), problem
 
 

@@ -6,7 +6,7 @@ from a place at which SciPy has only stopped.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -34,10 +34,10 @@ class Found(NamedTuple):
 class Problem:
     """An equation f(x) = 0, its derivatives, and how it is solved. What f uses from outside may change."""
 
-    def __init__(self, f: Body, start: Array, what: str = "root") -> None:
-        self.f = f
-        self.start = start
+    def __init__(self, f: Body, start: Array, what: str = "root", ends: Sequence[float] = ()) -> None:
+        self.f, self.start = f, start
         self.what = what  # the word of messages: root, solve or argmin
+        self.ends = ends  # those of a bracket: two numbers at which f has different signs
         self.last: Found | None = None  # the latest solution
 
     @cached_property
@@ -56,7 +56,7 @@ class Problem:
 
     def solve(self, same: Array) -> Array:
         """The solution. Raises AgradError of kind `domain`."""
-        self.last = self.find(same)
+        self.last = self.between(same) if self.ends else self.find(same)
         return self.last.x
 
     def find(self, same: Array) -> Found:
@@ -92,41 +92,31 @@ class Problem:
             fixes = [Hint("argmin(f, x0)   finds where a function touches 0")] if len(x) == 1 else []
             raise AgradError("domain", message, fixes=fixes)
 
-
-class Bracketed(Problem):
-    """A zero between two points at which a function has different signs."""
-
-    def __init__(self, f: Body, start: Array, what: str, low: float, high: float) -> None:
-        super().__init__(f, start, what)
-        self.low, self.high = low, high
-
-    def find(self, same: Array) -> Found:
-        """The zero, by the method of Alefeld, Potra and Shi (TOMS 748)."""
+    def between(self, same: Array) -> Found:
+        """The zero in the bracket, by the method of Alefeld, Potra and Shi (TOMS 748)."""
         f, matrix = Evaluated(self.f, same), self.matrix(same)
         optimize = extra("scipy.optimize", "root", "SciPy", "science")
-        ends = [float(f([end])[0]) for end in (self.low, self.high)]
-        places = f"{format_number(self.low)}..{format_number(self.high)}"
-        if not ends[0] * ends[1] <= 0.0:
-            signs = f"f is {format_number(ends[0])} and {format_number(ends[1])} at the ends"
+        low, high = self.ends
+        values = [float(f([end])[0]) for end in self.ends]
+        places = f"{format_number(low)}..{format_number(high)}"
+        if not values[0] * values[1] <= 0.0:
+            signs = f"f is {format_number(values[0])} and {format_number(values[1])} at the ends"
             message = f"{self.what}: {places} is no bracket: {signs}, which have no different signs"
             point = "for x from 1" if self.what == "solve" else "root(f, x0)"
             raise AgradError("domain", message, fixes=[Hint(f"{point}   from a starting point")])
         options: dict[str, Any] = {"xtol": 1e-300, "rtol": 1e-14, "maxiter": 400, "disp": False}
         with np.errstate(all="ignore"):
-            bracketed, search = optimize.toms748(
-                lambda x: float(f([x])[0]), self.low, self.high, full_output=True, **options
-            )
+            bracketed, search = optimize.toms748(lambda x: f([x])[0], low, high, full_output=True, **options)
             x, _ = newton(f, matrix, np.array([bracketed]))
-        x = x if self.low <= x[0] <= self.high else np.array([bracketed])
+        x = x if low <= x[0] <= high else np.array([bracketed])
         value = abs(float(f(x)[0]))
-        if not value <= 1e-6 * max(map(abs, ends)):
+        if not value <= 1e-6 * max(map(abs, values)):
             where = f"at {told(x)} without a zero: it is {format_number(value)} there"
             raise AgradError("domain", f"{self.what}: the function changes its sign {where}")
         self.refuse_singular(x, matrix)
         return Found(x, value, search.iterations)
 
 
-Valued = Callable[[Array], float]
 Ends = tuple[float, float]
 METHODS = {"newton": "trust-exact", "krylov": "trust-krylov", "bfgs": "BFGS", "lbfgs": "L-BFGS-B", "cg": "CG"}
 _FEW = 50  # unknowns, of which the whole Hessian is computed
@@ -142,10 +132,10 @@ class Minimum(Problem):
 
     def find(self, same: Array) -> Found:
         """The minimum, by a trust region with the exact gradient and Hessian (Conn, Gould and Toint, 2000)."""
-        found, f, matrix = self.descend("argmin", same, method="newton"), Evaluated(self.f, same), self.matrix(same)
+        found, f, matrix = self.descend("argmin", same, method="newton"), Evaluated(self.f, same, ()), self.matrix(same)
         with np.errstate(all="ignore"):
             x, step = newton(Evaluated(self.residual, same), matrix, found.x)
-            is_lower = float(f(x)[0]) <= found.value + 1e-9 * (abs(found.value) + abs(float(f(self.start)[0])))
+            is_lower = f(x) <= found.value + 1e-9 * (abs(found.value) + abs(f(self.start)))
             hessian = matrix(x)
         is_flat = is_ill(hessian) if len(x) > 1 else _is_flat(x, matrix)
         is_point = not is_flat and is_lower and _is_settled(step, x, self.start)
@@ -173,7 +163,7 @@ class Minimum(Problem):
         optimize = extra("scipy.optimize", what, "SciPy", "science")
         ends = bounds or (-np.inf, np.inf)
         start = np.clip(self.start, *ends)
-        value, gradient = Evaluated(self.f, same), Evaluated(self.residual, same)
+        value, gradient = Evaluated(self.f, same, ()), Evaluated(self.residual, same)
         name = "L-BFGS-B" if bounds else METHODS[method or ("newton" if len(start) <= _FEW else "krylov")]
         hessian = self.matrix(same) if len(start) <= _FEW or name == "trust-exact" else None
         keywords: dict[str, Any] = {"bounds": [bounds] * len(start)} if bounds else {}
@@ -182,38 +172,37 @@ class Minimum(Problem):
         elif name == "trust-krylov":
             products = Evaluated(products_of(self.residual), same)
             keywords["hessp"] = lambda x, v: products(np.concatenate([x, v]))
-        best = np.inf
-
-        def valued(x: Array) -> float:
-            nonlocal best
-            found = float(value(x)[0])
-            best = min(best, found)
-            return found
-
         with np.errstate(all="ignore"):
             steepest = float(np.max(np.abs(gradient(start))))
             least = until * (max(steepest, 1.0) if steepest == 0.0 or bounds or hessian is None else steepest)
             least = least if np.isfinite(least) else until
             options = {"gtol": least, "maxiter": 10_000}
             options |= {"ftol": 0.0, "maxfun": 100_000} if name == "L-BFGS-B" else {}
-            keywords["callback"] = lambda _: watch(best)
-            found = optimize.minimize(valued, start, jac=gradient, method=name, options=options, **keywords)
+            keywords["callback"] = lambda intermediate_result: watch(float(intermediate_result.fun))
+            found = optimize.minimize(value, start, jac=gradient, method=name, options=options, **keywords)
             x = found.x
             if hessian is not None and bounds is None and np.max(np.abs(gradient(x))) > least:
                 # Where the value hardly changes any more, its gradient still does.
                 nearer, step = newton(gradient, hessian, x)
-                if valued(nearer) <= valued(x) + 1e-12 * abs(valued(start)) and _is_settled(step, nearer, start):
+                if value(nearer) <= value(x) + 1e-12 * abs(value(start)) and _is_settled(step, nearer, start):
                     x, least = nearer, np.inf
-            slope = _judged(what, valued, gradient(x), hessian, x, start, ends, least)
-        return Found(x, slope, int(found.nit), valued(x))
+            slope = _judged(what, value, gradient(x), hessian, x, start, ends, least)
+        return Found(x, slope, int(found.nit), float(value(x)))
 
 
 def _judged(
-    what: str, value: Valued, slopes: Array, hessian: Evaluated | None, x: Array, start: Array, ends: Ends, least: float
+    what: str,
+    value: Evaluated,
+    slopes: Array,
+    hessian: Evaluated | None,
+    x: Array,
+    start: Array,
+    ends: Ends,
+    least: float,
 ) -> float:
     """The largest slope at a minimum. Raises AgradError of kind `domain` where it is none."""
     low, high = ends
-    lowest, before = value(x), value(start)
+    lowest, before = float(value(x)), float(value(start))
     is_free = ~(((x <= low) & (slopes > 0)) | ((x >= high) & (slopes < 0)))  # at an end, it may fall beyond
     slopes = np.where(is_free, slopes, 0.0)
     slope = float(np.max(np.abs(slopes)))

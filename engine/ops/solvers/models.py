@@ -37,10 +37,10 @@ _compiled: dict[object, Compiled] = {}  # by what they compute: the same model i
 def fitted(f: Callable[..., Any], names: Sequence[str], start: Sequence[float], y: Array, sigma: Any) -> Fit:
     """The parameters with which a model fits measurements. Raises AgradError of kind `shape`, `guard` or `domain`."""
     program = settled("fit", trace(f, list(start), names))
-    shape = program.shape(program.outputs[0])
-    if shape not in ((), y.shape):
-        shapes = f"{format_shape(shape)}, and what was measured {format_shape(y.shape)}"
-        raise AgradError("shape", f"fit: the model has shape {shapes}")
+    for what, shape in (("the model", program.shape(program.outputs[0])), ("sigma", np.shape(sigma))):
+        if shape not in ((), y.shape):
+            shapes = f"{format_shape(shape)}, and what was measured {format_shape(y.shape)}"
+            raise AgradError("shape", f"fit: {what} has shape {shapes}")
     columns = _columns(program, len(y))
     if columns is None:
         return fit(in_one(_as_a_whole(program, start, y, sigma)), names, start)

@@ -21,9 +21,8 @@ class Integrand:
     """A function of one number. `infinite`: which of the ends are, and have no derivative."""
 
     def __init__(self, f: Body, infinite: tuple[bool, bool], is_told: bool = False) -> None:
-        self.f = f
+        self.f, self.infinite = f, infinite
         self.is_told = is_told  # whether a note tells the error
-        self.infinite = infinite
 
     @cached_property
     def by_same(self) -> Integrand:

@@ -130,7 +130,7 @@ def test_many_leaves_take_products_with_the_hessian():
         ),
         (
             f"{DATA} fit y ~ a*x over a from a=1 sigma [1, 2]",
-            "fit: sigma is a number, or one for each point, not of shape (2) for measurements of shape (5)",
+            "fit: sigma has shape (2), and what was measured (5)",
         ),
         ("solve x + y == 1 for x, y from 1", "solve: 1 starting point for 2 unknowns"),
         ("var w = 1; y = -w**2; minimize y over w", "minimize: there is no minimum: the function still falls far away"),
