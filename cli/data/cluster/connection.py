@@ -68,7 +68,8 @@ def _local(dask: Any, workers: int) -> Iterator[Any]:
             n_workers=workers,
             threads_per_worker=1,
             processes=True,
-            dashboard_address=None,
+            dashboard_address="127.0.0.1:0",  # where there is none, Dask takes port 8787, and warns if that is in use
+            scheduler_kwargs={"dashboard": False},
             local_directory=folder,
             silence_logs=logging.CRITICAL,
             env={"DASK_LOGGING__DISTRIBUTED": "critical"},

@@ -270,7 +270,7 @@ def test_a_cluster_gives_the_same_bits_and_compiles_once_in_each_process(tmp_pat
     values, (by_x, _) = ag.compile(noted, 1.0, 2.0).map(x, y)
     with (
         dask.config.set({"temporary-directory": str(tmp_path)}),
-        distributed.LocalCluster(2, threads_per_worker=2, dashboard_address=None) as cluster,
+        distributed.LocalCluster(2, threads_per_worker=2, dashboard_address="127.0.0.1:0") as cluster,
         distributed.Client(cluster) as client,
     ):
         counts = []
