@@ -9,6 +9,16 @@ from agrad.cli.base import Command
 
 SHELLS = {"bash": "~/.bashrc", "zsh": "~/.zshrc", "fish": "~/.config/fish/completions/agrad.fish"}
 
+# What click's scripts lack: the value follows behind `x=`, without a blank, and in fish a comma is a part of a word.
+_BETTER = {
+    "bash": ("COMPREPLY+=($value)", "COMPREPLY+=($value)\n            [[ $value == *= ]] && compopt -o nospace"),
+    "zsh": (
+        "compadd -U -V unsorted -a completions",
+        "compadd -U -V unsorted -S '' -- ${(M)completions:#*=}\n        compadd -U -V unsorted -- ${completions:#*=}",
+    ),
+    "fish": ('string split ","', 'string split --max 1 ","'),
+}
+
 
 @click.command("completion", cls=Command)
 @click.argument("shell", type=click.Choice(list(SHELLS)))
@@ -24,4 +34,5 @@ def command(context: click.Context, shell: str) -> None:
     """
     kind = get_completion_class(shell)
     assert kind is not None
-    click.echo(kind(context.find_root().command, {}, "agrad", "_AGRAD_COMPLETE").source())
+    script = kind(context.find_root().command, {}, "agrad", "_AGRAD_COMPLETE").source()
+    click.echo(script.replace(*_BETTER[shell]))
