@@ -83,7 +83,7 @@ class Table(Struct):
     """Several lines of output of a command: a dump, a list of names, help."""
 
     lines: str
-    states: bool = False  # whether they say which graphs are held, freed or stale
+    states: bool = False  # whether they say what is held, freed, stale or retained
 
     def text(self, settings: Settings) -> str:
         """The lines."""

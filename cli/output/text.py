@@ -28,9 +28,9 @@ _HEAD = r"((?:error\[\w+\])|note)(?=:)"
 _CARETS = r"(?m)^(  +\| *)(\^.*)"
 _REMARK = r"(?m)^  (note|fix)(?=:)"
 _HUES = {"error": "red", "note": "cyan", "fix": "green"}
-# What is said of the state of a graph, after a blank and before the end of a phrase.
-_STATE = re.compile(r"(?m)(?<= )(held|freed|stale)(?=$|, |  | \(| (?:at|by|since) )")
-_STATES = {"held": "green", "freed": "red", "stale": "magenta"}
+# What is said of the state of a graph or a node, after a blank and before the end of a phrase.
+_STATE = re.compile(r"(?m)(?<= )((?:held|freed|stale|retained)(?=$|, |  | \(| (?:at|by|since) )|retained(?=: ))")
+_STATES = {"held": "green", "freed": "red", "stale": "magenta", "retained": "cyan"}
 
 
 _FULL = 20  # rows of a drawing that may take nearly all of a terminal
@@ -163,7 +163,7 @@ def as_text(result: Result, settings: Settings, in_colour: bool) -> str:
 
 
 def states_in_colour(text: str) -> str:
-    """What is said of graphs, with their states in colour: held, freed, stale."""
+    """What is said of graphs, with their states in colour: held, freed, stale, retained."""
     return _STATE.sub(lambda found: click.style(found[1], _STATES[found[1]]), text)
 
 

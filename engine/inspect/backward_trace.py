@@ -119,7 +119,8 @@ class BackwardTrace:
             lines.append(f"… {self.count - len(rows):,} more contributions")
         for node in leaves:
             arrived = spread(self.kept.cotangents.get(node, 0.0), node.shape)
-            lines.append(f"{named(node)}.grad {self.sign} {short(arrived, precision)}")
+            retained = "   retained" if node.op is not None else ""
+            lines.append(f"{named(node)}.grad {self.sign} {short(arrived, precision)}{retained}")
         if len(leaves) < len(kept):
             lines.append(f"… {len(kept) - len(leaves):,} more gradients")
         return fit("\n".join(lines), width)

@@ -83,7 +83,7 @@ def _backward(session: Session, call: Call) -> None:
         watch=trace,
     )
     if trace is not None:
-        session.emit(Table(trace.text(session.settings.precision, session.settings.columns)))
+        session.emit(Table(trace.text(session.settings.precision, session.settings.columns), True))
 
 
 @command(

@@ -166,6 +166,7 @@ def _graph(value: Tensor, session: Session) -> list[tuple[str, str]]:
         ("graph", f"{_count(memory.nodes, 'node')}, {_count(len(leaves), 'leaf', 'leaves')}: {listed}"),
         ("state", state),
         *(("", f"fix: {fix}") for fix in fixes),
+        *([("", "retained: a backward leaves its gradient, as that of a leaf")] if value.node.keeps_grad else []),
         ("memory", f"{format_bytes(memory.bytes)} saved by its rules{': ' if parts else ''}{' and '.join(parts)}"),
         ("", f"{format_bytes(memory.leaves)} in leaves and constants"),
         ("kept by", _kept_by(value.node, session)),
@@ -296,7 +297,7 @@ def _cells(value: Any, stale: set[Node], session: Session) -> tuple[str, str, st
     kind = "leaf" if node.requires_grad else "value"
     if node.op is not None:
         state = "freed" if node.freed is not None else "stale" if node in stale else "held"
-        kind = f"{node.title}, {state}"
+        kind = f"{node.title}, {state}" + ", retained" * node.keeps_grad
     if value.grad is not None:
         shown = _shown(value.grad, session, _WIDTH)
         rest.append(f"grad {shown if len(shown) <= _GRADIENT else format_shape(value.shape)}")

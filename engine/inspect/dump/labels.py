@@ -48,6 +48,8 @@ def remarks(node: NodeRow, precision: int | None, arrays: bool = False) -> list[
         found.append(f"version {node.version}")
     if node.stale:
         found.append("stale")
+    if node.keeps_grad and not node.leaf:
+        found.append("retained")
     if node.keeps_grad:
         found.append(f"grad {node.gradient.text(precision) if node.gradient else 'none'}")
     return found

@@ -1,5 +1,6 @@
 """What a prompt puts in colour: the states of graphs. Escape codes are pinned, and that there are none without colour."""
 
+import re
 from contextlib import suppress
 
 import pytest
@@ -8,7 +9,7 @@ from agrad.cli.repl.printer import PromptPrinter
 from agrad.engine.errors import AgradError
 from agrad.grammar.session.session import Session
 
-RED, GREEN, MAGENTA, PLAIN = "\x1b[31m", "\x1b[32m", "\x1b[35m", "\x1b[0m"
+RED, GREEN, MAGENTA, CYAN, PLAIN = "\x1b[31m", "\x1b[32m", "\x1b[35m", "\x1b[36m", "\x1b[0m"
 GIVEN = "var x = 2; y = x**2; z = 3*y"
 
 
@@ -43,6 +44,23 @@ def test_so_they_have_in_the_lists_of_names_and_graphs_and_in_info(printed):
     assert f"state    {RED}freed{PLAIN} at line 2: backward z" in printed(GIVEN, "backward z", "info z")
     assert f"state    {GREEN}held{PLAIN}\n" in printed(GIVEN, "info z")
     assert f"{MAGENTA}stale{PLAIN} since line 2" in printed(GIVEN, "set x = 5", "info z")
+
+
+@pytest.mark.parametrize(
+    ("command", "told"),
+    [
+        ("graph z", "  %2  y = x**2  Pow   ()  = 4   saves %1   <retained>   grad none\n"),
+        ("graph z as tree", "= 4   saves %1   <retained>   grad none"),
+        ("info y", "         <retained>: a backward leaves its gradient, as that of a leaf\n"),
+        ("vars", "y  Pow, [held], <retained>  4"),
+        ("backward z trace", "\ny.grad += 3   <retained>\n"),
+    ],
+)
+def test_what_is_retained_has_a_colour_and_a_word(printed, command, told):
+    coloured = told.translate({ord("<"): CYAN, ord("["): GREEN, ord(">"): PLAIN, ord("]"): PLAIN})
+    assert coloured in printed(GIVEN, "retain y", command)
+    assert re.sub(r"[][<>]", "", told) in printed(GIVEN, "retain y", command, NO_COLOR="1", FORCE_COLOR="")
+    assert "retained" not in printed(GIVEN, "backward z retain", "retain x", command)
 
 
 @pytest.mark.parametrize("variables", [{"NO_COLOR": "1"}, {"FORCE_COLOR": "0"}])
