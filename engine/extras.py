@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from functools import cache
 from importlib import import_module
+from importlib.machinery import EXTENSION_SUFFIXES
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
 from typing import Any
 
 from agrad.engine.errors import AgradError, Hint
@@ -33,3 +37,33 @@ def extra(module: str, what: str, library: str, group: str, otherwise: Sequence[
         fixes[0] = Hint(f'pip install --force-reinstall "agrad[{group}]"')
         message = f"{what} needs {library}, which is installed but does not load"
         raise AgradError("extra", message, notes=[reason], fixes=fixes) from None
+
+
+@cache
+def linear_algebra(library: str) -> Any:
+    """SciPy's functions of LAPACK and BLAS, for Python (`_flapack`, `_fblas`) or machine code (`cython_lapack`, …).
+
+    Raises AgradError of kind `extra` as `extra` does.
+    """
+    full = f"scipy.linalg.{library}"
+    given = "factorisations", "SciPy", "science"
+    scipy = extra("scipy", *given)
+    folders = [] if full in sys.modules else [Path(path) / "linalg" for path in scipy.__path__]
+    for path in [folder / f"{library}{suffix}" for folder in folders for suffix in EXTENSION_SUFFIXES]:
+        found = _loaded(full, path) if path.exists() else None
+        if found is not None:
+            return found
+    return extra({"_flapack": "scipy.linalg.lapack", "_fblas": "scipy.linalg.blas"}.get(library, full), *given)
+
+
+def _loaded(name: str, path: Path) -> Any:
+    """A compiled module, without the package around it, which takes 0.2 s to import; None where that fails."""
+    spec = spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        return None
+    try:
+        module = module_from_spec(spec)
+        spec.loader.exec_module(module)
+    except ImportError:
+        return None
+    return module

@@ -99,7 +99,12 @@ def backward(
     if context.clock is not None:
         context.clock.walked(node, perf_counter() - began)
     elif not keeps:
-        free(order, context.statement or f"an earlier backward of {node.spell()}")
+        by = context.statement or f"an earlier backward of {node.spell()}"
+        if leaves and context.undo_log is None:
+            for step in order:  # operations on numbers, which saved nothing else
+                step.freed = by
+        else:
+            free(order, by)
 
 
 def grad(y: Tensor, inputs: Tensor | Sequence[Tensor], create_graph: bool = False, gradient: object = None) -> Any:

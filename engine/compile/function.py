@@ -105,6 +105,8 @@ class Compiled:
         A tuple of them, or one alone by a single argument; in the structure of the result, if that has several parts.
         """
         quick = self._quick_rows.quickly(args) if self._quick_rows is not None and not keywords else None
+        if quick is not None and self._single and self._template is PART:
+            return quick[0]
         template, found = (self._template, quick) if quick is not None else self._rows_at(self._entered(args, keywords))
         count = len(found) // max(len(self._places), 1)
         return filled(template, iter([self._derived(found[place::count]) for place in range(count)]))
@@ -422,10 +424,11 @@ class Compiled:
 
     def _trace_at(self, values: tuple[Value, ...]) -> tuple[Program, Any]:
         """The program as it was traced, at values where a guard may have another outcome than at first."""
-        try:
-            self._program.run(*values)
-        except Diverged:
-            return self._traced_at(values)
+        if self._program.checks:
+            try:
+                self._program.run(*values)
+            except Diverged:
+                return self._traced_at(values)
         return self._trace, self._template
 
     def _result_at(self, values: tuple[Value, ...]) -> tuple[Any, list[Shape]]:

@@ -529,6 +529,9 @@ def inherit(node: Node, operands: Iterable[object]) -> None:
 
 def tensor(value: object, requires_grad: bool = False) -> Tensor:
     """A new leaf from a number, nested lists or an array (copied). Raises AgradError of kind `type` or `shape`."""
+    if type(value) is float:
+        node = new_node(None, (), None, value, (), bool(requires_grad))
+        return handle(node) if requires_grad else bare(node)
     source = value.node if isinstance(value, Tensor) else None
     if isinstance(value, Tensor):
         note_read(value.node)

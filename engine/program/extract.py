@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from agrad.engine.core.graph import Node, collect, new_node
@@ -27,7 +29,20 @@ def extract(
     Raises AgradError of kind `freed` where a part of the graph is gone, and of kind `guard` where something was
     computed from an input without recording.
     """
-    return _Extraction([y.node for y in outputs], [x.node for x in inputs], names, chosen).program()
+    with collecting_later():
+        return _Extraction([y.node for y in outputs], [x.node for x in inputs], names, chosen).program()
+
+
+@contextmanager
+def collecting_later() -> Iterator[None]:
+    """Let Python look for garbage afterwards: of a long graph that would take half of the time, and find none."""
+    is_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if is_on:
+            gc.enable()
 
 
 _LARGE = 16_384  # entries, from which on a graph holds an array once
@@ -67,7 +82,8 @@ class _Extraction:
                 )
             self.operands[node] = found = [self._resolve(x) if type(x) is Node else x for x in node.inputs]
             stack += [x for x in found if type(x) is Node and x not in self.operands]
-            self._add_guards(node.guard)
+            if node.guard is not None:
+                self._add_guards(node.guard)
 
     def _add_guards(self, guard: Guard | None) -> None:
         while guard is not None and guard not in self.guards:
@@ -83,7 +99,8 @@ class _Extraction:
         """The slot of a node: an input, an operation, or a constant."""
         found = self.resolved.get(node)
         if found is None:
-            self.resolved[node] = found = self._find(node)
+            is_step = node.op is not None and node.extra is None and not node.op.tied_by and node not in self.given
+            self.resolved[node] = found = node if is_step else self._find(node)
         return found
 
     def _find(self, node: Node) -> Node | Value:
@@ -120,7 +137,10 @@ class _Extraction:
         ordered = sorted(self.operands, key=lambda node: node.seq)
         slots: dict[Any, int] = {node: slot for slot, node in enumerate(self.inputs)}
         constants: list[Value] = []
-        operands = [[self._place(x, slots, constants) for x in self.operands[node]] for node in ordered]
+        place = self._place
+        operands = [
+            [x if type(x) is Node else place(x, slots, constants) for x in self.operands[node]] for node in ordered
+        ]
         outputs = [self._place(self._resolve(node), slots, constants) for node in self.outputs]
         guards = self._about_inputs(ordered)
         first = len(self.inputs) + len(constants)

@@ -19,7 +19,7 @@ from agrad.engine.core.graph import Node
 from agrad.engine.core.numpy_warnings import quiet
 from agrad.engine.core.op import FUNCTIONS, OPS
 from agrad.engine.core.tensor import Tensor
-from agrad.engine.program.extract import extract
+from agrad.engine.program.extract import collecting_later, extract
 from agrad.engine.program.ir import GuardCheck, Input, Program, Step
 from agrad.engine.program.passes import frozen, optimised
 from agrad.engine.program.scan import Body, Sizes
@@ -38,6 +38,11 @@ _SHORTER = 0.98  # a period may cover so much of what the best one does, if it i
 
 def rolled(program: Program, values: Sequence[Value], wrt: Sequence[int]) -> Program:
     """The program with its loops as operations; itself where there are none. `values` are those it was traced at."""
+    with collecting_later():
+        return _rolled(program, values, wrt)
+
+
+def _rolled(program: Program, values: Sequence[Value], wrt: Sequence[int]) -> Program:
     while len(program.steps) >= LONG:
         made = (_Roller(program, loop, values, wrt).program() for loop in _loops(program))
         shorter = next((one for one in made if one is not None and len(one.steps) < _SAVED * len(program.steps)), None)

@@ -88,7 +88,9 @@ def compute_kernel(lines: Sequence[str], inputs: int, outputs: Sequence[str]) ->
     return "\n".join((*head, *lines, *tail, "  ret void\n}"))
 
 
-def repeat_kernel(lines: Sequence[str], sizes: tuple[int, int, int], outputs: Sequence[str], width: int) -> str:
+def repeat_kernel(
+    lines: Sequence[str], sizes: tuple[int, int, int], outputs: Sequence[str], width: int, attributes: str = ""
+) -> str:
     """The function `repeat`: a body that runs again and again, from its state.
 
     The inputs %x0, %x1, … are the state, a row and what is the same in each iteration, with these `sizes`. The first
@@ -96,7 +98,7 @@ def repeat_kernel(lines: Sequence[str], sizes: tuple[int, int, int], outputs: Se
     """
     state, row, same = sizes
     table = "ptr %state, ptr noalias %rows, ptr noalias %same, ptr %table, ptr noalias %sums"
-    entry, body = [f"define void @repeat({table}, i64 %count) {{", "entry:"], []
+    entry, body = [f"define void @repeat({table}, i64 %count) {attributes} {{", "entry:"], []
 
     def load(place: int, array: str, i: int) -> list[str]:
         return [

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from agrad.engine.compile.llvm.backend import LONG, compiled, written
+from agrad.engine.compile.llvm.grouping import Grouped
 from agrad.engine.compile.llvm.ir_builder import Code
 from agrad.engine.compile.llvm.kernels import repeat_kernel
 from agrad.engine.compile.llvm.target import definitions
@@ -53,5 +54,6 @@ class Repeated:
         """LLVM's code, as it is before optimization."""
         code = Code(1)
         outputs = [symbol.text for symbol in written(self.program, code)]
-        frame = repeat_kernel(code.lines, self.sizes, outputs, self.width)
-        return "\n\n".join((*definitions(code.called, 1), *code.declared(), frame))
+        grouped = Grouped(code)
+        frame = repeat_kernel(grouped.lines, self.sizes, outputs, self.width, grouped.attributes)
+        return "\n\n".join((*definitions(code.called, 1), *grouped.declared, *code.declared(), frame))

@@ -84,7 +84,12 @@ def of_numbers(program: Program, has_arrays: bool) -> float:
 
 def least_of_numbers(program: Program) -> float:
     """What a call of machine code for a program of numbers takes at least, unless entries of it are often the same."""
-    count = sum([size_of(step.shape) for step in program.steps if step.op.reach == "pointwise"])
+    count = 0
+    for step in program.steps:
+        if step.op.reach == "pointwise":
+            count += size_of(step.shape)
+        elif step.op.reach == "mixed":
+            count += products(step.shape, [program.shape(x) for x in step.operands])
     return _ENTERED + (_INSTRUCTION + _COMPILED / _REPAID) * count / _ALIKE
 
 

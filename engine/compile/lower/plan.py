@@ -154,7 +154,7 @@ def lowered(program: Program, values: Sequence[Value], places: Sequence[int], de
     groups = [(place,) for place in places]
     if program.is_scalar:
         return Lowered(optimised(derive.program(program, values, groups)))
-    if derive is VALUE and any(type(x) is mask_type() for x in program.run(*values)):
+    if derive is VALUE and _gives_mask(program, values):
         return Lowered(program, reason="its result is a mask, which selects where it is 1")
     by_loops = _as_loops(program).cost if binding() is not None else None
     numbers = expanded(program) if by_loops is None or least_of_numbers(program) <= by_loops else None
@@ -164,6 +164,13 @@ def lowered(program: Program, values: Sequence[Value], places: Sequence[int], de
         if found is not None:
             return found
     return Lowered(without_outer(optimised(derive.program(program, values, groups))), name="loops")
+
+
+def _gives_mask(program: Program, values: Sequence[Value]) -> bool:
+    """Whether a result is a mask; numbers are none, and need not be computed."""
+    if not any(program.shape(slot) for slot in program.outputs):
+        return False
+    return any(type(x) is mask_type() for x in program.run(*values))
 
 
 def without_outer(program: Program) -> Program:

@@ -189,7 +189,10 @@ def of_one(op: Op, x: Tensor, attrs: dict[str, Any]) -> Tensor:
         source.value = a
     if type(out) is float:
         return bare(new_node(op, (source,), attrs or None, out, (), live[0]))
-    return handle(new_node(op, (source,), attrs or None, out if reads_out else None, out.shape, live[0]), out)
+    node = new_node(op, (source,), attrs or None, out if reads_out else None, out.shape, live[0])
+    made = Tensor()  # as `handle` does it, with fewer calls
+    made.node, made.array, node.handle = node, out, ref(made)
+    return made
 
 
 def prepared(op: Op, values: tuple[Value, ...], attrs: dict[str, Any]) -> dict[str, Any]:

@@ -202,10 +202,11 @@ def _of_one(op: Op) -> Function:
             kind = type(x)
             if kind is Tensor or (kind.__name__ in _ARRAYS and _is_value(x)):
                 bound: dict[str, Any] | None
-                if len(args) == 1 and not attrs:
+                if only is not None and len(args) == 2 and not attrs:  # such as x[i]
+                    given = args[1]
+                    bound = {only: given} if type(given) is int or _is_simple(given) else None
+                elif len(args) == 1 and not attrs:
                     bound = defaults
-                elif only is not None and len(args) == 2 and not attrs:  # such as x[i]
-                    bound = {only: args[1]} if _is_simple(args[1]) else None
                 else:
                     bound = _bound(signature, args[1:], attrs)
                 if bound is not None and kind is Tensor:

@@ -79,9 +79,13 @@ def _stacked(*xs: Any, axis: Any) -> dict[str, Any]:
 
 
 def _stack(*xs: Any, axis: int) -> Any:
-    kinds = set(map(type, xs))
-    if kinds == {float} or (axis == 0 and kinds == {np.ndarray} and xs[0].dtype.char == "d"):
-        return np.array(xs)  # in a third of the time
+    kind = type(xs[0])
+    if kind is float or (kind is np.ndarray and not axis and xs[0].dtype.char == "d"):
+        for x in xs:
+            if type(x) is not kind:
+                break
+        else:
+            return np.array(xs)  # in a third of the time
     return np.stack(xs, axis)
 
 

@@ -11,7 +11,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from agrad.engine.errors import AgradError
-from agrad.engine.extras import extra
+from agrad.engine.extras import linear_algebra
 from agrad.engine.values import Array, np
 
 _FEWEST = 32  # rows; with fewer, numpy's function takes no longer
@@ -54,13 +54,13 @@ def solved(x: Array, y: Array) -> Array | None:
 @cache
 def _lapack() -> Any:
     try:
-        return extra("scipy.linalg.lapack", "a factorisation", "SciPy", "science")
+        return linear_algebra("_flapack")
     except AgradError:
         return None
 
 
 def _blas() -> Any:
-    return extra("scipy.linalg.blas", "a triangle", "SciPy", "science")
+    return linear_algebra("_fblas")
 
 
 def _factors(lapack: Any, matrix: Array) -> _Factors | None:

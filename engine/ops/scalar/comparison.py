@@ -67,8 +67,8 @@ where: Function = row(
     array=_where_array,
     rules={"x": ("c", lambda g, out, c, x, y: g), "y": ("c", lambda g, out, c, x, y: g)},
     selects={
-        "x": lambda out, c, x, y: not_equal(c, 0.0),
-        "y": lambda out, c, x, y: equal(c, 0.0),
+        "x": lambda out, c, x, y: c != 0.0 if type(c).__name__ == "ndarray" else not_equal(c, 0.0),
+        "y": lambda out, c, x, y: c == 0.0 if type(c).__name__ == "ndarray" else equal(c, 0.0),
     },
     samples=((1.0, 2.0, 3.0), ([1.0, 0.0], [2.0, 3.0], [4.0, 5.0]), ([[1.0], [0.0]], [2.0, 3.0], 4.0)),
     kinks=(

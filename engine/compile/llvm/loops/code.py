@@ -78,7 +78,7 @@ class Loops:
     def _engine(self) -> Any:
         llvm = llvmlite()
         module = llvm.parse_assembly(self.source())
-        options = llvm.create_pipeline_tuning_options(speed_level=2)
+        options = llvm.create_pipeline_tuning_options(speed_level=1)
         options.loop_vectorization = options.slp_vectorization = options.loop_unrolling = False
         builder = llvm.create_pass_builder(processor(True), options)
         builder.getModulePassManager().run(module, builder)

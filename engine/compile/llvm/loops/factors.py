@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from agrad.engine.core.op import OPS
 from agrad.engine.errors import AgradError
-from agrad.engine.extras import extra
+from agrad.engine.extras import linear_algebra
 from agrad.engine.program.ir import Program, Step
 from agrad.engine.values import Array, Shape, np
 
@@ -89,8 +89,7 @@ def _made_by(program: Program, slot: int) -> Step | None:
 def pointers() -> dict[str, int] | None:
     """The addresses of functions of LAPACK and BLAS that take 32-bit integers; None where there are none."""
     try:
-        lapack = extra("scipy.linalg.cython_lapack", "machine code", "SciPy", "science")
-        blas = extra("scipy.linalg.cython_blas", "machine code", "SciPy", "science")
+        lapack, blas = linear_algebra("cython_lapack"), linear_algebra("cython_blas")
     except AgradError:
         return None
     both = [(lapack, name) for name in _LAPACK] + [(blas, name) for name in _BLAS]
@@ -137,8 +136,7 @@ class Factors:
 
     @cached_property
     def _inverse(self) -> Array | None:
-        lapack = extra("scipy.linalg.lapack", "machine code", "SciPy", "science")
-        found, failed = lapack.dgetri(self.lu, self.pivots - 1)
+        found, failed = linear_algebra("_flapack").dgetri(self.lu, self.pivots - 1)
         return None if failed else np.ascontiguousarray(found.T)
 
     def inverse(self, is_transposed: bool) -> Array | None:
@@ -149,6 +147,5 @@ class Factors:
 
 def factorised(matrix: Any) -> Factors | None:
     """The factors of a matrix that is known beforehand; None where it is singular."""
-    lapack = extra("scipy.linalg.lapack", "machine code", "SciPy", "science")
-    lu, pivots, failed = lapack.dgetrf(matrix.T)
+    lu, pivots, failed = linear_algebra("_flapack").dgetrf(matrix.T)
     return Factors(np.asfortranarray(lu), (pivots + 1).astype(np.int32)) if not failed else None
