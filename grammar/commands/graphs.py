@@ -100,8 +100,8 @@ def _graph(session: Session, call: Call) -> None:
     found = picture(form)
     if path is None:
         assert isinstance(found, str)  # as `_form` sees to
-        lines = form in _LINES
-        session.emit(Graph(fit(found, session.settings.width) if lines else found, lines, form, picture))
+        lines, width = form in _LINES, session.settings.width  # boxes that do not fit are drawn as text
+        session.emit(Graph(fit(found, width) if lines or form == "boxes" else found, lines, form, picture))
         return
     write_graph(path, found)
     session.emit(Printed(f"wrote {printable(path)}"))

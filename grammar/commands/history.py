@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from agrad.engine.errors import AgradError, Label
+from agrad.engine.text import fit
 from agrad.grammar.commands.operands import FILE
 from agrad.grammar.commands.registry import Call, command
 from agrad.grammar.results import Printed, Shown, Table
@@ -56,7 +57,8 @@ def _history(session: Session, call: Call) -> None:
     found = found[-int(call.values[0]) :] if call.values else found
     width = max((len(number) for number, _ in found), default=0)
     lines = [f"{number:>{width}}  {text}".replace("\n", "\n" + " " * (width + 2)) for number, text in found]
-    session.emit(Table("\n".join(lines)) if lines else Printed("no statement is in effect yet"))
+    text = fit("\n".join(lines), session.settings.width)
+    session.emit(Table(text) if lines else Printed("no statement is in effect yet"))
 
 
 @command(

@@ -114,9 +114,18 @@ def help_on(word: str, commands: Mapping[str, Command]) -> str:
         parts.append(STATEMENT_HELP[PARTS[word]])
     parts += told(word, commands, bool(parts))
     if not parts:
-        fixes = [f"help {close}" for close in suggest(word, [*topics(commands), *KINDS])]
-        raise AgradError("name", f"there is no help on {word}", fixes=fixes or ["help"])
+        close = [*suggest(word, [*topics(commands), *KINDS]), *_mentioning(word, commands)]
+        fixes = [f"help {one}" for one in [*dict.fromkeys(close)][:3]] or ["help"]
+        raise AgradError("name", f"there is no help on {word}", fixes=fixes)
     return "\n\n".join(parts)
+
+
+def _mentioning(word: str, commands: Mapping[str, Command]) -> list[str]:
+    """The commands, and then the functions, whose help has a word in it; the first three."""
+    texts = {command.word: command.help for command in commands.values()}
+    texts |= {name: first_sentence(entry.doc) for name, entry in FUNCTIONS.items()}
+    wanted = re.compile(rf"\b{re.escape(word)}\b", re.IGNORECASE)
+    return [name for name, text in texts.items() if wanted.search(text)][:3]
 
 
 def _otherwise(word: str) -> list[str]:

@@ -17,7 +17,7 @@ from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.results import Noted, Printed, Result, Shown
 from agrad.grammar.runtime.bytecode import Do
 from agrad.grammar.session.saving.transcript import Transcript
-from agrad.grammar.session.undo import together
+from agrad.grammar.session.undo import short, together
 from agrad.grammar.syntax import ast
 from agrad.grammar.syntax.parser import parse
 
@@ -351,7 +351,7 @@ def redo(session: Session, count: int, span: Span) -> None:
             steps.redoing = False
         steps.undone.pop()
         session.record.tell_typed(gone)
-        session.emit(Printed(f"brought back: {together(entry.span.text for entry in gone)}"))
+        session.emit(Printed(f"brought back: {together(short(entry.span) for entry in gone)}"))
     for path in changed:
         session.emit(Noted(Note(f"{path} has changed since: its new content was read")))
 

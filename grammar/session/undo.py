@@ -123,8 +123,8 @@ class Steps:
             self.undone.clear()
         if self._together and self._partly == self._turn:
             return  # what began this line is forgotten already
-        text = span.text if span is not None else "the last step"
-        step = Step(truncate(text, _LONGEST), span, log, last, chosen, place, self._turn if self._together else 0)
+        text = short(span) if span is not None else "the last step"
+        step = Step(text, span, log, last, chosen, place, self._turn if self._together else 0)
         self._weigh(step)
         self._kept.append(step)
         share = current().limits.memory / SHARE
@@ -209,6 +209,11 @@ class Steps:
 
 
 def together(texts: Iterable[str]) -> str:
-    """Statements that were typed together, in one short line; of a block its first line."""
-    lines = (text.partition("\n") for text in texts)
-    return printable(truncate("; ".join(f"{first} …" if rest.strip() else first for first, _, rest in lines), _LONGEST))
+    """Statements that were typed together, in one short line."""
+    return printable(truncate("; ".join(texts), _LONGEST))
+
+
+def short(span: Span) -> str:
+    """A statement in one short line: of a block the first."""
+    first, _, rest = span.source.text[span.start : span.end].partition("\n")
+    return truncate(f"{first} …" if rest.strip() else first, _LONGEST)

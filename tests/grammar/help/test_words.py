@@ -93,6 +93,7 @@ def test_a_session_has_help_on_it(word):
         ("float32", "float32\n  A type; it has no effect, since every number is a float64."),
         ("Linear", "Linear\n  Here: nn.Linear(…)"),
         ("csv", "budget … as csv\n  A line for each source.\n\ncsv\n  In the name of load_csv: help load_csv"),
+        ("sixel", "set plots sixel\n  As pictures, in sixel."),
         ("correction", "correction=\n  Read as ddof=, an argument of "),
     ],
 )
@@ -108,6 +109,19 @@ def test_the_extras_are_those_there_are():
 def test_no_word_of_the_glossary_is_that_of_a_function_or_command():
     """These have help of their own."""
     assert GLOSSARY.keys() & (FUNCTIONS.keys() | COMMANDS.keys()) == set()
+
+
+@pytest.mark.parametrize(
+    ("word", "fixes"),
+    [("chain", ["help explain"]), ("variance", ["help Variable", "help var", "help std"]), ("nosuchword", ["help"])],
+)
+def test_a_word_without_help_leads_to_what_has_it_in_its_help(word, fixes):
+    with pytest.raises(AgradError) as caught:
+        help_on(word, COMMANDS)
+    assert caught.value.fixes == fixes or len(caught.value.fixes) == fixes
+    for fix in caught.value.fixes:
+        session = Session()
+        session.run(fix)
 
 
 def test_a_word_without_help_is_still_an_error():

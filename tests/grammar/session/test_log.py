@@ -440,7 +440,7 @@ class Written:
         ),
         ("for i in range(2): i", ["0", "1", "kept for i in range(2): i"]),
         ("f()", ["1", "kept f()"]),
-        ("undo", ["cut to 2", "took back: def f(): print 1"]),
+        ("undo", ["cut to 2", "took back: def f(): …"]),
         ("reset", ["kept reset", "forgot a, b, f"]),
         ("vars", [""]),
         ("grad a nowhere", []),

@@ -69,7 +69,7 @@ error[name]: y has no value
   fix: give it one: y = 1
 agrad 6> # why
 agrad 7> undo
-took back: for i in range(2): print i
+took back: for i in range(2): …
 agrad 8> print '```'
 ```"""
 
