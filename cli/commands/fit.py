@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from contextlib import closing
+from functools import partial
 from typing import Any
 
 import click
 
-from agrad.cli.arguments.expression import Formula, noted, texts_by_name
-from agrad.cli.arguments.limits import end_in, limit_memory, memory_option, timeout_option
-from agrad.cli.arguments.tables import TYPED, TableCommand, opened, table_options
-from agrad.cli.base import file_completions, json_option, shown_name
+from agrad.cli.arguments.cluster import On, cluster_options, where
+from agrad.cli.arguments.expression import Formula, texts_by_name
+from agrad.cli.arguments.limits import end_in, limit_memory, memory_option, size_of, timeout_option
+from agrad.cli.arguments.tables import TABLE_OPTIONS, TYPED, TableCommand, aliases_of, form_of, table_options
+from agrad.cli.base import file_completions, json_option
 from agrad.cli.output.printers import printer
-from agrad.engine.compile.registry import AUTO
-from agrad.engine.values import np
+from agrad.cli.output.text import note
 from agrad.grammar.results import Estimated
 
 
@@ -35,6 +34,16 @@ from agrad.grammar.results import Estimated
     "-D", "given", multiple=True, metavar="NAME=VALUE", help="Define a name with the same value in every row."
 )
 @table_options
+@click.option(
+    "--part-size",
+    "most",
+    default="128MB",
+    show_default=True,
+    metavar="SIZE",
+    callback=size_of,
+    help="Sum larger Parquet files in parts of about this size, between row groups.",
+)
+@cluster_options
 @json_option
 @timeout_option("a computation")
 @memory_option
@@ -43,15 +52,15 @@ def command(context: click.Context, /, words: tuple[str, ...], **options: Any) -
     """Fit MODEL to the rows of DATA, by least squares.
 
     The names in MODEL are columns of DATA, as for `agrad map`, and the parameters in --over. It prints these with their
-    standard uncertainties and correlations. DATA is read once for each step, so that it may be larger than memory. The
-    exit code is 1 where the search does not converge.
+    standard uncertainties and correlations. DATA is read once for each step, so that it may be larger than memory: a
+    file, a folder of files, or 'data/*.parquet'. --on dask sums them on several processes, and --on dask=tcp://host:8786
+    on several machines, with the same results bit for bit. The exit code is 1 where the search does not converge.
 
     \b
     agrad fit "a*height + b*width" examples/chunks.csv --y price --over a=1,b=1
     agrad fit "a - b*width" examples/chunks.csv --y price --over a=1,b=1 --json
+    agrad fit "a*exp(-b*t)" "data/*.parquet" --y n --over a=400,b=0.1 --on dask --workers 4
     """
-    from agrad.engine.ops.solvers.fitting import fit, in_one  # here, so that --help loads no numpy
-
     if len(words) != 2:
         raise click.UsageError('a model and a file are needed, such as: agrad fit "a*x" data.csv --y y --over a=1')
     model, path = words
@@ -59,15 +68,24 @@ def command(context: click.Context, /, words: tuple[str, ...], **options: Any) -
         raise click.UsageError("fit reads its data several times, so that they must be in a file")
     parts = [part for text in options["start"] for part in text.split(",") if part.strip()]
     texts = texts_by_name("--over", parts, "--over takes NAME=VALUE, and {} is not one")
+    constants = texts_by_name("-D", options["given"], "-D takes NAME=VALUE, and {} is not one")
+    form_of(options), aliases_of(options)  # so that wrong ones are refused before anything is read
+    on = where(options["on"], options["workers"])
     limit_memory(options["memory"], statements=False)
-    from agrad.cli.data.advice import divided  # here, as above
+    from agrad.cli.data.advice import divided  # here and below, so that --help loads no numpy
+    from agrad.cli.data.fit_work import FitBench, FitWork
+    from agrad.cli.data.parts.plan import inputs
 
+    as_json = options["as_json"]
+    ends = partial(end_in, seconds=options["timeout"], as_json=as_json)
+    reading = {name: options[name] for name in TABLE_OPTIONS}
     with divided(context.meta[TYPED], Formula("fit", [], {}, []).typed):
-        job, as_json = _Job(model, path, texts, options), options["as_json"]
-        found: Any = job.session.all_at_once(lambda: fit(in_one(job.pieces), job.names, job.start), job.session.span)
+        asked = options["measured"], options["sigma"], constants, texts
+        bench = FitBench(FitWork(model, *asked, reading, path, inputs(path)), os.cpu_count() or 1, ends)
+        found = _found(bench, options["most"], on)
     result = Estimated(found)
     if as_json or not found.problem:
-        printer(job.session.settings, "json" if as_json else "text")(result)
+        printer(bench.session.settings, "json" if as_json else "text")(result)
     if found.problem:
         if as_json:
             return 1
@@ -75,52 +93,23 @@ def command(context: click.Context, /, words: tuple[str, ...], **options: Any) -
     return 0
 
 
-class _Job:
-    """The model, what was measured, and the file."""
+def _found(bench: Any, most: float, on: On | None) -> Any:
+    """The fit, in this process or on a cluster. Raises AgradError."""
+    from agrad.cli.data.parts.plan import in_files
+    from agrad.engine.ops.solvers.fitting import fit
+    from agrad.engine.ops.solvers.sums import joined
 
-    def __init__(self, model: str, path: str, texts: dict[str, str], options: dict[str, Any]) -> None:
-        from agrad.cli.data.row_formulas import RowFormula
+    bench.run(bench.prepare)
+    parts = bench.run(lambda: [part for of_file in in_files(bench.work.files, most) for part in of_file])
+    bench.run(lambda: bench.find_example(parts))
+    if on is None:
+        total = lambda ask: joined(bench.sums(part, ask) for part in parts)  # noqa: E731
+        return bench.run(lambda: fit(total, bench.names, bench.start))
+    from agrad.cli.data.cluster.fitting import on_cluster
 
-        self.path, self.names, self.options = shown_name(path), list(texts), options
-        constants = texts_by_name("-D", options["given"], "-D takes NAME=VALUE, and {} is not one")
-        others = [options["measured"], *([options["sigma"]] if options["sigma"] is not None else [])]
-        sessions = [self._session(model, constants | texts), *(self._session(text, constants) for text in others)]
-        self.session = sessions[0]
-        self.start = [self.session.number(name, "fit", f"--over {name}") for name in self.names]
-        with closing(self.session.all_at_once(self.open, self.session.span)) as table:
-            for session in sessions:
-                session.name_columns(table.quoted())
-            model_of, *rest = sessions
-            self.model = RowFormula(table, model_of, "model", self.names)
-            self.formulas = [self.model, *(RowFormula(table, session, "", ()) for session in rest)]
-        for formula in self.formulas:
-            formula.begin(lambda: AUTO, os.cpu_count() or 1, False)
-
-    def _session(self, text: str, names: dict[str, str]) -> Any:
-        from agrad.grammar.session.rowwise import Rowwise
-
-        session = Rowwise()
-        end_in(session, self.options["timeout"], self.options["as_json"])
-        session.read(text)
-        for name, value in names.items():
-            with noted(f"{name}={value}"):
-                session.give(name, value)
-        return session
-
-    def open(self) -> Any:
-        """The file, from its beginning."""
-        return opened(self.path, self.options)
-
-    def pieces(self, p: Any) -> Iterator[tuple[Any, Any, Any]]:
-        """The file, for some parameters: see `fitting`."""
-        from agrad.engine.data.tables import Wanted
-
-        self.model.evaluation.constants = dict(zip(self.names, p.tolist(), strict=True))
-        wanted = Wanted(list(dict.fromkeys(column for formula in self.formulas for column in formula.columns)), [])
-        with closing(self.open()) as table:
-            for part in table.parts(wanted):
-                piece = table.piece(part, wanted)
-                if piece.rows:
-                    (value, *slopes), *others = [list(formula.of(piece)[0].values()) for formula in self.formulas]
-                    rows = np.stack([np.broadcast_to(x, piece.rows) for x in (*slopes, value)])
-                    yield rows, others[0][0], others[1][0] if len(others) > 1 else None
+    try:
+        with on_cluster(bench.work, parts, on) as total:
+            return bench.run(lambda: fit(total, bench.names, bench.start))
+    except KeyboardInterrupt:
+        note("stopped: nothing was found")
+        raise

@@ -17,6 +17,8 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 FILES = """
     cli/commands/fit.py
+    cli/data/fit_work.py
+    cli/data/cluster/fitting.py
     engine/autodiff/uncertainty.py
     engine/inspect/budget.py
     engine/inspect/budget_forms.py

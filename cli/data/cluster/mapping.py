@@ -11,7 +11,7 @@ import os
 import secrets
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -62,24 +62,28 @@ def _same(work: Work) -> Work:
 
 def compute(work: Work, run: str, folder: str, part: Part, path: str) -> Tally:
     """Write the results of a part to a file, in a worker; what there is to tell. Raises AgradError."""
-    if work.version != __version__:
-        fixes = [Hint(f"in the environment of the worker: pip install agrad=={work.version}")]
-        raise AgradError("extra", f"a Dask worker has agrad {__version__}, and not {work.version}", fixes=fixes)
-    for seen in (os.path.join(folder, RECORD), part.file):
-        if not os.path.exists(seen):
-            raise AgradError("file", f"a Dask worker finds no file {seen}", fixes=_SHARED)
-    bench = _bench(work, run)
+    require_here(work.version, os.path.join(folder, RECORD), part.file)
+    bench: Bench = bench_of(run, lambda: Bench(work, 1))
     return bench.run(lambda: bench.compute(part, path))
 
 
-def _bench(work: Work, run: str) -> Bench:
-    """The bench of this thread for a run."""
+def require_here(version: str, *files: str) -> None:
+    """Refuse a worker that has another agrad, or does not see the files. Raises AgradError."""
+    if version != __version__:
+        fixes = [Hint(f"in the environment of the worker: pip install agrad=={version}")]
+        raise AgradError("extra", f"a Dask worker has agrad {__version__}, and not {version}", fixes=fixes)
+    for seen in files:
+        if not os.path.exists(seen):
+            raise AgradError("file", f"a Dask worker finds no file {seen}", fixes=_SHARED)
+
+
+def bench_of(run: str, make: Callable[[], Any]) -> Any:
+    """The bench of this thread for a run, which is made and prepared for the first part that it gets."""
     if getattr(_BENCHES, "run", None) != run:
-        bench = Bench(work, 1)
+        bench = make()
         bench.run(bench.prepare)
         _BENCHES.run, _BENCHES.bench = run, bench
-    found: Bench = _BENCHES.bench
-    return found
+    return _BENCHES.bench
 
 
 def _collect(client: Any, tasks: Sequence[Any], todo: Sequence[Part], record: Record, line: Reading | None) -> None:

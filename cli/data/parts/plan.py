@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from glob import has_magic
 
 from agrad.engine.data.folders import files_of, is_folder
 from agrad.engine.data.formats import open_table
 from agrad.engine.data.streams import ending_of
+from agrad.engine.data.tables import unreadable
 from agrad.engine.errors import AgradError, Hint
 
 ENDINGS = {"csv": ".csv", "json": ".jsonl", "npy": ".npy", "npz": ".npz", "arrow": ".arrow", "parquet": ".parquet"}
@@ -24,10 +25,10 @@ _FORMS |= dict.fromkeys((".arrow", ".arrows", ".feather", ".ipc"), "arrow")
 class Part:
     """A file of the input, or some row groups of it (from, up to), and the file for its results, below the folder."""
 
-    name: str
     file: str
     groups: tuple[int, int] | None
     size: int  # bytes of the input
+    name: str = ""
 
 
 def form_of_input(files: Sequence[str]) -> str:
@@ -37,34 +38,41 @@ def form_of_input(files: Sequence[str]) -> str:
 
 def inputs(path: str) -> list[str]:
     """The files of the input. Raises AgradError of kind `file` if there are none."""
-    files = files_of(path) if is_folder(path) else [path]
+    if not is_folder(path):
+        try:
+            os.stat(path)
+        except (OSError, ValueError) as problem:
+            raise unreadable(path, problem) from None
+        return [path]
+    files = files_of(path)
     if not files:
         raise AgradError("file", f"{path} has no files", fixes=[Hint("name a folder with .csv or .parquet files")])
     return files
 
 
-def planned(path: str, files: Sequence[str], form: str, most: float) -> list[Part]:
-    """The parts in the order of the rows. Parquet files of more than `most` bytes are divided at their row groups.
-
-    Raises AgradError of kind `file` where two would be written to one file.
-    """
-    root = _root(path)
-    found: list[Part] = []
+def in_files(files: Sequence[str], most: float) -> Iterator[list[Part]]:
+    """The parts of each file, without names: Parquet files of more than `most` bytes are divided at row groups."""
     for file in files:
-        stem = _stem(os.path.relpath(file, root))
         try:
             size = os.path.getsize(file)
         except OSError:  # opening it says why
             size = 0
         groups = list(_groups(file, most)) if size > most else []
-        if len(groups) < 2:
-            found.append(Part(stem + ENDINGS[form], file, None, size))
-            continue
-        width = len(str(len(groups) - 1))
-        found += [
-            Part(f"{stem}-{place:0{width}}{ENDINGS[form]}", file, group, bytes_)
-            for place, (group, bytes_) in enumerate(groups)
-        ]
+        yield [Part(file, *one) for one in groups] if len(groups) > 1 else [Part(file, None, size)]
+
+
+def planned(path: str, files: Sequence[str], form: str, most: float) -> list[Part]:
+    """The parts in the order of the rows, with the names of their results: see `in_files`.
+
+    Raises AgradError of kind `file` where two would be written to one file.
+    """
+    root = _root(path)
+    found: list[Part] = []
+    for parts in in_files(files, most):
+        stem, width = _stem(os.path.relpath(parts[0].file, root)), len(str(len(parts) - 1))
+        for place, part in enumerate(parts):
+            number = f"-{place:0{width}}" if len(parts) > 1 else ""
+            found.append(replace(part, name=f"{stem}{number}{ENDINGS[form]}"))
     _require_unlike(found)
     return found
 

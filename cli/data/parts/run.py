@@ -13,19 +13,18 @@ import click
 
 from agrad.cli import __version__
 from agrad.cli.arguments.cluster import On
-from agrad.cli.data.job import LARGE, Reading
+from agrad.cli.data.job import Reading
 from agrad.cli.data.parts.plan import Part, form_of_input, inputs, planned
 from agrad.cli.data.parts.record import STAGING, Record, recorded
-from agrad.cli.data.parts.work import Bench, Work
+from agrad.cli.data.parts.work import Bench, Work, certain_backend
 from agrad.cli.data.request import Asked, Output
 from agrad.cli.data.tally import Tally
 from agrad.cli.data.writers import form_for
 from agrad.cli.output.text import note, tell
 from agrad.cli.terminal.progress import on_terminal
-from agrad.engine.compile.registry import AUTO, NATIVE, REFERENCE
+from agrad.engine.compile.registry import NATIVE
 from agrad.engine.data.tables import unreadable
 from agrad.engine.errors import AgradError, Hint, Note
-from agrad.grammar.session.rowwise import backend_missing
 
 # What is recorded of the request, by its field, in words for a message.
 _WORDS = {
@@ -76,17 +75,9 @@ def into_folder(ask: Asked, data: str, to: Output, reading: Mapping[str, Any], f
     files = inputs(data)
     form = form_for(to.path, to.as_json, to.to) if to.to else "json" if to.as_json else form_of_input(files)
     to.require_text(form)
-    backend, tells = _certain_backend(to.backend, files), to.backend == NATIVE
+    backend, tells = certain_backend(to.backend, files), to.backend == NATIVE
     seed = secrets.randbits(64)
     run(Work(ask, reading, data, files, to.kept, form, to.precision, backend, tells, to.tolerant, seed), folder)
-
-
-def _certain_backend(asked: str, files: Sequence[str]) -> str:
-    """The backend for all parts: the one that is asked for; for `auto` machine code if there is much to compute."""
-    if asked != AUTO:
-        return asked
-    is_large = sum(os.path.getsize(file) for file in files if os.path.exists(file)) >= LARGE
-    return NATIVE if is_large and backend_missing(NATIVE) is None else REFERENCE
 
 
 def run(work: Work, folder: Folder) -> None:

@@ -9,11 +9,14 @@ from typing import Any, TypeVar
 
 from agrad.cli import __version__
 from agrad.cli.arguments.tables import opened
-from agrad.cli.data.job import Job, Reading
+from agrad.cli.data.job import LARGE, Job, Reading
 from agrad.cli.data.parts.plan import Part
 from agrad.cli.data.request import Asked, Sessions
 from agrad.cli.data.tally import Tally
+from agrad.engine.compile.registry import AUTO, NATIVE, REFERENCE
+from agrad.engine.data.tables import Wanted
 from agrad.grammar.files import replacing
+from agrad.grammar.session.rowwise import backend_missing
 
 _T = TypeVar("_T")
 
@@ -45,6 +48,26 @@ class Work:
     def open(self) -> Any:
         """The whole input. Raises AgradError."""
         return opened(self.path, self.reading, None, self.files)
+
+
+def first_row(table: Any, parts: Sequence[Part], wanted: Wanted) -> dict[str, float]:
+    """The first row of all: its numbers by their columns. Empty if there is none, or it cannot be read."""
+    for part in parts:
+        inside = table.part(part.file, part.groups)
+        for some in inside.parts(wanted):
+            piece = inside.piece(some, wanted)
+            if piece.rows:
+                numbers = {name: piece.columns[name] for name in wanted.numbers}
+                return {} if piece.bad is not None else {name: float(of[0]) for name, of in numbers.items()}
+    return {}
+
+
+def certain_backend(asked: str, files: Sequence[str]) -> str:
+    """The backend for all parts: the one that is asked for; for `auto` machine code if there is much to compute."""
+    if asked != AUTO:
+        return asked
+    is_large = sum(os.path.getsize(file) for file in files if os.path.exists(file)) >= LARGE
+    return NATIVE if is_large and backend_missing(NATIVE) is None else REFERENCE
 
 
 class Bench:
@@ -85,16 +108,8 @@ class Bench:
                 formula.prepare(self.work.example)
 
     def example(self, parts: Sequence[Part]) -> dict[str, float]:
-        """The first row of all: its numbers by their columns. Empty if there is none, or it cannot be read."""
-        wanted = self.job.wanted
-        for part in parts:
-            table = self.table.part(part.file, part.groups)
-            for some in table.parts(wanted):
-                piece = table.piece(some, wanted)
-                if piece.rows:
-                    numbers = {name: piece.columns[name] for name in wanted.numbers}
-                    return {} if piece.bad is not None else {name: float(of[0]) for name, of in numbers.items()}
-        return {}
+        """See `first_row`."""
+        return first_row(self.table, parts, self.job.wanted)
 
     def compute(self, part: Part, path: str, line: Reading | None = None) -> Tally:
         """Write the results of a part to a file, completely or not at all; what there is to tell. Raises AgradError."""
