@@ -27,6 +27,7 @@ from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.core.tensor import Tensor, no_grad, tensor
 from agrad.engine.errors import AgradError
 from agrad.engine.interop import numpy_protocol, python_numbers
+from agrad.engine.ops.tables import Table
 from agrad.engine.program.replay import forward
 
 if TYPE_CHECKING:
@@ -71,13 +72,13 @@ def _graph(self: Tensor, name: str | None = None, depth: int | None = None, sinc
     return dump(self, name, depth, since)
 
 
-def _repr_html_(self: Tensor) -> str | None:
-    """For a notebook: an array as a table."""
+def _repr_html_(self: Tensor | Table) -> str | None:
+    """For a notebook: an array, or a table, in HTML."""
     return _repr_mimebundle_(self).get("text/html")
 
 
-def _repr_mimebundle_(self: Tensor, include: object = None, exclude: object = None) -> dict[str, str]:
-    """For a notebook: the value as text and, of an array, as a table."""
+def _repr_mimebundle_(self: Tensor | Table, include: object = None, exclude: object = None) -> dict[str, str]:
+    """For a notebook: the value as text and, of an array or a table, in HTML."""
     from agrad.engine.interop.notebook import bundle_of_tensor
 
     return bundle_of_tensor(self)
@@ -85,6 +86,8 @@ def _repr_mimebundle_(self: Tensor, include: object = None, exclude: object = No
 
 for _name, _function in (("graph", _graph), ("_repr_html_", _repr_html_), ("_repr_mimebundle_", _repr_mimebundle_)):
     setattr(Tensor, _name, _function)
+    if _name != "graph":
+        setattr(Table, _name, _function)
 for _method in (backward, forward, register_hook):  # core does not import autodiff and program
     setattr(Tensor, _method.__name__, _method)
 setattr(Node, "__getattr__", _saved)  # noqa: B010 - mypy refuses to assign to a method

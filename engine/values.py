@@ -105,7 +105,9 @@ def coerce(value: object, copy: bool = True) -> Value:
         return value  # type: ignore[return-value]
     if kind is int or kind is bool:
         return whole_as_float(value)  # type: ignore[arg-type]
-    if isinstance(value, str | bytes | complex) or value is None or getattr(kind, "is_object", False):
+    if getattr(kind, "is_object", False) and hasattr(kind, "__array__"):  # a table, which says why it is no array
+        value, copy = value.__array__(), False  # type: ignore[attr-defined]
+    elif isinstance(value, str | bytes | complex) or value is None or getattr(kind, "is_object", False):
         raise AgradError("type", f"a number is needed here, not {describe(value)}")
     if not copy and kind in (np.ndarray, mask_type()) and value.dtype == np.float64 and value.ndim:  # type: ignore[attr-defined]
         return value  # type: ignore[return-value]

@@ -10,6 +10,7 @@ from agrad.engine.core.graph import Node
 from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Note
+from agrad.engine.ops import tables
 from agrad.engine.struct import Struct
 from agrad.engine.values import Value, coerce, format_number, format_uncertain, format_value
 from agrad.grammar.values.lists import List, as_truth, quoted, text_of_list
@@ -51,7 +52,7 @@ class Shown(Struct):
 
     def text(self, settings: Settings) -> str:
         """The value as it is printed."""
-        return text_of(self.value, settings)
+        return whole_text_of(self.value, settings)
 
 
 class Printed(Struct):
@@ -208,6 +209,13 @@ def uncertainty_of(value: Any) -> Value | None:
         if problem.kind != "freed":
             raise
         return None
+
+
+def whole_text_of(value: Any, settings: Settings) -> str:
+    """A value as it is printed by itself, where a table has lines of its own."""
+    if isinstance(value, tables.Table):
+        return tables.text(value, settings.precision, settings.columns)
+    return text_of(value, settings)
 
 
 def text_of(value: Any, settings: Settings) -> str:

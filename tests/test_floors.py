@@ -47,6 +47,7 @@ FROM_ENGINE = {
     "agrad.engine.inspect.budget_forms": {"fields"},
     "agrad.engine.inspect.json_values": {"plain"},
     "agrad.engine.interop.notebook": {"framed", "given", "html_of", "optional", "table", "taken"},
+    "agrad.engine.ops.data_files": {"load_matrix"},
     "agrad.engine.ops.solvers.fit_forms": {"fields"},
     "agrad.engine.ops.solvers.fitting": {"fit"},
     "agrad.engine.ops.solvers.sums": {"GROUP", "Ask", "Sums", "joined", "summed"},

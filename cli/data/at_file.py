@@ -6,10 +6,10 @@ import os
 from contextlib import closing
 
 from agrad.engine.core.tensor import Tensor
-from agrad.engine.data.csv_reader import CsvTable
 from agrad.engine.data.formats import open_table
 from agrad.engine.data.tables import Wanted
 from agrad.engine.errors import AgradError, Hint
+from agrad.engine.ops.data_files import load_matrix
 from agrad.engine.values import Array, format_shape, np
 from agrad.grammar.diagnostics import suggest
 from agrad.grammar.runtime.builtins import FUNCTIONS
@@ -24,9 +24,9 @@ def from_file(word: str) -> Tensor:
     path, column = _parted(word)
     if column and not path.endswith(".npy"):
         return _column(path, column)
-    load = "load_npy" if path.endswith(".npy") else "load_csv"
+    load = FUNCTIONS["load_npy"].call if path.endswith(".npy") else load_matrix
     try:
-        array: Tensor = FUNCTIONS[load].call(path)
+        array: Tensor = load(path)
     except AgradError as problem:
         if problem.row:
             problem.fixes = [Hint(f"@{path}:0   for one column of it, by its name or number")]
@@ -66,8 +66,7 @@ def _column(path: str, column: str) -> Tensor:
     """The numbers in a column of a table. The other columns may hold texts."""
     with closing(open_table(os.path.expanduser(path), fast=None)) as table:
         if column not in table.names and column.isdecimal():
-            if isinstance(table, CsvTable):
-                table.use_places()
+            table.use_places()
             column = table.names[int(column)] if int(column) < len(table.names) else column
         column = table.spelled(column)
         if column not in table.names:

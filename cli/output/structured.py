@@ -26,8 +26,8 @@ from agrad.grammar.results import (
     Result,
     Settings,
     counts,
-    text_of,
     uncertainty_of,
+    whole_text_of,
 )
 from agrad.grammar.values.lists import as_truth
 
@@ -166,7 +166,7 @@ def _value(value: Any, settings: Settings, nonfinite: dict[str, str]) -> dict[st
         u = uncertainty_of(value)
         return fields if u is None else fields | {"u": plain(u, "u", nonfinite)}
     except AgradError:
-        return {"text": text_of(value, settings)}
+        return {"text": whole_text_of(value, settings)}
 
 
 def _line(fields: dict[str, Any], nonfinite: dict[str, str] | None = None) -> str:

@@ -86,7 +86,7 @@ class CsvTable(TextTable):
             raise AgradError("file", f"{self.path} ends its lines with \\r alone, as old Macs did: write it with \\n")
         line, entries, lines = found
         numbers = [self.dialect.number(entry) is not None for entry in entries]
-        head = not any(numbers) if given else not all(numbers)
+        head = (not any(numbers) if given else not all(numbers)) if self.form.header is None else self.form.header
         if self.dialect.names and not given and len(entries) == len(self.dialect.names):
             self.names, self.width, self.unsure = list(self.dialect.names), len(entries), None
             return
@@ -95,7 +95,8 @@ class CsvTable(TextTable):
         if head and given:
             raise names_given(self.path)
         self.width = len(entries)
-        self.unsure = first if head and any(numbers) else None  # the block in which that row may be one of data
+        is_unsure = head and any(numbers) and self.form.header is None
+        self.unsure = first if is_unsure else None  # the block in which that row may be one of data
         if not head:
             self.names, self.nameless = column_names(self.path, self.width, given), not given
         else:
@@ -134,11 +135,19 @@ class CsvTable(TextTable):
             label = Label(Span(Source(self.path, text, line, is_file=True), 0, len(text)))
             raise AgradError("file", message, labels=[label], facts=OtherForm("comments", ("#", "none")))
 
-    def places_of_numbers(self) -> list[int]:
-        """The numbers, from 0, of the columns in whose first row there is a number."""
-        row = next(self._filled(self.first), None) if self.first is not None else None
-        entries = row[1][: self.width] if row is not None else []
-        return [place for place, entry in enumerate(entries) if self.dialect.number(entry) is not None]
+    def texts(self) -> set[str]:
+        """See Table: those whose first entry that is not empty is no number."""
+        found, left = set(), dict(enumerate(self.names))
+        for _, entries, _ in self._filled(self.first) if self.first is not None else ():
+            for place, name in list(left.items()):
+                entry = entries[place] if place < len(entries) else ""
+                if entry.strip():
+                    del left[place]
+                    if self.dialect.number(entry) is None:
+                        found.add(name)
+            if not left:
+                break
+        return found | set(left.values())
 
     def matrix(self, block: Block, wanted: Wanted) -> Array:
         """Columns of numbers in a part, side by side. Raises AgradError of kind `file`."""

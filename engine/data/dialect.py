@@ -46,12 +46,16 @@ _GROUPED = re.compile(r"[+-]?[1-9]\d{0,2}(?:,\d{3})+")
 
 @dataclass(slots=True)
 class TextForm:
-    """What a caller says about a file of text; None: it is found in the file. `skip`: lines at its beginning."""
+    """What a caller says about a file of text; None: it is found in the file.
+
+    `skip`: lines at its beginning. `header`: whether the first row has the names of the columns.
+    """
 
     delimiter: str | None = None
     decimal: str | None = None
     comments: str | None = None
     skip: int = 0
+    header: bool | None = None
 
     def __post_init__(self) -> None:
         if self.delimiter is not None:

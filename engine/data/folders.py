@@ -53,6 +53,7 @@ class FolderTable(Table):
         self.first = self.files[0]
         with closing(opened(self.first)) as first:
             self.own, self.typed, self.nameless = list(first.names), first.typed, first.nameless
+            self.unsure = first.unsure
         self.fixed = _partition(path, self.first)
         self.names = [*self.own, *(name for name in self.fixed if name not in self.own)]
 
@@ -78,6 +79,12 @@ class FolderTable(Table):
         one.sizes = [os.path.getsize(file)]
         one.size = one.total = one.sizes[0]
         return one
+
+    def texts(self) -> set[str]:
+        """See Table."""
+        fixed = {name for name, text in self.fixed.items() if name not in self.own and not _is_number(text)}
+        with closing(self.opened(self.first)) as first:
+            return first.texts() | fixed
 
     def _inside(self, table: Table, wanted: Wanted, fixed: dict[str, str]) -> Wanted:
         """What is wanted of one file. Raises AgradError for a column that it has not, or not as it is expected."""
@@ -112,6 +119,14 @@ class FolderTable(Table):
             return np.full(rows, float(text))
         except ValueError:
             raise AgradError("file", f"{self.path}: the partition {name}={text} is not a number") from None
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def is_folder(path: str) -> bool:

@@ -50,6 +50,13 @@ class JsonLinesTable(TextTable):
         """See Table."""
         yield from chain([self.first] if self.first is not None else [], self.blocks)
 
+    def texts(self) -> set[str]:
+        """See Table: those whose first entry that is not null is neither a number nor a boolean."""
+        first: dict[str, Any] = {}
+        for _, row in self._rows(self.first) if self.first is not None else ():
+            first = {name: entry for name, entry in row.items() if entry is not None} | first
+        return {name for name in self.names if not isinstance(first.get(name), float | int)}
+
     def piece(self, part: Block, wanted: Wanted) -> Piece:
         """See Table."""
         return (self._by_arrow(part, wanted) if self.fast else None) or self._by_hand(part, wanted)

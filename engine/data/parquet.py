@@ -15,6 +15,11 @@ class BatchTable(Table):
     """A file of record batches. Its nulls are rows that cannot be read."""
 
     typed = True
+    schema: Any  # of pyarrow
+
+    def texts(self) -> set[str]:
+        """See Table: those of a type that is not read as numbers."""
+        return {field.name for field in self.schema if not _is_number(field.type)}
 
     def piece(self, part: tuple[int, Any], wanted: Wanted) -> Piece:
         """See Table."""
@@ -37,10 +42,10 @@ class BatchTable(Table):
             column, kind = column.cast(kind.value_type), kind.value_type
         if pa.types.is_null(kind):
             return np.full(len(column), np.nan)
-        if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
-            if not pa.types.is_boolean(kind):
-                fixes = [Hint("write it as numbers, such as seconds")] if pa.types.is_temporal(kind) else []
-                raise AgradError("file", f"{self.path}: the column {name} holds {kind}, not numbers", fixes=fixes)
+        if not _is_number(kind):
+            fixes = [Hint("write it as numbers, such as seconds")] if pa.types.is_temporal(kind) else []
+            raise AgradError("file", f"{self.path}: the column {name} holds {kind}, not numbers", fixes=fixes)
+        if pa.types.is_boolean(kind):
             column = column.cast(pa.int8())
         numbers: Numbers = column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
         return numbers
@@ -56,6 +61,15 @@ class BatchTable(Table):
         piece.problem = piece.problem or problem
 
 
+def _is_number(kind: Any) -> bool:
+    """Whether the entries of a column of that type are read as numbers."""
+    types = pyarrow().types
+    if types.is_dictionary(kind):
+        return _is_number(kind.value_type)
+    tests = (types.is_integer, types.is_floating, types.is_decimal, types.is_boolean, types.is_null)
+    return any(test(kind) for test in tests)
+
+
 class ParquetTable(BatchTable):
     """A Parquet file."""
 
@@ -66,7 +80,8 @@ class ParquetTable(BatchTable):
         pa = require_pyarrow(f"reading {path}")
         try:
             self.file = pyarrow("parquet").ParquetFile(path, pre_buffer=False, buffer_size=BYTES)
-            self.names = list(self.file.schema_arrow.names)
+            self.schema = self.file.schema_arrow
+            self.names = list(self.schema.names)
             self.total = int(self.file.metadata.num_rows)
         except (pa.ArrowException, OSError, ValueError):  # the last, for names that are not UTF-8
             raise AgradError("file", f"{path} is not a Parquet file, or is incomplete") from None
@@ -116,8 +131,8 @@ class ArrowTable(BatchTable):
             self.indexed = file.read(6) == b"ARROW1"
         try:
             with pa.memory_map(path) as source:
-                opened = self._opened(source)
-                self.names = list(opened.schema.names)
+                self.schema = self._opened(source).schema
+                self.names = list(self.schema.names)
         except (pa.ArrowException, OSError, ValueError):
             raise AgradError("file", f"{path} is not an Arrow file, or is incomplete") from None
 

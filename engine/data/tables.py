@@ -9,7 +9,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from agrad.engine.errors import AgradError, Label, MissingFile, NamedColumns, Origin, UnknownColumn
+from agrad.engine.data.arrow import as_text
+from agrad.engine.errors import AgradError, Hint, Label, MissingFile, NamedColumns, Origin, UnknownColumn
 from agrad.engine.text import as_name
 from agrad.engine.values import np
 
@@ -68,6 +69,7 @@ class Table:
     nameless: bool  # whether the file names no columns
     aliases: dict[str, str]  # other names for columns, in expressions
     typed = False  # whether what is copied has a type that Parquet can keep
+    unsure: Any = None  # where it is not certain whether the first row has the names: what there is if it has not
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -152,6 +154,24 @@ class Table:
         """Columns of numbers in a part, side by side. Raises AgradError of kind `file`."""
         piece = self.piece(part, wanted)
         return np.column_stack([piece.columns[name] for name in wanted.numbers])
+
+    def texts(self) -> set[str]:
+        """The columns that hold texts, as far as the beginning of the file tells."""
+        return set()
+
+    def as_texts(self, name: str, column: Column) -> list[str | None]:
+        """A column of texts in a piece as a list. Raises AgradError of kind `file` if it has no form as text."""
+        if isinstance(column, list):
+            return column
+        try:
+            found: list[str | None] = as_text(name, column, "a table").to_pylist()
+        except AgradError as problem:
+            problem.fixes = [Hint("columns=… chooses those to read")]
+            raise
+        return found
+
+    def use_places(self) -> None:
+        """Identify columns by their places: a first row in which some entries are numbers is data then."""
 
     def close(self) -> None:
         """Release the file: nothing more will be read."""

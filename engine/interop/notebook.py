@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from agrad.engine.core.graph import leaf
 from agrad.engine.core.tensor import Tensor, handle
 from agrad.engine.errors import AgradError
+from agrad.engine.ops.tables import Table, described, shown
 from agrad.engine.values import coerce, format_number, format_shape, np
 
 if TYPE_CHECKING:
@@ -18,8 +19,8 @@ _ROWS, _COLUMNS = 20, 12  # of an array that is shown whole; of a larger one, th
 _FRAME = 560  # the height of a page, in pixels
 
 
-def bundle_of_tensor(tensor: Tensor) -> dict[str, str]:
-    """A Tensor by MIME type: its text, and for an array a table of its entries."""
+def bundle_of_tensor(tensor: Tensor | Table) -> dict[str, str]:
+    """A Tensor, or a table, by MIME type: its text, and for an array a table of its entries."""
     html = html_of(tensor, 6)
     return {"text/plain": repr(tensor)} | ({"text/html": html} if html else {})
 
@@ -41,7 +42,10 @@ def optional(draw: Callable[[], str]) -> str | None:
 
 
 def html_of(value: Any, precision: int | None) -> str:
-    """An array of one or two axes as a table in HTML, with a line that says its shape; empty for any other value."""
+    """A table, or an array of one or two axes, in HTML, with a line that says its shape; empty for any other value."""
+    if isinstance(value, Table):
+        heads, cells = shown(value, precision)
+        return f"{table(cells, heads)}<p>{escape(described(value))}</p>"
     if not isinstance(value, Tensor) or not 1 <= value.ndim <= 2 or not value.size:
         return ""
     rows: Any = value.read_only()

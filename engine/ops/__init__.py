@@ -7,7 +7,7 @@ and passes may do with it, and its help. Importing this package fills the tables
 
 from __future__ import annotations
 
-from agrad.engine.ops import creation, data_files, graph
+from agrad.engine.ops import creation, data_files, graph, tables
 from agrad.engine.ops.arrays import (
     convolution,
     cumulative,
@@ -78,3 +78,4 @@ __all__ = [
 ]
 
 install()
+tables.install()

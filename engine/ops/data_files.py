@@ -1,25 +1,27 @@
-"""Numbers from files: `load_csv`, `load_npy`, and `chunks` for a file that is larger than memory."""
+"""Data from files: `load_csv`, `load_npy`, and `chunks` for a file that is larger than memory."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from agrad.engine.core.arguments import is_sequence, small
+from agrad.engine.core.arguments import is_sequence, small, truth_of
 from agrad.engine.core.context import current
+from agrad.engine.core.graph import leaf
 from agrad.engine.core.limits import afford
 from agrad.engine.core.op import composed
-from agrad.engine.core.tensor import Tensor, tensor
+from agrad.engine.core.tensor import Tensor, bare, tensor
 from agrad.engine.errors import AgradError, BadEntry, Hint, MissingFile, OtherForm
+from agrad.engine.ops import tables
 from agrad.engine.values import Array, describe, np, whole
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from agrad.engine.data.dialect import TextForm
-    from agrad.engine.data.tables import Table
+    from agrad.engine.data.tables import Table, Wanted
 
 Columns: TypeAlias = "tuple[str | int, ...]"  # names, or numbers from 0
 
@@ -106,9 +108,9 @@ def _as_typed(columns: Columns) -> str:
     return shown[0] if len(shown) == 1 else f"({', '.join(shown)})"
 
 
-def _form(name: str, delimiter: Any, decimal: Any, comments: Any, skip: Any) -> TextForm | None:
+def _form(name: str, delimiter: Any, decimal: Any, comments: Any, skip: Any, header: Any = None) -> TextForm | None:
     """What a call says of a file of text; None for nothing. Raises AgradError."""
-    if delimiter is decimal is comments is None and skip == 0:
+    if delimiter is decimal is comments is header is None and skip == 0:
         return None
     from agrad.engine.data.dialect import TextForm  # here, as below: a calculation does not read files
 
@@ -116,7 +118,8 @@ def _form(name: str, delimiter: Any, decimal: Any, comments: Any, skip: Any) -> 
         if given is not None and not isinstance(given, str):
             raise AgradError("type", f'{name}: {what} is a text such as ";", not {describe(given)}')
     try:
-        return TextForm(delimiter, decimal, comments, whole(skip, f"{name}: skip"))
+        has_names = None if header is None else truth_of(name, "header", header)
+        return TextForm(delimiter, decimal, comments, whole(skip, f"{name}: skip"), has_names)
     except AgradError as problem:
         problem.message = f"{name}: {problem.message.removeprefix(f'{name}: ')}"
         raise
@@ -131,13 +134,8 @@ def _form_typed(form: TextForm | None) -> str:
     return "".join([*texts, f", skip={form.skip}" if form.skip else ""])
 
 
-def _chosen(name: str, table: Table, columns: Columns | None) -> list[str]:
-    """The names of the chosen columns, if the names are their numbers, from 1.
-
-    Raises AgradError of kind `name` for a column that is not there.
-    """
-    from agrad.engine.data.csv_reader import CsvTable
-
+def _places_of(name: str, table: Table, columns: Columns | None) -> list[int]:
+    """The numbers, from 0, of the chosen columns. Raises AgradError of kind `name` for a column that is not there."""
     by_name = [one for one in columns or () if isinstance(one, str)]
     table.require_each(by_name)
     width = len(table.names)
@@ -147,12 +145,17 @@ def _chosen(name: str, table: Table, columns: Columns | None) -> list[str]:
             count = "1 column" if width == 1 else f"{width} columns"
             valid = f"valid are {-width} to {width - 1}"
             raise AgradError("name", f"{name}: {table.path} has {count}: there is no column {place}", notes=[valid])
-    if not isinstance(table, CsvTable):
-        return [table.names[place] for place in places]
     if not by_name:
         table.use_places()
-    table.names = [str(place + 1) for place in range(width)]
-    return [table.names[place] for place in places]
+    return [place % width for place in places]
+
+
+def _number_columns(table: Table) -> None:
+    """Name the columns of a text by their numbers, from 1: several may have one name in the file."""
+    from agrad.engine.data.csv_reader import CsvTable
+
+    if isinstance(table, CsvTable):
+        table.names = [str(place + 1) for place in range(len(table.names))]
 
 
 def _named_if_possible(table: Table, places: list[int]) -> Columns:
@@ -179,33 +182,45 @@ def _matrices(
 
     `rest`: the rest of the call after the path.
     """
-    from agrad.engine.data.csv_reader import CsvTable
     from agrad.engine.data.formats import open_table
     from agrad.engine.data.tables import Wanted
 
     rows, fast = 0, False if 0 < block < _LEAST else None
     with _named(name, path), closing(open_table(str(path), form=form, block=block, fast=fast)) as table:
-        places = table.places_of_numbers() if isinstance(table, CsvTable) else []
-        numbers = _named_if_possible(table, places)
-        wanted = Wanted(_chosen(name, table, columns))
-        try:
+        texts = table.texts()
+        known = [place for place, one in enumerate(table.names) if one not in texts] if texts else []
+        numbers = _named_if_possible(table, known)
+        places = _places_of(name, table, columns)
+        _number_columns(table)
+        wanted = Wanted([table.names[place] for place in places])
+        with _fixes_typed(f'{name}("{path}"{rest}', columns, known, numbers):
             for part in table.parts(wanted):
                 matrix = table.matrix(part, wanted)
                 rows += len(matrix)
                 yield matrix
-        except AgradError as problem:
-            facts = problem.facts
-            is_text = isinstance(facts, BadEntry) and facts.column is not None and facts.column not in places
-            typed = f'{name}("{path}"{rest}'
-            if isinstance(facts, BadEntry) and facts.decimal and _is_simple(str(path)):
-                problem.fixes = [f'{typed}{_columns_typed(columns)}, decimal="{facts.decimal}")']
-            elif columns is None and is_text and places and _is_simple(str(path)):
-                problem.fixes = [f"{typed}, columns={_as_typed(numbers)})"]
-            elif isinstance(facts, OtherForm):
-                problem.fixes = [f'{typed}{_columns_typed(columns)}, {facts.option}="{one}")' for one in facts.values]
-            raise
         if not rows:
             raise AgradError("file", f"there are no numbers in {path}")
+
+
+@contextmanager
+def _fixes_typed(typed: str, columns: Columns | None, known: Sequence[int], numbers: Columns) -> Iterator[None]:
+    """Give an error in a file fixes that begin as the call was `typed`; `known`: the columns of numbers, and `numbers`
+    how they are given.
+    """
+    try:
+        yield
+    except AgradError as problem:
+        facts = problem.facts
+        is_text = isinstance(facts, BadEntry) and facts.column is not None and facts.column not in known
+        if not _is_simple(typed.partition('"')[2].rpartition('"')[0]):
+            pass
+        elif isinstance(facts, BadEntry) and facts.decimal:
+            problem.fixes = [f'{typed}{_columns_typed(columns)}, decimal="{facts.decimal}")']
+        elif columns is None and is_text and known:
+            problem.fixes = [f"{typed}, columns={_as_typed(numbers)})"]
+        elif isinstance(facts, OtherForm):
+            problem.fixes = [f'{typed}{_columns_typed(columns)}, {facts.option}="{one}")' for one in facts.values]
+        raise
 
 
 def _columns_typed(columns: Columns | None) -> str:
@@ -277,28 +292,89 @@ def _is_npy(path: Path) -> bool:
 
 @composed(
     "load_csv",
-    "path; columns=None, delimiter=None, decimal=None, comments=None, skip=0",
+    "path; columns=None, delimiter=None, decimal=None, comments=None, skip=0, header=None",
     family=FAMILY,
-    doc="The numbers of a CSV file, one row per line. A header line is skipped. columns: the name of a column, or its "
-    "number from 0, or several of these; without it all columns, which must be of numbers. delimiter, decimal: found "
-    'in the file, if not given; comments: "none" if lines that begin with # are rows; skip: lines to skip. It reads '
-    ".gz, .zst, .jsonl, .arrow and .parquet files, and folders of them, too.",
+    doc='The table in a CSV file, one row per line. t.speed, t["speed m/s"] and t[0] are columns of a table t, and '
+    "t[0] is not the first row: that is t[0, :]. t[2:5] are rows, t[t.x > 0] those in which it is true; "
+    "t.columns are the names, tensor(t) is the matrix of all columns. A column whose first entry is no number "
+    "holds texts. columns: the name of a column, or its number from 0, or several of these. delimiter, "
+    'decimal: found in the file, if not given; comments: "none" if lines that begin with # are rows; skip: '
+    "lines to skip; header: whether the first row has the names, which must be said where it has numbers too. "
+    "It reads .gz, .zst, .jsonl, .arrow and .parquet files, and folders of them, too.",
     derivative=NONE,
     example="",
 )
-def load_csv(path: Any, columns: Any, delimiter: Any, decimal: Any, comments: Any, skip: Any) -> Tensor:
+def load_csv(
+    path: Any, columns: Any, delimiter: Any, decimal: Any, comments: Any, skip: Any, header: Any
+) -> tables.Table:
     """See the entry."""
+    form = _form("load_csv", delimiter, decimal, comments, skip, header)
+    return _table(existing("load_csv", path, folders=True), _columns_of("load_csv", columns), form)
+
+
+def load_matrix(path: str) -> Tensor:
+    """All numbers in a file for `load_csv`, as a matrix. Raises AgradError of kind `file` for an entry that is none."""
     from array import array
 
     data, width = array("d"), 0  # eight bytes per number, also while it grows
-    form = _form("load_csv", delimiter, decimal, comments, skip)
-    file = existing("load_csv", path, folders=True)
-    for matrix in _matrices("load_csv", file, _columns_of("load_csv", columns), form):
+    for matrix in _matrices("load_csv", existing("load_csv", path, folders=True), None):
         data.frombytes(matrix.tobytes())
         width = matrix.shape[1]
         if len(data) > current().limits.entries:
             afford("load_csv", (len(data) // width, width))
     return tensor(np.frombuffer(data).reshape(-1, width))
+
+
+def _table(path: Path, columns: Columns | None, form: TextForm | None) -> tables.Table:
+    """The columns of a table in a file. Raises AgradError of kind `file`."""
+    from agrad.engine.data.formats import open_table
+    from agrad.engine.data.tables import Wanted
+
+    with _named("load_csv", path), closing(open_table(str(path), form=form, fast=None)) as table:
+        if columns is None and table.unsure is not None:
+            raise _unsure(path, form)
+        places = _places_of("load_csv", table, columns)
+        names, texts = list(table.names), table.texts()
+        kinds = [name in texts for name in names]
+        _number_columns(table)
+        known = dict(zip(table.names, names, strict=True))  # what the file calls them
+        numbers = [table.names[place] for place in places if not kinds[place]]
+        wanted = Wanted(numbers, [table.names[place] for place in places if kinds[place]], texts=True)
+        with _fixes_typed(f'load_csv("{path}"', columns, (), ()):
+            parts = _columns_read(table, wanted)
+        read = {name: _as_column(known[name], parts.pop(name)) for name in wanted.names}
+    return tables.Table([names[place] for place in places], [read[table.names[place]] for place in places], path.name)
+
+
+def _columns_read(table: Table, wanted: Wanted) -> dict[str, list[Any]]:
+    """The columns of a table, each in parts. Raises AgradError of kind `file` if there are no rows."""
+    rows = 0
+    parts: dict[str, list[Any]] = {name: [] for name in wanted.names}
+    for part in table.parts(wanted):
+        piece = table.piece(part, wanted)
+        rows += piece.rows
+        if rows * len(parts) > current().limits.entries:
+            afford("load_csv", (rows, len(parts)))
+        for name, several in parts.items():
+            one = piece.columns[name]
+            several.append(table.as_texts(name, one) if wanted.is_text(name) else one)
+    if not rows:
+        raise AgradError("file", f"there are no rows in {table.path}")
+    return parts
+
+
+def _as_column(name: str, parts: list[Any]) -> Tensor | tables.Texts:
+    """The parts of a column in one."""
+    if isinstance(parts[0], list):
+        return tables.Texts(name, (text for part in parts for text in part))
+    return bare(leaf(np.concatenate(parts)))
+
+
+def _unsure(path: Path, form: TextForm | None) -> AgradError:
+    """The error for a first row of which it is not certain whether it has the names of the columns."""
+    message = f"the first row of {path} has numbers and texts: it may have the names of the columns, or be data"
+    typed = f'load_csv("{path}"{_form_typed(form)}, header='
+    return AgradError("file", message, fixes=[f"{typed}{one})" for one in (1, 0)] if _is_simple(str(path)) else [])
 
 
 def load_text(path: Any, delimiter: Any, skiprows: Any) -> Tensor:

@@ -20,7 +20,7 @@ from agrad.grammar.commands.operands import EXPRESSION, LEAVES
 from agrad.grammar.commands.registry import NOTHING, Call, Operands, Option, command, graphed
 from agrad.grammar.results import Estimated, Noted, Printed, text_of
 from agrad.grammar.runtime.builtins import Closure
-from agrad.grammar.runtime.operations import as_array
+from agrad.grammar.runtime.operations import as_array, is_table
 
 _VALUE = Operands(expression=True)
 
@@ -93,7 +93,12 @@ def _fit(session: Session, call: Call) -> None:
     _remember(session, latest)
     session.emit(Estimated(found))
     for name, value in latest.model.scopes[0].items():
-        if name not in names and not callable(value) and uncertainty(as_array(value)) is not None:
+        if (
+            name not in names
+            and not callable(value)
+            and not is_table(value)
+            and uncertainty(as_array(value)) is not None
+        ):
             session.emit(Noted(Note(f"fit: the uncertainty of {name} is not used: only that of what was measured is")))
 
 

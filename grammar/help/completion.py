@@ -12,6 +12,7 @@ from agrad.engine.core.graph import Node
 from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.core.signature import REQUIRED, Signature
 from agrad.engine.core.tensor import Tensor
+from agrad.engine.ops.tables import Table, Texts, column
 from agrad.engine.values import format_shape
 from agrad.grammar.commands.registry import COMMANDS, NOTHING, Command, Option
 from agrad.grammar.help import descriptions
@@ -30,6 +31,7 @@ from agrad.grammar.syntax.lexer import Token
 from agrad.grammar.syntax.parser import followers
 
 _WORD = re.compile(r"[^\W\d]\w*$")
+_COLUMN = re.compile(r"""([^\W\d]\w*)\[(?:[^\[\]"']*,)?\s*\[?(?:"[^"]*",\s*)*["']([^"'\n]*)$""")  # t["spe, t[:, "spe
 _LINE_ENDS = frozenset({"_NEWLINE", "_INDENT", "_DEDENT", "SEMICOLON"})
 _OPENERS = frozenset({"LPAR", "_LSQB", "LBRACE"})
 _CLOSERS = frozenset({"RPAR", "RSQB", "RBRACE"})
@@ -56,6 +58,9 @@ def completions(
 
     `others`: names that may have any value, such as those of a text around this one, with what is known of them.
     """
+    if (inside := _COLUMN.search(text)) and isinstance(table := session.names.get(inside[1]), Table):
+        names = dict.fromkeys(table.columns)
+        return inside[2], likeliest(inside[2], [Candidate(name, meaning="a column") for name in names])
     found = _WORD.search(text)
     word = found[0] if found else ""
     before = text.removesuffix(word)
@@ -320,13 +325,29 @@ class _Place:
             return
         direct = len(self.statement) < 3 or self.statement[-3].type != "_DOT"
         value = self.session.names.get(name) if direct else None
-        if isinstance(value, Node) or (name == "grad_fn" and not direct):
+        if isinstance(value, Table):
+            yield from _columns(value)
+        elif isinstance(value, Node) or (name == "grad_fn" and not direct):
             yield from (Candidate(name, meaning=descriptions.NODE_ATTRIBUTES[name]) for name in NODE_ATTRIBUTES)
         elif not isinstance(value, str | tuple | range | Closure):
             yield from (Candidate(name, meaning=descriptions.ATTRIBUTES[name]) for name in ATTRIBUTES)
             for name, method in METHODS.items():
                 yield Candidate(name, method.form.usage, descriptions.METHODS[name])
             yield from _functions(methods=True)
+
+
+def _columns(value: Table) -> Iterator[Candidate]:
+    """What may follow the point after a table: its columns, and what arrays have."""
+    for name in value.columns:
+        if name.isidentifier():
+            yield Candidate(name, meaning=_told_of(value, name))
+    yield Candidate("columns", meaning="the names of the columns")
+    for name in ("shape", "T"):
+        yield Candidate(name, meaning=descriptions.ATTRIBUTES[name])
+
+
+def _told_of(value: Table, name: str) -> str:
+    return f"column of {'texts' if isinstance(column(value, name), Texts) else 'numbers'}"
 
 
 def _parameters(name: str, is_method: bool, session: Session) -> dict[str, str]:

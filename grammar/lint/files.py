@@ -81,6 +81,9 @@ class Facts:
         return Asked(frozenset(words), tuple(members), only_binds)
 
 
+ANY = "*"  # among names: any other
+
+
 class Files:
     """The scripts that are read: the one to check, and those that it loads.
 
@@ -290,13 +293,18 @@ def nodes(tree: object) -> Iterator[ast.Node]:
 
 
 def _attributes(statement: ast.Statement) -> Iterator[str]:
-    """The names that objects may have as attributes from a statement: what a class defines, or is assigned to."""
+    """The names that objects may have as attributes from a statement: what a class defines, or is assigned to.
+
+    ANY, where it reads a table, whose columns may have any name.
+    """
     for node in nodes(statement):
         match node:
             case ast.Class():
                 yield from (name for inner in node.body for name, _ in given(inner))
             case ast.Assign(targets):
                 yield from (target.name for target in targets if isinstance(target, ast.Attribute))
+            case ast.Name("load_csv"):
+                yield ANY
 
 
 def _loads(body: ast.Body) -> Iterator[tuple[ast.Command, bool]]:

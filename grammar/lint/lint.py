@@ -17,7 +17,7 @@ from agrad.engine.errors import AgradError, Label
 from agrad.grammar.commands import COMMANDS
 from agrad.grammar.commands.registry import Call, Command, of
 from agrad.grammar.diagnostics import Source, Span
-from agrad.grammar.lint.files import Asked, Files, Giver, Givers, blocks, given, merged
+from agrad.grammar.lint.files import ANY, Asked, Files, Giver, Givers, blocks, given, merged
 from agrad.grammar.pytorch import names as pytorch_names
 from agrad.grammar.runtime.attributes import METHODS, NODE_ATTRIBUTES, attribute, method
 from agrad.grammar.runtime.builtins import CONSTANTS, OTHERS, Closure, entry_of
@@ -366,12 +366,12 @@ class _Check:
         return node.value
 
     def _of_objects(self, name: str) -> bool:
-        """Whether an object may have an attribute of this name: one of the script, or of the engine's."""
+        """Whether an object may have an attribute of this name: one of the script or the engine, or a column."""
         if self.files.of_objects is None:
             from agrad.grammar.runtime.objects import all_names  # here, since a script without attributes needs none
 
             self.files.of_objects = self.files.attributes() | all_names()
-        return name in self.files.of_objects
+        return ANY in self.files.of_objects or name in self.files.of_objects
 
     def _call(self, node: ast.Call) -> None:
         """The arguments of a call, if it is certain what is called."""

@@ -11,6 +11,7 @@ from agrad.engine.core.guards import choose, entries, number
 from agrad.engine.core.op import FUNCTIONS, Entry, composed
 from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError, Hint
+from agrad.engine.ops.tables import Table, Texts, as_operand
 from agrad.engine.values import Value, describe, format_shape, whole, whole_as_float
 from agrad.grammar.values.constants import CONSTANTS
 from agrad.grammar.values.list_methods import sorted_parts
@@ -158,6 +159,8 @@ def as_tensor(value: Any, what: str) -> Tensor:
         return value
     if isinstance(value, int | float):
         return tensor(value)
+    if isinstance(value, Table | Texts):
+        return as_operand(value)  # type: ignore[no-any-return]
     raise AgradError("type", f"{what} needs a number or an array, not {describe(value)}")
 
 
@@ -452,7 +455,7 @@ class Kind:
 )
 def _type(x: Any) -> Any:
     if is_object(x) and not isinstance(x, type):
-        return type(x)
+        return Kind(type(x).__name__) if hasattr(type(x), "__array__") else type(x)
     names = [name for name, test in _KINDS.items() if name not in ("tensor", "int") and test(x)]
     if names == ["bool"] or names[:1]:
         return Kind(names[-1] if isinstance(x, bool) else names[0])

@@ -16,6 +16,7 @@ from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError, Hint, Label
 from agrad.engine.ops.arrays.indexing import tidy_slice
 from agrad.engine.ops.data_files import Chunks
+from agrad.engine.ops.tables import Table, Texts, as_operand
 from agrad.engine.values import describe, format_bytes, format_number, format_shape, format_value, np, whole
 from agrad.grammar.results import Settings, text_of
 from agrad.grammar.runtime import views
@@ -167,6 +168,8 @@ def truth(value: Any) -> bool:
     if isinstance(value, tuple | str | List | range):
         return len(value) > 0
     if is_object(value) and not isinstance(value, type):
+        if is_table(value):
+            return bool(as_array(value))
         return bool(value) if hasattr(type(value), "__len__") or hasattr(type(value), "__bool__") else True
     return bool(value)
 
@@ -232,13 +235,18 @@ def adapted(value: Any) -> Any:
 
 
 def as_array(value: Any) -> Any:
-    """A list or a tuple of numbers as a vector; anything else as it is."""
+    """A list or a tuple of numbers as a vector, a table as a matrix; anything else as it is."""
     if type(value) is List:
         return value.stacked()
     if not isinstance(value, tuple):
-        return value
+        return as_operand(value)
     array = operand(value)
     return array if isinstance(array, Tensor) else tensor(array)
+
+
+def is_table(value: Any) -> bool:
+    """Whether a value is a table, or a column of texts."""
+    return isinstance(value, Table | Texts)
 
 
 def added_up(xs: List) -> Any:

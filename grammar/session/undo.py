@@ -15,6 +15,7 @@ from agrad.engine.core.graph import Gradient, Node
 from agrad.engine.core.guards import Guard
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError
+from agrad.engine.ops.tables import Table
 from agrad.engine.struct import Struct
 from agrad.engine.text import printable, truncate
 from agrad.engine.values import format_bytes
@@ -196,6 +197,8 @@ class Steps:
                 stack += part
             elif isinstance(part, List):
                 step.bytes += _NODE
+            elif isinstance(part, Table):
+                stack += (part[:, place] for place in range(len(part.columns)))
             elif isinstance(part, Mapping):
                 stack += part.values()
             elif type(part) is not Node:

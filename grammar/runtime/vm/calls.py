@@ -24,6 +24,7 @@ from agrad.grammar.runtime.operations import (
     as_array_if_list,
     as_tuple_if_list,
     given_as,
+    is_table,
     iterate,
     listed,
     spread,
@@ -152,6 +153,10 @@ class Calls(Names):
         if name == "backward":
             self.growth.next_round()
         value, args, keywords = _arguments(frame.stack, (count, names))
+        if is_table(value):
+            from agrad.grammar.runtime import tables  # here, since few scripts have one
+
+            value = tables.callee(value, name)
         if is_object(value):
             from agrad.grammar.runtime import objects  # here, since few calculations have objects
 

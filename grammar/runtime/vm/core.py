@@ -25,6 +25,7 @@ class Core(ABC):
         self.growth = Growth()
         self.figure: Any = None  # what `plt` draws on
         self.line = ""  # what was printed without the end of its line
+        self.column_noted = False  # whether a note has said that one index of a table is a column
         self.expecting = 0  # how many `fails` blocks are running
         self.calling = 0  # how many functions of the user the engine is calling
         self.handlers: dict[Do, Callable[[Frame, Any, Span], int | None]] = {

@@ -9,7 +9,9 @@ from agrad.engine.core.context import current
 from agrad.engine.core.guards import choose, entries
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Hint, Label
+from agrad.engine.ops.tables import Table
 from agrad.grammar.diagnostics import Span
+from agrad.grammar.results import Noted
 from agrad.grammar.runtime import attributes
 from agrad.grammar.runtime.builtins import as_tensor, is_object
 from agrad.grammar.runtime.bytecode import Frame
@@ -21,6 +23,7 @@ from agrad.grammar.runtime.operations import (
     entry_at,
     formatted,
     is_near,
+    is_table,
     iterate,
     joined,
     listed,
@@ -53,7 +56,7 @@ class Expressions(Core):
         function, end = detail
         right, left = frame.stack.pop(), frame.stack.pop()
         current().origin = span
-        result = function(*(x.stacked() if type(x) is List else x for x in (left, right)))
+        result = function(*(x if type(x) is tuple else as_array(x) for x in (left, right)))
         if not isinstance(result, float | bool | Tensor):
             no_arithmetic(span)
         if truth(result):
@@ -130,13 +133,25 @@ class Expressions(Core):
             frame.stack.append(entry_at(value, index))
             return
         if is_object(value):
-            frame.stack.append(_entry_of(value, index))
+            frame.stack.append(self._entry_of_table(value, index, span) if is_table(value) else _entry_of(value, index))
             return
         index = _plain_index(index)
         entry = as_tensor(value, "an index")[index]
         if is_basic(index):
             mark(entry, value)
         frame.stack.append(entry)
+
+    def _entry_of_table(self, value: Any, index: Any, span: Span) -> Any:
+        """An entry of a table, or of a column of texts. The first index that might be meant for a row gets a note."""
+        from agrad.grammar.runtime import tables  # here, since few scripts have one
+
+        if not isinstance(value, Table):
+            return adapted(value[_plain_index(index)])
+        note = None if self.column_noted else tables.note_on(value, index, span)
+        if note is not None:
+            self.column_noted = True
+            self.session.emit(Noted(note))
+        return adapted(tables.entry(value, index))
 
     def _attribute(self, frame: Frame, name: str, span: Span) -> None:
         current().origin = span
@@ -174,9 +189,13 @@ def _entry_of(value: Any, index: Any) -> Any:
 
 
 def _attribute_of(value: Any, name: str) -> Any:
-    """An attribute of an object."""
+    """An attribute of an object; of a table, a column or what its matrix has."""
     from agrad.grammar.runtime import objects  # here: see above
 
+    if is_table(value):
+        from agrad.grammar.runtime import tables  # here: see above
+
+        return adapted(tables.attribute(value, name))
     return adapted(objects.attribute(value, name))
 
 

@@ -14,8 +14,17 @@ from agrad.grammar.diagnostics import Span
 from agrad.grammar.runtime.builtins import Closure, Kind, is_object
 from agrad.grammar.runtime.bytecode import Frame
 from agrad.grammar.runtime.compiler import BINARY, COMPARE_CALLS
-from agrad.grammar.runtime.operations import SEQUENCES, adapted, describe_value, is_ragged, iterate, truth
-from agrad.grammar.runtime.vm.calls import ENTERED, Calls
+from agrad.grammar.runtime.operations import (
+    SEQUENCES,
+    adapted,
+    as_array,
+    describe_value,
+    is_ragged,
+    is_table,
+    iterate,
+    truth,
+)
+from agrad.grammar.runtime.vm.calls import ENTERED, Calls, invoke
 from agrad.grammar.runtime.vm.core import MISSING
 from agrad.grammar.runtime.vm.expressions import Expressions, no_arithmetic, with_sequences
 from agrad.grammar.runtime.vm.writes import Writes
@@ -77,6 +86,8 @@ class Operators(Calls, Expressions, Writes):
         return None
 
     def _applied(self, function: Callable[[Any, Any], Any], left: Any, right: Any, span: Span) -> Any:
+        if is_table(left) or is_table(right):
+            return self._of_tables(function, left, right, span)
         if is_object(left) or is_object(right):
             sign = _SIGNS[function]
             if sign in ("==", "!="):
@@ -93,6 +104,15 @@ class Operators(Calls, Expressions, Writes):
             return with_sequences(function, left, right, span)
         value = function(left, right)
         return value if isinstance(value, float | bool | Tensor) else no_arithmetic(span)
+
+    def _of_tables(self, function: Callable[[Any, Any], Any], left: Any, right: Any, span: Span) -> Any:
+        """An operator on tables, as matrices, or a comparison of a column of texts."""
+        from agrad.engine.ops.tables import Texts, compared  # here, since few scripts have one
+
+        texts, other = (left, right) if isinstance(left, Texts) else (right, left)
+        if isinstance(texts, Texts) and _SIGNS.get(function) in ("==", "!="):
+            return compared(texts, other, _SIGNS[function] == "==")
+        return self._applied(function, as_array(left), as_array(right), span)
 
     def applied(self, sign: str, left: Any, right: Any, span: Span) -> Any:
         """The value of an operator, for functions that use it, such as `sum` and `sorted`."""
@@ -134,6 +154,8 @@ class Operators(Calls, Expressions, Writes):
             (x, wanted), options = FUNCTIONS[name].signature.bind(args, keywords)
             has_default = len(args) > 2 or "default" in keywords
             return _attribute(name, x, wanted, options["default"] if has_default else MISSING)
+        if any(map(is_table, args)):
+            return invoke(FUNCTIONS[name].call, tuple(map(as_array, args)), keywords)
         method = found_method(first, f"__{name}__")
         if method is not None and len(args) == 1 and not keywords:
             return self.call(method, (first,), {})

@@ -14,7 +14,7 @@ from agrad.engine.core.versions import changed_behind
 from agrad.engine.errors import AgradError, Label, Note
 from agrad.engine.values import format_number
 from agrad.grammar.diagnostics import Span
-from agrad.grammar.results import Noted, Printed, Shown, text_of
+from agrad.grammar.results import Noted, Printed, Shown, text_of, whole_text_of
 from agrad.grammar.runtime.builtins import OTHERS, as_tensor
 from agrad.grammar.runtime.bytecode import Code, Frame
 from agrad.grammar.runtime.compiler import UNEVALUATED, module_name
@@ -74,7 +74,7 @@ class Statements(Core):
         del stack[len(stack) - count :]
         self._note_stale(items, span)
         settings = self.session.settings
-        parts = [text_of(item, settings) for item in items]
+        parts = [whole_text_of(item, settings) for item in items]
         between, after = (text_of(" " if one is None else one, settings) for one in (separator, end))
         text = joined([self.line, *[piece for part in parts for piece in (part, between)][:-1], after])
         *lines, self.line = text.split("\n")

@@ -209,7 +209,9 @@ def test_data_start_where_agrad_runs_and_scripts_and_beside_at_the_script(agrad,
     script("1,2\n", "here.csv")
     script("3,4\n", "lib/there.csv")
     script("k = 5\n", "lib/b.ag")
-    file = script('load "b.ag"\nprint k, load_csv("here.csv"), load_csv(beside("there.csv"))\n', "lib/a.ag")
+    file = script(
+        'load "b.ag"\nprint k, tensor(load_csv("here.csv")), tensor(load_csv(beside("there.csv")))\n', "lib/a.ag"
+    )
     assert agrad("run", file) == ("5 [[1, 2]] [[3, 4]]\n", "", 0)
 
 

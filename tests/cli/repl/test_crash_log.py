@@ -241,7 +241,7 @@ def test_a_statement_that_fails_now_is_told_and_nothing_is_lost(environment, tmp
     ]
     assert kept.read_bytes() == content
     (tmp_path / "e.csv").rename(tmp_path / "d.csv")
-    out, err, _ = agrad("repl", "--resume", "2", given="d\n")  # the other is the last now
+    out, err, _ = agrad("repl", "--resume", "2", given="tensor(d)\n")  # the other is the last now
     assert out == "[[1, 2]]\n" and re.fullmatch(r"restored 4 statements from \d\d:\d\d: x, d, y\n", err)
 
 

@@ -101,9 +101,8 @@ NO_TABLE = {
 
 
 def numbers_of(table):
-    """All columns in which the first entry is a number."""
-    wanted = [table.names[place] for place in table.places_of_numbers()] if hasattr(table, "width") else table.names
-    return read(table, [name for name in wanted if name != "s"])
+    """All columns that do not hold texts."""
+    return read(table, [name for name in table.names if name not in table.texts()])
 
 
 def read(table, names):
@@ -229,11 +228,14 @@ def test_load_csv_and_chunks_find_and_take_the_same(file):
     assert ag.load_csv(path).tolist() == [[1.5, 2], [3.25, 4]]
     assert [rows.tolist() for rows in ag.chunks(path, 1)] == [[[1.5, 2]], [[3.25, 4]]]
     with pytest.raises(ag.AgradError) as caught:
-        ag.load_csv(path, decimal=".")
-    assert caught.value.message == (
-        f'load_csv: {path}, line 2, column 1: "1,5" is not a number: the decimal mark is a point'
+        list(ag.chunks(path, 1, decimal="."))
+    assert (
+        caught.value.message == f'chunks: {path}, line 2, column 1: "1,5" is not a number: the decimal mark is a point'
     )
-    assert caught.value.fixes == [f'load_csv("{path}", decimal=",")']
+    assert caught.value.fixes == [f'chunks("{path}", 1, decimal=",")']
+    with pytest.raises(ag.AgradError) as caught:
+        ag.load_csv(file("b.csv", "x;y\n1.5;1\n2,5;2\n"))
+    assert caught.value.fixes == [f'load_csv("{path.replace("a.csv", "b.csv")}", decimal=",")']
     rows = ag.chunks(path, 1, columns="x", delimiter=";", skip=0)
     assert str(rows) == f'chunks("{path}", 1, columns="x", delimiter=";")'
     assert [one.tolist() for one in rows] == [[[1.5]], [[3.25]]]

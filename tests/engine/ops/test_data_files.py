@@ -10,7 +10,7 @@ from thinned import thinned
 
 import agrad.engine as ag
 from agrad.engine.core.context import current
-from agrad.engine.ops.data_files import load_text
+from agrad.engine.ops.data_files import load_matrix, load_text
 
 BAD = [
     ("1,2\n3,x\n", 'line 2, column 2: "x" is not a number'),
@@ -43,7 +43,7 @@ def walked(path, rows):
 @pytest.mark.parametrize(("text", "message"), BAD)
 def test_an_error_names_the_file_the_row_and_the_column(file, text, message):
     path = file(text)
-    for name, read in (("load_csv", ag.load_csv), ("chunks", lambda path: walked(path, 1))):
+    for name, read in (("load_csv", load_matrix), ("chunks", lambda path: walked(path, 1))):
         with pytest.raises(ag.AgradError) as caught:
             read(path)
         assert caught.value.kind == "file"
@@ -53,7 +53,7 @@ def test_an_error_names_the_file_the_row_and_the_column(file, text, message):
 @pytest.mark.parametrize(("text", "message"), EMPTY.items())
 def test_a_file_without_numbers(file, text, message):
     path = file(text)
-    for name, read in (("load_csv", ag.load_csv), ("chunks", lambda path: walked(path, 1))):
+    for name, read in (("load_csv", load_matrix), ("chunks", lambda path: walked(path, 1))):
         with pytest.raises(ag.AgradError) as caught:
             read(path)
         assert caught.value.message == f"{name}: {message.format(path)}"
@@ -63,7 +63,7 @@ def test_a_file_without_numbers(file, text, message):
 def test_the_pieces_of_a_file_are_its_rows_in_order(file, tmp_path, rows):
     path = file("\ufeffx,y\n1,2\n\n3,4\n5,6\n")
     numbers = ag.load_csv(path)
-    np.save(tmp_path / "a.npy", numbers.value)
+    np.save(tmp_path / "a.npy", np.asarray(numbers))
     for found in (walked(path, rows), walked(str(tmp_path / "a.npy"), rows)):
         assert [len(piece) for piece in found] == [min(rows, 3 - done) for done in range(0, 3, rows)]
         assert [row for piece in found for row in piece] == numbers.tolist()
@@ -180,7 +180,7 @@ def test_the_columns_of_numbers_are_offered_where_there_are_texts(file, name, te
     path = file(text)
     rest = ", 3" if name == "chunks" else ""
     with pytest.raises(ag.AgradError) as caught:
-        ag.load_csv(path) if name == "load_csv" else list(ag.chunks(path, 3))
+        load_matrix(path) if name == "load_csv" else list(ag.chunks(path, 3))
     assert caught.value.fixes == ([f'{name}("{path}"{rest}, columns={columns})'] if columns else [])
     if columns:
         assert ag.load_csv(path, columns=eval(columns)).shape[0] == text.count("\n") - (text[0] != "1")

@@ -183,7 +183,7 @@ def test_files_can_be_switched_off(folder, tmp_path):
     error = refused('var x = 1; graph x to "x.dot"', session)
     assert error.message == "cannot write x.dot: file access is switched off"
     assert not (tmp_path / "x.dot").exists()
-    assert said('load_csv("a.csv")') == ["[[1, 2]]"]  # another session has its files
+    assert said('tensor(load_csv("a.csv"))') == ["[[1, 2]]"]  # another session has its files
 
 
 TOUCHING = [
@@ -235,7 +235,7 @@ def test_beside_finds_what_lies_in_the_folder_of_the_script(folder, tmp_path):
     (tmp_path / "lib").mkdir()
     (tmp_path / "lib" / "a.csv").write_text("1,2\n")
     folder(lib__a='data = load_csv(beside("a.csv"))\ndef f() = beside("b")\n')
-    assert said('load "lib/a.ag"\ndata\nf()\nbeside("c")') == ["[[1, 2]]", "lib/b", "c"]
+    assert said('load "lib/a.ag"\ntensor(data)\nf()\nbeside("c")') == ["[[1, 2]]", "lib/b", "c"]
     assert refused("beside(3)").message == "beside needs the name of a file, not the number 3"
 
 
