@@ -138,16 +138,15 @@ def _remember(session: Session, fit: Any) -> None:
 def _solve(session: Session, call: Call) -> None:
     function = _function(session, call)
     names = function.definition.parameters
-    options = {name: _plain(call, name, value) for name, value in call.options.items()}
-    if "low" in options:
-        if len(names) > 1:
-            raise AgradError("arity", "solve: an interval is for one unknown", fixes=["from 1, 2   for several"])
-        where: Any = options["low"], options["high"]
-    elif len(options) == len(names):
-        where = [*options.values()] if len(names) > 1 else options["from 0"]
-    else:
-        starts = f"{len(options)} starting point{'s' if len(options) > 1 else ''}"
+    (word, ends), *_ = call.options.items()
+    where: Any = tuple([_plain(call, "where to start", end) for end in ends])
+    if word == "in" and len(names) > 1:
+        raise AgradError("arity", "solve: an interval is for one unknown", fixes=["from 1, 2   for several"])
+    if word == "from" and len(where) != len(names):
+        starts = f"{len(where)} starting point{'s' if len(where) > 1 else ''}"
         raise AgradError("arity", f"solve: {starts} for {len(names)} unknowns", labels=[Label(call.span)])
+    if word == "from":
+        where = [*where] if len(names) > 1 else where[0]
     found, problem = root_of(lambda *xs: as_array(function(*xs)), where, "solve", len(names) > 1)
     for name, value in zip(names, found if len(names) > 1 else [found], strict=True):
         value = value if isinstance(value, Tensor) else tensor(value)
@@ -224,8 +223,8 @@ def _descend(session: Session, call: Call) -> None:
     if not until > 0:
         raise AgradError("domain", f"{word}: until is a positive number", labels=[Label(call.span)])
     ends = None
-    if "low" in call.options:
-        low, high = (number_of(word, "an end of the interval", call.options[end]) for end in ("low", "high"))
+    if "in" in call.options:
+        low, high = (number_of(word, "an end of the interval", end) for end in call.options["in"])
         if not low < high:
             raise AgradError("domain", f"{word}: the interval ends before it begins", labels=[Label(call.span)])
         ends = low, high

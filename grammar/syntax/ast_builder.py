@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from itertools import pairwise
-from typing import get_args
+from typing import Any, get_args
 
 from agrad.engine.errors import AgradError, Kind
 from agrad.grammar.diagnostics import Source, Span, suggest
@@ -212,14 +212,27 @@ class Builder(Expressions):
                 options[-1] = (options[-1][0], part)
         return self.command(parts, parts[1:2], options)
 
-    def backward_as(self, parts: Parts) -> s.Parameter:
-        """`as` and its word, until the node of `backward` is made from them."""
-        return s.Parameter(str(parts[0]), self.plain_word(parts[1]), self.span(*parts))
+    def worded(self, parts: Parts) -> s.Parameter:
+        """A word and its value, until the node of a command is made from them."""
+        word, value = parts[-2:]
+        value = self.plain_word(value) if isinstance(value, Token) else value
+        return s.Parameter(str(word), value, self.span(parts[0], value))
+
+    def several(self, parts: Parts) -> s.Parameter:
+        """A word and its values."""
+        span = self.span(parts[0], parts[-1])
+        return s.Parameter(str(parts[0]), s.Tuple(tuple(parts[1:]), span), span)
+
+    def within(self, parts: Parts) -> s.Parameter:
+        """The ends of `in a..b`."""
+        span = self.span(*parts)
+        return s.Parameter("in", s.Tuple(tuple(parts), span), span)
 
     def names_command(self, parts: Parts) -> s.Command:
         return self.command(parts, parts[1:], [])
 
-    def graph(self, parts: Parts) -> s.Command:
+    def command_with_parameters(self, parts: Parts) -> s.Command:
+        """Operands, and options that are a word and a value."""
         options = [part for part in parts if isinstance(part, s.Parameter)]
         roots = [part for part in parts if not isinstance(part, Token | s.Parameter)]
         return self.command(parts, roots, list(self.keywords(options)))
@@ -241,48 +254,21 @@ class Builder(Expressions):
                 raise syntax_error("depth", value.span, text=str(first))
         return s.Parameter(str(word), value, self.span(word, last))
 
-    def budget(self, parts: Parts) -> s.Command:
-        return self.command(parts, parts[1:2], list(self.keywords(parts[2:])))
-
-    def budget_option(self, parts: Parts) -> s.Parameter:
-        """A word and its value, until the node of `budget` is made from them."""
-        word, value = parts
-        return s.Parameter(str(word), self.plain_word(value) if word == "as" else value, self.span(word, value))
-
-    def correlate(self, parts: Parts) -> s.Command:
-        return self.command(parts, parts[1:], [])
-
     def fit(self, parts: Parts) -> s.Command:
         """What was measured, and the model of the parameters."""
-        word, y, model, *options = parts
-        given, names = self.over(word, model, options)
-        unknowns = s.Unknowns(names, model, model.span)
-        return self.command([word, model, *options[-1]], [unknowns], [("measured", y), *given.items()])
-
-    def fit_option(self, parts: Parts) -> tuple[s.Parameter, ...]:
-        """The names of the parameters, the uncertainty of what was measured, or where to start."""
-        span = self.span(parts[0], parts[-1])
-        if parts[0] == "over":
-            return (s.Parameter("over", s.Tuple(tuple(parts[1:]), span), span),)
-        if parts[0] == "from":
-            return tuple(s.Parameter(f"from {name}", value, span) for name, value in self.keywords(parts[1:]))
-        return (s.Parameter("sigma", parts[-1], span),)
+        _, y, model, *_ = parts
+        given, names = self.over(parts, model)
+        start = given.pop("from", None)
+        starts = [(f"from {name}", value) for name, value in self.keywords(start.items)] if start is not None else []
+        return self.command(parts, [s.Unknowns(names, model, model.span)], [("measured", y), *given.items(), *starts])
 
     def solve(self, parts: Parts) -> s.Command:
         """Equations, unknowns, and where to start, or an interval."""
-        words = [part if isinstance(part, Token) else "" for part in parts]
-        middle = words.index("for")
-        last = words.index("from") if "from" in words else len(parts) - 2
-        equations = [self.difference(part) for part in parts[1:middle]]
-        value = (
-            equations[0]
-            if len(equations) == 1
-            else s.List(tuple(equations), False, self.span(parts[1], parts[middle - 1]))
-        )
-        unknowns = s.Unknowns(tuple(parts[middle + 1 : last]), value, value.span)
-        ends = parts[last + 1 :] if "from" in words else parts[last:]
-        names = [f"from {place}" for place in range(len(ends))] if "from" in words else ["low", "high"]
-        return self.command(parts, [unknowns], list(zip(names, ends, strict=True)))
+        middle = parts.index("for")
+        sides = [self.difference(part) for part in parts[1:middle]]
+        value = sides[0] if len(sides) == 1 else s.List(tuple(sides), False, self.span(parts[1], parts[middle - 1]))
+        unknowns = s.Unknowns(tuple(parts[middle + 1 : -1]), value, value.span)
+        return self.command(parts, [unknowns], [(parts[-1].name, parts[-1].default)])
 
     def difference(self, equation: s.Expr) -> s.Expr:
         """The two sides of an equation, subtracted."""
@@ -292,27 +278,15 @@ class Builder(Expressions):
 
     def minimize(self, parts: Parts) -> s.Command:
         """What is minimised, and the leaves that change."""
-        word, value, *options = parts
-        given, names = self.over(word, value, options)
-        return self.command([word, value, *options[-1]], [value, *names], list(given.items()))
+        given, names = self.over(parts, parts[1])
+        return self.command(parts, [parts[1], *names], list(given.items()))
 
-    def over(self, word: Token, value: s.Expr, options: Parts) -> tuple[dict[str, s.Expr | None], tuple[s.Name, ...]]:
+    def over(self, parts: Parts, value: s.Expr) -> tuple[dict[str, Any], tuple[s.Name, ...]]:
         """The options of a command by name, and the names after `over`."""
-        given = {option.name: option.default for several in options for option in several}
-        names = given.pop("over", None)
-        if names is None:
-            raise syntax_error("no unknowns", value.span, word=str(word))
-        return given, names.items
-
-    def minimize_option(self, parts: Parts) -> tuple[s.Parameter, ...]:
-        """The leaves, an interval for each, or when to stop."""
-        span = self.span(parts[0], parts[-1])
-        if not isinstance(parts[0], Token):
-            return s.Parameter("low", parts[0], span), s.Parameter("high", parts[1], span)
-        if parts[0] == "over":
-            return (s.Parameter("over", s.Tuple(tuple(parts[1:]), span), span),)
-        value = self.plain_word(parts[1]) if parts[0] == "method" else parts[1]
-        return (s.Parameter(str(parts[0]), value, span),)
+        given: dict[str, Any] = dict(self.keywords([part for part in parts if isinstance(part, s.Parameter)]))
+        if "over" not in given:
+            raise syntax_error("no unknowns", value.span, word=str(parts[0]))
+        return given, given.pop("over").items
 
     def formula(self, parts: Parts) -> s.Command:
         """An expression, whose names need no value, and what it is differentiated by; `grad(x**2, x)` is one, too."""
