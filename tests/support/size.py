@@ -30,7 +30,6 @@ FILES = """
 PARTS = {
     "cli/commands/eval.py": "show_budget",
     "cli/data/row_formulas.py": "RowFormula._uncertainty RowFormula._spread",
-    "engine/autodiff/reverse.py": "by_leaves",
     "engine/core/graph.py": "Uncertainty Node.uncertainty",
     "engine/values.py": "format_uncertain _rows",
     "grammar/commands/plot/command.py": "_fit",
@@ -50,7 +49,7 @@ OTHERS = {"engine/ops/solvers/sums.py": "Sums.joined Tree joined"}
 RULES = "budget budget_option correlate fit fit_option solve solve_option minimize minimize_option uncertain UNCERTAIN"  # of agrad.lark
 NAMES = re.compile(
     r"uncertain|second_order|\bestimated\b|\bis_budget|inspect\.budget|--budget|\bfitted\b|plus_minus|as_leaf"
-    r"|session\.fit\b|\bUnknowns\b|_unknowns\b|ops\.solvers|by_leaves",
+    r"|session\.fit\b|\bUnknowns\b|_unknowns\b|ops\.solvers",
     re.IGNORECASE,
 )
 
