@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 from agrad.engine.autodiff.uncertainty import parameters, uncertainty
@@ -90,7 +91,10 @@ def _fit(session: Session, call: Call) -> None:
     for name, value in zip(names, values, strict=True):
         session.machine.bind(call.names, name, value)
     latest = last_fit(function, values, dof, " ".join(measured.span.text.split()), y)
-    _remember(session, latest)
+    log = current().undo_log
+    if log is not None:
+        log.remember(("fit", id(session)), partial(setattr, session, "fit", session.fit))
+    session.fit = latest  # for `plot fit`
     session.emit(Estimated(found))
     for name, value in latest.model.scopes[0].items():
         if (
@@ -113,14 +117,6 @@ def _sigma(call: Call) -> Any:
         fixes = [Hint("sigma s   at the end gives uncertainties without correlations")]
         raise AgradError("domain", "fit: the measured values are correlated: they have a source in common", fixes=fixes)
     return u
-
-
-def _remember(session: Session, fit: Any) -> None:
-    """Keep a fit for `plot fit`, until it is undone."""
-    log, before = current().undo_log, session.fit
-    if log is not None:
-        log.remember(("fit", id(session)), lambda: setattr(session, "fit", before))
-    session.fit = fit
 
 
 @command(

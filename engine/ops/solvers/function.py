@@ -19,13 +19,16 @@ from agrad.engine.program.extract import extract
 from agrad.engine.program.scan import Body, Sizes
 from agrad.engine.program.structure import flat, joined, split
 from agrad.engine.program.trace import entered, gradients, inlined, recording
-from agrad.engine.values import Array, Shape, describe, np
+from agrad.engine.values import Array, Shape, describe, format_shape, np
 
 
-def function_of(what: str, f: Any, shapes: Sequence[Shape], start: Array) -> tuple[Body, Any, Shape]:
+def function_of(
+    what: str, f: Any, shapes: Sequence[Shape], start: Array, wanted: Shape | None = None
+) -> tuple[Body, Any, Shape]:
     """A function of several values as one of a vector of their entries; what it uses; the shape of its result.
 
-    Raises AgradError as `closed_over` does, and of kind `type` where the result is no number or array.
+    Raises AgradError as `closed_over` does, of kind `type` where the result is no number or array, and of kind `shape`
+    where it has not as many entries as the shape that is `wanted`.
     """
     if not callable(f):
         fixes = [Hint(f"{what}(x**2 - 2, …)   of a name that has no value; or the name of a function")]
@@ -49,6 +52,9 @@ def function_of(what: str, f: Any, shapes: Sequence[Shape], start: Array) -> tup
 
     state = np.zeros(0)  # of a loop, which a function alone has not
     found = closed_over(what, called, [state, start], ("state", "x"))
+    if wanted is not None and prod(shape[0]) != prod(wanted):
+        shapes_of = f"{format_shape(shape[0])}, and one of shape {format_shape(wanted)} is needed"
+        raise AgradError("shape", f"{what}: the function gives a result of shape {shapes_of}")
     sizes = Sizes(0, len(start), len(found.example), prod(shape[0]), 0)
     body = Body(settled(what, found.program), sizes, (state, start, found.example))
     return body, joined([flat(x) for x in found.same]) if found.same else np.zeros(0), shape[0]

@@ -5,7 +5,7 @@ The derivative of each is made of such operations, so that there are derivatives
 
 from __future__ import annotations
 
-from math import factorial, isfinite, prod
+from math import factorial, isfinite
 from typing import Any
 
 from agrad.engine.core.arguments import number_of, small, truth_of
@@ -15,39 +15,25 @@ from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError
 from agrad.engine.ops.arrays.joining import concat
 from agrad.engine.ops.arrays.order import argmin as place_of_least
-from agrad.engine.ops.arrays.reduction import total
-from agrad.engine.ops.arrays.scan import reverse, scanned
-from agrad.engine.ops.arrays.shaping import reshape, swap
-from agrad.engine.ops.linalg.matrices import solve
-from agrad.engine.values import describe, format_shape, np, shape_of
+from agrad.engine.ops.arrays.shaping import reshape
+from agrad.engine.values import describe, np, shape_of
 
 FAMILY = "solvers"
 
 # Zeros and minima
 
 
-def _by_same(g: Any, out: Any, same: Any, problem: Any) -> Any:
-    """By the implicit function theorem: where F(x, p) = 0, dx/dp = -(dF/dx)^-1 dF/dp.
-
-    Griewank and Walther, Evaluating Derivatives (2008), section 15.
-    """
-    size = len(problem.start)
-    z = concat((out, same))
-    matrix = reshape(scanned(z, body=problem.jacobian, count=1), (size, size))
-    return reverse(solve(swap(matrix), -g), np.zeros(size), z, problem.residual, 1)[size:]
-
-
-implied: Function = row(
-    "implied",
-    "same; problem",
+solved: Function = row(
+    "solved",
+    "z; problem",
     family="internal",
-    title="Implicit",
-    array=lambda same, problem: problem.solve(same),
-    rules={"same": ("same out", _by_same)},
+    title="Solution",
+    array=lambda z, problem: problem.solve(z),
+    rules={"z": ("z out", lambda g, out, z, problem: problem.pulled(g, out, z))},
     reach="mixed",
     total=False,
-    doc="What an equation defines: a zero of a function, or of the gradient of one.",
-    derivative="-(dF/dx)^-1 dF/dp",
+    doc="What a problem defines: a zero, a minimum, an integral, or the solution of differential equations.",
+    derivative="that of the problem",
 )
 
 
@@ -91,12 +77,9 @@ def root_of(f: Any, x0: Any, what: str = "root", is_of_entries: bool = False) ->
         raise AgradError("arity", f"root: a bracket has two ends, not {len(x0)}")
     ends = sorted(number_of(what, "an end of the bracket", end) for end in x0) if is_bracket else []
     start, shape = _start(what, ends[0] if is_bracket else x0)
-    body, same, made = function_of(what, f, [()] * len(start) if is_of_entries else [shape], start)
-    if prod(made) != prod(shape):
-        equations = f"a result of shape {format_shape(made)} for an argument of shape {format_shape(shape)}"
-        raise AgradError("shape", f"{what}: {equations}: as many equations as unknowns have a solution")
+    body, same, _ = function_of(what, f, [()] * len(start) if is_of_entries else [shape], start, shape)
     problem = Problem(body, start, what, ends)
-    return _shaped(implied(same, problem=problem), shape), problem
+    return _shaped(solved(same, problem=problem), shape), problem
 
 
 @composed(
@@ -117,53 +100,11 @@ def _argmin(x: Any, axis: Any, keepdims: Any) -> Any:
     from agrad.engine.ops.solvers.implicit import Minimum
 
     start, shape = _start("argmin", axis)
-    body, same, made = function_of("argmin", x, [shape], start)
-    if prod(made) != 1:
-        raise AgradError("shape", f"argmin: the function gives an array of shape {format_shape(made)}, not one number")
-    return _shaped(implied(same, problem=Minimum(body, start)), shape)
+    body, same, _ = function_of("argmin", x, [shape], start, ())
+    return _shaped(solved(same, problem=Minimum(body, start)), shape)
 
 
 # Integrals
-
-
-def _by_ends(g: Any, out: Any, z: Any, integrand: Any) -> Any:
-    """Leibniz' rule: by an end, the function there; by what it uses, the integral of its derivative.
-
-    Flanders, Differentiation under the integral sign, American Mathematical Monthly 80 (1973).
-    """
-    same = z[2:]
-    parts: list[Any] = []
-    for place, sign in enumerate((-1.0, 1.0)):
-        if integrand.infinite[place]:
-            parts.append(np.zeros(1))
-        else:
-            there = scanned(concat((z[place : place + 1], same)), body=integrand.f, count=1)
-            parts.append(reshape(total(sign * g * there), (1,)))
-    if shape_of(same) != (0,):
-        parts.append(integrated(concat((z, g)), integrand=integrand.by_same))
-    return concat(tuple(parts))
-
-
-def _integrated(z: Any, integrand: Any) -> Any:
-    from agrad.engine.ops.solvers.quadrature import integrals
-
-    if any(isfinite(end) is is_infinite for end, is_infinite in zip(z[:2].tolist(), integrand.infinite, strict=True)):
-        raise AgradError("guard", "integral: an end was infinite, or finite, when the integral was computed first")
-    return integrals(integrand.f, (float(z[0]), float(z[1])), z[2:], integrand.is_told)
-
-
-integrated: Function = row(
-    "integrated",
-    "z; integrand",
-    family="internal",
-    title="Integral",
-    array=_integrated,
-    rules={"z": ("z", _by_ends)},
-    reach="mixed",
-    total=False,
-    doc="The integrals of the results of a function; the operand has the ends, and what the function uses.",
-    derivative="Leibniz' rule",
-)
 
 
 @composed(
@@ -187,7 +128,7 @@ def _integral(f: Any, a: Any, b: Any) -> Any:
     body, same, shape = function_of("integral", f, [()], middle)
     infinite = (not isfinite(values[0]), not isfinite(values[1]))
     z = concat((*[reshape(end, (1,)) for end in ends], same))
-    return _shaped(integrated(z, integrand=Integrand(body, infinite, is_told=True)), shape)
+    return _shaped(solved(z, problem=Integrand(body, infinite, is_told=True)), shape)
 
 
 def _end(x: Any) -> Any:
@@ -198,44 +139,6 @@ def _end(x: Any) -> Any:
 
 
 # Differential equations
-
-
-def _by_start(g: Any, out: Any, z: Any, system: Any, count: int) -> Any:
-    """The variational equations, solved with the equations: see `ode`.
-
-    By a time, the slope there; by the first, what a later start at the same values changes.
-    """
-    size, used = system.size, system.f.sizes.same
-    width = size + used
-    y0, times, same = z[:size], z[size : size + count], z[size + count :]
-    first = np.concatenate([np.eye(size), np.zeros((size, used))], axis=1).reshape(-1)
-    varied = flowed(concat((y0, first, times, same)), system=system.varied, count=count)
-    table = reshape(varied, (count, size + size * width))
-    g = reshape(g, (count, size))
-    by_each = reshape(g, (count, size, 1)) * reshape(table[:, size:], (count, size, width))
-    by = total(by_each, axis=(0, 1))
-    rows = concat((reshape(times, (count, 1)), reshape(out, (count, size))), axis=1)
-    slopes = reshape(scanned(concat((reshape(rows, (-1,)), same)), body=system.f, count=count), (count, size))
-    later = total(by_each[1:], axis=(0, 1))[:size]
-    by_first = reshape(-total(later * slopes[0]), (1,))
-    return concat((by[:size], by_first, total(g[1:] * slopes[1:], axis=1), by[size:]))
-
-
-flowed: Function = row(
-    "flowed",
-    "z; system, count",
-    family="internal",
-    title="Ode",
-    array=lambda z, system, count: system.solve(
-        z[: system.size], z[system.size : system.size + count], z[system.size + count :]
-    ).reshape(-1),
-    rules={"z": ("z out", _by_start)},
-    reach="mixed",
-    total=False,
-    doc="The solution of a system of differential equations at some times; the operand has the values at the first "
-    "time, the times, and what the function uses.",
-    derivative="the variational equations",
-)
 
 
 @composed(
@@ -257,13 +160,10 @@ def _ode(f: Any, y0: Any, ts: Any, stiff: Any) -> Any:
     steps = np.diff(times)
     if len(times) < 2 or not np.isfinite(times).all() or not (np.all(steps > 0) or np.all(steps < 0)):
         raise AgradError("domain", "ode: the times must be two or more, each after the other")
-    body, same, made = function_of("ode", f, [(), shape], np.concatenate([times[:1], start]))
-    if prod(made) != prod(shape):
-        shapes = f"{format_shape(made)} for y of shape {format_shape(shape)}"
-        raise AgradError("shape", f"ode: the function gives a result of shape {shapes}")
+    body, same, _ = function_of("ode", f, [(), shape], np.concatenate([times[:1], start]), shape)
     z = concat((reshape(operand(y0), (-1,)), reshape(operand(ts), (-1,)), same))
-    system = System(body, truth_of("ode", "stiff", stiff))
-    return reshape(flowed(z, system=system, count=len(times)), (len(times), *shape))
+    system = System(body, truth_of("ode", "stiff", stiff), len(times))
+    return reshape(solved(z, problem=system), (len(times), *shape))
 
 
 # Series

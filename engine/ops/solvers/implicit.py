@@ -12,6 +12,10 @@ from typing import Any, NamedTuple
 
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.extras import extra
+from agrad.engine.ops.arrays.joining import concat
+from agrad.engine.ops.arrays.scan import reverse, scanned
+from agrad.engine.ops.arrays.shaping import reshape, swap
+from agrad.engine.ops.linalg.matrices import solve
 from agrad.engine.ops.solvers.function import Evaluated, gradient_of, jacobian_of, products_of
 from agrad.engine.program.scan import Body
 from agrad.engine.values import Array, format_number, np
@@ -53,6 +57,15 @@ class Problem:
     def matrix(self, same: Array) -> Evaluated:
         """The Jacobian as a function of a point."""
         return Evaluated(self.jacobian, same, (len(self.start), len(self.start)))
+
+    def pulled(self, g: Any, x: Any, same: Any) -> Any:
+        """By the implicit function theorem: where F(x, p) = 0, dx/dp = -(dF/dx)^-1 dF/dp.
+
+        Griewank and Walther, Evaluating Derivatives (2008), section 15.
+        """
+        size, z = len(self.start), concat((x, same))
+        matrix = reshape(scanned(z, body=self.jacobian, count=1), (size, size))
+        return reverse(solve(swap(matrix), -g), np.zeros(size), z, self.residual, 1)[size:]
 
     def solve(self, same: Array) -> Array:
         """The solution. Raises AgradError of kind `domain`."""

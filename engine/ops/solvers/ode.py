@@ -10,9 +10,12 @@ from contextlib import suppress
 from functools import cached_property
 from typing import Any
 
+from agrad.engine.core.op import OPS
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.extras import extra
 from agrad.engine.ops.arrays.joining import concat
+from agrad.engine.ops.arrays.reduction import total
+from agrad.engine.ops.arrays.scan import scanned
 from agrad.engine.ops.arrays.shaping import reshape
 from agrad.engine.ops.linalg.matrices import matmul
 from agrad.engine.ops.solvers.function import Evaluated, derived, jacobian_of, jacobian_or_zeros
@@ -24,10 +27,10 @@ _MOST = 40_000  # calls of the function
 
 
 class System:
-    """The equation y' = f(t, y): a row of f is t and the entries of y, of which there are `size`."""
+    """The equation y' = f(t, y), at `count` times: a row of f is t and the entries of y, of which there are `size`."""
 
-    def __init__(self, f: Body, is_stiff: bool) -> None:
-        self.f, self.is_stiff, self.size = f, is_stiff, f.sizes.row - 1
+    def __init__(self, f: Body, is_stiff: bool, count: int) -> None:
+        self.f, self.is_stiff, self.count, self.size = f, is_stiff, count, f.sizes.row - 1
 
     @cached_property
     def jacobian(self) -> Body:
@@ -44,10 +47,32 @@ class System:
             by_given = concat((np.zeros((size, size)), jacobian_or_zeros(y, given)), axis=1)
             return joined([y, flat(by_values + by_given)])
 
-        return System(derived(self.f, variation, (size * width, 0)), self.is_stiff)
+        return System(derived(self.f, variation, (size * width, 0)), self.is_stiff, self.count)
 
-    def solve(self, start: Array, times: Array, same: Array) -> Array:
-        """The rows of the solution at some times. Raises AgradError of kind `domain`."""
+    def pulled(self, g: Any, y: Any, z: Any) -> Any:
+        """The variational equations, solved with the equations.
+
+        By a time, the slope there; by the first, what a later start at the same values changes.
+        """
+        size, count, width = self.size, self.count, self.size + self.f.sizes.same
+        y0, times, same = z[:size], z[size : size + count], z[size + count :]
+        first = np.eye(size, width).reshape(-1)
+        varied = OPS["solved"].call(concat((y0, first, times, same)), problem=self.varied)
+        slopes = reshape(reshape(varied, (count, size + size * width))[:, size:], (count, size, width))
+        g = reshape(g, (count, size))
+        by_each = reshape(g, (count, size, 1)) * slopes
+        by = total(by_each, axis=(0, 1))
+        rows = concat((reshape(times, (count, 1)), reshape(y, (count, size))), axis=1)
+        rates = reshape(scanned(concat((reshape(rows, (-1,)), same)), body=self.f, count=count), (count, size))
+        by_first = reshape(-total(total(by_each[1:], axis=(0, 1))[:size] * rates[0]), (1,))
+        return concat((by[:size], by_first, total(g[1:] * rates[1:], axis=1), by[size:]))
+
+    def solve(self, z: Array) -> Array:
+        """The rows of the solution, one after the other. Raises AgradError of kind `domain`.
+
+        z has the values at the first time, the times, and what the function uses.
+        """
+        start, times, same = np.split(z, [self.size, self.size + self.count])
         solve_ivp = extra("scipy.integrate", "ode", "SciPy", "science").solve_ivp
         f = Evaluated(self.f, same)
         time = float(times[0])
@@ -72,7 +97,7 @@ class System:
             where = format_number(time, 6)
             message = f"ode: there is no solution beyond t = {where}: it grows without bound, or is nan"
             raise AgradError("domain", message)
-        rows: Array = np.ascontiguousarray(found.y.T)
+        rows: Array = found.y.T.reshape(-1)
         return rows
 
     def _too_many(self, time: float) -> AgradError:

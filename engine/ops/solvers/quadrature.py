@@ -7,11 +7,16 @@ from math import ceil, isfinite, log10
 from typing import Any
 
 from agrad.engine.core.context import current
+from agrad.engine.core.op import OPS
 from agrad.engine.errors import AgradError, Hint, Note
 from agrad.engine.extras import extra
+from agrad.engine.ops.arrays.joining import concat
+from agrad.engine.ops.arrays.reduction import total
+from agrad.engine.ops.arrays.scan import scanned
+from agrad.engine.ops.arrays.shaping import reshape
 from agrad.engine.ops.solvers.function import Evaluated, pulled
 from agrad.engine.program.scan import Body
-from agrad.engine.values import Array, format_number, np
+from agrad.engine.values import Array, format_number, np, shape_of
 
 _MOST = 400  # intervals
 _CLOSE = 1e-7  # of the integral of the absolute value: an error estimate above that is none
@@ -29,31 +34,48 @@ class Integrand:
         """That of the derivatives by what the function uses from outside, times cotangents, which follow these."""
         return Integrand(pulled(self.f), self.infinite)
 
+    def pulled(self, g: Any, _: Any, z: Any) -> Any:
+        """Leibniz' rule: by an end, the function there; by what it uses, the integral of its derivative.
 
-def integrals(body: Body, ends: tuple[float, float], same: Array, is_told: bool = False) -> Array:
-    """The integrals of the entries of a function of one number. Raises AgradError of kind `domain`."""
-    quad = extra("scipy.integrate", "integral", "SciPy", "science").quad
-    f = Evaluated(body, same)
-    found = np.empty(body.sizes.out)
-    last: list[Any] = [None, None]  # a point, and all entries there, which the next entry needs too
+        Flanders, Differentiation under the integral sign, American Mathematical Monthly 80 (1973).
+        """
+        same, parts = z[2:], []
+        for place, sign in enumerate((-1.0, 1.0)):
+            there = (
+                scanned(concat((z[place : place + 1], same)), body=self.f, count=1) if not self.infinite[place] else 0.0
+            )
+            parts.append(reshape(total(sign * g * there), (1,)))
+        if shape_of(same) != (0,):
+            parts.append(OPS["solved"].call(concat((z, g)), problem=self.by_same))
+        return concat(tuple(parts))
 
-    def at(x: float, place: int) -> float:
-        if x != last[0]:
-            last[:] = x, f([x])
-        y = float(last[1][place])
-        if not isfinite(y):  # with which QUADPACK would go on, and some versions of it end the process
-            where = format_number(x, 6)
-            fixes = [Hint(f"integral(f, a, {where}) + integral(f, {where}, b)   if it is finite elsewhere")]
-            raise AgradError("domain", f"integral: the function is {format_number(y)} at {where}", fixes=fixes)
-        return y
+    def solve(self, z: Array) -> Array:
+        """The integrals of the entries; z has the ends, and what the function uses. Raises AgradError."""
+        ends = (float(z[0]), float(z[1]))
+        if any(isfinite(end) is is_infinite for end, is_infinite in zip(ends, self.infinite, strict=True)):
+            raise AgradError("guard", "integral: an end was infinite, or finite, when the integral was computed first")
+        quad = extra("scipy.integrate", "integral", "SciPy", "science").quad
+        f = Evaluated(self.f, z[2:])
+        found = np.empty(self.f.sizes.out)
+        last: list[Any] = [None, None]  # a point, and all entries there, which the next entry needs too
 
-    with np.errstate(all="ignore"):
-        for place in range(len(found)):
-            found[place], error = _integral(quad, lambda x, place=place: at(x, place), ends)
-            if is_told and current().listener is not None and current().tracing is None:
-                power = ceil(log10(error)) if error > 0.0 else -300  # its digits depend on how numbers were rounded
-                current().listener(Note(f"integral: the error is below 1e{power}"))  # type: ignore[misc]
-    return found
+        def at(x: float, place: int) -> float:
+            if x != last[0]:
+                last[:] = x, f([x])
+            y = float(last[1][place])
+            if not isfinite(y):  # with which QUADPACK would go on, and some versions of it end the process
+                where = format_number(x, 6)
+                fixes = [Hint(f"integral(f, a, {where}) + integral(f, {where}, b)   if it is finite elsewhere")]
+                raise AgradError("domain", f"integral: the function is {format_number(y)} at {where}", fixes=fixes)
+            return y
+
+        with np.errstate(all="ignore"):
+            for place in range(len(found)):
+                found[place], error = _integral(quad, lambda x, place=place: at(x, place), ends)
+                if self.is_told and current().listener is not None and current().tracing is None:
+                    power = ceil(log10(error)) if error > 0.0 else -300  # its digits depend on how numbers were rounded
+                    current().listener(Note(f"integral: the error is below 1e{power}"))  # type: ignore[misc]
+        return found
 
 
 def _integral(quad: Any, f: Any, ends: tuple[float, float]) -> tuple[float, float]:

@@ -49,19 +49,21 @@ def last_fit(model: Closure, parameters: list[Tensor], dof: float, name: str, y:
 
 def picture(fit: LastFit) -> Plot:
     """The data and the curve over the vector that the model uses, or over the index if there are several or none."""
-    fitted = np.broadcast_to(_data(fit.model(*fit.parameters)), fit.y.shape)
-    used = {name: _data(value) for name, value in fit.model.scopes[0].items()}
-    vectors = {name: value for name, value in used.items() if np.shape(value) == fit.y.shape}
+    value = as_array(fit.model(*fit.parameters)) + np.zeros(len(fit.y))
+    used = {name: as_array(value) for name, value in fit.model.scopes[0].items()}
+    vectors: dict[str, Any] = {
+        name: x.value for name, x in used.items() if isinstance(x, Tensor) and x.shape == fit.y.shape
+    }
     axis, x = next(iter(vectors.items())) if len(vectors) == 1 else ("index", np.arange(float(len(fit.y))))
-    dense = np.linspace(np.min(x), np.max(x), _PLACES)
-    curve = fit.at(axis, dense) if len(vectors) == 1 and _is_of_points(fit, axis, x, fitted) else None
-    if curve is None:
-        order = np.argsort(x, kind="stable")
-        dense, curve = x[order], as_array(fit.model(*fit.parameters))
-        middle, u = fitted[order], np.broadcast_to(_data(uncertainty(curve)), fitted.shape)[order]
-    else:
-        middle, u = curve.value, np.asarray(uncertainty(curve))
-    half = coverage_factor(_COVERAGE, fit.dof) * u
+    order = np.argsort(x, kind="stable")
+    dense, curve = x[order], value[order]
+    some = fit.at(axis, x[::2]) if axis in vectors else None
+    if some is not None and np.allclose(
+        some.value, value.value[::2], rtol=1e-9, atol=0
+    ):  # whatever the other points are
+        dense = np.linspace(np.min(x), np.max(x), _PLACES)
+        curve = fit.at(axis, dense)
+    middle, half = curve.value, coverage_factor(_COVERAGE, fit.dof) * np.asarray(uncertainty(curve))
     gap = [np.nan]
     band = np.concatenate([middle + half, gap, middle - half]).tolist()
     curves = (
@@ -69,17 +71,5 @@ def picture(fit: LastFit) -> Plot:
         Curve(fit.model.__name__, dense.tolist(), middle.tolist()),
         Curve(f"{100 * _COVERAGE:g} % confidence", [*dense.tolist(), *gap, *dense.tolist()], band, "dashes"),
     )
-    below = Plot((Curve("residuals", x.tolist(), (fit.y - fitted).tolist(), "points"),), axis)
+    below = Plot((Curve("residuals", x.tolist(), (fit.y - value.value).tolist(), "points"),), axis)
     return Plot(curves, axis, below=below)
-
-
-def _is_of_points(fit: LastFit, name: str, x: Array, fitted: Array) -> bool:
-    """Whether the model has the same value at a point, whatever the other points are."""
-    found = fit.at(name, x[::2])
-    return found is not None and bool(np.allclose(found.value, fitted[::2], rtol=1e-9, atol=0))
-
-
-def _data(value: Any) -> Any:
-    """A number or an array, without its graph; nan for anything else."""
-    value = as_array(value) if not callable(value) else None
-    return value.value if isinstance(value, Tensor) else float(value) if isinstance(value, int | float) else np.nan

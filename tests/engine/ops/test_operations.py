@@ -29,7 +29,7 @@ LANGUAGE = {
     "derivatives": "grad jacobian hessian jvp vjp hvp",
 }
 NEEDS_FILE = {"load_csv", "load_npy"}
-NEEDS_GRAPH = {"custom", "depends", "flowed", "implied", "integrated", "scanned", "stop"}
+NEEDS_GRAPH = {"custom", "depends", "scanned", "solved", "stop"}
 FAMILIES = {*LANGUAGE, "arithmetic", "comparison"}
 NAMES = sorted({name for names in LANGUAGE.values() for name in names.split()} | (set(OPS) & set(ag.FUNCTIONS)))
 ids = {"ids": lambda entry: entry.name}

@@ -249,7 +249,7 @@ REFUSED = {
     "type: root needs a function, not the number 3": lambda: ag.root(3, 1),
     "type: root of a function whose result is a tuple, not a number or an array": lambda: ag.root(lambda x: (x, x), 1),
     "type: integral: an end is a number, not a list": lambda: ag.integral(ag.sin, 0, [1, 2]),
-    "shape: root: a result of shape () for an argument of shape (2): as many equations as unknowns have a solution": (
+    "shape: root: the function gives a result of shape (), and one of shape (2) is needed": (
         lambda: ag.root(lambda x: x[0] + x[1], [1.0, 2.0])
     ),
 }
