@@ -41,9 +41,9 @@ class Integrand:
         """
         same, parts = z[2:], []
         for place, sign in enumerate((-1.0, 1.0)):
-            there = (
-                scanned(concat((z[place : place + 1], same)), body=self.f, count=1) if not self.infinite[place] else 0.0
-            )
+            there: Any = np.zeros(1)
+            if not self.infinite[place]:
+                there = scanned(concat((z[place : place + 1], same)), body=self.f, count=1)
             parts.append(reshape(total(sign * g * there), (1,)))
         if shape_of(same) != (0,):
             parts.append(OPS["solved"].call(concat((z, g)), problem=self.by_same))

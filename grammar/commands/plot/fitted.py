@@ -58,9 +58,8 @@ def picture(fit: LastFit) -> Plot:
     order = np.argsort(x, kind="stable")
     dense, curve = x[order], value[order]
     some = fit.at(axis, x[::2]) if axis in vectors else None
-    if some is not None and np.allclose(
-        some.value, value.value[::2], rtol=1e-9, atol=0
-    ):  # whatever the other points are
+    is_of_points = some is not None and np.allclose(some.value, value.value[::2], rtol=1e-9, atol=0)
+    if is_of_points:  # whatever the other points are
         dense = np.linspace(np.min(x), np.max(x), _PLACES)
         curve = fit.at(axis, dense)
     middle, half = curve.value, coverage_factor(_COVERAGE, fit.dof) * np.asarray(uncertainty(curve))
