@@ -52,6 +52,7 @@ FROM_ENGINE = {
     "agrad.engine.ops.solvers.fitting": {"fit"},
     "agrad.engine.ops.solvers.sums": {"GROUP", "Ask", "Sums", "joined", "summed"},
     "agrad.engine.compile.registry": {"AUTO", "CHOICES", "NATIVE", "REFERENCE", "described"},
+    "agrad.engine.core.op": {"FUNCTIONS"},
     "agrad.engine.core.tensor": {"Tensor"},
     "agrad.engine.autodiff.comparison": {"Finding"},
     "agrad.engine.struct": {"Struct"},

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext, suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 
 import click
 
@@ -148,12 +149,25 @@ def command(
     failures = Failures(as_json, session, timeout is not None)
     text, report = read_text(file), failures if keep_going else None
     try:
-        with suppress(Quit), nullcontext(_unnoted(emit)) if quiet else watching(session, emit) as heard:
+        with (
+            suppress(Quit),
+            _stoppable(),
+            nullcontext(_unnoted(emit)) if quiet else watching(session, emit) as heard,
+        ):
             session.run(text, heard, shown_name(file), is_file=True, report=report)
     except AgradError as problem:
         if not (keep_going and problem.kind == "syntax" and failures.several(Source(shown_name(file), text, 1, True))):
             raise
     return failures.end()
+
+
+def _stoppable() -> AbstractContextManager[None]:
+    """What a script runs in: at a terminal, a Ctrl-C that has to wait is answered."""
+    if not sys.stderr.isatty():
+        return nullcontext()
+    from agrad.cli.terminal.waiting import listening  # here, since it starts a thread
+
+    return listening()
 
 
 class Failures:

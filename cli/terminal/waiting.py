@@ -12,9 +12,11 @@ import socket
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 
 from agrad.cli.terminal.interrupt import INTERRUPTED
+from agrad.engine.core.op import FUNCTIONS
+from agrad.grammar.commands.registry import Command
 
 PATIENCE = 0.5  # seconds after a Ctrl-C until something is said
 
@@ -95,12 +97,30 @@ def _is_handled() -> bool:
     return signal.getsignal(signal.SIGINT) is signal.SIG_IGN
 
 
+@contextmanager
+def listening() -> Iterator[None]:
+    """Listen while a script runs, of which nothing is kept."""
+    import click  # here, as in `interrupt`
+
+    with closing(Waiting(lambda lines: click.echo(lines, err=True), lambda: False)) as waiting, waiting.running():
+        yield
+
+
 def _running() -> str:
-    """The operation that the main thread is in; "the statement" where it is in none."""
+    """What the main thread is in: an operation, a function, the compiler, a command; else "the statement".
+
+    It is read off the frames, the innermost first: those of the dispatch of operations have a local name `op`, those of
+    composed functions `called`, those of commands `self`.
+    """
     frame = sys._current_frames().get(threading.main_thread().ident or 0)
     while frame is not None:
-        name = getattr(frame.f_locals.get("op"), "name", None)
-        if isinstance(name, str):
-            return name
+        if frame.f_globals.get("__name__", "").partition(".")[0] == "llvmlite":
+            return "the compiler"
+        known = frame.f_locals
+        for name in (getattr(known.get(local), "name", None) for local in ("op", "called")):
+            if name in FUNCTIONS:  # others, such as `integrated`, are parts of one that is
+                return str(name)
+        if isinstance(known.get("self"), Command):
+            return str(known["self"].word)
         frame = frame.f_back
     return "the statement"

@@ -1,7 +1,9 @@
 """Ctrl-C while a library computes: what is said, and what a second one does."""
 
+import os
 import sys
 import threading
+from contextlib import suppress
 
 import pytest
 from screens import Terminal
@@ -11,13 +13,15 @@ from agrad.grammar.session.session import Session
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there is no pseudo-terminal")
 
-# In place of the inverse: a call into C that no signal ends, as that of a large matrix. The signal goes to another
-# thread. It returns when something is written to "go".
+# In place of a function of a library: a call into C that no signal ends, as that of the inverse of a large matrix. The
+# signal goes to another thread. It returns when something is written to "go".
 BLOCKING = """
 import ctypes, os, signal, subprocess
-import numpy as np
+import {module}
 
-def inv(a):
+before = {module}.{name}
+
+def blocking(*arguments, **options):
     signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
     libc = ctypes.CDLL(None)
     os.mkfifo("go")
@@ -25,19 +29,31 @@ def inv(a):
     subprocess.Popen(["sh", "-c", "trap '' INT; sleep 1; echo in the library"])  # when this is in the call below
     libc.read(waits, ctypes.create_string_buffer(1), 1)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
-    return a
+    return before(*arguments, **options)
 
-np.linalg.inv = inv
+{module}.{name} = blocking
 """
 SAID = "waiting for inv, which cannot be interrupted\r\nCtrl-C again ends agrad"
 KEPT = "; agrad repl --resume restores the session"
 
 
 @pytest.fixture
-def blocked(environment, tmp_path):
-    """An environment in which the inverse does not return to Python."""
-    (tmp_path / "sitecustomize.py").write_text(BLOCKING)
-    return environment | {"PYTHONPATH": str(tmp_path)}
+def blocking(environment, tmp_path):
+    """An environment in which a function of a library does not return to Python."""
+
+    def made(module="numpy.linalg", name="inv"):
+        text = BLOCKING.replace("{module}", module).replace("{name}", name)
+        (tmp_path / "sitecustomize.py").write_text(text)
+        paths = [str(tmp_path), *filter(None, [environment.get("PYTHONPATH")])]
+        return environment | {"PYTHONPATH": os.pathsep.join(paths)}
+
+    return made
+
+
+@pytest.fixture
+def blocked(blocking):
+    """One in which that is the inverse."""
+    return blocking()
 
 
 def in_the_library(environment, folder):
@@ -71,6 +87,65 @@ def test_a_second_ctrl_c_ends_agrad_and_the_session_can_be_resumed(blocked, tmp_
         assert one.process.wait(60) == 130
     with Terminal(environment, "repl", "--resume", folder=tmp_path) as one:
         one.until("restored 1 statement")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("module", "name", "statement", "said"),
+    [
+        ("scipy.integrate", "quad", "integral(cos, 0, 1)", "integral"),
+        ("scipy.integrate", "solve_ivp", "ode(f, 1, [0, 1])", "ode"),
+        ("scipy.optimize", "root", "solve a**3 == a + 1 for a from 1", "solve"),
+        ("numpy.linalg", "svd", "svd(rand(3, 3))[1]", "svd"),
+    ],
+)
+def test_it_is_said_for_other_functions_and_commands(blocking, tmp_path, module, name, statement, said):
+    with Terminal(blocking(module, name), folder=tmp_path) as one:
+        one.until("agrad>")
+        one.type("def f(y, t) = -y\r")
+        one.until("agrad>")
+        one.type("var a = 1\r")
+        one.until("agrad>")
+        one.type(f"{statement}\r")
+        one.until("in the library")
+        one.type("\x03")
+        one.until(f"waiting for {said}, which cannot be interrupted")
+        (tmp_path / "go").write_text("x")
+        one.until("interrupted: everything is as before this statement")
+
+
+def running(environment, folder):
+    """A script that waits for the inverse."""
+    (folder / "script.ag").write_text("x = 4\nprint x + 1\ny = inv([[2, 0], [0, 2]])\nprint y\n")
+    one = Terminal(environment, "run", "script.ag", folder=folder)
+    one.until("5\r\n")
+    one.until("in the library")
+    return one
+
+
+def ended(one):
+    """All that is shown until the process has left its terminal, and its exit code."""
+    with suppress(AssertionError):
+        while True:
+            one.read()
+    return one.shown, one.process.wait(60)
+
+
+def test_a_script_says_it_too(blocked, tmp_path):
+    with running(blocked, tmp_path) as one:
+        one.type("\x03")
+        one.until(f"{SAID}\r\n")
+        (tmp_path / "go").write_text("x")
+        assert ended(one) == ("interrupted before the end\r\n", 130)
+
+
+def test_a_second_ctrl_c_ends_a_script(blocked, tmp_path):
+    with running(blocked, tmp_path) as one:
+        one.type("\x03")
+        one.until(f"{SAID}\r\n")
+        one.type("\x03")
+        one.until("ended\r\n")
+        assert one.process.wait(60) == 130
 
 
 def test_nothing_listens_when_the_session_has_ended():
