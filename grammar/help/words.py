@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 
 # The terms of the documents and messages.
 GLOSSARY = {
-    "_": "The last value that was shown at the prompt; `ans` is the same.",
+    "_": "The last value that was shown at the prompt, without its graph; `ans` is the same, and `_5` that of line 5.",
     "False": "The number 0.",
     "True": "The number 1.",
     "_version": "x._version counts how often the data of x were written in place.",
     "__init__": "The method of a class that is called when an object is made: it assigns the attributes.",
     "agrad": "An autograd calculator: it records how values are computed, and differentiates them exactly.",
-    "ans": "The last value that was shown at the prompt; `_` is the same.",
+    "ans": "The last value that was shown at the prompt, without its graph; `_` is the same.",
     "arrow": "A format of tables: `agrad map … --to arrow`, or `-o out.arrow`; it is read, too.",
     "args": "In a script, the words behind its name on the command line, as texts: float(args[0]) is a number.",
     "autograd": "Automatic differentiation: operations are recorded as a graph, and `backward y` applies the chain "
@@ -38,6 +38,9 @@ GLOSSARY = {
     "jsonl": "JSON lines, an object on each line: `agrad map … --to jsonl`, or `-o out.jsonl`; they are read, too.",
     "kind": "Every error has one, as in error[freed]; `help errors` lists them.",
     "leaf": "A value that was given, not computed: `var x = 2` makes one that requires a gradient.",
+    "inf": "More than the largest float64, as 1/0 or 1e308*10: what it stands for is lost.",
+    "nan": "Not a number: 0/0, inf - inf, or 0*inf. All that is computed from it is nan; a note names the first "
+    "operation that gave one, also in a backward pass.",
     "node": "An operation in a graph, with what it saves for its derivative.",
     "numbers": "Every number is a float64: 16 significant digits, whole numbers exactly up to 2**53. 1e-3, 1_000, 0x1F "
     "and 0b101 are numbers too.",

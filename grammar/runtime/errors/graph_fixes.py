@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from agrad.engine.core.guards import Guard
     from agrad.grammar.session.undo import Steps
 
+_RESULT = re.compile(r"(?<![\w.])(ans|_\d*)(?![\w(])")  # a name for what was shown
 _NEAR = 5  # statements: with at most so many, taking back the one before them is proposed
 # "%.3f" % x, and of the text in it what a value takes the place of.
 # A text on one side of a plus.
@@ -60,6 +61,9 @@ def _fixes(error: AgradError) -> list[str]:
         case MissingLeaf():
             if isinstance(error.at, Span) and (called := re.fullmatch(r"(.+)\.backward\(.*\)", error.at.text)):
                 error.message = error.message.replace(error.at.text, called[1], 1)  # what is called on, not the call
+            if isinstance(error.at, Span) and (shown := _RESULT.search(error.at.text)):
+                error.message = f"{shown[1]} is what was shown, without its graph"
+                return [Hint("y = x**2   gives a value a name, which keeps its graph; then backward y")]
             return [Hint("var x = …   and compute the value from x, outside no_grad and without detach")]
         case WrittenLeaf(name):
             return _no_grad(name, _typed(error))

@@ -238,6 +238,8 @@ OUTPUT = {
 
 REFUSED = {
     "x = 3\nx.backward()": "error[grad]: x does not require grad: it depends on no leaf that does",
+    "var x = 2\nx**2\nbackward _": "4\nerror[grad]: _ is what was shown, without its graph",
+    "var y = 2\ny.value": "error[name]: agrad has no .value: a name alone is its value",
     "var x = [1, 2]\nbackward x": "error[shape]: x has shape (2): backward starts from one number, or needs a seed",
     "x = [1,2]\nx.nothing": "error[name]: there is no attribute .nothing",
     "sin(1, 2)": "error[arity]: sin got one argument too many: sin(x)",
