@@ -67,6 +67,7 @@ TOPIC = r"[ \t]*(\([^()\s]*\)|[^\s;#]+)"
 _RUN = r"[\w.]*"
 _DIGITS = r"\d+"
 _REST_OF_LINE = r"[^\r\n]*"
+_MAGIC = r"(%{1,2}[a-z]\w*)([^\r\n]*)"
 FSTRING_TEXT = {quote: rf"(?:[^{{}}{quote}\\\r\n]|\\[^\r\n]|\{{\{{|\}}\}})+" for quote in ("'", '"')}
 # What may follow the expression in the braces of an f-string.
 IN_FIELD = {"DEBUG": r"=[ \t]*(?=[:}])", "CONVERSION": r"![rsa](?=[ \t]*[:}])", "SPEC": r""":[^{}"'\r\n]*"""}
@@ -534,12 +535,13 @@ class _Scanner:
         return problem
 
     def asked(self) -> AgradError:
-        """`sin(x)?`, as in other consoles: help on the name that the statement begins with."""
+        """`sin(x)?` and `?sin`, as in other consoles: help on the name."""
         from agrad.engine.core.op import FUNCTIONS  # here, since few texts ask
 
         problem = self.wrong("help", self.position - 1, self.position)
         before = self.text[self.line_start : self.position - 1].rpartition(";")[2]
-        found = re.fullmatch(r"\s*(\w+)(\(.*\))?\s*", before)
+        name = r"\s*(\w+)(\(.*\))?\s*"
+        found = re.fullmatch(name, before) or re.fullmatch(rf"\?*{name}", self.text[self.position :].partition("\n")[0])
         problem.fixes = [f"help {found[1]}" if found and found[1] in FUNCTIONS else "help"]
         return problem
 
@@ -604,16 +606,28 @@ class _Scanner:
         yield self.token(kind, end)
 
     def product(self, kind: str, end: int) -> Iterator[Item]:
-        """`*` and the like; an `@` that begins a statement is that of a decorator.
+        """`*` and the like; an `@` that begins a statement is that of a decorator, a `%` a command of IPython.
 
         A `%` behind the number of an uncertainty means so many per cent, if nothing follows.
         """
+        if self.starting and (found := re.compile(_MAGIC).match(self.text, self.position)):
+            yield self.magic(found)
+            return
         is_percent = self.text[self.position] == "%" and self.previous == "NUMBER" and self.before == "UNCERTAIN"
         if is_percent and not re.match(r"[ \t]*[\w.(\[\"']", self.text[end : end + 80]):
             kind = "PERCENT"
         elif self.starting and self.text[self.position] == "@":
             kind = "AT"  # of a decorator
         yield self.token(kind, end)
+
+    def magic(self, found: re.Match[str]) -> AgradError:
+        """`%time f(x)`, as in a notebook of Python: what times a statement here."""
+        start = self.position
+        self.position = found.end()
+        problem = self.wrong("magic", start, found.end(1), word=found[1])
+        if found[1].lstrip("%") in ("time", "timeit") and found[2].strip():
+            problem.fixes = [f"time: {found[2].strip()}"]
+        return problem
 
     @property
     def ranging(self) -> bool:

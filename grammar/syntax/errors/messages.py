@@ -330,8 +330,12 @@ MESSAGES: dict[str, SyntaxMessage] = {
         examples=("‸derivative of x**2", "‸gradient of sin(t)*t", "‸derivative x**2", "‸differentiate x**2"),
     ),
     "help": SyntaxMessage(
-        "agrad does not use a `?` after a value",
-        examples=("sin(x)‸?", "sin‸?", "x = ‸?", "y = 2*x‸?"),
+        "agrad does not ask with `?`",
+        examples=("sin(x)‸?", "sin‸?", "x = ‸?", "y = 2*x‸?", "‸?sin"),
+    ),
+    "magic": SyntaxMessage(
+        "`{word}` is a command of IPython, for notebooks of Python",
+        examples=("‸%matplotlib inline", "x = 1; ‸%time sin(x)", "‸%%timeit\nx = 1"),
     ),
     "several leaves": SyntaxMessage(
         "`{word}` is followed by one name",
