@@ -120,12 +120,15 @@ class BadEntry(Facts):
     """An entry of a file that is not a number.
 
     `copied`: whether it would be written into another file. `decimal`: the decimal mark with which it is a number.
+    `missing`: the entry, if it may stand for a missing number. `damaged`: whether it is not UTF-8 text.
     """
 
     line: int
     column: int | None
     copied: bool = False
     decimal: str = ""
+    missing: str | None = None
+    damaged: bool = False
 
 
 class OtherForm(Facts):

@@ -1,4 +1,4 @@
-"""Options that say how a table is read: `--delimiter`, `--decimal`, `--comments`, `--skip`, `--columns`, `-c`."""
+"""Options that say how a table is read, from `--delimiter` to `--encoding`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,17 @@ from agrad.cli.arguments.expression import FormulaCommand, noted, texts_by_name
 from agrad.engine.errors import AgradError
 
 _F = TypeVar("_F", bound=Callable[..., Any])
-TABLE_OPTIONS = ("columns", "renamed", "delimiter", "decimal", "comments", "skip")  # the names of their values
+TABLE_OPTIONS = (
+    "columns",
+    "renamed",
+    "delimiter",
+    "decimal",
+    "comments",
+    "skip",
+    "na",
+    "encoding",
+    "kind",
+)  # the names of their values
 TYPED = "agrad.typed"  # the words of a command line, in the context
 _GLUED = re.compile(r"-D[^\W\d](?:\w|[^\x00-\x7f])*=(?!=)")
 
@@ -54,6 +64,18 @@ def table_options(function: _F) -> _F:
                 type=click.Choice(("#", "none")),
                 help="Whether lines that begin with # are comments.  [default: #]",
             ),
+            click.option(
+                "--na",
+                metavar="TEXT,...",
+                help='Entries that stand for missing numbers, which become nan: NA,- for example, "" for empty ones.',
+            ),
+            click.option("--encoding", metavar="NAME", help="The encoding of text that is not UTF-8, such as cp1252."),
+            click.option(
+                "--from",
+                "kind",
+                type=click.Choice(("csv", "jsonl", "arrow")),
+                help="The format of the data, whatever its name.",
+            ),
             click.option("--skip", type=click.IntRange(min=0), metavar="N", help="Lines to skip before the first."),
         )
     ):
@@ -66,7 +88,14 @@ def form_of(options: Mapping[str, Any]) -> Any:
     from agrad.engine.data.dialect import TextForm  # here, so that --help loads no reader
 
     try:
-        return TextForm(options["delimiter"], options["decimal"], options["comments"], options["skip"] or 0)
+        return TextForm(
+            options["delimiter"],
+            options["decimal"],
+            options["comments"],
+            options["skip"] or 0,
+            na=tuple(one.strip() for one in options["na"].split(",")) if options["na"] is not None else (),
+            encoding=options["encoding"],
+        )
     except AgradError as problem:
         raise click.UsageError(problem.message) from None
 
@@ -76,7 +105,7 @@ def opened(path: str, options: Mapping[str, Any], stream: Any = None, files: Seq
     from agrad.engine.data.formats import open_table
 
     names = split(options["columns"])
-    table = open_table(path, names, stream, form_of(options), files=files)
+    table = open_table(path, names, stream, form_of(options), files=files, kind=options["kind"])
     try:
         for name, column in aliases_of(options).items():
             with noted(f"-c {name}={column}"):

@@ -28,7 +28,8 @@ def advised(typed: Sequence[str], data: str, command_line: Callable[[Sequence[st
             problem.fixes = fixes
         elif problem.row and "--on-error" not in typed:
             again = command_line([*typed, "--on-error", "null"])
-            problem.fixes = [*problem.fixes, Hint(f"go on without such rows: {again}")]
+            missing = _of_missing(facts, typed, command_line)
+            problem.fixes = [*missing, *problem.fixes, Hint(f"go on without such rows: {again}")]
         elif isinstance(facts, BadEntry) and facts.copied:
             problem.fixes = [Hint("write .csv or .jsonl, which take texts too")]
         elif isinstance(facts, NamedColumns):
@@ -59,7 +60,20 @@ def _of_form(facts: object, typed: Sequence[str], command_line: Callable[[Sequen
         return [command_line([*typed, f"--{facts.option}", one]) for one in facts.values]
     if isinstance(facts, BadEntry) and facts.decimal and "--decimal" not in typed:
         return [command_line([*typed, "--decimal", facts.decimal])]
+    if isinstance(facts, BadEntry) and facts.damaged and "--encoding" not in typed:
+        return [command_line([*typed, "--encoding", "cp1252"])]
     return []
+
+
+def _of_missing(facts: object, typed: Sequence[str], command_line: Callable[[Sequence[str]], str]) -> list[str]:
+    """The option that says which entries are missing, where an error is about one that may be."""
+    if not isinstance(facts, BadEntry) or facts.missing is None or "--resume" in typed:  # which goes on as it began
+        return []
+    words = [*typed, "--na", facts.missing]
+    if "--na" in typed:
+        words, place = [*typed], typed.index("--na") + 1
+        words[place] += f",{facts.missing}"
+    return [f"{command_line(words)}   reads it as nan"]
 
 
 def _whole_column(text: str, data: str) -> list[str]:

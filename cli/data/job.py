@@ -105,6 +105,7 @@ class Job:
         nothing: Rows | None = None
         for piece in pieces:
             tally.rows += piece.rows
+            tally.missing += piece.missing
             if piece.rows and self.where is not None:
                 piece = kept_rows(piece, self.where)
             copied = {name: piece.columns[name] for name in self.kept}

@@ -24,6 +24,7 @@ class Tally:
     slow: str = ""  # why there is no machine code, if it was requested
     formulas: list[tuple[int, int, AgradError | None]] = field(default_factory=list)
     # of each formula the rows with a value, those without, and why the first of these has none
+    missing: int = 0  # entries that were read as nan, since --na says that they stand for missing numbers
 
     def add(self, other: Tally) -> None:
         """Add what is told of the rows that follow."""
@@ -31,6 +32,7 @@ class Tally:
         self.written += other.written
         self.failed += other.failed
         self.undefined += other.undefined
+        self.missing += other.missing
         self.first = self.first or other.first
         self.first_undefined = self.first_undefined or other.first_undefined
         self.slow = self.slow or other.slow
@@ -48,6 +50,10 @@ class Tally:
         """Report how many rows have no results, and whether machine code was requested but not available."""
         if self.slow:
             note(f"computed without machine code: {self.slow}")
+        if self.missing:
+            note(
+                f"{self.missing} {'entry is' if self.missing == 1 else 'entries are'} missing, and nan in the formulas"
+            )
         if self.first_undefined is not None:
             rows = f"{self.undefined} of {self.rows} rows {'has' if self.undefined == 1 else 'have'} the value nan"
             message = f"{rows}, although none of their numbers is nan; the first:"
@@ -66,6 +72,7 @@ class Tally:
             "undefined": self.undefined,
             "first_undefined": _written(self.first_undefined),
             "slow": self.slow,
+            "missing": self.missing,
             "formulas": [[done, failed, _written(first)] for done, failed, first in self.formulas],
         }
 
@@ -82,6 +89,7 @@ def read(fields: Mapping[str, Any]) -> Tally:
         Note(undefined[0], notes=undefined[1]) if undefined is not None else None,
         fields["slow"],
         [(done, failed, _error(one)) for done, failed, one in fields["formulas"]],
+        fields["missing"],
     )
 
 

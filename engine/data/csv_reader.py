@@ -24,9 +24,11 @@ from agrad.engine.data import dialect
 from agrad.engine.data.arrow import WIDE, pyarrow
 from agrad.engine.data.dialect import TextForm
 from agrad.engine.data.source import Source, Span
+from agrad.engine.data.streams import OFTEN
 from agrad.engine.data.tables import (
     BYTES,
     FILL_IN,
+    MISSING,
     NOTHING,
     Column,
     Piece,
@@ -41,6 +43,7 @@ from agrad.engine.values import Array, np
 
 LARGE = 2**20  # bytes of a file: reading it takes longer than importing pyarrow
 _QUOTES = 4 * BYTES  # in which a quote must end; until then a line break may belong to an entry
+_DAMAGED = "this is not UTF-8 text"
 _SHOWN = 20  # characters of an entry in a message
 _PAYLOAD = re.compile(rb"\((?<=[nN][aA][nN]\()")  # as in nan(1), which is a number for pyarrow, but not for Python
 
@@ -65,7 +68,7 @@ class CsvTable(TextTable):
         form: TextForm | None = None,
     ) -> None:
         self.given, self.form = given, form or TextForm()
-        super().__init__(path, stream, block or BYTES)
+        super().__init__(path, stream, block or BYTES, self.form.encoding)
         self.fast = self.size >= LARGE if fast is None else fast
 
     def _begin(self) -> None:
@@ -91,7 +94,8 @@ class CsvTable(TextTable):
             self.names, self.width, self.unsure = list(self.dialect.names), len(entries), None
             return
         if head and any(map(_is_damaged, entries)):
-            raise AgradError("file", f"cannot read {self.path}: line {line + 1} is not UTF-8 text")
+            message = f"cannot read {self.path}: line {line + 1} is not UTF-8 text"
+            raise AgradError("file", message, facts=OtherForm("encoding", (OFTEN,)))
         if head and given:
             raise names_given(self.path)
         self.width = len(entries)
@@ -141,7 +145,7 @@ class CsvTable(TextTable):
         for _, entries, _ in self._filled(self.first) if self.first is not None else ():
             for place, name in list(left.items()):
                 entry = entries[place] if place < len(entries) else ""
-                if entry.strip():
+                if entry.strip() and entry.strip() not in self.dialect.na:
                     del left[place]
                     if self.dialect.number(entry) is None:
                         found.add(name)
@@ -187,17 +191,18 @@ class CsvTable(TextTable):
                 fast.ConvertOptions(
                     include_columns=list(kinds),
                     column_types={place: pa.string() if text else pa.float64() for place, text in kinds.items()},
-                    null_values=[],
+                    null_values=list(self.dialect.na),
                     decimal_point=self.dialect.decimal,
                 ),
             )
         except pa.ArrowException:
             return None
-        columns: dict[str, Column] = {}
+        piece = Piece({}, table.num_rows, block.done, lambda row: self._place(block, row))
         for name, place in places.items():
             column = table[str(place)]
-            columns[name] = column if wanted.is_text(name) else column.to_numpy()
-        return Piece(columns, table.num_rows, block.done, lambda row: self._place(block, row))
+            piece.columns[name] = column if wanted.is_text(name) else column.to_numpy()
+            piece.missing += column.null_count
+        return piece
 
     def _by_hand(self, block: Block, wanted: Wanted) -> Piece:
         """The same, one entry at a time where necessary. Raises AgradError of kind `file`, with the place."""
@@ -212,6 +217,8 @@ class CsvTable(TextTable):
         for name, place in self._places(wanted).items():
             texts = [entries[place] for _, entries, _ in rows]
             piece.columns[name] = texts if wanted.is_text(name) else self._numbers(place, texts, faults)
+            if self.dialect.na and not wanted.is_text(name):
+                piece.missing += sum(text.strip() in self.dialect.na for text in texts)
         if faults:
             self._tell(faults, piece, wanted, block, rows)
         return piece
@@ -233,7 +240,7 @@ class CsvTable(TextTable):
             if number is not None:
                 column[row] = number
             elif _is_damaged(text):
-                faults.append((row, place, "this is not UTF-8 text"))
+                faults.append((row, place, _DAMAGED))
             else:
                 faults.append((row, place, self._reason(text.strip())))
         return column
@@ -241,7 +248,7 @@ class CsvTable(TextTable):
     @property
     def convert(self) -> Callable[[str], float]:
         """Makes a number of an entry, or raises ValueError."""
-        return float if self.dialect.decimal == "." else self.dialect.strict
+        return float if self.dialect.decimal == "." and not self.dialect.na else self.dialect.strict
 
     def _reason(self, text: str) -> str:
         """Why an entry is not a number."""
@@ -264,6 +271,7 @@ class CsvTable(TextTable):
         copied = [one for one in faults if one[1] is not None and self.names[one[1]] not in wanted.numbers]
         row, entry, reason = copied[0] if copied else faults[0]
         span = self._span(block, rows[row], entry)
+        text = rows[row][1][entry].strip() if entry is not None else "?"
         problem = AgradError(
             "file",
             reason if entry is None else f"column {self.names[entry]}: {reason}",
@@ -274,7 +282,9 @@ class CsvTable(TextTable):
                 span.source.position(span.start)[0],
                 entry,
                 bool(copied),
-                self.dialect.other(rows[row][1][entry]) if entry is not None else "",
+                self.dialect.other(text) if entry is not None else "",
+                text if entry is not None and (text in MISSING or not text) else None,
+                reason is _DAMAGED,
             ),
         )
         if copied or not wanted.tolerant:

@@ -27,6 +27,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
+from math import nan
 
 from agrad.engine.errors import AgradError
 
@@ -48,7 +49,8 @@ _GROUPED = re.compile(r"[+-]?[1-9]\d{0,2}(?:,\d{3})+")
 class TextForm:
     """What a caller says about a file of text; None: it is found in the file.
 
-    `skip`: lines at its beginning. `header`: whether the first row has the names of the columns.
+    `skip`: lines at its beginning. `header`: whether the first row has the names of the columns. `na`: the entries that
+    stand for missing numbers, which are read as nan. `encoding`: as Python's codecs name it.
     """
 
     delimiter: str | None = None
@@ -56,6 +58,8 @@ class TextForm:
     comments: str | None = None
     skip: int = 0
     header: bool | None = None
+    na: tuple[str, ...] = ()
+    encoding: str | None = None
 
     def __post_init__(self) -> None:
         if self.delimiter is not None:
@@ -71,6 +75,15 @@ class TextForm:
             raise AgradError("domain", f"comments begin with #, or there are none, and not {self.comments!r}")
         if self.skip < 0:
             raise AgradError("domain", f"{self.skip} lines cannot be skipped")
+        if self.encoding is not None and not _is_encoding(self.encoding):
+            raise AgradError("domain", f"{self.encoding!r} is not an encoding of text", fixes=["encoding cp1252"])
+
+
+def _is_encoding(name: str) -> bool:
+    try:
+        return "a".encode(name) != b"" and b"".decode(name) == ""
+    except (LookupError, ValueError):  # which Python does not know, or which is not of text
+        return False
 
 
 @dataclass(slots=True)
@@ -83,6 +96,7 @@ class Dialect:
     sure: bool = False
     skip: int = 0  # lines before the first row
     names: tuple[str, ...] = ()  # in a comment before the first row
+    na: frozenset[str] = frozenset()  # entries that stand for missing numbers
     begins_with_number: bool = False  # whether the first column has numbers in the head
 
     def number(self, text: str) -> float | None:
@@ -93,7 +107,9 @@ class Dialect:
             return None
 
     def strict(self, text: str) -> float:
-        """The number that an entry is. Raises ValueError."""
+        """The number that an entry is, nan for one that is missing. Raises ValueError."""
+        if self.na and text.strip() in self.na:
+            return nan
         if self.decimal == ",":
             if "." in text:
                 raise ValueError
@@ -188,7 +204,9 @@ def find(head: bytes, form: TextForm, ended: bool) -> Dialect:
     lines = text.splitlines(keepends=True) if "\r" not in text else io.StringIO(text, newline="").readlines()
     if not ended and len(lines) > 1:
         lines.pop()
-    found = Dialect(comments=form.comments != "none", sure=form.comments is not None, skip=form.skip)
+    found = Dialect(
+        comments=form.comments != "none", sure=form.comments is not None, skip=form.skip, na=frozenset(form.na)
+    )
     lines = lines[form.skip :]
     delimiter = form.delimiter
     if lines and (given := _SEPARATOR.fullmatch(lines[0])):

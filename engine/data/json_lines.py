@@ -13,6 +13,7 @@ from itertools import chain
 from typing import Any, BinaryIO
 
 from agrad.engine.data.arrow import pyarrow
+from agrad.engine.data.dialect import TextForm
 from agrad.engine.data.source import Source, Span
 from agrad.engine.data.tables import NOTHING, Column, Piece, Wanted
 from agrad.engine.data.text_table import Block, TextTable
@@ -28,9 +29,18 @@ class JsonLinesTable(TextTable):
 
     what = "JSON lines"
 
-    def __init__(self, path: str, stream: BinaryIO | None = None, *, block: int = 0, fast: bool = True) -> None:
-        self.fast = fast
-        super().__init__(path, stream, block)
+    def __init__(
+        self,
+        path: str,
+        stream: BinaryIO | None = None,
+        *,
+        block: int = 0,
+        fast: bool = True,
+        form: TextForm | None = None,
+    ) -> None:
+        self.fast, self.na = fast, frozenset(form.na if form is not None else ())
+        self.nested: set[str] = set()  # columns that are fields of objects in fields
+        super().__init__(path, stream, block, form.encoding if form is not None else None)
 
     def _begin(self) -> None:
         """See TextTable."""
@@ -64,7 +74,7 @@ class JsonLinesTable(TextTable):
     def _by_arrow(self, block: Block, wanted: Wanted) -> Piece | None:
         """Columns of numbers, by pyarrow; None if it is not installed, or finds something else."""
         names = wanted.names
-        if not names or any(map(wanted.is_text, names)):
+        if not names or any(map(wanted.is_text, names)) or not self.nested.isdisjoint(names):
             return None
         try:
             pa, fast = pyarrow(), pyarrow("json")
@@ -79,10 +89,11 @@ class JsonLinesTable(TextTable):
             )
         except pa.ArrowException:
             return None
-        if any(table[name].null_count for name in names):
+        missing = sum(table[name].null_count for name in names)
+        if missing and "" not in self.na:
             return None
         columns = {name: table[name].to_numpy() for name in names}
-        return Piece(columns, table.num_rows, block.done, lambda row: self._place(block, row))
+        return Piece(columns, table.num_rows, block.done, lambda row: self._place(block, row), missing=missing)
 
     def _by_hand(self, block: Block, wanted: Wanted) -> Piece:
         """The same, one entry at a time. Raises AgradError of kind `file`, with the place."""
@@ -96,10 +107,16 @@ class JsonLinesTable(TextTable):
             if not wanted.is_text(name):
                 columns[name] = np.fromiter(map(_number, entries), np.float64, len(entries))
                 bad = np.flatnonzero(np.isnan(columns[name])).tolist()
-                faults += [(row, name, _reason(entries[row])) for row in bad if _bad(entries[row])]
+                bad = [row for row in bad if _bad(entries[row])]
+                faults += [(row, name, _reason(entries[row])) for row in bad if not self._stands_for_none(entries[row])]
+                piece.missing += sum(self._stands_for_none(entries[row]) for row in bad)
         if faults:
             self._tell(faults, piece, wanted, partial(self._span, block, rows))
         return piece
+
+    def _stands_for_none(self, entry: Any) -> bool:
+        """Whether an entry stands for a missing number: one of the texts that were given, or null for an empty one."""
+        return ("" if entry is None else entry.strip() if isinstance(entry, str) else None) in self.na
 
     def _tell(self, faults: list[tuple[int, str, str]], piece: Piece, wanted: Wanted, place: Any) -> None:
         """Raise AgradError of kind `file` for the first fault; if faults are tolerated, mark the rows."""
@@ -110,7 +127,7 @@ class JsonLinesTable(TextTable):
             f"column {name}: {reason}",
             labels=[Label(span)],
             row=True,
-            facts=BadEntry(span.source.first_line, self.names.index(name)),
+            facts=BadEntry(span.source.first_line, self.names.index(name), missing="" if reason is NOTHING else None),
         )
         if not wanted.tolerant:
             raise problem
@@ -129,6 +146,10 @@ class JsonLinesTable(TextTable):
                 raise self._refused(block, line, data, f"this line is not JSON: {reason}") from None
             if not isinstance(row, dict):
                 raise self._refused(block, line, data, 'this line is not an object of JSON, such as {"x": 1}')
+            if dict in map(type, row.values()):
+                flat = _flattened(row)
+                self.nested |= flat.keys() - row.keys()
+                row = flat
             yield line, row
 
     def _refused(self, block: Block, line: int, data: bytes, message: str) -> AgradError:
@@ -142,6 +163,14 @@ class JsonLinesTable(TextTable):
 
     def _place(self, block: Block, row: int) -> dict[str, Any]:
         return {"labels": [Label(self._span(block, list(self._rows(block)), row))]}
+
+
+def _flattened(row: dict[str, Any], above: str = "") -> dict[str, Any]:
+    """A row, with the fields of an object in the field a as a.b."""
+    found: dict[str, Any] = {}
+    for name, entry in row.items():
+        found |= _flattened(entry, f"{above}{name}.") if isinstance(entry, dict) else {f"{above}{name}": entry}
+    return found
 
 
 def _number(entry: Any) -> float:

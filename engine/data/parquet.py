@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Collection, Iterable, Iterator
+from typing import Any, BinaryIO
 
 from agrad.engine.data.arrow import pyarrow, require_pyarrow
+from agrad.engine.data.streams import Ahead
 from agrad.engine.data.tables import BYTES, NOTHING, ROWS, Column, Numbers, Piece, Table, Wanted
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.values import np
@@ -15,7 +16,22 @@ class BatchTable(Table):
     """A file of record batches. Its nulls are rows that cannot be read."""
 
     typed = True
-    schema: Any  # of pyarrow
+    na: Collection[str] = ()  # what stands for missing numbers: of all, only "", which is null
+    schema: Any  # of pyarrow, without structs: each of their fields is a column a.b
+
+    def _take_schema(self, schema: Any) -> None:
+        """Note the columns."""
+        self.is_nested = any(pyarrow().types.is_struct(field.type) for field in schema)
+        self.schema = _flattened(schema.empty_table()).schema if self.is_nested else schema
+        self.names = list(self.schema.names)
+
+    def _flat(self, batch: Any) -> Any:
+        """A batch with the fields of structs as columns."""
+        if not self.is_nested:
+            return batch
+        flat = _flattened(pyarrow().Table.from_batches([batch])).combine_chunks()
+        columns = [one.chunk(0) if one.num_chunks else pyarrow().array([], one.type) for one in flat.columns]
+        return pyarrow().RecordBatch.from_arrays(columns, names=flat.schema.names)
 
     def texts(self) -> set[str]:
         """See Table: those of a type that is not read as numbers."""
@@ -32,7 +48,9 @@ class BatchTable(Table):
                 columns[name] = column
                 continue
             columns[name] = self._numbers(name, column)
-            if column.null_count:
+            if column.null_count and "" in self.na:
+                piece.missing += column.null_count
+            elif column.null_count:
                 self._refuse(name, column, piece, wanted.tolerant)
         return piece
 
@@ -61,6 +79,13 @@ class BatchTable(Table):
         piece.problem = piece.problem or problem
 
 
+def _flattened(table: Any) -> Any:
+    """A table of pyarrow without structs: a field b of a struct a is a column a.b."""
+    while any(pyarrow().types.is_struct(field.type) for field in table.schema):
+        table = table.flatten()
+    return table
+
+
 def _is_number(kind: Any) -> bool:
     """Whether the entries of a column of that type are read as numbers."""
     types = pyarrow().types
@@ -80,8 +105,7 @@ class ParquetTable(BatchTable):
         pa = require_pyarrow(f"reading {path}")
         try:
             self.file = pyarrow("parquet").ParquetFile(path, pre_buffer=False, buffer_size=BYTES)
-            self.schema = self.file.schema_arrow
-            self.names = list(self.schema.names)
+            self._take_schema(self.file.schema_arrow)
             self.total = int(self.file.metadata.num_rows)
         except (pa.ArrowException, OSError, ValueError):  # the last, for names that are not UTF-8
             raise AgradError("file", f"{path} is not a Parquet file, or is incomplete") from None
@@ -111,7 +135,7 @@ class ParquetTable(BatchTable):
         names, groups = wanted.names or self.names[:1], list(range(first, last))
         try:
             for batch in self.file.iter_batches(ROWS, row_groups=groups, columns=names, use_threads=False):
-                yield start, batch
+                yield start, self._flat(batch)
                 start += batch.num_rows
         except (pyarrow().ArrowException, OSError, ValueError) as problem:
             reason = str(problem).splitlines()[0]
@@ -131,8 +155,7 @@ class ArrowTable(BatchTable):
             self.indexed = file.read(6) == b"ARROW1"
         try:
             with pa.memory_map(path) as source:
-                self.schema = self._opened(source).schema
-                self.names = list(self.schema.names)
+                self._take_schema(self._opened(source).schema)
         except (pa.ArrowException, OSError, ValueError):
             raise AgradError("file", f"{path} is not an Arrow file, or is incomplete") from None
 
@@ -157,14 +180,38 @@ class ArrowTable(BatchTable):
 
     def parts(self, wanted: Wanted) -> Iterator[tuple[int, Any]]:
         """The first row of each piece, and its rows as pyarrow arrays."""
-        start = 0
-        names = wanted.names or self.names[:1]
+        yield from _parts_of(self, self._batches(), wanted)
+
+
+class ArrowStream(BatchTable):
+    """Arrow that is read from a stream, such as standard input: a stream of batches, or a file with an index."""
+
+    def __init__(self, path: str, stream: BinaryIO) -> None:
+        super().__init__(path)
+        pa = require_pyarrow(f"reading {path}")
+        first = stream.read(8)  # a file has the same stream inside: after a mark of 8 bytes, and before its index
+        rest = stream if first == b"ARROW1\0\0" else Ahead(first, stream)
         try:
-            for batch in self._batches():
-                some = batch.select(names)
-                for first in range(0, some.num_rows, ROWS):
-                    yield start + first, some.slice(first, ROWS)
-                start += some.num_rows
-        except (pyarrow().ArrowException, OSError, ValueError) as problem:
-            reason = str(problem).splitlines()[0]
-            raise AgradError("file", f"{self.path} cannot be read after row {start}: {reason}") from None
+            self.batches = pyarrow("ipc").open_stream(pa.PythonFile(rest, mode="r"))
+        except (pa.ArrowException, OSError, ValueError):
+            raise AgradError("file", f"{path} is not a stream of Arrow, or is incomplete") from None
+        self._take_schema(self.batches.schema)
+
+    def parts(self, wanted: Wanted) -> Iterator[tuple[int, Any]]:
+        """See ArrowTable."""
+        yield from _parts_of(self, self.batches, wanted)
+
+
+def _parts_of(table: BatchTable, batches: Iterable[Any], wanted: Wanted) -> Iterator[tuple[int, Any]]:
+    """The first row of each piece of some batches, and its rows as pyarrow arrays. Raises AgradError of kind `file`."""
+    start = 0
+    names = wanted.names or table.names[:1]
+    try:
+        for batch in batches:
+            some = table._flat(batch).select(names)
+            for first in range(0, some.num_rows, ROWS):
+                yield start + first, some.slice(first, ROWS)
+            start += some.num_rows
+    except (pyarrow().ArrowException, OSError, ValueError) as problem:
+        reason = str(problem).splitlines()[0]
+        raise AgradError("file", f"{table.path} cannot be read after row {start}: {reason}") from None

@@ -23,6 +23,7 @@ _OTHERS = {
     b"SQLite format 3": ("an SQLite database", "export a table of it as CSV"),
     b"\x89HDF": ("an HDF5 file", "export a table of it as CSV"),
 }
+OFTEN = "cp1252"  # the encoding of most texts that are not UTF-8: Windows' in the west of Europe, close to Latin-1
 _ENDINGS = (".gz", ".zst", ".zstd", ".bz2", ".xz")  # of names of compressed files
 
 
@@ -32,7 +33,7 @@ def ending_of(path: str) -> str:
     return os.path.splitext(stem)[1] if ending in _ENDINGS else ending
 
 
-class _Ahead:
+class Ahead:
     """A stream whose first bytes have been read, and are given again; who opened the stream closes it."""
 
     closed = False
@@ -62,18 +63,21 @@ class _Ahead:
         """Nothing is held here."""
 
 
-def opened(path: str, stream: BinaryIO) -> tuple[BinaryIO, bool]:
-    """A stream as plain UTF-8, and whether it was so already. Raises AgradError of kind `file`."""
+def opened(path: str, stream: BinaryIO, given: str | None = None) -> tuple[BinaryIO, bool]:
+    """A stream as plain UTF-8, and whether it was so already; `given`: its encoding, if it has no byte order mark.
+
+    Raises AgradError of kind `file`.
+    """
     at = stream.tell() if stream.seekable() else None  # standard input may be a file that was read before
     first = stream.read(16)
     for mark, (what, advice) in _OTHERS.items():
         if first.startswith(mark):
             raise AgradError("file", f"{path} is {what}, not text", fixes=[Hint(advice)])
-    ahead = cast("BinaryIO", _Ahead(first, stream))
+    ahead = cast("BinaryIO", Ahead(first, stream))
     if kind := next((kind for mark, kind in _COMPRESSED.items() if first.startswith(mark)), ""):
-        inner, _ = opened(path, cast("BinaryIO", _Checked(path, kind, _decompressed(path, ahead, kind))))
+        inner, _ = opened(path, cast("BinaryIO", _Checked(path, kind, _decompressed(path, ahead, kind))), given)
         return inner, False
-    if encoding := next((name for mark, name in _UTF16.items() if first.startswith(mark)), ""):
+    if encoding := next((name for mark, name in _UTF16.items() if first.startswith(mark)), given or ""):
         return cast("BinaryIO", _Recoded(path, ahead, encoding)), False
     if at is None:
         return ahead, True

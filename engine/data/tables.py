@@ -20,6 +20,7 @@ BYTES = 2**21  # of the file, in a piece
 ROWS = 2**16  # at most, in a piece of a file that is not text
 NOTHING = "the entry is empty"  # what is wrong with an empty entry
 FILL_IN = "write nan where a number is missing"
+MISSING = frozenset("NA N/A n/a #N/A NULL Null null None none - -- NaT missing".split())  # which others write so
 
 
 @dataclass(slots=True)
@@ -32,6 +33,7 @@ class Piece:
     place: Callable[[int], dict[str, Any]]  # the labels and notes of an error in a row
     bad: np.ndarray[tuple[int], np.dtype[np.bool_]] | None = None
     problem: AgradError | None = None  # of the first row that could not be read
+    missing: int = 0  # entries that were read as nan, since they stand for missing numbers
 
 
 @dataclass(slots=True)

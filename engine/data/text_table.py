@@ -33,7 +33,7 @@ class TextTable(Table):
 
     what = "CSV"
 
-    def __init__(self, path: str, stream: BinaryIO | None, block: int) -> None:
+    def __init__(self, path: str, stream: BinaryIO | None, block: int, encoding: str | None = None) -> None:
         super().__init__(path)
         self.own = stream is None
         self.block = block or BYTES
@@ -45,7 +45,7 @@ class TextTable(Table):
             status = os.fstat(self.source.fileno())
             self.total = status.st_size if stat.S_ISREG(status.st_mode) else None
         try:
-            self.file, is_plain = streams.opened(self.path, self.source)
+            self.file, is_plain = streams.opened(self.path, self.source, encoding)
             if not is_plain:
                 self.total = None  # since it is counted in bytes that are not compressed
             self.head = self._read_some(_HEAD)

@@ -108,18 +108,21 @@ def _as_typed(columns: Columns) -> str:
     return shown[0] if len(shown) == 1 else f"({', '.join(shown)})"
 
 
-def _form(name: str, delimiter: Any, decimal: Any, comments: Any, skip: Any, header: Any = None) -> TextForm | None:
+def _form(name: str, header: Any = None, skip: Any = 0, na: Any = None, **texts: Any) -> TextForm | None:
     """What a call says of a file of text; None for nothing. Raises AgradError."""
-    if delimiter is decimal is comments is header is None and skip == 0:
+    if header is na is None and skip == 0 and not any(given is not None for given in texts.values()):
         return None
     from agrad.engine.data.dialect import TextForm  # here, as below: a calculation does not read files
 
-    for what, given in (("delimiter", delimiter), ("decimal", decimal), ("comments", comments)):
+    for what, given in texts.items():
         if given is not None and not isinstance(given, str):
             raise AgradError("type", f'{name}: {what} is a text such as ";", not {describe(given)}')
+    several = () if na is None else tuple(na) if is_sequence(na) else (na,)
+    if not all(isinstance(one, str) for one in several):
+        raise AgradError("type", f'{name}: na is a text such as "NA", or several of these, not {describe(na)}')
     try:
         has_names = None if header is None else truth_of(name, "header", header)
-        return TextForm(delimiter, decimal, comments, whole(skip, f"{name}: skip"), has_names)
+        return TextForm(**texts, skip=whole(skip, f"{name}: skip"), header=has_names, na=several)
     except AgradError as problem:
         problem.message = f"{name}: {problem.message.removeprefix(f'{name}: ')}"
         raise
@@ -129,9 +132,12 @@ def _form_typed(form: TextForm | None) -> str:
     """What is said of a file of text, as the rest of a call."""
     if form is None:
         return ""
-    given = (("delimiter", form.delimiter), ("decimal", form.decimal), ("comments", form.comments))
+    names = ("delimiter", "decimal", "comments", "encoding")
+    given = [(name, getattr(form, name)) for name in names]
     texts = [f', {what}="{text}"'.replace("\t", "tab") for what, text in given if text is not None]
-    return "".join([*texts, f", skip={form.skip}" if form.skip else ""])
+    texts += [f", skip={form.skip}"] if form.skip else []
+    texts += [f", header={form.header:d}"] if form.header is not None else []
+    return "".join([*texts, f", na={_as_typed(form.na)}"] if form.na else texts)
 
 
 def _places_of(name: str, table: Table, columns: Columns | None) -> list[int]:
@@ -193,7 +199,7 @@ def _matrices(
         places = _places_of(name, table, columns)
         _number_columns(table)
         wanted = Wanted([table.names[place] for place in places])
-        with _fixes_typed(f'{name}("{path}"{rest}', columns, known, numbers):
+        with _fixes_typed(f'{name}("{path}"{rest}', columns, form, known, numbers):
             for part in table.parts(wanted):
                 matrix = table.matrix(part, wanted)
                 rows += len(matrix)
@@ -203,23 +209,38 @@ def _matrices(
 
 
 @contextmanager
-def _fixes_typed(typed: str, columns: Columns | None, known: Sequence[int], numbers: Columns) -> Iterator[None]:
-    """Give an error in a file fixes that begin as the call was `typed`; `known`: the columns of numbers, and `numbers`
-    how they are given.
+def _fixes_typed(
+    typed: str, columns: Columns | None, form: TextForm | None, known: Sequence[int] = (), numbers: Columns = ()
+) -> Iterator[None]:
+    """Give an error in a file fixes that begin as the call was `typed`, and go on as its form was.
+
+    `known`: the columns of numbers, and `numbers` how they are given.
     """
     try:
         yield
     except AgradError as problem:
         facts = problem.facts
         is_text = isinstance(facts, BadEntry) and facts.column is not None and facts.column not in known
+
+        def again(**changes: Any) -> str:
+            from dataclasses import replace  # here, since few calls fail
+
+            from agrad.engine.data.dialect import TextForm
+
+            return f"{typed}{_columns_typed(columns)}{_form_typed(replace(form or TextForm(), **changes))})"
+
         if not _is_simple(typed.partition('"')[2].rpartition('"')[0]):
             pass
         elif isinstance(facts, BadEntry) and facts.decimal:
-            problem.fixes = [f'{typed}{_columns_typed(columns)}, decimal="{facts.decimal}")']
+            problem.fixes = [again(decimal=facts.decimal)]
+        elif isinstance(facts, BadEntry) and facts.damaged:
+            problem.fixes = [again(encoding="cp1252")]
+        elif isinstance(facts, BadEntry) and facts.missing is not None and not (is_text and known):
+            problem.fixes = [again(na=(*(form.na if form is not None else ()), facts.missing)), *problem.fixes]
         elif columns is None and is_text and known:
             problem.fixes = [f"{typed}, columns={_as_typed(numbers)})"]
         elif isinstance(facts, OtherForm):
-            problem.fixes = [f'{typed}{_columns_typed(columns)}, {facts.option}="{one}")' for one in facts.values]
+            problem.fixes = [again(**{facts.option: one}) for one in facts.values]
         raise
 
 
@@ -292,23 +313,22 @@ def _is_npy(path: Path) -> bool:
 
 @composed(
     "load_csv",
-    "path; columns=None, delimiter=None, decimal=None, comments=None, skip=0, header=None",
+    "path; columns=None, delimiter=None, decimal=None, comments=None, skip=0, header=None, na=None, encoding=None",
     family=FAMILY,
     doc='The table in a CSV file, one row per line. t.speed, t["speed m/s"] and t[0] are columns of a table t, and '
     "t[0] is not the first row: that is t[0, :]. t[2:5] are rows, t[t.x > 0] those in which it is true; "
     "t.columns are the names, tensor(t) is the matrix of all columns. A column whose first entry is no number "
     "holds texts. columns: the name of a column, or its number from 0, or several of these. delimiter, "
     'decimal: found in the file, if not given; comments: "none" if lines that begin with # are rows; skip: '
-    "lines to skip; header: whether the first row has the names, which must be said where it has numbers too. "
-    "It reads .gz, .zst, .jsonl, .arrow and .parquet files, and folders of them, too.",
+    "lines to skip; header: whether the first row has the names, which must be said where it has numbers too; "
+    'na: "NA", or several such texts, for missing numbers, which become nan; encoding: of a text that is not '
+    "UTF-8. It reads .gz, .zst, .jsonl, .arrow and .parquet files, and folders of them, too.",
     derivative=NONE,
     example="",
 )
-def load_csv(
-    path: Any, columns: Any, delimiter: Any, decimal: Any, comments: Any, skip: Any, header: Any
-) -> tables.Table:
+def load_csv(path: Any, columns: Any, **form_of: Any) -> tables.Table:
     """See the entry."""
-    form = _form("load_csv", delimiter, decimal, comments, skip, header)
+    form = _form("load_csv", **form_of)
     return _table(existing("load_csv", path, folders=True), _columns_of("load_csv", columns), form)
 
 
@@ -330,7 +350,8 @@ def _table(path: Path, columns: Columns | None, form: TextForm | None) -> tables
     from agrad.engine.data.formats import open_table
     from agrad.engine.data.tables import Wanted
 
-    with _named("load_csv", path), closing(open_table(str(path), form=form, fast=None)) as table:
+    fixed = _fixes_typed(f'load_csv("{path}"', columns, form)
+    with _named("load_csv", path), fixed, closing(open_table(str(path), form=form, fast=None)) as table:
         if columns is None and table.unsure is not None:
             raise _unsure(path, form)
         places = _places_of("load_csv", table, columns)
@@ -340,8 +361,7 @@ def _table(path: Path, columns: Columns | None, form: TextForm | None) -> tables
         known = dict(zip(table.names, names, strict=True))  # what the file calls them
         numbers = [table.names[place] for place in places if not kinds[place]]
         wanted = Wanted(numbers, [table.names[place] for place in places if kinds[place]], texts=True)
-        with _fixes_typed(f'load_csv("{path}"', columns, (), ()):
-            parts = _columns_read(table, wanted)
+        parts = _columns_read(table, wanted)
         read = {name: _as_column(known[name], parts.pop(name)) for name in wanted.names}
     return tables.Table([names[place] for place in places], [read[table.names[place]] for place in places], path.name)
 
@@ -366,7 +386,13 @@ def _columns_read(table: Table, wanted: Wanted) -> dict[str, list[Any]]:
 def _as_column(name: str, parts: list[Any]) -> Tensor | tables.Texts:
     """The parts of a column in one."""
     if isinstance(parts[0], list):
-        return tables.Texts(name, (text for part in parts for text in part))
+        texts = [text for part in parts for text in part]
+        try:
+            "".join(filter(None, texts)).encode()
+        except UnicodeEncodeError:  # of bytes that are not UTF-8, which the reader keeps
+            problem = OtherForm("encoding", ("cp1252",))
+            raise AgradError("file", f"the texts of the column {name} are not UTF-8", facts=problem) from None
+        return tables.Texts(name, texts)
     return bare(leaf(np.concatenate(parts)))
 
 
@@ -406,16 +432,16 @@ def load_npy(path: Any) -> Tensor:
 
 @composed(
     "chunks",
-    "path; rows, columns=None, delimiter=None, decimal=None, comments=None, skip=0",
+    "path; rows, columns=None, delimiter=None, decimal=None, comments=None, skip=0, na=None, encoding=None",
     family=FAMILY,
     doc="The rows of a file for load_csv or load_npy, a fixed number at a time, for loops over more data than fits in "
-    "memory. The last array may have fewer rows. columns, delimiter, decimal, comments, skip: as for load_csv.",
+    "memory. The last array may have fewer rows. The others: as for load_csv.",
     derivative="none: the arrays are leaves",
     example="",
 )
-def chunks(path: Any, rows: Any, columns: Any, delimiter: Any, decimal: Any, comments: Any, skip: Any) -> Chunks:
+def chunks(path: Any, rows: Any, columns: Any, **form_of: Any) -> Chunks:
     """See the entry."""
-    form = _form("chunks", delimiter, decimal, comments, skip)
+    form = _form("chunks", **form_of)
     file, count = existing("chunks", path, folders=True), whole(rows, "chunks: the number of rows")
     if count < 1:
         raise AgradError("domain", "chunks: a chunk must have at least one row")

@@ -120,3 +120,26 @@ def test_two_columns_of_a_name_and_rows_of_other_lengths_are_refused_as_by_map(i
             out, err, code = found
             assert (out, code) == ("", 1)
             assert told in err
+
+
+def test_what_stands_for_missing_numbers_is_asked_for_and_counted(agrad, tmp_path):
+    (tmp_path / "gaps.csv").write_text("x;y\n1,5;2\nNA;3\n;4\n")
+    out, err, code = agrad("map", "x + y", "gaps.csv")
+    assert (code, err.splitlines()[3]) == (1, '  fix: agrad map "x + y" gaps.csv --na NA   reads it as nan')
+    _, err, _ = agrad("map", "x + y", "gaps.csv", "--na", "NA")
+    assert err.splitlines()[3] == '  fix: agrad map "x + y" gaps.csv --na NA,   reads it as nan'
+    out, err, _ = agrad("map", "x + y", "gaps.csv", "--na", "NA,")
+    assert (out, err) == ("value\n3.5\nnan\nnan\n", "note: 2 entries are missing, and nan in the formulas\n")
+
+
+def test_another_encoding_is_asked_for_and_read(agrad, tmp_path):
+    (tmp_path / "old.csv").write_bytes("x (°);y\n1;2\n".encode("cp1252"))
+    assert "  fix: agrad map y old.csv --encoding cp1252\n" in agrad("map", "y", "old.csv")[1]
+    assert agrad("map", '"x (°)"*y', "old.csv", "--encoding", "cp1252")[0] == "value\n2\n"
+    assert "'foo' is not an encoding of text" in agrad("map", "y", "old.csv", "--encoding", "foo")[1]
+
+
+def test_lines_of_json_come_from_standard_input(agrad):
+    lines = '{"x": 1, "at": {"lat": 52.5}}\n{"x": 2, "at": {"lat": 50}}\n'
+    for options in ((), ("--from", "jsonl")):
+        assert agrad("map", 'x*"at.lat"', "-", *options, given=lines)[0] == "value\n52.5\n100\n"

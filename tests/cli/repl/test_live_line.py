@@ -62,7 +62,10 @@ LINES = [
     ("max(x, y", "max(x, ‹*others=()›, axis=None, keepdims=False)   = 5   d/dx 0   d/dy 1"),
     ("f(x, ", "f(a, ‹b=…›)"),
     ("svd(w)[0", ""),
-    ("load_csv(", "load_csv(‹path›, columns=None, delimiter=None, decimal=None, comments=None, skip=0, header=None)"),
+    (
+        "load_csv(",
+        "load_csv(‹path›, columns=None, delimiter=None, decimal=None, comments=None, skip=0, header=None, na=None, encoding=None)",
+    ),
     *(
         (text, "")
         for text in ("", "   ", "3", "nowhere", "x +* 2", "rand(2)", "f(x)", "g(x)", "exp2(x)", '"text"', "undo")

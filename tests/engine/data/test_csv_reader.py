@@ -81,7 +81,8 @@ def test_all_refuse_the_same_with_the_place(file, read, text, line, reason):
         read(file(text))
     assert caught.value.message.endswith(reason)
     assert (caught.value.kind, caught.value.facts.line) == ("file", line)
-    assert bool(caught.value.fixes) == (reason == "the entry is empty")
+    if "UTF-8" not in reason:  # for which there is an option, that not all readers can name
+        assert bool(caught.value.fixes) == (reason == "the entry is empty")
 
 
 @pytest.mark.parametrize(

@@ -59,6 +59,8 @@ READ = {
     "xz.csv.xz": (lzma.compress(b"x,y\n1,2\n3,4\n"), INTS),
     "utf16.csv.gz": (gzip.compress("x\ty\n1\t2\n3\t4\n".encode("utf-16")), INTS),
     "lines.jsonl": ('{"x": 1, "y": 2, "s": "a"}\n\n{"y": 4.0, "x": 3}\n', INTS),
+    "nested.jsonl": ('{"a": {"x": 1, "b": {"y": 2}}}\n{"a": {"b": {"y": 4}, "x": 3}}\n', {"a.x": [1.0, 3.0], "a.b.y": [2.0, 4.0]}),
+    "windows.csv.jsonl": ('\ufeff{"x": 1, "y": 2}\r\n{"x": 3, "y": 4}\r\n', INTS),
     "lines.ndjson.gz": (gzip.compress(b'{"x": 1, "y": true}\r\n{"x": 3, "y": false}\r\n'), {"x": [1.0, 3.0], "y": [1.0, 0.0]}),
 }  # fmt: skip
 
@@ -80,7 +82,7 @@ REFUSED = {
     "second-line-of-units.csv": ("x;y\nm;s\n1;2\n", "x", "line 2", 'column x: "m" is not a number'),
     "null.jsonl": ('{"x": 1}\n{"x": null}\n', "x", "line 2", "column x: the entry is empty"),
     "text.jsonl": ('{"x": 1}\n{"x": "two"}\n', "x", "line 2", 'column x: "two" is a text, not a number'),
-    "nested.jsonl": ('{"x": {"a": 1}}\n', "x", "line 1", 'column x: {"a": 1} is an object, not a number'),
+    "nested.jsonl": ('{"x": {"a": 1}}\n{"x": {"a": [2]}}\n', "x.a", "line 2", "column x.a: [2] is an array, not a number"),
     "cut.jsonl": ('{"x": 1}\n{"x": \n', "x", "line 2", "this line is not JSON: Expecting value"),
     "number.jsonl": ('{"x": 1}\n5\n', "x", "line 2", 'this line is not an object of JSON, such as {"x": 1}'),
 }  # fmt: skip
@@ -189,6 +191,9 @@ def test_zstandard_is_read_by_pyarrow(file, opened):
         (TextForm(delimiter="blanks"), "x y\n1  2\n", {"x": [1.0], "y": [2.0]}),
         (TextForm(skip=2), "Report\nof May\nx;y\n1;2\n", {"x": [1.0], "y": [2.0]}),
         (TextForm(comments="none"), "#x,y\n1,2\n", {"#x": [1.0], "y": [2.0]}),
+        (TextForm(encoding="cp1252"), "Länge;x\n1,5;2\n".encode("cp1252"), {"Länge": [1.5], "x": [2.0]}),
+        (TextForm(encoding="utf-16-le"), "x;y\n1;2\n".encode("utf-16-le"), {"x": [1.0], "y": [2.0]}),
+        (TextForm(header=False), "x;1\n2;3\n", {"c1": [1.0, 3.0]}),
         (TextForm(comments="#"), "s,x\na,1\n#b,2\n", {"x": [1.0]}),
     ],
 )
@@ -205,6 +210,8 @@ def test_what_is_given_holds(file, opened, form, text, expected):
         ({"decimal": ";"}, "the decimal mark is . or , and not ';'"),
         ({"delimiter": ",", "decimal": ","}, "a comma cannot be both the delimiter and the decimal mark"),
         ({"comments": "//"}, "comments begin with #, or there are none, and not '//'"),
+        ({"encoding": "utf-9"}, "'utf-9' is not an encoding of text"),
+        ({"encoding": "rot13"}, "'rot13' is not an encoding of text"),
         ({"skip": -1}, "-1 lines cannot be skipped"),
     ],
 )
@@ -267,16 +274,16 @@ def test_columns_with_types_of_arrow_are_read_or_refused(tmp_path):
     for name in ("a.parquet", "a.feather", "b.arrow", "c.arrows"):
         path = str(tmp_path / name)
         with closing(open_table(path)) as opened:
-            assert read(opened, ["i", "half", "money", "flag", "coded"]) == {
+            assert read(opened, ["i", "half", "money", "flag", "coded", "nested.a"]) == {
                 "i": [1, 2],
                 "half": [0.5, 1.5],
                 "money": [1.25, 2.5],
                 "flag": [1, 0],
                 "coded": [7, 8],
+                "nested.a": [1, 2],
             }
             for column, words in (
                 ("when", "holds timestamp[us], not numbers"),
-                ("nested", "holds struct<a: int64>, not numbers"),
                 ("text", "holds string, not numbers"),
                 ("hole", "the entry is empty"),
                 ("none", "the entry is empty"),
@@ -340,3 +347,72 @@ def test_a_delimiter_that_does_not_occur_makes_no_decimal_comma(file, opened):
     with closing(opened(path, form=form)) as table, pytest.raises(ag.AgradError) as caught:
         read(table, ["x,y"])
     assert caught.value.message == 'column x,y: "1,2" is not a number: the decimal mark is a point'
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "na", "missing"),
+    [
+        ("a.csv", "x;y\n1;2\nNA;-\n;4\n", ("NA", "-", ""), 3),
+        ("a.csv", 'x,y\n1,2\n NA ,"-"\n"",4\n', ("NA", "-", ""), 3),
+        ("a.tsv", "x\ty\n1\t2\nn/a\tn/a\n\t4\n", ("n/a", ""), 3),
+        ("a.dat", "x y\n1 2\n-- --\n-- 4\n", ("--",), 3),
+        ("a.jsonl", '{"x": 1, "y": 2}\n{"x": null, "y": "NA"}\n{"y": 4}\n', ("", "NA"), 3),
+    ],
+)
+def test_entries_that_stand_for_missing_numbers_are_nan_and_counted(file, opened, name, text, na, missing):
+    with closing(opened(file(name, text), form=TextForm(na=na))) as table:
+        wanted = Wanted(["x", "y"])
+        (piece,) = [table.piece(part, wanted) for part in table.parts(wanted)]
+    assert np.array_equal(piece.columns["x"], [1, np.nan, np.nan], equal_nan=True)
+    assert np.array_equal(piece.columns["y"], [2, np.nan, 4], equal_nan=True)
+    assert piece.missing == missing
+
+
+def test_other_texts_stay_errors_where_some_stand_for_missing_numbers(file, opened):
+    with (
+        pytest.raises(ag.AgradError, match=r'column x: "n\.a\." is not a number'),
+        closing(opened(file("a.csv", "x;y\n1;2\nNA;1\nn.a.;1\n"), form=TextForm(na=("NA",)))) as table,
+    ):
+        read(table, ["x"])
+
+
+def test_load_csv_says_what_to_add(file):
+    path = file("a.csv", "x;y\n1;2\nNA;-\n;4\n")
+    call = f'load_csv("{path}"'
+    for na, fix in (((), '"NA"'), (("NA",), '("NA", "-")'), (("NA", "-"), '("NA", "-", "")')):
+        with pytest.raises(ag.AgradError) as caught:
+            ag.load_csv(path, na=na or None)
+        assert caught.value.fixes[0] == f"{call}, na={fix})"
+    found = ag.load_csv(path, na=("NA", "", "-"))
+    assert np.array_equal(np.asarray(found), [[1, 2], [np.nan] * 2, [np.nan, 4]], equal_nan=True)
+    latin = file("b.csv", "x;s\n1;ä\n".encode("cp1252"))
+    with pytest.raises(ag.AgradError, match="the texts of the column s are not UTF-8") as caught:
+        ag.load_csv(latin)
+    assert caught.value.fixes == [f'load_csv("{latin}", encoding="cp1252")']
+    assert list(ag.load_csv(latin, encoding="cp1252").s) == ["ä"]
+    assert [rows.tolist() for rows in ag.chunks(latin, 5, columns="x", encoding="cp1252")] == [[[1]]]
+
+
+@pytest.mark.parametrize("form", ["jsonl", "arrow", "arrows"])
+@pytest.mark.parametrize("named", [True, False], ids=["named", "recognised"])
+def test_streams_of_other_formats_are_read(tmp_path, form, named):
+    lines = b'{"x": 1.0, "a": {"y": 2.0}}\n{"x": 3.0, "a": {"y": 4.0}}\n'
+    path = tmp_path / "a"
+    if form == "jsonl":
+        path.write_bytes(lines)
+    else:
+        pa = pytest.importorskip("pyarrow")
+        table = pa.table({"x": [1.0, 3.0], "a": [{"y": 2.0}, {"y": 4.0}]})
+        made = pa.ipc.new_file if form == "arrow" else pa.ipc.new_stream
+        with pa.OSFile(str(path), "wb") as sink, made(sink, table.schema) as writer:
+            writer.write_table(table, 1)
+    kind = form.rstrip("s") if named else None
+    with path.open("rb") as stream, closing(open_table("<stdin>", stream=stream, kind=kind)) as table:
+        assert read(table, ["x", "a.y"]) == {"x": [1, 3], "a.y": [2, 4]}
+
+
+def test_a_stream_that_is_no_arrow_is_refused(tmp_path):
+    pytest.importorskip("pyarrow")
+    (tmp_path / "a").write_bytes(b"x,y\n1,2\n3,4\n")
+    with (tmp_path / "a").open("rb") as stream, pytest.raises(ag.AgradError, match="<stdin> is not a stream of Arrow"):
+        open_table("<stdin>", stream=stream, kind="arrow")
