@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from agrad.engine.autodiff.uncertainty import uncertainty
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from agrad.engine.autodiff.comparison import Report
     from agrad.engine.inspect.budget import Budget
     from agrad.engine.ops.solvers.fitting import Fit
+    from agrad.grammar.syntax import ast
 
 
 class Settings:
@@ -26,17 +27,18 @@ class Settings:
 
     `precision`: significant digits, None for text that reads back to the same number. `width`: of the terminal, None
     where there is none. `plus_minus`: the sign between a value and its uncertainty. `echo`: whether what a statement
-    has changed is shown, at a terminal. `plots`: how a terminal draws, as in `set plots`; empty for the user's
-    configuration.
+    has changed is shown, at a terminal. `noise`: whether rounding noise is marked there. `plots`: how it draws, as in
+    `set plots`; empty for the user's configuration.
     """
 
-    __slots__ = ("echo", "plots", "plus_minus", "precision", "width")
+    __slots__ = ("echo", "noise", "plots", "plus_minus", "precision", "width")
 
     def __init__(self, precision: int | None = 10, width: int | None = None) -> None:
         self.precision = precision
         self.width = width
         self.plus_minus = "±"
         self.echo = False
+        self.noise = True
         self.plots = ""
 
     @property
@@ -46,9 +48,11 @@ class Settings:
 
 
 class Shown(Struct):
-    """The value of a bare expression."""
+    """The value of a bare expression, and that expression, with the names in it, if these are known."""
 
     value: Any
+    expression: ast.Expr | None = None
+    names: Mapping[str, Any] | None = None
 
     def text(self, settings: Settings) -> str:
         """The value as it is printed."""

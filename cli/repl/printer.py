@@ -12,7 +12,7 @@ from agrad.cli.output.text import DRAWN, Printer, states_in_colour
 from agrad.cli.terminal.pager import PAGER
 from agrad.cli.terminal.terminal import coloured, shown
 from agrad.engine.core.tensor import Tensor
-from agrad.grammar.prompt.noise import NOISE, is_noise
+from agrad.grammar.prompt import noise
 from agrad.grammar.results import Checked, Gradient, Result, Settings, Shown, Table, uncertainty_of
 
 _OPENING = re.compile(r"[^\[(]*[\[(]+")
@@ -36,7 +36,7 @@ class PromptPrinter(Printer):
 
     def _show(self, result: Shown) -> None:
         """Print a value, and after it its kind, dim where there is colour."""
-        mark = self._mark(result.value)
+        mark = self._mark(result)
         text = self._whole(result, mark)
         if mark and coloured(sys.stdout):
             text = text.removesuffix(mark) + click.style(mark, dim=True)
@@ -46,20 +46,19 @@ class PromptPrinter(Printer):
         """A result as it is printed, for a transcript."""
         if not isinstance(result, Shown):
             return super().text(result, settings)
-        return self._whole(result, self._mark(result.value))
+        return self._whole(result, self._mark(result))
 
-    def _mark(self, value: object) -> str:
+    def _mark(self, result: Shown) -> str:
         """What is said after a value: whether it is rounding noise, and its kind."""
-        if not self.settings.echo or not is_noise(value):
-            return kind(value)
-        return f"{NOISE}   {kind(value)}"
+        told = noise.mark(result.value, result.expression, result.names) if self.settings.noise else ""
+        return "   ".join(filter(None, [told, kind(result.value)]))
 
     def _whole(self, result: Shown, mark: str) -> str:
         """A value with what is said after it, folded."""
         text = self._text(result)
         if isinstance(result.value, str):
             return text
-        space = " " if mark.startswith(NOISE) else "   "
+        space = " " if mark.startswith(noise.NOISE) else "   "
         return folded(f"{text}{space}{mark}" if mark else text, self.settings.width)
 
     def _text(self, result: Shown) -> str:

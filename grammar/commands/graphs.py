@@ -285,8 +285,9 @@ def _info(session: Session, call: Call) -> None:
     "set",
     "set x = 5   set echo off   set plots braille",
     "New data of the same shape for a leaf. Every graph that used the old data is then stale. `set echo off`: at a "
-    "terminal, no more lines that say what a statement has changed; `set echo on` shows them again. `set plots`: how a "
-    "terminal draws, `braille` or, as pictures, `kitty`, `iterm2` or `sixel`; `auto` asks it.",
+    "terminal, no more lines that say what a statement has changed; `set echo on` shows them again. `set noise off`: "
+    "no more marks behind numbers that their computation cannot tell from 0. `set plots`: how a terminal draws, "
+    "`braille` or, as pictures, `kitty`, `iterm2` or `sixel`; `auto` asks it.",
     "var x = 2; y = x**2; set x = 5; x",
     staging=Staging.BY_RULE,
     changes="graph",
@@ -297,7 +298,7 @@ def _info(session: Session, call: Call) -> None:
 def _set(session: Session, call: Call) -> None:
     for option in SETTABLE.keys() & call.options.keys():
         word = call.options[option]
-        _switch(session.settings, option, word == "on" if option == "echo" else word)
+        _switch(session.settings, option, word == "on" if "on" in SETTABLE[option] else word)
         return
     name = call.operand(0).span
     _leaf(session, call, name.text, name).set_(as_array(call.values[0]))

@@ -88,7 +88,8 @@ class Changes:
         if isinstance(value, Tensor) and value.shape != ():
             return f"{name} {_shape(value)}"
         shown = truncate(text_of(value, self.session.settings), 30)
-        return f"{name} = {shown} {NOISE}" if is_noise(value) else f"{name} = {shown}"
+        is_marked = self.session.settings.noise and is_noise(value)
+        return f"{name} = {shown} {NOISE}" if is_marked else f"{name} = {shown}"
 
 
 class _State:

@@ -7,7 +7,7 @@ if it is made of numbers, names and pure functions that take little time. Any ot
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from agrad.engine.autodiff.backward import backward
@@ -44,8 +44,8 @@ _COSTS = {
 _TARGET = re.compile(r"\s*(?:var\s+)?[^\W\d]\w*\s*=(?!=)|\s*print\b(?!\()|\s*backward\b")
 
 
-class _Unknown(Exception):
-    """The text has no live value."""
+class Unknown(Exception):
+    """A text is not among what may be computed apart from the session."""
 
 
 class Live:
@@ -87,8 +87,8 @@ class Live:
                 return ""
             if isinstance(tree, ast.Name) and not target:
                 return enter(Context(limits), _named, tree.id, self.session)
-            return enter(Context(limits), Computed(self.session).line, tree)
-        except (AgradError, _Unknown, NotLoaded, ArithmeticError, ValueError, TypeError):
+            return enter(Context(limits), Computed(self.session.names).line, tree)
+        except (AgradError, Unknown, NotLoaded, ArithmeticError, ValueError, TypeError):
             return ""
         finally:
             LOADING.refused = False
@@ -97,8 +97,8 @@ class Live:
 class Computed:
     """One expression, computed apart from the session."""
 
-    def __init__(self, session: Session) -> None:
-        self.names = session.names
+    def __init__(self, names: Mapping[str, Any]) -> None:
+        self.names = names
         self.leaves: dict[str, Tensor] = {}
         self.whole = (
             True  # whether the derivatives by the leaves are those of the expression: no other name has a graph
@@ -121,10 +121,10 @@ class Computed:
         return "   ".join([shown, *told[:_FEW]]) + (" …" if len(told) > _FEW else "")
 
     def of(self, node: ast.Expr) -> Any:
-        """The value of a part. Raises _Unknown for what is not among what may be computed."""
+        """The value of a part. Raises Unknown for what is not among what may be computed."""
         rule = _RULES.get(type(node))
         if rule is None:
-            raise _Unknown
+            raise Unknown
         return rule(self, node)
 
     def name(self, node: ast.Name) -> Any:
@@ -133,7 +133,7 @@ class Computed:
             return self.leaves[node.id]
         value = self.names.get(node.id, CONSTANTS.get(node.id) if node.id not in self.names else None)
         if isinstance(value, bool) or not isinstance(value, float | Tensor):
-            raise _Unknown
+            raise Unknown
         if isinstance(value, float):
             return value
         self.spend(value.size)
@@ -146,19 +146,19 @@ class Computed:
         return leaf
 
     def spend(self, cost: float) -> None:
-        """Count what is computed. Raises _Unknown where it is too much."""
+        """Count what is computed. Raises Unknown where it is too much."""
         self.left -= int(cost)
         if self.left < 0:
-            raise _Unknown
+            raise Unknown
 
     def apply(self, entry: Any, operands: list[Any], keywords: dict[str, Any]) -> Any:
         """Call a function that is pure and known to be quick."""
         cost = _COSTS.get(entry.family)
         if cost is None or not entry.pure:
-            raise _Unknown
+            raise Unknown
         sizes = [part.size if isinstance(part, Tensor) else 1 for part in _flat(operands)]
         if entry.family == "linear algebra" and max(sizes, default=1) > _LARGE:
-            raise _Unknown
+            raise Unknown
         found = entry.call(*operands, **keywords)
         self.spend(cost * max([*sizes, found.size if isinstance(found, Tensor) else 1]))
         return found
@@ -168,14 +168,14 @@ class Computed:
         left, right = self.of(node.left), self.of(node.right)
         sizes = [part.size if isinstance(part, Tensor) else 1 for part in (left, right)]
         if min(sizes) > 1 and sizes[0] * sizes[1] > _ENTRIES and sizes[0] != sizes[1]:
-            raise _Unknown  # which may have as many entries as both together
+            raise Unknown  # which may have as many entries as both together
         return self.apply(OPS[BINARY[node.op]], [left, right], {})
 
     def unary(self, node: ast.Unary) -> Any:
         """`-x`."""
         value = self.of(node.operand)
         if node.op == "not":
-            raise _Unknown
+            raise Unknown
         return value if node.op == "+" else self.apply(OPS["neg"], [value], {})
 
     def call(self, node: ast.Call) -> Any:
@@ -185,16 +185,16 @@ class Computed:
             name = function.name
             if isinstance(function.value, ast.Name) and function.value.id not in self.names:
                 if function.value.id not in ("torch", "np", "math"):
-                    raise _Unknown
+                    raise Unknown
             else:
                 operands = [self.of(function.value)]
         elif isinstance(function, ast.Name) and function.id not in self.names:
             name = function.id
         else:
-            raise _Unknown
+            raise Unknown
         entry = FUNCTIONS.get(name)
         if entry is None:
-            raise _Unknown
+            raise Unknown
         keywords = {key: self.of(value) for key, value in node.keywords}
         return self.apply(entry, [*operands, *(self.of(part) for part in node.arguments)], keywords)
 
@@ -202,7 +202,7 @@ class Computed:
         """`[1, 2]` of numbers."""
         values = [self.of(item) for item in node.items]
         if node.apart or not values or not all(isinstance(value, float) for value in values):
-            raise _Unknown
+            raise Unknown
         return tensor(values)
 
 
@@ -212,7 +212,7 @@ _RULES: dict[type, Callable[[Computed, Any], Any]] = {
     ast.Binary: Computed.binary,
     ast.Unary: Computed.unary,
     ast.Call: Computed.call,
-    ast.List: Computed.items,
+    ast.List: lambda made, node: made.items(node),
 }
 
 
@@ -226,7 +226,7 @@ def _short(value: Any) -> str:
         return format_value(value.value, _DIGITS) if value.size <= 4 else format_shape(value.shape)
     if isinstance(value, float):
         return format_number(value, _DIGITS)
-    raise _Unknown
+    raise Unknown
 
 
 def _named(name: str, session: Session) -> str:
@@ -248,7 +248,7 @@ def _closed(text: str) -> str:
         elif waiting:
             waiting.pop()
     if waiting and text.endswith(("(", "[", "{")):
-        raise _Unknown
+        raise Unknown
     return text + "".join(reversed(waiting))
 
 

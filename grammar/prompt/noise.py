@@ -1,15 +1,25 @@
-"""Whether a number is rounding noise: no larger than the rounding errors of the computation that it came from."""
+"""Whether numbers are rounding noise: no larger than the rounding errors of the computation that they came from."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from typing import Any
 
+from agrad.engine.core.context import Context, Limits, enter
 from agrad.engine.core.graph import Node
-from agrad.engine.core.tensor import Tensor
+from agrad.engine.core.numpy_warnings import quiet
+from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError
+from agrad.engine.values import np
+from agrad.grammar.prompt.live import Computed, Unknown
+from agrad.grammar.syntax import ast
 
 NOISE = "(rounding noise)"
 _MOST = 100  # nodes of a graph that is looked at
+_ENTRIES = 1000  # that all of them may have, and half of the cost that an expression may have to be computed again
+_SHOWN = 64  # entries of a result
+_FEW = 3  # entries that are named
 
 
 def is_noise(value: object) -> bool:
@@ -26,18 +36,107 @@ def is_noise(value: object) -> bool:
 
     try:
         return abs(number) <= rounding_error(value.node)
-    except (AgradError, ArithmeticError, ValueError):  # an operand is not finite
+    except (AgradError, ArithmeticError, ValueError, TypeError):  # an operand is not finite, or not known
         return False
 
 
+def mark(value: object, expression: ast.Expr | None = None, names: Mapping[str, Any] | None = None) -> str:
+    """What is said behind a value of the rounding noise in it; nothing where there is none, or that is not known.
+
+    A value without a graph is computed again, if its `expression` of the `names` is short and pure, with the numbers in
+    it as leaves: what they were computed from themselves is not known.
+    """
+    if expression is not None and not (isinstance(value, Tensor) and value.requires_grad):
+        value = _again(value, expression, names or {})
+    if not isinstance(value, Tensor) or value.shape == ():
+        return NOISE if is_noise(value) else ""
+    places = _noisy(value)
+    if not places:
+        return ""
+    if len(places) == np.count_nonzero(value.value):
+        return NOISE
+    told = ", ".join(str([*place]) for place in places[:_FEW])
+    return f"(rounding noise: {told})" if len(places) <= _FEW else f"(rounding noise in {len(places)} entries)"
+
+
+def _noisy(value: Tensor) -> list[tuple[int, ...]]:
+    """The places of the entries of an array that its computation cannot tell from 0."""
+    if value.node.op is None or not value.requires_grad or value.size > _SHOWN or not _is_small(value.node):
+        return []
+    from agrad.grammar.prompt.rounding import rounding_errors  # here: it loads exact fractions
+
+    try:
+        bounds = rounding_errors(value.node)
+    except (AgradError, ArithmeticError, ValueError, TypeError):
+        return []
+    found = (value.value != 0) & (np.abs(value.value) <= bounds)
+    return [tuple(map(int, place)) for place in np.argwhere(found)]
+
+
 def _is_small(root: Node) -> bool:
-    """Whether a graph has few nodes, each of them a finite number that is still there."""
-    order, found = [root], {root}
+    """Whether a graph has few nodes with few entries."""
+    order, found, entries = [root], {root}, 0
     for node in order:  # which grows during the loop
-        if len(order) > _MOST or node.freed is not None:
+        entries += math.prod(node.shape)
+        if len(order) > _MOST or node.freed is not None or entries > _ENTRIES:
             return False
         for operand in node.inputs:
             if type(operand) is Node and operand not in found:
                 found.add(operand)
                 order.append(operand)
-    return all(isinstance(node.value, float) and math.isfinite(node.value) for node in order)
+    return all(_is_known(node) for node in order)
+
+
+def _is_known(node: Node) -> bool:
+    """Whether a value is finite, as far as it is kept, and no code of the user computes it."""
+    if node.op is not None and node.op.is_opaque:
+        return False
+    if isinstance(node.value, float):
+        return math.isfinite(node.value)
+    return node.value is None or bool(np.isfinite(node.value).all())
+
+
+def _again(value: object, expression: ast.Expr, names: Mapping[str, Any]) -> Tensor | None:
+    """A value with the graph of its expression; None unless that gives the same, bit for bit."""
+    if isinstance(expression, ast.Number | ast.Name | ast.List) or not isinstance(value, float | Tensor):
+        return None
+    limits = Limits()
+    limits.set(_ENTRIES * 80)
+    try:
+        with quiet():
+            found = enter(Context(limits), _Recorded(names).of, expression)
+    except (AgradError, Unknown, ArithmeticError, ValueError, TypeError, RecursionError):
+        return None
+    shown = value.value if isinstance(value, Tensor) else value
+    if not isinstance(found, Tensor) or not np.array_equal(np.asarray(found.value), np.asarray(shown)):
+        return None
+    return found
+
+
+class _Recorded(Computed):
+    """One expression, computed with a graph behind the numbers in it."""
+
+    def __init__(self, names: Mapping[str, Any]) -> None:
+        super().__init__(names)
+        self.left = 2 * _ENTRIES
+
+    def of(self, node: ast.Expr) -> Any:
+        """The value of a part, of which numbers and names are leaves."""
+        value = super().of(node)
+        if not isinstance(node, ast.Number | ast.Name | ast.List) or isinstance(value, bool):
+            return value
+        return value if isinstance(value, Tensor) and value.requires_grad else tensor(value, requires_grad=True)
+
+    def items(self, node: ast.List) -> Any:
+        """A list of numbers, or of such lists."""
+        return tensor(self._numbers(node))
+
+    def _numbers(self, node: ast.Expr) -> Any:
+        if isinstance(node, ast.List) and node.items and not node.apart:
+            return [self._numbers(item) for item in node.items]
+        value = Computed.of(self, node) if isinstance(node, ast.Number) else self.of(node)
+        if isinstance(value, Tensor) and value.shape == ():
+            value = value.value
+        if not isinstance(value, float):
+            raise Unknown
+        return value

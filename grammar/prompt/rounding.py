@@ -3,22 +3,27 @@
 The bound is that of a running error analysis (N. J. Higham, Accuracy and Stability of Numerical Algorithms, second
 edition, section 3.3), to first order, over the graph (S. Linnainmaa, Taylor expansion of the accumulated rounding
 error, BIT 16, 1976): the error of each node, times the derivative of the result by that node, added up in absolute
-values. A sum, a product or a quotient has the error that it was in fact rounded by, computed exactly; any other
-operation half a unit in its last place. A constant or a leaf stands for the decimal number that it is printed as.
+values. A sum, a product or a quotient has the error that it was in fact rounded by, computed exactly, and so has an
+operation on arrays that consists of these; any other operation on numbers, or entry by entry, half a unit in its last
+place. A constant or a leaf stands for the decimal number that it is printed as.
 """
 
 from __future__ import annotations
 
 import math
 import operator
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
 from agrad.engine.autodiff.reverse import walk
 from agrad.engine.core.context import Context, Limits, enter
-from agrad.engine.core.graph import Node
+from agrad.engine.core.dispatch import compute
+from agrad.engine.core.graph import Node, collect
 from agrad.engine.core.numpy_warnings import quiet
 from agrad.engine.core.versions import walkable
+from agrad.engine.errors import AgradError
+from agrad.engine.values import Array, np, spread
 
 _UNIT = 2.0**-53  # the unit roundoff of float64
 _FACTOR = 2  # since libraries compute elementary functions to a unit in the last place, not to half of one
@@ -27,8 +32,13 @@ _EXACT = frozenset({operator.add, operator.sub, operator.mul, operator.truediv, 
 
 
 def rounding_error(root: Node) -> float:
-    """A bound on the error of a node whose graph consists of finite numbers. Raises AgradError for a stale graph."""
-    return _FACTOR * enter(Context(Limits()), _bound, root)
+    """A bound on the error of a number whose graph consists of finite values.
+
+    Raises AgradError for a stale graph, and ValueError where the error of an operation is not known.
+    """
+    if all(isinstance(node.value, float) for node in collect([root])):
+        return _FACTOR * enter(Context(Limits()), _bound, root)
+    return float(rounding_errors(root))
 
 
 def _bound(root: Node) -> float:
@@ -37,6 +47,75 @@ def _bound(root: Node) -> float:
     with quiet():
         slopes: dict[Node, Any] = walk(order, {root: 1.0}, False, targets=order, hooks=False)
     return math.fsum(abs(float(slopes.get(node, 0.0))) * _error(node) for node in order)
+
+
+def rounding_errors(root: Node) -> Array:
+    """The bounds for the entries of an array, each by a pass of its own.
+
+    Raises AgradError for a stale graph, and ValueError where the error of an operation is not known: the bound of an
+    inverse, for instance, depends on more than its entries.
+    """
+    bounds: Array = _FACTOR * enter(Context(Limits()), _bounds, root)
+    return bounds
+
+
+def _bounds(root: Node) -> Array:
+    order, _ = walkable(root)
+    values: dict[Node, Any] = {}
+    for node in reversed(order):  # of an array that nothing needed, the graph has kept the computation alone
+        values[node] = node.value if node.value is not None else _computed(node, values)
+    errors = {node: _errors(node, values) for node in order}
+    found = np.zeros(root.shape)
+    with quiet():
+        for place in np.ndindex(root.shape):
+            seed = np.zeros(root.shape)
+            seed[place] = 1.0
+            slopes: dict[Node, Any] = walk(order, {root: seed}, False, targets=order, hooks=False)
+            known = [(spread(slopes[node], node.shape), errors[node]) for node in order if node in slopes]
+            found[place] = math.fsum(float(np.sum(np.abs(slope) * error)) for slope, error in known)
+    return found
+
+
+def _computed(node: Node, values: dict[Node, Any]) -> Any:
+    """The value of a node, from those of its operands. Raises ValueError where these are not known."""
+    if node.op is None:
+        raise ValueError
+    operands: tuple[Any, ...] = tuple([values.get(x, x.value) if type(x) is Node else x for x in node.inputs])
+    if any(value is None for value in operands):
+        raise ValueError
+    return compute(node.op, operands, node.attrs or {})
+
+
+def _errors(node: Node, values: dict[Node, Any]) -> Array:
+    """The rounding errors of the entries of one node, as `_error`. Raises ValueError where they are not known."""
+    if node.op is None:
+        return np.asarray(_each(lambda x: abs(Fraction(x) - _decimal(x)), values[node]), dtype=float)
+    op, operands = node.op, [_fractions(operand, values) for operand in node.inputs]
+    try:  # what only adds, multiplies or moves entries does so with fractions, too
+        exact = np.asarray(op.array(*operands, **(node.attrs or {})))
+    except (TypeError, ValueError, AttributeError, ArithmeticError, AgradError):
+        exact = np.zeros(())
+    if exact.dtype == object and exact.shape == node.shape:
+        return np.asarray(abs(_each(Fraction, values[node]) - exact), dtype=float)
+    if op.reach != "pointwise":
+        raise ValueError
+    return np.asarray(np.abs(values[node]) * _UNIT)
+
+
+def _fractions(operand: Any, values: dict[Node, Any]) -> Array:
+    """An operand as an array of fractions, as `_operand`."""
+    if type(operand) is not Node:
+        return _each(_decimal, operand)
+    return _each(Fraction, values[operand]) if operand in values else _each(_decimal, operand.value)
+
+
+def _each(function: Callable[[float], Fraction], value: Any) -> Array:
+    """A function of numbers on each entry of a value, as an array of fractions."""
+    numbers = np.asarray(value, dtype=float)
+    found: Array = np.empty(numbers.shape, dtype=object)
+    for place in np.ndindex(found.shape):
+        found[place] = function(float(numbers[place]))
+    return found
 
 
 def _error(node: Node) -> float:

@@ -45,7 +45,8 @@ class Statements(Core):
         self.end_line()
         if value is not None:
             self._note_stale([value], span)
-            self.session.emit(Shown(value))
+            names = frame.scopes[0]
+            self.session.emit(Shown(value, node.value, names) if names is self.session.names else Shown(value))
             note = second_order_note(value, span)
             if note is not None:
                 self.session.emit(Noted(note))

@@ -616,7 +616,7 @@ MESSAGES: dict[str, SyntaxMessage] = {
         examples=("undo ‸2.5", "undo ‸0"),
     ),
     "set option": SyntaxMessage(
-        "`set` gives a leaf new data, turns `echo` on or off, or says how `plots` are drawn",
+        "`set` gives a leaf new data, turns `echo` or `noise` on or off, or says how `plots` are drawn",
         hint="set {choices}",
         examples=("set ‸x y", "set ‸echo maybe", "set ‸plots big"),
     ),

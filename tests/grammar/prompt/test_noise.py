@@ -7,7 +7,7 @@ import pytest
 
 from agrad.cli.repl.printer import PromptPrinter
 from agrad.grammar.prompt.changes import Changes
-from agrad.grammar.prompt.noise import is_noise
+from agrad.grammar.prompt.noise import NOISE, is_noise, mark
 from agrad.grammar.results import Shown
 from agrad.grammar.session.session import Session
 
@@ -29,6 +29,7 @@ def value(text):
         "var x = 1/3; y = 1 - x*3 + (x - 1/3) + 1e-17",
         "var x = 0.7; y = sin(x)^2 + cos(x)^2 - 1 + 1e-17",
         "var x = 49; y = 1 - x*(1/x)",
+        "var x = [0.1]; y = sum(3*x - 0.3)",
     ],
 )
 def test_noise(text):
@@ -51,7 +52,6 @@ def test_noise(text):
         "var x = 0.1; y = 3*x - 0.3; backward y",  # freed
         "var x = 0.1; z = 3*x; y = z - 0.3; set x = 7",  # stale or not: z keeps its value
         "var x = [0.1]; y = 3*x - 0.3",  # an array
-        "var x = [0.1]; y = sum(3*x - 0.3)",
         "x = 0.1; y = 3*x - 0.3",  # no graph
         "var x = 0.1; z = x\nfor i in range(200): z = z + 0\ny = 3*z - 0.3",  # a long computation is not looked at
         "y = 5e-17",
@@ -88,7 +88,7 @@ def test_the_prompt_says_so_unless_it_is_switched_off(capsys):
     session = Session()
     session.run("var x = 0.1; y = 3*x - 0.3")
     printer = PromptPrinter(session.settings)
-    for session.settings.echo in (True, False):
+    for session.settings.noise in (True, False):
         printer(Shown(session.names["y"]))
     assert capsys.readouterr().out == (
         "5.551115123e-17 (rounding noise)   <SubBackward>\n5.551115123e-17   <SubBackward>\n"
@@ -102,3 +102,147 @@ def test_the_line_of_changes_says_so():
     changes.begin()
     session.run("var x = 0.1; y = 3*x - 0.3")
     assert changes.line("y = 3*x - 0.3") == "x = 0.1, y = 5.551115123e-17 (rounding noise)"
+
+
+GIVEN = (
+    "a = [0.1, 0.2, 0.3]; b = 0.1*3; k = 5; M = [[2, 1], [1, 3]]; var v = [0.1, 0.2, 0.3]; h = 0.1\ndef f(x) = x*3\n"
+)
+
+
+def marked(*texts):
+    """What is said of the noise in the last value that is shown."""
+    session, shown = Session(), []
+    for text in (GIVEN, *texts):
+        session.run(text, lambda result: shown.append(mark(result.value, result.expression, result.names)))
+    return shown[-1]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "0.1 + 0.2 - 0.3",
+        "3*0.1 - 0.3",
+        "-0.1 - 0.2 + 0.3",
+        "sin(pi)",
+        "cos(pi/2)",
+        "tan(pi)",
+        "sqrt(2)**2 - 2",
+        "1 - 0.9 - 0.1",
+        "h*3 - 0.3",
+        "sum(a) - 0.6",
+        "mean(a) - 0.2",
+        "a*3 - [0.3, 0.6, 0.9]",
+        "cumsum(a) - [0.1, 0.3, 0.6]",
+        "[[0.1, 0.2], [0.3, 0.4]]@[0.1, 0.2] - [0.05, 0.11]",
+        "v*3 - [0.3, 0.6, 0.9]",
+        "for i in range(1, 2): i*0.1 + 0.2 - 0.3",
+    ],
+)
+def test_noise_of_an_expression_as_it_is_typed(text):
+    assert marked(text) == NOISE
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1e-20",
+        "1e-20*3",
+        "[1e-20, 2]*1",
+        "a*1e-20",
+        "1e-20 + 1e-20",
+        "2^-60 - 2^-70",
+        "(1 + 2^-52) - 1",
+        "exp(1e-20) - 1",
+        "0.1 + 0.2",
+        "k - 5",
+        "b - 0.3",  # what b came from is not known: it may be meant
+        "b",
+        "h - 0.1",
+        "f(0.1) - 0.3",  # a function of the user, which is not called again
+        "inv(M)@M",  # the bound of an inverse is not known
+        "inf - 1",
+        "'text'",
+        "(0.1 + 0.2 - 0.3, 1)",
+        "[0.1 + 0.2 - 0.3, 1]",
+    ],
+)
+def test_no_noise_where_it_is_not_known(text):
+    assert marked(text) == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("[0.1, 0.2]*3 - [0.3, 0.5]", "(rounding noise: [0])"),
+        ("v*3 - [0.3, 0.6, 0.5]", "(rounding noise: [0], [1])"),
+        ("[[0.1, 0.2], [1, 1]]*3 - [[0.3, 0.6], [0.5, 3]]", "(rounding noise: [0, 0], [0, 1])"),
+        ("[0.1, 0.1, 0.1, 0.1, 1]*3 - 0.3", "(rounding noise in 4 entries)"),
+        ("[0.1, 0.1, 0.1, 0.1]*3 - 0.3", NOISE),
+    ],
+)
+def test_entries_that_are_noise_are_named(text, told):
+    assert marked(text) == told
+
+
+@pytest.mark.parametrize(
+    "form", ["{a} + {b}*{c} - {d}", "({a} + {b})*{c} - {a}*{c} - {b}*{c}", "sum([{a}, {b}, {c}]) - {d}"]
+)
+def test_a_number_without_a_mark_has_the_right_sign(form):
+    chance, several = random.Random(form), 0
+    for _ in range(100):
+        a, b, c = (round(chance.uniform(-2, 2), 1) for _ in range(3))
+        d = round(a + b * c if "*" in form else a + b + c, 2)
+        text = form.format(a=f"({a})", b=f"({b})", c=f"({c})", d=f"({d})")
+        session = Session()
+        shown = []
+        session.run(text, shown.append)
+        found = shown[-1]
+        number = float(found.value.value if hasattr(found.value, "value") else found.value)
+        exact = eval(  # the same with decimal numbers
+            form.format(a="A", b="B", c="C", d="D"),
+            {"A": Fraction(str(a)), "B": Fraction(str(b)), "C": Fraction(str(c)), "D": Fraction(str(d)), "sum": sum},
+        )
+        is_marked = mark(found.value, found.expression, found.names) == NOISE
+        several += is_marked
+        assert is_marked or (number > 0) - (number < 0) == (exact > 0) - (exact < 0)
+    assert several > 5
+
+
+@pytest.mark.parametrize("text", ["sum([{}, {}, {}]) - {}", "{}*{} - {}*{}", "[{}, {}]*{} - {}"])
+def test_what_no_operation_rounds_has_no_mark(text):
+    chance = random.Random(text)
+    for _ in range(50):
+        numbers = (chance.randrange(-99, 99) / 64 for _ in range(4))
+        assert marked(text.format(*(f"({number!r})" for number in numbers))) == ""
+
+
+def test_nothing_of_the_session_changes_by_looking():
+    session = Session()
+    session.run("manual_seed(1); var x = [0.1]; y = 3*x - 0.3")
+    before = session.names["x"].node.seq, list(session.names)
+    session.run("3*x - 0.3", PromptPrinter(session.settings))
+    session.run("rand(2) - 0.5", PromptPrinter(session.settings))
+    after = session.evaluate("rand()").value
+    assert (session.names["x"].node.seq, list(session.names)) == before
+    other = Session()
+    other.run("manual_seed(1); rand(2) - 0.5")
+    assert after == other.evaluate("rand()").value
+
+
+def test_set_turns_the_marks_off_and_undo_on_again(capsys):
+    session = Session()
+    session.steps.depth = 10
+    printer = PromptPrinter(session.settings)
+    for text in (
+        "0.1 + 0.2 - 0.3",
+        "set noise off",
+        "0.1 + 0.2 - 0.3",
+        "undo",
+        "0.1 + 0.2 - 0.3",
+        "set noise off",
+        "set noise on",
+        "sin(pi)",
+    ):
+        session.run(text, printer)
+    lines = [line for line in capsys.readouterr().out.splitlines() if "e-" in line]
+    assert [NOISE in line for line in lines] == [True, False, True, True]
