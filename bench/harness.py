@@ -168,7 +168,10 @@ def machine() -> str:
     vectors = next((v for v in ("avx512f", "avx2") if flags and f" {v} " in f"{flags[0]} "), "")
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     name = names[0] if names else platform.processor() or platform.machine()
-    return ", ".join(part for part in (name, f"{cores} cores", vectors.upper(), platform.system()) if part)
+    count = "one core" if cores == 1 else f"{cores} cores"
+    urgent = getattr(os, "SCHED_FIFO", None), getattr(os, "SCHED_RR", None)
+    first = "real-time priority" if hasattr(os, "sched_getscheduler") and os.sched_getscheduler(0) in urgent else ""
+    return ", ".join(part for part in (name, count, vectors.upper(), platform.system(), first) if part)
 
 
 def versions(packages: Iterable[str]) -> str:

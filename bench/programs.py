@@ -215,6 +215,8 @@ def numbers(found: Any) -> list[float]:
 
 def agrad() -> dict[str, Case]:
     """Compiled, as users call it."""
+    import llvmlite.binding  # noqa: F401 - LLVM is loaded beforehand, as jax loads it when it is imported
+
     import agrad.engine as ag
 
     data, given = inputs()

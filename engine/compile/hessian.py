@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
 from typing import Any, TypeAlias
 
 from agrad.engine.autodiff.reverse import walk
@@ -66,7 +67,7 @@ class Hessian:
         self._kept: tuple[Sequence[Direction], list[list[Value]]] | None = None  # these, several at once
         self.directions: list[Direction] | None = None  # with which it is multiplied; None where it is made by entries
 
-    @property
+    @cached_property
     def size(self) -> int:
         """How many entries it is differentiated by."""
         return sum(size_of(self.shapes[place]) for place in self.wrt)

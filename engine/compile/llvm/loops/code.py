@@ -41,7 +41,7 @@ from agrad.engine.compile.llvm.target import definitions, llvmlite, machine, pro
 from agrad.engine.compile.symbols.lowering import lower
 from agrad.engine.compile.symbols.symbol import Symbol
 from agrad.engine.core.dispatch.arrays import all_floats
-from agrad.engine.core.numpy_warnings import quiet
+from agrad.engine.core.numpy_warnings import computed as silently
 from agrad.engine.core.op import Op
 from agrad.engine.program.ir import Program, computed, own
 from agrad.engine.values import Array, Value, np, settle, size_of
@@ -128,8 +128,7 @@ class Loops:
         buffers.enter(values)
         try:
             if self._library:
-                with quiet():
-                    self._run(plan, buffers)
+                silently(self._run, plan, buffers)
             else:
                 self._run(plan, buffers)
         except _SingularError:
