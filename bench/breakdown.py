@@ -20,7 +20,7 @@ from determinant import entries, minors, rows
 from regression import RATE, points
 
 import agrad.engine as ag
-from agrad.engine.autodiff.reverse import walk
+from agrad.engine.autodiff.reverse import by_leaves
 from agrad.engine.core.graph import free
 from agrad.engine.core.versions import walkable
 
@@ -41,11 +41,10 @@ def least(action: Callable[[], object], turns: int) -> float:
 def phases(n: int, turns: int) -> dict[str, float]:
     """The µs of each phase of a determinant, for each of its operations."""
     matrix = rows(n, [ag.tensor(x, requires_grad=True) for x in entries(n)])
-    order = walkable(minors(matrix).node)
+    order, _ = walkable(minors(matrix).node)
     made = sum(node.op is not None for node in order)
     found = {"make": least(lambda: minors(matrix), turns)}
-    found["find"] = least(lambda: walkable(order[0]), turns)
-    found["walk"] = least(lambda: walk(order, {order[0]: 1.0}, False), turns)
+    found["order and walk"] = least(lambda: by_leaves(order[0]), turns)
     found["free"] = least(lambda: free(order, "a measurement"), turns)
     return {phase: taken / made for phase, taken in found.items()}
 

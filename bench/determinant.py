@@ -13,6 +13,8 @@ WORKS = (
     Work("5x5 determinant of scalars, build + backward, eager", "eager 5", {"micrograd": 0.45, "torch": 0.20}),
     Work("the same, 3x3", "eager 3", {"micrograd": 0.55}),
     Work("the same, 6x6", "eager 6", {"micrograd": 0.55}),
+    Work("5x5 determinant, new leaves each time", "new 5", {"micrograd": 0.45}),
+    Work("the same, 3x3", "new 3", {"micrograd": 0.60}),
     Work("8x8 determinant, value and gradient, llvm", "native 8", {"casadi": 0.05, "casadi, by its buffers": None}),
     Work("3x3 determinant, value and gradient, llvm", "native 3", {"jax": 0.2}),
     Work("5x5 determinant, value and gradient, python backend", "python 5", {"torch": 0.03}),
@@ -58,6 +60,8 @@ def agrad() -> dict[str, Case]:
     """Tensors that are scalars, and the same function compiled."""
     import agrad.engine as ag
 
+    entries_of = {n: entries(n) for n in (3, 5)}
+
     def eager(n: int) -> Case:
         flat = [ag.tensor(x, requires_grad=True) for x in entries(n)]
         matrix = rows(n, flat)
@@ -70,6 +74,15 @@ def agrad() -> dict[str, Case]:
             return y
 
         return repeated(step, lambda y: (y.item(), *(x.grad.item() for x in flat)))
+
+    def new(n: int) -> Case:
+        def step() -> Any:
+            flat = [ag.tensor(x, requires_grad=True) for x in entries_of[n]]
+            y = minors(rows(n, flat))
+            y.backward()
+            return y, flat
+
+        return repeated(step, lambda made: (made[0].item(), *(x.grad.item() for x in made[1])))
 
     def compiled(n: int, backend: str) -> Case:
         flat = entries(n)
@@ -91,6 +104,7 @@ def agrad() -> dict[str, Case]:
 
     return {
         **{f"eager {n}": eager(n) for n in (3, 5, 6)},
+        **{f"new {n}": new(n) for n in (3, 5)},
         "native 8": compiled(8, "llvm"),
         "native 3": compiled(3, "llvm"),
         "python 5": compiled(5, "python"),
@@ -101,6 +115,8 @@ def agrad() -> dict[str, Case]:
 def micrograd() -> dict[str, Case]:
     """Values."""
     from micrograd.engine import Value
+
+    entries_of = {n: entries(n) for n in (3, 5)}
 
     def eager(n: int) -> Case:
         flat = [Value(x) for x in entries(n)]
@@ -115,7 +131,16 @@ def micrograd() -> dict[str, Case]:
 
         return repeated(step, lambda y: (y.data, *(x.grad for x in flat)))
 
-    return {f"eager {n}": eager(n) for n in (3, 5, 6)}
+    def new(n: int) -> Case:
+        def step() -> Any:
+            flat = [Value(x) for x in entries_of[n]]
+            y = minors(rows(n, flat))
+            y.backward()
+            return y, flat
+
+        return repeated(step, lambda made: (made[0].data, *(x.grad for x in made[1])))
+
+    return {f"eager {n}": eager(n) for n in (3, 5, 6)} | {f"new {n}": new(n) for n in (3, 5)}
 
 
 def torch() -> dict[str, Case]:

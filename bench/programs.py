@@ -41,12 +41,12 @@ def _works() -> tuple[Work, ...]:
         if name != "branches":
             limit = {"jax": 1.5}
             once_each = {"rounds": 2, "first": True, "threads": 1}
-            made.append(Work("  compile and first call", f"first {name}", limit, **once_each, mean="first"))
-            made.append(Work("  memory of that", f"memory {name}", limit, **once_each, unit="MB"))
+            made.append(Work("the same, compile and first call", f"first {name}", limit, **once_each, mean="first"))
+            made.append(Work("the same, memory of compiling it", f"memory {name}", limit, **once_each, unit="MB"))
     for name, title in HESSIANS.items():
         made.append(Work(title, f"hessian {name}", {"jax": 1.0, "torch": None}, rounds=5, threads=1))
-        limit = {"jax": 1.5}
-        made.append(Work("  compile and first call", f"first hessian {name}", limit, rounds=2, first=True, threads=1))
+        once_each = {"rounds": 2, "first": True, "threads": 1}
+        made.append(Work("the same, compile and first call", f"first hessian {name}", {"jax": 1.5}, **once_each))
     made.append(Work("`agrad run` of 50 points, an epoch, beside fori_loop", "script", {"jax": 1.0}, threads=1))
     for name in EAGER:
         title = f"{PROGRAMS.get(name) or HESSIANS[name].removeprefix('Hessian of ')}, eager"
