@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 
 from agrad.engine.data.source import Source as Source  # `as`: the language has its places from here
 from agrad.engine.data.source import Span as Span
@@ -23,12 +24,17 @@ def suggest(word: str, candidates: Iterable[str]) -> list[str]:
 
     A word under three letters is only ever corrected in case: too many names are one letter away from it.
     """
+    return list(_like(word, frozenset(candidates)))
+
+
+@lru_cache(maxsize=8)  # one wrong name may be in many places of a script
+def _like(word: str, candidates: frozenset[str]) -> list[str]:
     if not word:
         return []
     allowed = 0 if len(word) < 3 else 1 if len(word) < 6 else 2
     lower = word.lower()
     ranked = []
-    for name in set(candidates) - {word}:
+    for name in candidates - {word}:
         if name.lower() == lower:
             ranked.append((0, name))
         elif abs(len(name) - len(word)) <= allowed and len(name) > 1 and _share_letters(lower, name.lower(), allowed):
