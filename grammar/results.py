@@ -17,8 +17,6 @@ from agrad.grammar.values.lists import List, as_truth, quoted, text_of_list
 
 if TYPE_CHECKING:
     from agrad.engine.autodiff.comparison import Report
-    from agrad.engine.inspect.budget import Budget
-    from agrad.engine.ops.solvers.fitting import Fit
     from agrad.grammar.syntax import ast
 
 
@@ -115,7 +113,7 @@ class Checked(Struct):
 class Estimated(Struct):
     """A result with uncertainties, a budget or a fit, in one of its forms."""
 
-    found: Budget | Fit
+    found: Any
     form: str = "text"
 
     def text(self, settings: Settings) -> str:

@@ -109,7 +109,9 @@ def command(
             drawing(value, text, precision)
             leaves = what.leaves(session, asked.names, given)
             if is_budget:
-                show_budget(session, value, text, form)
+                from agrad.engine.inspect.budget import budget  # here, as below, since few answers have one
+
+                emit(Estimated(session.all_at_once(partial(budget, value)), form))
                 continue
             found = session.derive(value, leaves, asked.request(session), _unheard if bare else emit)
             for name in found.unreached if not bare else ():
@@ -172,17 +174,6 @@ def _values(
             yield word, shown.value
     if not found:
         raise AgradError("type", "there is no value to show: the last thing to compute must be an expression")
-
-
-def show_budget(session: Calculation, value: Any, text: str, form: str) -> None:
-    """Print the budget of a value in a form. Raises AgradError."""
-    from agrad.engine.inspect.budget import budget  # here, as below, since few answers have one
-
-    found = Estimated(session.all_at_once(lambda: budget(value)), form)
-    if form == "json":
-        printer(session.settings, form)(found)
-    else:
-        click.echo(found.text(session.settings))
 
 
 def _unheard(result: Result) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from itertools import combinations_with_replacement, product
 from types import MappingProxyType
 from typing import Any
@@ -75,14 +75,11 @@ class RowFormula:
             column: str = self.table.spelled(text[1:])
             self.table.require_each([column])
             return column
-        try:
-            number = float(text)
-        except ValueError:
-            number = -1.0
-        if not number >= 0.0:
-            message = f"--u {name}={text}: an uncertainty is a number that is 0 or positive, or @ and a column"
-            raise AgradError("domain", message)
-        return number
+        with suppress(ValueError):
+            if float(text) >= 0.0:
+                return float(text)
+        message = f"--u {name}={text}: an uncertainty is a number that is 0 or positive, or @ and a column"
+        raise AgradError("domain", message)
 
     @property
     def columns(self) -> list[str]:
@@ -130,11 +127,11 @@ class RowFormula:
 
     def _spread(self, slopes: Sequence[Any], piece: Any) -> Any:
         """The standard uncertainty of the value: see `engine.autodiff.uncertainty`."""
-        total: Any = 0.0
-        for name, of in self.uncertain.items():
-            term = slopes[self.wrt.index(name)] * (of if isinstance(of, float) else piece.columns[of])
-            total = total + term * term
-        return np.sqrt(total)
+        terms = [
+            slopes[self.wrt.index(name)] * (of if isinstance(of, float) else piece.columns[of])
+            for name, of in self.uncertain.items()
+        ]
+        return np.sqrt(sum(term * term for term in terms))
 
 
 def kept_rows(piece: Any, where: RowFormula) -> Any:

@@ -265,9 +265,8 @@ def doubtful(y: Any) -> Second | None:
     """
     if not _used[0] or not isinstance(y, Tensor) or y.size != 1 or y.node.op is None:
         return None
-    behind = reachable(y.node) if y.requires_grad else ()
-    nodes = [node for node in behind if node.uncertainty is not None]
-    if not nodes or len(behind) > _LONG or sum(len(_u(node)) for node in nodes) > MOST:
+    nodes = sources(y)
+    if not nodes or len(reachable(y.node)) > _LONG or sum(len(_u(node)) for node in nodes) > MOST:
         return None
     try:
         u = float(np.reshape(np.asarray(uncertainty(y)), -1)[0])

@@ -47,10 +47,6 @@ def _cells(row: Source, percent: str = " %") -> list[str]:
     return [row.name, row.where, format_number(row.value), *numbers, f"{100 * row.share:.1f}{percent}", dof]
 
 
-def _latex_row(cells: Sequence[str]) -> str:
-    return " & ".join(cells) + r" \\"
-
-
 def _escaped(name: str) -> str:
     return name.replace("_", r"\_").replace("^", r"\^{}").replace("%", r"\%")
 
@@ -141,7 +137,9 @@ class Budget(NamedTuple):
         rows = [[_escaped(name), *rest[1:6]] for name, *rest in (_cells(row, "") for row in self.sources)]
         number = format_uncertain(self.value, self.u, sign=r"\pm")
         result = [_escaped(self.name), rf"\multicolumn{{5}}{{l}}{{${number}$}}"]
-        lines = [_latex_row(head), r"\hline", *map(_latex_row, rows), r"\hline", _latex_row(result)]
+        lines = [" & ".join(row) + r" \\" for row in (head, *rows, result)]
+        lines[0] += r" \hline"
+        lines[-2] += r" \hline"
         return "\n".join([r"\begin{tabular}{lrrrrr}", *lines, r"\end{tabular}"])
 
     def curves(self) -> list[tuple[str, list[float], list[float]]]:
@@ -275,14 +273,12 @@ def _draws(nodes: Sequence[Node], known: Array, count: int, rng: Any) -> list[Ar
 
 def _standard(shape: str, dof: float, count: int, rng: Any) -> Array:
     """Samples with the standard uncertainty 1: with degrees of freedom, of Student's t (JCGM 101, 6.4.9)."""
-    drawn: Array
-    if shape == "uniform":
-        drawn = rng.uniform(-sqrt(3.0), sqrt(3.0), count)
-    elif shape == "triangular":
-        drawn = rng.triangular(-sqrt(6.0), 0.0, sqrt(6.0), count)
-    else:
-        drawn = rng.standard_t(dof, count) if isfinite(dof) else rng.standard_normal(count)
-    return drawn
+    draws: dict[str, Callable[[], Array]] = {
+        "uniform": lambda: rng.uniform(-sqrt(3.0), sqrt(3.0), count),
+        "triangular": lambda: rng.triangular(-sqrt(6.0), 0.0, sqrt(6.0), count),
+        "normal": lambda: rng.standard_t(dof, count) if isfinite(dof) else rng.standard_normal(count),
+    }
+    return draws[shape]()
 
 
 def _values(y: Tensor, nodes: Sequence[Node], columns: list[Array]) -> Array:

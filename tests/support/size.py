@@ -28,7 +28,6 @@ FILES = """
     grammar/commands/uncertainty.py
 """.split()
 PARTS = {
-    "cli/commands/eval.py": "show_budget",
     "cli/data/row_formulas.py": "RowFormula._uncertainty RowFormula._spread",
     "engine/core/graph.py": "Uncertainty Node.uncertainty",
     "engine/values.py": "format_uncertain _rows",
@@ -42,13 +41,13 @@ PARTS = {
     "grammar/syntax/ast_builder.py": "Builder.several Builder.within Builder.fit Builder.solve Builder.difference Builder.minimize "
     "Builder.over",
     "grammar/syntax/expression_builder.py": "Expressions.plus_minus Expressions.measured",
-    "grammar/syntax/lexer.py": "_Scanner.tolerance _Scanner.uncertain",
+    "grammar/syntax/lexer.py": "_Scanner.uncertain",
 }
 # What adds the sums up that several machines have computed is of `--on dask`.
 OTHERS = {"engine/ops/solvers/sums.py": "Sums.joined Tree joined"}
 RULES = "budget budget_option correlate fit fit_option solve solve_option minimize minimize_option uncertain UNCERTAIN"  # of agrad.lark
 NAMES = re.compile(
-    r"uncertain|second_order|\bestimated\b|\bis_budget|inspect\.budget|--budget|\bfitted\b|plus_minus|as_leaf"
+    r"uncertain|around = self|around\.isspace|second_order|\bestimated\b|\bis_budget|inspect\.budget|--budget|\bfitted\b|plus_minus|as_leaf"
     r"|session\.fit\b|\bUnknowns\b|_unknowns\b|ops\.solvers",
     re.IGNORECASE,
 )

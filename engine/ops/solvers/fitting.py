@@ -27,6 +27,7 @@ _STEPS = 40  # of the last search
 _CLOSE = 1e-12  # relative step at which it ends
 _NEAR = 1e-9  # the same, where the next step is far shorter
 _LEAST = 1e-15  # relative changes
+_LARGE = 1e150  # residuals where the model is not finite, which no step of the search takes
 _ELSEWHERE = "start from other values, or leave out points where no values help"
 _ANGLE = 1e-6  # cosine between the residuals and a column of the Jacobian, at a minimum
 
@@ -83,10 +84,7 @@ class Fit(NamedTuple):
         values = zip(self.names, self.values.tolist(), self.u.tolist(), strict=True)
         return {
             "parameters": {name: {"value": _or_none(value), "u": _or_none(u)} for name, value, u in values},
-            "rss": _or_none(self.rss),
-            "chi2": _or_none(self.chi2),
-            "dof": self.dof,
-            "r2": _or_none(self.r2),
+            **{name: _or_none(getattr(self, name)) for name in ("rss", "chi2", "dof", "r2")},
             "correlation": [[_or_none(r) for r in row] for row in self.correlation.tolist()],
             "converged": not self.problem,
             "iterations": self.iterations,
@@ -99,7 +97,7 @@ class Fit(NamedTuple):
 
 
 def _or_none(number: float) -> float | None:
-    return float(number) if isfinite(number) else None
+    return number if isfinite(number) else None
 
 
 class _Passes:
@@ -184,12 +182,11 @@ def _searched(passes: _Passes, start: Array, least: float = _LEAST) -> tuple[Arr
     """The parameters at which SciPy's search ends, with changes below `least`, and whether it has converged."""
     optimize = extra("scipy.optimize", "fit", "SciPy", "science")
     size = len(start)
-    at_start = passes.at(start).factor[:, size]
-    if not np.isfinite(at_start).all():
+    if not np.isfinite(passes.at(start).factor).all():
         return start, False
     with np.errstate(all="ignore"):
         found = optimize.least_squares(
-            lambda p: _or_large(passes.at(p).factor[:, size], at_start),
+            lambda p: np.nan_to_num(passes.at(p).factor[:, size], nan=_LARGE),
             start,
             jac=lambda p: np.nan_to_num(passes.at(p).factor[:, :size]),
             method="lm",
@@ -228,12 +225,6 @@ def _is_level(at: Factor) -> bool:
     slopes, residuals = at.factor[:, :-1], at.factor[:, -1]
     lengths = np.linalg.norm(slopes, axis=0) * np.linalg.norm(residuals)
     return bool(np.all(np.abs(slopes.T @ residuals) <= _ANGLE * np.where(lengths > 0, lengths, 1.0)))
-
-
-def _or_large(residuals: Array, at_start: Array) -> Array:
-    """Residuals where the model is not finite, which no step of the search takes."""
-    found: Array = residuals if np.isfinite(residuals).all() else 1e10 * (1.0 + np.abs(at_start))
-    return found
 
 
 def _undetermined(factor: Array, names: Sequence[str]) -> str:

@@ -44,12 +44,6 @@ def _start(what: str, x0: Any) -> tuple[Any, tuple[int, ...]]:
     return np.reshape(np.asarray(value, dtype=float), -1), shape_of(value)
 
 
-def _shaped(found: Any, shape: tuple[int, ...]) -> Any:
-    if shape:
-        return reshape(found, shape)
-    return found[0] if isinstance(found, Tensor) else float(found[0])
-
-
 @composed(
     "root",
     "f; x0",
@@ -79,7 +73,7 @@ def root_of(f: Any, x0: Any, what: str = "root", is_of_entries: bool = False) ->
     start, shape = _start(what, ends[0] if is_bracket else x0)
     body, same, _ = function_of(what, f, [()] * len(start) if is_of_entries else [shape], start, shape)
     problem = Problem(body, start, what, ends)
-    return _shaped(solved(same, problem=problem), shape), problem
+    return reshape(solved(same, problem=problem), shape), problem
 
 
 @composed(
@@ -101,7 +95,7 @@ def _argmin(x: Any, axis: Any, keepdims: Any) -> Any:
 
     start, shape = _start("argmin", axis)
     body, same, _ = function_of("argmin", x, [shape], start, ())
-    return _shaped(solved(same, problem=Minimum(body, start)), shape)
+    return reshape(solved(same, problem=Minimum(body, start)), shape)
 
 
 # Integrals
@@ -128,7 +122,7 @@ def _integral(f: Any, a: Any, b: Any) -> Any:
     body, same, shape = function_of("integral", f, [()], middle)
     infinite = (not isfinite(values[0]), not isfinite(values[1]))
     z = concat((*[reshape(end, (1,)) for end in ends], same))
-    return _shaped(solved(z, problem=Integrand(body, infinite, is_told=True)), shape)
+    return reshape(solved(z, problem=Integrand(body, infinite, is_told=True)), shape)
 
 
 def _end(x: Any) -> Any:

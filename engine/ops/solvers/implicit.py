@@ -98,7 +98,7 @@ class Problem:
 
     def refuse_singular(self, x: Array, matrix: Callable[[Array], Array]) -> None:
         """AgradError where the derivative is 0 at a zero, which has no derivative then, and half of the digits."""
-        if _is_flat(x, matrix) if len(x) == 1 else is_ill(matrix(x)):
+        if is_singular(x, matrix):
             what = "its derivative is 0 there" if len(x) == 1 else "its Jacobian is singular there"
             place = np.where(np.abs(x) <= 1e-12 * np.max(np.abs(self.start)), 0.0, x)
             message = f"{self.what}: the function has a double zero at {told(place)}: {what}"
@@ -150,8 +150,7 @@ class Minimum(Problem):
             x, step = newton(Evaluated(self.residual, same), matrix, found.x)
             is_lower = f(x) <= found.value + 1e-9 * (abs(found.value) + abs(f(self.start)))
             hessian = matrix(x)
-        is_flat = is_ill(hessian) if len(x) > 1 else _is_flat(x, matrix)
-        is_point = not is_flat and is_lower and _is_settled(step, x, self.start)
+        is_point = not is_singular(x, matrix) and is_lower and _is_settled(step, x, self.start)
         if not is_point or not np.all(np.linalg.eigvalsh((hessian + hessian.T) / 2) > 0):
             message = f"argmin: the minimum at {told(x)} is not a single point that can be differentiated"
             raise AgradError("domain", message, notes=["the Hessian is singular there, or not positive"])
@@ -204,14 +203,7 @@ class Minimum(Problem):
 
 
 def _judged(
-    what: str,
-    value: Evaluated,
-    slopes: Array,
-    hessian: Evaluated | None,
-    x: Array,
-    start: Array,
-    ends: Ends,
-    least: float,
+    what: str, value: Evaluated, slopes: Array, hessian: Any, x: Array, start: Array, ends: Ends, least: float
 ) -> float:
     """The largest slope at a minimum. Raises AgradError of kind `domain` where it is none."""
     low, high = ends
@@ -271,8 +263,10 @@ def _is_settled(step: Array, x: Array, start: Array) -> bool:
     return bool(np.max(np.abs(step)) <= 1e-6 * max(np.max(np.abs(x)), 1e-9 * np.max(np.abs(start)), 1e-290))
 
 
-def _is_flat(x: Array, matrix: Callable[[Array], Array]) -> bool:
-    """Whether a derivative is 0 at a number, beside those nearby."""
+def is_singular(x: Array, matrix: Callable[[Array], Array]) -> bool:
+    """Whether a Jacobian is singular at a point; of one number, whether it is 0, beside those nearby."""
+    if len(x) > 1:
+        return is_ill(matrix(x))
     away = 1e-3 * np.maximum(np.abs(x), 1e-3)
     near = max(abs(float(matrix(x + side)[0, 0])) for side in (away, -away))
     return abs(float(matrix(x)[0, 0])) <= _FLAT * near

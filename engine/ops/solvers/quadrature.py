@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, lru_cache
 from math import ceil, isfinite, log10
 from typing import Any
 
@@ -57,12 +57,10 @@ class Integrand:
         quad = extra("scipy.integrate", "integral", "SciPy", "science").quad
         f = Evaluated(self.f, z[2:])
         found = np.empty(self.f.sizes.out)
-        last: list[Any] = [None, None]  # a point, and all entries there, which the next entry needs too
+        entries = lru_cache(1)(lambda x: f([x]))  # QUADPACK asks for each by itself
 
         def at(x: float, place: int) -> float:
-            if x != last[0]:
-                last[:] = x, f([x])
-            y = float(last[1][place])
+            y = float(entries(x)[place])
             if not isfinite(y):  # with which QUADPACK would go on, and some versions of it end the process
                 where = format_number(x, 6)
                 fixes = [Hint(f"integral(f, a, {where}) + integral(f, {where}, b)   if it is finite elsewhere")]
