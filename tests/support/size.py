@@ -18,10 +18,8 @@ ROOT = Path(__file__).parents[2]
 FILES = """
     cli/commands/fit.py
     cli/data/fit_work.py
-    cli/data/cluster/fitting.py
     engine/autodiff/uncertainty.py
     engine/inspect/budget.py
-    engine/inspect/budget_forms.py
     engine/ops/solvers/*.py
     grammar/commands/plot/fitted.py
     grammar/commands/solving.py
@@ -43,7 +41,7 @@ PARTS = {
     "grammar/syntax/expression_builder.py": "Expressions.plus_minus Expressions.measured",
     "grammar/syntax/lexer.py": "_Scanner.uncertain",
 }
-# What adds the sums up that several machines have computed is of `--on dask`.
+# What adds up the sums of parts, for `--on dask`, is no part of them, nor is `cli/data/cluster`.
 OTHERS = {"engine/ops/solvers/sums.py": "Sums.joined Tree joined"}
 RULES = "budget budget_option correlate fit fit_option solve solve_option minimize minimize_option uncertain UNCERTAIN"  # of agrad.lark
 NAMES = re.compile(
