@@ -55,7 +55,7 @@ def uncertain(value: Any, u: Any, dof: float = inf, shape: str = "normal") -> Te
             shapes = f"{format_shape(shape_of(u))} to a value of shape {format_shape(made.shape)}"
             raise AgradError("shape", f"an uncertainty of shape {shapes}")
         if not np.all(np.asarray(u) >= 0.0):
-            raise AgradError("domain", f"an uncertainty is 0 or positive, not {describe(u)}")
+            raise AgradError("domain", f"an uncertainty is 0 or positive, not {describe(float(np.min(u)))}")
         u = np.broadcast_to(u, made.shape).copy() if made.shape else float(u)
     made.node.extra = Uncertainty(u, dof, shape)
     _used[0] = True

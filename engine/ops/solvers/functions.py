@@ -70,6 +70,8 @@ def root_of(f: Any, x0: Any, what: str = "root", is_of_entries: bool = False) ->
     if is_bracket and len(x0) != 2:
         raise AgradError("arity", f"root: a bracket has two ends, not {len(x0)}")
     ends = sorted(number_of(what, "an end of the bracket", end) for end in x0) if is_bracket else []
+    if not all(map(isfinite, ends)):
+        raise AgradError("domain", f"{what}: the ends of a bracket are finite numbers")
     start, shape = _start(what, ends[0] if is_bracket else x0)
     body, same, _ = function_of(what, f, [()] * len(start) if is_of_entries else [shape], start, shape)
     problem = Problem(body, start, what, ends)

@@ -119,7 +119,10 @@ class Problem:
             raise AgradError("domain", message, fixes=[Hint(f"{point}   from a starting point")])
         options: dict[str, Any] = {"xtol": 1e-300, "rtol": 1e-14, "maxiter": 400, "disp": False}
         with np.errstate(all="ignore"):
-            bracketed, search = optimize.toms748(lambda x: f([x])[0], low, high, full_output=True, **options)
+            bracketed, iterations = (low if values[0] == 0.0 else high), 0
+            if 0.0 not in values:
+                bracketed, search = optimize.toms748(lambda x: f([x])[0], low, high, full_output=True, **options)
+                iterations = search.iterations
             x, _ = newton(f, matrix, np.array([bracketed]))
         x = x if low <= x[0] <= high else np.array([bracketed])
         value = abs(float(f(x)[0]))
@@ -127,7 +130,7 @@ class Problem:
             where = f"at {told(x)} without a zero: it is {format_number(value)} there"
             raise AgradError("domain", f"{self.what}: the function changes its sign {where}")
         self.refuse_singular(x, matrix)
-        return Found(x, value, search.iterations)
+        return Found(x, value, iterations)
 
 
 Ends = tuple[float, float]
@@ -191,7 +194,11 @@ class Minimum(Problem):
             options = {"gtol": least, "maxiter": 10_000}
             options |= {"ftol": 0.0, "maxfun": 100_000} if name == "L-BFGS-B" else {}
             keywords["callback"] = lambda intermediate_result: watch(float(intermediate_result.fun))
-            found = optimize.minimize(value, start, jac=gradient, method=name, options=options, **keywords)
+            try:
+                found = optimize.minimize(value, start, jac=gradient, method=name, options=options, **keywords)
+            except ValueError:  # of a matrix with entries that are not finite
+                message = f"{what}: the search from {told(start)} has come to where a derivative is not finite"
+                raise AgradError("domain", message) from None
             x = found.x
             if hessian is not None and bounds is None and np.max(np.abs(gradient(x))) > least:
                 # Where the value hardly changes any more, its gradient still does.

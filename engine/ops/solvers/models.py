@@ -24,7 +24,7 @@ from agrad.engine.program.extract import extract
 from agrad.engine.program.ir import Program
 from agrad.engine.program.passes import key, optimised
 from agrad.engine.program.trace import as_graph, inlined, trace
-from agrad.engine.values import Array, format_shape, np, shape_of, spread
+from agrad.engine.values import Array, format_number, format_shape, np, shape_of, spread
 
 _PIECE = 131_072  # points at once: their table is some megabytes
 _MANY = 20_000  # points, from which on the search begins with a sample of them
@@ -41,6 +41,8 @@ def fitted(f: Callable[..., Any], names: Sequence[str], start: Sequence[float], 
         if shape not in ((), y.shape):
             shapes = f"{format_shape(shape)}, and what was measured {format_shape(y.shape)}"
             raise AgradError("shape", f"fit: {what} has shape {shapes}")
+    if not np.isfinite(y).all():
+        raise AgradError("domain", f"fit: what was measured is {format_number(y[~np.isfinite(y)][0])} in some places")
     columns = _columns(program, len(y))
     if columns is None:
         return fit(in_one(_as_a_whole(program, start, y, sigma)), names, start)

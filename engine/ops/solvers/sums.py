@@ -65,8 +65,8 @@ class Sums:
         self.rss += float(np.einsum("i,i", table[-1], table[-1]))  # BLAS would start threads
         if sigma is not None:
             self.is_weighted = True
-            if not np.all(np.asarray(sigma) > 0):
-                raise AgradError("domain", "fit: sigma must be positive: a number, or one for each point")
+            if not np.all((np.asarray(sigma) > 0) & np.isfinite(sigma)):
+                raise AgradError("domain", "fit: sigma must be positive and finite: a number, or one for each point")
             table /= sigma
         if self.by_pieces:
             self._take_rows(table)

@@ -74,7 +74,7 @@ def test_a_fit_that_does_not_converge_says_so(here):
 def test_an_uncertainty_that_is_not_positive_is_refused(here, sigma):
     out, err, code = here("fit", "a*t", "decay.csv", "--y", "n", "--over", "a=4", "--sigma", sigma)
     assert (out, code) == ("", 1)
-    assert "fit: sigma must be positive: a number, or one for each point" in err
+    assert "fit: sigma must be positive and finite: a number, or one for each point" in err
 
 
 def test_a_fit_is_refused_where_something_is_missing(here):

@@ -112,11 +112,24 @@ def test_many_leaves_take_products_with_the_hessian():
         (f"{DATA} fit y ~ a*[1, 2] over a from a=1", "fit: the model has shape (2), and what was measured (5)"),
         (
             f"{DATA} fit y ~ a*x over a from a=1 sigma -1",
-            "fit: sigma must be positive: a number, or one for each point",
+            "fit: sigma must be positive and finite: a number, or one for each point",
         ),
         (
             "fit [1] ~ a over a from a=1",
             "fit: 1 points for 1 parameters: more points than parameters have uncertainties",
+        ),
+        (
+            f"{DATA} fit y ~ a*x over a from a=1 sigma inf",
+            "fit: sigma must be positive and finite: a number, or one for each point",
+        ),
+        ("x = [1, 2, 3]; fit [1, nan, 3] ~ a*x over a from a=1", "fit: what was measured is nan in some places"),
+        (
+            "var w = 1; q = sqrt(w); minimize q over w",
+            "minimize: the search from 1 has come to where a derivative is not finite",
+        ),
+        (
+            "root(x**2 - 2, 0..inf)",
+            "root: the ends of a bracket are finite numbers",
         ),
         ("solve x**2 == -1 for x from 1", "solve: there is no zero near 1: the search ended at 0"),
         ("solve x**2 == 0 for x from 1", "solve: the function has a double zero at 0: its derivative is 0 there"),

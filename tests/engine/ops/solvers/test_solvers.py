@@ -126,6 +126,7 @@ def test_a_bracket_finds_the_same_root():
     assert float(x) == pytest.approx(2**0.5, rel=1e-15)
     assert float(ag.grad(x, a)) == pytest.approx(0.5 * 2**-0.5, rel=1e-15)
     assert ag.root(lambda x: x * (x - 3), (0, 2)) == 0.0
+    assert ag.root(lambda x: x - 1, (1, 1)) == 1.0
 
 
 def test_what_is_computed_with_plain_numbers_is_plain():
