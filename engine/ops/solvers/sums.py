@@ -20,6 +20,7 @@ Pieces = Callable[[Array], Iterable[tuple[Array, Array, "Array | float | None"]]
 
 GROUP = 16  # parts whose sums may be joined by themselves: a power of 2, so that they are a node of the tree
 CONDITION = 1e4  # of J, its columns scaled to length 1, up to which R follows from sums of products
+_PRODUCTS = 200_000  # of entries of two matrices, for the same
 _ENTRIES = 8192  # of a vector or matrix, up to which BLAS starts no threads: their number would show in the last digits
 
 
@@ -106,12 +107,11 @@ class Sums:
             self.table = np.array(np.linalg.qr(whole.T, mode="r"))
 
     def _take_products(self, table: Array) -> None:
-        """Add the products of the rows of a table to the lower triangle."""
-        for begin in range(0, table.shape[1], _ENTRIES):
-            part = table[:, begin : begin + _ENTRIES]
-            for row, one in enumerate(part):
-                for column, other in enumerate(part[: row + 1]):
-                    self.table[row, column] += one @ other
+        """Add the products of the rows of a table in matrices for which BLAS starts no threads."""
+        length = max(_PRODUCTS // len(table) ** 2, 1)
+        for begin in range(0, table.shape[1], length):
+            part = table[:, begin : begin + length]
+            self.table += part @ part.T
 
     def solved(self) -> Factor:
         """R, and the condition of J."""
