@@ -12,6 +12,7 @@ from agrad.cli.output.text import DRAWN, Printer, states_in_colour
 from agrad.cli.terminal.pager import PAGER
 from agrad.cli.terminal.terminal import coloured, shown
 from agrad.engine.core.tensor import Tensor
+from agrad.engine.text import fit
 from agrad.grammar.prompt import noise
 from agrad.grammar.results import Checked, Gradient, Result, Settings, Shown, Table, uncertainty_of
 
@@ -30,7 +31,9 @@ class PromptPrinter(Printer):
             click.echo(shown(folded(result.text(self.settings), self.settings.width)))
         elif isinstance(result, Table | Checked):
             paint = states_in_colour if isinstance(result, Table) and result.states else None
-            PAGER.show(result.text(self.settings), paint if coloured(sys.stdout) else None)
+            text = result.text(self.settings)
+            text = fit(text, self.settings.width) if isinstance(result, Checked) else text
+            PAGER.show(text, paint if coloured(sys.stdout) else None)
         else:
             super().__call__(result)
 

@@ -31,7 +31,7 @@ def typed(session: Session, opening: Opening | None = None) -> Iterator[str]:
     if opening.greeting:
         click.echo(fit(opening.greeting, shutil.get_terminal_size().columns))
     if opening.told:
-        click.echo(opening.told, err=True)
+        click.echo(fit(opening.told, shutil.get_terminal_size().columns), err=True)
     lines: list[str] = []
     with ignored():
         while True:

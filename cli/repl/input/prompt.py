@@ -71,7 +71,7 @@ def prompted(session: Session, vi: bool = False, opening: Opening | None = None)
     search_quickly(prompt.default_buffer)
     if opening.greeting:
         click.echo(fit(opening.greeting, shutil.get_terminal_size().columns))
-    if told := opening.told:
+    if told := fit(opening.told, shutil.get_terminal_size().columns):
         click.echo(click.style(told, dim=True) if coloured(sys.stderr) else told, err=True, color=True)
     left = Document()
     with ignored():  # at the prompt Ctrl-C is a key like any other

@@ -255,3 +255,11 @@ def test_what_undo_keeps_is_told_where_it_is_much():
     session.run("y = sum(exp(a))")
     line.look()
     assert line.told.endswith("undo 3.2 MB")
+
+
+@pytest.mark.parametrize("width", [30, 40, 80])
+def test_a_check_is_as_narrow_as_the_terminal(width, capsys):
+    session = Session()
+    session.settings.width = width
+    session.run("var x = 2; y = sin(x**2)*x; check y", PromptPrinter(session.settings))
+    assert max(map(len, capsys.readouterr().out.splitlines())) <= width
