@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -77,8 +78,20 @@ def test_the_tree_of_tasks_ends_in_one(count):
     assert size == 1
 
 
+def test_the_page_on_clusters_counts_the_tasks_of_2000_parts():
+    from agrad.cli.data.cluster.fitting import groups
+
+    levels = [len(level) for level in groups(2000)]
+    page = (Path(__file__).parents[4] / "docs" / "clusters.md").read_text("utf-8")
+    assert f"| tasks that join sums, level by level | none | {' + '.join(map(str, levels))} |" in page
+    assert f"| tasks in all | 2,001 | {1 + 2000 + sum(levels):,} |" in page
+    assert f"it passes {len(levels)}\nlevels of tasks" in page
+
+
 @pytest.mark.parametrize("by_pieces", [False, True])
 def test_the_tasks_of_a_step_have_the_sums_of_one_process(data, tmp_path, monkeypatch, by_pieces):
+    from agrad.cli.arguments.tables import TABLE_OPTIONS
+    from agrad.cli.commands.fit import command
     from agrad.cli.data.cluster.fitting import Cluster
     from agrad.cli.data.fit_work import FitBench, FitWork
     from agrad.cli.data.parts.plan import in_files, inputs
@@ -86,7 +99,8 @@ def test_the_tasks_of_a_step_have_the_sums_of_one_process(data, tmp_path, monkey
 
     monkeypatch.chdir(tmp_path)
     start = {"a": "400", "b": "0.1", "c": "1"}
-    reading = dict.fromkeys(("columns", "delimiter", "decimal", "comments", "skip")) | {"renamed": ()}
+    context = command.make_context("fit", [*MODEL])
+    reading = {name: context.params[name] for name in TABLE_OPTIONS}
     work = FitWork("a*exp(-b*t) + c", "n", "s", {}, start, reading, "data", inputs("data"))
     bench = FitBench(work, 1)
     bench.prepare()
@@ -155,8 +169,12 @@ def test_the_first_row_that_cannot_be_read_is_told_as_in_one_process(agrad, on_d
 
 @pytest.fixture
 def held(environment, data, tmp_path):
-    """A fit on two workers, one of which waits for the last file: the process, and the worker that waits."""
-    last = data / "p99.parquet"
+    """A fit on two workers, one of which waits for the last file: the process, that file, and the worker that waits."""
+    for path in data.iterdir():
+        table = pq.read_table(path).to_pydict()
+        np.savetxt(path.with_suffix(".csv"), np.column_stack([*table.values()]), header="t,n,s", delimiter=",")
+        path.unlink()
+    last = data / "p99.csv"
     os.mkfifo(last)
     temporary = tmp_path / "tmp"
     temporary.mkdir()
@@ -171,7 +189,7 @@ def held(environment, data, tmp_path):
                 break
             except OSError:  # nobody reads it yet
                 time.sleep(0.01)
-        yield run, last, reader_of(last)
+        yield run, last, reader_of(last, run)
         os.close(writer)
         assert os.listdir(temporary) == []
     finally:
@@ -179,9 +197,10 @@ def held(environment, data, tmp_path):
         run.communicate()
 
 
-def reader_of(path):
+def reader_of(path, run):
     """The process that has opened a file, besides this one."""
     while True:
+        assert run.poll() is None, run.communicate()
         for process in filter(str.isdecimal, os.listdir("/proc")):
             try:
                 opened = [os.readlink(f"/proc/{process}/fd/{one}") for one in os.listdir(f"/proc/{process}/fd")]
@@ -199,7 +218,7 @@ needs_proc = pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="need
 def test_a_worker_that_dies_is_survived(agrad, held, data):
     run, last, worker = held
     spare = data / ".spare"
-    spare.write_bytes((data / "p00.parquet").read_bytes())
+    spare.write_bytes((data / "p00.csv").read_bytes())
     os.replace(spare, last)
     os.kill(worker, signal.SIGKILL)
     out, err = run.communicate()
@@ -215,9 +234,14 @@ def test_control_c_ends_it_with_a_message_and_leaves_nothing(held):
     out, err = run.communicate()
     assert (out, run.returncode) == ("", 130)
     assert err.splitlines()[0] == "note: stopped: nothing was found"
-    while True:  # the system takes a moment for a process that was killed
-        try:
-            os.kill(worker, 0)
-        except ProcessLookupError:
-            break
+    while is_running(worker):  # the system takes a moment for a process that was killed
         time.sleep(0.01)
+
+
+def is_running(process):
+    """Whether there is a process that has not ended, though nobody may have asked how."""
+    try:
+        with open(f"/proc/{process}/stat", encoding="utf-8") as file:
+            return file.read().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False

@@ -1,0 +1,361 @@
+"""What 1,000,000,000 rows take on a Dask cluster: the tasks that agrad submits, and a simulation of their schedule.
+
+    python bench/cluster_plan.py            the tables of docs/clusters.md
+    python bench/cluster_plan.py --check    beside the prediction, a step of fit over 40 parts on two local workers
+
+There is one file of 500,000 rows, and 2,000 links to it. The commands make their plans for these, with a client that
+notes what is submitted; then a scheduler without workers gets the same tasks, and one process computes some of them.
+Times are seconds of the processor, so that what else runs here matters little. Linux.
+"""
+
+from __future__ import annotations
+
+import argparse
+import heapq
+import multiprocessing
+import os
+import pickle
+import resource
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+FILES, ROWS = 2_000, 500_000
+WORKERS = (2, 10, 50, 100, 200)
+STEPS = 10  # of a search, as of the fit here
+SAMPLE = 9  # parts that are computed; the first compiles
+MODEL = "a*exp(-b*x) + c*sin(y) + d*z"
+MAP = ["map", "exp(-x**2)*sin(y) + z", "data", "--wrt", "x,y", "-o", "out/", "--on", "dask"]
+FIT = ["fit", MODEL, "data", "--y", "m", "--over", "a=2,b=0.5,c=1,d=1", "--on", "dask"]
+
+
+class Planned(BaseException):
+    """Raised when all tasks are known."""
+
+
+@dataclass(frozen=True)
+class Noted:
+    """What a client gives for a submitted task; as an argument of another, it is sent as its key."""
+
+    key: str
+
+    def __reduce__(self) -> Any:
+        return str, (self.key,)
+
+    @property
+    def status(self) -> str:
+        """Who waits for it has submitted everything."""
+        raise Planned
+
+
+class Recorder:
+    """A client that notes the tasks: by their keys, the function and its arguments."""
+
+    def __init__(self) -> None:
+        self.tasks: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {}
+
+    def submit(self, function: Callable[..., Any], *given: Any, key: str) -> Noted:
+        """Note a task."""
+        self.tasks[key] = function, given
+        return Noted(key)
+
+    @property
+    def loop(self) -> Any:
+        """Who waits for tasks asks for it."""
+        raise Planned
+
+    def nthreads(self) -> dict[str, int]:
+        """There are no workers."""
+        return {}
+
+    def cancel(self, tasks: object) -> None:
+        """There is nothing to cancel."""
+
+
+def planned(words: Sequence[str], module: Any) -> Recorder:
+    """The tasks that a command submits."""
+    from agrad.cli.main import root
+
+    recorder, usual = Recorder(), module.connect
+
+    @contextmanager
+    def connect(*on: object) -> Iterator[Recorder]:
+        yield recorder
+
+    module.connect = connect
+    try:
+        with suppress(Planned):
+            root.main([*words], standalone_mode=False)
+    finally:
+        module.connect = usual
+    return recorder
+
+
+def make(folder: Path, files: int) -> None:
+    """The file, and links to it."""
+    import numpy as np
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    chance = np.random.default_rng(1)
+    x, y, z = chance.uniform(0, 3, ROWS), chance.uniform(0, 3, ROWS), chance.uniform(0, 3, ROWS)
+    m = 3 * np.exp(-0.7 * x) + 2 * np.sin(y) - z + chance.normal(size=ROWS)
+    pq.write_table(pa.table({"x": x, "y": y, "z": z, "m": m}), folder / "one.parquet", row_group_size=ROWS // 4)
+    (folder / "data").mkdir()
+    for number in range(files):
+        (folder / "data" / f"{number:05}.parquet").symlink_to(folder / "one.parquet")
+
+
+# What is measured
+
+
+@dataclass
+class Measured:
+    """Of one kind of tasks: how many, bytes of each as it is sent, of what all share, and of a result; the tree above.
+
+    `begin`, `parts`: seconds that a worker takes to begin, and for each part; `memory`: bytes of the process at most.
+    """
+
+    count: int
+    sent: float
+    shared: int
+    result: int
+    levels: list[int]
+    begin: float
+    parts: list[float]
+    memory: int
+    join: float = 0.0
+
+
+def measured(recorder: Recorder) -> Measured:
+    """Compute some of the tasks in a process of their own."""
+    tasks = [*recorder.tasks.items()]
+    run, (_, (work,)) = tasks[0]
+    parts = [(function, given) for key, (function, given) in tasks if given[0] == Noted(run)]
+    joins = [len(given[0]) for _, (_, given) in tasks if isinstance(given[0], list)]
+    levels, below = [], len(parts)
+    while joins:
+        level, covered = 0, 0
+        while covered < below:
+            covered += joins.pop(0)
+            level += 1
+        levels.append(level)
+        below = level
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        begin, seconds, memory, result, join = pool.apply(computed, (work, parts[:SAMPLE]))
+    sizes = [len(pickle.dumps(one)) for one in parts]
+    return Measured(
+        len(tasks), statistics.fmean(sizes), len(pickle.dumps(work)), result, levels, begin, seconds, memory, join
+    )
+
+
+def computed(work: Any, parts: Sequence[Any]) -> tuple[float, list[float], int, int, float]:
+    """The seconds to begin and of each part, the memory, the bytes of a result, and the seconds of joining two."""
+    from agrad.cli.data.parts.record import RECORD
+
+    seconds, results = [], []
+    for function, (_, *given) in parts:
+        if len(given) > 3:  # of map, which asks for the record of the run
+            os.makedirs(given[1], exist_ok=True)
+            Path(given[1], RECORD).touch()
+        began = time.process_time()
+        results.append(function(work, *given))
+        seconds.append(time.process_time() - began)
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    join = 0.0
+    if hasattr(results[0], "joined"):
+        began = time.process_time()
+        for _ in range(100):
+            results[0].joined(results[1])
+        join = (time.process_time() - began) / 100
+    usual = statistics.median(seconds[1:])
+    return seconds[0] - usual, seconds[1:], memory, len(pickle.dumps(results[0])), join
+
+
+def of_scheduler(recorder: Recorder) -> float:
+    """The bytes that a scheduler takes for each task."""
+    import psutil
+    from distributed import Client
+
+    with tempfile.TemporaryDirectory() as folder:
+        words = ["-m", "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard"]
+        file = Path(folder) / "scheduler.json"
+        process = subprocess.Popen(
+            [sys.executable, *words, "--dashboard-address", "127.0.0.1:0", "--scheduler-file", file],
+            stderr=subprocess.DEVNULL,
+        )
+        try:
+            with Client(scheduler_file=str(file), timeout=60) as client:
+                watched = psutil.Process(process.pid)
+                first = client.submit(int, "1", key="first")
+                before = watched.memory_info().rss
+                futures: dict[str, Any] = {}
+                for key, (function, given) in recorder.tasks.items():
+                    ready = [[futures[x.key] for x in one] if isinstance(one, list) else one for one in given]
+                    ready = [futures[one.key] if isinstance(one, Noted) else one for one in ready]
+                    futures[key] = client.submit(function, *ready, key=key)
+                while client.run_on_scheduler(known) < len(futures):
+                    time.sleep(0.1)
+                del first
+                found: float = (watched.memory_info().rss - before) / len(futures)
+                return found
+        finally:
+            process.terminate()
+            process.wait()
+
+
+def known(dask_scheduler: Any) -> int:
+    """How many tasks a scheduler has."""
+    return len(dask_scheduler.tasks)
+
+
+def overhead(count: int = 2_000) -> float:
+    """The seconds of a scheduler for a task from its submission to its end, with two workers that compute nothing."""
+    from agrad.cli.data.cluster.connection import connect
+
+    with connect("", 2) as client:
+        client.gather([client.submit(abs, number) for number in range(100)])
+        began = client.run_on_scheduler(seconds_of)
+        client.gather([client.submit(abs, -number) for number in range(1, count)])
+        return (client.run_on_scheduler(seconds_of) - began) / count
+
+
+def seconds_of(dask_scheduler: Any) -> float:
+    """The seconds of the process of a scheduler: of a local cluster, with its client."""
+    return time.process_time()
+
+
+# The simulation
+
+
+def makespan(workers: int, one: Measured, each: float, count: int, lost: bool = False, begin: bool = True) -> float:
+    """The seconds until all parts are done, and then joined.
+
+    List scheduling: the parts in their order, each to the worker that is free first, by a scheduler that needs some
+    time for `each`. `lost`: one worker ends when half of the parts are done; another one does its part, and it does not
+    come back. The nodes of the tree are computed when what is below is done; a level waits for its slowest node.
+    """
+    free = [(0.0, number) for number in range(workers)]
+    started, dispatcher, ends = set(), 0.0, 0.0
+    waiting, place = list(range(count)), 0
+    while waiting:
+        part = waiting.pop(0)
+        at, number = heapq.heappop(free)
+        dispatcher = max(dispatcher, at) + each
+        end = dispatcher + one.parts[part % len(one.parts)] + (one.begin if begin and number not in started else 0.0)
+        started.add(number)
+        place += 1
+        if lost and place == count // 2 and workers > 1:
+            waiting.append(part)  # and the worker is not free again
+            continue
+        ends = max(ends, end)
+        heapq.heappush(free, (end, number))
+    for level in one.levels:
+        ends += 15 * one.join * -(-level // workers) + each * level
+    return ends
+
+
+def table_of_counts(map_: Measured, fit: Measured, memory: float, rows: int) -> list[str]:
+    """How many tasks there are, and how large."""
+    size = os.path.getsize("one.parquet")
+    lines = ["| | `agrad map` | `agrad fit`, a step |", "| --- | --- | --- |"]
+
+    def row(what: str, of: Callable[[Measured], str]) -> None:
+        lines.append(f"| {what} | {of(map_)} | {of(fit)} |")
+
+    row("parts, of 500,000 rows and " + f"{size / 1e6:.0f} MB", lambda x: f"{x.count - 1 - sum(x.levels):,}")
+    row("tasks that join sums, level by level", lambda x: " + ".join(map(str, x.levels)) or "none")
+    row("tasks in all", lambda x: f"{x.count:,}")
+    row("bytes of a task, as it is sent", lambda x: f"{x.sent:,.0f}")
+    row("bytes of what all share, sent once to a worker", lambda x: f"{x.shared:,}")
+    row("bytes of a result", lambda x: f"{x.result:,}")
+    row("memory of the scheduler, MB", lambda x: f"{x.count * memory / 1e6:.0f}")
+    row("memory of a worker, MB", lambda x: f"{x.memory / 1e6:.0f}")
+    row("seconds of a worker to begin", lambda x: f"{x.begin:.2f}")
+    row("seconds of a part", lambda x: f"{statistics.median(x.parts):.3f}")
+    return lines
+
+
+def table_of_times(map_: Measured, fit: Measured, each: float) -> list[str]:
+    """The seconds by the number of workers."""
+    head = "| workers | map, s | efficiency | a worker lost, s | fit, 10 steps, s | efficiency | read, GB/s |"
+    lines = [head, "| ---: " * 7 + "|"]
+    size, count = os.path.getsize("one.parquet"), map_.count - 1
+    works = [sum(one.parts[part % len(one.parts)] for part in range(count)) for one in (map_, fit)]
+    for workers in WORKERS:
+        whole = makespan(workers, map_, each, count)
+        lost = makespan(workers, map_, each, count, lost=True)
+        steps = makespan(workers, fit, each, count) + (STEPS - 1) * makespan(workers, fit, each, count, begin=False)
+        good = works[0] / workers / whole, works[1] * STEPS / workers / steps
+        rate = size * count * STEPS / steps / 1e9
+        cells = [
+            workers,
+            f"{whole:.1f}",
+            f"{good[0]:.2f}",
+            f"{lost:.1f}",
+            f"{steps:.0f}",
+            f"{good[1]:.2f}",
+            f"{rate:.2f}",
+        ]
+        lines.append("| " + " | ".join(map(str, cells)) + " |")
+    return lines
+
+
+def check(fit: Recorder, one: Measured, each: float, count: int = 40) -> str:
+    """A step over some parts on two local workers, beside its simulation; the least of three."""
+    from agrad.cli.data.cluster.connection import connect
+    from agrad.cli.data.cluster.fitting import Cluster
+
+    tasks = [*fit.tasks.values()]
+    work, (run, ask) = tasks[0][1][0], (tasks[1][1][1], tasks[1][1][3])
+    parts = [given[2] for _, given in tasks[1 : count + 1]]
+    with connect("", 2) as client:
+        shared = client.submit(pickle.loads, pickle.dumps(work))
+        total = Cluster(client, shared, run, parts, None)
+        seconds = []
+        for _ in range(4):
+            began = time.perf_counter()
+            total(ask)
+            seconds.append(time.perf_counter() - began)
+    levels = [-(-count // 16), 1]
+    simulated = makespan(2, Measured(**{**vars(one), "levels": levels}), each, count, begin=False)
+    return f"{count} parts on 2 workers: {min(seconds[1:]):.2f} s, simulated {simulated:.2f} s"
+
+
+def main() -> None:
+    """Plan, measure, simulate, and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--files", type=int, default=FILES)
+    parser.add_argument("--check", action="store_true")
+    asked = parser.parse_args()
+    from agrad.cli.data.cluster import fitting, mapping
+
+    before = os.getcwd()
+    folder = Path(tempfile.mkdtemp(prefix="agrad-plan-"))
+    try:
+        os.chdir(folder)
+        make(folder, asked.files)
+        recorded = planned(MAP, mapping), planned(FIT, fitting)
+        map_, fit = map(measured, recorded)
+        memory = of_scheduler(recorded[1])
+        each = overhead()
+        print("\n".join(table_of_counts(map_, fit, memory, asked.files * ROWS)), end="\n\n")
+        print(f"A task takes {memory / 1e3:.1f} kB and {each * 1e3:.2f} ms of the scheduler.", end="\n\n")
+        print("\n".join(table_of_times(map_, fit, each)))
+        if asked.check:
+            print(f"\n{check(recorded[1], fit, each)}")
+    finally:
+        os.chdir(before)
+        shutil.rmtree(folder)
+
+
+if __name__ == "__main__":
+    main()
