@@ -93,6 +93,11 @@ _ROOM = 2**30  # bytes of addresses
     help="Derivatives up to this order.",
 )
 @click.option("--hessian", is_flag=True, help="The second derivatives by every pair of --wrt.")
+@click.option(
+    "--jacobian",
+    is_flag=True,
+    help="All formulas by all of --wrt, after their values; a list [a, b] is one formula for each entry.",
+)
 @click.option("--keep", metavar="NAME,...|all", help="Columns to copy to the output, before the results.")
 @click.option(
     "--value", "title", default="value", show_default=True, metavar="NAME", help="The name of the column of values."
@@ -175,11 +180,13 @@ def command(
     formulas = texts_by_name("-e", reading.pop("expressions"), "-e takes NAME=EXPR, and {} is not one")
     expression, data = _two(words, formulas)
     from agrad.cli.data.advice import advised  # here and below, so that --help loads no numpy
-    from agrad.cli.data.request import Asked, Output
+    from agrad.cli.data.request import Asked, Output, entries
 
+    found = formulas or {title: expression}
+    asked = entries(found) if reading["jacobian"] else found
     ask = Asked(
-        formulas or {title: expression},
-        bool(formulas),
+        asked,
+        bool(formulas) or asked is not found,
         texts_by_name("-D", given, "-D takes NAME=VALUE, and {} is not one"),
         listed(wrt),
         texts_by_name("--u", uncertain, "--u takes NAME=U, and {} is not one"),
@@ -187,6 +194,7 @@ def command(
         reading["hessian"],
         reading["where"],
         _functions(reading["whole"], data),
+        reading["jacobian"],
     )
     ask.require()
     if context.get_parameter_source("precision") is click.core.ParameterSource.DEFAULT:

@@ -36,7 +36,9 @@ class Job:
         self.kept = self.table.names if kept == ["all"] else [self.table.spelled(name) for name in kept]
         self.table.require_each(self.kept)
         self._require_unlike()
-        self.results = [name for formula in formulas for name in formula.results]
+        results = [name for formula in formulas for name in formula.results]
+        values = {formula.title for formula in formulas if formula.jacobian}
+        self.results = sorted(results, key=lambda name: name not in values)
         columns = [column for formula in self.everything for column in formula.columns]
         self.wanted = Wanted(list(dict.fromkeys(columns)), self.kept, tolerant=tolerant)
 
@@ -139,7 +141,7 @@ class Job:
             results, bad = formula.of(piece)
             found |= results
             piece.bad = bad
-        return found, piece.bad
+        return {name: found[name] for name in self.results}, piece.bad
 
     def _count(self, piece: Any, bad: Any, tally: Tally) -> None:
         tally.failed += int(bad.sum())

@@ -13,7 +13,7 @@ from agrad.cli.arguments.expression import noted
 from agrad.cli.data.row_formulas import RowFormula, aggregates
 from agrad.cli.data.writers import BINARY
 from agrad.engine.compile.registry import AUTO
-from agrad.grammar.session.rowwise import Rowwise
+from agrad.grammar.session.rowwise import Rowwise, listed_items
 
 
 @dataclass(slots=True)
@@ -29,13 +29,30 @@ class Asked:
     full: bool
     where: str | None
     whole: tuple[str, ...]
+    jacobian: bool = False  # whether all values come before all derivatives
 
     def require(self) -> None:
         """Refuse what does not go together. Raises click.UsageError."""
         if self.order == 2 and not self.wrt:
             raise click.UsageError("second derivatives need --wrt, which says by which columns")
+        if self.jacobian and not self.wrt:
+            raise click.UsageError("--jacobian needs --wrt, which says by which columns")
+        if self.jacobian and self.order == 2:
+            raise click.UsageError("--jacobian has first derivatives: leave --order and --hessian out")
         if self.uncertain and self.named:
             raise click.UsageError("--u is for one formula, without -e")
+
+
+def entries(formulas: dict[str, str]) -> dict[str, str]:
+    """The formulas, with one for each entry of a list: of f, f[0] and f[1]; the same object where none is a list.
+
+    Raises AgradError of kind `syntax`.
+    """
+    found: dict[str, str] = {}
+    for title, text in formulas.items():
+        items = listed_items(text)
+        found |= {title: text} if items is None else {f"{title}[{place}]": one for place, one in enumerate(items)}
+    return formulas if found == formulas else found
 
 
 class Sessions:
@@ -107,7 +124,17 @@ class Sessions:
                 for session in everyone:
                     session.names[text] = session.numbers[text] = value
         found = [
-            RowFormula(table, session, title, ask.wrt, ask.uncertain, self.parts.get(title, ()), ask.full, ask.named)
+            RowFormula(
+                table,
+                session,
+                title,
+                ask.wrt,
+                ask.uncertain,
+                self.parts.get(title, ()),
+                ask.full,
+                ask.named,
+                ask.jacobian,
+            )
             for title, session in self.values.items()
         ]
         return found, where

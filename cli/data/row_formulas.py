@@ -33,6 +33,7 @@ class RowFormula:
         parts: Sequence[Rowwise] = (),
         full: bool = False,
         named: bool = False,
+        jacobian: bool = False,
     ) -> None:
         self.table, self.session, self.title, self.named = table, session, title, named
         self.shown = list(wrt)
@@ -47,7 +48,9 @@ class RowFormula:
         self.paths: dict[str, tuple[str, ...]] = {title: (*above, "value")}
         if uncertain:
             self.paths["u"] = (*above, "u")
-        self.paths |= {column: (*above, "grad", name) for name, column in zip(wrt, self.slopes, strict=True)}
+        self.jacobian = jacobian
+        row = ("jacobian", title) if jacobian else (*above, "grad")
+        self.paths |= {column: (*row, name) for name, column in zip(wrt, self.slopes, strict=True)}
         for pair, column in zip(self.pairs, self.seconds, strict=True):
             self.paths[column] = (*above, "hessian", *pair) if full else (*above, "derivatives", ",".join(pair))
         self.results = [title, *self.slopes, *self.seconds, *(["u"] if uncertain else [])]

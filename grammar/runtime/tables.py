@@ -74,5 +74,8 @@ def note_on(table: Table, index: Any, span: Span) -> Note | None:
         return None
     message = f"one index of a table is a column, here {table.columns[place]}, and not a row"
     name = span.text.partition("[")[0]
-    fixes = [Hint(f"{name}[:, {place}]   says the column"), Hint(f"{name}[{place}, :]   is the row")]
+    has_texts = any(isinstance(table[:, one], Texts) for one in range(len(table.columns)))
+    end = place + 1 if place != -1 else ""
+    row = f"{name}[{place}:{end}]" if has_texts else f"{name}[{place}, :]"
+    fixes = [Hint(f"{name}[:, {place}]   says the column"), Hint(f"{row}   is the row")]
     return Note(message, labels=[Label(span)], fixes=fixes)

@@ -26,7 +26,7 @@ from agrad.grammar.runtime.compiler import compile_expression
 from agrad.grammar.session.bindings import refuse_call, require_free
 from agrad.grammar.session.row_machine import EveryRow, RowMachine
 from agrad.grammar.session.session import Session
-from agrad.grammar.syntax.ast import Call, Name, String, replaced
+from agrad.grammar.syntax.ast import Call, List, Name, Starred, String, Tuple, replaced
 from agrad.grammar.syntax.parser import parse_expression
 from agrad.grammar.values.lists import settled
 
@@ -41,6 +41,14 @@ _FEW = 64  # rows that are computed one by one where compiled code fails on them
 _RANDOM = re.compile(r"\brandn?\b")  # a text that draws random numbers contains one of these words
 _BACKTICKS = re.compile(r"`([^`\"\n]+)`")
 _NONE = "# no machine code: "  # the first words of compiled code that is no machine code
+
+
+def listed_items(text: str) -> list[str] | None:
+    """The texts of the entries of an expression that is a list or a tuple; None of any other. Raises AgradError."""
+    node = parse_expression(Source("expression", _BACKTICKS.sub(r'"\1"', text)))
+    if not isinstance(node, List | Tuple) or any(isinstance(item, Starred) for item in node.items):
+        return None
+    return [item.span.text for item in node.items]
 
 
 class Rowwise(Session):

@@ -165,3 +165,47 @@ def test_fit_reads_the_same_files_and_says_what_to_type(inside, tmp_path):
     _, err, code = inside("fit", "a*x", "both.csv", "--y", "y", "--over", "a=1")
     assert code == 1
     assert err.splitlines()[-1] == '  fix: agrad fit "a*x" both.csv --y y --over a=1 --decimal ,'
+
+
+def test_a_jacobian_has_all_values_and_then_all_derivatives(agrad, tmp_path):
+    (tmp_path / "p.csv").write_text("x,y\n1,2\n3,4\n")
+    out = "value[0],value[1],dvalue[0]/dx,dvalue[0]/dy,dvalue[1]/dx,dvalue[1]/dy\n2,3,2,1,1,1\n12,7,4,3,1,1\n"
+    assert agrad("map", "[x*y, x + y]", "p.csv", "--wrt", "x,y", "--jacobian") == (out, "", 0)
+    out = "a,b,da/dx,da/dy,db/dx,db/dy\n2,3,2,1,1,1\n12,7,4,3,1,1\n"
+    asked = ("map", "-e", "a=x*y", "-e", "b=x + y", "p.csv", "--wrt", "x,y")
+    assert agrad(*asked, "--jacobian") == (out, "", 0)
+    assert agrad(*asked)[0].splitlines()[0] == "a,da/dx,da/dy,b,db/dx,db/dy"
+    lines = agrad(*asked, "--jacobian", "--json")[0].splitlines()
+    assert json.loads(lines[0]) == {
+        "schema": 1,
+        "results": {"a": {"value": 2}, "b": {"value": 3}},
+        "jacobian": {"a": {"x": 2, "y": 1}, "b": {"x": 1, "y": 1}},
+    }
+    out = agrad("map", "-e", "f=(x, y**2)", "-e", "g=x", "p.csv", "--wrt", "y", "--jacobian", "--keep", "x")[0]
+    assert out == "x,f[0],f[1],g,df[0]/dy,df[1]/dy,dg/dy\n1,1,4,1,0,4,0\n3,3,16,3,0,8,0\n"
+
+
+def test_the_jacobian_of_one_formula_has_the_bits_of_its_gradient(agrad, tmp_path):
+    rows = np.random.default_rng(0).normal(size=(5000, 2))
+    np.savetxt(tmp_path / "p.csv", rows, delimiter=",", header="x,y", comments="")
+    asked = ("map", "x**2 + y**3 - sin(x*y)", "p.csv", "--wrt", "x,y")
+    assert agrad(*asked, "--jacobian") == agrad(*asked)
+    both = agrad("map", "[sin(x*y), exp(x)]", "p.csv", "--wrt", "x,y", "--jacobian")[0].splitlines()
+    one = agrad("map", "sin(x*y)", "p.csv", "--wrt", "x,y")[0].splitlines()
+    columns = [line.split(",") for line in both[1:]]
+    assert [",".join((entries[0], entries[2], entries[3])) for entries in columns] == one[1:]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--jacobian",), "--jacobian needs --wrt, which says by which columns"),
+        (("--jacobian", "--wrt", "x", "--hessian"), "--jacobian has first derivatives: leave --order and --hessian out"),
+        (("--jacobian", "--wrt", "x", "--order", "2"), "--jacobian has first derivatives: leave --order and --hessian out"),
+    ],
+)  # fmt: skip
+def test_what_does_not_go_with_a_jacobian(agrad, tmp_path, options, message):
+    (tmp_path / "p.csv").write_text("x\n1\n")
+    out, err, code = agrad("map", "[x, x]", "p.csv", *options)
+    assert (out, code) == ("", 2)
+    assert message in err
