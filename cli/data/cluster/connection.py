@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import os
 import signal
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from typing import Any
@@ -69,6 +70,7 @@ def _local(dask: Any, workers: int) -> Iterator[Any]:
             threads_per_worker=1,
             processes=True,
             dashboard_address="127.0.0.1:0",  # where there is none, Dask takes port 8787, and warns if that is in use
+            worker_dashboard_address="127.0.0.1:0",
             scheduler_kwargs={"dashboard": False},
             local_directory=folder,
             silence_logs=logging.CRITICAL,
@@ -196,11 +198,13 @@ def failure(error: BaseException, what: str) -> AgradError:
 
 @contextmanager
 def _silent() -> Iterator[None]:
-    """Without what Dask logs: what matters of it is told as an error."""
+    """Without what Dask logs and warns of: what matters of it is told as an error."""
     before = logging.root.manager.disable
     logging.disable(logging.CRITICAL)
     try:
-        yield
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", module=r"dask|distributed")
+            yield
     finally:
         logging.disable(before)
 

@@ -33,26 +33,30 @@ _BENCHES = threading.local()  # in a worker: a bench for each of its threads, fo
 
 def on_cluster(work: Work, record: Record, todo: Sequence[Part], on: On, line: Reading | None) -> None:
     """Compute parts on a cluster, and note those that are done. Raises AgradError: of the first part that fails."""
-    run = f"agrad-{secrets.token_hex(8)}"
     if on.address:  # workers on other machines have other current folders
         work = replace(work, path=os.path.abspath(work.path), files=[*map(os.path.abspath, work.files)])
         todo = [replace(part, file=os.path.abspath(part.file)) for part in todo]
     with connect(*on) as client:
-        # A task and not a scattered object: if all workers that have it end, the scheduler makes it again.
-        shared = client.submit(_same, work, key=run)
-        folder = os.path.abspath(record.folder)
-        tasks = [
-            client.submit(
-                compute, shared, run, folder, part, os.path.abspath(record.staged(part)), key=f"{run}-{place}"
-            )
-            for place, part in enumerate(todo)
-        ]
-        try:
-            _collect(client, tasks, todo, record, line)
-        finally:
-            if line is not None:
-                line.clear()
-            client.cancel([shared, *tasks])
+        by_client(client, work, record, todo, line)
+
+
+def by_client(client: Any, work: Work, record: Record, todo: Sequence[Part], line: Reading | None) -> None:
+    """The same by a client of Dask's."""
+    run = f"agrad-part-{secrets.token_hex(8)}"
+    # A task and not a scattered object: if all workers that have it end, the scheduler makes it again. By its key it is
+    # of another group than the tasks for the parts, so that these go to all workers, and not to the one that has it.
+    shared = client.submit(_same, work, key=f"agrad-work-{run}")
+    folder = os.path.abspath(record.folder)
+    tasks = [
+        client.submit(compute, shared, run, folder, part, os.path.abspath(record.staged(part)), key=(run, place))
+        for place, part in enumerate(todo)
+    ]
+    try:
+        _collect(client, tasks, todo, record, line)
+    finally:
+        if line is not None:
+            line.clear()
+        client.cancel([shared, *tasks])
 
 
 def _same(work: Work) -> Work:
