@@ -10,6 +10,14 @@ from pathlib import Path
 PART = b'{"part":'  # the beginning of a line of the record, for a part that is done
 
 
+def staged(out):
+    """How many parts workers have written, which the process that keeps the record may not know yet."""
+    try:
+        return sum(name[0] != "." for name in os.listdir(Path(out, "_agrad")))
+    except FileNotFoundError:
+        return 0
+
+
 def workers_of(process):
     """The processes of the workers that a process has started."""
     import psutil  # which Dask needs too
@@ -29,22 +37,18 @@ def run_with_a_kill(words, out, parts, seed, **settings):
     later; `out` is the folder with the results.
     """
     chance = random.Random(seed)
-    when, later = chance.randrange(parts - 2), chance.uniform(0, 0.1)
-    record = Path(out, "_agrad.jsonl")
+    when, later = chance.randrange(1, parts - 2), chance.uniform(0, 0.1)
     with subprocess.Popen([*map(str, words)], stderr=subprocess.PIPE, text=True, **settings) as run:
         try:
             while True:
                 if run.poll() is not None:
                     raise AssertionError(f"it ended before a worker could be killed: {run.stderr.read()}")
-                workers = workers_of(run.pid)
-                staged = any(Path(out, "_agrad").glob("*")) if record.exists() else False
-                if staged and workers and record.read_bytes().count(PART) >= when:
+                if staged(out) >= when and workers_of(run.pid):
                     break
                 time.sleep(0.002)
             time.sleep(later)
-            done = record.read_bytes().count(PART)
-            workers = workers_of(run.pid)
-            if done < parts and workers:
+            done, workers = staged(out), workers_of(run.pid)
+            if done < parts and workers and run.poll() is None:
                 os.kill(chance.choice(workers), signal.SIGKILL)
             else:
                 done = parts
