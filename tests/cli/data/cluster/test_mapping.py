@@ -14,6 +14,8 @@ import pytest
 from dask_cluster import cluster
 from killed import PART, run_with_a_kill, workers_of
 
+from agrad.cli.arguments.tables import TABLE_OPTIONS
+
 pytest.importorskip("distributed")
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -69,7 +71,7 @@ def work(tmp_path):
     def made(expression, *, backend, form="parquet"):
         files = sorted(map(str, (tmp_path / "data").iterdir()))
         ask = Asked({"value": expression}, False, {}, ["x", "y"], {}, 1, False, None, ())
-        reading = dict.fromkeys(("columns", "delimiter", "decimal", "comments", "skip")) | {"renamed": ()}
+        reading = dict.fromkeys(TABLE_OPTIONS) | {"renamed": ()}
         made = Work(ask, reading, str(tmp_path / "data"), files, [], form, None, backend, False, False, 1)
         parts = planned(made.path, files, form, 1e9)
         bench = Bench(made, 1)
