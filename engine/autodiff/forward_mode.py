@@ -12,7 +12,7 @@ graph is therefore stored row by row, as it is in a Tensor.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from agrad.engine.autodiff.reverse import applied, operand_value, spread_to, walk
@@ -40,6 +40,13 @@ def push_all(ys: Sequence[Tensor], directions: dict[Node, Any], create_graph: bo
     order = collect([y.node for y in ys])[::-1]
     for y in ys:
         check_walkable(order, y.node)
+    return push_along(order, ys, directions, create_graph)
+
+
+def push_along(
+    order: Iterable[Node], ys: Sequence[Tensor], directions: dict[Node, Any], create_graph: bool
+) -> list[Any]:
+    """The same through nodes that were checked, oldest first: those from the directions to the values are enough."""
     passing = _Pass(dict(directions), create_graph)
     with scope(recording=create_graph), quiet():
         for node in order:

@@ -7,7 +7,9 @@ from samples import function_of, samples
 from thinned import thinned
 
 import agrad.engine as ag
+from agrad.engine.autodiff.backward import paths
 from agrad.engine.autodiff.forward_mode import push
+from agrad.engine.autodiff.transforms import _by_columns, _by_rows
 from agrad.engine.core.graph import reachable
 
 
@@ -32,6 +34,19 @@ def test_forward_and_reverse_hold_together(entry, sample, create_graph):
         pulled = zip(behind, ag.grad(y, behind, gradient=u), strict=True)
         backward = sum(np.sum(number(g) * directions[x.node]) for x, g in pulled)
         np.testing.assert_allclose(forward, backward, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize(("entry", "sample"), list(samples()))
+def test_a_jacobian_is_the_same_by_columns_and_by_rows(entry, sample):
+    function, operands = function_of(entry, sample)
+    xs = [leaf(operand) for operand in operands]
+    for y in outputs(function(*xs)):
+        if y.requires_grad and y.shape:
+            behind = [x for x in xs if x.node in reachable(y.node)]
+            order = paths(y, behind)
+            ways = zip(_by_columns(y, behind, order, False), _by_rows(y, behind, order, False), strict=True)
+            for columns, rows in ways:
+                np.testing.assert_allclose(number(columns), number(rows), rtol=1e-10, atol=1e-12)
 
 
 def test_one_walk_serves_a_function_of_many_values():

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import agrad.engine as ag
+from agrad.engine.autodiff import transforms
 from agrad.engine.core.op import OPS
 
 
@@ -38,6 +39,78 @@ def test_jacobian_of_a_value():
     same(ag.jacobian(tower(x), x), tower_jacobian(X))
     assert not ag.jacobian(tower(x), x).requires_grad
     assert ag.jacobian(tower(x), x, create_graph=True).requires_grad
+
+
+@pytest.fixture
+def passes(monkeypatch):
+    """Counts what a Jacobian is computed by."""
+    counted = {"forward": 0, "backward": 0}
+
+    def counting(way, real):
+        def count(*args):
+            counted[way] += 1
+            return real(*args)
+
+        return count
+
+    monkeypatch.setattr(transforms, "push_along", counting("forward", transforms.push_along))
+    monkeypatch.setattr(transforms, "walk", counting("backward", transforms.walk))
+    return counted
+
+
+@pytest.mark.parametrize("create_graph", [False, True])
+def test_a_jacobian_takes_as_few_passes_as_its_shape_allows(passes, create_graph):
+    w, s, times = leaf([0.5, 2.0]), leaf(3.0), np.linspace(0.0, 1.0, 50)
+    y = ag.exp(-w[1] * times) * ag.sin(w[0] * times) * s
+    by_w, by_s = ag.jacobian(y, [w, s], create_graph)
+    assert passes == {"forward": 3, "backward": 0}
+    decay = np.exp(-2 * times)
+    same(by_w, np.stack([times * np.cos(0.5 * times) * decay * 3, -times * np.sin(0.5 * times) * decay * 3], -1))
+    same(by_s, np.sin(0.5 * times) * decay)
+    ag.jacobian(y[:5], [w, s])
+    assert passes == {"forward": 3, "backward": 5}
+
+
+def test_a_jacobian_by_forward_passes_can_be_differentiated_again(passes):
+    x = leaf(0.5)
+    slopes = ag.jacobian(ag.sin(x * X), x, create_graph=True)
+    curves = ag.jacobian(slopes, x)
+    assert passes == {"forward": 2, "backward": 0}
+    same(curves, -X * X * np.sin(0.5 * X))
+
+
+def test_a_jacobian_calls_hooks_and_functions_of_the_user(passes):
+    class Square(ag.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x * x
+
+        @staticmethod
+        def backward(ctx, g):
+            return 2 * g * ctx.saved_tensors[0]
+
+    x = leaf(0.5)
+    y = x * np.ones(4)
+    y.register_hook(lambda g: 10 * g)
+    same(ag.jacobian(y * 2, x), [20, 20, 20, 20])
+    same(ag.jacobian(Square.apply(x) * np.ones(4), x), [1, 1, 1, 1])
+    assert passes == {"forward": 0, "backward": 8}
+
+
+def test_a_jacobian_of_nothing_is_empty():
+    none, s = leaf(np.zeros((0,))), leaf(2.0)
+    y = s * np.ones(4) + ag.sum(none)
+    assert [j.shape for j in ag.jacobian(y, [none, s])] == [(4, 0), (4,)]
+
+
+def test_a_jacobian_of_a_freed_graph_is_refused():
+    s = leaf(2.0)
+    y = ag.exp(s * np.ones(4))
+    y.sum().backward()
+    with pytest.raises(ag.AgradError) as caught:
+        ag.jacobian(y, s)
+    assert caught.value.kind == "freed"
 
 
 def test_jacobian_of_a_function():
