@@ -4,7 +4,7 @@
 copies that nodes keep of the arrays of the caller. The names listed here are for other folders.
 """
 
-from agrad.engine.core.dispatch.arrays import compute, ieee, of_one, of_two, on_arrays, record
+from agrad.engine.core.dispatch.arrays import compute, ieee, of_one, of_pair, of_two, on_arrays, record
 from agrad.engine.core.dispatch.calls import OPS, caller, choose_all, operand, operator_of
 
 __all__ = [
@@ -14,6 +14,7 @@ __all__ = [
     "compute",
     "ieee",
     "of_one",
+    "of_pair",
     "of_two",
     "on_arrays",
     "operand",

@@ -1,14 +1,20 @@
 """A statement whose result is nan says which operation is not defined, once; and nothing of a nan that came in."""
 
+import inspect
+from importlib import import_module
+
 import pytest
 from thinned import thinned
 
 from agrad.engine.core.op import OPS
 from agrad.engine.errors import AgradError
+from agrad.engine.inspect import undefined
 from agrad.grammar.results import Noted
 from agrad.grammar.session.session import Session
 
 START = "x = [1, -2, 3, -4]; var a = -1; var v = [1, -1]; d = nan; n = [1, nan]\ndef h(t) = acos(t)*2\n"
+
+DISPATCH = "agrad.engine.core.dispatch"
 
 BEGUN = {
     "log(-1)": "log(-1) is nan",
@@ -115,6 +121,18 @@ def test_a_loop_that_runs_compiled_says_where(body, place):
     start = "q = 0; t = [100, 250]"
     [note] = notes(f"for i in range(300):\n    {body}", start)
     assert note.message.startswith(f"{place} is nan")
+
+
+def test_whatever_computes_an_operation_on_arrays_is_found_by_its_frame():
+    """The functions that let numpy run an operation, each of which says where its operands are."""
+    functions = [one for name in ("arrays", "calls") for one in vars(import_module(f"{DISPATCH}.{name}")).values()]
+    computing = {
+        one.__code__
+        for one in functions
+        if inspect.isfunction(one) and one.__module__.startswith(DISPATCH)
+        if {"computed", "run"} & set(one.__code__.co_names)
+    }
+    assert computing == set(undefined._COMPUTING)
 
 
 def test_a_session_leaves_numpy_as_it_was():
