@@ -74,7 +74,7 @@ def _local(dask: Any, workers: int) -> Iterator[Any]:
             scheduler_kwargs={"dashboard": False},
             local_directory=folder,
             silence_logs=logging.CRITICAL,
-            env={"DASK_LOGGING__DISTRIBUTED": "critical"},
+            env={"DASK_LOGGING__DISTRIBUTED": "critical", "DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED": "False"},
         )
         try:
             yield cluster
@@ -144,6 +144,12 @@ def require_alike(client: Any) -> None:
     here = {"agrad": __version__, **versions()}
     for worker, there in sorted(client.run(versions, ("agrad",)).items()):
         require_worker(worker, here, there)
+    client.run(_load)
+
+
+def _load() -> None:
+    """Import what computes: in all workers side by side, and not in each when it gets its first part."""
+    import agrad.cli.data.parts.work  # noqa: F401 - for the next import
 
 
 def require_worker(worker: str, here: Mapping[str, str], there: Mapping[str, str]) -> None:
