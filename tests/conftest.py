@@ -2,10 +2,11 @@
 
 import gc
 import resource
+from contextlib import suppress
 
 import pytest
 from hypothesis import given, settings, strategies
-from workshops import equipped
+from workshops import equipped, put_data
 
 from agrad.engine.core.context import current
 
@@ -44,4 +45,7 @@ def _without_limits():
 @pytest.fixture(scope="session")
 def workshop(tmp_path_factory):
     """Where to run commands of the documents: a folder with the examples, and an environment that finds `agrad`."""
-    return equipped(tmp_path_factory.mktemp("workshop"))
+    folder = tmp_path_factory.mktemp("workshop")
+    with suppress(ImportError):  # it needs pyarrow, as do the examples that read it
+        put_data(folder / "data")
+    return equipped(folder)

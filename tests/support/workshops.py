@@ -6,6 +6,7 @@ import shutil
 import sys
 from pathlib import Path
 
+import numpy as np
 from launch import agrad
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -15,6 +16,17 @@ def put_command(folder):
     """Put a script `agrad` into a folder, to be found on a path."""
     (folder / "agrad").write_text(f'#!/bin/sh\nexec {shlex.join(agrad())} "$@"\n', "utf-8")
     (folder / "agrad").chmod(0o755)
+
+
+def put_data(folder):
+    """Put data into a new folder, in two files: x and y, and the counts n of a decay at the times t."""
+    from pyarrow import parquet, table
+
+    folder.mkdir()
+    for part in range(2):
+        t = np.arange(4000.0) + 4000 * part
+        columns = {"x": t + 1, "y": 2 - t, "t": t / 100, "n": 500 * np.exp(-t / 1000) + np.sin(t)}
+        parquet.write_table(table(columns), folder / f"{part}.parquet")
 
 
 def equipped(folder):
