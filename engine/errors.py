@@ -119,11 +119,12 @@ class MissingFile(Facts):
 class BadEntry(Facts):
     """An entry of a file that is not a number.
 
-    `copied`: whether it would be written into another file. `decimal`: the decimal mark with which it is a number.
-    `missing`: the entry, if it may stand for a missing number. `damaged`: whether it is not UTF-8 text.
+    `line`, `column`: its place in a file of text. `copied`: whether it would be written into another file. `decimal`:
+    the decimal mark with which it is a number. `missing`: the entry, if it may stand for a missing number. `damaged`:
+    whether it is not UTF-8 text.
     """
 
-    line: int
+    line: int | None
     column: int | None
     copied: bool = False
     decimal: str = ""

@@ -8,7 +8,7 @@ from typing import Any, BinaryIO
 from agrad.engine.data.arrow import pyarrow, require_pyarrow
 from agrad.engine.data.streams import Ahead
 from agrad.engine.data.tables import BYTES, NOTHING, ROWS, Column, Numbers, Piece, Table, Wanted
-from agrad.engine.errors import AgradError, Hint
+from agrad.engine.errors import AgradError, BadEntry, Hint
 from agrad.engine.values import np
 
 
@@ -72,7 +72,9 @@ class BatchTable(Table):
     def _refuse(name: str, column: Any, piece: Piece, tolerant: bool) -> None:
         """Mark the rows with an empty entry. Raises AgradError of kind `file` unless they are tolerated."""
         empty = column.is_null().to_numpy(zero_copy_only=False)
-        problem = AgradError("file", f"column {name}: {NOTHING}", row=True, **piece.place(int(empty.argmax())))
+        facts = BadEntry(None, None, missing="")
+        place = piece.place(int(empty.argmax()))
+        problem = AgradError("file", f"column {name}: {NOTHING}", row=True, facts=facts, **place)
         if not tolerant:
             raise problem
         piece.bad = empty if piece.bad is None else piece.bad | empty

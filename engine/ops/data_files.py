@@ -256,7 +256,7 @@ def _named(name: str, path: Path) -> Iterator[None]:
     except AgradError as problem:
         if problem.kind != "file":
             raise
-        if problem.row and isinstance(facts := problem.facts, BadEntry):
+        if problem.row and isinstance(facts := problem.facts, BadEntry) and facts.line is not None:
             problem.labels.clear()
             mark = ":" if facts.column is None else ","
             problem.message = f"{path}, line {facts.line}{mark} {problem.message}"

@@ -47,7 +47,6 @@ LATER = {  # types that the lowest release of pyarrow lacks
 HELD |= {name: (pa.array(x, getattr(pa, name)()), text) for name, (x, text) in LATER.items() if hasattr(pa, name)}
 REFUSED = {
     "list": pa.array([[1], None, []]),
-    "struct": pa.array([{"a": 1}, None, {"a": 2}]),
     "map": pa.array([[("a", 1)], None, []], pa.map_(pa.string(), pa.int64())),
     "bytes": pa.array([b"a", None, b"\xff"]),
     "list of texts": pa.array([["a"], None, []]),
@@ -111,6 +110,15 @@ def test_parquet_keeps_every_type(kept, tmp_path, kind):
     given = parquet.read_table(tmp_path / "t.parquet")
     assert found["t"].combine_chunks().equals(given["t"].combine_chunks())
     assert found["value"].to_pylist() == [2, 4, 6]
+
+
+def test_a_field_of_a_struct_is_a_column_and_the_struct_is_none(inside, tmp_path):
+    table = pa.table({"x": pa.array([1.0, 2.0, 3.0]), "t": pa.array([{"a": 1}, None, {"a": 2}])})
+    parquet.write_table(table, tmp_path / "t.parquet")
+    _, err, code = inside("map", "2*x", "t.parquet", "--keep", "t")
+    note = "  note: its columns are x, t.a"
+    assert (err.splitlines(), code) == (["error[name]: t.parquet has no column t", note], 1)
+    assert inside("map", "2*x", "t.parquet", "--keep", "t.a") == ("t.a,value\n1,2\n,4\n2,6\n", "", 0)
 
 
 @pytest.mark.parametrize("options", [(), ("--precision", "5")], ids=["full", "precision"])

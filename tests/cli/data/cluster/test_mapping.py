@@ -118,14 +118,14 @@ def test_a_worker_refuses_work_of_another_agrad_and_files_that_it_does_not_see(w
 
     write(tmp_path / "data", 100, 1)
     request, (part,) = work("x*y", backend="python")
-    path = str(tmp_path / "out/_agrad/00.parquet")
+    path = str(tmp_path / "out/_agrad/00.parquet")  # the name of the folder is that of the run, too
     with pytest.raises(AgradError, match=r"^a Dask worker has agrad .*, and not 9.9.9"):
-        compute(replace(request, version="9.9.9"), "run", str(tmp_path / "out"), part, path)
+        compute(replace(request, version="9.9.9"), str(tmp_path), str(tmp_path / "out"), part, path)
     with pytest.raises(AgradError, match=r"^a Dask worker finds no file .*_agrad\.jsonl"):
-        compute(request, "run", str(tmp_path / "out"), part, path)
+        compute(request, str(tmp_path), str(tmp_path / "out"), part, path)
     (tmp_path / "out").mkdir()
     (tmp_path / "out/_agrad.jsonl").touch()
-    assert compute(request, "run", str(tmp_path / "out"), part, path).written == 100
+    assert compute(request, str(tmp_path), str(tmp_path / "out"), part, path).written == 100
 
 
 @pytest.mark.long
