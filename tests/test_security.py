@@ -1,5 +1,6 @@
 """What SECURITY.md says that a script can reach, and cannot."""
 
+import json
 import os
 import re
 import subprocess
@@ -9,7 +10,6 @@ from pathlib import Path
 import launch
 import numpy as np
 import pytest
-from lsp_client import Editor
 
 from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.errors import AgradError
@@ -172,7 +172,31 @@ def test_the_commands_for_a_script_from_a_stranger(tmp_path):
 
 
 def test_a_language_server_checks_a_script_and_does_not_run_it(tmp_path):
-    with Editor(tmp_path) as editor:
-        editor.open("stranger.ag", 'var x = 2\ngraph x**2 to "made.dot"\nprint nosuch\n')
-        editor.until(lambda: editor.diagnostics.get((editor.uri("stranger.ag"), 1)))
+    script = {"uri": (tmp_path / "stranger.ag").as_uri(), "languageId": "agrad", "version": 1}
+    text = 'var x = 2\ngraph x**2 to "made.dot"\nprint nosuch\n'
+    command = [sys.executable, "-m", "agrad.cli", "lsp"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=tmp_path) as server:
+        tell(server, "initialize", {"processId": None, "rootUri": None, "capabilities": {}}, id=1)
+        tell(server, "initialized", {})
+        tell(server, "textDocument/didOpen", {"textDocument": script | {"text": text}})
+        said = iter(lambda: heard(server), None)
+        found = next(told["params"]["diagnostics"] for told in said if "diagnostics" in told.get("params", {}))
+        assert [one["range"]["start"]["line"] for one in found] == [2]
+        server.kill()
     assert not (tmp_path / "made.dot").exists()
+
+
+def tell(server, method, params, **more):
+    """Write a message to a language server."""
+    body = json.dumps({"jsonrpc": "2.0", "method": method, "params": params, **more}).encode()
+    server.stdin.write(b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
+    server.stdin.flush()
+
+
+def heard(server):
+    """The next message of a language server."""
+    head = b""
+    while not head.endswith(b"\r\n\r\n"):
+        head += server.stdout.read(1)
+    length = re.search(rb"Content-Length: (\d+)", head)[1]
+    return json.loads(server.stdout.read(int(length)))

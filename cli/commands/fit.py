@@ -59,7 +59,7 @@ def command(context: click.Context, /, words: tuple[str, ...], **options: Any) -
     \b
     agrad fit "a*height + b*width" examples/chunks.csv --y price --over a=1,b=1
     agrad fit "a - b*width" examples/chunks.csv --y price --over a=1,b=1 --json
-    agrad fit "a*exp(-b*t)" "data/*.parquet" --y n --over a=400,b=0.1 --on dask --workers 4
+    agrad fit "a*exp(-b*t)" "data/*.parquet" --y n --over a=400,b=0.1 --on dask
     """
     if len(words) != 2:
         raise click.UsageError('a model and a file are needed, such as: agrad fit "a*x" data.csv --y y --over a=1')

@@ -269,10 +269,10 @@ def test_files_that_were_written_since_are_told_once_each(environment, tmp_path,
     kept.write_bytes(content)
     (tmp_path / "e.csv").write_text("10\n")
     (tmp_path / "l.ag").write_text('z = 7\ne = load_csv("e.csv")\n')
-    (tmp_path / "d.csv").write_text("1,two\n")
+    (tmp_path / "d.csv").write_text("1,2\n1,two\n")
     err = resumed(agrad, "")[1].splitlines()
     assert [line.split()[1] for line in err if line.startswith("note: ")] == ["l.ag", "e.csv", "d.csv"]
-    assert err[3] == 'error[file]: load_csv: d.csv, line 1, column 2: "two" is not a number'
+    assert err[3] == 'error[file]: load_csv: d.csv, line 2, column 2: "two" is not a number'
     assert err[-2] == "restored 1 of 5 statements from 14:03: z, e"
 
 
@@ -281,7 +281,7 @@ def test_a_file_that_was_told_of_is_not_told_of_again(environment, tmp_path, agr
     killed(environment, tmp_path, 'd = load_csv("d.csv")')
     (tmp_path / "d.csv").write_text("1,20\n")
     killed(environment, tmp_path, "x = 1")
-    assert resumed(agrad, "d\n")[:2] == ("[[1, 20]]\n", "restored 4 statements from 14:03: d, x\n")
+    assert resumed(agrad, "tensor(d)\n")[:2] == ("[[1, 20]]\n", "restored 4 statements from 14:03: d, x\n")
 
 
 def test_a_crash_log_whose_files_are_none_is_read_all_the_same(tmp_path, agrad):
@@ -308,7 +308,7 @@ def test_the_folder_that_a_session_was_in_is_where_it_goes_on(environment, tmp_p
     place.mkdir()
     (place / "d.csv").write_text("1,2\n")
     killed(environment, place, 'd = load_csv("d.csv")')
-    assert resumed(agrad, 'load_csv("d.csv")\n')[:2] == (
+    assert resumed(agrad, 'tensor(load_csv("d.csv"))\n')[:2] == (
         "[[1, 2]]\n",
         f"restored 2 statements from 14:03 in {place}: d\n",
     )
