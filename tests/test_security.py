@@ -173,7 +173,7 @@ def test_the_commands_for_a_script_from_a_stranger(tmp_path):
 
 def test_a_language_server_checks_a_script_and_does_not_run_it(tmp_path):
     script = {"uri": (tmp_path / "stranger.ag").as_uri(), "languageId": "agrad", "version": 1}
-    text = 'var x = 2\ngraph x**2 to "made.dot"\nprint nosuch\n'
+    text = 'var x = 2\ny = x**2\ngraph y to "made.dot"\nprint nosuch\n'
     command = [sys.executable, "-m", "agrad.cli", "lsp"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=tmp_path) as server:
         tell(server, "initialize", {"processId": None, "rootUri": None, "capabilities": {}}, id=1)
@@ -181,7 +181,7 @@ def test_a_language_server_checks_a_script_and_does_not_run_it(tmp_path):
         tell(server, "textDocument/didOpen", {"textDocument": script | {"text": text}})
         said = iter(lambda: heard(server), None)
         found = next(told["params"]["diagnostics"] for told in said if "diagnostics" in told.get("params", {}))
-        assert [one["range"]["start"]["line"] for one in found] == [2]
+        assert [one["range"]["start"]["line"] for one in found] == [3]
         server.kill()
     assert not (tmp_path / "made.dot").exists()
 
