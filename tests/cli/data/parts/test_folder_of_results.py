@@ -54,6 +54,7 @@ def test_each_file_has_its_own_with_the_rows_that_one_output_has(agrad, data, tm
     assert sorted(os.listdir(tmp_path / "out")) == ["_agrad.jsonl", "p0.parquet", "p1.parquet", "p2.parquet"]
 
 
+@pytest.mark.long
 def test_the_names_are_those_of_the_input_below_its_folder(agrad, tmp_path):
     for folder in ("year=2023", "year=2024"):
         (tmp_path / "in" / folder).mkdir(parents=True)
@@ -121,6 +122,7 @@ def test_a_bad_row_stops_the_run_and_the_command_that_is_advised_continues_it(ag
     assert files(tmp_path / "out") == files(tmp_path / "whole")
 
 
+@pytest.mark.long
 def test_parts_with_rows_that_failed_are_computed_again_where_these_are_not_tolerated(agrad, data, tmp_path):
     spoil(data / "p0.parquet", 7)
     pq.write_table(pa.table({"x": ["a"], "y": ["b"], "n": ["c"]}), data / "p2.parquet")
@@ -130,6 +132,7 @@ def test_parts_with_rows_that_failed_are_computed_again_where_these_are_not_tole
     assert (err.splitlines()[1], code) == ("  note: in row 8 of data/p0.parquet", 1)
 
 
+@pytest.mark.long
 def test_a_failure_before_any_part_is_done_leaves_nothing(agrad, data, tmp_path):
     spoil(data / "p0.parquet", 7)
     assert agrad("map", "x", "data", "-o", "out/")[2] == 1
@@ -140,6 +143,7 @@ def test_a_failure_before_any_part_is_done_leaves_nothing(agrad, data, tmp_path)
     assert os.listdir(tmp_path / "mine") == []
 
 
+@pytest.mark.long
 def test_an_expression_without_values_is_an_error_only_if_no_part_has_some(agrad, tmp_path):
     (tmp_path / "in").mkdir()
     (tmp_path / "in/a.csv").write_text("x\n" + "1\n" * 1500)
