@@ -6,6 +6,18 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import Literal
 
 
+def same_beginning(one: str, other: str) -> int:
+    """How many characters two texts begin with in common."""
+    low, high = 0, min(len(one), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if one[low:middle] == other[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
 def printable(text: str) -> str:
     """A text without what changes a terminal: escape codes, other control characters, changes of direction.
 

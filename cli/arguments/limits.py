@@ -46,6 +46,13 @@ def timeout_option(what: str) -> Callable[[_F], _F]:
     return click.option("--timeout", type=float, metavar="SECONDS", callback=_seconds, help=text)
 
 
+def part_size_option(what: str) -> Callable[[_F], _F]:
+    """The option --part-size, the size from which on Parquet files are divided."""
+    return click.option(
+        "--part-size", "most", default="128MB", show_default=True, metavar="SIZE", callback=size_of, help=what
+    )
+
+
 memory_option = click.option(
     "--max-memory",
     "memory",

@@ -10,7 +10,7 @@ import click
 
 from agrad.cli.arguments.cluster import On, cluster_options, where
 from agrad.cli.arguments.expression import Formula, texts_by_name
-from agrad.cli.arguments.limits import end_in, limit_memory, memory_option, size_of, timeout_option
+from agrad.cli.arguments.limits import end_in, limit_memory, memory_option, part_size_option, timeout_option
 from agrad.cli.arguments.tables import TABLE_OPTIONS, TYPED, TableCommand, aliases_of, form_of, table_options
 from agrad.cli.base import file_completions, json_option
 from agrad.cli.output.printers import printer
@@ -34,15 +34,7 @@ from agrad.grammar.results import Estimated
     "-D", "given", multiple=True, metavar="NAME=VALUE", help="Define a name with the same value in every row."
 )
 @table_options
-@click.option(
-    "--part-size",
-    "most",
-    default="128MB",
-    show_default=True,
-    metavar="SIZE",
-    callback=size_of,
-    help="Sum larger Parquet files in parts of about this size, between row groups.",
-)
+@part_size_option("Sum larger Parquet files in parts of about this size, between row groups.")
 @cluster_options
 @json_option
 @timeout_option("a computation")

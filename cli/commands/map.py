@@ -15,7 +15,7 @@ import click
 
 from agrad.cli.arguments.cluster import cluster_options, where
 from agrad.cli.arguments.expression import Formula, binding, listed, texts_by_name, wrt_option
-from agrad.cli.arguments.limits import end_in, limit_memory, memory_option, size_of, timeout_option
+from agrad.cli.arguments.limits import end_in, limit_memory, memory_option, part_size_option, timeout_option
 from agrad.cli.arguments.tables import (
     TABLE_OPTIONS,
     TYPED,
@@ -52,15 +52,7 @@ _ROOM = 2**30  # bytes of addresses
     help="The file to write; its extension gives the format. Or a folder, out/, for a file of each file of DATA.",
 )
 @click.option("--resume", is_flag=True, help="Continue a run into a folder that was interrupted.")
-@click.option(
-    "--part-size",
-    "most",
-    default="128MB",
-    show_default=True,
-    metavar="SIZE",
-    callback=size_of,
-    help="Into a folder: divide larger Parquet files at their row groups, into parts of about this size.",
-)
+@part_size_option("Into a folder: divide larger Parquet files at their row groups, into parts of about this size.")
 @cluster_options
 @click.option(
     "--to",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from agrad.engine.core.arguments import is_sequence, small, truth_of
 from agrad.engine.core.context import current
-from agrad.engine.core.graph import leaf
+from agrad.engine.core.graph import collecting_later, leaf
 from agrad.engine.core.limits import afford
 from agrad.engine.core.op import composed
 from agrad.engine.core.tensor import Tensor, bare, tensor
@@ -362,7 +362,8 @@ def _table(path: Path, columns: Columns | None, form: TextForm | None) -> tables
         numbers = [table.names[place] for place in places if not kinds[place]]
         wanted = Wanted(numbers, [table.names[place] for place in places if kinds[place]], texts=True)
         parts = _columns_read(table, wanted)
-        read = {name: _as_column(known[name], parts.pop(name)) for name in wanted.names}
+        with collecting_later():  # a file may have very many columns
+            read = {name: _as_column(known[name], parts.pop(name)) for name in wanted.names}
     return tables.Table([names[place] for place in places], [read[table.names[place]] for place in places], path.name)
 
 

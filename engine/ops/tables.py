@@ -319,12 +319,16 @@ def as_operand(value: Any) -> Any:
 
 def text(table: Table, precision: int | None, width: int = 80) -> str:
     """A table in aligned columns: all rows, or the first and the last; as many columns as fit."""
-    heads, rows = shown(table, precision)
+    names, columns = table._names[:width], table._columns[:width]  # as many as may fit
+    heads, rows = shown(Table(names, columns), precision)
     widths = [max(map(display_width, cells)) for cells in zip(heads, *rows, strict=True)]
     fitting = _fitting(widths, width)
     right = {place for place in range(fitting) if isinstance(table._columns[place], Tensor)}
-    left = heads[fitting:]
-    more = [truncate(f"{len(left)} more column{'s' * (len(left) > 1)}: {', '.join(left)}", width)] if left else []
+    left, some = (
+        len(table._names) - fitting,
+        ", ".join([*heads[fitting:], *map(_short, table._names[width : 2 * width])]),
+    )
+    more = [truncate(f"{left} more column{'s' * (left > 1)}: {some}", width)] if left else []
     return "\n".join([*align([row[:fitting] for row in [heads, *rows]], right), *more, _count(len(table))])
 
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from typing import Any
 
-from agrad.engine.core.graph import Node, collect, new_node
+from agrad.engine.core.graph import Node, collect, collecting_later, new_node
 from agrad.engine.core.graph_errors import freed_error
 from agrad.engine.core.guards import Guard, look_behind
 from agrad.engine.core.op import OPS
@@ -31,18 +29,6 @@ def extract(
     """
     with collecting_later():
         return _Extraction([y.node for y in outputs], [x.node for x in inputs], names, chosen).program()
-
-
-@contextmanager
-def collecting_later() -> Iterator[None]:
-    """Let Python look for garbage afterwards: of a long graph that would take half of the time, and find none."""
-    is_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if is_on:
-            gc.enable()
 
 
 _LARGE = 16_384  # entries, from which on a graph holds an array once

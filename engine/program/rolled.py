@@ -15,11 +15,11 @@ from math import prod
 from typing import Any, NamedTuple
 
 from agrad.engine.core.context import scope
-from agrad.engine.core.graph import Node
+from agrad.engine.core.graph import Node, collecting_later
 from agrad.engine.core.numpy_warnings import quiet
 from agrad.engine.core.op import FUNCTIONS, OPS
 from agrad.engine.core.tensor import Tensor
-from agrad.engine.program.extract import collecting_later, extract
+from agrad.engine.program.extract import extract
 from agrad.engine.program.ir import GuardCheck, Input, Program, Step
 from agrad.engine.program.passes import frozen, optimised
 from agrad.engine.program.scan import Body, Sizes

@@ -6,6 +6,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 
 from agrad.engine.errors import AgradError
+from agrad.engine.text import same_beginning
 from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.lint.files import MARGIN, PATIENCE, Facts, Files, mistakes, pieces
 from agrad.grammar.lint.lint import ordered, problems, problems_of
@@ -81,8 +82,10 @@ class EditedScript:
 
     def _change(self, text: str) -> None:
         """Read the parts that another text has in the place of others."""
-        same = _same(self.text, text)
-        least = max(same, len(text) - _same(self.text[same:][::-1], text[same:][::-1]))  # where the same end begins
+        same = same_beginning(self.text, text)
+        least = max(
+            same, len(text) - same_beginning(self.text[same:][::-1], text[same:][::-1])
+        )  # where the same end begins
         starts = [part.start for part in self.parts]
         # Where a part ends may depend on as many lines as are searched for a bracket that closes.
         kept = max(bisect_right(starts, same) - PATIENCE - 2, 0)
@@ -106,15 +109,3 @@ class EditedScript:
             start += len(piece)
             line += parts[-1].source.position(len(piece))[0] - line
         self.text, self.parts = text, parts
-
-
-def _same(one: str, other: str) -> int:
-    """How many characters two texts begin with in common."""
-    low, high = 0, min(len(one), len(other))
-    while low < high:
-        middle = (low + high + 1) // 2
-        if one[low:middle] == other[low:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return low

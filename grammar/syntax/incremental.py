@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from agrad.engine.text import same_beginning
 from agrad.grammar.diagnostics import Source
 from agrad.grammar.syntax.lexer import Item
 from agrad.grammar.syntax.parser import lexer
@@ -32,7 +33,7 @@ class Incremental:
             return self.items[:]
         scanner = lexer().scanner(Source("session", text), comments=True)
         far = any(sign in text for sign in _FAR)
-        self._keep(0 if far else _alike(self.text, text))
+        self._keep(0 if far else same_beginning(self.text, text))
         if self.states:
             scanner.resume(self.states[-1][1])
         items = self.items
@@ -55,15 +56,3 @@ class Incremental:
         safe = [state["position"] <= same for _, state in self.states].count(True)
         del self.states[max(safe - 1, 0) :]
         del self.items[self.states[-1][0] if self.states else 0 :]
-
-
-def _alike(text: str, other: str) -> int:
-    """How many characters at the beginning of two texts are the same."""
-    alike, most = 0, min(len(text), len(other))
-    while alike < most:
-        middle = (alike + most + 1) // 2
-        if text[alike:middle] == other[alike:middle]:
-            alike = middle
-        else:
-            most = middle - 1
-    return alike

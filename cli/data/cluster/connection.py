@@ -38,7 +38,7 @@ def connect(address: str = "", workers: int | None = None) -> Iterator[Any]:
     """
     from multiprocessing import resource_tracker  # here, as elsewhere: few runs need a cluster
 
-    dask = extra("distributed", "--on dask", "dask and distributed", "dask")
+    dask = extra("distributed", "--on dask", "Dask", "dask")
     load_all()  # what is loaded when it is used cannot be loaded by two threads at once
     with ExitStack() as stack:
         stack.enter_context(_silent())
