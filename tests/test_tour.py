@@ -50,14 +50,14 @@ def run(lines, place):
 
 
 @pytest.mark.parametrize("task", thinned(tasks(), 4))
-def test_a_task_of_the_tour(task, workshop):
-    assert answered(task, workshop) == task
+def test_a_task_of_the_tour(task, tmp_path):
+    assert answered(task, equipped(tmp_path)) == task
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_the_answers_of_a_page(page, workshop):
+def test_the_answers_of_a_page(page, tmp_path):
     text = page.read_text(encoding="utf-8")
-    assert answered(text, workshop) == text
+    assert answered(text, equipped(tmp_path)) == text
 
 
 def test_the_tasks_are_counted():
