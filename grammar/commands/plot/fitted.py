@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from agrad.engine.autodiff.uncertainty import uncertainty
@@ -11,7 +12,7 @@ from agrad.engine.inspect.budget import coverage_factor
 from agrad.engine.values import Array, np
 from agrad.grammar.results import Curve, Plot
 from agrad.grammar.runtime.builtins import Closure
-from agrad.grammar.runtime.bytecode import Do
+from agrad.grammar.runtime.bytecode import Code, Definition, Do, Instruction
 from agrad.grammar.runtime.operations import as_array
 
 _PLACES = 200  # of the curve
@@ -40,11 +41,69 @@ class LastFit(NamedTuple):
 
 
 def last_fit(model: Closure, parameters: list[Tensor], dof: float, name: str, y: Array) -> LastFit:
-    """A fit, with what its model uses as it is now."""
+    """A fit, with what its model uses as it is now; a column, such as `t.x`, is a name of its own in it."""
     (names,) = model.scopes
-    used = [detail[0] for do, detail, _ in model.definition.code.instructions if do is Do.LOAD]
-    kept = {one: names[one] for one in used if one in names}
-    return LastFit(Closure(model.definition, (), model.machine, (kept, names)), parameters, dof, name, y)
+    definition, machine = model.definition, model.machine
+    instructions, columns = _with_columns_named(definition.code.instructions, definition.parameters)
+    kept = {detail: names[detail] for do, detail, _ in instructions if do is Do.LOAD and detail in names}
+    for column, code in columns:
+        kept[column] = machine.call(Closure(_nullary(column, code), (), machine, (names,)), (), {})
+    changed = Definition(definition.name, definition.parameters, (), Code(instructions), definition.span)
+    return LastFit(Closure(changed, (), machine, (kept, names)), parameters, dof, name, y)
+
+
+def _nullary(name: str, code: list[Instruction]) -> Definition:
+    """The function without arguments that gives the value that some instructions leave."""
+    span = code[-1][2]
+    return Definition(name, (), (), Code([*code, (Do.RETURN, None, span)]), span)
+
+
+# What an index is made of, and by how much each makes the stack longer.
+_OF_INDEX = {Do.LOAD: 1, Do.CONSTANT: 1, Do.ATTRIBUTE: 0, Do.INDEX: -1, Do.SLICE: -2}
+_JUMPS = frozenset({Do.JUMP, Do.JUMP_IF_FALSE, Do.AND, Do.OR, Do.CHAIN})
+
+
+def _with_columns_named(
+    instructions: list[Instruction], parameters: Sequence[str]
+) -> tuple[list[Instruction], list[tuple[str, list[Instruction]]]]:
+    """The instructions in which a part of a name, as `t.x` and `x[:50]`, is loaded by its text; and these parts.
+
+    What jumps stays as it is: the target of a jump is the number of an instruction.
+    """
+    if any(do in _JUMPS for do, _, _ in instructions):
+        return instructions, []
+    found: list[Instruction] = []
+    columns: dict[str, list[Instruction]] = {}
+    place = 0
+    while place < len(instructions):
+        end = _end_of_part(instructions, place, parameters)
+        if end == place:
+            found.append(instructions[place])
+        else:
+            span = instructions[end - 1][2]
+            name = " ".join(span.text.split())
+            columns[name] = instructions[place:end]
+            found.append((Do.LOAD, name, span))
+        place = max(end, place + 1)
+    return found, list(columns.items())
+
+
+def _end_of_part(instructions: list[Instruction], start: int, parameters: Sequence[str]) -> int:
+    """Where the longest part of a name that begins at a place ends, and `start` if none does."""
+    end, depth = start, 0
+    if instructions[start][0] is not Do.LOAD:
+        return start
+    for place in range(start, len(instructions)):
+        do, detail, _ = instructions[place]
+        by = 1 - detail if do is Do.TUPLE else _OF_INDEX.get(do)
+        if by is None or (do is Do.LOAD and detail in parameters):
+            break
+        depth += by
+        if depth < 1:
+            break
+        if depth == 1 and do in (Do.ATTRIBUTE, Do.INDEX):
+            end = place + 1
+    return end
 
 
 def picture(fit: LastFit) -> Plot:

@@ -517,6 +517,43 @@ def test_a_model_of_several_vectors_or_of_all_points_is_drawn_at_the_data(model:
     assert list(plot.curves[1].x) == sorted(plot.curves[1].x)
 
 
+COLUMNS = 'M = [[1, 3.1], [2, 4.9], [4, 9.2], [8, 16.9]]; days = M[:, 0]; y = M[:, 1]; t = load_csv("PATH")\n'
+
+
+@pytest.mark.parametrize(
+    ("data", "x"),
+    [
+        ("y", "days"),
+        ("y", "M[:, 0]"),
+        ("y[1:]", "days[1:]"),
+        ("t.y", "t.days"),
+        ("t.y[1:]", "t.days[1:]"),
+        ("t[1]", "t[0]"),
+        ('t["y"]', 't["days"]'),
+    ],
+)
+def test_a_fit_of_columns_is_drawn_over_them(tmp_path: Path, data: str, x: str) -> None:
+    pytest.importorskip("scipy")
+    path = tmp_path / "t.csv"
+    path.write_text("days,y\n1,3.1\n2,4.9\n4,9.2\n8,16.9\n")
+    fit = f"fit {data} ~ a*{x} + b/{x} over a, b from a=1, b=1\n"
+    setup = COLUMNS.replace("PATH", str(path))
+    _, plot = drawn_fit(f"{setup}{fit}days = 1; M = 1; t = 1\nplot fit")
+    curve = plot.curves[1]
+    assert (plot.axis, plot.curves[0].name) == (x, data)
+    assert list(plot.curves[0].x) == [1, 2, 4, 8][-len(plot.curves[0].x) :]
+    assert len(curve.x) == 200  # it is a function of that column
+    assert (curve.x[0], curve.x[-1]) == (plot.curves[0].x[0], 8)
+
+
+def test_a_fit_that_chooses_is_drawn_at_the_data() -> None:
+    pytest.importorskip("scipy")
+    model = "(a*M[:, 0] if len(y) > 2 else a*y)"
+    setup = COLUMNS.replace("PATH", "examples/points.csv")
+    _, plot = drawn_fit(f"{setup}fit y ~ {model} over a from a=1\nplot fit")
+    assert (plot.axis, len(plot.curves[1].x)) == ("y", 4)
+
+
 def test_a_name_fit_is_drawn_and_no_fit_is_refused() -> None:
     _, plot = drawn_fit("fit = [1, 4, 9]; plot fit")
     assert plot.curves[0].y == [1, 4, 9]
