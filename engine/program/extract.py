@@ -13,7 +13,7 @@ from agrad.engine.core.tensor import Tensor
 from agrad.engine.core.versions import leaves_of, rewritten, roots_of, sharers
 from agrad.engine.errors import AgradError, Hint, Label
 from agrad.engine.program.ir import GuardCheck, Input, Program, Step
-from agrad.engine.program.passes import frozen
+from agrad.engine.program.passes import identified
 from agrad.engine.values import Shape, Value
 
 
@@ -29,9 +29,6 @@ def extract(
     """
     with collecting_later():
         return _Extraction([y.node for y in outputs], [x.node for x in inputs], names, chosen).program()
-
-
-_LARGE = 16_384  # entries, from which on a graph holds an array once
 
 
 class _Extraction:
@@ -152,7 +149,7 @@ class _Extraction:
     def _key(self, x: Any) -> object:
         """Equal for arrays with the same entries, of which there are many if each use of a small one is a copy."""
         if id(x) not in self.keys:
-            self.keys[id(x)] = id(x) if x.size > _LARGE else frozen(x)
+            self.keys[id(x)] = identified(x)
         return self.keys[id(x)]
 
     def _about_inputs(self, ordered: list[Node]) -> list[Guard]:

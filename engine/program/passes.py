@@ -24,6 +24,8 @@ from agrad.engine.values import Value, np, shape_of, size_of
 
 Visit: TypeAlias = "Callable[[Rewriting, Step, tuple[int, ...]], int | None]"
 
+_LARGE = 16_384  # entries, from which on a graph holds an array once
+
 
 def optimised(program: Program, again: bool = False) -> Program:
     """All passes; the slower ones after equal steps have been shared.
@@ -44,7 +46,7 @@ class Rewriting:
 
     def constant(self, value: Value) -> int:
         """The reference of a constant; equal ones are listed once."""
-        key = frozen(value)
+        key = identified(value)
         if key not in self.known:
             self.known[key] = ~len(self.constants)
             self.constants.append(value)
@@ -117,6 +119,11 @@ def frozen(value: Any) -> object:
     if isinstance(value, dict):
         return tuple([(name, frozen(one)) for name, one in value.items()])
     return type(value), value
+
+
+def identified(value: Any) -> object:
+    """The same for a constant that is not large; of a large array, of which a graph holds no copies, the object."""
+    return id(value) if size_of(shape_of(value)) > _LARGE else frozen(value)
 
 
 # The passes

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-# One block of rows at a time. Dense columns are read and written as they are; strided ones, and the rows of a last
-# block that is not full, go one by one through %room, so that nothing outside the rows is touched.
+# One block of rows at a time. Dense columns are read and written as they are, and a number that is the same in each row
+# is read once for all lanes; strided columns, and the rows of a last block that is not full, go one by one through
+# %room, so that nothing outside the rows is touched.
 _COLUMNS = """
 define internal {number} @take(ptr %column, i64 %stride, i64 %row, i64 %left, ptr %room) alwaysinline {{
   %offset = mul i64 %row, %stride
@@ -13,10 +14,18 @@ define internal {number} @take(ptr %column, i64 %stride, i64 %row, i64 %left, pt
   %dense = icmp eq i64 %stride, 8
   %full = icmp sge i64 %left, {lanes}
   %direct = and i1 %dense, %full
-  br i1 %direct, label %whole, label %some
+  br i1 %direct, label %whole, label %other
 whole:
   %block = load {number}, ptr %at, align 1
   ret {number} %block
+other:
+  %same = icmp eq i64 %stride, 0
+  br i1 %same, label %one, label %some
+one:
+  %x = load double, ptr %column, align 1
+  %lane = insertelement {number} poison, double %x, i32 0
+  %lanes = shufflevector {number} %lane, {number} poison, <{lanes} x i32> zeroinitializer
+  ret {number} %lanes
 some:
   %rows = select i1 %full, i64 {lanes}, i64 %left
   call void @copy(ptr %at, i64 %stride, i64 %rows, ptr %room)

@@ -68,13 +68,11 @@ class _Points:
 
     def __call__(self, p: Array) -> Iterator[tuple[Array, Array, Any]]:
         """The tables of the pieces."""
-        count = len(self.y)
-        given = [np.full(min(count, _PIECE), x) for x in p.tolist()]
-        for begin in range(0, count, _PIECE):
+        for begin in range(0, len(self.y), _PIECE):
             here = slice(begin, begin + _PIECE)
             y = self.y[here]
             table = np.empty((len(p) + 1, len(y)))
-            columns = [*[x[: len(y)] for x in given], *[column[here] for column in self.data]]
+            columns = [*[np.broadcast_to(x, len(y)) for x in p], *[column[here] for column in self.data]]
             self.code.map(*columns, out=(table[-1], list(table[:-1])))
             yield table, y, self.sigma[here] if np.shape(self.sigma) else self.sigma
 

@@ -50,7 +50,7 @@ class Sums:
     def __init__(self, ask: Ask) -> None:
         size = len(ask.p) + 1
         self.by_pieces, self.moments = ask.by_pieces, ask.moments
-        self.table = np.zeros((size, size))  # R, or the lower triangle of the products
+        self.table = np.zeros((size, size))  # R, or the products, without those of r with J
         self.rss = 0.0
         self.is_weighted = False
         self.count, self.mean, self.spread = 0, 0.0, 0.0
@@ -61,9 +61,9 @@ class Sums:
             return
         if self.moments:
             mean = float(np.mean(y))
-            self._take_moments(len(y), mean, float(np.sum((y - mean) ** 2)))
+            self._take_moments(len(y), mean, _square(y - mean))
         table[-1] -= y
-        self.rss += float(np.einsum("i,i", table[-1], table[-1]))  # BLAS would start threads
+        self.rss += _square(table[-1])
         if sigma is not None:
             self.is_weighted = True
             if not np.all((np.asarray(sigma) > 0) & np.isfinite(sigma)):
@@ -107,11 +107,16 @@ class Sums:
             self.table = np.array(np.linalg.qr(whole.T, mode="r"))
 
     def _take_products(self, table: Array) -> None:
-        """Add the products of the rows of a table in matrices for which BLAS starts no threads."""
-        length = max(_PRODUCTS // len(table) ** 2, 1)
+        """Add the products of the rows of a table, in matrices for which BLAS starts no threads.
+
+        Those of J with [J | r], and of r with itself: of a matrix with itself, NumPy asks BLAS for one half and copies it,
+        which takes twice as long for matrices of few rows.
+        """
+        length = max(min(_PRODUCTS // len(table) ** 2, _ENTRIES // 2), 1)
         for begin in range(0, table.shape[1], length):
             part = table[:, begin : begin + length]
-            self.table += part @ part.T
+            self.table[:-1] += part[:-1] @ part.T
+            self.table[-1, -1] += part[-1] @ part[-1]
 
     def solved(self) -> Factor:
         """R, and the condition of J."""
@@ -119,8 +124,13 @@ class Sums:
         return Factor(factor, condition, self.rss, self.is_weighted)
 
 
+def _square(x: Array) -> float:
+    """The sum of the squares of a vector; BLAS would start threads."""
+    return float(np.einsum("i,i", x, x))
+
+
 def _from_products(gram: Array) -> tuple[Array, float]:
-    """R of [J | r] from the products of its columns, the lower triangle of them, and the condition of J.
+    """R of [J | r] from the products of the columns of J with it, and of r with r; and the condition of J.
 
     That is infinite where there is no such R, and nan where a product is not finite.
     """
@@ -138,7 +148,7 @@ def _from_products(gram: Array) -> tuple[Array, float]:
             return gram, np.inf
         factor = np.zeros_like(gram)
         factor[:size, :size] = left.T * scale
-        factor[:size, size] = np.linalg.solve(left, gram[size, :size] / scale)
+        factor[:size, size] = np.linalg.solve(left, gram[:size, size] / scale)
         factor[size, size] = sqrt(max(gram[size, size] - float(np.sum(factor[:size, size] ** 2)), 0.0))
     return factor, condition
 

@@ -55,7 +55,7 @@ def test_the_sums_of_parts_are_those_of_all_points(by_pieces):
     rows[-1] -= y
     assert found.rss == pytest.approx(float(rows[-1] @ rows[-1]))
     rows /= sigma
-    products = found.table.T @ found.table if by_pieces else np.tril(found.table) + np.tril(found.table, -1).T
+    products = found.table.T @ found.table if by_pieces else np.triu(found.table) + np.triu(found.table, 1).T
     np.testing.assert_allclose(products, rows @ rows.T, rtol=1e-12)
     assert (found.count, found.is_weighted) == (len(y), True)
     assert found.mean == pytest.approx(float(np.mean(y)))
