@@ -109,8 +109,8 @@ class Sums:
     def _take_products(self, table: Array) -> None:
         """Add the products of the rows of a table, in matrices for which BLAS starts no threads.
 
-        Those of J with [J | r], and of r with itself: of a matrix with itself, NumPy asks BLAS for one half and copies it,
-        which takes twice as long for matrices of few rows.
+        Those of J with [J | r], and of r with itself: of a matrix with itself, BLAS computes one half, which takes
+        twice as long where there are few rows.
         """
         length = max(min(_PRODUCTS // len(table) ** 2, _ENTRIES // 2), 1)
         for begin in range(0, table.shape[1], length):
