@@ -19,7 +19,14 @@ from agrad.engine.compile.rows.columns import Columns, Layout
 from agrad.engine.compile.rows.dask_arrays import is_later
 from agrad.engine.compile.rows.dask_arrays import mapped as arrays_of_dask
 from agrad.engine.compile.rows.frames import of_frame
-from agrad.engine.compile.specializations import TRACING, Eager, Specialization, Specializations, is_of_data
+from agrad.engine.compile.specializations import (
+    TRACING,
+    Eager,
+    Specialization,
+    Specializations,
+    is_of_data,
+    size_of_code,
+)
 from agrad.engine.core.op import OPS
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.program.ir import Input
@@ -326,7 +333,7 @@ class Compiled:
             short = self._program if traced is self._trace else optimised(traced, again=True)
             return lowered(widened(short, extras), given, places, derived)
 
-        size = len(self._program.steps) * derived.factor
+        size = size_of_code(self._program, derived.factor)
         return Specialization(exact, shared, size, self.backend, is_of_data(traced), template, self._shapes_of(traced))
 
     def _derived(self, parts: Sequence[Any]) -> Any:
@@ -379,7 +386,7 @@ class Compiled:
         single = optimised(HVP.program(widened(traced, extras), (*values, *first), groups))
         made = batched(single, given, range(count, len(given)), len(np.asarray(directions[0])))
         program, shapes = guards_first(made), self._shapes_of(traced)
-        size, of_data = len(program.steps), is_of_data(traced)
+        size, of_data = size_of_code(program), is_of_data(traced)
         shared = partial(Lowered, program, name="loops")
         return Specialization(lambda: program, shared, size, self.backend, of_data, template, shapes)
 

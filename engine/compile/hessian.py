@@ -18,7 +18,7 @@ from agrad.engine.compile.lower.cost import of_products, of_second, second_steps
 from agrad.engine.compile.lower.plan import Lowered, ways
 from agrad.engine.compile.lower.scalarise import scalarised
 from agrad.engine.compile.lower.sparsity import Direction, dense, directions, entries, pattern
-from agrad.engine.compile.specializations import Specialization, Specializations, is_of_data
+from agrad.engine.compile.specializations import Specialization, Specializations, is_of_data, size_of_code
 from agrad.engine.core.graph import Node, collect, leading_to
 from agrad.engine.core.limits import afford
 from agrad.engine.core.tensor import Tensor
@@ -244,7 +244,7 @@ class _Specialization(Specialization):
 
     def settle(self, program: Any) -> None:
         """Set the program of the second derivatives that vary."""
-        size = len(program.steps)
+        size = size_of_code(program)
         super().__init__(lambda: program, lambda: Lowered(program), size, self.wanted, is_of_data(program))
 
     def matrix(self, found: Array) -> Array:

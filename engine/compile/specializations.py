@@ -16,9 +16,15 @@ from threading import RLock
 from typing import Any, NamedTuple
 
 from agrad.engine.compile.backend import Code, NativeBackend, NativeCode
-from agrad.engine.compile.llvm.decisions import Decisions, decided
-from agrad.engine.compile.llvm.target import binding
-from agrad.engine.compile.lower.cost import calls_before_machine_code, outside, repaid_by_one_function
+from agrad.engine.compile.llvm.decisions import Decisions
+from agrad.engine.compile.lower.cost import (
+    calls_before_machine_code,
+    interpreted,
+    length_of_code,
+    repaid_by_one_function,
+)
+from agrad.engine.compile.lower.joined import MOST as MOST_STEPS
+from agrad.engine.compile.lower.joined import joined
 from agrad.engine.compile.lower.plan import Lowered
 from agrad.engine.compile.lower.scalarise import regular
 from agrad.engine.compile.registry import AUTO, NATIVE, REFERENCE, load
@@ -29,7 +35,7 @@ from agrad.engine.program.passes import frozen, key
 from agrad.engine.values import Shape, Value
 
 MOST = 256  # specialisations of one function
-_DECIDED, _WHOLE = 2048, 60_000  # the same where they are one function of machine code, and their steps
+_DECIDED = 2048  # the same where they are one function of machine code
 _FOUND, _EAGERLY, _TRACED = 6.0, 20.0, 200.0  # times a call: to find the one that holds, an eager one, a trace
 _FEW = 64  # that are kept however long they are
 _STEPS = 300_000  # of more than these
@@ -92,6 +98,19 @@ def is_of_data(program: Program) -> bool:
     return any(check.read is bits for check in program.checks)
 
 
+class Size(NamedTuple):
+    """About how long a specialisation is: in steps, in instructions of machine code, and in ns a call of Python."""
+
+    steps: int
+    length: int
+    called: float
+
+
+def size_of_code(program: Program, factor: int = 1) -> Size:
+    """The size of what is derived of a program, which is so many times as long."""
+    return Size(factor * len(program.steps), factor * length_of_code(program), factor * interpreted(program))
+
+
 class Specialization:
     """One set of outcomes: the program that is bit for bit the function's own, and one for machine code.
 
@@ -102,7 +121,7 @@ class Specialization:
         self,
         exact: Callable[[], Program],
         shared: Callable[[], Lowered],
-        size: int,
+        size: Size,
         backend: str,
         is_of_data: bool = False,
         template: Any = None,
@@ -112,13 +131,13 @@ class Specialization:
         self._make_exact, self._make_shared = exact, shared
         self.is_of_data = is_of_data  # for these values only: making machine code would take far too long
         self._exact: Program | None = None
-        self._shared: Program | None = None  # the one for machine code, if it is one of numbers
+        self._lowered: Lowered | None = None  # the one for machine code
         self._outcomes: tuple[object, Sequence[object]] | None = None  # of the guards, and these guards
         self._code: Code | None = None
         self.backend = backend
         self.exact_backend, self.native_backend = names_of(backend)
         self.is_native_first = backend == self.native_backend  # machine code was requested, even if it is slower
-        self.size = size
+        self.size, self.length, self.called = size
         self.calls = 0
         self.native: NativeCode | None = None
         self.lowering = ""  # the name of the way that machine code computes it
@@ -140,9 +159,17 @@ class Specialization:
         return self._exact
 
     @property
-    def program(self) -> Program | None:
-        """The program that was made, or the one for machine code; None where there is none yet."""
-        return self._shared if self._exact is None else self._exact
+    def lowered(self) -> Lowered:
+        """The one for machine code."""
+        if self._lowered is None:
+            with TRACING:
+                self._lowered = self._lowered or self._make_shared()
+        return self._lowered
+
+    @property
+    def path(self) -> Lowered:
+        """What is a part of one function of several: its own program, if that is one of numbers."""
+        return self.lowered if self._exact is None or not self._exact.is_scalar else Lowered(self._exact)
 
     @property
     def code(self) -> Code:
@@ -230,13 +257,12 @@ class Specialization:
         name = self.native_backend
         assert name is not None  # or a reason was found
         backend = load(name)  # imported here: it needs an extra, and only long computations use it
-        lowered = self._make_shared()
+        lowered = self.lowered
         program = unchecked(lowered.program)
         self.reason = lowered.reason or backend.supports(program) or ""
         if not self.reason:
             native = lowered.called(kept(name, program, backend.compile), len(lowered.program.checks))
             self.checks = lowered.program.checks
-            self._shared = lowered.program if lowered.shapes is None else None
             self.lowering = lowered.name
             self.native = native  # last: from here on other threads call it, and read the checks
 
@@ -285,7 +311,7 @@ class Together(NamedTuple):
     """One function for several specialisations, which gives their numbers."""
 
     code: Decisions
-    members: Sequence[Specialization]
+    members: Sequence[Specialization]  # by their numbers
 
 
 class Specializations:
@@ -309,6 +335,7 @@ class Specializations:
         self.tree = Tree()
         self.together: Together | None = None  # most of them as one function
         self.fresh: tuple[Specialization, ...] = ()  # those that are not in it
+        self.left_out: set[Specialization] = set()  # of these, the ones that do not fit into it
         self.outside = 0.0  # what calls have taken since then, in ns
 
     @property
@@ -321,7 +348,7 @@ class Specializations:
         with TRACING:
             self.known = self.fresh = self.known if self.first is None else (self.first,)
             self.calls = self.missed = self.since = 0
-            self.together, self.outside = None, 0.0
+            self.together, self.outside, self.left_out = None, 0.0, set()
             self.tree = Tree()
             for one in self.known:
                 self.tree.add(one)
@@ -337,12 +364,13 @@ class Specializations:
             hit = self.together.code.call(values)
             if hit is not None:
                 return self.together.members[hit[0]], hit[1]
-        known = self.known if self.together is None else self.fresh
+        known = self.known if self.together is None or self.together.code.has_doubts else self.fresh
         retracing = self.missed > _FEW and self.is_retracing
-        found = self._along(values) if len(known) > 1 and self.together is None else self._among(known, values)
-        if found is None and len(known) > 1 and not retracing and self.together is None:
+        is_all = len(known) > 1 and known is not self.fresh
+        found = self._along(values) if is_all else self._among(known, values)
+        if found is None and is_all and not retracing:
             found = self._among(known, values)
-        if len(self.known) > 1:
+        if len(self.known) > 1 and not self.left_out.issuperset(self.fresh):
             self._count(_FOUND if found is not None else _EAGERLY if retracing else _TRACED)
         if found is not None:
             return found
@@ -416,8 +444,8 @@ class Specializations:
 
     def _count(self, times: float) -> None:
         """Note a call outside of the one function, and make that, or make it anew, where it pays."""
-        self.outside += outside(self.known[0].size, times)
-        if self.outside > repaid_by_one_function(sum([one.size for one in self.known])):
+        self.outside += times * self.known[0].called
+        if self.outside > repaid_by_one_function(sum([one.length for one in self.known])):
             with TRACING:
                 self._put_together()
 
@@ -425,20 +453,19 @@ class Specializations:
         """Make one function of machine code of the specialisations, in which they share what is common."""
         self.outside = 0.0
         sizes = itertools.accumulate([one.size for one in self.known])
-        short = [one for one, size in zip(self.known, sizes, strict=True) if size <= _WHOLE]
-        chosen = [one for one in short if one.program is not None and one.native_backend == NATIVE]
-        code = decided([one.program for one in chosen if one.program is not None]) if binding() and chosen else None
-        if code is None or len(code.members) < 2:
-            self.outside = -math.inf  # never again
-            return
-        self.together = Together(code, chosen)
-        inside = {chosen[number] for number in code.members}
-        self.fresh = tuple([one for one in self.known if one not in inside])
+        short = [one for one, size in zip(self.known, sizes, strict=True) if size <= MOST_STEPS]
+        chosen = [one for one in short if one.native_backend == NATIVE and not one.is_of_data]
+        made = joined([one.path for one in chosen])
+        if made is not None:
+            inside = {chosen[place] for place in made.places}
+            self.together = Together(made.code, [chosen[place] for place in made.members])
+            self.fresh = tuple([one for one in self.known if one not in inside])
+        self.left_out = {*self.fresh}  # until there is another one
 
     def _drop(self) -> None:
         """Drop the specialisations that were used longest ago, if there are too many."""
         count, steps = len(self.known), sum(one.size for one in self.known)
-        most, length = (MOST, _STEPS) if self.together is None else (_DECIDED, _WHOLE)
+        most, length = (MOST, _STEPS) if self.together is None else (_DECIDED, MOST_STEPS)
         while count > most or (count > _FEW and steps > length):
             count -= 1
             steps -= self.known[count].size

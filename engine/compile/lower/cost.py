@@ -48,6 +48,8 @@ _STARTED = 1e8  # to load LLVM, once
 _CALLS = 1_000  # that Python computes before machine code, at least
 _MOST_ITERATED = 10_000  # instructions of an iteration of a loop
 _ALIKE = 3.0  # how many entries that are computed may be the same, which are then computed once
+_MOST_NUMBERS = 5_000  # instructions: of more, a program of arrays becomes loops
+_OF_LOOP = 30  # instructions that take as long to compile as a step of a loop
 _OWN = 0.5  # the part of the steps of a specialisation that it does not share with others
 _UNINTERRUPTED = 5e6  # that machine code of a loop runs at a time
 _PAID = 5e6 * _STEP  # or when so much was computed
@@ -158,14 +160,15 @@ def iterations_to_repay(program: Program) -> float:
     return (_STARTED + _COMPILED * length) / gain if length <= _MOST_ITERATED and gain > 0.0 else math.inf
 
 
-def repaid_by_one_function(steps: int) -> float:
-    """What calls of several specialisations with so many steps have taken when one function for them has paid."""
-    return _STARTED + _COMPILED * _OWN * steps
+def repaid_by_one_function(length: int) -> float:
+    """What calls of several specialisations have taken when one function for them has paid: see `length_of_code`."""
+    return _STARTED + _COMPILED * _OWN * length
 
 
-def outside(steps: int, times: float) -> float:
-    """So many times a call of a specialisation with so many steps, by Python."""
-    return times * _STEP * steps
+def length_of_code(program: Program) -> int:
+    """About how many instructions of machine code take as long to compile as the code of a program."""
+    count = instructions(program)
+    return count if program.is_scalar or count <= _MOST_NUMBERS else _OF_LOOP * len(program.steps)
 
 
 def iterations_at_once(length: int) -> int:

@@ -12,6 +12,40 @@ from agrad.engine.values import Array, Shape, Value, np, size_of
 _ROWS = 8192  # of columns that are computed at once
 
 
+class Unpacking:
+    """From entries, as machine code writes them, to numbers and arrays of some shapes."""
+
+    def __init__(self, shapes: Sequence[Shape]) -> None:
+        ends = [0]
+        for shape in shapes:
+            ends.append(ends[-1] + 8 * size_of(shape))
+        self._parts = list(zip(ends, shapes, strict=False))
+        self._numbers = None if any(shapes) else struct.Struct(f"{len(shapes)}d").unpack_from
+        self.size = ends[-1]  # in bytes
+
+    def parts(self, found: bytearray) -> list[Value]:
+        """The parts, of which the arrays share their memory with what they are read from."""
+        return [
+            np.ndarray(shape, "d", found, start) if shape else struct.unpack_from("d", found, start)[0]
+            for start, shape in self._parts
+        ]
+
+    def read(self, buffer: Any) -> tuple[Value, ...]:
+        """The same from a buffer that is used again."""
+        if self._numbers is not None:
+            return self._numbers(buffer)
+        return tuple(self.parts(bytearray(memoryview(buffer)[: self.size])))
+
+
+def packing(shapes: Sequence[Shape]) -> Callable[..., bytes]:
+    """The function from floats and contiguous arrays of some shapes to the bytes that machine code reads."""
+    return _joined if any(shapes) else struct.Struct(f"{len(shapes)}d").pack
+
+
+def _joined(*values: Value) -> bytes:
+    return b"".join([struct.pack("d", value) if isinstance(value, float) else value.tobytes() for value in values])
+
+
 class Packed:
     """The code of a program of numbers as that of one of arrays: inputs and outputs of these shapes."""
 
@@ -19,22 +53,12 @@ class Packed:
         self.native = native
         self._kinds: list[tuple[Any, Shape]] = [(np.ndarray, shape) if shape else (float, ()) for shape in inputs]
         self._double = np.dtype(np.float64)
-        ends = [0]
-        for shape in outputs:
-            ends.append(ends[-1] + 8 * size_of(shape))
-        self._parts = list(zip(ends, outputs, strict=False))
+        self._outputs = Unpacking(outputs).parts
         self._array, self._only = np.ndarray, inputs[0] if len(inputs) == 1 and inputs[0] else None
 
     def call(self, *values: Value) -> tuple[Value, ...]:
         """The outputs, arrays of their own, for floats and contiguous arrays."""
-        return tuple(self._outputs(self.native.raw(b"".join(map(_bytes, values)))))
-
-    def _outputs(self, found: bytearray) -> list[Value]:
-        array = self._array
-        return [
-            array(shape, "d", found, start) if shape else struct.unpack_from("d", found, start)[0]
-            for start, shape in self._parts
-        ]
+        return tuple(self._outputs(self.native.raw(_joined(*values))))
 
     def quickly(self, args: tuple[Any, ...]) -> list[Value] | None:
         """The outputs for floats and arrays of the shapes of the inputs, in any layout; None for anything else."""
@@ -97,7 +121,3 @@ class Packed:
 def _width(table: Array) -> int:
     """The entries of a row."""
     return size_of(table.shape[1:])
-
-
-def _bytes(value: Value) -> bytes:
-    return struct.pack("d", value) if isinstance(value, float) else value.tobytes()

@@ -1,0 +1,150 @@
+"""The paths of a function through its guards, as a tree: what paths have in common is in it once.
+
+Each path is a program, traced at values where its guards had these outcomes. A branch is what is computed for the next
+guard, or for the outputs at the end of a path, and was not computed on the way to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+
+from agrad.engine.program.ir import GuardCheck, Program, Step
+from agrad.engine.program.passes import frozen
+from agrad.engine.values import Shape, Value, shape_of
+
+_MOST_GUARDS = 2_000  # of one path
+_UNKNOWN = -1
+
+
+class Branch:
+    """The values that are computed, then the guard that reads one of them, and the branch after each outcome of it.
+
+    At the end of a path the guard is None, and there are outputs instead, and the number of the program.
+    """
+
+    __slots__ = ("after", "guard", "number", "outputs", "own", "read")
+
+    def __init__(self) -> None:
+        self.own: list[int] = []
+        self.read = _UNKNOWN
+        self.guard: GuardCheck | None = None
+        self.after: dict[object, Branch] = {}
+        self.outputs: list[int] = []
+        self.number = _UNKNOWN
+
+
+class Paths:
+    """The tree of some programs with the same inputs; those that do not fit into it are left out.
+
+    The same operation on the same values is one value, whichever program it is of.
+    """
+
+    def __init__(self, programs: Sequence[Program | None], most: int) -> None:
+        """None stands for a program that is left out.
+
+        `most`: steps of the tree, each counted in every branch that has it; a program with more is left out.
+        """
+        self.most = most
+        self.inputs = next((one.inputs for one in programs if one is not None), ())
+        self.root: Branch | None = None
+        self.values: list[Step | Value | int] = []  # a step on such values, a constant, or the place of an input
+        self.shapes: list[Shape] = []
+        self._numbers: dict[object, int] = {}
+        self.length = 0  # in steps
+        self.members = {number for number, one in enumerate(programs) if one is not None and self._add(number, one)}
+
+    def _add(self, number: int, program: Program) -> bool:
+        """Add a program; False where it does not fit to the others, or is too long."""
+        if not 0 < len(program.checks) <= _MOST_GUARDS:
+            return False
+        slots = self._numbered(program)
+        node, known, taken = self.root, set[int](), 0
+        before: tuple[Branch, object] | None = None
+        while node is not None:
+            if taken == len(program.checks) or node.guard is None:
+                return False
+            check = program.checks[taken]
+            if (node.read, node.guard.read) != (slots[check.slot], check.read):
+                return False
+            known.update(node.own)
+            before = node, frozen(check.outcome)
+            node, taken = node.after.get(before[1]), taken + 1
+        return self._extend(number, program, slots, program.checks[taken:], known, before)
+
+    def _extend(
+        self,
+        number: int,
+        program: Program,
+        slots: Sequence[int],
+        checks: Sequence[GuardCheck],
+        known: set[int],
+        before: tuple[Branch, object] | None,
+    ) -> bool:
+        """Add the branches of a program from one on, after another one with an outcome."""
+        made: list[Branch] = []
+        for check in (*checks, None):
+            one = Branch()
+            wanted = [slots[x] for x in program.outputs] if check is None else [slots[check.slot]]
+            one.own = self._missing(wanted, known)
+            known.update(one.own)
+            if check is None:
+                one.outputs, one.number = wanted, number
+            else:
+                one.read, one.guard = wanted[0], check
+            if made:
+                made[-1].after[frozen(checks[len(made) - 1].outcome)] = one
+            made.append(one)
+        count = sum([isinstance(self.values[x], Step) for one in made for x in one.own])
+        if self.length + count > self.most:
+            return False
+        self.length += count
+        if before is None:
+            self.root = made[0]
+        else:
+            before[0].after[before[1]] = made[0]
+        return True
+
+    def reads(self, read: Callable[[Value], object]) -> bool:
+        """Whether a guard reads a value in this way."""
+        stack = [self.root] if self.root is not None else []
+        while stack:
+            one = stack.pop()
+            if one.guard is not None and one.guard.read is read:
+                return True
+            stack += one.after.values()
+        return False
+
+    def _missing(self, wanted: Iterable[int], known: Collection[int]) -> list[int]:
+        """What has to be computed for some values, in order: operands have smaller numbers than what they lead to."""
+        found, stack = set[int](), [x for x in wanted if x not in known]
+        while stack:
+            one = stack.pop()
+            if one in found:
+                continue
+            found.add(one)
+            value = self.values[one]
+            if isinstance(value, Step):
+                stack += [x for x in value.operands if x not in known]
+        return sorted(found)
+
+    def _numbered(self, program: Program) -> list[int]:
+        """The number of the value in each slot of a program."""
+        slots = [self._number(("input", place), place, x.shape) for place, x in enumerate(program.inputs)]
+        slots += [self._number(frozen(value), value, shape_of(value)) for value in program.constants]
+        for step in program.steps:
+            operands = tuple([slots[x] for x in step.operands])
+            key = step.op.name, operands, frozen(step.attrs) if step.attrs else None
+            slots.append(self._number(key, Step(step.op, operands, step.attrs, step.shape), step.shape))
+        return slots
+
+    def _number(self, key: object, value: Step | Value | int, shape: Shape) -> int:
+        number = self._numbers.setdefault(key, len(self.values))
+        if number == len(self.values):
+            self.values.append(value)
+            self.shapes.append(shape)
+        return number
+
+
+def read_by(program: Program, readings: Collection[Callable[[Value], object]]) -> bool:
+    """Whether there are guards, and all of them read values in one of some ways."""
+    return bool(program.checks) and all(check.read in readings for check in program.checks)

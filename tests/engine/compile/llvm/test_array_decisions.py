@@ -1,0 +1,189 @@
+"""Functions of arrays that decide by what they compute: their specialisations are one function."""
+
+import math
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+import agrad.engine as ag
+from agrad.engine.compile import specializations
+from agrad.engine.compile.llvm import target
+from agrad.engine.errors import AgradError
+
+pytestmark = pytest.mark.skipif(target.binding() is None, reason="llvmlite is not installed")
+
+SIZES = [3]  # whose arrays become numbers
+
+
+@pytest.fixture
+def soon(monkeypatch):
+    """The one function is made after few calls."""
+    monkeypatch.setattr(specializations, "repaid_by_one_function", lambda length: 1e5)
+
+
+def eagerly(f, x):
+    leaf = ag.tensor(x, requires_grad=True)
+    y = f(leaf)
+    y.backward()
+    return y.item(), leaf.grad.value if leaf.grad is not None else np.zeros(leaf.shape)
+
+
+def same(found, expected):
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-11, atol=1e-11)
+
+
+def steps(x):
+    total = ag.sum(x * x)
+    for k in range(5):
+        x = ag.sin(x) * 1.1 - 0.1 if ag.mean(x) > 0.1 * k else x * 0.7 + ag.tanh(x) * 0.2
+        total = total + ag.mean(x * x) * (k + 1.0)
+    return total
+
+
+def until(x):
+    while ag.sqrt(ag.mean(x * x)) > 0.5:
+        x = x - 0.3 * ag.tanh(x)
+    return ag.sum(x * x)
+
+
+def all_kinds(x):
+    y = x * 2.0
+    if ag.any(x > 1.5):
+        y = y + 1.0
+    if ag.all(x <= 1.0):
+        y = y * x
+    if x[0] == 0.0:
+        y = y - 3.0
+    if x[1] >= x[2]:
+        y = ag.exp(-y * y)
+    if not (x[2] < 0.5):
+        return ag.sum(y) * 0.25
+    return ag.mean(y) if x[0] else ag.sum(y)
+
+
+def points(size, count=40):
+    rng = np.random.default_rng(5)
+    return [rng.normal(size=size) + 1.5 * rng.normal() for _ in range(count)]
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("f", [steps, until, all_kinds])
+def test_all_paths_are_one_function(soon, f, size):
+    compiled = ag.compile(f, np.ones(size))
+    given = points(size)
+    expected = [eagerly(f, x) for x in given]
+    for _ in range(3):
+        for x, known in zip(given, expected, strict=True):
+            same(compiled.value_and_grad(x), known)
+            assert compiled.value(x) == pytest.approx(known[0], rel=1e-12)
+    assert len(compiled._gradient.known) > 3
+    for family in (compiled._gradient, compiled._value):
+        assert len(family.together.code.members) > 3
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf, -0.0, 0.0, 5e-324])
+def test_edge_values_take_the_path_that_they_take_uncompiled(soon, bad, size):
+    usual = points(size, 20)
+    edges = []
+    for place in range(3):
+        for x in usual[:3]:
+            edges.append(x.copy())
+            edges[-1][place] = bad
+    edges += [np.full(size, bad), np.full(size, 1.0), np.where(np.arange(size) % 2, 1.0, 1.5)]
+    compiled = ag.compile(all_kinds, usual[0])
+    for x in [*usual, *edges] * 3:
+        with np.errstate(all="ignore"):
+            same(compiled.value_and_grad(x), eagerly(all_kinds, x))
+    assert compiled._gradient.together is not None
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("kind", ["f8", "i8", "?", "f4", ">f8"])
+def test_arrays_of_every_kind_may_be_decided_by(soon, kind, size):
+    given = [(x > 0.3 if kind == "?" else x * 3.0).astype(kind) for x in points(size)]
+    compiled = ag.compile(all_kinds, given[0])
+    for x in given * 3:
+        same(compiled.value_and_grad(x), eagerly(all_kinds, x.astype(float)))
+    for x in given:
+        same(compiled.value_and_grad(np.repeat(x, 2)[::2]), eagerly(all_kinds, x.astype(float)))
+    assert compiled._gradient.together is not None
+
+
+def test_a_singular_matrix_on_a_path_is_refused_each_time(soon):
+    def f(m):
+        if ag.sum(m) > 0.0:
+            m = m * 2.0
+        x = ag.solve(m, m[0] * 0.0 + 1.0)
+        return ag.sum(x) if x[0] > 0.0 else ag.sum(x * x)
+
+    rng = np.random.default_rng(1)
+    given = [rng.normal(size=(3, 3)) + 2.0 * np.eye(3) * sign for sign in (1.0, -1.0) * 10]
+    compiled = ag.compile(f, given[0])
+    for m in given * 3:
+        same(compiled.value_and_grad(m), eagerly(f, m))
+    assert compiled._gradient.together is not None
+    count = len(compiled._gradient.known)
+    for bad in [np.ones((3, 3)), -np.ones((3, 3)), np.zeros((3, 3))]:
+        for _ in range(3):
+            with pytest.raises(AgradError, match="singular"):
+                f(ag.tensor(bad))
+            with pytest.raises(AgradError, match="singular"):
+                compiled.value_and_grad(bad)
+    assert len(compiled._gradient.known) == count
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("count", [2, 4])
+def test_threads_share_it(soon, count, size):
+    given = points(size, 120)
+    expected = [eagerly(steps, x) for x in given]
+    compiled = ag.compile(steps, given[0])
+    with ThreadPoolExecutor(count) as pool:
+        for _ in range(3):
+            for found, one in zip(pool.map(compiled.value_and_grad, given), expected, strict=True):
+                same(found, one)
+    assert compiled._gradient.together is not None
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_results_may_be_of_another_structure_and_shape_in_each_branch(soon, size):
+    def f(x):
+        if ag.sum(x) > 0.0:
+            return {"all": x * 2.0, "first": x[0]}
+        return (x[:2], ag.outer(x, x[:3])) if x[0] > 0.0 else x
+
+    compiled = ag.compile(f, np.ones(size))
+    for x in points(size) * 3:
+        found, expected = compiled.value(x), f(ag.tensor(x))
+        if isinstance(expected, dict):
+            same((found["all"], found["first"]), (expected["all"].value, expected["first"].item()))
+        elif isinstance(expected, tuple):
+            same(found, [one.value for one in expected])
+        else:
+            same((found,), (expected.value,))
+    assert compiled._value.together is not None
+    first = [compiled.value(x) for x in points(size)]
+    again = [compiled.value(x) for x in points(size)]
+    for one, other in zip(first, again, strict=True):
+        if isinstance(one, np.ndarray):
+            assert not np.shares_memory(one, other)
+            one[:] = 7.0
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_an_error_in_a_branch_is_raised_each_time(soon, size):
+    def f(x):
+        if ag.sum(x) < -4.0:
+            raise ValueError("far below 0")
+        return ag.sum(x * 2.0) if ag.sum(x) > 1.0 else ag.sum(x)
+
+    compiled = ag.compile(f, np.full(size, 2.0))
+    for _ in range(200):
+        assert compiled.value(np.full(size, 1.0)) == pytest.approx(2.0 * size)
+        assert compiled.value(np.full(size, -0.5 / size)) == pytest.approx(-0.5)
+    for _ in range(3):
+        with pytest.raises(ValueError, match="far below 0"):
+            compiled.value(np.full(size, -5.0))
