@@ -93,10 +93,11 @@ Value: TypeAlias = "float | Array"
 IEEE = (ZeroDivisionError, ValueError, OverflowError)
 
 
-def coerce(value: object, copy: bool = True) -> Value:
+def coerce(value: object, copy: bool = True, truths: bool = False) -> Value:
     """The value of a number, or of a (nested) sequence or array of numbers, as a new float or float64 array.
 
-    Without `copy`, a float64 array is returned as it is, and a mask stays one.
+    Without `copy`, a float64 array is returned as it is, and a mask stays one. With `truths`, a copy of a mask is one,
+    and an array of booleans becomes one.
 
     Raises AgradError of kind `type` for what is not a number and of kind `shape` for ragged rows.
     """
@@ -116,6 +117,9 @@ def coerce(value: object, copy: bool = True) -> Value:
     try:
         found = np.asarray(value)
         check_real(value, found)
+        if truths and found.ndim and (found.dtype.kind == "b" or kind is mask_type()):
+            mask: Array = as_mask(found)
+            return mask
         fresh = kind is list or kind is tuple
         array = np.array(found, dtype=np.float64) if copy and not fresh else np.asarray(found, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -179,7 +183,7 @@ def mask_type() -> Any:
     """The type of an array of truths: 1.0 and 0.0 like any other array, but as an index it selects where it is 1.
 
     It is a class, since `x[[1, 0]]` takes two entries and `x[x > 2]`, with the same numbers, takes one. Products
-    and selections of masks are masks, all other arithmetic gives ordinary arrays.
+    of masks, selections of them, and masks put together are masks, all other arithmetic gives ordinary arrays.
     """
     return _MASK_TYPE.setdefault(
         "Mask", _new_mask_type()
@@ -198,6 +202,22 @@ def _new_mask_type() -> Any:
             return np.asarray(array) if array.shape else array[()]
 
     return Mask
+
+
+def put_together(made: Any, *parts: Any) -> Any:
+    """An array that was made of parts: a mask if all of them are masks, for which numpy makes an ordinary array."""
+    if type(parts[-1]).__name__ != "Mask" or any(type(part) is not mask_type() for part in parts):
+        return made
+    return made.view(mask_type())
+
+
+def as_mask(truths: Any) -> Any:
+    """An array of booleans as a mask of 1.0 and 0.0; a single one as a number."""
+    if not shape_of(truths):
+        return np.float64(truths)
+    mask = mask_type()(truths.shape)
+    mask[...] = truths
+    return mask
 
 
 def whole_as_float(number: int) -> float:

@@ -528,7 +528,10 @@ def inherit(node: Node, operands: Iterable[object]) -> None:
 
 
 def tensor(value: object, requires_grad: bool = False) -> Tensor:
-    """A new leaf from a number, nested lists or an array (copied). Raises AgradError of kind `type` or `shape`."""
+    """A new leaf from a number, nested lists or an array (copied). Raises AgradError of kind `type` or `shape`.
+
+    An array of booleans is a mask, which as an index selects, unless it requires grad.
+    """
     if type(value) is float:
         node = new_node(None, (), None, value, (), bool(requires_grad))
         return handle(node) if requires_grad else bare(node)
@@ -539,10 +542,10 @@ def tensor(value: object, requires_grad: bool = False) -> Tensor:
     elif type(value) in (list, tuple) or getattr(getattr(value, "dtype", None), "hasobject", False):
         for one in _tensors_in(value):
             one._taken()  # if it requires grad, the error of `coerce` says more
-    number = coerce(value)
+    number = coerce(value, truths=not requires_grad)
     if type(number) is not float:
-        number = np.ascontiguousarray(
-            number
+        number = np.asanyarray(
+            number, order="C"
         )  # the rounding of a sum depends on the memory layout: use that of data that are set later
     node = leaf(number, bool(requires_grad))
     if requires_grad:

@@ -12,6 +12,8 @@ from agrad.engine.core.op import Function, composed
 from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError
 from agrad.engine.ops.arrays.shaping import expand, shape_of_any
+from agrad.engine.ops.scalar.arithmetic import mul
+from agrad.engine.ops.scalar.comparison import not_equal
 from agrad.engine.values import LOADING, Shape, np, whole
 
 FAMILY = "creation"
@@ -23,7 +25,7 @@ def maker(
 ) -> Callable[[Function], Function]:
     """Decorator: an entry whose result is a new leaf.
 
-    It takes `requires_grad`, and a `dtype` and a `device`, which are ignored.
+    It takes `requires_grad`, and a `dtype` and a `device`, which are ignored, but for `dtype=bool`: that is a mask.
     """
     text = f"{signature}{', ' if ';' in signature else '; '}requires_grad=False, dtype=None, device=None"
 
@@ -31,11 +33,27 @@ def maker(
         @composed(name, text, family=FAMILY, doc=doc, derivative=NONE, example=example, pure=pure, total=total)
         def make(*operands: Any, requires_grad: Any, dtype: Any, device: Any, **attrs: Any) -> Tensor:
             made: Tensor = function(*operands, **attrs)
+            made = made if dtype is None else of_type(made, dtype)
             return made.requires_grad_() if truth_of(name, "requires_grad", requires_grad) else made
 
         return make
 
     return register
+
+
+def type_name(dtype: Any) -> str:
+    """`bool` of `torch.bool`, `np.bool_` and the function `bool`; a text that names no type, of anything else."""
+    return str(getattr(dtype, "__name__", dtype)).rpartition(".")[2].rstrip("_")
+
+
+def of_type(x: Tensor, dtype: Any) -> Tensor:
+    """x as a type has it: of `bool` a mask of what is not 0, of whole numbers no mask, so that they are places."""
+    name = type_name(dtype)
+    is_mask = type(x.value).__name__ == "Mask"
+    if not x.shape or is_mask == (name == "bool") or (is_mask and not name.startswith(("int", "long"))):
+        return x
+    made: Tensor = mul(x, 1.0) if is_mask else not_equal(x, 0.0)
+    return made
 
 
 def _sizes(name: str, shape: Any) -> Shape:
@@ -54,13 +72,14 @@ def _filled(name: str, shape: Any, value: float) -> Tensor:
     "tensor",
     "data; requires_grad=False, dtype=None, device=None",
     family=FAMILY,
-    doc="A leaf from a number, nested lists or an array. Every number is a float64.",
+    doc="A leaf from a number, nested lists or an array. Every number is a float64; an array of truths is a mask.",
     derivative=NONE,
     example="tensor([1, 2]) == [1, 2]",
 )
 def make_tensor(data: Any, requires_grad: Any, dtype: Any, device: Any) -> Tensor:
     """See the entry."""
-    return tensor(data, truth_of("tensor", "requires_grad", requires_grad))
+    made = tensor(data, truth_of("tensor", "requires_grad", requires_grad))
+    return made if dtype is None else of_type(made, dtype)
 
 
 @composed(

@@ -17,11 +17,12 @@ from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.core.versions import sharers
 from agrad.engine.errors import AgradError, Hint, WrongAttribute
 from agrad.engine.inspect.saved import saved
+from agrad.engine.ops.creation import of_type, type_name
 from agrad.engine.ops.tensor_methods import METHOD_FORMS, extreme, overwrite
 from agrad.engine.program.replay import forward
 from agrad.engine.struct import Struct
 from agrad.engine.values import describe, np, spread
-from agrad.grammar.pytorch.names import DTYPE, NO_METHODS, OWN, RENAMED
+from agrad.grammar.pytorch.names import DTYPE, IGNORED, NO_METHODS, OWN, RENAMED
 from agrad.grammar.runtime.builtins import as_tensor
 from agrad.grammar.runtime.bytecode import Staging
 from agrad.grammar.values.list_methods import LIST_METHODS
@@ -91,12 +92,21 @@ def _same(x: Tensor, **_: Any) -> Tensor:
     return x
 
 
+def _to(x: Tensor, target: Any, dtype: Any, **_: Any) -> Tensor:
+    """`x.to(…)`: a device, a type, both, or a value that has these. Only a mask is of another type than x."""
+    targets = target if isinstance(target, tuple) else (target,)
+    kind = next((one for one in (dtype, *targets) if type_name(one) in IGNORED), None)
+    return of_type(x, kind)
+
+
 def _type(x: Tensor, dtype: Any) -> Tensor:
     """A method that changes the type, which is not known here: whole numbers are the same in each."""
+    if type_name(dtype) == "bool":
+        return of_type(x, dtype)
     if not bool(np.all(np.asarray(x.value) == np.floor(x.value))):
         why, advice = NO_METHODS["type"]
         raise AgradError("name", f"agrad has no .type of numbers that are not whole: {why}", fixes=[Hint(advice)])
-    return x
+    return of_type(x, dtype)
 
 
 def _size(x: Tensor, axis: Any) -> Any:
@@ -132,8 +142,9 @@ class Method(Struct):
 _METHODS: dict[str, tuple[str, Callable[..., Any], Staging]] = {
     **{name: (form, extreme(name), _AS_IS) for name, form in METHOD_FORMS.items()},
     **dict.fromkeys(("float", "double", "cpu", "contiguous"), ("", _same, _AS_IS)),
+    "bool": ("", lambda x: of_type(x, "bool"), _NEVER),
     "cuda": ("device=None", _same, _NEVER),
-    "to": ("*target=None, dtype=None, device=None, non_blocking=False, copy=False", _same, _NEVER),
+    "to": ("*target=None, dtype=None, device=None, non_blocking=False, copy=False", _to, _NEVER),
     "type": ("dtype=None", _type, _NEVER),
     "item": ("", _item, _NEVER),
     "tolist": ("", lambda x: in_lists(x.tolist()), _NEVER),

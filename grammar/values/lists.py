@@ -117,7 +117,9 @@ def _is_alive(array: Tensor) -> bool:
 
 
 def stacked(parts: list[Any]) -> Tensor:
-    """Values as an array: numbers, arrays of one shape, and lists of these. Raises AgradError."""
+    """Values as an array: numbers, arrays of one shape, and lists of these; of truths, a mask. Raises AgradError."""
+    if parts and all(type(part) is bool for part in parts):
+        return tensor(parts)
     parts = [float(part) if type(part) is bool else part for part in parts]
     if all(type(part) is float for part in parts):
         return tensor(parts)

@@ -15,7 +15,7 @@ from agrad.engine.ops.arrays.indexing import getitem, scatter
 from agrad.engine.ops.arrays.shaping import FAMILY, expand, permute, reshape, shape_of_any
 from agrad.engine.ops.scalar.arithmetic import mul
 from agrad.engine.ops.scalar.comparison import where
-from agrad.engine.values import Shape, format_shape, np, shape_of, size_of
+from agrad.engine.values import Shape, format_shape, np, put_together, shape_of, size_of
 
 
 def at(axis: int, part: Any) -> tuple[Any, ...]:
@@ -51,7 +51,7 @@ concat: Function = row(
     "*xs; axis=0",
     total=True,
     family=FAMILY,
-    array=lambda *xs, axis, ends: np.concatenate(xs, axis),
+    array=lambda *xs, axis, ends: put_together(np.concatenate(xs, axis), *xs),
     rules={"xs": ("", _cut)},
     parts=lambda g, axis, ends: [g[at(axis, slice(*pair))] for pair in pairwise(ends)],
     prepare=_joined,
@@ -86,7 +86,7 @@ def _stack(*xs: Any, axis: int) -> Any:
                 break
         else:
             return np.array(xs)  # in a third of the time
-    return np.stack(xs, axis)
+    return put_together(np.stack(xs, axis), *xs)
 
 
 stack: Function = row(

@@ -13,8 +13,8 @@ from agrad.engine.core.op import Function, composed, row
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.ops.arrays import expansions
 from agrad.engine.ops.arrays.shaping import reshape
-from agrad.engine.ops.scalar.comparison import EQUAL_VALUES, as_mask, equal, maximum, minimum, not_equal, where
-from agrad.engine.values import Shape, format_shape, np, shape_of
+from agrad.engine.ops.scalar.comparison import EQUAL_VALUES, equal, maximum, minimum, not_equal, where
+from agrad.engine.values import Shape, as_mask, format_shape, np, shape_of
 
 FAMILY = "reductions"
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from agrad.engine.core.facts import Kink, Operator
 from agrad.engine.core.op import Function, composed, row
-from agrad.engine.values import mask_type, np, shape_of
+from agrad.engine.values import as_mask, np, put_together
 
 FAMILY = "selection"
 
@@ -18,15 +18,6 @@ EQUAL_VALUES = Kink(
     "half to each",
     ("grad(maximum, (0, 1))(2, 2) == (0.5, 0.5)", "grad(min, (0, 1))(2, 2) == (0.5, 0.5)"),
 )
-
-
-def as_mask(truths: Any) -> Any:
-    """An array of booleans as a mask of 1.0 and 0.0; a single one as a number."""
-    if not shape_of(truths):
-        return np.float64(truths)
-    mask = mask_type()(truths.shape)
-    mask[...] = truths
-    return mask
 
 
 def _comparison(name: str, symbol: str, compare: Function) -> Function:
@@ -56,7 +47,7 @@ greater_equal: Function = _comparison("greater_equal", ">=", operator.ge)
 
 
 def _where_array(c: Any, x: Any, y: Any) -> Any:
-    return np.where(c, x, y)
+    return put_together(np.where(c, x, y), x, y)
 
 
 where: Function = row(
