@@ -19,6 +19,7 @@ TABLE_OPTIONS = (
     "decimal",
     "comments",
     "skip",
+    "header",
     "na",
     "encoding",
     "kind",
@@ -77,6 +78,11 @@ def table_options(function: _F) -> _F:
                 help="The format of the data, whatever its name.",
             ),
             click.option("--skip", type=click.IntRange(min=0), metavar="N", help="Lines to skip before the first."),
+            click.option(
+                "--header",
+                type=click.Choice(("1", "0")),
+                help="Whether the first row has the names, 1, or is data, 0. Must be said where neither is certain.",
+            ),
         )
     ):
         function = option(function)
@@ -93,6 +99,7 @@ def form_of(options: Mapping[str, Any]) -> Any:
             options["decimal"],
             options["comments"],
             options["skip"] or 0,
+            options["header"] == "1" if options["header"] else None,
             na=tuple(one.strip() for one in options["na"].split(",")) if options["na"] is not None else (),
             encoding=options["encoding"],
         )

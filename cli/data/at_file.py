@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.data.formats import open_table
 from agrad.engine.data.tables import Wanted
-from agrad.engine.errors import AgradError, Hint
+from agrad.engine.errors import AgradError, Hint, OtherForm
 from agrad.engine.ops.data_files import load_matrix
 from agrad.engine.values import Array, format_shape, np
 from agrad.grammar.diagnostics import suggest
@@ -22,8 +23,25 @@ def from_file(word: str) -> Tensor:
     Raises AgradError of kind `file`.
     """
     path, column = _parted(word)
-    if column and not path.endswith(".npy"):
-        return _column(path, column)
+    with _header_asked(path, column):
+        return _column(path, column) if column and not path.endswith(".npy") else _all(path, column)
+
+
+@contextmanager
+def _header_asked(path: str, column: str) -> Iterator[None]:
+    """Let an error about a first row that may have the names or be data say how to type which it is."""
+    try:
+        yield
+    except AgradError as problem:
+        if isinstance(problem.facts, OtherForm) and problem.facts.option == "header":
+            chosen = f"[:, {column}]" if column else ""
+            typed = [f'load_csv("{path}", header={value}){chosen}' for value in problem.facts.values]
+            problem.fixes = [Hint(f"'{one if column else f'tensor({one})'}'") for one in typed]
+        raise
+
+
+def _all(path: str, column: str) -> Tensor:
+    """The numbers in a matrix of text, or in an array that numpy saved; or a column of it."""
     load = FUNCTIONS["load_npy"].call if path.endswith(".npy") else load_matrix
     try:
         array: Tensor = load(path)
@@ -65,10 +83,7 @@ def _array(numbers: Array) -> Tensor:
 def _column(path: str, column: str) -> Tensor:
     """The numbers in a column of a table. The other columns may hold texts."""
     with closing(open_table(os.path.expanduser(path), fast=None)) as table:
-        if column not in table.names and column.isdecimal():
-            table.use_places()
-            column = table.names[int(column)] if int(column) < len(table.names) else column
-        column = table.spelled(column)
+        column = table.named(column)
         if column not in table.names:
             fixes = [Hint(f"@{path}:{name}") for name in suggest(column, table.names)]
             raise AgradError("file", f"{path} has no column {column}; {table.listing()}", fixes=fixes)

@@ -40,6 +40,8 @@ class Job:
         values = {formula.title for formula in formulas if formula.jacobian}
         self.results = sorted(results, key=lambda name: name not in values)
         columns = [column for formula in self.everything for column in formula.columns]
+        if not columns and kept in ([], ["all"]):  # there is no name that only a first row with names has
+            self.table.require_sure()
         self.wanted = Wanted(list(dict.fromkeys(columns)), self.kept, tolerant=tolerant)
 
     @property

@@ -91,7 +91,7 @@ class CsvTable(TextTable):
         numbers = [self.dialect.number(entry) is not None for entry in entries]
         head = (not any(numbers) if given else not all(numbers)) if self.form.header is None else self.form.header
         if self.dialect.names and not given and len(entries) == len(self.dialect.names):
-            self.names, self.width, self.unsure = list(self.dialect.names), len(entries), None
+            self.names, self.width = list(self.dialect.names), len(entries)
             return
         if head and any(map(_is_damaged, entries)):
             message = f"cannot read {self.path}: line {line + 1} is not UTF-8 text"
@@ -99,8 +99,7 @@ class CsvTable(TextTable):
         if head and given:
             raise names_given(self.path)
         self.width = len(entries)
-        is_unsure = head and any(numbers) and self.form.header is None
-        self.unsure = first if is_unsure else None  # the block in which that row may be one of data
+        self.unsure = head and any(numbers) and self.form.header is None
         if not head:
             self.names, self.nameless = column_names(self.path, self.width, given), not given
         else:
@@ -109,12 +108,6 @@ class CsvTable(TextTable):
             for _ in range(lines):
                 data = data[data.find(b"\n") + 1 :] if b"\n" in data else b""
             self.first = Block(data, first.line + lines, first.done)
-
-    def use_places(self) -> None:
-        """Identify columns by their places: a first row in which some entries are numbers is data then."""
-        if self.unsure is not None:
-            self.first, self.unsure = self.unsure, None
-            self.names, self.nameless = column_names(self.path, self.width, ()), True
 
     def _cut(self, data: bytes) -> int:
         """See TextTable."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from agrad.engine.data.arrow import as_text
-from agrad.engine.errors import AgradError, Hint, Label, MissingFile, NamedColumns, Origin, UnknownColumn
+from agrad.engine.errors import AgradError, Hint, Label, MissingFile, NamedColumns, Origin, OtherForm, UnknownColumn
 from agrad.engine.text import as_name
 from agrad.engine.values import np
 
@@ -71,7 +71,7 @@ class Table:
     nameless: bool  # whether the file names no columns
     aliases: dict[str, str]  # other names for columns, in expressions
     typed = False  # whether what is copied has a type that Parquet can keep
-    unsure: Any = None  # where it is not certain whether the first row has the names: what there is if it has not
+    unsure = False  # whether the first row has numbers and texts, and so may have the names, or be data
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -93,9 +93,7 @@ class Table:
 
     def alias(self, name: str, column: str) -> None:
         """Let expressions call a column, given by its name or its number from 0, by another name. Raises AgradError."""
-        found = self.spelled(column)
-        if found not in self.names and column.isdecimal() and int(column) < len(self.names):
-            found = self.names[int(column)]
+        found = self.named(column)
         self.require(found)
         if name in self.names and name != found:
             raise AgradError("name", f"{self.path} already has a column {name}: give {column} another name")
@@ -109,6 +107,22 @@ class Table:
             alike = [known for known in self.names if as_name(known) == as_name(name)]
             return alike[0] if len(alike) == 1 else name
         return name
+
+    def named(self, column: str) -> str:
+        """The name of a column given by its name, or by its number from 0. Raises AgradError: see `require_sure`."""
+        is_place = column.isdecimal() and int(column) < len(self.names)
+        if is_place:
+            self.require_sure()
+        name = self.spelled(column)
+        return self.names[int(column)] if is_place and name not in self.names else name
+
+    def require_sure(self) -> None:
+        """Refuse a first row that may have the names or be data. Raises AgradError of kind `file`."""
+        if self.unsure:
+            message = (
+                f"the first row of {self.path} has numbers and texts: it may have the names of the columns, or be data"
+            )
+            raise AgradError("file", message, facts=OtherForm("header", ("1", "0")))
 
     def require(self, name: str, place: Origin | None = None) -> None:
         """Refuse a name that no column has, or two have; `place` is the place of the name.
@@ -171,9 +185,6 @@ class Table:
             problem.fixes = [Hint("columns=… chooses those to read")]
             raise
         return found
-
-    def use_places(self) -> None:
-        """Identify columns by their places: a first row in which some entries are numbers is data then."""
 
     def close(self) -> None:
         """Release the file: nothing more will be read."""

@@ -136,7 +136,7 @@ def _form_typed(form: TextForm | None) -> str:
     given = [(name, getattr(form, name)) for name in names]
     texts = [f', {what}="{text}"'.replace("\t", "tab") for what, text in given if text is not None]
     texts += [f", skip={form.skip}"] if form.skip else []
-    texts += [f", header={form.header:d}"] if form.header is not None else []
+    texts += [f", header={int(form.header)}"] if form.header is not None else []
     return "".join([*texts, f", na={_as_typed(form.na)}"] if form.na else texts)
 
 
@@ -152,7 +152,7 @@ def _places_of(name: str, table: Table, columns: Columns | None) -> list[int]:
             valid = f"valid are {-width} to {width - 1}"
             raise AgradError("name", f"{name}: {table.path} has {count}: there is no column {place}", notes=[valid])
     if not by_name:
-        table.use_places()
+        table.require_sure()
     return [place % width for place in places]
 
 
@@ -166,7 +166,7 @@ def _number_columns(table: Table) -> None:
 
 def _named_if_possible(table: Table, places: list[int]) -> Columns:
     """Some columns: by their names, if they have some."""
-    unlike = getattr(table, "unsure", None) is None and len(set(table.names)) == len(table.names)
+    unlike = not table.unsure and len(set(table.names)) == len(table.names)
     named = unlike and not table.nameless and all(map(_is_simple, table.names))
     return tuple([table.names[place] if named else place for place in places])
 
@@ -196,10 +196,10 @@ def _matrices(
         texts = table.texts()
         known = [place for place, one in enumerate(table.names) if one not in texts] if texts else []
         numbers = _named_if_possible(table, known)
-        places = _places_of(name, table, columns)
-        _number_columns(table)
-        wanted = Wanted([table.names[place] for place in places])
         with _fixes_typed(f'{name}("{path}"{rest}', columns, form, known, numbers):
+            places = _places_of(name, table, columns)
+            _number_columns(table)
+            wanted = Wanted([table.names[place] for place in places])
             for part in table.parts(wanted):
                 matrix = table.matrix(part, wanted)
                 rows += len(matrix)
@@ -352,8 +352,6 @@ def _table(path: Path, columns: Columns | None, form: TextForm | None) -> tables
 
     fixed = _fixes_typed(f'load_csv("{path}"', columns, form)
     with _named("load_csv", path), fixed, closing(open_table(str(path), form=form, fast=None)) as table:
-        if columns is None and table.unsure is not None:
-            raise _unsure(path, form)
         places = _places_of("load_csv", table, columns)
         names, texts = list(table.names), table.texts()
         kinds = [name in texts for name in names]
@@ -397,13 +395,6 @@ def _as_column(name: str, parts: list[Any]) -> Tensor | tables.Texts:
     return bare(leaf(np.concatenate(parts)))
 
 
-def _unsure(path: Path, form: TextForm | None) -> AgradError:
-    """The error for a first row of which it is not certain whether it has the names of the columns."""
-    message = f"the first row of {path} has numbers and texts: it may have the names of the columns, or be data"
-    typed = f'load_csv("{path}"{_form_typed(form)}, header='
-    return AgradError("file", message, fixes=[f"{typed}{one})" for one in (1, 0)] if _is_simple(str(path)) else [])
-
-
 def load_text(path: Any, delimiter: Any, skiprows: Any) -> Tensor:
     """The numbers in a text file, as `numpy.loadtxt` reads them: without comments, and axes of one entry."""
     name = "np.loadtxt"
@@ -433,7 +424,8 @@ def load_npy(path: Any) -> Tensor:
 
 @composed(
     "chunks",
-    "path; rows, columns=None, delimiter=None, decimal=None, comments=None, skip=0, na=None, encoding=None",
+    "path; rows, columns=None, delimiter=None, decimal=None, comments=None, skip=0, header=None, na=None, "
+    "encoding=None",
     family=FAMILY,
     doc="The rows of a file for load_csv or load_npy, a fixed number at a time, for loops over more data than fits in "
     "memory. The last array may have fewer rows. The others: as for load_csv.",

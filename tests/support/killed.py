@@ -33,11 +33,11 @@ def workers_of(process):
 def run_with_a_kill(words, out, parts, seed, **settings):
     """Start a run, kill a worker with SIGKILL, and wait for the end: (exit code, stderr, how many parts were done).
 
-    `parts`: how many there are in all. The moment is when a random number of them is done, and up to a tenth of a second
-    later; `out` is the folder with the results.
+    `parts`: how many there are in all. The moment is when a random number of them, up to half, is done, and up to a tenth
+    of a second later; where all are done by then, nothing is killed. `out` is the folder with the results.
     """
     chance = random.Random(seed)
-    when, later = chance.randrange(1, parts - 2), chance.uniform(0, 0.1)
+    when, later = chance.randrange(1, parts // 2), chance.uniform(0, 0.1)
     with subprocess.Popen([*map(str, words)], stderr=subprocess.PIPE, text=True, **settings) as run:
         try:
             while True:

@@ -1,6 +1,7 @@
 """`agrad map` with several formulas, conditions, functions of whole columns, second derivatives and other formats."""
 
 import json
+import shlex
 
 import numpy as np
 import pytest
@@ -48,6 +49,50 @@ def test_the_columns_are_those_that_were_asked_for(mapped, words, out):
         assert code == 1 and "sum(x) would see one number" in err
     else:
         assert (found, err, code) == (out, "", 0)
+
+
+MIXED = "Berlin,3\nParis,4\nRome,5\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "has_names"),
+    [
+        (["map", "x", "m.csv", "-c", "x=1"], "value\n4\n5\n"),
+        (["map", "1", "m.csv"], "value\n1\n1\n"),
+        (["map", "1", "m.csv", "--keep", "all"], "Berlin,3,value\nParis,4,1\nRome,5,1\n"),
+        (["map", "x", ".", "-c", "x=1"], "value\n4\n5\n"),
+        (["fit", "a*x", "m.csv", "--y", "x", "-c", "x=1", "--over", "a=1"], None),
+    ],
+)
+def test_a_first_row_of_numbers_and_texts_is_not_lost(inside, tmp_path, words, has_names):
+    (tmp_path / "m.csv").write_text(MIXED)
+    out, err, code = inside(*words)
+    assert (out, code) == ("", 1)
+    assert "has numbers and texts: it may have the names of the columns, or be data" in err
+    fixes = [line.removeprefix("  fix: agrad ") for line in err.splitlines() if "fix:" in line]
+    assert list(map(shlex.split, fixes)) == [[*words, "--header", value] for value in ("1", "0")]
+    answers = [inside(*shlex.split(fix)) for fix in fixes]
+    assert [code for *_, code in answers] == [0, 0]
+    assert answers[0] != answers[1]
+    assert has_names is None or answers[0][0] == has_names
+
+
+def test_a_first_row_of_numbers_and_texts_is_a_header_where_a_column_is_used_by_its_name(inside, tmp_path):
+    (tmp_path / "m.csv").write_text("t,2020\n1,2\n")
+    assert inside("map", "t", "m.csv") == ("value\n1\n", "", 0)
+    assert inside("map", "v", "m.csv", "-c", "v=2020") == ("value\n2\n", "", 0)
+    assert inside("map", "a", "m.csv", "--columns", "b,a")[0] == "value\n2020\n2\n"
+
+
+@pytest.mark.parametrize(("word", "values"), [("m.csv:1", "[4, 5]"), ("m.csv", None)])
+def test_a_value_from_a_file_with_a_doubtful_first_row_says_what_to_type(inside, tmp_path, word, values):
+    (tmp_path / "m.csv").write_text(MIXED)
+    out, err, code = inside("eval", "x", f"x=@{word}")
+    assert (out, code) == ("", 1)
+    fixes = [line.removeprefix("  fix: ") for line in err.splitlines() if "fix:" in line]
+    assert len(fixes) == 2
+    found = [inside("eval", "x", f"x={shlex.split(fix)[0]}") for fix in fixes]
+    assert values is None or [answer[0].strip() for answer in found] == [values, "[3, 4, 5]"]
 
 
 def test_json_has_the_formulas_by_their_names(mapped):

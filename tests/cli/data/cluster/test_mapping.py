@@ -130,17 +130,21 @@ def test_a_worker_refuses_work_of_another_agrad_and_files_that_it_does_not_see(w
 
 @pytest.mark.long
 def test_a_worker_that_is_killed_is_survived_and_the_bytes_are_those_of_one_process(run, environment, tmp_path):
-    seed = int.from_bytes(os.urandom(3))
-    sys.stdout.write(f"seed {seed}\n")
     write(tmp_path / "data", 400_000, 40)
     words = ["map", EXPRESSION, "data", "--wrt", "x,y", "--backend", "llvm"]
     assert run(*words, "-o", "one/") == ("", "", 0)
-    command = [sys.executable, "-m", "agrad.cli", *words, "-o", "two/", "--on", "dask", "--workers", "2"]
-    code, complaints, done = run_with_a_kill(command, tmp_path / "two", 40, seed, cwd=tmp_path, env=environment)
-    assert (code, complaints) == (0, "")
+    for tried in range(5):  # on a busy machine, this process may come too late to kill a worker
+        seed = int.from_bytes(os.urandom(3))
+        sys.stdout.write(f"seed {seed}\n")
+        two = tmp_path / f"two{tried}"
+        command = [sys.executable, "-m", "agrad.cli", *words, "-o", f"{two}/", "--on", "dask", "--workers", "2"]
+        code, complaints, done = run_with_a_kill(command, two, 40, seed, cwd=tmp_path, env=environment)
+        assert (code, complaints) == (0, "")
+        assert results(two) == results(tmp_path / "one")
+        assert sorted(path.name for path in two.iterdir() if path.name[0] in "._") == ["_agrad.jsonl"]
+        if done < 40:
+            break
     assert done < 40
-    assert results(tmp_path / "two") == results(tmp_path / "one")
-    assert sorted(path.name for path in (tmp_path / "two").iterdir() if path.name[0] in "._") == ["_agrad.jsonl"]
 
 
 @pytest.mark.long
