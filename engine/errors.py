@@ -89,6 +89,12 @@ class NotCalled(Facts):
     name: str
 
 
+class NoGraph(Facts):
+    """A name whose value is no tensor, where one with a graph is needed."""
+
+    name: str
+
+
 class WrongAttribute(Facts):
     """A `.name` that a value does not have; `instead`: possible replacements, brackets included."""
 

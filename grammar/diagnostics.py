@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from agrad.engine.data.source import Source as Source  # `as`: the language has its places from here
 from agrad.engine.data.source import Span as Span
-from agrad.engine.errors import AgradError, Label, Note, Origin
+from agrad.engine.errors import AgradError, Hint, Label, Note, Origin
 from agrad.engine.text import character_width, printable
 
 # Wider source lines are cut to a window around the caret.
@@ -86,7 +86,7 @@ def render(problem: AgradError | Note, severity: str | None = None, width: int |
     lines = [*_folded(head, width), *_frames(problem.labels, main, width)]
     notes = [label.text for label in problem.labels if label.origin is None]
     lines += [line for note in [*notes, *problem.notes] for line in _folded(f"  note: {note}", width)]
-    lines += [f"  fix: {fix}" for fix in problem.fixes]
+    lines += [line for fix in problem.fixes for line in _folded_fix(fix, width)]
     text = "\n".join(line if len(line) < _LONG else re.sub(_LONG_WORD, r"\1…", line) for line in lines)
     return printable(text)
 
@@ -100,6 +100,16 @@ def _folded(line: str, width: int | None, margin: str = "    ") -> list[str]:
     return textwrap.wrap(
         line, max(width, _LEAST), subsequent_indent=margin, break_long_words=False, break_on_hyphens=False
     )
+
+
+def _folded_fix(fix: str, width: int | None) -> list[str]:
+    """A fix, folded in what is said about it: what is typed as it is stays in one piece, as it is copied."""
+    code, gap, told = fix.partition("   ")
+    if width is None or isinstance(fix, Hint) or len(f"  fix: {code}") <= max(width, _LEAST):
+        blank = "\0"  # where there may be no fold
+        whole = f"  fix: {code if isinstance(fix, Hint) else code.replace(' ', blank)}{gap}{told}"
+        return [line.replace(blank, " ") for line in _folded(whole, width)]
+    return [f"  fix: {code}", *(_folded(f"    {told}", width) if told else [])]
 
 
 def main_place(problem: AgradError | Note) -> Span | None:

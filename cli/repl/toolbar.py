@@ -46,7 +46,7 @@ class Toolbar:
         """The text of the toolbar; empty until there is something to show."""
         app = get_app()
         columns = app.output.get_size().columns
-        if rest := behind(app.current_buffer.validation_error, columns):
+        if rest := behind(app.current_buffer.validation_error):
             return rest
         if missed := not_found(app):
             return cut(f" not found: {missed}", columns - 1)
@@ -99,9 +99,9 @@ def duration(seconds: float) -> str:
     return f"{format_number(seconds, 3)} s"
 
 
-def behind(mistake: ValidationError | None, columns: int) -> str:
+def behind(mistake: ValidationError | None) -> str:
     """What the line above, which tells a mistake, has no room for: the rest of the message, and the fix."""
-    return cut(mistake.rest, columns) if isinstance(mistake, Mistake) else ""
+    return mistake.rest if isinstance(mistake, Mistake) else ""
 
 
 def inside_no_grad(text: str) -> bool:

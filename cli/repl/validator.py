@@ -15,6 +15,9 @@ from agrad.engine.text import display_width
 from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.syntax.parser import parse
 
+_MOST = 5  # lines below the first
+_MARGIN = 5
+
 
 class SyntaxValidator(Validator):
     """Refuses what cannot be parsed. `prepare` makes a statement from the typed text."""
@@ -38,18 +41,20 @@ class SyntaxValidator(Validator):
 
 
 class Mistake(ValidationError):
-    """A syntax error: its message and fix in the line below the text, and in one more, `rest`, where that is narrow."""
+    """A syntax error: its message and fix in the line below the text, and in more, `rest`, where that is narrow."""
 
     def __init__(self, place: int, message: str, fix: str, columns: int) -> None:
         self.rest = ""
         if display_width(message + fix) <= columns:
             message += fix
         else:
-            lines = textwrap.wrap(message, columns)
-            message, self.rest = lines[0], fix
-            behind = " ".join(lines[1:])
-            if behind and display_width(f"{behind}{fix}") < columns:
-                self.rest = f" {behind}{fix}"
-            elif behind:
-                message, self.rest = cut(" ".join(lines), columns), fix or f" {behind}"
+            message, *below = textwrap.wrap(message, columns)
+            below = textwrap.wrap(" ".join(below), columns, initial_indent=" ", subsequent_indent=" ")
+            if below and display_width(f"{below[-1]}{fix}") <= columns:
+                below[-1] += fix
+            elif fix:
+                below += textwrap.wrap(fix, columns, subsequent_indent=" " * _MARGIN, break_on_hyphens=False)
+            if len(below) > _MOST:
+                below = [*below[: _MOST - 1], cut(f"{below[_MOST - 1]} {below[_MOST].strip()}", columns)]
+            self.rest = "\n".join(below)
         super().__init__(place, message)

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
 from agrad.engine.core.tensor import Tensor
-from agrad.engine.errors import AgradError, Hint, Label
+from agrad.engine.errors import AgradError, Hint, Label, NoGraph
 from agrad.engine.struct import Struct
 from agrad.grammar.diagnostics import Span
 from agrad.grammar.runtime.bytecode import Staging
@@ -207,4 +207,5 @@ def with_graph(value: Any, written: ast.Expr, word: str) -> Tensor:
         f"{word}: {text} is {describe_value(value)}, with no graph and no gradient",
         labels=[Label(written.span)],
         fixes=[Hint(f"var {text} = …   makes a leaf that requires grad")] if named else [],
+        facts=NoGraph(text) if named else None,
     )

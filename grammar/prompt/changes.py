@@ -1,4 +1,4 @@
-"""What a statement has changed, in one line."""
+"""What a statement has changed, in a line, or a few where the terminal is narrow."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from agrad.grammar.session.session import Session
 
 _DIGITS = 6  # of numbers that change
 _FEW = 6  # parts; the number of those left out follows
+_LINES = 3  # at most, where the terminal is narrow
 _STEP = re.compile(r"\s*step\s+(\w+)\b(?!.*\blr\b)")
 
 
@@ -31,7 +32,7 @@ class Changes:
         self.before = self._states() if self.session.settings.echo else {}
 
     def line(self, text: str) -> str:
-        """What has changed since `begin`, in one line; nothing for what was typed as it would be shown."""
+        """What has changed since `begin`, folded between names; nothing for what was typed as it would be shown."""
         parts = list(self._changes())
         step = _STEP.match(text) if parts else None
         if step is not None and step[1] in STEPS:
@@ -39,9 +40,7 @@ class Changes:
             parts += [] if rate is None else [f"lr {format_number(float(rate), self.session.settings.precision)}"]
         if parts == [re.sub(r"^\s*var\s+|\s+$", "", part).strip() for part in text.split(";")]:
             return ""  # `x = 3`
-        if len(parts) > _FEW:
-            parts = [*parts[: _FEW - 1], f"… and {len(parts) - _FEW + 1} more"]
-        return truncate(", ".join(parts).replace(", …", " …"), self.session.settings.columns - 1)
+        return "\n".join(_folded(parts, self.session.settings.columns - 1))
 
     def _states(self) -> dict[str, _State]:
         return {name: _State(value) for name, value in self.session.names.items()}
@@ -72,7 +71,9 @@ class Changes:
 
     def _bound(self, name: str, now: _State) -> Iterator[str]:
         if isinstance(now.value, Tensor | float):
-            yield self._as_value(name, now.value)
+            before = self.before.get(name)
+            ended = before is not None and before.is_leaf and not getattr(now.value, "requires_grad", False)
+            yield f"{self._as_value(name, now.value)}{', no longer a leaf' if ended else ''}"
 
     def _written(self, name: str, before: _State, now: _State) -> str:
         """`w 2 → 1.97`, or the shape of an array."""
@@ -95,12 +96,13 @@ class Changes:
 class _State:
     """A value as it is now, as far as a change shows."""
 
-    __slots__ = ("gradient", "number", "value", "version")
+    __slots__ = ("gradient", "is_leaf", "number", "value", "version")
 
     def __init__(self, value: Any) -> None:
         self.value = value
         self.version: Any = None
         self.number: float | None = None
+        self.is_leaf = isinstance(value, Tensor) and value.requires_grad and value.node.op is None
         self.gradient: tuple[Any, int] = None, 0  # kept, so that another does not take its place in memory
         if isinstance(value, Tensor):
             number = value.value
@@ -112,6 +114,22 @@ class _State:
     def has_gradient_of(self, other: _State) -> bool:
         """Whether the gradient is that of another state."""
         return self.gradient[0] is other.gradient[0] and self.gradient[1] == other.gradient[1]
+
+
+def _folded(parts: list[str], width: int) -> list[str]:
+    """Lines of whole parts, of which there are few; the number of those left out follows."""
+    count = min(len(parts), _FEW if len(parts) <= _FEW else _FEW - 1)
+    while True:
+        more = len(parts) - count
+        lines = [""]
+        for place, part in enumerate(parts[:count]):
+            part = truncate(part, width)
+            behind = f" … and {more} more" if more and place == count - 1 else "," if place < count - 1 else ""
+            joined = f"{lines[-1]} {part}{behind}".lstrip()
+            lines = [*lines[:-1], joined] if len(joined) <= width or not lines[-1] else [*lines, f"{part}{behind}"]
+        if len(lines) <= _LINES or count == 1:
+            return lines
+        count -= 1
 
 
 def _shape(value: Tensor) -> str:

@@ -59,6 +59,7 @@ class Do(IntEnum):
     AUGMENT = _BY_RULE  # [symbol] x v → x changed in place
     AUGMENT_ENTRY = _BY_RULE  # [symbol, expression, text] x i y v → x i, and y = x[i] changed: in place in a list
     WRITABLE = _AS_IS  # [expression, text of the write] x → x; refuses a copy of a part of something
+    NO_NUMBER = _AS_IS  # [expression, method] x → x; refuses a plain number
     DELETE_INDEX = _NEVER  # x i → (removes the entry of a list)
     TEST = _NEVER  # [in, not in, is, is not] x y → whether that holds
     STAR = _NEVER  # [* or **] x → a Star, whose entries take its place in a call, a list or a tuple

@@ -404,8 +404,11 @@ def _call(node: ast.Call) -> list[Part]:
     elif isinstance(function, ast.Name) and called in OF_FUNCTIONS and len(node.arguments) > 1:
         arguments = [_of_unknown(arguments[0]), *arguments[1:]]
     if isinstance(function, ast.Attribute) and module is None:
-        writes = function.name.endswith("_") and function.name not in _NO_WRITES and function.name[:2] != "__"
-        writable = _writable(function.value, f"{function.value.span.text} = …") if writes else []
+        writable: list[Part] = []
+        if function.name.endswith("_") and function.name[:2] != "__":
+            base = function.value
+            writable = [] if function.name in _NO_WRITES else _writable(base, f"{base.span.text} = …")
+            writable = [*writable, (Do.NO_NUMBER, (base, function.name), base.span)]
         detail = (function.name, len(node.arguments), keywords)
         return [function.value, *writable, *arguments, (Do.METHOD, detail, node.span)]
     return [function, *arguments, (Do.CALL, (len(node.arguments), keywords), node.span)]

@@ -15,6 +15,7 @@ from agrad.engine.core.context import current
 from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Hint, Label, Note
+from agrad.engine.values import format_number
 from agrad.grammar.runtime.builtins import parts_of
 from agrad.grammar.syntax import ast
 
@@ -92,6 +93,22 @@ def check_write(target: Any, places: Callable[[], Iterable[Any]], written: ast.E
             listener(Note(message, labels=[Label(written.span)], fixes=fixes))
         return
     raise lost_write(written, text, known)
+
+
+def check_number(target: Any, written: ast.Expr, method: str) -> None:
+    """Refuse a method that would change a plain number in its place: what it changes is a new tensor, which is lost.
+
+    `written`: what the method is called on, as typed. Raises AgradError of kind `type`.
+    """
+    if not isinstance(target, float) or not isinstance(written, ast.Name | ast.Index | ast.Attribute):
+        return
+    name, leaf = written.span.text, method == "requires_grad_"
+    fix = f"{name} = tensor({name})   before it"
+    if leaf:
+        new = f"var {name} = {format_number(target, None)}"
+        fix = f"{new if isinstance(written, ast.Name) else f'{name} = tensor({name}, requires_grad=True)'}   instead"
+    message = f"{name} is the number {format_number(target)}, not a tensor, and .{method}() would change nothing"
+    raise AgradError("type", message, labels=[Label(written.span)], fixes=[fix])
 
 
 def lost_write(written: ast.Expr, text: str, known: str | None = None) -> AgradError:

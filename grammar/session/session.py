@@ -489,7 +489,7 @@ class Session:
             self.steps.drop(log)
             self.record.cut(place)
             if isinstance(error, AgradError):
-                explain(error, self.steps)
+                explain(error, self.steps, self.record, self.names)
         finally:
             self.last, self.settings.precision, self.chosen = before
             log.roll_back()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agrad.engine.errors import AgradError, Label, Note
+from agrad.engine.errors import AgradError, Hint, Label, Note
 from agrad.grammar.diagnostics import Source, Span, render, suggest
 
 
@@ -152,7 +152,11 @@ def test_a_message_is_folded_between_words_at_the_width_of_the_terminal() -> Non
         "this is a message of many words that no terminal of forty columns can show on one line",
         labels=[Label(Span(Source("session", text), 4, 9), "a label that is longer than the line")],
         notes=["a note that is longer than the forty columns of the line"],
-        fixes=["a fix that is typed as it is, and so is never folded at all, however long"],
+        fixes=[
+            "a fix that is typed as it is, and so is never folded at all, however long",
+            "y = a + b*c   with what is said about it, which is folded",
+            Hint("a hint, which is not typed as it is, so that it is folded"),
+        ],
     )
     assert render(problem, width=40).split("\n") == [
         "error[name]: this is a message of many",
@@ -165,5 +169,9 @@ def test_a_message_is_folded_between_words_at_the_width_of_the_terminal() -> Non
         "  note: a note that is longer than the",
         "    forty columns of the line",
         "  fix: a fix that is typed as it is, and so is never folded at all, however long",
+        "  fix: y = a + b*c   with what is said",
+        "    about it, which is folded",
+        "  fix: a hint, which is not typed as it",
+        "    is, so that it is folded",
     ]
-    assert len(render(problem).split("\n")) == 5
+    assert len(render(problem).split("\n")) == 7

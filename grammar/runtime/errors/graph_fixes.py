@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from agrad.engine.autodiff.transforms import SeveralResults, WrongPlace
@@ -12,17 +13,22 @@ from agrad.engine.core.graph_errors import Diverged, Freed, MissingLeaf, Missing
 from agrad.engine.core.op import FUNCTIONS, Entry
 from agrad.engine.core.signature import REQUIRED
 from agrad.engine.core.versions import out_of_date
-from agrad.engine.errors import AgradError, Hint, NotCalled, Origin, WrongAttribute
+from agrad.engine.errors import AgradError, Hint, NoGraph, NotCalled, Origin, WrongAttribute
+from agrad.engine.values import format_number
 from agrad.grammar.diagnostics import Span
-from agrad.grammar.runtime.errors.source_lines import at, evaluate_again, listed, statement_of
+from agrad.grammar.runtime.errors.source_lines import again, at, evaluate_again, listed, statement_of
 from agrad.grammar.syntax.errors.messages import corrected
 from agrad.grammar.syntax.parser import can_be_read
 
 if TYPE_CHECKING:
     from agrad.engine.core.guards import Guard
+    from agrad.grammar.session.log import Entry as Accepted
+    from agrad.grammar.session.log import SessionLog
     from agrad.grammar.session.undo import Steps
 
 _RESULT = re.compile(r"(?<![\w.])(ans|_\d*)(?![\w(])")  # a name for what was shown
+_GIVEN = re.compile(r"([^\W\d]\w*)[ \t]*=(?!=)(.*)", re.DOTALL)
+_NAMES = re.compile(r"(?<![\w.])[^\W\d]\w*")
 _NEAR = 5  # statements: with at most so many, taking back the one before them is proposed
 # "%.3f" % x, and of the text in it what a value takes the place of.
 # A text on one side of a plus.
@@ -33,16 +39,39 @@ _BY_VALUE = r"\b(grad|jacobian|hessian)\((\w+), ?([^\W\d]\w*)\)"
 _HESSIAN = r"hessian\((\w+)(, ?\w+)?\)"
 
 
-def explain(error: AgradError, steps: Steps | None = None) -> None:
+def explain(error: AgradError, steps: Steps | None = None, record: SessionLog | None = None, names: Any = None) -> None:
     """Replace the fixes of an error that knows its graph. Called while the graph is as it was when it failed.
 
-    `steps` are the statements that can be taken back, where there are any.
+    `steps` are the statements that can be taken back, where there are any; `record` those in effect, and `names` what
+    they have given values.
     """
     error.fixes = _fixes(error) or error.fixes
+    if record is not None and isinstance(error.facts, NoGraph):
+        error.fixes = _leaf_behind(error.facts.name, record.entries, names) or error.fixes
     if steps is not None and isinstance(error.facts, Freed) and isinstance(by := error.facts.by, Span):
         count, kept = steps.since(by), _retaining(by.text)
         if kept and 0 < count <= _NEAR:
             error.fixes = [*error.fixes, f"undo{f' {count}' if count > 1 else ''}   brings it back; then {kept}"]
+
+
+def _leaf_behind(name: str, entries: Sequence[Accepted], names: dict[str, Any]) -> list[str]:
+    """The number that a number was computed from, as a leaf, and the lines that compute it: `var x = 3; again 5..6`."""
+    wanted, given, lines = {name}, "", set[int]()
+    for entry in reversed(entries):
+        made = _GIVEN.fullmatch(entry.span.text)
+        if made is None or made[1] not in wanted:
+            continue
+        wanted.discard(made[1])
+        used = {one for one in _NAMES.findall(made[2]) if isinstance(names.get(one), float)}
+        wanted |= used
+        if used:
+            place = entry.span.source
+            lines.add(0 if place.is_file else place.position(entry.span.start)[0])
+        elif not given and made[1] != name:
+            given = made[1]
+    if not given or not all(lines):
+        return []
+    return [f"var {given} = {format_number(names[given], None)}; {again(lines)}"]
 
 
 def _fixes(error: AgradError) -> list[str]:

@@ -53,12 +53,16 @@ def evaluate_again(places: Iterable[object]) -> str | None:
             text += "\n".join(map(place.source.line, lines)) + "\n"
     calls = [name for name in called if not re.search(rf"\b{name}\(", text)]  # else one of the lines calls it
     if files and entered and not calls:
-        return "; ".join(
-            f"again {run[0]}..{run[-1]}" if len(run) > 1 else f"again {run[0]}" for run in _runs(files[""])
-        )
+        return again(files[""])
     parts = [f"evaluate {listed([_lines(lines) + file for file, lines in files.items()])}"] if files else []
     parts += [f"call {listed(calls)}"] if calls else []
     return f"{' again, and '.join(parts)} again" if parts else None
+
+
+def again(numbers: Iterable[int]) -> str:
+    """The commands that run lines of a session again: `again 2..4; again 6`."""
+    runs = _runs(numbers)
+    return "; ".join(f"again {run[0]}..{run[-1]}" if len(run) > 1 else f"again {run[0]}" for run in runs)
 
 
 def _of(source: Source) -> str:

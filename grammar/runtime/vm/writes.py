@@ -16,7 +16,7 @@ from agrad.grammar.runtime.builtins import is_object
 from agrad.grammar.runtime.bytecode import Frame
 from agrad.grammar.runtime.compiler import BINARY
 from agrad.grammar.runtime.operations import as_array, augmented, describe_value
-from agrad.grammar.runtime.views import check_write
+from agrad.grammar.runtime.views import check_number, check_write
 from agrad.grammar.runtime.vm.core import Core
 from agrad.grammar.values.list_methods import place_in
 from agrad.grammar.values.lists import List, entries_of, refuse_itself
@@ -71,6 +71,9 @@ class Writes(Core):
     def _writable(self, frame: Frame, detail: tuple[Any, str], span: Span) -> None:
         written, text = detail
         check_write(frame.stack[-1], self.in_use, written, text)
+
+    def _no_number(self, frame: Frame, detail: tuple[Any, str], span: Span) -> None:
+        check_number(frame.stack[-1], *detail)
 
     def in_use(self) -> list[Any]:
         """The values under names."""

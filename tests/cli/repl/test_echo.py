@@ -47,7 +47,34 @@ SAID = [
     ((*GIVEN, "info y"), ""),
     (("a = 0 + 1; b = 2; c = 3; d = 4; e = 5; f = 6; g = 7",), "a = 1, b = 2, c = 3, d = 4, e = 5 … and 2 more"),
     (("def f(x) = x",), ""),
+    ((*GIVEN, "x = 3"), "x = 3, no longer a leaf"),
+    ((*GIVEN, "x = x*3"), "x = 6"),
+    ((*GIVEN, "var x = 5"), ""),
 ]
+LONG = "var x = 3; u = x^2; y = sin(u); retain u"
+FOLDED = [
+    ("backward y", 40, "x.grad = -5.466781571,\nu.grad = -0.9111302619"),
+    ("backward y", 80, "x.grad = -5.466781571, u.grad = -0.9111302619"),
+    (
+        "a = 1/3; b = 1/7; c = 1/9; d = 2/3; e = 1/6",
+        20,
+        "a = 0.3333333333,\nb = 0.1428571429,\nc = 0.1111111111 … and 2 more",
+    ),
+    ("a = 1/3; b = 1/7", 38, "a = 0.3333333333, b = 0.1428571429"),
+]
+
+
+@pytest.mark.parametrize(("text", "width", "said"), FOLDED)
+def test_what_has_changed_is_folded_between_names(text, width, said):
+    session = Session()
+    session.settings.echo, session.settings.width = True, width
+    session.run(LONG)
+    changes = Changes(session)
+    changes.begin()
+    session.run(text)
+    assert changes.line(text) == said
+
+
 # What shows itself what it has changed.
 QUIET = ["fit b ~ p*a over p from p=1", "minimize (x - 3)**2 over x", "backward y trace", "undo"]
 

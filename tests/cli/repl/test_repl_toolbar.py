@@ -143,21 +143,26 @@ def test_a_text_is_never_broken(capsys):
     assert capsys.readouterr().out == "a text that is longer than the line\n"
 
 
+MEND = "\n     mend it, mend\n     it, mend it,"
+
+
 @pytest.mark.parametrize(
     ("message", "fix", "above", "below"),
     [
         ("short", "   fix: mend", "short   fix: mend", ""),
         ("a message that is so", "   fix: mend it", "a message that is so", "   fix: mend it"),
         ("a message that is long", "   fix: x", "a message that is", " long   fix: x"),
-        ("a message that is long", "   fix: mend it now", "a message that is …", "   fix: mend it now"),
+        ("a message that is long", "   fix: mend it now", "a message that is", " long\n   fix: mend it now"),
+        ("too long", "   fix: def f(x) = x**2", "too long", "   fix: def f(x) =\n     x**2"),
         ("a message that is long indeed", "", "a message that is", " long indeed"),
-        ("a message that is longer than two lines", "", "a message that is …", " longer than two …"),
+        ("a message that is longer than two lines", "", "a message that is", " longer than two\n lines"),
+        ("so", "   fix: " + "mend it, " * 12, "so", f"   fix: mend it,{MEND * 2}"[:-1] + " …"),
     ],
 )
 def test_what_a_narrow_line_cannot_tell_stands_below_it(message, fix, above, below):
     mistake = Mistake(0, message, fix, 20)
-    assert (mistake.message, behind(mistake, 20)) == (above, below)
-    assert behind(None, 20) == ""
+    assert (mistake.message, behind(mistake)) == (above, below)
+    assert behind(None) == ""
 
 
 FREED = "var a = [1, 2, 3, 4]; b = a**2; c = sum(b*b); d = mean(a*a); backward c"

@@ -174,3 +174,35 @@ def test_no_fix_is_made_by_a_pattern_on_the_text_of_a_message():
     searched = re.compile(r"(re\.\w+|\.(?:search|match|fullmatch|findall|finditer|sub))\([^\n]*\.message\b")
     for path in (*(root / "grammar").rglob("*.py"), *(root / "cli").rglob("*.py")):
         assert not searched.search(path.read_text(encoding="utf-8")), path
+
+
+@pytest.mark.parametrize(
+    ("texts", "fix"),
+    [
+        (["x = 3", "u = x^2; y = sin(u)"], "var x = 3; again 2"),
+        (["x = 3", "u = x^2", "k = 5", "y = u*k"], "var k = 5; again 2; again 4"),
+        (["var x = 3", "y = x^2", "x = 0.1", "y = x^2", "y = y*2"], "var x = 0.1; again 4..5"),
+    ],
+)
+def test_a_number_is_made_of_a_number_that_is_no_leaf(texts, fix):
+    session = Session()
+    session.record.on, session.by_entry = True, True
+    for line, text in enumerate(texts, 1):
+        session.line = line
+        session.run(text)
+    session.line = len(texts) + 1
+    with pytest.raises(AgradError) as caught:
+        session.run("backward y")
+    assert caught.value.fixes == [fix]
+    session.line += 1
+    session.run(fix)
+    session.line += 1
+    session.run("backward y")
+    assert session.names[fix[4]].grad is not None
+
+
+def test_a_number_that_was_typed_is_made_a_leaf_itself():
+    session = Session()
+    session.record.on = True
+    session.run("y = 3")
+    assert "fix: var y = …   makes a leaf that requires grad" in refusal(session, "backward y")

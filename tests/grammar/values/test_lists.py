@@ -205,3 +205,40 @@ def test_what_help_says_of_lists_holds(told, shown):
         text = f"assert {line}" if " == " in line else line
         shown = shown.replace(line, text, 1)
     Session().run(shown.replace("; ", "\n"))
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "fix"),
+    [
+        (
+            "x.requires_grad_()",
+            "x is the number 2, not a tensor, and .requires_grad_() would change nothing",
+            "var x = 2   instead",
+        ),
+        ("x.add_(1)", "x is the number 2, not a tensor, and .add_() would change nothing", "x = tensor(x)   before it"),
+        (
+            "x.clamp_(0, 1)",
+            "x is the number 2, not a tensor, and .clamp_() would change nothing",
+            "x = tensor(x)   before it",
+        ),
+        (
+            "xs[0].zero_()",
+            "xs[0] is the number 1, not a tensor, and .zero_() would change nothing",
+            "xs[0] = tensor(xs[0])   before it",
+        ),
+    ],
+)
+def test_a_method_that_would_change_a_number_is_refused(text, message, fix):
+    session = Session()
+    session.run("x = 2.; xs = [1, [2, 3]]; xs.append(5)")
+    with pytest.raises(AgradError) as caught:
+        session.run(text)
+    assert (caught.value.message, caught.value.fixes) == (message, [fix])
+    session.run(fix.partition("   ")[0])
+    session.run(text.replace("x.requires_grad_()", "x.requires_grad_(True)"))
+
+
+def test_what_is_no_place_may_be_a_number():
+    session = Session()
+    session.run("w = torch.sin(0).requires_grad_(); y = cos(0).add_(1)")
+    assert session.names["w"].requires_grad and session.names["y"].item() == 2
