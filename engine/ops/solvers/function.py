@@ -117,7 +117,7 @@ class Evaluated:
         """The result as a vector."""
         self.calls += 1
         if self.is_of_numbers:
-            found = self.step(*(x.tolist() if hasattr(x, "tolist") else x), *self.same)
+            found = self.step(*np.asarray(x, dtype=float).tolist(), *self.same)
         else:
             (found,) = self.step(np.zeros(0), np.ascontiguousarray(x, dtype=float), self.same)
         return np.array(found).reshape(self.shape)[()]

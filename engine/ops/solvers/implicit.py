@@ -7,7 +7,8 @@ from a place at which SciPy has only stopped.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, partial
+from math import isfinite
 from typing import Any, NamedTuple
 
 from agrad.engine.errors import AgradError, Hint
@@ -22,8 +23,16 @@ from agrad.engine.values import Array, format_number, np
 
 _NEWTON = 60  # steps at most
 _CLOSE = 1e-9  # relative step at which the search ends, and Newton's method begins
-_LARGE = 1e7  # condition of a Jacobian of rows and columns of length 1, above which it is called singular
-_FLAT = 1e-4  # of the derivative nearby: below that, a number is a double zero
+_LARGE = 1e3  # beside the value at the start: that where a function is not finite, which no step of the search takes
+_REACHES = [10.0**-power for power in range(2, 15)]  # how far from a zero it is looked at, beside its size
+_BACK = 0.75, 4.0  # of the way back to a zero, that a step of Newton's method goes: to a double one, half of it
+_IN_A_ROW = 3  # distances at which it does
+_KINDS = {
+    "crosses": "",  # a simple zero
+    "touches": "touches 0 at {}, and does not cross it",
+    "bends": "has a kink, or an infinite derivative, at its zero at {}",
+    "rests": "has a double zero at {}: {} there",
+}
 
 
 class Found(NamedTuple):
@@ -69,68 +78,76 @@ class Problem:
 
     def solve(self, same: Array) -> Array:
         """The solution. Raises AgradError of kind `domain`."""
-        self.last = self.between(same) if self.ends else self.find(same)
+        self.last = self.find(same)
         return self.last.x
 
     def find(self, same: Array) -> Found:
         """The solution, with an account of how it was found."""
         f, matrix = Evaluated(self.f, same), self.matrix(same)
-        optimize = extra("scipy.optimize", "root", "SciPy", "science")
         with np.errstate(all="ignore"):
-            found = optimize.root(f, self.start, jac=matrix, method="hybr", options={"xtol": _CLOSE})
-            x, step = newton(f, matrix, found.x)
-        value = f(x)
-        if not np.isfinite(x).all() or not np.isfinite(value).all() or not _is_settled(step, x, self.start):
-            raise self.not_found(found.x, f, matrix)
-        self.refuse_singular(x, matrix)
-        return Found(x, float(np.max(np.abs(value))), found.nfev - 1)
+            x, iterations = (self._between if self.ends else self._near)(f, matrix)
+            kind = kind_of_zero(f, matrix, x, self.start)
+        if kind != "crosses":
+            place = told(np.where(np.abs(x) <= 1e-12 * np.max(np.abs(self.start)), 0.0, x))
+            what = "its derivative is 0" if len(x) == 1 else "its Jacobian is singular"
+            fixes = (
+                [Hint("argmin(f, x0)   finds where a function touches 0")] if len(x) == 1 and kind != "bends" else []
+            )
+            raise AgradError("domain", f"{self.what}: the function {_KINDS[kind].format(place, what)}", fixes=fixes)
+        return Found(x, float(np.max(np.abs(f(x)))), iterations)
 
-    def not_found(self, x: Array, f: Evaluated, matrix: Callable[[Array], Array]) -> AgradError:
+    def _near(self, f: Evaluated, matrix: Evaluated) -> tuple[Array, int]:
+        """The zero that is found from the start, and the iterations."""
+        optimize = extra("scipy.optimize", "root", "SciPy", "science")
+        large = _LARGE * np.max(np.abs(f(self.start)))
+        finite = partial(np.nan_to_num, nan=large, posinf=large, neginf=-large)
+        found = optimize.root(lambda x: finite(f(x)), self.start, jac=matrix, method="hybr", options={"xtol": _CLOSE})
+        x, step = newton(f, matrix, found.x)
+        if not np.isfinite([x, f(x)]).all() or not _is_settled(step, x, self.start):
+            raise self._not_found(found.x, f(found.x), matrix(found.x))
+        return x, found.nfev - 1
+
+    def _not_found(self, x: Array, value: Array, matrix: Array) -> AgradError:
         """The error where the search has stopped elsewhere."""
-        value = f(x)
         message = f"{self.what}: there is no zero near {told(self.start)}: the search ended at {told(x)}"
         notes = [f"there, the function is {told(value)}" if np.isfinite(value).all() else "there, it is not finite"]
-        if is_ill(matrix(x)):
+        if np.isfinite(matrix).all() and np.linalg.matrix_rank(matrix) < len(x):
             notes.append("its Jacobian is singular there" if len(x) > 1 else "its derivative is 0 there")
         bracket = "for x in a..b" if self.what == "solve" else "root(f, a..b)"
         fixes = [Hint(f"{bracket}   between two points at which f has different signs")]
         return AgradError("domain", message, notes=notes, fixes=fixes if len(x) == 1 else [])
 
-    def refuse_singular(self, x: Array, matrix: Callable[[Array], Array]) -> None:
-        """AgradError where the derivative is 0 at a zero, which has no derivative then, and half of the digits."""
-        if is_singular(x, matrix):
-            what = "its derivative is 0 there" if len(x) == 1 else "its Jacobian is singular there"
-            place = np.where(np.abs(x) <= 1e-12 * np.max(np.abs(self.start)), 0.0, x)
-            message = f"{self.what}: the function has a double zero at {told(place)}: {what}"
-            fixes = [Hint("argmin(f, x0)   finds where a function touches 0")] if len(x) == 1 else []
-            raise AgradError("domain", message, fixes=fixes)
-
-    def between(self, same: Array) -> Found:
-        """The zero in the bracket, by the method of Alefeld, Potra and Shi (TOMS 748)."""
-        f, matrix = Evaluated(self.f, same), self.matrix(same)
+    def _between(self, f: Evaluated, matrix: Evaluated) -> tuple[Array, int]:
+        """The zero in the bracket, by the method of Alefeld, Potra and Shi (TOMS 748), and the iterations."""
         optimize = extra("scipy.optimize", "root", "SciPy", "science")
         low, high = self.ends
         values = [float(f([end])[0]) for end in self.ends]
-        places = f"{format_number(low)}..{format_number(high)}"
+        point = [Hint(f"{'for x from 1' if self.what == 'solve' else 'root(f, x0)'}   from a starting point")]
         if not values[0] * values[1] <= 0.0:
+            places = f"{format_number(low)}..{format_number(high)}"
             signs = f"f is {format_number(values[0])} and {format_number(values[1])} at the ends"
             message = f"{self.what}: {places} is no bracket: {signs}, which have no different signs"
-            point = "for x from 1" if self.what == "solve" else "root(f, x0)"
-            raise AgradError("domain", message, fixes=[Hint(f"{point}   from a starting point")])
-        options: dict[str, Any] = {"xtol": 1e-300, "rtol": 1e-14, "maxiter": 400, "disp": False}
-        with np.errstate(all="ignore"):
-            bracketed, iterations = (low if values[0] == 0.0 else high), 0
-            if 0.0 not in values:
-                bracketed, search = optimize.toms748(lambda x: f([x])[0], low, high, full_output=True, **options)
-                iterations = search.iterations
-            x, _ = newton(f, matrix, np.array([bracketed]))
+            raise AgradError("domain", message, fixes=point)
+
+        def at(x: float) -> float:
+            y = float(f([x])[0])
+            if not isfinite(y):
+                where = f"{format_number(y)} at {format_number(x)}"
+                raise AgradError("domain", f"{self.what}: the function is {where}, inside the bracket", fixes=point)
+            return y
+
+        bracketed, iterations = (low if values[0] == 0.0 else high), 0
+        if 0.0 not in values:
+            options: dict[str, Any] = {"xtol": 1e-300, "rtol": 1e-14, "maxiter": 400, "disp": False}
+            bracketed, search = optimize.toms748(at, low, high, full_output=True, **options)
+            iterations = search.iterations
+        x, _ = newton(f, matrix, np.array([bracketed]))
         x = x if low <= x[0] <= high else np.array([bracketed])
         value = abs(float(f(x)[0]))
         if not value <= 1e-6 * max(map(abs, values)):
             where = f"at {told(x)} without a zero: it is {format_number(value)} there"
             raise AgradError("domain", f"{self.what}: the function changes its sign {where}")
-        self.refuse_singular(x, matrix)
-        return Found(x, value, iterations)
+        return x, iterations
 
 
 Ends = tuple[float, float]
@@ -148,13 +165,16 @@ class Minimum(Problem):
 
     def find(self, same: Array) -> Found:
         """The minimum, by a trust region with the exact gradient and Hessian (Conn, Gould and Toint, 2000)."""
-        found, f, matrix = self.descend("argmin", same, method="newton"), Evaluated(self.f, same, ()), self.matrix(same)
+        found = self.descend("argmin", same, method="newton")
+        f, gradient, hessian = Evaluated(self.f, same, ()), Evaluated(self.residual, same), self.matrix(same)
         with np.errstate(all="ignore"):
-            x, step = newton(Evaluated(self.residual, same), matrix, found.x)
-            is_lower = f(x) <= found.value + 1e-9 * (abs(found.value) + abs(f(self.start)))
-            hessian = matrix(x)
-        is_point = not is_singular(x, matrix) and is_lower and _is_settled(step, x, self.start)
-        if not is_point or not np.all(np.linalg.eigvalsh((hessian + hessian.T) / 2) > 0):
+            x, step = newton(gradient, hessian, found.x)
+            noise = 1e-9 * (abs(found.value) + abs(f(self.start)))
+            is_point = f(x) <= found.value + noise and _is_settled(step, x, self.start)
+            is_point = is_point and kind_of_zero(gradient, hessian, x, self.start) == "crosses"
+            is_point = is_point and bool(np.all(np.linalg.eigvalsh((hessian(x) + hessian(x).T) / 2) > 0))
+            beside = next(_beside(x, self.start))
+        if not is_point or any(f(x + away) < f(x) - noise for away in beside):
             message = f"argmin: the minimum at {told(x)} is not a single point that can be differentiated"
             raise AgradError("domain", message, notes=["the Hessian is singular there, or not positive"])
         return found._replace(x=x)
@@ -193,7 +213,14 @@ class Minimum(Problem):
             least = least if np.isfinite(least) else until
             options = {"gtol": least, "maxiter": 10_000}
             options |= {"ftol": 0.0, "maxfun": 100_000} if name == "L-BFGS-B" else {}
-            keywords["callback"] = lambda intermediate_result: watch(float(intermediate_result.fun))
+            options |= {"max_trust_radius": 1e100} if name.startswith("trust") else {}
+
+            def after(intermediate_result: Any) -> None:
+                watch(float(intermediate_result.fun))
+                if _is_far(intermediate_result.x, start):
+                    raise StopIteration
+
+            keywords["callback"] = after
             try:
                 found = optimize.minimize(value, start, jac=gradient, method=name, options=options, **keywords)
             except ValueError:  # of a matrix with entries that are not finite
@@ -218,8 +245,7 @@ def _judged(
     is_free = ~(((x <= low) & (slopes > 0)) | ((x >= high) & (slopes < 0)))  # at an end, it may fall beyond
     slopes = np.where(is_free, slopes, 0.0)
     slope = float(np.max(np.abs(slopes)))
-    is_far = bool(np.max(np.abs(x)) > 1e8 * (1.0 + np.max(np.abs(start))))
-    is_far = is_far or before - lowest > 1e12 * (1.0 + abs(before)) or lowest == -np.inf
+    is_far = _is_far(x, start) or before - lowest > 1e12 * (1.0 + abs(before)) or lowest == -np.inf
     is_level = slope <= 10.0 * least
     if np.isfinite(lowest) and not is_far and is_level:
         matrix = hessian(x) * np.outer(is_free, is_free) if hessian is not None else None
@@ -236,6 +262,10 @@ def _judged(
     if not is_far and is_level:
         notes.append(f"the function still {falls} beside that point")
     raise AgradError("domain", f"{what}: {problem}", notes=notes)
+
+
+def _is_far(x: Array, start: Array) -> bool:
+    return bool(np.max(np.abs(x)) > 1e8 * (1.0 + np.max(np.abs(start))))
 
 
 def _doubtful_places(x: Array, slopes: Array, hessian: Array | None, reach: float) -> Iterator[Array]:
@@ -270,23 +300,35 @@ def _is_settled(step: Array, x: Array, start: Array) -> bool:
     return bool(np.max(np.abs(step)) <= 1e-6 * max(np.max(np.abs(x)), 1e-9 * np.max(np.abs(start)), 1e-290))
 
 
-def is_singular(x: Array, matrix: Callable[[Array], Array]) -> bool:
-    """Whether a Jacobian is singular at a point; of one number, whether it is 0, beside those nearby."""
-    if len(x) > 1:
-        return is_ill(matrix(x))
-    away = 1e-3 * np.maximum(np.abs(x), 1e-3)
-    near = max(abs(float(matrix(x + side)[0, 0])) for side in (away, -away))
-    return abs(float(matrix(x)[0, 0])) <= _FLAT * near
+def _beside(x: Array, start: Array) -> Iterator[list[Array]]:
+    """Ways to places around a point, nearer and nearer: beside the largest of it and of the start, and its own size."""
+    way = np.random.default_rng(0).uniform(0.5, 1.0, len(x))
+    other = way * (-1.0) ** np.arange(len(x))
+    largest = float(np.max(np.abs([x, start]))) or 1.0
+    for size in (np.full(len(x), largest), np.abs(x)):
+        for reach in _REACHES:
+            yield [reach * size * one for one in (way, -way, other, -other)]
 
 
-def is_ill(matrix: Array) -> bool:
-    """Whether a matrix is singular, as far as numbers of 53 bits tell, whatever the units of its rows and columns."""
-    with np.errstate(all="ignore"):
-        scaled = matrix
-        for _ in range(3):
-            scaled = scaled / np.sqrt(np.max(np.abs(scaled), axis=1, keepdims=True))
-            scaled = scaled / np.sqrt(np.max(np.abs(scaled), axis=0, keepdims=True))
-        return not np.isfinite(scaled).all() or bool(np.linalg.cond(scaled) > _LARGE)
+def kind_of_zero(f: Evaluated, matrix: Evaluated, x: Array, start: Array) -> str:
+    """What a function does at a zero: one of `_KINDS`.
+
+    From beside a simple zero, one step of Newton's method leads back to it; of the way to a zero of order m, it goes
+    1/m. At some distances in a row, that is: where rounding does not hide the function, and it hardly bends.
+    """
+    is_finite, in_a_row = np.isfinite(matrix(x)).all(), 0
+    for ways in _beside(x, start):
+        matrices = [matrix(x + way) for way in ways]
+        try:
+            parts = np.array([np.linalg.solve(m, f(x + way)) / way for m, way in zip(matrices, ways, strict=True)])
+        except np.linalg.LinAlgError:
+            parts = np.zeros(1)
+        in_a_row = in_a_row + 1 if np.all((parts >= _BACK[0]) & (parts <= _BACK[1])) else 0
+        if in_a_row == _IN_A_ROW:
+            signs = {float(np.linalg.slogdet(m)[0]) for m in matrices}
+            has_slope = is_finite and np.linalg.slogdet(matrix(x))[0] in signs
+            return "touches" if len(signs) > 1 else "crosses" if has_slope else "bends"
+    return "rests" if is_finite else "touches"
 
 
 def told(x: Array) -> str:
