@@ -395,19 +395,14 @@ def format_uncertain(value: Value, u: Value, precision: int | None = 10, sign: s
         return f"{format_number(value, precision)} {sign} {format_number(u, precision)}"
     from decimal import Context, Decimal  # here, since few values are uncertain
 
-    place = math.floor(math.log10(float(f"{u:.1e}"))) - 1  # of the last digit
-    top = max(math.floor(math.log10(abs(value))) if value else place, place + 1)
+    place = Decimal(f"{u:.1e}").adjusted() - 1  # of the last digit
+    rounded = [Decimal(x).quantize(Decimal(1).scaleb(place), context=Context(prec=700)) for x in (value, u)]
+    top = max(number.adjusted() for number in rounded if number)
     if top - place > _MOST_DIGITS:
         return f"{format_number(value, precision)} {sign} {format_number(u, 2)}"
     shift = top if top > 9 or top < -4 else 0  # the power of ten in both
     exponent = f"e{shift}" if shift else ""
-
-    def digits(number: float) -> str:
-        with_exponent = Decimal(number).scaleb(-shift)
-        rounded = with_exponent.quantize(Decimal(1).scaleb(place - shift), context=Context(prec=700))
-        return f"{rounded if rounded else abs(rounded):f}{exponent}"
-
-    return f"{digits(value)} {sign} {digits(u)}"
+    return f" {sign} ".join(f"{(number or abs(number)).scaleb(-shift):f}{exponent}" for number in rounded)
 
 
 def _rows(x: Value) -> list[Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from math import nan
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from agrad.engine.autodiff.uncertainty import uncertainty
@@ -12,7 +13,7 @@ from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Note
 from agrad.engine.ops import tables
 from agrad.engine.struct import Struct
-from agrad.engine.values import Value, coerce, format_number, format_uncertain, format_value
+from agrad.engine.values import Value, coerce, format_number, format_uncertain, format_value, spread
 from agrad.grammar.values.lists import List, as_truth, quoted, text_of_list
 
 if TYPE_CHECKING:
@@ -204,13 +205,11 @@ class Quit(Exception):
 
 
 def uncertainty_of(value: Any) -> Value | None:
-    """The standard uncertainty of a value that has one; None also where the graph that tells it is gone."""
+    """The standard uncertainty of a value that has one; nan where it is not known, since a source was set since."""
     try:
         return uncertainty(value)
-    except AgradError as problem:
-        if problem.kind != "freed":
-            raise
-        return None
+    except AgradError:
+        return spread(nan, value.shape)
 
 
 def whole_text_of(value: Any, settings: Settings) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing, suppress
+from functools import reduce
 from itertools import combinations_with_replacement, product
 from types import MappingProxyType
 from typing import Any
@@ -14,6 +15,8 @@ from agrad.engine.errors import AgradError
 from agrad.engine.values import np
 from agrad.grammar.results import derivative_name
 from agrad.grammar.session.rowwise import Evaluation, Rowwise
+
+_UNCERTAIN = "an uncertainty is a number that is 0 or positive"
 
 
 class RowFormula:
@@ -81,8 +84,7 @@ class RowFormula:
         with suppress(ValueError):
             if float(text) >= 0.0:
                 return float(text)
-        message = f"--u {name}={text}: an uncertainty is a number that is 0 or positive, or @ and a column"
-        raise AgradError("domain", message)
+        raise AgradError("domain", f"--u {name}={text}: {_UNCERTAIN}, or @ and a column")
 
     @property
     def columns(self) -> list[str]:
@@ -130,11 +132,11 @@ class RowFormula:
 
     def _spread(self, slopes: Sequence[Any], piece: Any) -> Any:
         """The standard uncertainty of the value: see `engine.autodiff.uncertainty`."""
-        terms = [
-            slopes[self.wrt.index(name)] * (of if isinstance(of, float) else piece.columns[of])
-            for name, of in self.uncertain.items()
-        ]
-        return np.sqrt(sum(term * term for term in terms))
+        given = {name: of if isinstance(of, float) else piece.columns[of] for name, of in self.uncertain.items()}
+        for name, u in given.items():
+            if np.min(u, initial=0.0) < 0.0:
+                raise AgradError("domain", f"--u {name}: {_UNCERTAIN}", **piece.place(int(np.argmin(u))))
+        return reduce(np.hypot, [slopes[self.wrt.index(name)] * u for name, u in given.items()])
 
 
 def kept_rows(piece: Any, where: RowFormula) -> Any:

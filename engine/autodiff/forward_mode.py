@@ -18,7 +18,7 @@ from typing import Any
 from agrad.engine.autodiff.reverse import applied, operand_value, spread_to, walk
 from agrad.engine.core.context import scope
 from agrad.engine.core.dispatch import compute
-from agrad.engine.core.graph import Node, collect, leaf
+from agrad.engine.core.graph import Node, collect, leading_to, leaf
 from agrad.engine.core.numpy_warnings import quiet
 from agrad.engine.core.op import OPS, Op
 from agrad.engine.core.tensor import Tensor, bare, tensor
@@ -37,7 +37,7 @@ def push(y: Tensor, directions: dict[Node, Any], create_graph: bool) -> Any:
 
 def push_all(ys: Sequence[Tensor], directions: dict[Node, Any], create_graph: bool) -> list[Any]:
     """The same for several values, in one pass."""
-    order = collect([y.node for y in ys])[::-1]
+    order = leading_to(collect([y.node for y in ys]), directions)[::-1]
     for y in ys:
         check_walkable(order, y.node)
     return push_along(order, ys, directions, create_graph)

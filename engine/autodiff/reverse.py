@@ -209,26 +209,22 @@ def by_leaves(root: Node) -> tuple[dict[Node, float], list[Node]] | None:
     do the rest, where this gives None: operations on arrays, with attributes or selections, and what was freed or
     written, retains its gradient or has hooks. As in `_run_plain`, all is written inline.
     """
-    if root.op is None:
+    x: Any
+    y: Any
+    node: Any = root
+    if node.op is None:
         return None
     order: list[Node] = []
-    cotangents: dict[Node, Any] = {root: 1.0}
-    ahead: dict[int, Any] = {root.seq: root}  # the nodes to come, by number; most often the next has the next number
-    seq = root.seq
-    while ahead:
-        node = ahead.pop(seq, None)
-        if node is None:
-            if len(ahead) > _WIDE:
-                return None
-            node = ahead.pop(max(ahead))
-        seq = node.seq - 1
+    cotangents: dict[Node, Any] = {}
+    ahead: dict[int, Node] = {}  # the nodes to come, by number, but for the next one, if it was found just now
+    g: Any = 1.0
+    while True:
         rules, out = node.op.rules_of_scalars, node.value
         if rules is None or type(out) is not float or node.freed is not None:
             return None
         if node.extra is not None and (node.extra.hooks or node.extra.keeps or rewritten(node)):
             return None
         order.append(node)
-        g = cotangents.pop(node)
         first = second = None
         try:
             by_x, by_y = rules
@@ -249,25 +245,40 @@ def by_leaves(root: Node) -> tuple[dict[Node, float], list[Node]] | None:
                 second = by_x(g, out, y.value)
         except IEEE:
             return None
+        seq, node = node.seq - 1, None
         if first is not None:
             if x in cotangents:
                 cotangents[x] += first
-            else:
+            elif x.op is None:
                 cotangents[x] = first
                 if x.stamp is not x.seq:
-                    return None  # it was written, or computed again
-                if x.op is not None:
-                    ahead[x.seq] = x
-        if second is not None:
-            if y in cotangents:
-                cotangents[y] += second
+                    return None  # it was set, and what comes from it may have been computed again
+            elif x.seq == seq:  # nothing else that uses it is to come
+                node, g = x, first
             else:
+                cotangents[x], ahead[x.seq] = first, x
+        if second is not None:
+            if y is node:
+                g += second
+            elif y in cotangents:
+                cotangents[y] += second
+            elif y.op is None:
                 cotangents[y] = second
                 if y.stamp is not y.seq:
                     return None
-                if y.op is not None:
-                    ahead[y.seq] = y
-    return cotangents, order
+            elif y.seq == seq:
+                node, g = y, second
+            else:
+                cotangents[y], ahead[y.seq] = second, y
+        if node is None:
+            if not ahead:
+                return cotangents, order
+            node = ahead.pop(seq, None)
+            if node is None:
+                if len(ahead) > _WIDE:
+                    return None
+                node = ahead.pop(max(ahead))
+            g = cotangents.pop(node)
 
 
 class Flight:

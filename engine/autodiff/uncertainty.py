@@ -7,49 +7,50 @@ of the Taylor series adds a bias, and a term to the variance, by the Hessian.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from functools import partial
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from functools import cached_property, partial
 from itertools import pairwise
 from math import hypot, inf, sqrt
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
-from agrad.engine.autodiff.reverse import by_leaves, walk
-from agrad.engine.autodiff.transforms import hessian, jacobian, jvp
-from agrad.engine.core.arguments import number_of
+from agrad.engine.autodiff.forward_mode import push
+from agrad.engine.autodiff.reverse import by_leaves
+from agrad.engine.autodiff.transforms import hessian, jacobian
+from agrad.engine.core.arguments import number_of, plain_of
 from agrad.engine.core.context import current
 from agrad.engine.core.dispatch import operand
 from agrad.engine.core.graph import Node, Uncertainty, by_seq, collect, leading_to, new_node, reachable
+from agrad.engine.core.limits import afford
+from agrad.engine.core.numpy_warnings import quiet
 from agrad.engine.core.op import composed
 from agrad.engine.core.tensor import Tensor, bare, tensor
-from agrad.engine.core.versions import check_walkable
+from agrad.engine.core.versions import leaves_of, roots_of
 from agrad.engine.errors import AgradError, Hint
-from agrad.engine.values import Value, coerce, describe, fits, format_shape, np, shape_of, spread
+from agrad.engine.values import Array, Value, coerce, describe, fits, format_shape, np, shape_of, spread
 
 FAMILY = "uncertainty"
 KURTOSIS = {"normal": 3.0, "uniform": 1.8, "triangular": 2.4}
 MOST = 40  # entries of sources: of more, the second order is computed only when it is asked for
 _LONG = 4000  # nodes, for the same
+UNRECORDED = "no_grad, detach(), .data and .grad give numbers without a graph, and so without an uncertainty"
 
+_UNLINKED: Mapping[Node, Any] = {}
 _used = [False]  # whether there is any uncertain leaf: if not, no graph is searched for them
-
-
-def is_used() -> bool:
-    """Whether any value is uncertain."""
-    return _used[0]
 
 
 # Leaves
 
 
-def uncertain(value: Any, u: Any, dof: float = inf, shape: str = "normal") -> Tensor:
+def uncertain(value: Any, u: Any, dof: float = inf, distribution: str = "normal") -> Tensor:
     """A leaf with a standard uncertainty; of a computed value, its sum with such a leaf that is 0."""
     if type(value) is float and type(u) is float and u >= 0.0:
         made = bare(new_node(None, (), None, value, (), True))
     else:
-        value, u = operand(value), _plain("an uncertainty", u)
+        value, u = operand(value), plain_of("uncertain", "u", u)
         if isinstance(value, Tensor) and value.node.recorded:
-            return value + uncertain(spread(0.0, value.shape), u, dof, shape)
+            return value + uncertain(spread(0.0, value.shape), u, dof, distribution)
         made = tensor(value, requires_grad=True)
         if not fits(shape_of(u), made.shape):
             shapes = f"{format_shape(shape_of(u))} to a value of shape {format_shape(made.shape)}"
@@ -57,19 +58,10 @@ def uncertain(value: Any, u: Any, dof: float = inf, shape: str = "normal") -> Te
         if not np.all(np.asarray(u) >= 0.0):
             raise AgradError("domain", f"an uncertainty is 0 or positive, not {describe(float(np.min(u)))}")
         u = np.broadcast_to(u, made.shape).copy() if made.shape else float(u)
-    made.node.extra = Uncertainty(u, dof, shape)
+    made.node.extra = known = Uncertainty()
+    known.u, known.dof, known.distribution, known.linked = u, dof, distribution, _UNLINKED
     _used[0] = True
     return made
-
-
-def _plain(what: str, x: Any) -> Any:
-    """An argument without a graph. Raises AgradError of kind `type` where that would lose derivatives."""
-    x = operand(x)
-    if not isinstance(x, Tensor):
-        return x
-    if x.requires_grad:
-        raise AgradError("type", f"{what}: plain numbers are needed, not what has derivatives; use .detach()")
-    return x.value
 
 
 def percent(value: Any, u: Any) -> Tensor:
@@ -78,9 +70,22 @@ def percent(value: Any, u: Any) -> Tensor:
 
 
 def as_leaf(value: Any) -> Tensor:
-    """A new leaf with the data of a value, and with its uncertainty."""
-    u = uncertainty(value)
-    return tensor(value, requires_grad=True) if u is None else uncertain(value.detach(), u)
+    """A new leaf with the data of a value, and with its uncertainty: correlated with what that came from.
+
+    A leaf without a name, such as `2 ± 0.1`, is itself the leaf.
+    """
+    with as_recorded(value) as found:
+        if found is None:
+            return tensor(value, requires_grad=True)
+        if value.node.op is None and value.node.name is None:
+            return value  # type: ignore[no-any-return]
+        slopes, known = found.slopes(value), value.node.uncertainty
+        u, dof = found.combined(slopes), min(map(found.effective, slopes))
+        shape = known.distribution if known is not None else "normal"
+        made = uncertain(value.detach(), np.reshape(u, value.shape), dof, shape)
+        rows = np.concatenate([slopes * found.u / np.where(u > 0.0, u, 1.0)[:, None], np.eye(len(found.u))])
+        link([made.node, *found.nodes], rows @ found.correlations @ rows.T)
+    return made
 
 
 def correlate(a: Tensor, b: Tensor, r: float) -> None:
@@ -93,133 +98,171 @@ def correlate(a: Tensor, b: Tensor, r: float) -> None:
     if a.node is b.node or not -1.0 <= r <= 1.0:
         what = "of a value with itself is 1" if a.node is b.node else f"is from -1 to 1, not {describe(r)}"
         raise AgradError("domain", f"correlate: a correlation {what}")
-    u = np.concatenate([_u(a.node), _u(b.node)])
-    link([a.node, b.node], np.outer(u, u) * [[1.0, r], [r, 1.0]])
+    link([a.node, b.node], np.array([[1.0, r], [r, 1.0]]))
 
 
 def link(nodes: Sequence[Node], matrix: Any) -> None:
-    """Set the covariances of the entries of some leaves."""
-    log, where = current().undo_log, _places(nodes)
+    """Set the correlations of the entries of some leaves."""
+    log, places = current().undo_log, Sources(nodes).places
     for x in nodes:
-        known = known_of(x)
+        known: Any = x.uncertainty
         if log is not None:
-            log.remember(("covariances", x), partial(setattr, known, "linked", known.linked))
-        blocks = {y: matrix[where[x], where[y]] for y in nodes}
+            log.remember(("correlations", x), partial(setattr, known, "linked", known.linked))
+        blocks = {y: matrix[places[x], places[y]] for y in nodes}
         known.linked = WeakKeyDictionary({**known.linked, **blocks})
 
 
-def known_of(node: Node) -> Uncertainty:
-    """What is known of a source."""
-    assert node.uncertainty is not None
-    return node.uncertainty
+class Sources:
+    """Uncertain leaves, and what is known of their entries, one after the other."""
+
+    def __init__(self, nodes: Sequence[Node]) -> None:
+        known: list[Any] = [node.uncertainty for node in nodes]
+
+        def entries(parts: list[Any]) -> Array:
+            spread = [np.ravel(np.broadcast_to(part, node.shape)) for part, node in zip(parts, nodes, strict=True)]
+            return np.concatenate(spread)
+
+        self.nodes = nodes
+        self.leaves = [bare(node, node.value if node.shape else None) for node in nodes]
+        self.values = entries([node.value for node in nodes])
+        self.u = entries([one.u for one in known])
+        self.dof = entries([one.dof for one in known])
+        self.distributions = entries([one.distribution for one in known])
+        ends = np.cumsum([0, *[leaf.size for leaf in self.leaves]]).tolist()
+        self.places = {node: slice(*pair) for node, pair in zip(nodes, pairwise(ends), strict=True)}
+        self.blocks = [
+            (self.places[x], self.places[y], block)
+            for x, one in zip(nodes, known, strict=True)
+            for y, block in one.linked.items()
+            if y in self.places
+        ]
+
+    @cached_property
+    def correlations(self) -> Array:
+        """The matrix of correlations. Raises AgradError of kind `domain` where they contradict each other."""
+        afford("a matrix of correlations", (len(self.u), len(self.u)))
+        matrix = np.eye(len(self.u))
+        for rows, columns, block in self.blocks:
+            matrix[rows, columns] = block
+        if self.blocks and not _is_possible(matrix):
+            names = ", ".join(node.spell() for node in self.nodes)
+            raise AgradError("domain", f"the correlations of {names} contradict each other: no variances have them")
+        return matrix
+
+    @cached_property
+    def groups(self) -> list[list[int]]:
+        """The places of the entries that are correlated, with each other or by others; each of the rest alone."""
+        first, before = np.arange(len(self.u)), np.zeros(0)  # of the group of each entry, the first that is known
+        while not np.array_equal(first, before):
+            first, before = np.where(self.correlations != 0.0, first, len(first)).min(axis=1), first
+        return [np.flatnonzero(first == one).tolist() for one in np.unique(first)]
+
+    def slopes(self, y: Tensor) -> Array:
+        """The derivatives of each entry of a value by these entries, row by row."""
+        return np.concatenate([np.reshape(j.value, (y.size, -1)) for j in jacobian(y, self.leaves)], axis=1)
+
+    def combined(self, slopes: Any) -> Any:
+        """The uncertainty for each row of derivatives, without squares that are too large or too small."""
+        terms = slopes * self.u
+        if not self.blocks:
+            return np.hypot.reduce(terms, axis=-1)
+        most = np.max(np.abs(terms), axis=-1, keepdims=True)
+        scaled = terms / np.where(most > 0.0, most, 1.0)
+        return most[..., 0] * np.sqrt(np.maximum(np.sum(scaled @ self.correlations * scaled, axis=-1), 0.0))
+
+    def effective(self, slopes: Array) -> float:
+        """The effective degrees of freedom for a row of derivatives (Welch 1947, Satterthwaite 1946; GUM G.4.1).
+
+        The formula is one of independent sources. Those that are correlated, such as the parameters of a fit, are one
+        source together, with the fewest degrees of freedom among them (as Willink, Metrologia 44 (2007), where all are
+        of the same measurements).
+        """
+        terms = slopes * self.u / (np.max(np.abs(slopes * self.u)) or 1.0)
+        if np.isinf(self.dof).all():
+            return inf
+        shares = terms * (self.correlations @ terms)
+        parts = [(float(shares[places].sum()), min(self.dof[places])) for places in self.groups]
+        total = sum(part**2 / freedom for part, freedom in parts)
+        return float(sum(part for part, _ in parts) ** 2 / total) if total > 0 else inf
 
 
-def _u(node: Node) -> Any:
-    return np.reshape(np.asarray(known_of(node).u, dtype=float), -1)
-
-
-def _places(nodes: Sequence[Node]) -> dict[Node, slice]:
-    """Where the entries of each leaf are among those of all."""
-    ends = np.cumsum([0, *[len(_u(node)) for node in nodes]]).tolist()
-    return {node: slice(*pair) for node, pair in zip(nodes, pairwise(ends), strict=True)}
-
-
-def covariance(nodes: Sequence[Node]) -> Any:
-    """The covariance matrix of the entries of some leaves.
-
-    Raises AgradError of kind `domain` where the correlations contradict each other.
-    """
-    where, matrix = _places(nodes), np.diag(np.concatenate([_u(node) ** 2 for node in nodes]))
-    for x in nodes:
-        for y, block in known_of(x).linked.items():
-            if y in where:
-                matrix[where[x], where[y]] = block
-    if _are_linked(nodes) and not _is_possible(matrix):
-        names = ", ".join(node.spell() for node in nodes)
-        raise AgradError("domain", f"the correlations of {names} contradict each other: no variances have them")
-    return matrix
-
-
-def _is_possible(matrix: Any) -> bool:
-    """Whether a matrix has no negative variance in any direction, but for rounding."""
-    scale = np.sqrt(np.diag(matrix))
-    scale = np.where(scale > 0, scale, 1.0)
-    return bool(np.linalg.eigvalsh(matrix / np.outer(scale, scale)).min() >= -1e-9)
+def _is_possible(correlations: Any) -> bool:
+    """Whether no direction has a negative variance, but for rounding."""
+    return bool(np.linalg.eigvalsh(correlations).min() >= -1e-9)
 
 
 # Propagation
 
 
-def sources(y: Tensor) -> list[Node]:
-    """The uncertain leaves behind a value, the oldest first."""
-    if not _used[0] or not y.requires_grad:
-        return []
-    found = [node for node in reachable(y.node) if node.uncertainty is not None]
-    return sorted(found, key=by_seq)
+def lost(y: Tensor) -> Node | None:
+    """An uncertain leaf that a value was computed from without recording, so that its uncertainty is not known."""
+    if not _used[0] or y.requires_grad:
+        return None
+    return next((node for node in leaves_of(roots_of(y.node)) if node.uncertainty is not None), None)
+
+
+_MARKS: dict[str, Any] = {"freed": None, "hooks": ()}
+
+
+@contextmanager
+def as_recorded(y: Any) -> Iterator[Sources | None]:
+    """The sources of a value, if any; inside, its graph is as it was recorded: no hooks, no marks of a backward.
+
+    Such a graph is marked as freed, and keeps what it saved: see `free`.
+    """
+    behind = reachable(y.node) if _used[0] and isinstance(y, Tensor) and y.requires_grad else ()
+    nodes = sorted([node for node in behind if node.uncertainty is not None], key=by_seq)
+    order = leading_to(collect([y.node]), nodes) if nodes else []
+    before = [(node, slot, getattr(node, slot)) for node in order for slot in _MARKS if getattr(node, slot)]
+    try:
+        for node, slot, _ in before:
+            setattr(node, slot, _MARKS[slot])
+        with quiet():
+            yield Sources(nodes) if nodes else None
+    finally:
+        for node, slot, mark in before:
+            setattr(node, slot, mark)
 
 
 def uncertainty(y: Any) -> Value | None:
     """The standard uncertainty of a value, in its shape; None of one that does not depend on an uncertain leaf.
 
-    Raises AgradError of kind `freed` where the graph is gone.
+    Raises AgradError of kind `stale` where a source was set since, and of kind `freed` where a part of the graph that
+    has no source is gone.
     """
     if not isinstance(y, Tensor) or not _used[0] or not y.node.requires_grad:
         return None
-    root = y.node
-    if root.uncertainty is not None:
-        return root.uncertainty.u
-    known = by_leaves(root)
+    if y.node.uncertainty is not None:
+        return y.node.uncertainty.u
+    known = by_leaves(y.node)
     if known is not None:
-        return _combined(known[0])
-    nodes = sources(y)
-    if nodes and y.size > 1:
-        return _of_entries(y, nodes)
-    found = _combined(dict(zip(nodes, gradient(y, nodes), strict=True)))
-    return found if found is None else spread(found, y.shape)
+        return _of_number(known[0])
+    with as_recorded(y) as found:
+        return coerce(np.reshape(_of_entries(y, found), y.shape)) if found is not None else None
 
 
-def _combined(slopes: Mapping[Node, Value]) -> float | None:
-    """The uncertainty of one number with these derivatives by leaves; None where none of them is uncertain."""
+def _of_number(slopes: Mapping[Node, float]) -> float | None:
+    """The uncertainty of a number with these derivatives by leaves that are numbers; None where none is uncertain."""
     terms: list[Any] = []
     for node, slope in slopes.items():
         known = node.extra
         if type(known) is Uncertainty:
-            if known.linked or node.shape:
+            if known.linked:
                 break
             terms.append(slope * known.u)
     else:
         return hypot(*terms) if terms else None
-    nodes = sorted([node for node in slopes if node.uncertainty is not None], key=by_seq)
-    flat = np.concatenate([np.reshape(slopes[node], -1) for node in nodes])
-    return sqrt(max(float(flat @ covariance(nodes) @ flat), 0.0))
+    found = Sources([node for node in slopes if node.uncertainty is not None])
+    with quiet():
+        return float(found.combined(np.array([slopes[node] for node in found.nodes])))
 
 
-def _are_linked(nodes: Sequence[Node]) -> bool:
-    return any(x in nodes for node in nodes for x in known_of(node).linked)
-
-
-def handles(nodes: Sequence[Node]) -> list[Tensor]:
-    """The leaves as values."""
-    return [bare(node, node.value if node.shape else None) for node in nodes]
-
-
-def gradient(y: Tensor, nodes: Sequence[Node]) -> list[Value]:
-    """The derivatives of one number by the sources behind it. Raises AgradError of kind `freed` or `stale`."""
-    order = leading_to(collect([y.node]), nodes)
-    check_walkable(order, y.node)
-    found = walk(order, {y.node: spread(1.0, y.shape)}, False, nodes, hooks=False) if y.node in order else {}
-    return [found.get(node, 0.0) for node in nodes]
-
-
-def _of_entries(y: Tensor, nodes: Sequence[Node]) -> Value:
-    """The uncertainties of the entries of an array."""
-    if not _are_linked(nodes) and all(_moves_alone(y, node) for node in nodes):
-        terms = [jvp(y, x, known_of(x.node).u).value for x in handles(nodes)]
-        return coerce(np.sqrt(sum(np.square(term) for term in terms)))
-    rows = [np.reshape(j.value, (y.size, -1)) for j in jacobian(y, handles(nodes))]
-    slopes = np.concatenate(rows, axis=1)
-    variances = np.einsum("ij,jk,ik->i", slopes, covariance(nodes), slopes)
-    return coerce(np.sqrt(np.maximum(variances, 0.0)).reshape(y.shape))
+def _of_entries(y: Tensor, found: Sources) -> Any:
+    """The uncertainties of the entries of an array, one after the other or in its shape."""
+    if y.size == 1 or found.blocks or not all(_moves_alone(y, node) for node in found.nodes):
+        return found.combined(found.slopes(y))
+    terms = [push(y, {x.node: np.reshape(found.u[found.places[x.node]], x.shape)}, False) for x in found.leaves]
+    return np.hypot.reduce([np.zeros(y.shape) if term is None else term for term in terms])
 
 
 def _moves_alone(y: Tensor, source: Node) -> bool:
@@ -239,52 +282,46 @@ class Second(NamedTuple):
     u: float
 
 
-def second_order(y: Tensor, nodes: Sequence[Node]) -> Second:
+def second_order(y: Tensor, found: Sources) -> Second:
     """The terms of the second order of one number: E[y] - y and the variance of the quadratic term.
 
     That is 1/2 tr(H C) and 1/2 tr(H C H C) for normal distributions with covariances C, and for others with the fourth
     moments of theirs (Wang and Iyer, Metrologia 42 (2005); Mekid and Vaja, Measurement 41 (2008)).
     """
-    xs = handles(nodes)
-    found, known = hessian(y, xs), covariance(nodes)
-    if not isinstance(found, Tensor):  # blocks
-        rows = zip(found, xs, strict=True)
-        found = np.block([[np.reshape(b.value, (x.size, -1)) for b in row] for row, x in rows])
-    matrix = np.reshape(np.asarray(found), known.shape)
-    product = matrix @ known
-    kurtosis = np.concatenate([np.full(len(_u(n)), KURTOSIS[known_of(n).shape]) for n in nodes])
+    rows = zip(hessian(y, found.leaves), found.leaves, strict=True)
+    blocks = [[np.reshape(block.value, (x.size, -1)) for block in row] for row, x in rows]
+    matrix = np.block(blocks) * np.outer(found.u, found.u)
+    product = matrix @ found.correlations
+    kurtosis = np.array([KURTOSIS[name] for name in found.distributions])
     variance = 0.5 * float(np.trace(product @ product))
-    variance += 0.25 * float(np.sum((np.diag(matrix) * np.diag(known)) ** 2 * (kurtosis - 3.0)))
+    variance += 0.25 * float(np.sum(np.diag(matrix) ** 2 * (kurtosis - 3.0)))
     return Second(0.5 * float(np.trace(product)), sqrt(max(variance, 0.0)))
 
 
 def doubtful(y: Any) -> Second | None:
     """The terms of the second order, where one of them is over a tenth of the uncertainty; else None.
 
-    Also None where finding out would take long, or the graph has been freed.
+    Also None where finding out would take long.
     """
     if not _used[0] or not isinstance(y, Tensor) or y.size != 1 or y.node.op is None:
         return None
-    nodes = sources(y)
-    if not nodes or len(reachable(y.node)) > _LONG or sum(len(_u(node)) for node in nodes) > MOST:
-        return None
-    try:
-        u = float(np.reshape(np.asarray(uncertainty(y)), -1)[0])
-        found = second_order(y, nodes)
-    except AgradError:
-        return None
-    return found if max(abs(found.bias), found.u) > 0.1 * u else None
+    with as_recorded(y) as found, suppress(AgradError):
+        if found is not None and len(reachable(y.node)) <= _LONG and len(found.u) <= MOST:
+            second, (u,) = second_order(y, found), found.combined(found.slopes(y))
+            return second if max(abs(second.bias), second.u) > 0.1 * u else None
+    return None
 
 
 # In the language
 
 
-@composed(
+_making = partial(composed, family=FAMILY, derivative="the result is a leaf")
+
+
+@_making(
     "normal",
     "mean, u; dof=None",
-    family=FAMILY,
     doc="An uncertain value with a normal distribution: the same as mean ± u. dof: its degrees of freedom.",
-    derivative="the result is a leaf",
     example="normal(2, 0.1).u == 0.1",
 )
 def _normal(mean: Any, u: Any, dof: Any) -> Tensor:
@@ -309,29 +346,25 @@ def _between(what: str, divisor: float, a: Any, b: Any, dof: Any) -> Tensor:
 _UNIFORM = "uniform", 12, "that is anywhere from a to b"
 _TRIANGULAR = "triangular", 24, "from a to b that is likely in the middle"
 for _name, _divisor, _where in (_UNIFORM, _TRIANGULAR):
-    composed(
+    _making(
         _name,
         "a, b; dof=None",
-        family=FAMILY,
         doc=f"An uncertain number {_where}: u is (b - a)/sqrt({_divisor}).",
-        derivative="the result is a leaf",
         example=f"{_name}(0, {_divisor // 2}).u ~= sqrt({_divisor // 4})",
     )(partial(_between, _name, _divisor))
 
 
 def _readings(what: str, x: Any) -> Any:
-    x = _plain(what, x)
+    x = plain_of(what, "a value", x)
     if len(shape_of(x)) != 1:
         raise AgradError("shape", f"{what} takes a vector, not an array of shape {format_shape(shape_of(x))}")
     return x
 
 
-@composed(
+@_making(
     "measured",
     "readings",
-    family=FAMILY,
     doc="The mean of repeated readings, with u = s/sqrt(n) and n - 1 degrees of freedom (GUM 4.2).",
-    derivative="the result is a leaf",
     example="measured([1, 2, 3]).u ~= 1/sqrt(3)",
 )
 def _measured(readings: Any) -> Tensor:
@@ -341,27 +374,34 @@ def _measured(readings: Any) -> Tensor:
     return uncertain(float(np.mean(x)), float(np.std(x, ddof=1)) / sqrt(len(x)), len(x) - 1.0)
 
 
-@composed(
+@_making(
     "correlated",
     "values, covariance",
-    family=FAMILY,
     doc="A vector of uncertain numbers with a covariance matrix.",
-    derivative="the result is a leaf",
     example="sum(correlated([1, 2], [[4, 2], [2, 9]])).u ~= sqrt(17)",
 )
 def _correlated(values: Any, covariance: Any) -> Tensor:
-    x, matrix = _readings("correlated", values), np.asarray(_plain("correlated", covariance))
+    x, matrix = _readings("correlated", values), np.asarray(plain_of("correlated", "a covariance", covariance))
     if matrix.shape != (len(x), len(x)):
         raise AgradError("shape", f"correlated: a covariance of shape {format_shape(matrix.shape)} for {len(x)} values")
-    if not np.allclose(matrix, matrix.T, rtol=1e-9, atol=0) or not _is_possible(matrix):
+    among = _scaled(matrix)
+    if not np.allclose(matrix, matrix.T, rtol=1e-9, atol=0) or not _is_possible(among) or np.diag(matrix).min() < 0.0:
         raise AgradError("domain", "correlated: the matrix is no covariance: not symmetric, or not positive")
     leaf = uncertain(x, np.sqrt(np.diag(matrix)))
-    link([leaf.node], np.array(matrix))
+    link([leaf.node], among)
     return leaf
+
+
+def _scaled(covariance: Any) -> Array:
+    """The correlations of a covariance matrix."""
+    scale = np.sqrt(np.abs(np.diag(covariance)))
+    found: Array = covariance / np.outer(*[np.where(scale > 0.0, scale, 1.0)] * 2)
+    np.fill_diagonal(found, 1.0)
+    return found
 
 
 def parameters(values: Any, matrix: Any, dof: float = inf) -> list[Tensor]:
     """Correlated uncertain numbers, each a leaf."""
     found = [uncertain(float(x), sqrt(max(float(v), 0.0)), dof) for x, v in zip(values, np.diag(matrix), strict=True)]
-    link([x.node for x in found], matrix)
+    link([x.node for x in found], _scaled(matrix))
     return found

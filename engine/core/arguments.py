@@ -10,7 +10,7 @@ from typing import Any
 from agrad.engine.core.limits import afford
 from agrad.engine.core.op import Function
 from agrad.engine.errors import AgradError
-from agrad.engine.values import Shape, describe, format_shape, whole, whole_as_float
+from agrad.engine.values import Shape, Value, coerce, describe, format_shape, whole, whole_as_float
 
 MOST = 2**30  # of attributes that count or name entries
 MOST_AXES = 32  # of numpy before 2
@@ -74,6 +74,13 @@ def number_of(name: str, what: str, value: Any) -> float:
     if isinstance(value, bool | int | float):
         return float(value)
     raise AgradError("type", f"{name}: {what} must be a number, not {describe(value)}")
+
+
+def plain_of(name: str, what: str, value: Any) -> Value:
+    """Plain numbers, one or an array; AgradError of kind `type` for a value with a graph, which would be lost."""
+    if getattr(value, "requires_grad", False):
+        raise AgradError("type", f"{name}: {what} must be plain numbers without a derivative; use .detach()")
+    return coerce(getattr(value, "value", value))
 
 
 def truth_of(name: str, what: str, value: Any) -> bool:

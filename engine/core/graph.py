@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import gc
 import weakref
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from operator import attrgetter
@@ -81,16 +81,14 @@ class Extra:
 class Uncertainty(Extra):
     """What is known of a leaf that was measured: its standard uncertainty, and how it is distributed."""
 
-    __slots__ = ("dof", "linked", "shape", "u")  # which take less time to set
+    __slots__ = ("distribution", "dof", "linked", "u")  # which take less time to set
 
-    def __init__(self, u: Value, dof: float, shape: str) -> None:
-        self.u = u  # in the shape of the value
-        self.dof = dof  # degrees of freedom
-        self.shape = shape  # normal, uniform or triangular
-        self.linked = _UNLINKED  # the covariances with the entries of correlated leaves, and its own, row by row
+    u: Value  # in the shape of the value
+    dof: float  # degrees of freedom
+    distribution: str  # normal, uniform or triangular
+    linked: Mapping[Node, Any]  # the correlations with the entries of correlated leaves, and its own, row by row
 
 
-_UNLINKED: Mapping[Node, Any] = {}
 # The first number that a walk left in a leaf, what is known of its data (the leaves behind it), and when that was.
 FirstNumber: TypeAlias = "tuple[float, Storage | None, int]"
 Input: TypeAlias = "Node | Value"
@@ -354,8 +352,13 @@ def leading_to(order: list[Node], targets: Iterable[Node]) -> list[Node]:
     return [node for node in order if node in leading]
 
 
-def free(nodes: Iterable[Node], by: object) -> None:
-    """Release what the nodes saved. Leaves and links stay, so that a freed graph can still be shown."""
+def free(nodes: Sequence[Node], by: object) -> None:
+    """Release what the nodes saved. Leaves and links stay, so that a freed graph can still be shown.
+
+    Where uncertain leaves are behind them, the nodes are only marked: the uncertainty of what they computed follows
+    from what they saved.
+    """
+    is_kept = any(type(node.extra) is Uncertainty for node in nodes)
     log = current().undo_log
     since = -1 if log is None else log.since
     for node in nodes:
@@ -365,6 +368,8 @@ def free(nodes: Iterable[Node], by: object) -> None:
         if node.seq <= since:
             touch(node)
         node.freed = by
+        if is_kept:
+            continue
         if type(node.value) is float:
             if op.rules_of_scalars is not None:
                 continue  # an operation on scalars, which saved nothing else

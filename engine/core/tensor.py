@@ -225,6 +225,10 @@ class Tensor:
             )
         if bool(on) != self.node.requires_grad:
             before = self.node
+            if before.uncertainty is not None:
+                name = before.spell()
+                message = f"{name} is uncertain: it requires a gradient, which its uncertainty follows from"
+                raise AgradError("leaf", message, fixes=[f"{name}.detach()   is its value without uncertainty"])
             node = leaf(self._taken(), bool(on))  # what was computed so far keeps the old one
             node.stamp, node.name, node.grad = before.stamp, before.name, before.grad
             if before.is_parameter:

@@ -157,11 +157,15 @@ def check_walkable(order: list[Node], root: Node) -> None:
             raise changed_error(node, node, root)
         stamp = node.stamp
         for operand in node.inputs:
-            if type(operand) is Node and operand.stamp > stamp:
+            if type(operand) is not Node:
+                continue
+            if operand.stamp > stamp:
                 if changed_since(operand, node):
                     raise stale_error(node, operand, root)
-                if reads_changed(node, operand):
+                if reads(node, operand):
                     raise changed_error(node, operand, root)
+            if operand.freed is not None and operand.value is None and reads(node, operand):
+                raise freed_error([operand], root)  # it is not in the order itself, which leads to some leaves only
 
 
 def rewritten(node: Node) -> bool:
@@ -179,14 +183,13 @@ def changed_since(operand: Node, node: Node) -> bool:
     return not (rewritten(operand) and operand.storage is not None and operand.storage.successor)
 
 
-def reads_changed(node: Node, changed: Node) -> bool:
-    """Whether a rule reads an operand that has changed. The operands of `b *= a` itself are not affected."""
+def reads(node: Node, operand: Node) -> bool:
+    """Whether a rule reads an operand, which has changed or is gone. `b *= a` has the one before the write itself."""
     if node.op is None:
         return False
-    own = changed.storage is not None and changed.storage.successor == node.seq
-    reads, _ = node.op.read_in(node)
-    pairs = list(zip(node.inputs, reads, strict=True))[1 if own else 0 :]
-    return any(operand is changed and read for operand, read in pairs)
+    own = operand.storage is not None and operand.storage.successor == node.seq
+    pairs = list(zip(node.inputs, node.op.read_in(node)[0], strict=True))[1 if own else 0 :]
+    return any(x is operand and is_read for x, is_read in pairs)
 
 
 def out_of_date(order: list[Node], sources: Mapping[Node, Node] = {}) -> set[Node]:

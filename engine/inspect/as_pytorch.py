@@ -22,7 +22,7 @@ from agrad.engine.core.graph import Node, collect, new_node
 from agrad.engine.core.graph_errors import changed_error, freed_error, no_grad_error
 from agrad.engine.core.op import OPS
 from agrad.engine.core.tensor import Tensor
-from agrad.engine.core.versions import changed_since, out_of_date, reads_changed
+from agrad.engine.core.versions import changed_since, out_of_date, reads
 from agrad.engine.errors import AgradError
 from agrad.engine.inspect.backward_trace import named, short
 from agrad.engine.program.replay import forward
@@ -111,7 +111,7 @@ def _check(order: list[Node], root: Node) -> None:
             raise freed_error(order, root)
         for operand in node.inputs:
             newer = type(operand) is Node and operand.stamp > node.stamp
-            if newer and not changed_since(operand, node) and reads_changed(node, operand):  # type: ignore[arg-type]
+            if newer and not changed_since(operand, node) and reads(node, operand):  # type: ignore[arg-type]
                 raise changed_error(node, operand, root)  # type: ignore[arg-type]
 
 

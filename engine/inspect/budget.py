@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from csv import writer
 from io import StringIO
 from json import dumps
-from math import floor, hypot, inf, isfinite, log10, sqrt
+from math import floor, hypot, isfinite, log10, sqrt
 from typing import Any, NamedTuple
 
-from agrad.engine.autodiff.uncertainty import Second, covariance, gradient, handles, known_of, second_order, sources
+from agrad.engine.autodiff.uncertainty import Second, Sources, as_recorded, second_order
 from agrad.engine.compile import compile as compiled
-from agrad.engine.core.graph import Node
 from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError, Hint
@@ -41,14 +40,13 @@ class Source(NamedTuple):
     dof: float
 
 
-def _cells(row: Source, percent: str = " %") -> list[str]:
+def _cells(row: Source) -> list[str]:
     numbers = [format_number(x, 4) for x in (row.u, row.sensitivity, row.contribution)]
     dof = format_number(row.dof, 4) if isfinite(row.dof) else ""
-    return [row.name, row.where, format_number(row.value), *numbers, f"{100 * row.share:.1f}{percent}", dof]
+    return [row.name, row.where, format_number(row.value), *numbers, f"{100 * row.share:.1f} %", dof]
 
 
-def _escaped(name: str) -> str:
-    return name.replace("_", r"\_").replace("^", r"\^{}").replace("%", r"\%")
+_IN_LATEX = str.maketrans({sign: rf"\{sign}" for sign in "_%&#$"} | {"^": r"\^{}", "~": r"\~{}"})
 
 
 class Sampled(NamedTuple):
@@ -78,16 +76,20 @@ class Budget(NamedTuple):
     samples: Sampled | None = None
     histogram: tuple[Array, Array] | None = None  # of the samples: the edges of intervals, and the densities
 
+    def table(self) -> list[tuple[str, ...]]:
+        """The sources in words, below their heads: a column for each head that says something about them."""
+        columns = [*zip(_HEAD, *map(_cells, self.sources), strict=True)]
+        if len(set(columns[1])) == 2:  # all in one place
+            del columns[1]
+        return [*zip(*[column for column in columns if any(column[1:])], strict=True)]
+
     def text(self, sign: str) -> str:
         """The table, a line for each source, and what follows from it."""
-        rows = [_cells(row) for row in self.sources]
-        if len({row[1] for row in rows}) == 1:
-            rows = [[name, "", *rest] for name, _, *rest in rows]
-        head = [word if any(row[place] for row in rows) else "" for place, word in enumerate(_HEAD)]
+        table = self.table()
         u, wide, k = (format_number(x, 3) for x in (self.u, self.expanded, self.k))
         dof = f", {format_number(self.dof, 3)} effective degrees of freedom" if isfinite(self.dof) else ""
         lines = [
-            *align([head, *rows], right=range(2, len(_HEAD))),
+            *align(table, right=range(1 + ("where" in table[0]), len(_HEAD))),
             "",
             f"{self.name} = {format_uncertain(self.value, self.u, sign=sign)}   u = {u}{dof}",
             f"expanded uncertainty U = {wide}   k = {k}, coverage {self.coverage:g}",
@@ -110,13 +112,9 @@ class Budget(NamedTuple):
         ]
 
     def fields(self) -> dict[str, Any]:
-        """The budget for JSON; degrees of freedom are null where they are infinite."""
-        found = self._asdict() | {"dof": finite(self.dof)}
-        del found["name"], found["histogram"]
-        found["sources"] = [row._asdict() | {"dof": finite(row.dof)} for row in self.sources]
-        parts = {name: found.pop(name) for name in ("second", "samples")}
-        found |= {name: part._asdict() for name, part in parts.items() if part is not None}
-        return {"budget": found}
+        """The budget for JSON; what is not finite is null."""
+        left_out = {"name", "histogram", *(part for part in ("second", "samples") if getattr(self, part) is None)}
+        return {"budget": {name: _plain(part) for name, part in self._asdict().items() if name not in left_out}}
 
     def json(self) -> str:
         """One object."""
@@ -124,39 +122,43 @@ class Budget(NamedTuple):
 
     def csv(self) -> str:
         """A line for each source, and one for the result."""
-        result = (self.value, self.u, 1.0, self.u, 1.0, self.dof)
-        named = [*((row.name, row[2:]) for row in self.sources), (self.name, result)]
-        rows = [[name, *[format_number(x, None) for x in numbers]] for name, numbers in named]
+        result = Source(self.name, "", self.value, self.u, 1.0, self.u, 1.0, self.dof)
+        rows = [[row.name, *[format_number(x, None) for x in row[2:]]] for row in (*self.sources, result)]
         file = StringIO()
         writer(file, lineterminator="\n").writerows([["source", *Source._fields[2:]], *rows])
         return file.getvalue().removesuffix("\n")
 
     def latex(self) -> str:
-        """A table for a paper."""
-        head = ["source", "value", "$u$", r"$\partial y/\partial x$", "contribution", r"share / \%"]
-        rows = [[_escaped(name), *rest[1:6]] for name, *rest in (_cells(row, "") for row in self.sources)]
-        number = format_uncertain(self.value, self.u, sign=r"\pm")
-        result = [_escaped(self.name), rf"\multicolumn{{5}}{{l}}{{${number}$}}"]
-        lines = [" & ".join(row) + r" \\" for row in (head, *rows, result)]
+        """The table for a paper, and the result below it."""
+        head, *rows = [[cell.translate(_IN_LATEX) for cell in row] for row in (*self.table(), [self.name])]
+        number, width = format_uncertain(self.value, self.u, sign=r"\pm"), len(head) - 1
+        rows[-1].append(rf"\multicolumn{{{width}}}{{l}}{{${number}$}}")
+        lines = [" & ".join(row) + r" \\" for row in (head, *rows)]
         lines[0] += r" \hline"
         lines[-2] += r" \hline"
-        return "\n".join([r"\begin{tabular}{lrrrrr}", *lines, r"\end{tabular}"])
+        return "\n".join([rf"\begin{{tabular}}{{l{'r' * width}}}", *lines, r"\end{tabular}"])
 
     def curves(self) -> list[tuple[str, list[float], list[float]]]:
         """The density of the samples, and that of the normal distribution of the linear result."""
         assert self.histogram is not None
         edges, heights = self.histogram
         middles = (edges[1:] + edges[:-1]) / 2
-        found = [("samples", middles.tolist(), heights.tolist())]
+        curves = {"samples": heights}
         if self.u > 0:
-            z = (middles - self.value) / self.u
-            density = np.exp(-z * z / 2) / (self.u * np.sqrt(2 * np.pi))
-            found.append(("normal", middles.tolist(), density.tolist()))
-        return found
+            curves["normal"] = np.exp(-(((middles - self.value) / self.u) ** 2) / 2) / (self.u * np.sqrt(2 * np.pi))
+        return [(name, middles.tolist(), heights.tolist()) for name, heights in curves.items()]
 
     def rows(self) -> list[Sequence[Any]]:
         """The sources as a table, below its head."""
         return [Source._fields, *([*row.values()] for row in self.fields()["budget"]["sources"])]
+
+
+def _plain(part: Any) -> Any:
+    if isinstance(part, list):
+        return [_plain(one) for one in part]
+    if isinstance(part, Source | Second | Sampled):
+        return {name: _plain(one) for name, one in part._asdict().items()}
+    return finite(part) if isinstance(part, float) else part
 
 
 def budget(
@@ -164,61 +166,35 @@ def budget(
 ) -> Budget:
     """The budget of one number. Raises AgradError of kind `grad` where it depends on no uncertain leaf."""
     y = y if isinstance(y, Tensor) else tensor(y)
-    nodes = sources(y)
     if y.size != 1:
         fixes = [Hint(f"budget {y.node.spell()}[0]   of an entry")]
         raise AgradError("shape", "a budget is of one number, and this is an array", fixes=fixes)
-    if not nodes:
-        fixes = [Hint("x = 2.0 ± 0.1   makes an uncertain value")]
-        raise AgradError("grad", f"{y.node.spell()} does not depend on an uncertain value", fixes=fixes)
     if not 0.0 < coverage < 1.0:
         fixes = [Hint(f"coverage {coverage / 100:g}")] if 1.0 < coverage < 100.0 else []
         raise AgradError("domain", f"budget: the coverage is between 0 and 1, not {coverage:g}", fixes=fixes)
     if order not in (1, 2):
         raise AgradError("domain", f"budget: the order is 1 or 2, not {order}")
-    slopes = np.concatenate([np.reshape(np.asarray(g), -1) for g in gradient(y, nodes)])
-    known = covariance(nodes)
-    variance = max(float(slopes @ known @ slopes), 0.0)
-    u, rows = sqrt(variance), _rows(nodes, slopes, slopes * (known @ slopes) / (variance or 1.0))
-    dof = _effective(rows, known, u)
-    k = coverage_factor(coverage, dof)
-    number = float(np.reshape(y.value, -1)[0])
-    second = second_order(y, nodes) if order > 1 else None
-    made = Budget(y.node.spell(), number, u, rows, dof, coverage, k, k * u, second)
-    return _sampled(made, y, nodes, known, samples, generator) if samples else made
+    with as_recorded(y) as found:
+        if found is None:
+            fixes = [Hint("x = 2.0 ± 0.1   makes an uncertain value")]
+            raise AgradError("grad", f"{y.node.spell()} does not depend on an uncertain value", fixes=fixes)
+        (slopes,) = found.slopes(y)
+        u, dof, terms = float(found.combined(slopes)), found.effective(slopes), slopes * found.u
+        shares = terms / (u or 1.0) * (found.correlations @ terms / (u or 1.0))
+        numbers = zip(found.values, found.u, slopes, terms, shares, found.dof, strict=True)
+        rows = [Source(*name, *map(float, row)) for name, row in zip(_named(found), numbers, strict=True)]
+        k = coverage_factor(coverage, dof)
+        second = second_order(y, found) if order > 1 else None
+        made = Budget(y.node.spell(), y.item(), u, rows, dof, coverage, k, k * u, second)
+        return _sampled(made, y, found, samples, generator) if samples else made
 
 
-def _rows(nodes: Sequence[Node], slopes: Array, shares: Array) -> list[Source]:
-    found: list[Source] = []
-    for node in nodes:
-        its, place = known_of(node), node.origin.where if node.origin is not None else ""
-        values, us = [np.reshape(np.asarray(x), -1).tolist() for x in (node.value, its.u)]
-        for index, value, u in zip(np.ndindex(node.shape), values, us, strict=True):
+def _named(found: Sources) -> Iterator[tuple[str, str]]:
+    """The name of each entry, and where its leaf was made."""
+    for node in found.nodes:
+        for index in np.ndindex(node.shape):
             name = node.spell() + (f"[{', '.join(map(str, index))}]" if index else "")
-            slope, share = float(slopes[len(found)]), float(shares[len(found)])
-            found.append(Source(name, place, value, u, slope, slope * u, share, its.dof))
-    return found
-
-
-def _effective(rows: Sequence[Source], known: Array, u: float) -> float:
-    """The effective degrees of freedom (Welch 1947, Satterthwaite 1946; GUM G.4.1).
-
-    The formula is one of independent sources. Those that are correlated, such as the parameters of a fit, are one
-    source together, with the fewest degrees of freedom among them (as Willink, Metrologia 44 (2007), where all are of
-    the same measurements).
-    """
-    slopes = np.array([row.sensitivity for row in rows])
-    total = 0.0
-    for places in _groups(known) if u > 0 else ():
-        share = float(slopes[places] @ known[np.ix_(places, places)] @ slopes[places]) / u**2
-        total += share**2 / min(rows[place].dof for place in places)
-    return 1.0 / total if total > 0 else inf
-
-
-def _groups(known: Array) -> list[list[int]]:
-    """The places of the entries that are correlated, with each other or by others; each of the rest alone."""
-    _, labels = extra("scipy.sparse.csgraph", "budget", "SciPy", "science").connected_components(known != 0)
-    return [np.flatnonzero(labels == one).tolist() for one in np.unique(labels)]
+            yield name, node.origin.where if node.origin is not None else ""
 
 
 def coverage_factor(coverage: float, dof: float) -> float:
@@ -236,14 +212,12 @@ def coverage_factor(coverage: float, dof: float) -> float:
 # Monte Carlo
 
 
-def _sampled(
-    linear: Budget, y: Tensor, nodes: Sequence[Node], known: Array, count: int, generator: Callable[[], Any] | None
-) -> Budget:
+def _sampled(linear: Budget, y: Tensor, found: Sources, count: int, generator: Callable[[], Any] | None) -> Budget:
     """The budget with what a Monte Carlo run finds."""
     if not 100 <= count <= _MOST:
         raise AgradError("limit", f"budget: from 100 to {_MOST} samples, not {count}")
     rng = generator() if generator is not None else np.random.default_rng()
-    values = _values(y, nodes, _draws(nodes, known, count, rng))
+    values = _values(y, found, _draws(found, count, rng))
     tails = (1 - linear.coverage) / 2, (1 + linear.coverage) / 2
     low, high = np.quantile(values, tails).tolist()
     tolerance = 0.5 * 10.0 ** (floor(log10(linear.u)) - 1) if linear.u > 0 else 0.0
@@ -251,24 +225,21 @@ def _sampled(
     shown = np.quantile(values, [0.001, 0.999])
     heights, edges = np.histogram(values, bins=60, range=tuple(shown) if shown[1] > shown[0] else None)
     mean, u = float(np.mean(values)), float(np.std(values, ddof=1))
-    found = Sampled(count, mean, u, low, high, tolerance, off <= tolerance)
-    return linear._replace(samples=found, histogram=(edges, heights / (count * np.diff(edges))))
+    samples = Sampled(count, mean, u, low, high, tolerance, off <= tolerance)
+    return linear._replace(samples=samples, histogram=(edges, heights / (count * np.diff(edges))))
 
 
-def _draws(nodes: Sequence[Node], known: Array, count: int, rng: Any) -> list[Array]:
+def _draws(found: Sources, count: int, rng: Any) -> list[Array]:
     """A column of samples for each entry: of correlated ones, of a multivariate normal or t distribution (JCGM 101)."""
-    means = np.concatenate([np.reshape(np.asarray(node.value), -1) for node in nodes])
-    kinds = [(known_of(node).shape, known_of(node).dof) for node in nodes for _ in np.ndindex(node.shape)]
-    each = zip(means, np.sqrt(np.diag(known)), kinds, strict=True)
-    columns = [mean + u * _standard(shape, dof, count, rng) for mean, u, (shape, dof) in each]
-    for places in _groups(known):
+    columns = [_standard(*kind, count, rng) for kind in zip(found.distributions, found.dof, strict=True)]
+    for places in found.groups:
         if len(places) > 1:
-            block, dof = known[np.ix_(places, places)], min(kinds[place][1] for place in places)
+            block, dof = found.correlations[np.ix_(places, places)], min(found.dof[places])
             drawn = rng.multivariate_normal(np.zeros(len(places)), block, count, method="eigh").T
             drawn *= np.sqrt(dof / rng.chisquare(dof, count)) if isfinite(dof) else 1.0
             for place, column in zip(places, drawn, strict=True):
-                columns[place] = means[place] + column
-    return columns
+                columns[place] = column
+    return [mean + u * column for mean, u, column in zip(found.values, found.u, columns, strict=True)]
 
 
 def _standard(shape: str, dof: float, count: int, rng: Any) -> Array:
@@ -281,14 +252,14 @@ def _standard(shape: str, dof: float, count: int, rng: Any) -> Array:
     return draws[shape]()
 
 
-def _values(y: Tensor, nodes: Sequence[Node], columns: list[Array]) -> Array:
+def _values(y: Tensor, found: Sources, columns: list[Array]) -> Array:
     """The value for each sample, by the program of its graph."""
-    program = settled("budget", extract([y], handles(nodes)))
+    program = settled("budget", extract([y], found.leaves))
 
     def function(*entries: Any) -> Any:
-        xs = split(FUNCTIONS["stack"].call(entries), [node.shape for node in nodes])
+        xs = split(FUNCTIONS["stack"].call(entries), [x.shape for x in found.leaves])
         return FUNCTIONS["sum"].call(inlined(program, xs)[0])
 
-    found: Array
-    found, _ = compiled(function, *[float(column[0]) for column in columns], wrt=0).map(*columns)
-    return found
+    values: Array
+    values, _ = compiled(function, *[float(column[0]) for column in columns], wrt=0).map(*columns)
+    return values

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from agrad.engine.autodiff.uncertainty import as_leaf
 from agrad.engine.core.arguments import number_of, sizes_of, truth_of
 from agrad.engine.core.context import RandomNumbers, current
 from agrad.engine.core.op import Function, composed
@@ -78,7 +79,7 @@ def _filled(name: str, shape: Any, value: float) -> Tensor:
 )
 def make_tensor(data: Any, requires_grad: Any, dtype: Any, device: Any) -> Tensor:
     """See the entry."""
-    made = tensor(data, truth_of("tensor", "requires_grad", requires_grad))
+    made = as_leaf(data) if truth_of("tensor", "requires_grad", requires_grad) else tensor(data)
     return made if dtype is None else of_type(made, dtype)
 
 
@@ -92,7 +93,7 @@ def make_tensor(data: Any, requires_grad: Any, dtype: Any, device: Any) -> Tenso
 )
 def variable(data: Any, requires_grad: Any) -> Tensor:
     """See the entry."""
-    return tensor(data, truth_of("Variable", "requires_grad", requires_grad))
+    return as_leaf(data) if truth_of("Variable", "requires_grad", requires_grad) else tensor(data)
 
 
 @maker(

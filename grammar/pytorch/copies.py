@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from agrad.engine.autodiff.uncertainty import as_leaf
 from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.values import describe
@@ -75,7 +76,7 @@ def _leaf(x: Tensor) -> Tensor:
     if not x.is_leaf:
         message = f"copy.deepcopy: {x.node.spell()} was computed, and only leaves are copied"
         raise AgradError("type", message, fixes=[Hint("x.detach().clone()   copies the data alone")])
-    made = tensor(x.detach(), requires_grad=x.requires_grad)
+    made = as_leaf(x.clone()) if x.requires_grad else tensor(x)
     made.node.is_parameter = x.node.is_parameter
     if x.grad is not None:
         made.grad = x.grad.detach().clone()

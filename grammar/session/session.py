@@ -12,7 +12,6 @@ from functools import partial
 from typing import Any, TypeVar
 
 from agrad.engine.autodiff.backward import backward
-from agrad.engine.autodiff.uncertainty import is_used
 from agrad.engine.core.context import Context, Limits, UndoLog, current, enter
 from agrad.engine.core.guards import Guard, joined
 from agrad.engine.core.limits import exhausted
@@ -35,7 +34,7 @@ from agrad.grammar.runtime.compiler import compile_expression, compile_statement
 from agrad.grammar.runtime.control_dependence import after, context
 from agrad.grammar.runtime.errors.graph_fixes import explain
 from agrad.grammar.runtime.vm import MISSING, Machine
-from agrad.grammar.runtime.vm.statements import second_order_note
+from agrad.grammar.runtime.vm.statements import note_second_order
 from agrad.grammar.session.log import OutputBuffer, SessionLog, asks, is_block
 from agrad.grammar.session.saving.transcript import Listener
 from agrad.grammar.session.undo import DEPTH, Steps, together
@@ -234,9 +233,7 @@ class Session:
         _note_sign(text, emit)
         code = compile_expression(expression)
         value = self._guarded(lambda: settled(self.machine.run(code)), expression.span, emit)
-        note = second_order_note(value, expression.span) if is_used() else None
-        if note is not None:
-            emit(Noted(note))
+        note_second_order(value, expression.span, emit)
         return value
 
     def all_at_once(self, action: Callable[[], _T], span: Span | None = None) -> _T:

@@ -6,10 +6,8 @@ Where an array is needed, the parts are stacked. `[1, 2, 3]`, of plain numbers, 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import nullcontext
 from typing import Any
 
-from agrad.engine.autodiff.uncertainty import is_used
 from agrad.engine.core.context import current
 from agrad.engine.core.limits import afford
 from agrad.engine.core.op import OPS
@@ -280,8 +278,7 @@ def as_truth(value: Any) -> Any:
 def text_of_list(value: List, text: Any) -> str:
     """A list as it is printed: as an array if it is one; `text` gives the text of a part."""
     if is_array(value) and value.parts and bool not in map(type, map(as_truth, value.parts)):
-        with _unrecorded() if not is_used() else nullcontext():  # the graph tells uncertainties
-            whole: str = text(stacked(value.parts))
+        whole: str = text(stacked(value.parts))  # recorded, since the graph tells uncertainties
         return whole
     shown = [text(part) for part in value.parts[:_MOST_SHOWN]]
     more = [f"… {len(value) - _MOST_SHOWN} more"] if len(value) > _MOST_SHOWN else []

@@ -33,7 +33,7 @@ PARTS = {
     "grammar/results.py": "Estimated uncertainty_of",
     "grammar/runtime/attributes.py": "_u",
     "grammar/runtime/compiler.py": "_unknowns",
-    "grammar/runtime/vm/statements.py": "second_order_note",
+    "grammar/runtime/vm/statements.py": "note_second_order",
     "grammar/session/session.py": "_note_sign",
     "grammar/syntax/ast.py": "Uncertain Unknowns",
     "grammar/syntax/ast_builder.py": "Builder.several Builder.within Builder.fit Builder.solve Builder.difference Builder.minimize "

@@ -6,7 +6,7 @@ import math
 from functools import partial
 from typing import Any
 
-from agrad.engine.core.arguments import axes_of, kept, number_of, truth_of
+from agrad.engine.core.arguments import axes_of, kept, number_of, plain_of, truth_of
 from agrad.engine.core.dispatch import operand
 from agrad.engine.core.op import Function, composed
 from agrad.engine.errors import AgradError
@@ -19,7 +19,7 @@ from agrad.engine.ops.linalg.matrices import matmul
 from agrad.engine.ops.scalar.arithmetic import add, div, mul, sub
 from agrad.engine.ops.scalar.comparison import equal, isnan, maximum, minimum, where
 from agrad.engine.ops.scalar.elementary import floor, sqrt, square
-from agrad.engine.values import Shape, coerce, format_shape, np, shape_of
+from agrad.engine.values import Shape, format_shape, np, shape_of
 
 # Quantiles
 
@@ -39,9 +39,7 @@ def in_rows(name: str, x: Any, axis: Any) -> tuple[Any, Shape]:
 
 
 def _shares(name: str, q: Any, whole: float) -> Any:
-    if getattr(q, "requires_grad", False):
-        raise AgradError("type", f"{name}: q must be plain numbers without a derivative; use .detach()")
-    shares = np.asarray(coerce(getattr(q, "value", q)))
+    shares = np.asarray(plain_of(name, "q", q))
     if not np.all((shares >= 0.0) & (shares <= whole)):
         raise AgradError("domain", f"{name}: q must be between 0 and {whole:g}")
     return shares / whole

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
 from typing import Any
 
-from agrad.engine.autodiff.uncertainty import doubtful
+from agrad.engine.autodiff.uncertainty import doubtful, lost
 from agrad.engine.core.context import UndoLog, current, scope
 from agrad.engine.core.graph import collect
 from agrad.engine.core.op import FUNCTIONS
@@ -14,7 +15,7 @@ from agrad.engine.core.versions import changed_behind
 from agrad.engine.errors import AgradError, Label, Note
 from agrad.engine.values import format_number
 from agrad.grammar.diagnostics import Span
-from agrad.grammar.results import Noted, Printed, Shown, text_of, whole_text_of
+from agrad.grammar.results import Noted, Printed, Result, Shown, text_of, whole_text_of
 from agrad.grammar.runtime.builtins import OTHERS, as_tensor
 from agrad.grammar.runtime.bytecode import Code, Frame
 from agrad.grammar.runtime.compiler import UNEVALUATED, module_name
@@ -44,23 +45,26 @@ class Statements(Core):
             return  # such as `net.eval()`, which is called for its effect
         self.end_line()
         if value is not None:
-            self._note_stale([value], span)
+            self._note_origin([value], span)
             names = frame.scopes[0]
             self.session.emit(Shown(value, node.value, names) if names is self.session.names else Shown(value))
-            note = second_order_note(value, span)
-            if note is not None:
-                self.session.emit(Noted(note))
+            note_second_order(value, span, self.session.emit)
             return
         reason = self.session.why_none(node.value)
         if reason:
             self.session.emit(Printed(reason))
 
-    def _note_stale(self, values: list[Any], span: Span) -> None:
-        """Note values that were computed from data that have changed since."""
+    def _note_origin(self, values: list[Any], span: Span) -> None:
+        """Note values that were computed from data that have changed since, or from uncertain ones in no_grad."""
         for value in values:
-            changed = changed_behind(value.node) if isinstance(value, Tensor) else None
+            if not isinstance(value, Tensor):
+                continue
+            name, changed = value.node.spell(), changed_behind(value.node)
+            storage, source = value.node.storage, lost(value)
+            if source is not None and storage is not None and storage.cut is not None and not storage.nodes:
+                message = f"{name} has no uncertainty: it was computed from {source.spell()} without its graph"
+                self.session.emit(Noted(Note(message, labels=[Label(span)])))
             if changed is not None:
-                name = value.node.spell()
                 held = value.node.op is not None and all(node.freed is None for node in collect([value.node]))
                 fixes = [f"forward {value.node.name}"] if value.node.name and held else []
                 message = f"{name} still has its old value: {changed.spell()} has changed since"
@@ -73,7 +77,7 @@ class Statements(Core):
         end, separator = stack.pop(), stack.pop()
         items = spread(stack[len(stack) - count :] if count else [])
         del stack[len(stack) - count :]
-        self._note_stale(items, span)
+        self._note_origin(items, span)
         settings = self.session.settings
         parts = [whole_text_of(item, settings) for item in items]
         between, after = (text_of(" " if one is None else one, settings) for one in (separator, end))
@@ -185,12 +189,11 @@ def _is_own(name: str, value: Any) -> bool:
     return (name in OTHERS and isinstance(value, type)) or (name in FUNCTIONS and value is FUNCTIONS[name].call)
 
 
-def second_order_note(value: Any, span: Span) -> Note | None:
-    """A note on a result that is far from linear in what is uncertain, so that its uncertainty says too little."""
+def note_second_order(value: Any, span: Span, emit: Callable[[Result], None]) -> None:
+    """Note a result that is far from linear in what is uncertain, so that its uncertainty says too little."""
     second = doubtful(value)
-    if second is None:
-        return None
-    terms = f"a bias of {format_number(second.bias, 2)} and u = {format_number(second.u, 2)} more"
-    message = f"the uncertainty is of the first order: the second adds {terms}"
-    fixes = [f"budget {span.text} order 2", f"budget {span.text} samples 1e6"]
-    return Note(message, labels=[Label(span)], fixes=fixes)
+    if second is not None:
+        terms = f"a bias of {format_number(second.bias, 2)} and u = {format_number(second.u, 2)} more"
+        message = f"the uncertainty is of the first order: the second adds {terms}"
+        fixes = [f"budget {span.text} order 2", f"budget {span.text} samples 1e6"]
+        emit(Noted(Note(message, labels=[Label(span)], fixes=fixes)))

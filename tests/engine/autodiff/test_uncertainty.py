@@ -8,7 +8,7 @@ import pytest
 
 import agrad.engine as ag
 from agrad.engine.autodiff.reverse import by_leaves, walk
-from agrad.engine.autodiff.uncertainty import correlate, doubtful, parameters, second_order, sources
+from agrad.engine.autodiff.uncertainty import as_leaf, as_recorded, correlate, doubtful, parameters, second_order
 from agrad.engine.core.versions import walkable
 from agrad.engine.inspect.budget import budget
 
@@ -88,13 +88,80 @@ def test_the_uncertainty_of_a_value_older_than_what_it_was_computed_from_is_refu
         ag.uncertainty(y)
 
 
-def test_the_uncertainty_of_a_freed_graph_is_refused():
-    x = ag.uncertain(2.0, 0.1)
-    y = x * x
-    (y + 1.0).backward()
+@pytest.mark.parametrize("value", [2.0, [1.0, 2.0]], ids=["number", "vector"])
+def test_an_uncertainty_survives_a_backward_and_a_second_one_is_refused_all_the_same(value):
+    x = ag.uncertain(value, 0.1)
+    y = ag.exp(x) * ag.tensor(3.0)
+    total = ag.sum(y * y)
+    before = [ag.uncertainty(one) for one in (y, total, y + x)]
+    total.backward()
+    assert str([ag.uncertainty(one) for one in (y, total, y + x)]) == str(before)
+    assert budget(total, order=2, samples=1000).u == pytest.approx(float(before[1]))
     with pytest.raises(ag.AgradError) as error:
-        ag.uncertainty(y)
+        total.backward()
     assert error.value.kind == "freed"
+
+
+def test_what_a_backward_without_uncertain_leaves_freed_is_not_read():
+    w, x = ag.tensor([1.0, 2.0], requires_grad=True), ag.uncertain([3.0, 4.0], 0.1)
+    doubled = w * 2.0
+    y = doubled @ (x * 1.0)
+    doubled.sum().backward()
+    for derive in (lambda: ag.uncertainty(y), lambda: ag.grad(y, x), lambda: ag.jvp(y, x, [1.0, 1.0])):
+        with pytest.raises(ag.AgradError, match="freed"):
+            derive()
+    again = doubled @ (x * 1.0)
+    assert ag.uncertainty(again) == pytest.approx(0.1 * math.hypot(2.0, 4.0))
+    assert float(ag.jvp(again, x, [1.0, 1.0])) == 6.0
+
+
+def test_hooks_change_gradients_and_no_uncertainty():
+    x, v = ag.uncertain(0.5, 0.1), ag.uncertain([1.0, 2.0], 0.1)
+    y, w = x**2, ag.cumsum(v)
+    before = ag.uncertainty(y), ag.uncertainty(w).tolist(), doubtful(y)
+    for one in (x, v):
+        one.register_hook(lambda g: 2.0 * g)
+    assert (ag.uncertainty(y), ag.uncertainty(w).tolist(), doubtful(y)) == before
+    y.backward()
+    assert float(x.grad) == 2.0
+
+
+def test_squares_of_uncertainties_neither_vanish_nor_overflow():
+    for size in (1e-200, 1e200):
+        a, b = ag.uncertain(size, 0.3 * size), ag.uncertain(size, 0.4 * size)
+        v = ag.stack([a, b])
+        assert ag.uncertainty(ag.maximum(a + b, a)) == pytest.approx(0.5 * size)
+        assert ag.uncertainty(ag.sum(v)) == pytest.approx(0.5 * size)
+        assert ag.uncertainty(v).tolist() == [0.3 * size, 0.4 * size]
+        correlate(a, b, -1.0)
+        assert ag.uncertainty(ag.sum(v)) == pytest.approx(0.1 * size)
+        found = budget(a + b)
+        assert (found.u, found.dof) == (pytest.approx(0.1 * size), math.inf)
+        assert [row.share for row in found.sources] == pytest.approx([-3.0, 4.0])
+
+
+def test_a_new_leaf_is_correlated_with_what_its_data_came_from():
+    a, b = ag.measured([1.0, 2.0, 3.0]), ag.uniform(0.0, 1.0)
+    y = ag.stack([a, b, a * b])
+    z = as_leaf(y)
+    assert ag.uncertainty(z).tolist() == ag.uncertainty(y).tolist()
+    assert ag.uncertainty(ag.sum(z - y)) == pytest.approx(0.0, abs=1e-8)
+    assert ag.uncertainty(z[0] + b) == pytest.approx(ag.uncertainty(a + b))
+    assert z.grad_fn is None
+    for one in (a, b):
+        one.name = "one"
+        copy = as_leaf(one)
+        known, other = copy.node.uncertainty, one.node.uncertainty
+        assert (known.u, known.dof, known.distribution) == (other.u, other.dof, other.distribution)
+        assert ag.uncertainty(copy - one) == 0.0
+    product = as_leaf(a * ag.measured([1.0, 2.0, 4.0, 5.0]))
+    assert budget(product).dof == pytest.approx(budget(a * ag.measured([1.0, 2.0, 4.0, 5.0])).dof)
+
+
+def test_an_uncertain_leaf_keeps_requiring_a_gradient():
+    x = ag.uncertain(2.0, 0.1)
+    with pytest.raises(ag.AgradError, match="is uncertain: it requires a gradient"):
+        x.requires_grad = False
 
 
 def test_arrays_have_an_uncertainty_for_each_entry():
@@ -182,7 +249,8 @@ def test_the_second_order_is_that_of_the_moments():
     assert doubtful(ag.uncertain(10.0, 0.1) ** 2) is None
     flat = ag.uniform(-1.0, 1.0)
     y = flat**2
-    assert second_order(y, sources(y)) == pytest.approx((1 / 3, (1 / 5 - 1 / 9) ** 0.5))
+    with as_recorded(y) as found:
+        assert second_order(y, found) == pytest.approx((1 / 3, (1 / 5 - 1 / 9) ** 0.5))
 
 
 def test_simulation_agrees_with_the_second_order():

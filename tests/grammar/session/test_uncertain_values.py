@@ -108,6 +108,64 @@ def test_samples_check_a_budget():
     assert lines[1] == "plot of samples (60 points), normal (60 points)"
 
 
+WITH_Y = "x = 2 ± 0.1\ny = x**2\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "answers"),
+    [
+        ("backward y\ny\ny.u", ["4.00 ± 0.40", "0.4"]),
+        ("backward y retain\ny", ["4.00 ± 0.40"]),
+        ("retain y\nbackward 2*y\ny", ["4.00 ± 0.40"]),
+        ("z = sin(y)\nbackward z\nw = 3*y\nw", ["12.0 ± 1.2"]),
+        ("backward y\n[y, 1]\n(y, x)", ["[4.00 ± 0.40, 1 ± 0]", "(4.00 ± 0.40, 2.00 ± 0.10)"]),
+        ('backward y\nprint(y, f"{y}")\n{"a": y}', ["4.00 ± 0.40 4.00 ± 0.40", "{'a': 4.00 ± 0.40}"]),
+        ("backward y\nset x = 3\nforward y\ny", ["9.00 ± 0.60"]),
+        ("zero_grad\ny", ["4.00 ± 0.40"]),
+        ("del x\ny\nbackward y\ny", ["4.00 ± 0.40", "4.00 ± 0.40"]),
+        ("v = [1, 2] ± 0.1\nw = [[1, 2], [3, 4]] @ v\nbackward sum(w**2)\nw", ["[5.00 ± 0.22, 11.00 ± 0.50]"]),
+        ("for i in range(500): y = y + 0*x\ny", ["4.00 ± 0.40"]),
+        ("for i in range(500): y = 2*x; backward y fresh\ny", ["4.00 ± 0.20"]),
+        ("set x = 3\nforward y\nset x = 4\nforward y\ny", ["16.00 ± 0.80"]),
+        ("set x = 3\ny", ["note: y still has its old value: x has changed since", "4 ± nan"]),
+        ("set x = 3\n[y]", ["[4 ± nan]"]),
+        ("no_grad: x += 1\nx", ["3.00 ± 0.10"]),
+        ("no_grad: z = 2*x\nz", ["note: z has no uncertainty: it was computed from x without its graph", "4"]),
+        ("var z = x\nz - x", ["0 ± 0"]),
+        ("var z = 2*x\nz\nz - x", ["4.00 ± 0.20", "2.00 ± 0.10"]),
+        ("z = tensor(x, requires_grad=True)\nz - x", ["0 ± 0"]),
+        ("import copy\nz = copy.deepcopy(x)\nz - x", ["note: copy is not needed: x.clone() copies an array, xs.copy() a list", "0 ± 0"]),
+        ("backward y create_graph\nx.grad", ["4.00 ± 0.20"]),
+        ("y.detach()\ny.item()\nx.data", ["4", "4", "2"]),
+    ],
+)  # fmt: skip
+def test_no_value_loses_its_uncertainty_unnoticed(text, answers):
+    assert said(WITH_Y + text) == answers
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["y.detach().u", "x.data.u", "no_grad: z = x*2\nz.u", "(2*y.detach()).u", "backward y\nx.grad.u", "tensor(x).u"],
+)
+def test_an_uncertainty_that_was_left_behind_is_not_0(text):
+    with pytest.raises(AgradError) as caught:
+        said(WITH_Y + text)
+    assert caught.value.message.endswith("is not known: it was computed from x, unrecorded")
+
+
+def test_a_budget_of_what_was_set_since_says_what_to_type():
+    with pytest.raises(AgradError) as caught:
+        said(f"{WITH_Y}set x = 3\nbudget y")
+    assert caught.value.message == "y is stale: x was changed after y was computed from it"
+    assert said(f"{WITH_Y}backward y\nbudget y")[0].splitlines()[-2] == "y = 4.00 ± 0.40   u = 0.4"
+
+
+def test_what_statements_say_of_a_freed_value_has_its_uncertainty():
+    lines = said(f"{WITH_Y}backward y\nvars\ninfo y")
+    assert lines[0].splitlines()[1].split()[:6] == ["y", "Pow,", "freed", "4.00", "±", "0.40"]
+    assert "value    4.00 ± 0.40" in lines[1]
+
+
 def test_an_undone_correlation_is_gone():
     session = Session()
     assert said("a = 1 ± 0.1; b = 1 ± 0.1\ncorrelate a b 1\na - b\nundo\na - b", session)[-1] == "0.00 ± 0.14"
