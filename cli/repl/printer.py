@@ -14,9 +14,11 @@ from agrad.cli.terminal.terminal import coloured, shown
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.text import fit
 from agrad.grammar.prompt import noise
-from agrad.grammar.results import Checked, Gradient, Result, Settings, Shown, Table, uncertainty_of
+from agrad.grammar.results import Checked, Gradient, Printed, Result, Settings, Shown, Table, uncertainty_of
 
 _OPENING = re.compile(r"[^\[(]*[\[(]+")
+_PLUS_MINUS = re.compile(r" (±|\+/-) ")
+_JOINED = "\0"  # for a blank that a line is not broken at
 
 
 class PromptPrinter(Printer):
@@ -29,6 +31,9 @@ class PromptPrinter(Printer):
             self._show(result)
         elif isinstance(result, Gradient):
             click.echo(shown(folded(result.text(self.settings), self.settings.width)))
+        elif isinstance(result, Printed) and result.line.replace("\n", "").isprintable():
+            # not what is in columns by tabs, or in colours
+            click.echo(folded(result.line, self.settings.width))
         elif isinstance(result, Table | Checked):
             paint = states_in_colour if isinstance(result, Table) and result.states else None
             text = result.text(self.settings)
@@ -86,9 +91,9 @@ def folded(text: str, width: int | None) -> str:
         return text
     import textwrap  # here, since few values are so long
 
-    return "\n".join(
+    filled = "\n".join(
         textwrap.fill(
-            line,
+            _PLUS_MINUS.sub(rf"{_JOINED}\1{_JOINED}", line),
             width,
             subsequent_indent=" " * min(_margin(line), width // 4),
             break_long_words=False,
@@ -96,6 +101,7 @@ def folded(text: str, width: int | None) -> str:
         )
         for line in lines
     )
+    return filled.replace(_JOINED, " ")
 
 
 def _margin(line: str) -> int:

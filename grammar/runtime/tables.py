@@ -10,7 +10,7 @@ from typing import Any
 from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.errors import AgradError, Hint, Label, Note, UnknownColumn, WrongAttribute
 from agrad.engine.ops.tables import Table, Texts, as_operand, column, matrix
-from agrad.grammar.diagnostics import Span, suggest
+from agrad.grammar.diagnostics import Span
 from agrad.grammar.runtime import attributes
 from agrad.grammar.values.lists import List
 
@@ -52,15 +52,13 @@ def _plain(index: Any) -> Any:
 
 
 def _advised(table: Table, name: str) -> Any:
-    """The column of that name. Raises AgradError, which says what it may be instead."""
+    """The column of that name. Raises AgradError, whose facts say which columns there are."""
     try:
         return column(table, name)
     except AgradError as problem:
-        if isinstance(problem.facts, UnknownColumn):
-            close = suggest(name, table.columns)
-            instead = tuple(f".{one}" if one.isidentifier() else f'["{one}"]' for one in close)
-            problem.fixes = [Hint(f't["{one}"]') for one in close] or [Hint("t.columns   are the names")]
-            problem.facts = WrongAttribute(name, instead) if instead else None
+        if isinstance(problem.facts, UnknownColumn):  # columns of numbers first, which a fix may compute with
+            columns = sorted(table.columns, key=lambda one: isinstance(table[:, table.columns.index(one)], Texts))
+            problem.facts = UnknownColumn(name, tuple(columns), False)
         raise
 
 

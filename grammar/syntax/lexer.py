@@ -495,7 +495,9 @@ class _Scanner:
         if sign := self.sign_for(character):
             shown = character.isprintable() and not character.isascii()
             code = f"U+{ord(character[0]):04X}" if shown else ""
-            yield self.wrong("look-alike", start, end, character=character, sign=sign, code=code)
+            problem = self.wrong("look-alike", start, end, character=character, sign=sign, code=code)
+            problem.fixes = [self.in_ascii(start), *problem.fixes]  # the first one if it can be read
+            yield problem
         else:
             yield self.wrong("unknown character", start, end, character=character)
 
@@ -544,6 +546,12 @@ class _Scanner:
         found = re.fullmatch(name, before) or re.fullmatch(rf"\?*{name}", self.text[self.position :].partition("\n")[0])
         problem.fixes = [f"help {found[1]}" if found and found[1] in FUNCTIONS else "help"]
         return problem
+
+    def in_ascii(self, start: int) -> str:
+        """The line of a place with what to type in place of such characters."""
+        line = self.source.line_at(start)
+        typed = line.replace("&&", " and ").replace("||", " or ").replace("&", "*")
+        return re.sub(" {2,}", " ", "".join(map(_in_ascii, typed))).strip()
 
     def sign_for(self, text: str) -> str:
         """What to type instead of a character, or of digits of another script; empty if nothing looks like it."""
@@ -697,3 +705,11 @@ class _Scanner:
         if bracket:
             return self.wrong("unclosed bracket", place, place + 1, bracket=bracket, closer=CLOSERS[bracket])
         return self.wrong("unterminated string", start, end)
+
+
+def _in_ascii(sign: str) -> str:
+    """What to type in place of a character, where that is no other character by itself."""
+    instead = LOOK_ALIKES.get(sign, sign)
+    if sign.isdecimal():
+        return str(int(sign))
+    return instead if " " not in instead else " " if sign.isspace() else "" if not sign.isprintable() else sign

@@ -13,9 +13,10 @@ from agrad.engine.core.graph_errors import Diverged, Freed, MissingLeaf, Missing
 from agrad.engine.core.op import FUNCTIONS, Entry
 from agrad.engine.core.signature import REQUIRED
 from agrad.engine.core.versions import out_of_date
-from agrad.engine.errors import AgradError, Hint, NoGraph, NotCalled, Origin, WrongAttribute
+from agrad.engine.errors import AgradError, Hint, NoGraph, NotCalled, Origin, UnknownColumn, WrongAttribute
 from agrad.engine.values import format_number
 from agrad.grammar.diagnostics import Span
+from agrad.grammar.runtime.errors.column_fixes import column_fixes
 from agrad.grammar.runtime.errors.source_lines import again, at, evaluate_again, listed, statement_of
 from agrad.grammar.syntax.errors.messages import corrected
 from agrad.grammar.syntax.parser import can_be_read
@@ -81,6 +82,8 @@ def _fixes(error: AgradError) -> list[str]:
             return [Hint(f"{name}(…)   calls it")] if name.isidentifier() else []
         case WrongAttribute(name, instead):
             return _attribute(name, instead, error.at)
+        case UnknownColumn() as facts:
+            return column_fixes(facts, error.at)
         case WrongPlace():
             return _by_value(error.at)
         case SeveralResults():

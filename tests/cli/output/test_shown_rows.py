@@ -11,7 +11,7 @@ from hypothesis.extra.numpy import arrays
 from agrad.cli.output.rows import format_rows
 from agrad.cli.repl.printer import PromptPrinter
 from agrad.engine.values import format_value
-from agrad.grammar.results import Shown
+from agrad.grammar.results import Printed, Shown
 from agrad.grammar.session.session import Session
 
 SHOWN = [
@@ -65,3 +65,23 @@ def test_a_value_with_a_graph_has_its_kind_behind_it(capsys):
     session.run("var w = [[1, 2], [3, 4.5]]; y = w*2")
     PromptPrinter(session.settings)(Shown(session.names["y"]))
     assert capsys.readouterr().out == "[[2, 4],\n [6, 9]]   <MulBackward>\n"
+
+
+def test_no_number_with_an_uncertainty_is_broken(capsys):
+    session = Session()
+    session.settings.width = 40
+    session.run("r = arange(9)*1.5 ± 0.25")
+    shown = Shown(session.names["r"])
+    for result in (shown, Printed(shown.text(session.settings))):
+        PromptPrinter(session.settings)(result)
+        lines = capsys.readouterr().out.splitlines()
+        assert max(map(len, lines)) <= 40
+        assert all(line.rstrip(",]").endswith(("0.25", ">")) for line in lines)
+
+
+def test_what_is_printed_with_tabs_is_left_as_it_is(capsys):
+    session = Session()
+    session.settings.width = 20
+    line = "a\tb\tc and some words that are many"
+    PromptPrinter(session.settings)(Printed(line))
+    assert capsys.readouterr().out == line + "\n"

@@ -90,7 +90,20 @@ error[syntax]: the first line is indented more than one below it
 error[syntax]: agrad does not use the character `１２`
   1 | x = １２
     |     ^^^^ U+FF11
+  fix: x = 12
   fix: type 12 instead""",
+    "print “hello”": """\
+error[syntax]: agrad does not use the character `“`
+  1 | print “hello”
+    |       ^ U+201C
+  fix: print "hello"
+  fix: type " instead""",
+    "y = x[(x > 1) & (x – 3 < 0)]": """\
+error[syntax]: agrad does not use the character `&`
+  1 | y = x[(x > 1) & (x – 3 < 0)]
+    |               ^
+  fix: y = x[(x > 1) * (x - 3 < 0)]
+  fix: type and, or * of arrays, instead""",
     "x << 2": """\
 error[syntax]: `<<` is not an operator
   1 | x << 2

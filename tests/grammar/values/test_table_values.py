@@ -76,6 +76,16 @@ def test_what_is_typed_and_shown(session, text, shown):
         ("t.nam", "d.csv has no column nam", ["t.name"]),
         ("sum(t.nam == 1)", "d.csv has no column nam", ["sum(t.name == 1)"]),
         ('t["speed m"]', "d.csv has no column speed m", ['t["speed m/s"]']),
+        ("t.speed*2", "d.csv has no column speed", ['t["speed m/s"]*2']),
+        ('sin(t["Speed"])', "d.csv has no column Speed", ['sin(t["speed m/s"])']),
+        ("x = u.c", "numbers.csv has no column c", ["u.columns   are the names"]),
+        ("u.head()", "numbers.csv has no column head", ["u[:5]"]),
+        ("x = u.tail(2)", "numbers.csv has no column tail", ["x = u[-2:]"]),
+        ("u.values @ [1, 1]", "numbers.csv has no column values", ["tensor(u) @ [1, 1]"]),
+        ('u.sort_values("b")', "numbers.csv has no column sort_values", ["u[argsort(u.b), :]"]),
+        ("t.dropna()", "d.csv has no column dropna", ['t[isfinite(t["speed m/s"])]']),
+        ("u.describe()", "numbers.csv has no column describe", ["mean(u.a), std(u.a), min(u.a), max(u.a)"]),
+        ("u.plot()", "numbers.csv has no column plot", ["plot u.a, u.b"]),
         ("t + 1", "the column name holds texts, so that the table is no array of numbers", ['t[["speed m/s", "t"]]   is the table without texts']),
         ("t.name + 1", 'the column name holds texts, such as "A", and no numbers', ['t.name == "A"   is a mask']),
         ("t.name.sum()", 'the column name holds texts, such as "A", and no numbers', ['t.name == "A"   is a mask']),
@@ -91,6 +101,15 @@ def test_what_is_refused_with_a_way_on(session, text, message, fixes):
     problem = refused(session, text)
     assert problem.message == message
     assert fixes is None or problem.fixes == fixes
+
+
+@pytest.mark.parametrize(
+    "text", ["u.head()", "u.tail(2)", "t.values", "u.describe()", "u.plot()", "t.dropna()", "t.speed"]
+)
+def test_what_is_said_to_type_works(session, text):
+    (fix,) = refused(session, text).fixes
+    if text != "t.values":  # there are texts in it
+        session.run(fix)
 
 
 def test_one_note_says_that_an_index_is_a_column(session):
