@@ -90,6 +90,11 @@ _LAYERS = {
 }
 _LAYERS["GRU"] = _LAYERS["LSTM"]
 
+# Functions that read a table from a file, in Python, Julia, R and MATLAB.
+READERS = frozenset(
+    "read read_csv read_table read_excel readdlm readtable readmatrix importdata csvread dlmread fread".split()
+)
+
 # What other languages and libraries call it; for the advice on an unknown name.
 KNOWN_ELSEWHERE = {
     **{name: f"{ours}(…)" for name, ours in RENAMED.items()},
@@ -104,7 +109,10 @@ KNOWN_ELSEWHERE = {
     "d": "grad(y, x)",
     **dict.fromkeys(("integrate", "quad"), "integral(…)"),
     **dict.fromkeys(("odeint", "solve_ivp"), "ode(f, y0, ts)   with f(t, y)"),
-    **dict.fromkeys(("polyfit", "curve_fit"), "fit y ~ a*x + b over a, b from a=1, b=1"),
+    **dict.fromkeys(
+        ("polyfit", "curve_fit", "least_squares", "leastsq", "linregress", "lsqcurvefit", "nls", "lm"),
+        "fit y ~ a*x + b over a, b from a=1, b=1",
+    ),
     "fsolve": "solve f(x) == 0 for x from 1",
     "average": "mean(…)",
     **dict.fromkeys(("mse", "MSE"), "mean((x - y)**2)"),
@@ -114,6 +122,11 @@ KNOWN_ELSEWHERE = {
     "null": "None",
     "input": "-D x=3 on the command line, or args",
     "open": 'load_csv("data.csv")',
+    **dict.fromkeys(READERS, "load_csv(…)"),
+    **dict.fromkeys(("scatter", "scatterplot", "lineplot"), "plot x, y"),
+    "errorbar": "plot x, y +- u",
+    **dict.fromkeys(("hist", "histplot"), "histogram x"),
+    **dict.fromkeys(("ls", "pwd", "dir"), 'load_csv("   and Tab lists the files'),
     "π": "pi",
     "backwards": "backward y",
     **{name: f"nn.{name}(…)" for name in ("Linear", "Sequential", "ReLU", "MSELoss", "CrossEntropyLoss", "Parameter")},

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from agrad.engine.core.context import current
 from agrad.engine.errors import AgradError, Label
 from agrad.engine.ops.data_files import note_read, require_files
+from agrad.engine.text import printable
 from agrad.grammar.commands.registry import Call
 from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.files import beside, read_text
@@ -30,6 +31,11 @@ def load(session: Session, call: Call) -> None:
         current().statement = statement
 
 
+# What reads a file of data, by its ending.
+_READERS = {
+    **dict.fromkeys((".csv", ".tsv", ".dat", ".jsonl", ".ndjson", ".arrow", ".feather", ".parquet", ".pq"), "load_csv"),
+    **dict.fromkeys((".npy", ".npz"), "load_npy"),
+}
 DEPTH = 50  # scripts that run at once, besides the first
 
 
@@ -43,6 +49,9 @@ def script(path: str, span: Span, loading: list[str]) -> Source:
         require_files("load")
         if not path or "\0" in path:
             raise AgradError("file", "load: that is not the name of a file")
+        if (reader := _READERS.get(os.path.splitext(path)[1].lower())) is not None:
+            fixes = [f'data = {reader}("{printable(path)}")']
+            raise AgradError("file", f"load runs a script, and {printable(path)} is a file of data", fixes=fixes)
         found = beside(path, span)
         _refuse_cycle(found, loading)
         if len(loading) > DEPTH:

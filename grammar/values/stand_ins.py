@@ -27,9 +27,23 @@ ABSENT = {
     "torchvision": 'load_csv("data.csv") and load_npy("x.npy") read data from a file',
     "seaborn": "plt.plot and plt.scatter draw with agrad's plots",
     "scipy": "agrad has its own: help lists erf, gamma, root, minimize, ode, integral and others",
+    "lmfit": "fit y ~ a*x + b over a, b from a=1, b=1 fits a model",
+    "CSV": 'load_csv("data.csv") reads a file',
     "jax": "grad(f), jacobian(f), hessian(f) and map do the same",
     "tensorflow": "write the same with torch's names: torch.nn, torch.optim",
     "keras": "write the same with torch's names: torch.nn, torch.optim",
+}
+
+# The names that modules usually get, and those that are spelled out in other languages.
+USUAL = {
+    "pd": "pandas",
+    "sns": "seaborn",
+    "sp": "scipy",
+    "optimize": "scipy",
+    "stats": "scipy",
+    "jnp": "jax",
+    "tf": "tensorflow",
+    **{name: name for name in ABSENT},
 }
 
 

@@ -11,14 +11,14 @@ from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Hint, Label, UnknownName, typed
 from agrad.grammar.diagnostics import Span, suggest
 from agrad.grammar.pytorch import libraries
-from agrad.grammar.pytorch.names import KNOWN_ELSEWHERE, PREFIXES, RENAMED, canonical, names_in
+from agrad.grammar.pytorch.names import KNOWN_ELSEWHERE, PREFIXES, READERS, RENAMED, canonical, names_in
 from agrad.grammar.runtime.builtins import CONSTANTS
 from agrad.grammar.runtime.errors.graph_fixes import apart
 from agrad.grammar.runtime.operations import describe_value
 from agrad.grammar.syntax.errors.messages import corrected, derivative_of, syntax_error
 from agrad.grammar.syntax.keywords import COMMAND_WORDS, SHAPES
 from agrad.grammar.syntax.parser import can_be_read
-from agrad.grammar.values.stand_ins import told
+from agrad.grammar.values.stand_ins import USUAL, told
 
 
 def unknown(name: str, span: Span, known: Iterable[str]) -> AgradError:
@@ -31,6 +31,8 @@ def unknown(name: str, span: Span, known: Iterable[str]) -> AgradError:
     called = re.compile(r"[ \t]*\(").match(span.source.text, span.end) is not None
     if name in PREFIXES and not called:
         return _no_value(name, span)
+    if name in USUAL and span.source.text.startswith(".", span.end):
+        return of_a_module(name, USUAL[name], span)
     found = suggest(name, {*known, *CONSTANTS, *FUNCTIONS}) or suggest(name, COMMAND_WORDS)
     close: list[str] = [Hint(f"did you mean {' or '.join(found)}?")] if found else []
     if options := _option(name, span):
@@ -49,10 +51,26 @@ def unknown(name: str, span: Span, known: Iterable[str]) -> AgradError:
 
 def of_a_module(name: str, module: str, span: Span) -> AgradError:
     """The error for a name that was imported from a module which agrad does not have."""
-    instead = told(module)
+    instead, inside = told(module), _inside(span)
     message = f"{name} {'is a module' if name == module else f'comes from {module}'}, and agrad has nothing of it"
     fixes = [Hint(instead)] if instead else []
+    if inside is not None and inside.text in KNOWN_ELSEWHERE:
+        fixes = _of_module(span, inside)
     return AgradError("name", message, labels=[Label(span)], fixes=fixes, facts=UnknownName(name, True))
+
+
+def _inside(span: Span) -> Span | None:
+    """The last name in `scipy.optimize.curve_fit`, of which a place is the first."""
+    found = re.compile(r"(?:\.[^\W\d]\w*)*\.([^\W\d]\w*)").match(span.source.text, span.end)
+    return Span(span.source, *found.span(1)) if found is not None else None
+
+
+def _of_module(span: Span, inside: Span) -> list[str]:
+    """What a function of another library is in agrad; the line with it, if that can be determined."""
+    name = inside.text
+    whole = Span(span.source, span.start, inside.end + len(_call(inside)))
+    fixes = _instead(name, whole, arguments(inside), _call(inside))
+    return fixes or [Hint(KNOWN_ELSEWHERE[name])]
 
 
 def _option(name: str, span: Span) -> list[str]:
@@ -81,24 +99,37 @@ def _elsewhere(name: str, span: Span, called: bool, known: Iterable[str]) -> lis
 
 def rewritten(name: str, span: Span, given: list[str]) -> list[str]:
     """The line with agrad's equivalent of a function of other libraries; nothing if that cannot be read."""
-    whole = Span(span.source, span.start, span.end + len(_call(span)))
+    call = _call(span)
+    return _instead(name, Span(span.source, span.start, span.end + len(call)), given, call)
+
+
+def _instead(name: str, whole: Span, given: list[str], call: str) -> list[str]:
+    """The line with agrad's equivalent at the place of a call, or of a name alone."""
     replacement = {"exit": "quit", "true": "True", "false": "False", "null": "None", "π": "pi"}.get(name, "")
     if len(given) == 2 and name in ("diff", "derivative", "derive", "d") and given[1].isidentifier():
         replacement = f"grad({given[0]}, {given[1]})"
     elif len(given) == 1 and name == "diff":
         x = given[0] if re.fullmatch(r"[\w.]+", given[0]) else f"({given[0]})"
         replacement = f"{x}[1:] - {x}[:-1]"
+    elif given and name in READERS:
+        replacement = f"load_csv({given[0]})"  # the other arguments have other names
     elif given and KNOWN_ELSEWHERE[name].endswith("(…)"):
-        replacement = KNOWN_ELSEWHERE[name].removesuffix("(…)") + _call(span)
+        replacement = KNOWN_ELSEWHERE[name].removesuffix("(…)") + call
     elif len(given) == 1 and name == "factorial":
         replacement = f"gamma({given[0]} + 1)"
+    elif KNOWN_ELSEWHERE[name].startswith(("plot ", "histogram ")):
+        plain = [one for part in given if "=" not in (one := part.removeprefix("yerr="))]
+        places = dict(zip("xyu", plain, strict=False))
+        drawn = re.sub(r"\b[xyu]\b", lambda found: places.get(found[0], ""), KNOWN_ELSEWHERE[name])
+        replacement = drawn if len(places) > KNOWN_ELSEWHERE[name].count(",") else ""
     fixed = corrected(whole, replacement)
     return [fixed] if replacement and can_be_read(fixed) else []
 
 
 def _rest(span: Span) -> str:
     """The rest of the statement, from a place on."""
-    return re.split(r"[;#\n\r]", span.source.text[span.start :], maxsplit=1)[0]
+    found = re.compile(r"""("[^"\n\r]*"|'[^'\n\r]*'|[^;#\n\r])*""").match(span.source.text, span.start)
+    return found[0] if found is not None else ""
 
 
 def _call(span: Span) -> str:

@@ -41,6 +41,16 @@ error[name]: q has no value
   session line 1 | set q = 3
                  |     ^
   fix: var q = …   makes a leaf""",
+    'd = pd.read_csv("a.csv", sep=";")': """\
+error[name]: pd comes from pandas, and agrad has nothing of it
+  session line 1 | d = pd.read_csv("a.csv", sep=";")
+                 |     ^^
+  fix: d = load_csv("a.csv")""",
+    "scipy.optimize.curve_fit(f, x, y)": """\
+error[name]: scipy is a module, and agrad has nothing of it
+  session line 1 | scipy.optimize.curve_fit(f, x, y)
+                 | ^^^^^
+  fix: fit y ~ a*x + b over a, b from a=1, b=1""",
     "sin + 1": """\
 error[type]: numbers are needed here, not the function sin
   session line 1 | sin + 1
@@ -54,6 +64,25 @@ def test_whole_message(text):
     with pytest.raises(AgradError) as caught:
         Session().run(text)
     assert render(caught.value) == WHOLE[text]
+
+
+@pytest.mark.parametrize(
+    ("text", "fix"),
+    [
+        ('x = read("a.csv")', 'x = load_csv("a.csv")'),
+        ('t = CSV.read("a.csv", DataFrame)', 't = load_csv("a.csv")'),
+        ("scatter([1, 2], [3, 4])", "plot [1, 2], [3, 4]"),
+        ("errorbar([1, 2], [3, 4], yerr=0.1)", "plot [1, 2], [3, 4] +- 0.1"),
+        ("hist([1, 2], bins=3)", "histogram [1, 2]"),
+        ("sns.histplot(data=d)", "histogram x"),
+        ("stats.linregress(x, y)", "fit y ~ a*x + b over a, b from a=1, b=1"),
+        ("ls", 'load_csv("   and Tab lists the files'),
+    ],
+)
+def test_what_other_programs_read_draw_and_fit_with(text, fix):
+    with pytest.raises(AgradError) as caught:
+        Session().run(text)
+    assert caught.value.fixes == [fix]
 
 
 def test_a_gradient_of_a_gradient_that_is_not_there_is_no_leaf_to_be():

@@ -294,3 +294,18 @@ def test_a_failing_statement_does_not_stop_those_behind_it_where_someone_is_told
 @pytest.mark.parametrize("text", ["load", "load model", 'load "a" "b"', 'load("a")', "load = 3", 'x = load "a"'])
 def test_how_load_is_not_written(text):
     assert refused(text).kind == "syntax"
+
+
+@pytest.mark.parametrize(
+    ("name", "fix"),
+    [
+        ("run 3.csv", 'data = load_csv("run 3.csv")'),
+        ("a/B.TSV", 'data = load_csv("a/B.TSV")'),
+        ("x.npy", 'data = load_npy("x.npy")'),
+    ],
+)
+def test_a_file_of_data_is_no_script(name, fix):
+    with pytest.raises(AgradError) as caught:
+        Session().run(f'load "{name}"')
+    assert caught.value.message == f"load runs a script, and {name} is a file of data"
+    assert caught.value.fixes == [fix]

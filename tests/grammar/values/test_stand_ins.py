@@ -76,7 +76,7 @@ note: agrad has nothing of seaborn: plt.plot and plt.scatter draw with agrad's p
 error[name]: sns comes from seaborn, and agrad has nothing of it
   session line 2 | sns.lineplot([1, 2])
                  | ^^^
-  fix: plt.plot and plt.scatter draw with agrad's plots""",
+  fix: plot x, y""",
     "from foo import bar\nbar(2)": """\
 note: agrad has nothing of foo: its names have no value
   session line 1 | from foo import bar
@@ -91,7 +91,7 @@ note: agrad has nothing of pandas: load_csv("data.csv") reads the numbers of a f
 error[name]: pd comes from pandas, and agrad has nothing of it
   session line 2 | d = pd.read_csv("x.csv")
                  |     ^^
-  fix: load_csv("data.csv") reads the numbers of a file, load_csv("data.csv", columns="x") a column""",
+  fix: d = load_csv("x.csv")""",
     "from sklearn.datasets import make_moons as moons\nX, y = moons(100)": """\
 note: agrad has nothing of sklearn: load_csv("data.csv") reads data from a file
   session line 1 | from sklearn.datasets import make_moons as moons
@@ -122,7 +122,7 @@ note: time is not needed: time.time() is the clock; time: STATEMENT measures a s
 error[name]: sys is a module, and agrad has nothing of it
   session line 2 | sys.exit()
                  | ^^^
-  fix: quit ends a script, and args has its arguments""",
+  fix: quit""",
     "import foo.bar.baz\nfoo.x": """\
 note: agrad has nothing of foo: its names have no value
   session line 1 | import foo.bar.baz
