@@ -53,7 +53,7 @@ def of_a_module(name: str, module: str, span: Span) -> AgradError:
     """The error for a name that was imported from a module which agrad does not have."""
     instead, inside = told(module), _inside(span)
     message = f"{name} {'is a module' if name == module else f'comes from {module}'}, and agrad has nothing of it"
-    fixes = [Hint(instead)] if instead else []
+    fixes: list[str] = [Hint(instead)] if instead else []
     if inside is not None and inside.text in KNOWN_ELSEWHERE:
         fixes = _of_module(span, inside)
     return AgradError("name", message, labels=[Label(span)], fixes=fixes, facts=UnknownName(name, True))
