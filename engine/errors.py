@@ -62,12 +62,18 @@ class Label(Struct):
 
 
 class Note(Struct):
-    """A remark on a result, which is kept."""
+    """A remark on a result, which is kept.
+
+    `follows`: whether one that was told before in its statement tells the cause; `of_numbers`: whether
+    it is about what numbers are, so that the iteration of a loop says more.
+    """
 
     message: str
     labels: Sequence[Label] = ()
     fixes: Sequence[str] = ()
     notes: Sequence[str] = ()
+    follows: bool = False
+    of_numbers: bool = False
 
 
 class Facts(Struct):

@@ -11,8 +11,8 @@ from time import perf_counter
 from typing import Any
 from weakref import ref
 
+from agrad.engine.autodiff.anomalies.nonfinite import say_not_finite, say_still_not_finite
 from agrad.engine.autodiff.hooks import HOOKED
-from agrad.engine.autodiff.nonfinite import say_not_finite
 from agrad.engine.autodiff.reverse import Watch, by_leaves, walk
 from agrad.engine.core.context import current, next_stamp
 from agrad.engine.core.dispatch.arrays import on_arrays
@@ -89,6 +89,8 @@ def backward(
     if _are_first_numbers(found):
         found = {target: (number, storage, stamp) for target, number in found.items()}
     else:
+        if context.listener is not None and not fresh:
+            say_still_not_finite(found)
         collect_more = _Collecting(storage, stamp, fresh)
         found = {target: collect_more(target, value) for target, value in found.items()}
     if context.undo_log is not None:

@@ -14,11 +14,11 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from agrad.engine.autodiff.anomalies.nonfinite import say_not_finite
 from agrad.engine.autodiff.backward import grad as gradients
 from agrad.engine.autodiff.backward import paths, result_of
 from agrad.engine.autodiff.forward_mode import push, push_along
 from agrad.engine.autodiff.lost import refuse_lost
-from agrad.engine.autodiff.nonfinite import say_not_finite
 from agrad.engine.autodiff.reverse import walk
 from agrad.engine.core.context import current, scope
 from agrad.engine.core.dispatch import operand

@@ -479,6 +479,13 @@ def handle(node: Node, array: Value | None = None) -> Tensor:
     return made
 
 
+def is_gradient(value: Tensor) -> bool:
+    """Whether a value is what a leaf has as its gradient: that of the passes that have run, whatever changed since."""
+    storage = value.node.storage
+    leaves = [] if storage is None else [leaf for leaf in (root() for root in storage.roots) if leaf is not None]
+    return any((found := gradient_of(leaf)) is not None and found.value is value for leaf in leaves)
+
+
 def gradient_of(node: Node) -> Gradient | None:
     """The accumulated gradient of a node: see `Node.grad`."""
     found = node.collected

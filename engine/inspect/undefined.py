@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from types import CodeType
 from typing import TYPE_CHECKING, Any
 
+from agrad.engine.autodiff.anomalies.remedies import remedies
 from agrad.engine.core import dispatch
 from agrad.engine.core.context import MOST_UNDEFINED as MOST
 from agrad.engine.core.context import current
@@ -68,7 +69,10 @@ def undefined_note(op: Op, values: Sequence[Any], out: Any, origin: Origin | Non
         if out == out or any(value != value for value in values):
             return None
         called = _called(op, values)
-        return Note(f"{text} is nan{'' if _same(text, called) else f': {called}'}", labels=labels)
+        fixes = remedies(op.name, text, values) if labels else []
+        return Note(
+            f"{text} is nan{'' if _same(text, called) else f': {called}'}", labels=labels, fixes=fixes, of_numbers=True
+        )
     bad = np.isnan(np.asarray(out))
     for value in values:
         came = np.isnan(np.asarray(value, dtype=float))
@@ -80,11 +84,12 @@ def undefined_note(op: Op, values: Sequence[Any], out: Any, origin: Origin | Non
         return None
     if op.reach != "pointwise" or not bad.shape:
         several = f" in {count} of {bad.size} entries" if bad.size > 1 else ""
-        return Note(f"{text} is nan{several}: {op.name} is not defined there", labels=labels)
+        return Note(f"{text} is nan{several}: {op.name} is not defined there", labels=labels, of_numbers=True)
     index = tuple(int(place) for place in np.unravel_index(int(np.argmax(bad)), bad.shape))
     first = [float(np.broadcast_to(np.asarray(value), bad.shape)[index]) for value in values]
     where = f"{_called(op, first)} at [{', '.join(map(str, index))}]"
-    return Note(f"{text} is nan in {count} of {bad.size} entries: {where}", labels=labels)
+    fixes = remedies(op.name, text, first, is_array=True) if labels else []
+    return Note(f"{text} is nan in {count} of {bad.size} entries: {where}", labels=labels, fixes=fixes, of_numbers=True)
 
 
 def _called(op: Op, values: Sequence[float]) -> str:

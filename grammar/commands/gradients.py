@@ -8,6 +8,7 @@ from agrad.engine.autodiff import hooks
 from agrad.engine.autodiff.backward import backward
 from agrad.engine.autodiff.optim import STEPS, options_of, step
 from agrad.engine.core.arguments import number_of
+from agrad.engine.core.context import scope
 from agrad.engine.core.graph_errors import no_grad_error, unrecorded_behind
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Hint, Label
@@ -74,14 +75,20 @@ def _backward(session: Session, call: Call) -> None:
         from agrad.engine.inspect.backward_trace import BackwardTrace  # here, since few sessions trace a backward pass
 
         trace = BackwardTrace(fresh="fresh" in options)
-    backward(
-        graphed(call, 0),
-        as_array(options.get("seed")),
-        retain_graph="retain" in options or create,
-        create_graph=create,
-        fresh="fresh" in options,
-        watch=trace,
-    )
+    try:
+        backward(
+            graphed(call, 0),
+            as_array(options.get("seed")),
+            retain_graph="retain" in options or create,
+            create_graph=create,
+            fresh="fresh" in options,
+            watch=trace,
+        )
+    except AgradError:
+        if trace is not None and trace.root is not None:  # a pass that found an anomaly: its steps show why
+            trace.sign = "would be" if trace.sign == "=" else "would get"
+            session.emit(Table(trace.text(session.settings.precision, session.settings.columns), True))
+        raise
     if trace is not None:
         session.emit(Table(trace.text(session.settings.precision, session.settings.columns), True))
 
@@ -294,5 +301,6 @@ def _explain(session: Session, call: Call) -> None:
     from agrad.engine.inspect.explain import explain  # here, since few sessions explain anything
 
     root, *leaves = [graphed(call, position) for position in range(len(call.values))]
-    found = explain(root, leaves or None, name=call.operand(0).span.text)
+    with scope(anomalies=False):  # it shows where they are
+        found = explain(root, leaves or None, name=call.operand(0).span.text)
     session.emit(Table(found.text(session.settings.precision, session.settings.columns)))

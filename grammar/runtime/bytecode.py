@@ -9,6 +9,7 @@ from __future__ import annotations
 from enum import Enum, IntEnum
 from typing import Any, TypeAlias
 
+from agrad.engine.core.context import current
 from agrad.grammar.diagnostics import Span
 
 
@@ -123,10 +124,11 @@ class Code:
 class Frame:
     """A call of a function, or the top level, while it runs."""
 
-    __slots__ = ("code", "pc", "scopes", "stack", "switches")
+    __slots__ = ("code", "pc", "scopes", "stack", "statement", "switches")
 
     def __init__(self, code: Code, scopes: tuple[dict[str, Any], ...]) -> None:
         self.code = code
+        self.statement = current().statement  # the one around the call, which goes on after it
         self.pc = 0
         self.scopes = scopes  # where names are looked up: innermost first, the session's last
         self.stack: list[Any] = []

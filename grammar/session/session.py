@@ -33,6 +33,7 @@ from agrad.grammar.runtime.bytecode import Code, Frame, Loop
 from agrad.grammar.runtime.compiler import compile_expression, compile_statement
 from agrad.grammar.runtime.control_dependence import after, context
 from agrad.grammar.runtime.errors.graph_fixes import explain
+from agrad.grammar.runtime.errors.iterations import noted
 from agrad.grammar.runtime.vm import MISSING, Machine
 from agrad.grammar.runtime.vm.statements import note_second_order
 from agrad.grammar.session.log import OutputBuffer, SessionLog, asks, is_block
@@ -510,17 +511,16 @@ class Session:
             return problem
         return AgradError("limit", "this nests too deeply", labels=labels)
 
-    @staticmethod
-    def _hear(emit: Callable[[Result], None]) -> Callable[[Note], None]:
-        """Passes on a note of the engine, once per statement, even if a loop repeats it."""
+    def _hear(self, emit: Callable[[Result], None]) -> Callable[[Note], None]:
+        """Passes on a note of the engine, once per statement, even if a loop repeats it: it says in which iteration."""
         heard: set[str] = set()
 
         def listener(note: Note) -> None:
             place = note.labels[0].origin if note.labels else None
             key = note.message if place is None else f"{place.where} {place.text}"
-            if key not in heard:
+            if key not in heard and not (note.follows and heard):
                 heard.add(key)
-                emit(Noted(note))
+                emit(Noted(noted(note, self.machine.frames)))
 
         return listener
 

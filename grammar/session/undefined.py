@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from agrad.engine.core.context import UndoLog
-from agrad.engine.core.tensor import Tensor
+from agrad.engine.core.tensor import Tensor, is_gradient
 from agrad.engine.errors import Label, Note
 from agrad.engine.inspect.undefined import first_note, has_nan, undefined_behind
 from agrad.engine.values import np
@@ -29,6 +29,8 @@ def note_on(
     written = [value for value in names.values() if kept and isinstance(value, Tensor) and _is_written(value, log)]
     for value in filter(_is_nan, _parts([*result, *[names.get(name) for name in bound], *written])):
         node = value.node if isinstance(value, Tensor) else None
+        if isinstance(value, Tensor) and not _is_written(value, log) and _was_there(value, log):
+            continue
         is_known, note = False, None
         if node is not None and node.recorded:
             is_known, note = undefined_behind(node, lambda node: node.seq > log.since)
@@ -46,6 +48,11 @@ def note_on(
             )  # such as inf - inf, at which nothing raises
         return None
     return first_note(kept) if printed else None
+
+
+def _was_there(value: Tensor, log: UndoLog) -> bool:
+    """Whether a value was made before the statement; a gradient was, by a backward pass, which has told of it."""
+    return value.node.seq <= log.since or is_gradient(value)
 
 
 def _parts(values: Iterable[Any]) -> Iterable[Any]:

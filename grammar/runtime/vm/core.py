@@ -10,10 +10,12 @@ from agrad.engine.core.context import current
 from agrad.engine.errors import AgradError, Label
 from agrad.grammar.diagnostics import Span
 from agrad.grammar.runtime.bytecode import Code, Do, Frame
+from agrad.grammar.runtime.errors.iterations import iteration
 from agrad.grammar.runtime.leak_warning import Growth
 from agrad.grammar.runtime.vm.host import Host
 
 MISSING = object()
+_SAME_EACH_TIME = ("syntax", "name", "arity")  # errors of what is written, whichever iteration finds them
 
 
 class Core(ABC):
@@ -69,6 +71,8 @@ class Core(ABC):
         if not error.labels:
             error.labels.append(Label(place))
             error.labels.extend(Label(caller, "called here") for caller in callers[:1])
+        if error.kind not in _SAME_EACH_TIME and not error.labels[0].text and (told := iteration(self.frames)):
+            error.labels[0] = Label(error.labels[0].origin, f"at {told}")
 
     @abstractmethod
     def _loop(self, base: int) -> Any:

@@ -73,7 +73,7 @@ class Machine(Operators, Control, Statements):
                     continue
             if len(frames) > depth:
                 continue
-            frames.pop()
+            context.statement = frames.pop().statement
             if len(frames) == base:
                 return result
             frames[-1].stack.append(result)

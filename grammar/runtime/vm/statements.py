@@ -10,7 +10,7 @@ from agrad.engine.autodiff.uncertainty import doubtful, lost
 from agrad.engine.core.context import UndoLog, current, scope
 from agrad.engine.core.graph import collect
 from agrad.engine.core.op import FUNCTIONS
-from agrad.engine.core.tensor import Tensor, tensor
+from agrad.engine.core.tensor import Tensor, is_gradient, tensor
 from agrad.engine.core.versions import changed_behind
 from agrad.engine.errors import AgradError, Label, Note
 from agrad.engine.values import format_number
@@ -64,7 +64,7 @@ class Statements(Core):
             if source is not None and storage is not None and storage.cut is not None and not storage.nodes:
                 message = f"{name} has no uncertainty: it was computed from {source.spell()} without its graph"
                 self.session.emit(Noted(Note(message, labels=[Label(span)])))
-            if changed is not None:
+            if changed is not None and not is_gradient(value):
                 held = value.node.op is not None and all(node.freed is None for node in collect([value.node]))
                 fixes = [f"forward {value.node.name}"] if value.node.name and held else []
                 message = f"{name} still has its old value: {changed.spell()} has changed since"

@@ -77,7 +77,7 @@ error[freed]: y cannot be differentiated: part of its graph was freed
     "x = (1, 2)\nfor i in range(60): x = (x, x)": """\
 error[limit]: tuples inside a tuple have 5000 entries at most
   session line 2 | for i in range(60): x = (x, x)
-                 |                         ^^^^^^
+                 |                         ^^^^^^ at i = 10
   fix: concat([a, b]) to put vectors together""",
 }
 

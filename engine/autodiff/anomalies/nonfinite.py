@@ -1,0 +1,216 @@
+"""Notes on gradients that are inf or nan."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any, NoReturn
+
+from agrad.engine.autodiff.anomalies.remedies import remedies
+from agrad.engine.autodiff.reverse import walk
+from agrad.engine.core.context import current, scope
+from agrad.engine.core.dispatch.arrays import compute
+from agrad.engine.core.graph import Input, Node
+from agrad.engine.core.numpy_warnings import quiet
+from agrad.engine.core.tensor import Tensor
+from agrad.engine.errors import AgradError, Label, Note
+from agrad.engine.values import Shape, format_number, is_finite, np, shape_of, spread
+
+# A derivative as a value, or of a function: the steps in it have the same text, but other operations.
+_INSIDE = r"(torch\.autograd\.|functional\.)*(grad|jacobian|hessian|hvp|jvp|vjp)\("
+
+
+def say_not_finite(order: list[Node], seeds: dict[Node, Any], found: dict[Node, Any]) -> None:
+    """Tell the listener where the first inf or nan of a backward pass came from: a value, or else a derivative."""
+    context = current()
+    listener = _raise_anomaly if context.anomalies and _is_nan(found) else context.listener
+    if listener is None or all(is_finite(_plain(value)) for value in found.values()):
+        return
+    seeds = {node: _plain(seed) for node, seed in seeds.items()}
+    culprits: list[tuple[Node, int, Any, Any]] = []
+
+    def watch(node: Node, position: int, g: Any, c: Any) -> None:
+        if not culprits and is_finite(g) and not is_finite(c):
+            culprits.append((node, position, g, c))
+
+    walk(order, seeds, False, watch=watch, hooks=False)
+    if culprits:
+        listener(_note_on(order, *culprits[0]))
+    elif (note := _on_values(order)) is not None:
+        listener(note)
+    elif listener is _raise_anomaly:
+        listener(Note("a gradient is nan"))
+
+
+def say_still_not_finite(found: dict[Node, Any]) -> None:
+    """Tell the listener of finite gradients that are added to those of earlier passes, which were not finite."""
+    context = current()
+    old = {node: node.grad.value for node in found if node.collected is not None and node.grad is not None}
+    names = [
+        node.name or node.spell()
+        for node, before in old.items()
+        if before is not None and not is_finite(before.value) and is_finite(_plain(found[node]))
+    ]
+    if names and context.listener is not None:
+        several = "are" if len(names) > 1 else "is"
+        gradients = ", ".join(f"{name}.grad" for name in names)
+        message = f"{gradients} {several} still inf or nan: a backward adds to what was there"
+        fixes = [f"zero_grad {' '.join(name for name in names if name.isidentifier())}".strip()]
+        labels = [Label(context.statement)] if context.statement is not None else []
+        context.listener(Note(message, labels=labels, fixes=fixes))
+
+
+def _note_on(order: list[Node], node: Node, position: int, g: Any, c: Any) -> Note:
+    """The note on the first contribution that is not finite: that of a node to an operand, from its cotangent g."""
+    with scope(undefined=None), quiet():
+        values = _values(order)
+        begun = _begun(node, values)
+        if begun is not None:
+            return not_finite_note(begun, values.setdefault(begun, begun.value), values)
+        return not_finite_note(node, c, values, _slope(node, position, g, c))
+
+
+def _on_values(order: list[Node]) -> Note | None:
+    """The note on the first value that is not finite, of a pass whose seed was not, or that went forward."""
+    with scope(undefined=None), quiet():
+        values = _values(order)
+        for node in reversed(order):
+            if node.op is not None and _begun(node, values) is node:
+                return not_finite_note(node, values[node], values)
+    return None
+
+
+def _values(order: list[Node]) -> dict[Node, Any]:
+    """The value of each node; one that was not kept is computed again, if its operands are known."""
+    values: dict[Node, Any] = {}
+    for node in reversed(order):
+        value = node.value
+        if value is None and node.op is not None:
+            operands: Any = tuple([values.get(x, x.value) if isinstance(x, Node) else x for x in node.inputs])
+            if all(x is not None for x in operands):
+                value = compute(node.op, operands, node.attrs or {})
+        values[node] = value
+    return values
+
+
+def _begun(node: Node, values: dict[Node, Any]) -> Node | None:
+    """The node behind this one whose value is the first that is not finite; None if all that it reads are finite."""
+    while True:
+        behind = [x for x in node.inputs if isinstance(x, Node) and not is_finite(values.get(x, x.value))]
+        if not behind:
+            return node if not is_finite(values.get(node, node.value)) else None
+        node = behind[0]
+
+
+def _slope(node: Node, position: int, g: Any, c: Any) -> Any:
+    """The derivative of a node by an operand, entry by entry, where its product with g = 0 is c, else None."""
+    slopes: list[Any] = []
+
+    def watch(_: Node, at: int, __: Any, slope: Any) -> None:
+        if at == position:
+            slopes.append(slope)
+
+    if shape_of(c) == node.shape and bool(np.all(np.asarray(g)[~np.isfinite(c)] == 0.0 if np.ndim(g) else g == 0.0)):
+        walk([node], {node: spread(1.0, node.shape)}, False, watch=watch, hooks=False)
+    return slopes[0] if slopes and shape_of(slopes[0]) == node.shape else None
+
+
+def _is_nan(found: dict[Node, Any]) -> bool:
+    """Whether a gradient has a nan."""
+    values = (_plain(value) for value in found.values())
+    return any(value != value if isinstance(value, float) else bool(np.isnan(value).any()) for value in values)
+
+
+def _raise_anomaly(note: Note) -> NoReturn:
+    """Make an error of the note."""
+    raise AgradError("grad", note.message, labels=note.labels, fixes=note.fixes)
+
+
+def _plain(value: Any) -> Any:
+    return value.value if isinstance(value, Tensor) else value
+
+
+def not_finite_note(node: Node, found: Any, values: dict[Node, Any], slope: Any = None) -> Note:
+    """Where the first inf or nan of a pass began, and what to write there instead.
+
+    `found`: the value of the node, or a contribution of its rule, which is a derivative `slope` times a cotangent;
+    `values`: those of the nodes.
+    """
+    if node.op is None:
+        return _came_in(node, found)
+    is_value = found is values.get(node)
+    here = ("" if is_value else "the derivative of ") + _named(node)
+    index = None if isinstance(found, float) else np.unravel_index(int(np.argmin(np.isfinite(found))), found.shape)
+    first, factor = _entry(found, index), _entry(slope, index)
+    operands = [x if not isinstance(x, Node) else values.get(x, x.value) for x in node.inputs]
+    shown: list[str] = []
+    if node.op.reach == "pointwise" or index is None:
+        named = [_shown(x, value, found, index, node.spell()) for x, value in zip(node.inputs, operands, strict=True)]
+        shown = list(dict.fromkeys(filter(None, named)))
+    else:
+        here += f"[{_place(index)}]"
+    place = f" at {', '.join(shown)}" if shown else ""
+    number, product = format_number(first), ""
+    if first != first and math.isinf(factor):
+        number, product = format_number(factor), f", and 0 * {format_number(factor)} is nan"
+    labels, fixes = [], []
+    if node.origin is not None:
+        labels = [Label(node.origin)]
+        pointwise = node.op.reach == "pointwise"
+        numbers = [_entry(value, index, shape_of(found)) if pointwise else _largest(value) for value in operands]
+        fixes = remedies(node.op.name, node.origin.text, numbers, index is not None)
+    return Note(
+        f"a gradient is inf or nan: {here} is {number}{place}{product}", labels=labels, fixes=fixes, of_numbers=True
+    )
+
+
+def _came_in(leaf: Node, value: Any) -> Note:
+    """The note on a leaf that is not finite itself: data, or what updates have made of it."""
+    index = None if isinstance(value, float) else np.unravel_index(int(np.argmin(np.isfinite(value))), value.shape)
+    at = "" if index is None else f"[{_place(index)}]"
+    message = f"a gradient is inf or nan: {leaf.spell()}{at} is {format_number(_entry(value, index))} already"
+    labels = [Label(leaf.origin)] if leaf.origin is not None else []
+    return Note(message, labels=labels, follows=True, of_numbers=True)
+
+
+def _named(node: Node) -> str:
+    """The text of a node, or its operation where that says more."""
+    name = node.spell()
+    if node.op is not None and node.name is None:
+        if node.origin is None:
+            return node.op.name
+        if re.match(_INSIDE, name):
+            return f"{node.op.name} in {name}"
+    return name
+
+
+def _entry(value: Any, index: Any, shape: Shape = ()) -> float:
+    """A number, or the entry of an array, spread to a shape if it is given; nan where there is none."""
+    if isinstance(value, float):
+        return value
+    return math.nan if value is None or index is None else float(spread(value, shape or value.shape)[index])  # type: ignore[index]
+
+
+def _largest(value: Any) -> float:
+    """The largest entry in size."""
+    return 0.0 if value is None or not np.size(value) else float(np.abs(value).max())
+
+
+def _place(index: Any) -> str:
+    return ", ".join(str(int(i)) for i in index)
+
+
+def _shown(operand: Input, value: Any, found: Any, index: Any, here: str) -> str:
+    """An operand with its value, or the entry of an array at the same index; nothing for a nameless constant."""
+    if not isinstance(operand, Node):
+        return ""
+    name = operand.spell()
+    inside = name == here  # a step of the same expression, which has no name
+    if isinstance(value, float):
+        return format_number(value) if inside else f"{name} = {format_number(value)}"
+    if value is None or index is None or value.ndim > found.ndim:
+        return "" if inside else name
+    places = index[len(index) - value.ndim :]  # of an array that is spread
+    index = tuple([0 if length == 1 else place for length, place in zip(value.shape, places, strict=True)])
+    entry = format_number(float(value[index]))
+    return entry if inside else f"{name}[{_place(index)}] = {entry}"

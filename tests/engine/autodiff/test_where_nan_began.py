@@ -1,0 +1,169 @@
+"""What a note says of a gradient, or a value, that is nan: where it began, in which iteration, and what to write."""
+
+import re
+
+import pytest
+
+from agrad.engine.autodiff.anomalies.remedies import remedies
+from agrad.engine.errors import AgradError, Hint
+from agrad.grammar.results import Noted
+from agrad.grammar.session.session import Session
+
+
+def notes_of(text):
+    """The notes of a text, and whether a gradient became nan."""
+    session, heard = Session(), []
+    session.run(text, heard.append)
+    return session, [result.note for result in heard if isinstance(result, Noted)]
+
+
+# Statements whose last one tells of an inf or a nan; what the note says; the text of the place, and the first fix.
+BEGAN = [
+    ("var x = [0, 1]; y = sum(sqrt(x)*0); backward y",
+     "the derivative of sqrt(x) is inf at x[0] = 0, and 0 * inf is nan", "sqrt(x)", "sqrt(x + 1e-12)"),
+    ("var x = [0, 1]; backward sum(x.sqrt())",
+     "the derivative of x.sqrt() is inf at x[0] = 0", "x.sqrt()", "(x + 1e-12).sqrt()"),
+    ("var b = ones(3); q = (b - mean(b))/b.std(); backward sum(q)",
+     "q is nan at (b - mean(b))[0] = 0, b.std() = 0", "(b - mean(b))/b.std()", "(b - mean(b))/(b.std() + 1e-12)"),
+    ("var w = [-2, 4]; backward sum(w**0.5)", "w**0.5 is nan at w[0] = -2", "w**0.5", "clip(w, 1e-12)**0.5"),
+    ("var p = [0, 1]; backward -sum(torch.log(p))",
+     "torch.log(p) is -inf at p[0] = 0", "torch.log(p)", "torch.log(p + 1e-12)"),
+    ("var z = [800, 0]; backward sum(log(softmax(z)))",
+     "log(softmax(z)) is -inf at softmax(z)[1] = 0", "log(softmax(z))", "log_softmax(z)"),
+    ("var z = -800; backward log(sigmoid(z))",
+     "log(sigmoid(z)) is -inf at sigmoid(z) = 0", "log(sigmoid(z))", "logsigmoid(z)"),
+    ("var z = [800, 0]; s = exp(z)/exp(z).sum(); backward s[1]",
+     "exp(z) is inf at z[0] = 800", "exp(z)", "exp(z - max(z))"),
+    ("var a = 1; backward acos(a)", "the derivative of acos(a) is -inf at a = 1", "acos(a)",
+     "acos(clip(a, -1 + 1e-7, 1 - 1e-7))"),
+    ("var a = -1; backward log1p(a)", "log1p(a) is -inf at a = -1", "log1p(a)", "log1p(clip(a, -1 + 1e-12))"),
+    ("var w = [1, 2]; v = [[0], [3]]; backward sum(w/v)", "w/v is inf at w[0] = 1, v[0, 0] = 0", "w/v",
+     "w/(v + 1e-12)"),
+    ("d = tensor([1, nan]); var w = 2; backward sum((d*w)**2)", "d[1] is nan already", "tensor([1, nan])", None),
+    ("var x = [0, 4]; backward sum(where(x > 0, log(x), 0) + sqrt(x))",  # what was not selected is not the cause
+     "the derivative of sqrt(x) is inf at x[0] = 0", "sqrt(x)", "sqrt(x + 1e-12)"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "said", "place", "fix"), BEGAN, ids=[case[0] for case in BEGAN])
+def test_a_note_says_where_it_began_and_what_to_write(text, said, place, fix):
+    _, notes = notes_of(text)
+    note = next(note for note in notes if "a gradient is inf or nan: " in note.message)
+    assert note.message == f"a gradient is inf or nan: {said}"
+    assert note.labels[0].origin.text == place
+    assert [one.partition("   ")[0] for one in note.fixes[:1]] == ([] if fix is None else [fix])
+
+
+@pytest.mark.parametrize(("text", "place", "fix"), [case[:1] + case[2:] for case in BEGAN if case[3]])
+def test_with_what_the_fix_says_the_gradient_is_finite(text, place, fix):
+    mended = text.replace(place, fix)
+    if "exp(" in place:
+        mended = text.replace("exp(z)", fix)
+    if "[0, 4]" in text:
+        mended = mended.replace("log(x)", "log(x + 1e-12)")
+    assert mended != text
+    assert not notes_of(mended)[1]
+
+
+def test_a_product_with_a_log_is_written_as_one_function():
+    _, notes = notes_of("p = tensor([0, 1]); t = tensor([0, 1]); y = t*torch.log(p)")
+    assert notes[0].message == "t*torch.log(p) is nan in 1 of 2 entries: 0 * (-inf) at [0]"
+    assert notes[0].fixes == ["xlogy(t, p)   is 0 where t is 0"]
+
+
+def test_a_quotient_of_exponentials_is_a_softmax():
+    _, notes = notes_of("z = tensor([800, 0]); s = torch.exp(z)/torch.exp(z).sum()")
+    assert notes[0].fixes == ["softmax(z)   is the same, without overflow"]
+
+
+@pytest.mark.parametrize(
+    ("op", "text", "operands"),
+    [
+        ("sqrt", "sqrt(x)", [-1.0]),
+        ("sqrt", "sqrt(x) + sqrt(y)", [0.0]),
+        ("log", "log(x, 2)", [0.0]),
+        ("log", "x", [0.0]),
+        ("div", "x/y", [float("inf"), float("inf")]),
+        ("mul", "x*y", [0.0, float("inf")]),
+        ("pow", "x**y", [2.0, float("inf")]),
+        ("tan", "tan(x)", [1.0]),
+    ],
+)
+def test_there_is_no_fix_where_none_is_known(op, text, operands):
+    assert remedies(op, text, operands) == []
+
+
+LOOP = """
+var w = 3
+for step in range(200):
+    loss = (w**2 - 2)**2
+    backward loss
+    step sgd w lr=2
+    zero_grad
+"""
+
+
+def test_a_loop_that_diverges_says_in_which_iteration():
+    _, notes = notes_of(LOOP)
+    assert len(notes) == 1  # the next iterations follow from this one
+    assert re.fullmatch(r"at step = \d+", notes[0].labels[0].text)
+    assert [type(fix) for fix in notes[0].fixes] == [Hint]
+    assert "smaller step" in notes[0].fixes[0]
+
+
+def test_an_anomaly_in_a_loop_says_in_which_iteration():
+    with pytest.raises(AgradError) as caught:
+        Session().run(
+            "var x = 0\nwith torch.autograd.detect_anomaly():\n  for i in range(4):\n    backward 0*sqrt(x - i + 2 + x)"
+        )
+    assert caught.value.labels[0].text == "at i = 2"
+
+
+def test_the_iteration_of_an_error_is_that_of_all_loops_around_it():
+    text = "for i in range(2):\n  for j, row in enumerate([5, 6]):\n    y = [1, 2, 3][i + 2*j]"
+    with pytest.raises(AgradError) as caught:
+        Session().run(text)
+    assert caught.value.labels[0].text == "at i = 1, j = 1, row = 6"
+
+
+def test_a_gradient_that_was_told_of_is_shown_without_a_note():
+    session, notes = notes_of("var x = [0, 1]; backward sum(sqrt(x)*0)")
+    heard = []
+    session.run("x.grad\nprint x.grad", heard.append)
+    assert len(notes) == 1
+    assert not [result for result in heard if isinstance(result, Noted)]
+
+
+def test_a_gradient_is_not_old_after_a_step():
+    _, notes = notes_of("var w = [2, 3]; backward sum(w**2); step sgd w lr=0.1\nw.grad\nprint w.grad")
+    assert notes == []
+
+
+def test_a_nan_that_is_added_to_is_told():
+    session, _ = notes_of("var x = [0, 1]; backward sum(sqrt(x)*0)")
+    heard = []
+    session.run("backward sum(x**2)", heard.append)
+    assert heard[0].note.message == "x.grad is still inf or nan: a backward adds to what was there"
+    assert heard[0].note.fixes == ["zero_grad x"]
+    session.run("zero_grad x\nbackward sum(x**2)", heard.append)
+    assert len(heard) == 1
+
+
+def test_what_shows_the_steps_shows_them_where_anomalies_are_errors():
+    session = Session()
+    session.run("torch.autograd.set_detect_anomaly(True)\nvar x = [0, 1]; y = sum(sqrt(x)*0)")
+    heard = []
+    session.run("explain y", heard.append)
+    assert "[inf, 0.5]" in heard[-1].text(session.settings)
+    with pytest.raises(AgradError, match="0 \\* inf is nan"):
+        session.run("backward y trace", heard.append)
+    assert heard[-1].text(session.settings).endswith("x.grad would get [nan, 0]")
+    assert session.names["x"].grad is None
+
+
+def test_what_freed_a_graph_is_the_statement_not_a_line_of_the_function_it_calls():
+    session = Session()
+    session.run("def f(p):\n  q = p**2\n  return sum(q)\nvar w = [1, 2]; p = w*2\nf(p).backward()")
+    with pytest.raises(AgradError) as caught:
+        session.run("backward sum(p)")
+    assert caught.value.labels[-1].origin.text == "f(p).backward()"
