@@ -30,7 +30,7 @@ class Pager:
         if not (_readable() and _longer(text) and _is_there()):
             click.echo(text if paint is None else paint(text), color=True if paint is not None else None)
             return
-        os.environ.setdefault("LESS", "FRX")  # the text stays on the screen
+        os.environ.setdefault("LESS", _LESS)
         painted = paint is not None and _shows_colours()
         text = _written(text)
         start = perf_counter()
@@ -44,6 +44,9 @@ class Pager:
 
 
 PAGER = Pager()
+
+# The text stays on the screen; and a prompt that says how to go on, where that of less is a colon.
+_LESS = "-FRX -Ps?e(end) :.Space goes on, / searches, q leaves$"
 
 
 def explain(text: str) -> None:

@@ -63,7 +63,7 @@ def _starts(call: Call, names: Sequence[str]) -> list[float]:
     "Finds the parameters of a model with the least sum of squares, as correlated uncertain values.",
     "x = [0, 1, 2, 3]; y = [2.1, 1.2, 0.8, 0.4]; fit y ~ a*exp(-b*x) over a, b from a=1, b=1; a/b; plot fit",
     changes="session",
-    forms="fit y ~ a*x over a",
+    forms="fit y ~ a*x over a [sigma s] [from a=1]",
     operands=EXPRESSION,
     options={
         "over": Option("the names of the parameters", NOTHING),

@@ -14,6 +14,7 @@ from agrad.engine.errors import AgradError, Kind
 from agrad.grammar.diagnostics import Source, Span, suggest
 from agrad.grammar.syntax import ast as s
 from agrad.grammar.syntax.errors.messages import corrected, syntax_error
+from agrad.grammar.syntax.errors.operands import misread_option, without_parameters
 from agrad.grammar.syntax.expression_builder import Expressions, Parts, is_long
 from agrad.grammar.syntax.keywords import HEADERS, RESERVED, SETTABLE, SHAPES, words
 from agrad.grammar.syntax.lexer import Token
@@ -258,6 +259,8 @@ class Builder(Expressions):
         """What was measured, and the model of the parameters."""
         _, y, model, *_ = parts
         given, names = self.over(parts, model)
+        if (problem := misread_option([name.span for name in names])) is not None:
+            raise problem
         start = given.pop("from", None)
         starts = [(f"from {name}", value) for name, value in self.keywords(start.items)] if start is not None else []
         return self.command(parts, [s.Unknowns(names, model, model.span)], [("measured", y), *given.items(), *starts])
@@ -285,7 +288,8 @@ class Builder(Expressions):
         """The options of a command by name, and the names after `over`."""
         given: dict[str, Any] = dict(self.keywords([part for part in parts if isinstance(part, s.Parameter)]))
         if "over" not in given:
-            raise syntax_error("no unknowns", value.span, word=str(parts[0]))
+            starts = [name for name, _ in self.keywords(given["from"].items)] if "from" in given else []
+            raise without_parameters(value.span, starts, str(parts[0]))
         return given, given.pop("over").items
 
     def formula(self, parts: Parts) -> s.Command:

@@ -28,7 +28,7 @@ ENVIRONMENT = {
     "TERM": "If it is `dumb`, there are no colours, no cursor movements and no pager.",
     "AGRAD_ECHO": "Whether a session says in a line what a statement has changed: 1 or 0.",
     "PAGER": "The pager for output that is longer than the screen: less if not set; none if empty, or cat.",
-    "LESS": "Options of less; the default is FRX, which leaves the text on the screen.",
+    "LESS": "Options of less; the default leaves the text on the screen, and says how to go on.",
     "XDG_CONFIG_HOME": "On Linux, the folder that contains agrad's folder of files; the default is ~/.config.",
     "XDG_STATE_HOME": "On Linux, the folder that contains agrad's history and logs; the default is ~/.local/state.",
 }

@@ -267,6 +267,9 @@ def _no_vector(name: str, value: Any, span: Span) -> AgradError:
         fixes, what = [f"plot {name}(x) for x in -2..2"], "a function"
     else:
         fixes = [Hint("plot f(x) for x in -2..2, or plot losses   where losses is a vector")]
+        if isinstance(value, str):
+            style = Hint("leave it out: plot x, y   draws points, plot x, y, w*x + b   also a line")
+            fixes = [f"t = load_csv({name}); plot t[0], t[1]   draws two columns"] if "." in value else [style]
         what = "one number" if isinstance(value, float | Tensor) else describe_value(value)
     message = f"{name} is {what}: a plot shows vectors, or functions over a range"
     return AgradError("type", message, labels=[Label(span)], fixes=fixes)

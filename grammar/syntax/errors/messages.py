@@ -96,6 +96,23 @@ MESSAGES: dict[str, SyntaxMessage] = {
         "agrad has no blocks in braces: a block is indented, behind a colon",
         examples=("if x ‸{ y }",),
     ),
+    "points": SyntaxMessage(
+        "what `plot` draws is separated by commas, x first: plot x, y",
+        examples=("plot t ‸n", "plot y ‸vs x", 'plot "a.csv" ‸using 1:2', 'plot t["time (s)"] ‸t.v'),
+    ),
+    "fit option": SyntaxMessage(
+        "`{word}` is not an option of `fit`, which has over, sigma and from",
+        examples=(
+            "fit y ~ a*x over a ‸bounds a > 0",
+            "fit y ~ a*x over a, b ‸guess a=1",
+            "fit y ~ a*x over a ‸fix b",
+            "fit y ~ a*x over a sigma s ‸robust",
+            "fit y ~ a*x over a with ‸weights w",
+            "fit y ~ a*x over a ‸yerr s",
+            "fit y ~ a*x over a ‸with a=1",
+            "fit y ~ a*x ‸vary a",
+        ),
+    ),
     "no unknowns": SyntaxMessage(
         "`{word}` needs the names that it changes",
         hint="{word} … over a, b",
@@ -656,6 +673,9 @@ MESSAGES: dict[str, SyntaxMessage] = {
 }
 
 
+_LONGEST = 200  # characters of a line that is proposed
+
+
 def syntax_error(message: str, span: Span, *, fixes: Sequence[str] = (), **words: str) -> AgradError:
     """The error with one message of the table, at a place; `words` fill the braces, `fixes` can be typed."""
     entry = MESSAGES[message]
@@ -666,7 +686,7 @@ def syntax_error(message: str, span: Span, *, fixes: Sequence[str] = (), **words
         "syntax",
         entry.message.format(**shown),
         labels=[Label(span, entry.label.format(**shown))],
-        fixes=[*(fix for fix in fixes if fix == _shown(fix)), *([Hint(hint)] if hint else [])],
+        fixes=[*(fix for fix in fixes if fix.isprintable() and len(fix) <= _LONGEST), *([Hint(hint)] if hint else [])],
         facts=SyntaxMistake(message),
     )
 

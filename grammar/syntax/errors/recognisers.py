@@ -15,7 +15,7 @@ from lark import UnexpectedToken
 
 from agrad.engine.errors import AgradError, Hint
 from agrad.grammar.diagnostics import Span, suggest
-from agrad.grammar.syntax.errors import foreign
+from agrad.grammar.syntax.errors import foreign, operands
 from agrad.grammar.syntax.errors.context import CLOSING, LINE_STARTS, OPENERS, ErrorContext
 from agrad.grammar.syntax.errors.foreign import comprehended
 from agrad.grammar.syntax.errors.messages import corrected, syntax_error
@@ -299,6 +299,7 @@ def _missing_operator(context: ErrorContext) -> AgradError | None:
 
 _RECOGNISERS: tuple[Callable[[ErrorContext], AgradError | None], ...] = (
     *foreign.RECOGNISERS,
+    *operands.RECOGNISERS,
     _unclosed_bracket,
     _indentation,
     _else,

@@ -40,7 +40,7 @@ def screen(environment, tmp_path, pager):
 @pytest.mark.parametrize("words", [["help"], ["functions"], ["help", "kinks"]])
 def test_on_a_terminal_long_texts_are_paged(screen, agrad, given, words):
     with screen(*words) as terminal:
-        terminal.until("paged with FRX")
+        terminal.until("paged with -FRX")
     assert given().split() == agrad(*words)[0].split()
     assert max(map(len, given().splitlines())) <= 80
 
@@ -106,13 +106,13 @@ def test_a_pager_gets_no_more_than_the_terminal_can_show(screen, given):
 def test_a_session_pages_what_is_long(screen, given):
     with screen() as terminal:
         terminal.see("agrad>", "no graph yet")
-        assert "paged with FRX" not in terminal.enter("help sin", "sin(pi/6)")
+        assert "paged with -FRX" not in terminal.enter("help sin", "sin(pi/6)")
         assert given() is None
-        terminal.enter("help", "paged with FRX")
+        terminal.enter("help", "paged with -FRX")
         assert "retain b …" in given()
         terminal.enter("var x = 2; y = x")
         terminal.enter("for i in range(30): y = y*x", "30 nodes")
-        terminal.enter("graph y", "paged with FRX")
+        terminal.enter("graph y", "paged with -FRX")
         assert given().startswith("graph of y: 31 nodes")
 
 
@@ -141,7 +141,7 @@ def test_the_time_of_reading_is_not_that_of_the_statement(screen, listed, tmp_pa
     (tmp_path / "agrad").mkdir()
     (tmp_path / "agrad" / "config.toml").write_text("limits.time = 6", "utf-8")
     with screen(REST="sleep 7") as terminal:
-        lines = listed(terminal, "paged with FRX")
+        lines = listed(terminal, "paged with -FRX")
         assert "error[limit]" not in "\n".join(lines)
         assert lines[-1].endswith(" ms")
         assert "42" in terminal.enter("6*7", "42")

@@ -92,6 +92,17 @@ error[syntax]: agrad does not use the character `１２`
     |     ^^^^ U+FF11
   fix: x = 12
   fix: type 12 instead""",
+    "fit n ~ A*exp(-t/tau) + B over A, tau, B weights 1/err**2 from A=1000, tau=5, B=50": """\
+error[syntax]: `weights` is not an option of `fit`, which has over, sigma and from
+  1 | fit n ~ A*exp(-t/tau) + B over A, tau, B weights 1/err**2 from A=1000, tau=5, B=50
+    |                                          ^^^^^^^
+  fix: fit n ~ A*exp(-t/tau) + B over A, tau, B sigma 1/sqrt(1/err**2) from A=1000, tau=5, B=50""",
+    "fit n ~ A*exp(-t.x/tau) + B": """\
+error[syntax]: `fit` needs the names that it changes
+  1 | fit n ~ A*exp(-t.x/tau) + B
+    |         ^^^^^^^^^^^^^^^^^^^
+  fix: over A, tau, B   at the end, without those that are data
+  fix: fit … over a, b""",
     "print “hello”": """\
 error[syntax]: agrad does not use the character `“`
   1 | print “hello”
@@ -273,3 +284,24 @@ def test_any_text_parses_or_is_a_syntax_error(text: str) -> None:
         for label in problem.labels:
             assert isinstance(label.origin, Span)
             assert 0 <= label.origin.start <= label.origin.end <= len(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "fix"),
+    [
+        ("plot t n", "plot t, n"),
+        ("x = 1; plot t n r # all", "x = 1; plot t, n, r"),
+        ("plot n vs t", "plot t, n"),
+        ('plot d.n vs d["time (s)"]', 'plot d["time (s)"], d.n'),
+        ('plot "a;b.csv" using 1:3 with lines', 't = load_csv("a;b.csv"); plot t[0], t[2]'),
+        ("fit y ~ a*x + b from a=1, b=2", "fit y ~ a*x + b over a, b from a=1, b=2"),
+        ("fit y ~ a*x over a yerr s", "fit y ~ a*x over a sigma s"),
+        ("fit y ~ a*x over a with yerr=s", "fit y ~ a*x over a with sigma s"),
+        ("fit y ~ a*x over a with weights=w", "fit y ~ a*x over a with sigma 1/sqrt(w)"),
+        ("fit y ~ a*x over a guess a=2", "fit y ~ a*x over a from a=2"),
+        ("fit y ~ a*x over a with a=2", "fit y ~ a*x over a from a=2"),
+        ("fit y ~ a*x via a", "fit y ~ a*x over a"),
+    ],
+)
+def test_what_other_programs_draw_and_fit_is_written_as_here(text: str, fix: str) -> None:
+    assert failure(text).fixes[0] == fix

@@ -1,0 +1,132 @@
+"""Recognisers of how other programs write what is drawn and what is fitted."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+
+from agrad.engine.core.op import FUNCTIONS
+from agrad.engine.errors import AgradError, Hint
+from agrad.grammar.diagnostics import Span
+from agrad.grammar.syntax.errors.context import ErrorContext
+from agrad.grammar.syntax.errors.messages import corrected, syntax_error
+from agrad.grammar.syntax.keywords import OPTIONS
+from agrad.grammar.syntax.lexer import OPERAND_ENDS
+
+_OPERAND = r"[\w.]+(?:\[[^\[\]]*\])*"  # as x, t.x, t["time (s)"]
+_VERSUS = re.compile(rf"\s*({_OPERAND})\s+(?:vs\.?|versus|against|over)\s+({_OPERAND})\s*")
+_APART = re.compile(rf"\s*({_OPERAND}(?:\s+{_OPERAND})+)\s*")
+_FILE = re.compile(r"\s*(\"[^\"]*\"|'[^']*')\s+(?:u|using)\s+(\d+):(\d+).*")
+_END = re.compile(r"""(?:"[^"\n\r]*"|'[^'\n\r]*'|[^;#\n\r"'])*""")
+
+# What other programs call the options of `fit`, and what is typed in their place.
+_SIGMAS = frozenset("yerr err error errors errs uncertainty uncertainties u unc std errorbars".split())
+_WEIGHTS = frozenset("weights weight w".split())
+_STARTS = frozenset("guess start starting starts init initial p0 at where params parameters".split())
+_NAMED = frozenset("via by vary for varying wrt parameters".split())
+_NOT_HERE = {
+    **dict.fromkeys(
+        "bounds bound limits between min max constraint constraints lower upper above below".split(),
+        "exp(p) in place of a parameter, with p after over, keeps it above 0",
+    ),
+    **dict.fromkeys("fix fixed fixing hold const constant".split(), "a name that is not after over keeps its value"),
+    **dict.fromkeys(
+        "robust loss huber cauchy soft_l1 outliers".split(),
+        "fit y[ok] ~ a*x[ok] over a   leaves points out, with ok = abs(y - a*x) < 3*s",
+    ),
+    **dict.fromkeys("method solver lm trf using".split(), "leave it out: there is one method"),
+}
+
+
+_ELSEWHERE = _SIGMAS | _WEIGHTS | _STARTS | _NAMED | _NOT_HERE.keys()
+
+
+def drawn(context: ErrorContext) -> AgradError | None:
+    """`plot y vs x`, `plot x y`, `plot "a.csv" using 1:2`."""
+    if context.head.type != "PLOT" or context.open or context.previous is context.head:
+        return None
+    place = _behind(context)
+    if found := _FILE.fullmatch(place.text):
+        path, x, y = found.groups()
+        whole = Span(context.source, context.head.start_pos, place.end)
+        fixes = [corrected(whole, f"t = load_csv({path}); plot t[{int(x) - 1}], t[{int(y) - 1}]")]
+        return syntax_error("points", context.place, fixes=fixes if min(int(x), int(y)) else [])
+    if found := _VERSUS.fullmatch(place.text):
+        return syntax_error("points", context.place, fixes=[corrected(place, f" {found[2]}, {found[1]}")])
+    if found := _APART.fullmatch(place.text):
+        operands = re.findall(_OPERAND, found[1])
+        if not {*operands}.isdisjoint({*OPTIONS["plot"], "for", "in"}):
+            return None
+        return syntax_error("points", context.place, fixes=[corrected(place, f" {', '.join(operands)}")])
+    return None
+
+
+def fitted(context: ErrorContext) -> AgradError | None:
+    """`fit y ~ a*x weights w`, `fit y ~ a*x over a bounds a > 0`: options of `fit` as other programs have them."""
+    written = [*map(str, context.statement)]
+    if context.head.type != "FIT" or context.open or "~" not in written:
+        return None
+    for before, token in pairwise([*context.statement[written.index("~") :], context.bad]):
+        ends = before.type in OPERAND_ENDS or before == "with"
+        if ends and token.type == "NAME" and str(token) in _ELSEWHERE:
+            return foreign_option(context.span(token))
+    previous = context.previous
+    if previous == "with" and context.next_type == "_EQUAL":  # with b = 2
+        fixes = [corrected(context.span(previous), "from")]
+        return syntax_error("fit option", context.span(previous), fixes=fixes, word="with")
+    return None
+
+
+def foreign_option(place: Span) -> AgradError:
+    """The error for an option of `fit` that has another name here, or is not there."""
+    word = place.text
+    fixes: list[str] = []
+    if word in _SIGMAS:
+        equals = re.compile(r"\s*=\s*").match(place.source.text, place.end)
+        fixes = [
+            corrected(Span(place.source, place.start, equals.end()), "sigma ") if equals else corrected(place, "sigma")
+        ]
+    elif word in _WEIGHTS:
+        behind = _END.match(place.source.text, place.end)
+        value = re.split(r"\b(?:over|from|with)\b", behind[0] if behind else "")[0].rstrip()
+        whole = Span(place.source, place.start, place.end + len(value))
+        fixes = [corrected(whole, f"sigma 1/sqrt({value.lstrip('= ')})")]
+    elif word in _STARTS:
+        fixes = [corrected(place, "from")]
+    elif word in _NAMED:
+        fixes = [corrected(place, "over")]
+    else:
+        fixes = [Hint(_NOT_HERE[word])]
+    return syntax_error("fit option", place, fixes=fixes, word=word)
+
+
+def misread_option(names: Sequence[Span]) -> AgradError | None:
+    """The error for `over a, b yerr s`, with no comma before what is no parameter; None where there is none."""
+    for before, place in pairwise(names):
+        between = place.source.text[before.end : place.start]
+        if "," not in between and place.text in _ELSEWHERE:
+            return foreign_option(place)
+    return None
+
+
+def without_parameters(model: Span, starts: list[str], word: str) -> AgradError:
+    """The error for `fit y ~ a*x`, which does not say what changes: what has a start, or one of the names in it."""
+    fixes: list[str] = []
+    behind = Span(model.source, model.end, model.end)
+    if starts:
+        fixes = [corrected(behind, f" over {', '.join(starts)}")]
+    elif word == "fit":
+        found = re.findall(r"(?<![\w.\"'])[^\W\d]\w*\b(?!\s*[(.\[])", model.text)
+        names = [name for name in dict.fromkeys(found) if name not in FUNCTIONS and name not in ("pi", "e")]
+        fixes = [Hint(f"over {', '.join(names)}   at the end, without those that are data")] if names else []
+    return syntax_error("no unknowns", model, fixes=fixes, word=word)
+
+
+def _behind(context: ErrorContext) -> Span:
+    """What follows the first word, to the end of the statement."""
+    found = _END.match(context.source.text, context.head.end_pos)
+    return Span(context.source, context.head.end_pos, found.end() if found else context.head.end_pos)
+
+
+RECOGNISERS: tuple[Callable[[ErrorContext], AgradError | None], ...] = (drawn, fitted)
