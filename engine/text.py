@@ -94,7 +94,11 @@ def _padded(cell: str, width: int, right: bool) -> str:
 
 
 def fit(text: str, width: int | None) -> str:
-    """A text whose lines have at most `width` characters: a longer one is continued below its last column that fits."""
+    """A text whose lines have at most `width` characters: a longer one is continued below its last column that fits.
+
+    A line is folded between its fields, which have two spaces or more between them, and inside of one, between words,
+    only where it does not fit into a line by itself.
+    """
     lines = text.split("\n")
     if width is None or max(map(len, lines)) <= width:
         return text
@@ -103,16 +107,23 @@ def fit(text: str, width: int | None) -> str:
 
     room = max(width // 2, width - 28)
 
-    def margin(line: str) -> str:
+    def folded(line: str) -> str:
         starts = [gap.end() for gap in re.finditer(r"(?<=\S) {2,}(?=\S)", line) if gap.end() <= room]
-        return " " * (starts[-1] if starts else min(len(line) - len(line.lstrip()) + 4, width // 4))
+        margin = starts[-1] if starts else min(len(line) - len(line.lstrip()) + 4, width // 4)
+        whole = re.sub(  # a field that has room is kept together
+            r"\S+(?: \S+)+",
+            lambda found: found[0].replace(" ", _GLUE) if len(found[0]) <= width - margin else found[0],
+            line,
+        )
+        made = textwrap.fill(
+            whole, width, subsequent_indent=" " * margin, break_long_words=False, break_on_hyphens=False
+        )
+        return made.replace(_GLUE, " ")
 
-    return "\n".join(
-        textwrap.fill(line, width, subsequent_indent=margin(line), break_long_words=False, break_on_hyphens=False)
-        if len(line) > width
-        else line
-        for line in lines
-    )
+    return "\n".join(folded(line) if len(line) > width else line for line in lines)
+
+
+_GLUE = "\0"  # between words, where a line may not be folded
 
 
 def display_width(text: str) -> int:

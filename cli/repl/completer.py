@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 
@@ -16,6 +17,7 @@ from agrad.grammar.help.completion import completions
 from agrad.grammar.session.session import Session
 
 _USAGE = 34  # columns for the usage of a word; its description follows
+_MEANING = 16  # columns that it needs at least, to say anything
 # An open string that is the name of a file: after a command, or an option of one, or in a call.
 _NAMED = "|".join(
     sorted({word for made in COMMANDS.values() for word, place in made.places() if place is not None and place.file})
@@ -44,16 +46,18 @@ class Words(Completer):
             yield from (Completion(name, -len(word)) for name in self.session.names if name.startswith(word))
             text = f"help {word}"
         word, candidates = completions(text, self.session)
+        shown = [truncate(candidate.usage or candidate.text, _USAGE) for candidate in candidates]
+        wide = max(map(len, shown), default=0) + _MEANING <= shutil.get_terminal_size().columns
         if word == text.strip():
             for own, does in self.words.items():
                 if own.startswith(word):
                     yield Completion(own, start_position=-len(word), display_meta=does)
-        for candidate in candidates:
+        for candidate, display in zip(candidates, shown, strict=True):
             yield Completion(
                 candidate.text,
                 start_position=-len(word),
-                display=truncate(candidate.usage or candidate.text, _USAGE),
-                display_meta=candidate.meaning,
+                display=display,
+                display_meta=candidate.meaning if wide else None,
             )
 
 

@@ -51,9 +51,9 @@ _LESS = "-FRX -Ps?e(end) :.Space goes on, / searches, q leaves$"
 
 def explain(text: str) -> None:
     """Show a help text in the width of the terminal."""
-    from agrad.engine.text import fit  # here, so that the command line starts without the engine
+    from agrad.grammar.help.help import fitted  # here, so that the command line starts without the engine
 
-    PAGER.show(fit(text, _size()[0]) if sys.stdout.isatty() else text)
+    PAGER.show(fitted(text, _size()[0]) if sys.stdout.isatty() else text)
 
 
 def _readable() -> bool:

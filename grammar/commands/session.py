@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any
 from agrad.engine.core.context import current
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Label
-from agrad.engine.text import fit
 from agrad.engine.values import format_bytes, format_number
 from agrad.grammar.commands.operands import FILE
 from agrad.grammar.commands.registry import COMMANDS, Call, Command, Keyword, add, command
 from agrad.grammar.diagnostics import suggest
-from agrad.grammar.help.help import help_on, overview
+from agrad.grammar.help.help import fitted, help_on, overview
 from agrad.grammar.results import Quit, Shown, Table
 from agrad.grammar.runtime.budget import bytes_of
 
@@ -166,7 +165,7 @@ def _load(session: Session, call: Call) -> None:
 def _help(session: Session, call: Call) -> None:
     word = call.options.get("word")
     text = overview(COMMANDS) if word is None else help_on(str(word), COMMANDS)
-    session.emit(Table(fit(text, session.settings.width)))
+    session.emit(Table(fitted(text, session.settings.width)))
 
 
 @command("quit", "quit", "Ends the session.", "quit", changes="nothing", ends=True)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from agrad.engine.core.op import FUNCTIONS, Entry
 from agrad.engine.errors import AgradError
-from agrad.engine.text import align
+from agrad.engine.text import align, fit
 from agrad.grammar.diagnostics import suggest
 from agrad.grammar.help.error_kinds import KINDS
 from agrad.grammar.runtime.builtins import CONSTANTS
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 WIDTH = 80
 _WIDEST = 50  # a column
+_BESIDE = 25  # where it is said what a command does, beside how it is typed
 
 STATEMENTS = """\
   var x = 2              a leaf that requires grad
@@ -335,10 +336,37 @@ def _beside(usage: str, text: str) -> list[str]:
     """How a command is typed and, next to or below that, what it does, within the width."""
     import textwrap  # here, since only help needs it
 
-    margin = " " * 25
+    margin = " " * _BESIDE
     first = f"  {usage}".ljust(len(margin))
     told = textwrap.wrap(text, WIDTH, initial_indent=margin, subsequent_indent=margin)
     return [first + told[0][len(margin) :], *told[1:]] if len(first) == len(margin) else [first, *told]
+
+
+def fitted(text: str, width: int | None) -> str:
+    """A page in a width: where it is narrow, what stands beside how something is typed stands below it."""
+    if width is None or max(map(len, text.split("\n"))) <= width:
+        return text
+    import textwrap  # here, since only help needs it
+
+    folded, lines = [], text.split("\n")
+    while lines:
+        line, told = lines.pop(0), []
+        beside = re.fullmatch(rf"(  \S.*?) +(?<=^.{{{_BESIDE}}})(\S.*)", line)
+        listed = re.match(r"\S[^.:]*: \S", line)
+        while lines and re.match(rf" {{{_BESIDE if not listed else 5}}}\S", lines[0]):
+            told.append(lines.pop(0).strip())
+        if listed:
+            folded.append(
+                textwrap.fill(" ".join([line, *told]), width, subsequent_indent=" " * 5, break_long_words=False)
+            )
+        elif told or (beside is not None and len(line) > width):
+            usage, first = (beside[1], [beside[2]]) if beside is not None else (line, [])
+            margin = " " * 6
+            below = textwrap.fill(" ".join([*first, *told]), width, initial_indent=margin, subsequent_indent=margin)
+            folded += [fit(usage, width), below]
+        else:
+            folded.append(fit(line, width))
+    return "\n".join(folded)
 
 
 def _wrapped(title: str, names: list[str]) -> list[str]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from agrad.engine.autodiff.optim import STEPS
+from agrad.engine.core.graph import Node
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.text import truncate
 from agrad.engine.values import format_number
@@ -16,6 +17,7 @@ from agrad.grammar.session.session import Session
 
 _DIGITS = 6  # of numbers that change
 _FEW = 6  # parts; the number of those left out follows
+_MOST = 1000  # nodes to visit
 _LINES = 3  # at most, where the terminal is narrow
 _STEP = re.compile(r"\s*step\s+(\w+)\b(?!.*\blr\b)")
 
@@ -65,9 +67,23 @@ class Changes:
                 yield self._as_value(f"{name}.grad", now.value.grad)
         if cleared:
             yield f"cleared {', '.join(cleared)}"
+        yield from self._left_behind(found)
         gone = [name for name in self.before if name not in found]
         if gone:
             yield f"forgot {', '.join(gone)}"
+
+    def _left_behind(self, found: dict[str, _State]) -> Iterator[str]:
+        """`y keeps the old x`: a value that was computed from a leaf whose name now has another one."""
+        for name, before in self.before.items():
+            now = found.get(name)
+            if not before.is_leaf or now is None or now.value is before.value:
+                continue
+            if _depends(now.value, before.value.node):
+                continue  # `x = x*2`
+            old = before.value.node
+            kept = [other for other, one in found.items() if _depends(one.value, old)]
+            if kept:
+                yield f"{' and '.join(kept[:2])} keep{'s' if len(kept) == 1 else ''} the old {name}"
 
     def _bound(self, name: str, now: _State) -> Iterator[str]:
         if isinstance(now.value, Tensor | float):
@@ -114,6 +130,26 @@ class _State:
     def has_gradient_of(self, other: _State) -> bool:
         """Whether the gradient is that of another state."""
         return self.gradient[0] is other.gradient[0] and self.gradient[1] == other.gradient[1]
+
+
+def _depends(value: Any, leaf: Any) -> bool:
+    """Whether a value can be differentiated by a leaf; of a graph that is freed, or very large, nothing is said."""
+    if (
+        not isinstance(value, Tensor)
+        or not value.requires_grad
+        or value.node.op is None
+        or value.node.freed is not None
+    ):
+        return False
+    seen, pending = {value.node}, [value.node]
+    while pending and len(seen) < _MOST:
+        for one in pending.pop().inputs:
+            if one is leaf:
+                return True
+            if isinstance(one, Node) and one.requires_grad and one not in seen:
+                seen.add(one)
+                pending.append(one)
+    return False
 
 
 def _folded(parts: list[str], width: int) -> list[str]:

@@ -107,6 +107,9 @@ KNOWN_ELSEWHERE = {
     "derivative": "grad(y, x)",
     "derive": "grad(y, x)",
     "d": "grad(y, x)",
+    "D": "grad(f)",
+    **dict.fromkeys(("nDeriv", "nderiv"), "grad(f)(3)   of a function f, at a point"),
+    "simplify": "formula y wrt x   writes a value and its derivative as formulas",
     **dict.fromkeys(("integrate", "quad"), "integral(…)"),
     **dict.fromkeys(("odeint", "solve_ivp"), "ode(f, y0, ts)   with f(t, y)"),
     **dict.fromkeys(

@@ -123,13 +123,26 @@ class Builder(Expressions):
             elif isinstance(part, s.Call) and isinstance(part.function, s.Name):
                 if part.function.id == "var":
                     raise self.several_leaves(part)
-                raise syntax_error("call as target", part.span, text=part.span.text)
+                raise self.function_given(part)
             elif isinstance(part, s.Compare | s.Binary | s.Logic | s.Unary | s.Number | s.Conditional):
                 raise syntax_error("value as target", part.span, text=part.span.text)
             elif not isinstance(part, s.Name | s.Index | s.Attribute):
                 raise syntax_error("bad target", part.span, text=part.span.text)
         assert isinstance(node, s.Name | s.Index | s.Attribute | s.Tuple)
         return node
+
+    def function_given(self, call: s.Call) -> AgradError:
+        """`f(x) = x^2`: the definition of a function."""
+        text, before = call.span.text, Span(self.source, call.span.start, call.span.start)
+        plain = not call.keywords and all(isinstance(argument, s.Name) for argument in call.arguments)
+        fixes = [corrected(before, "def ")] if plain else []
+        return syntax_error(
+            "call as target",
+            call.span,
+            fixes=fixes,
+            text=text,
+            instead="" if fixes else f"to define a function: def {call.function.span.text}(x) = ...",
+        )
 
     def several_leaves(self, call: s.Call) -> AgradError:
         """`var (a, b) = (1, 2)`: a leaf for each name."""

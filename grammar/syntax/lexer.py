@@ -18,7 +18,8 @@ import lark.lexer
 from agrad.engine.errors import AgradError, Label
 from agrad.engine.text import as_name
 from agrad.grammar.diagnostics import Source, Span
-from agrad.grammar.syntax.errors.messages import corrected, syntax_error
+from agrad.grammar.syntax.errors.calculus import multiplied, primed
+from agrad.grammar.syntax.errors.messages import corrected, syntax_error, whole
 from agrad.grammar.syntax.keywords import (
     ALONE,
     BEFORE_VALUES,
@@ -350,7 +351,7 @@ class _Scanner:
         """The tokens that close the text, and the error of a string or a bracket that is still open."""
         if self.fstrings:
             _, start, _ = self.fstrings[0]
-            yield self.wrong("unterminated string", start, len(self.text))
+            yield self.open_fstring(start, len(self.text))
         elif self.brackets:
             bracket, start, _ = self.brackets[-1]
             problem = self.wrong("unclosed bracket", start, start + 1, bracket=bracket, closer=CLOSERS[bracket])
@@ -463,7 +464,8 @@ class _Scanner:
             if name in ("i", "j") and name == rest:
                 problem = self.wrong("imaginary", end, end + 1, number=number + name, name=name, instead=instead)
             else:
-                problem.fixes = [corrected(Span(self.source, start, end + len(name)), instead)]
+                fix = corrected(Span(self.source, start, end + len(name)), instead)
+                problem.fixes = whole([fix if re.search("[\"']", fix) else multiplied(fix)])
             yield problem
         self.position = end + len(rest)
 
@@ -471,6 +473,10 @@ class _Scanner:
         """A character that begins no token."""
         start = self.position
         character = self.text[start]
+        if character == "'" and self.previous in OPERAND_ENDS and (problem := self.prime(start)) is not None:
+            self.position = start + 1
+            yield problem
+            return
         if character in "\"'":
             line = re.compile(_REST_OF_LINE).match(self.text, start)
             self.position = line.end() if line else end
@@ -497,9 +503,16 @@ class _Scanner:
             code = f"U+{ord(character[0]):04X}" if shown else ""
             problem = self.wrong("look-alike", start, end, character=character, sign=sign, code=code)
             problem.fixes = [self.in_ascii(start), *problem.fixes]  # the first one if it can be read
+            bars = re.compile(r"\|([^|\n#]*[^|\n# ])\|(?!\|)").match(self.text, start)
+            if bars is not None and self.previous not in OPERAND_ENDS:
+                problem.fixes = whole([corrected(Span(self.source, start, bars.end()), f"abs({bars[1]})")])
             yield problem
         else:
             yield self.wrong("unknown character", start, end, character=character)
+
+    def prime(self, place: int) -> AgradError | None:
+        """`f'(x)`: the error of a `'` behind a name; None if it begins a text that does not end."""
+        return primed(Span(self.source, place, place + 1))
 
     def read_as(self, end: int) -> Token:
         """A mathematical character, as the operator of agrad that it means."""
@@ -704,7 +717,12 @@ class _Scanner:
         self.position = self.position + 1 if at_quote else end
         if bracket:
             return self.wrong("unclosed bracket", place, place + 1, bracket=bracket, closer=CLOSERS[bracket])
-        return self.wrong("unterminated string", start, end)
+        return self.open_fstring(start, end)
+
+    def open_fstring(self, start: int, end: int) -> AgradError:
+        """The error of an f-string that does not end; `f'(x)` is a derivative."""
+        called = re.compile(r"f'\([^'\"{}\n]*\)").match(self.text, start)
+        return (self.prime(start + 1) if called else None) or self.wrong("unterminated string", start, end)
 
 
 def _in_ascii(sign: str) -> str:

@@ -35,6 +35,31 @@ ELSEWHERE = {
     "x**2 at x=3": "x=3; x**2",
     "derivative of x**2": "def f(x) = x**2; grad(f)(1)",
     "d/dx(x**2)": "def f(x) = x**2; grad(f)(x)",
+    "d/dx x^2": "def f(x) = x^2; grad(f)(1)",
+    "d/dt 3t^2 + 2t": "def f(t) = 3*t^2 + 2*t; grad(f)(1)",
+    "dy/dx": "grad(y, x)",
+    "y = 3x^2 + 2x + 1": "y = 3*x^2 + 2*x + 1",
+    "f'(2)": "grad(f)(2)",
+    "f''(2)": "grad(grad(f))(2)",
+    "g'(2)": "grad(g)(2)",
+    "y = f'(2) + g'(2)": "y = grad(f)(2) + grad(g)(2)",
+    "D(f)": "grad(f)",
+    "nDeriv(x^2, x, 3)": "def f(x) = x^2; grad(f)(3)",
+    "sin^2(2)": "sin(2)^2",
+    "y = sin²(2) + 1": "y = sin(2)^2 + 1",
+    "sin^-1(0.5)": "asin(0.5)",
+    "2*|x - 1| + 1": "2*abs(x - 1) + 1",
+    "ln x": "log(x)",
+    "y = ln 2x": "y = log(2*x)",
+    "sin 2x": "sin(2*x)",
+    "arcsin x": "asin(x)",
+    "f(x) = x^2": "def f(x) = x^2",
+    "function h(x) = x^2": "def h(x) = x^2",
+    "let h(x, z) := x*z": "def h(x, z) = x*z",
+    "h = x -> x^2": "h = lambda x: x^2",
+    "h: x -> x^2": "def h(x) = x^2",
+    "solve(x**2-2=0, x)": "solve x**2-2 == 0 for x from 1",
+    "solve(z^2 == 4, z)": "solve z^2 == 4 for z from 1",
     "d/dt(t**2)": "def f(t) = t**2; grad(f)(1)",
     "np.diff(x)": "x[1:] - x[:-1]",
     "diff(x**2, x)": "grad(x**2, x)",
@@ -56,7 +81,6 @@ ELSEWHERE = {
 }
 # These are told what is not there, and how to do without it, in words.
 WITHOUT = {
-    "solve(x**2-2=0, x)": "Newton's method",
     "1+2i": "2*i   if i is one of your names",
     "3 km to m": "multiply by the factor between them",
     "x = 1; while x < 3: x += 1": "put it on the next line",
@@ -186,3 +210,23 @@ def test_a_fix_that_is_shown_is_whole() -> None:
 def test_the_right_line_can_be_read() -> None:
     for fix in ELSEWHERE.values():
         parse(Source("session", fix))
+
+
+@pytest.mark.parametrize(
+    ("text", "fix"),
+    [
+        ("grad(y, x, w)", "grad(y, [x, w])"),
+        ("trace(y)", "backward y trace   shows each step of a backward"),
+        ("trace y", "backward y trace   shows each step of it"),
+        ("plot x^2", "plot x^2 for x in -2..2"),
+        ("x.grad + 1", "backward y   of a y that depends on x; until then x.grad is none"),
+        ("x.grad ~= 4", "backward y   of a y that depends on x; until then x.grad is none"),
+        ("save lesson.ag", 'save "lesson.ag"'),
+        ("dq/dx", "grad(q, x)   of a value q that was computed from a leaf x; grad(f)(2) of a function f"),
+    ],
+)
+def test_what_a_pupil_of_the_chain_rule_types(text: str, fix: str) -> None:
+    session = new_session("var x = 2; var w = 3; y = x^2*w")
+    error = failure(session, text)
+    assert error is not None
+    assert error.fixes[0] == fix, render(error)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ from agrad.grammar.commands.operands import FILE
 from agrad.grammar.commands.registry import NOTHING, Call, Operands, Option, command
 from agrad.grammar.diagnostics import Span
 from agrad.grammar.results import LINES, Curve, Noted, Plot, Printed
-from agrad.grammar.runtime.builtins import Closure
+from agrad.grammar.runtime.builtins import CONSTANTS, Closure
 from agrad.grammar.runtime.operations import as_array, describe_value
 from agrad.grammar.syntax.ast import Name
 
@@ -266,10 +267,13 @@ def _no_vector(name: str, value: Any, span: Span) -> AgradError:
     elif callable(value):
         fixes, what = [f"plot {name}(x) for x in -2..2"], "a function"
     else:
+        names = {one for one in re.findall(r"(?<![\w.])[^\W\d]\w*(?![\w(])", name) if one not in CONSTANTS}
         fixes = [Hint("plot f(x) for x in -2..2, or plot losses   where losses is a vector")]
         if isinstance(value, str):
             style = Hint("leave it out: plot x, y   draws points, plot x, y, w*x + b   also a line")
             fixes = [f"t = load_csv({name}); plot t[0], t[1]   draws two columns"] if "." in value else [style]
+        elif len(names) == 1 and name not in names:
+            fixes = [f"plot {name} for {names.pop()} in -2..2"]
         what = "one number" if isinstance(value, float | Tensor) else describe_value(value)
     message = f"{name} is {what}: a plot shows vectors, or functions over a range"
     return AgradError("type", message, labels=[Label(span)], fixes=fixes)

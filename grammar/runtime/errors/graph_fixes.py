@@ -108,6 +108,9 @@ def _fixes(error: AgradError) -> list[str]:
         case Diverged(root, guard, constant):
             return _diverged(root, guard, constant)
     if error.kind in ("arity", "shape") and isinstance(error.at, Span):
+        if error.message.startswith("diagonal needs") and (traced := re.fullmatch(r"trace\((\w+)\)", error.at.text)):
+            error.message = error.message.replace("diagonal", "trace", 1)
+            return [f"backward {traced[1]} trace   shows each step of a backward"]
         return _too_many(error.at)
     return _texts(error) if error.kind == "type" and isinstance(error.at, Span) else []
 
@@ -180,9 +183,11 @@ def _diverged(root: Node, guard: Guard | None, constant: Node | None) -> list[st
 
 
 def _texts(error: AgradError) -> list[str]:
-    """What is meant by operators that other languages have for strings."""
+    """What is meant by operators that other languages have for strings; and a gradient that is not there yet."""
     assert isinstance(error.at, Span)
     written = error.at.text
+    if error.message.endswith("not None") and (name := re.search(r"(?<![\w.])[^\W\d]\w*(?=\.grad\b)", written)):
+        return [Hint(f"backward y   of a y that depends on {name[0]}; until then {name[0]}.grad is none")]
     return ['f"{a}{b}"   joins texts and values'] if re.fullmatch(_JOINED, written) else []
 
 
@@ -196,6 +201,10 @@ def _too_many(at: Span) -> list[str]:
     if entry is not None and entry.family == "reductions" and _takes_one(entry) and len(given) > 1 and plain:
         numbers = all(re.fullmatch(r"-?[\d.]+", one) for one in given)
         fix = f"{name}([{', '.join(given)}])" if numbers else ""
+    elif name in ("grad", "jacobian") and len(given) > 2 and all(map(str.isidentifier, given)):
+        fix = f"{name}({given[0]}, [{', '.join(given[1:])}])"
+    elif name == "solve" and (equation := re.fullmatch(r"\((.+==.+),[ \t]*([^\W\d]\w*)\)", brackets)):
+        return [f"solve {equation[1]} for {equation[2]} from 1"]
     return [fixed] if fix and can_be_read(fixed := corrected(at, fix)) else []
 
 

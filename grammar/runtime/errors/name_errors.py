@@ -9,12 +9,14 @@ from typing import Any
 from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Hint, Label, UnknownName, typed
+from agrad.engine.values import format_number
 from agrad.grammar.diagnostics import Span, suggest
 from agrad.grammar.pytorch import libraries
 from agrad.grammar.pytorch.names import KNOWN_ELSEWHERE, PREFIXES, READERS, RENAMED, canonical, names_in
 from agrad.grammar.runtime.builtins import CONSTANTS
 from agrad.grammar.runtime.errors.graph_fixes import apart
 from agrad.grammar.runtime.operations import describe_value
+from agrad.grammar.syntax.errors.calculus import primed
 from agrad.grammar.syntax.errors.messages import corrected, derivative_of, syntax_error
 from agrad.grammar.syntax.keywords import COMMAND_WORDS, SHAPES
 from agrad.grammar.syntax.parser import can_be_read
@@ -39,6 +41,8 @@ def unknown(name: str, span: Span, known: Iterable[str]) -> AgradError:
         close = options
     elif elsewhere := _elsewhere(name, span, called, known):
         close = elsewhere
+    elif quotient := _quotient(name, span, known):
+        close = quotient
     elif name in SHAPES and not called:
         close = [Hint(SHAPES[name])]
     elif called and not close:
@@ -92,9 +96,21 @@ def _elsewhere(name: str, span: Span, called: bool, known: Iterable[str]) -> lis
     if derivative is not None:
         by, text = derivative.groups()
         return [derivative_of(text, by, by if by in known else "1")]
-    if name not in KNOWN_ELSEWHERE or (name == "d" and not called):  # d may be a name as well
+    if name not in KNOWN_ELSEWHERE or (name in ("d", "D") and not called):  # these may be names as well
         return []
     return rewritten(name, span, given) or [Hint(KNOWN_ELSEWHERE[name])]
+
+
+def _quotient(name: str, span: Span, known: Iterable[str]) -> list[str]:
+    """`dy/dx`, of a value y and a leaf x: `grad(y, x)`."""
+    found = re.match(r"d([^\W\d]\w*)[ \t]*/[ \t]*d([^\W\d]\w*)", _rest(span))
+    if found is None or found[0].partition("/")[0].strip() != name:
+        return []
+    y, x = found.groups()
+    names = set(known)
+    if y in names and x in names:
+        return [corrected(Span(span.source, span.start, span.start + found.end()), f"grad({y}, {x})")]
+    return [Hint(f"grad({y}, {x})   of a value {y} that was computed from a leaf {x}; grad(f)(2) of a function f")]
 
 
 def rewritten(name: str, span: Span, given: list[str]) -> list[str]:
@@ -108,6 +124,10 @@ def _instead(name: str, whole: Span, given: list[str], call: str) -> list[str]:
     replacement = {"exit": "quit", "true": "True", "false": "False", "null": "None", "π": "pi"}.get(name, "")
     if len(given) == 2 and name in ("diff", "derivative", "derive", "d") and given[1].isidentifier():
         replacement = f"grad({given[0]}, {given[1]})"
+    elif len(given) == 3 and name in ("nDeriv", "nderiv") and given[1].isidentifier():
+        return [derivative_of(given[0], given[1], given[2])]
+    elif len(given) == 1 and name == "D" and given[0].isidentifier():
+        replacement = f"grad({given[0]})"
     elif len(given) == 1 and name == "diff":
         x = given[0] if re.fullmatch(r"[\w.]+", given[0]) else f"({given[0]})"
         replacement = f"{x}[1:] - {x}[:-1]"
@@ -220,7 +240,11 @@ def not_called(value: Any, args: tuple[Any, ...], span: Span) -> AgradError:
     """The error for a call of something that is not a function: `x(3)`, where `x*(3)` may be meant."""
     name, given = apart(span.text)
     fixes = []
-    if name in FUNCTIONS:
+    if isinstance(value, str) and (derivative := primed(Span(span.source, span.start + 1, span.start + 2))):
+        return derivative  # `f'(x) + g'(x)`, and `f''(x)`, where `f'` begins a text
+    if isinstance(value, float) and (power := _power_of(value, given, span)):
+        fixes = [power]
+    elif name in FUNCTIONS:
         fixes = [f"del {name}   brings the function back"]
     elif len(args) == 1 and "," not in given and all(isinstance(one, Tensor | float) for one in (value, *args)):
         fixes = [corrected(span, f"{name}*{given}")]
@@ -228,3 +252,15 @@ def not_called(value: Any, args: tuple[Any, ...], span: Span) -> AgradError:
         fixes = [corrected(span, name)]
     fixes = [fix for fix in fixes if can_be_read(typed([fix])[0])]
     return AgradError("type", f"{describe_value(value)} cannot be called", labels=[Label(span)], fixes=fixes)
+
+
+def _power_of(value: float, given: str, span: Span) -> str:
+    """`sin^2(x)`: the line with `sin(x)^2`, and with `asin(x)` for `sin^-1(x)`; else empty."""
+    before = re.search(r"([^\W\d]\w*)[ \t]*(?:(?:\^|\*\*)[ \t]*(-?)[ \t]*)?$", span.source.text[: span.start])
+    if before is None or before[1] not in FUNCTIONS:
+        return ""
+    inverse = f"a{before[1]}"
+    instead = f"{before[1]}{given}^{before[2] or ''}{format_number(value)}"
+    if before[2] and value == 1 and inverse in FUNCTIONS:
+        instead = f"{inverse}{given}"
+    return corrected(Span(span.source, before.start(), span.end), instead)

@@ -12,6 +12,7 @@ from itertools import pairwise
 from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.errors import AgradError
 from agrad.grammar.diagnostics import Span, suggest
+from agrad.grammar.syntax.errors.calculus import function_named, multiplied
 from agrad.grammar.syntax.errors.context import LINE_STARTS, ErrorContext
 from agrad.grammar.syntax.errors.messages import corrected, derivative_of, syntax_error
 from agrad.grammar.syntax.keywords import DECLARATIONS, HEADERS, OPTIONS, SHAPES, words
@@ -83,19 +84,22 @@ def _rows(context: ErrorContext) -> AgradError | None:
 def _uncalled(context: ErrorContext) -> AgradError | None:
     """`sin x`, and `y = 2*sin x + 1`."""
     function, bad = context.previous, context.bad
-    if function.type != "NAME" or function not in FUNCTIONS or (function in SHAPES and function is context.head):
+    name = function_named(function) if function.type == "NAME" else ""
+    if not name or (function in SHAPES and function is context.head):
         return None
     if bad.type not in ("NAME", "NUMBER") or context.breaks_between(function, bad):
         return None
     fixes = []
+    if name == "trace" and function is context.head and bad.type == "NAME":  # of a matrix, or of a backward
+        fixes = [f"backward {bad} trace   shows each step of it"]
     if context.next_type not in ("LPAR", "_LSQB", "_DOT"):
         place = Span(context.source, function.start_pos, bad.end_pos)
-        fixes = [corrected(place, f"{function}({bad})")]
+        fixes.append(corrected(place, f"{name}({bad})"))
     whole = context.rest_of_line(bad.start_pos)
     if not context.open and whole.partition("#")[0].strip() != bad:
         right = whole.partition("#")[0].rstrip()
         place = Span(context.source, function.start_pos, bad.start_pos + len(right))
-        fixes.append(corrected(place, f"{function}({right})"))
+        fixes.append(corrected(place, f"{name}({multiplied(right)})"))
     return syntax_error("brackets", context.span(bad), fixes=fixes, name=str(function))
 
 

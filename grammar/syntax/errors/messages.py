@@ -22,7 +22,7 @@ The lexer and the builder of the syntax tree raise the errors that they find the
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from agrad.engine.errors import AgradError, Hint, Label, SyntaxMistake
 from agrad.engine.struct import Struct
@@ -302,8 +302,8 @@ MESSAGES: dict[str, SyntaxMessage] = {
         examples=("sin ‸x", "sqrt ‸4  # two", "exp ‸x + 1", "2 + sin ‸x"),
     ),
     "equation": SyntaxMessage(
-        "agrad does not solve equations: `solve(A, b)` is for linear systems",
-        hint="Newton's method for f(x) = 0: x = 1, and then for i in range(20): x = x - f(x)/grad(f)(x)",
+        "`solve(A, b)` is for linear systems; an equation is solved by a command",
+        hint="{instead}",
         examples=("solve(x**2 - 2 ‸= 0, x)", "y = solve(2*x ‸= 2)"),
     ),
     "declaration": SyntaxMessage(
@@ -345,6 +345,27 @@ MESSAGES: dict[str, SyntaxMessage] = {
     "derivative of": SyntaxMessage(
         "agrad has no `{word} of`: it differentiates a function, at a point",
         examples=("‸derivative of x**2", "‸gradient of sin(t)*t", "‸derivative x**2", "‸differentiate x**2"),
+    ),
+    "file name": SyntaxMessage(
+        "`{word}` takes the name of a file in quotes",
+        examples=("save ‸lesson.ag", "load ‸lesson.ag  # mine"),
+    ),
+    "leibniz": SyntaxMessage(
+        "agrad has no `d/d{by}`: it differentiates a function, at a point",
+        examples=("‸d/dx x^2", "‸d/dt sin(t)", "x = 1; ‸d/dx 3x^2 + 2x"),
+    ),
+    "prime": SyntaxMessage(
+        "agrad has no `{name}`: a derivative is written with grad",
+        hint="{instead}",
+        examples=("‸f'(x)", "‸h''(2)", "y = 2*‸g'(x) + 1", "‸y'", "‸h'(x) + g'(x)"),
+    ),
+    "arrow": SyntaxMessage(
+        "agrad has no `->`",
+        examples=("f = x ‸-> x^2", "root(x ‸-> x^2 - 2, 1)", "x ‸-> y", "f = (x ‸-> x**2)"),
+    ),
+    "defining word": SyntaxMessage(
+        "agrad has no `{word}`: a function is defined with `def`",
+        examples=("‸let f(x) = x^2", "‸function f(x, y) = x*y", "‸define f(x) := x^2"),
     ),
     "help": SyntaxMessage(
         "agrad does not ask with `?`",
@@ -510,7 +531,7 @@ MESSAGES: dict[str, SyntaxMessage] = {
     "misspelt sign": SyntaxMessage(
         "`{sign}` is not an operator",
         hint="{instead}",
-        examples=("x ‸=< 3", "x ‸=> 3", "x ‸<> y", "x‸++", "x ‸<< 2", "x ‸>> 2", "x ‸-> y", "f = (x ‸-> x**2)"),
+        examples=("x ‸=< 3", "x ‸=> 3", "x ‸<> y", "x‸++", "x ‸<< 2", "x ‸>> 2", "3 ‸-> x"),
     ),
     "missing operand": SyntaxMessage(
         "a value is missing {place}",
@@ -572,7 +593,7 @@ MESSAGES: dict[str, SyntaxMessage] = {
     # Targets and arguments
     "call as target": SyntaxMessage(
         "`{text}` is a call, which cannot be given a value",
-        hint="to define the function: def {text} = ...",
+        hint="{instead}",
         examples=("‸f(x) = x**2", "a = ‸f(x) = 3"),
     ),
     "value as target": SyntaxMessage(
@@ -686,9 +707,14 @@ def syntax_error(message: str, span: Span, *, fixes: Sequence[str] = (), **words
         "syntax",
         entry.message.format(**shown),
         labels=[Label(span, entry.label.format(**shown))],
-        fixes=[*(fix for fix in fixes if fix.isprintable() and len(fix) <= _LONGEST), *([Hint(hint)] if hint else [])],
+        fixes=[*whole(fixes), *([Hint(hint)] if hint else [])],
         facts=SyntaxMistake(message),
     )
+
+
+def whole(fixes: Iterable[str]) -> list[str]:
+    """Those fixes that are short enough to be shown as they are typed."""
+    return [fix for fix in fixes if fix.isprintable() and len(fix) <= _LONGEST]
 
 
 def corrected(span: Span, text: str) -> str:

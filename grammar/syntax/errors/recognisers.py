@@ -8,14 +8,17 @@ wrong token.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from itertools import pairwise
 
 from lark import UnexpectedToken
 
+from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.errors import AgradError, Hint
 from agrad.grammar.diagnostics import Span, suggest
-from agrad.grammar.syntax.errors import foreign, operands
+from agrad.grammar.syntax.errors import calculus, foreign, operands
+from agrad.grammar.syntax.errors.calculus import multiplied
 from agrad.grammar.syntax.errors.context import CLOSING, LINE_STARTS, OPENERS, ErrorContext
 from agrad.grammar.syntax.errors.foreign import comprehended
 from agrad.grammar.syntax.errors.messages import corrected, syntax_error
@@ -148,7 +151,7 @@ def _comparison(context: ErrorContext) -> AgradError | None:
         and context.previous.type in OPERAND_ENDS
     ):
         if "solve" in context.statement[: context.statement.index(context.open[-1])] if context.open else ():
-            return syntax_error("equation", context.span(bad))
+            return _equation(context)
         return syntax_error("= for ==", context.span(bad), fixes=[corrected(context.span(bad), "==")])
     if bad == "==" and head.type in ("VAR", "SET", "DEF"):
         return syntax_error("== for =", context.span(bad), fixes=[corrected(context.span(bad), "=")])
@@ -160,6 +163,21 @@ def _comparison(context: ErrorContext) -> AgradError | None:
     ):
         return syntax_error("chain", context.span(bad))
     return None
+
+
+_SOLVED = re.compile(r"solve\(([^=#]+?)=([^,#]+?)(?:,[ \t]*([^\W\d]\w*)[ \t]*)?\)[ \t]*(?:#.*)?")
+
+
+def _equation(context: ErrorContext) -> AgradError:
+    """`solve(x^2 = 4, x)`, as in a calculator."""
+    found = _SOLVED.fullmatch(context.rest_of_line(context.head.start_pos)) if context.head == "solve" else None
+    instead = "" if found else "solve x**2 == 4 for x from 1"
+    fixes = []
+    if found is not None:
+        left, right = multiplied(found[1].strip()), multiplied(found[2].strip())
+        unknown = found[3] or next((name for name in re.findall(r"[^\W\d]\w*", left) if name not in FUNCTIONS), "x")
+        fixes = [f"solve {left} == {right} for {unknown} from 1"]
+    return syntax_error("equation", context.span(context.bad), fixes=fixes, instead=instead)
 
 
 def _has_colon(context: ErrorContext) -> bool:
@@ -225,6 +243,10 @@ def _shape(context: ErrorContext) -> AgradError | None:
         return None
     if head.type == "FOR" and any(token.type == "_IN" for token in context.statement):
         return None
+    named = re.match(r"[\w./~-]*\.(ag|md|html|csv)\b(?=[ \t]*([;#]|$))", context.rest_of_line(context.bad.start_pos))
+    if named and word in ("save", "load"):
+        place = Span(context.source, context.bad.start_pos, context.bad.start_pos + named.end())
+        return syntax_error("file name", place, fixes=[corrected(place, f'"{named[0]}"')], word=word)
     problem = syntax_error("shape", context.place, word=word, usage=SHAPES[word])
     behind = any(token.type in _BEHIND_NAMES for token in context.statement)
     if word in _ON_NAMES and not behind and not context.at_line_end:
@@ -298,6 +320,7 @@ def _missing_operator(context: ErrorContext) -> AgradError | None:
 
 
 _RECOGNISERS: tuple[Callable[[ErrorContext], AgradError | None], ...] = (
+    *calculus.RECOGNISERS,
     *foreign.RECOGNISERS,
     *operands.RECOGNISERS,
     _unclosed_bracket,

@@ -47,9 +47,13 @@ SAID = [
     ((*GIVEN, "info y"), ""),
     (("a = 0 + 1; b = 2; c = 3; d = 4; e = 5; f = 6; g = 7",), "a = 1, b = 2, c = 3, d = 4, e = 5 … and 2 more"),
     (("def f(x) = x",), ""),
-    ((*GIVEN, "x = 3"), "x = 3, no longer a leaf"),
+    (("var x = 2", "x = 3"), "x = 3, no longer a leaf"),
+    ((*GIVEN, "x = 3"), "x = 3, no longer a leaf, y keeps the old x"),
+    ((*GIVEN, "z = y*2; var x = 3"), "x = 3, z = 48, y and z keep the old x"),
+    ((*GIVEN, "backward y", "var x = 3"), ""),
+    ((*GIVEN, "var x = 3; y = x"), "x = 3, y = 3"),
     ((*GIVEN, "x = x*3"), "x = 6"),
-    ((*GIVEN, "var x = 5"), ""),
+    ((*GIVEN, "var x = 5"), "x = 5, y keeps the old x"),
 ]
 LONG = "var x = 3; u = x^2; y = sin(u); retain u"
 FOLDED = [

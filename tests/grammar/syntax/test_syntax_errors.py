@@ -227,7 +227,7 @@ error[syntax]: an operator or a comma is missing between `"loss"` and `x`
 error[syntax]: `f(x)` is a call, which cannot be given a value
   1 | f(x) = x**2
     | ^^^^
-  fix: to define the function: def f(x) = ...""",
+  fix: def f(x) = x**2""",
 }
 
 

@@ -1,0 +1,104 @@
+"""The notation of school mathematics: `f'(x)`, `d/dx x^2`, `ln x`, `|x|`, `x -> x^2`, and what is typed for it."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from agrad.engine.core.op import FUNCTIONS
+from agrad.engine.errors import AgradError
+from agrad.grammar.diagnostics import Span
+from agrad.grammar.pytorch.names import KNOWN_ELSEWHERE
+from agrad.grammar.syntax.errors.messages import corrected, derivative_of, syntax_error
+
+if TYPE_CHECKING:
+    from agrad.grammar.syntax.errors.context import ErrorContext
+
+_PRODUCT = re.compile(r"(?<![\w.])((?:\d+\.?\d*|\.\d+))([^\W\d]\w*)")
+_LEIBNIZ = re.compile(r"d/d([^\W\d]\w*)[ \t]*([^#;\n]+)")
+_PRIMED = re.compile(r"([^\W\d]\w*)('+)([ \t]*\()?")
+_CALLED = re.compile(r"([^\W\d]\w*)('+)(?=[ \t]*\()")
+_EXPONENT = re.compile(r"\d+\.?\d*[eE]\d*")
+
+
+def function_named(word: str) -> str:
+    """The function that a word is called in agrad: `log` for `ln`; empty if it is none."""
+    if word in FUNCTIONS:
+        return word
+    ours = KNOWN_ELSEWHERE.get(word, "")
+    return ours.removesuffix("(…)") if ours.endswith("(…)") else ""
+
+
+def multiplied(text: str) -> str:
+    """A text with the operators that are left out in `3x^2 + 2x`; an exponent such as that of 1e5 stays."""
+    return _PRODUCT.sub(lambda found: found[0] if _EXPONENT.fullmatch(found[0]) else f"{found[1]}*{found[2]}", text)
+
+
+def primed(source_span: Span) -> AgradError | None:
+    """`f'(x)`, whose `'` is at a place: the derivative of f. None if what stands there is another quote."""
+    text, start = source_span.source.text, source_span.start
+    begin = re.search(r"[^\W\d]\w*'*$", text[:start])
+    found = _PRIMED.match(text, begin.start()) if begin is not None else None
+    if found is None or text[start : start + 1] != "'":
+        return None
+    name = found[1]
+    place = Span(source_span.source, found.start(), found.end(2))
+    fixes = []
+    if found[3]:
+        fixes = [_CALLED.sub(_as_grad, corrected(place, place.text))]
+    instead = "" if found[3] else f"grad({name}, x), or grad(f)(2) of a function f"
+    return syntax_error("prime", place, fixes=fixes, name=found[0].rstrip(" \t("), instead=instead)
+
+
+def _as_grad(found: re.Match[str]) -> str:
+    """`f''` as `grad(grad(f))`."""
+    return f"{'grad(' * len(found[2])}{found[1]}{')' * len(found[2])}"
+
+
+def prime(context: ErrorContext) -> AgradError | None:
+    """`f''(x)`, and `f'(x) + g'(x)`, which are read as texts behind a name."""
+    bad, previous = context.bad, context.previous
+    if previous.type != "NAME" or bad.type != "STRING" or not context.joined() or not bad.startswith("'"):
+        return None
+    return primed(context.span(bad)) if previous not in ("r", "b", "u", "f", "rb", "br") else None
+
+
+def leibniz(context: ErrorContext) -> AgradError | None:
+    """`d/dx x^2`, and `d/dx sin(x)`."""
+    if context.head != "d" or context.open:
+        return None
+    found = _LEIBNIZ.match(context.source.text, context.head.start_pos)
+    if found is None or context.bad.start_pos < found.start(2):
+        return None
+    by, text = found[1], multiplied(found[2].strip())
+    place = Span(context.source, context.head.start_pos, found.end(1))
+    return syntax_error("leibniz", place, fixes=[derivative_of(text, by)], by=by)
+
+
+def arrow(context: ErrorContext) -> AgradError | None:
+    """`x -> x^2`, a function without a name."""
+    bad, previous = context.bad, context.previous
+    if bad.type != "ARROW" or previous.type != "NAME":
+        return None
+    place = Span(context.source, previous.start_pos, bad.end_pos)
+    fix = corrected(place, f"lambda {previous}:")
+    if named := re.fullmatch(r"([^\W\d]\w*)[ \t]*:[ \t]*lambda (\w+):(.*)", fix):  # `f: x -> x^2`
+        fix = f"def {named[1]}({named[2]}) ={named[3]}"
+    return syntax_error("arrow", context.span(bad), fixes=[fix])
+
+
+def defined(context: ErrorContext) -> AgradError | None:
+    """`function f(x) = x^2`, and `let f(x) = x^2`."""
+    head, bad = context.head, context.bad
+    if len(context.statement) != 1 or head not in _DEFINING or bad.type != "NAME" or context.next_type != "LPAR":
+        return None
+    line = context.rest_of_line(bad.start_pos)
+    if re.match(r"\w+[ \t]*\([\w, \t]*\)[ \t]*:?=", line) is None:
+        return None
+    whole = Span(context.source, head.start_pos, bad.start_pos)
+    fix = re.sub(r"[ \t]*:=[ \t]*", " = ", corrected(whole, "def "), count=1)
+    return syntax_error("defining word", context.span(head), fixes=[fix], word=str(head))
+
+
+_DEFINING = frozenset("let const function func fun fn define".split())
+RECOGNISERS = (leibniz, prime, arrow, defined)
