@@ -15,6 +15,8 @@ from typing import Any, NamedTuple
 
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.extras import extra
+from agrad.engine.inspect.json_values import finite
+from agrad.engine.ops.solvers.implicit import newton
 from agrad.engine.ops.solvers.sums import CONDITION, Ask, Factor, Pieces, Sums, summed
 from agrad.engine.text import align
 from agrad.engine.values import Array, format_number, format_uncertain, np
@@ -23,9 +25,7 @@ Total = Callable[[Ask], Sums]  # over all points
 
 _FINE = 1e3  # condition of J, up to which the uncertainties are computed from sums of products
 _MOST = 2000  # evaluations
-_STEPS = 40  # of the last search
-_CLOSE = 1e-12  # relative step at which it ends
-_NEAR = 1e-9  # the same, where the next step is far shorter
+_CLOSE = 3e-13  # relative step at which the last search ends
 _LEAST = 1e-15  # relative changes
 _LARGE = 1e150  # residuals where the model is not finite, which no step of the search takes
 _ELSEWHERE = "start from other values, or leave out points where no values help"
@@ -83,9 +83,9 @@ class Fit(NamedTuple):
         """The result for JSON; what is not finite is null."""
         values = zip(self.names, self.values.tolist(), self.u.tolist(), strict=True)
         return {
-            "parameters": {name: {"value": _or_none(value), "u": _or_none(u)} for name, value, u in values},
-            **{name: _or_none(getattr(self, name)) for name in ("rss", "chi2", "dof", "r2")},
-            "correlation": [[_or_none(r) for r in row] for row in self.correlation.tolist()],
+            "parameters": {name: {"value": finite(value), "u": finite(u)} for name, value, u in values},
+            **{name: finite(getattr(self, name)) for name in ("rss", "chi2", "dof", "r2")},
+            "correlation": finite(self.correlation),
             "converged": not self.problem,
             "iterations": self.iterations,
             **({"problem": self.problem} if self.problem else {}),
@@ -94,10 +94,6 @@ class Fit(NamedTuple):
     def rows(self) -> list[Sequence[Any]]:
         """The parameters as a table, below its head."""
         return [("", "value", "u"), *zip(self.names, self.values.tolist(), self.u.tolist(), strict=True)]
-
-
-def _or_none(number: float) -> float | None:
-    return number if isfinite(number) else None
 
 
 class _Passes:
@@ -202,22 +198,16 @@ def _searched(passes: _Passes, start: Array, least: float = _LEAST) -> tuple[Arr
 def _settled(passes: _Passes, p: Array) -> tuple[Array, bool]:
     """The parameters to all digits, and whether they are: near a minimum, the sum of squares hardly changes.
 
-    Steps of Gauss and Newton, as long as they become shorter: after each, the parameters are off by the next.
+    By steps of Gauss and Newton, which are those of Newton's method for R'r = 0 while the model is a plane.
     """
-    before = last = np.inf  # the lengths of the two steps before
-    for _ in range(_STEPS):
-        at = passes.at(p)
-        try:
-            step = np.linalg.solve(at.factor[:-1, :-1], at.factor[:-1, -1])
-        except np.linalg.LinAlgError:
-            return p, False
-        length = float(np.max(np.abs(step) / np.maximum(np.abs(p), 1e-300)))
-        if length <= _CLOSE or (length <= _NEAR and length / last * length <= _CLOSE and _is_level(at)):
-            return p - step, True
-        if not length < 0.9 * max(before, last) or not length < 1e-2:
-            return p, False
-        p, before, last = p - step, last, length
-    return p, False
+    sizes, size = np.where(p != 0.0, np.abs(p), 1.0), len(p)
+    found, step = newton(
+        lambda q: passes.at(q * sizes).factor[:size, size],
+        lambda q: passes.at(q * sizes).factor[:size, :size] * sizes,
+        p / sizes,
+        _CLOSE,
+    )
+    return found * sizes, bool(np.max(np.abs(step)) <= _CLOSE)
 
 
 def _is_level(at: Factor) -> bool:

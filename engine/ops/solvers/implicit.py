@@ -278,8 +278,10 @@ def _doubtful_places(x: Array, slopes: Array, hessian: Array | None, reach: floa
             yield x + length * reach * direction
 
 
-def newton(f: Callable[[Array], Array], matrix: Callable[[Array], Array], x: Array) -> tuple[Array, Array]:
-    """Newton's method, as long as its steps become shorter; the point, and the last step."""
+def newton(
+    f: Callable[[Array], Array], matrix: Callable[[Array], Array], x: Array, close: float = 0.0
+) -> tuple[Array, Array]:
+    """Newton's method, as long as its steps become shorter, or until the next would be `close`; and the last step."""
     last = np.full(len(x), np.inf)
     for _ in range(_NEWTON):
         try:
@@ -287,11 +289,12 @@ def newton(f: Callable[[Array], Array], matrix: Callable[[Array], Array], x: Arr
         except np.linalg.LinAlgError:
             value = f(x)
             return x, np.zeros(len(x)) if not value.any() else last
-        if not np.isfinite(step).all() or not np.max(np.abs(step)) < np.max(np.abs(last)):
+        length, before = np.max(np.abs(step)), np.max(np.abs(last))
+        if not np.isfinite(step).all() or not length < before:
             return x, np.minimum(np.abs(step), np.abs(last))
         x, last = x - step, step
-        if not step.any():
-            break
+        if length * length <= close * before < np.inf:
+            return x, step * (length / before)
     return x, last
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from agrad.engine.autodiff.uncertainty import uncertainty
@@ -10,10 +9,14 @@ from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError
 from agrad.engine.inspect.budget import coverage_factor
 from agrad.engine.values import Array, np
+from agrad.grammar.diagnostics import Source
 from agrad.grammar.results import Curve, Plot
 from agrad.grammar.runtime.builtins import Closure
-from agrad.grammar.runtime.bytecode import Code, Definition, Do, Instruction
+from agrad.grammar.runtime.bytecode import Definition, Do
+from agrad.grammar.runtime.compiler import compile_expression
 from agrad.grammar.runtime.operations import as_array
+from agrad.grammar.syntax.ast import Attribute, Expr, Index, Name, replaced
+from agrad.grammar.syntax.parser import parse_expression
 
 _PLACES = 200  # of the curve
 _COVERAGE = 0.95  # of the band
@@ -41,69 +44,32 @@ class LastFit(NamedTuple):
 
 
 def last_fit(model: Closure, parameters: list[Tensor], dof: float, name: str, y: Array) -> LastFit:
-    """A fit, with what its model uses as it is now; a column, such as `t.x`, is a name of its own in it."""
-    (names,) = model.scopes
-    definition, machine = model.definition, model.machine
-    instructions, columns = _with_columns_named(definition.code.instructions, definition.parameters)
-    kept = {detail: names[detail] for do, detail, _ in instructions if do is Do.LOAD and detail in names}
-    for column, code in columns:
-        kept[column] = machine.call(Closure(_nullary(column, code), (), machine, (names,)), (), {})
-    changed = Definition(definition.name, definition.parameters, (), Code(instructions), definition.span)
-    return LastFit(Closure(changed, (), machine, (kept, names)), parameters, dof, name, y)
+    """A fit, with what its model uses as it is now; parts of names, as `t.x` and `x[:50]`, are names of their own."""
+    (names,), machine, given = model.scopes, model.machine, model.definition.parameters
+    kept: dict[str, Any] = {}
+
+    def function(tree: Expr, parameters: tuple[str, ...]) -> Closure:
+        definition = Definition(tree.span.text, parameters, (), compile_expression(tree), tree.span)
+        return Closure(definition, (), machine, (kept, names))
+
+    def named(node: Any) -> Name | None:
+        base = node
+        while isinstance(base, Attribute | Index):
+            base = base.value
+        if base is node or not isinstance(base, Name) or not _names(function(node, ())).isdisjoint(given):
+            return None
+        part = Name(" ".join(node.span.text.split()), node.span)
+        kept[part.id] = function(node, ())()
+        return part
+
+    fitted = function(replaced(parse_expression(Source("model", model.__name__)), named), given)
+    kept.update({one: names[one] for one in _names(fitted) if one in names})
+    return LastFit(fitted, parameters, dof, name, y)
 
 
-def _nullary(name: str, code: list[Instruction]) -> Definition:
-    """The function without arguments that gives the value that some instructions leave."""
-    span = code[-1][2]
-    return Definition(name, (), (), Code([*code, (Do.RETURN, None, span)]), span)
-
-
-# What an index is made of, and by how much each makes the stack longer.
-_OF_INDEX = {Do.LOAD: 1, Do.CONSTANT: 1, Do.ATTRIBUTE: 0, Do.INDEX: -1, Do.SLICE: -2}
-_JUMPS = frozenset({Do.JUMP, Do.JUMP_IF_FALSE, Do.AND, Do.OR, Do.CHAIN})
-
-
-def _with_columns_named(
-    instructions: list[Instruction], parameters: Sequence[str]
-) -> tuple[list[Instruction], list[tuple[str, list[Instruction]]]]:
-    """The instructions in which a part of a name, as `t.x` and `x[:50]`, is loaded by its text; and these parts.
-
-    What jumps stays as it is: the target of a jump is the number of an instruction.
-    """
-    if any(do in _JUMPS for do, _, _ in instructions):
-        return instructions, []
-    found: list[Instruction] = []
-    columns: dict[str, list[Instruction]] = {}
-    place = 0
-    while place < len(instructions):
-        end = _end_of_part(instructions, place, parameters)
-        if end == place:
-            found.append(instructions[place])
-        else:
-            span = instructions[end - 1][2]
-            name = " ".join(span.text.split())
-            columns[name] = instructions[place:end]
-            found.append((Do.LOAD, name, span))
-        place = max(end, place + 1)
-    return found, list(columns.items())
-
-
-def _end_of_part(instructions: list[Instruction], start: int, parameters: Sequence[str]) -> int:
-    """Where the longest part of a name that begins at a place ends, and `start` if none does."""
-    end, depth = start, 0
-    if instructions[start][0] is not Do.LOAD:
-        return start
-    for place in range(start, len(instructions)):
-        do, detail, _ = instructions[place]
-        by = 1 - detail if do is Do.TUPLE else _OF_INDEX.get(do)
-        if by is None or (do is Do.LOAD and detail in parameters):
-            break
-        depth += by
-        if depth < 1:
-            break
-        if depth == 1 and do in (Do.ATTRIBUTE, Do.INDEX):
-            end = place + 1
-    return end
+def _names(function: Closure) -> set[str]:
+    """What a function looks up."""
+    return {detail for do, detail, _ in function.definition.code.instructions if do is Do.LOAD}
 
 
 def picture(fit: LastFit) -> Plot:

@@ -551,7 +551,7 @@ def test_a_fit_that_chooses_is_drawn_at_the_data() -> None:
     model = "(a*M[:, 0] if len(y) > 2 else a*y)"
     setup = COLUMNS.replace("PATH", "examples/points.csv")
     _, plot = drawn_fit(f"{setup}fit y ~ {model} over a from a=1\nplot fit")
-    assert (plot.axis, len(plot.curves[1].x)) == ("y", 4)
+    assert (plot.axis, len(plot.curves[1].x)) == ("index", 4)  # of two vectors
 
 
 def test_a_name_fit_is_drawn_and_no_fit_is_refused() -> None:
