@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.extras import extra
-from agrad.engine.inspect.json_values import finite
 from agrad.engine.ops.solvers.implicit import newton
 from agrad.engine.ops.solvers.sums import CONDITION, Ask, Factor, Pieces, Sums, summed
 from agrad.engine.text import align
@@ -83,9 +82,9 @@ class Fit(NamedTuple):
         """The result for JSON; what is not finite is null."""
         values = zip(self.names, self.values.tolist(), self.u.tolist(), strict=True)
         return {
-            "parameters": {name: {"value": finite(value), "u": finite(u)} for name, value, u in values},
-            **{name: finite(getattr(self, name)) for name in ("rss", "chi2", "dof", "r2")},
-            "correlation": finite(self.correlation),
+            "parameters": {name: {"value": _or_none(value), "u": _or_none(u)} for name, value, u in values},
+            **{name: _or_none(getattr(self, name)) for name in ("rss", "chi2", "dof", "r2")},
+            "correlation": [[_or_none(r) for r in row] for row in self.correlation.tolist()],
             "converged": not self.problem,
             "iterations": self.iterations,
             **({"problem": self.problem} if self.problem else {}),
@@ -94,6 +93,10 @@ class Fit(NamedTuple):
     def rows(self) -> list[Sequence[Any]]:
         """The parameters as a table, below its head."""
         return [("", "value", "u"), *zip(self.names, self.values.tolist(), self.u.tolist(), strict=True)]
+
+
+def _or_none(number: float) -> float | None:
+    return number if isfinite(number) else None
 
 
 class _Passes:
