@@ -236,12 +236,12 @@ def uncertainty(y: Any) -> Value | None:
         return y.node.uncertainty.u
     known = by_leaves(y.node)
     if known is not None:
-        return _of_number(known[0])
+        return of_slopes(known[0])
     with as_recorded(y) as found:
         return coerce(np.reshape(_of_entries(y, found), y.shape)) if found is not None else None
 
 
-def _of_number(slopes: Mapping[Node, float]) -> float | None:
+def of_slopes(slopes: Mapping[Node, float]) -> float | None:
     """The uncertainty of a number with these derivatives by leaves that are numbers; None where none is uncertain."""
     terms: list[Any] = []
     for node, slope in slopes.items():

@@ -11,13 +11,16 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from agrad.engine.autodiff.backward import backward
+from agrad.engine.autodiff.uncertainty import of_slopes
 from agrad.engine.core.context import Context, Limits, enter
+from agrad.engine.core.graph import Node
 from agrad.engine.core.numpy_warnings import quiet
 from agrad.engine.core.op import FUNCTIONS, OPS
 from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError
-from agrad.engine.values import LOADING, NotLoaded, format_number, format_shape, format_value
+from agrad.engine.values import LOADING, NotLoaded, format_number, format_shape, format_uncertain, format_value
 from agrad.grammar.diagnostics import Source
+from agrad.grammar.prompt.called import Calls, Unknown
 from agrad.grammar.runtime.builtins import CONSTANTS
 from agrad.grammar.runtime.compiler import BINARY
 from agrad.grammar.session.session import Session
@@ -42,10 +45,6 @@ _COSTS = {
     "linear algebra": 8,
 }
 _TARGET = re.compile(r"\s*(?:var\s+)?[^\W\d]\w*\s*=(?!=)|\s*print\b(?!\()|\s*backward\b")
-
-
-class Unknown(Exception):
-    """A text is not among what may be computed apart from the session."""
 
 
 class Live:
@@ -104,6 +103,7 @@ class Computed:
             True  # whether the derivatives by the leaves are those of the expression: no other name has a graph
         )
         self.left = _ENTRIES
+        self.calls = Calls(self)
 
     def line(self, tree: ast.Expr) -> str:
         """`= 3.637   d/dx 1.97`."""
@@ -114,11 +114,23 @@ class Computed:
                 return shown
             try:
                 backward(found)
+                shown = self.with_uncertainty(found, shown)
             except NotLoaded:
                 return shown
         slopes = [(name, leaf.grad) for name, leaf in self.leaves.items() if leaf.shape == ()]
         told = [f"d/d{name} {_short(0.0 if slope is None else slope)}" for name, slope in slopes]
         return "   ".join([shown, *told[:_FEW]]) + (" …" if len(told) > _FEW else "")
+
+    def with_uncertainty(self, found: Tensor, shown: str) -> str:
+        """The value with its uncertainty, if it has one: by the derivatives that a backward has found."""
+        slopes: dict[Node, float] = {}
+        for name, leaf in self.leaves.items():
+            node = self.names[name].node
+            if node.uncertainty is not None and leaf.shape:
+                return shown
+            slopes[node] = 0.0 if leaf.grad is None or leaf.shape else leaf.grad.item()
+        u = of_slopes(slopes)
+        return shown if u is None else f"= {format_uncertain(found.item(), u, _DIGITS)}"
 
     def of(self, node: ast.Expr) -> Any:
         """The value of a part. Raises Unknown for what is not among what may be computed."""
@@ -127,11 +139,11 @@ class Computed:
             raise Unknown
         return rule(self, node)
 
-    def name(self, node: ast.Name) -> Any:
-        """A name of the session, or a constant: data, or a leaf of its own."""
-        if node.id in self.leaves:
-            return self.leaves[node.id]
-        value = self.names.get(node.id, CONSTANTS.get(node.id) if node.id not in self.names else None)
+    def known(self, name: str) -> Any:
+        """A name of the session, or a constant: data, or a leaf of its own. Raises Unknown."""
+        if name in self.leaves:
+            return self.leaves[name]
+        value = self.names.get(name, CONSTANTS.get(name) if name not in self.names else None)
         if isinstance(value, bool) or not isinstance(value, float | Tensor):
             raise Unknown
         if isinstance(value, float):
@@ -142,7 +154,7 @@ class Computed:
         if not value.is_leaf:
             self.whole = False
             return tensor(value.value)
-        self.leaves[node.id] = leaf = tensor(value.value, requires_grad=True)
+        self.leaves[name] = leaf = tensor(value.value, requires_grad=True)
         return leaf
 
     def spend(self, cost: float) -> None:
@@ -153,7 +165,7 @@ class Computed:
 
     def apply(self, entry: Any, operands: list[Any], keywords: dict[str, Any]) -> Any:
         """Call a function that is pure and known to be quick."""
-        cost = _COSTS.get(entry.family)
+        cost = _COSTS.get(getattr(entry, "family", ""))
         if cost is None or not entry.pure:
             raise Unknown
         sizes = [part.size if isinstance(part, Tensor) else 1 for part in _flat(operands)]
@@ -188,15 +200,15 @@ class Computed:
                     raise Unknown
             else:
                 operands = [self.of(function.value)]
-        elif isinstance(function, ast.Name) and function.id not in self.names:
+        elif isinstance(function, ast.Name):
             name = function.id
         else:
             raise Unknown
-        entry = FUNCTIONS.get(name)
-        if entry is None:
+        called = self.calls.function(name) if isinstance(function, ast.Name) else FUNCTIONS.get(name)
+        if called is None:
             raise Unknown
         keywords = {key: self.of(value) for key, value in node.keywords}
-        return self.apply(entry, [*operands, *(self.of(part) for part in node.arguments)], keywords)
+        return self.calls.call(called, [*operands, *(self.of(part) for part in node.arguments)], keywords)
 
     def items(self, node: ast.List) -> Any:
         """`[1, 2]` of numbers."""
@@ -208,7 +220,7 @@ class Computed:
 
 _RULES: dict[type, Callable[[Computed, Any], Any]] = {
     ast.Number: lambda made, node: node.value,
-    ast.Name: Computed.name,
+    ast.Name: lambda made, node: made.known(node.id),
     ast.Binary: Computed.binary,
     ast.Unary: Computed.unary,
     ast.Call: Computed.call,
@@ -234,6 +246,8 @@ def _named(name: str, session: Session) -> str:
     value = session.names.get(name)
     if isinstance(value, bool) or not isinstance(value, float | Tensor):
         return ""
+    if isinstance(value, Tensor) and value.node.uncertainty is not None and value.shape == ():
+        return f"= {format_uncertain(value.item(), value.node.uncertainty.u, _DIGITS)}"
     return f"= {_short(value)}"
 
 

@@ -30,6 +30,19 @@ def g(a):
     print "called"
     return a
 exp2 = 3
+def h(a):
+    if a > 0:
+        b = f(a, b=y)
+        return b.exp()
+    return -a*k
+def deep(a) = deep(a - 1)
+def drawn(a) = a*rand(1)
+def total(n):
+    s = 0
+    for i in range(n):
+        s = s + i
+    return s
+m = 3 ± 0.5
 """
 
 
@@ -60,7 +73,15 @@ LINES = [
     ("1/0", "= inf"),
     ("clip(x, ", "clip(x, ‹lo=None›, hi=None)   = 2   d/dx 1"),
     ("max(x, y", "max(x, ‹*others=()›, axis=None, keepdims=False)   = 5   d/dx 0   d/dy 1"),
-    ("f(x, ", "f(a, ‹b=…›)"),
+    ("f(x, ", "f(a, ‹b=…›)   = 4   d/dx 2"),
+    ("f(x, 3)", "= 6   d/dx 3"),
+    ("f(x", "f(‹a›, b=…)   = 4   d/dx 2"),
+    ("f(v", "f(‹a›, b=…)   = [2, 4, 6]"),
+    ("h(x)/1e4", "= 2.203   d/dx 11.01   d/dy 4.405"),
+    ("h(-x)", "= 8   d/dx 4"),
+    ("m", "= 3.00 ± 0.50"),
+    ("m*x", "= 6.0 ± 1.0   d/dm 2   d/dx 3"),
+    ("f(m)", "= 6.0 ± 1.0   d/dm 2"),
     ("svd(w)[0", ""),
     (
         "load_csv(",
@@ -68,7 +89,23 @@ LINES = [
     ),
     *(
         (text, "")
-        for text in ("", "   ", "3", "nowhere", "x +* 2", "rand(2)", "f(x)", "g(x)", "exp2(x)", '"text"', "undo")
+        for text in (
+            "",
+            "   ",
+            "3",
+            "nowhere",
+            "x +* 2",
+            "rand(2)",
+            "g(x)",
+            "exp2(x)",
+            '"text"',
+            "undo",
+            "deep(3)",
+            "drawn(x)",
+            "total(3)",
+            "h(v)",
+            "f(x, c=1)",
+        )
     ),
     *(
         (text, "")
@@ -111,7 +148,30 @@ def test_it_follows_the_session():
     assert live("x*3") == "= 12   d/dx 3"
 
 
-NAMES = ["x", "y", "v", "w", "k", "z", "u", "big", "empty", "f", "g", "exp2", "nowhere", "_", "ans", "x.grad", "z.data"]
+NAMES = [
+    "x",
+    "y",
+    "v",
+    "w",
+    "k",
+    "z",
+    "u",
+    "big",
+    "empty",
+    "f",
+    "g",
+    "h",
+    "deep",
+    "drawn",
+    "total",
+    "m",
+    "exp2",
+    "nowhere",
+    "_",
+    "ans",
+    "x.grad",
+    "z.data",
+]
 SIGNS = [" + ", " - ", "*", "/", "**", " @ ", " < ", " and ", " if k else ", ", ", "; ", " = ", " += ", "[0]", "."]
 WORDS = [
     "var q = ",
@@ -143,7 +203,7 @@ def text_of(made, depth=0):
         return made.choice([*NAMES, "2", "0.5", "1e308", "[1, 2]", "(1, 2)", '"a"', "x.requires_grad_()"])
     if kind < 0.6:
         arguments = [text_of(made, depth + 1) for _ in range(made.randint(0, 3))]
-        return f"{made.choice([*FUNCTIONS, 'f', 'g', 'x.backward', 'z.backward', 'v.add_'])}({', '.join(arguments)})"
+        return f"{made.choice([*FUNCTIONS, *'fgh', 'drawn', 'total', 'x.backward', 'z.backward', 'v.add_'])}({', '.join(arguments)})"
     return text_of(made, depth + 1) + made.choice(SIGNS) + text_of(made, depth + 1)
 
 

@@ -106,6 +106,7 @@ def test_the_line_of_changes_says_so():
 
 GIVEN = (
     "a = [0.1, 0.2, 0.3]; b = 0.1*3; k = 5; M = [[2, 1], [1, 3]]; var v = [0.1, 0.2, 0.3]; h = 0.1\ndef f(x) = x*3\n"
+    "def g(x):\n    for i in range(1): x = x*3\n    return x\n"
 )
 
 
@@ -129,6 +130,7 @@ def marked(*texts):
         "sqrt(2)**2 - 2",
         "1 - 0.9 - 0.1",
         "h*3 - 0.3",
+        "f(0.1) - 0.3",
         "sum(a) - 0.6",
         "mean(a) - 0.2",
         "a*3 - [0.3, 0.6, 0.9]",
@@ -158,7 +160,7 @@ def test_noise_of_an_expression_as_it_is_typed(text):
         "b - 0.3",  # what b came from is not known: it may be meant
         "b",
         "h - 0.1",
-        "f(0.1) - 0.3",  # a function of the user, which is not called again
+        "g(0.1) - 0.3",  # a function with a loop is not called again
         "inv(M)@M",  # the bound of an inverse is not known
         "inf - 1",
         "'text'",
