@@ -13,6 +13,7 @@ have the modules, optimisers, data loaders and Functions of PyTorch.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from agrad.engine import ops as _ops  # noqa: F401 - fills the table
@@ -23,7 +24,7 @@ from agrad.engine.autodiff.transforms import grad, hessian, hvp, jacobian, jvp, 
 from agrad.engine.autodiff.uncertainty import uncertain, uncertainty
 from agrad.engine.compile import compile  # noqa: A004 - PyTorch's name
 from agrad.engine.core.graph import Node
-from agrad.engine.core.op import FUNCTIONS
+from agrad.engine.core.op import FIRST, FUNCTIONS, OPS, SECOND
 from agrad.engine.core.tensor import Tensor, no_grad, tensor
 from agrad.engine.errors import AgradError
 from agrad.engine.interop import numpy_protocol, python_numbers
@@ -90,7 +91,9 @@ for _name, _function in (("graph", _graph), ("_repr_html_", _repr_html_), ("_rep
         setattr(Table, _name, _function)
 for _method in (backward, forward, register_hook):  # core does not import autodiff and program
     setattr(Tensor, _method.__name__, _method)
-setattr(Node, "__getattr__", _saved)  # noqa: B010 - mypy refuses to assign to a method
+# Properties, and no `__getattr__`: Python takes much longer to read any attribute of a class that has one.
+for _name in {*FIRST, *SECOND, "result", *(name for op in OPS.values() for name in op.signature.operands)}:
+    setattr(Node, f"_saved_{_name}", property(partial(_saved, name=f"_saved_{_name}")))
 numpy_protocol.install()
 python_numbers.install()
 

@@ -34,7 +34,6 @@ FAMILY = "uncertainty"
 KURTOSIS = {"normal": 3.0, "uniform": 1.8, "triangular": 2.4}
 MOST = 40  # entries of sources: of more, the second order is computed only when it is asked for
 _LONG = 4000  # nodes, for the same
-UNRECORDED = "no_grad, detach(), .data and .grad give numbers without a graph, and so without an uncertainty"
 
 _UNLINKED: Mapping[Node, Any] = {}
 _used = [False]  # whether there is any uncertain leaf: if not, no graph is searched for them
@@ -194,11 +193,11 @@ def _is_possible(correlations: Any) -> bool:
 # Propagation
 
 
-def lost(y: Tensor) -> Node | None:
-    """An uncertain leaf that a value was computed from without recording, so that its uncertainty is not known."""
-    if not _used[0] or y.requires_grad:
-        return None
-    return next((node for node in leaves_of(roots_of(y.node)) if node.uncertainty is not None), None)
+def lost(y: Tensor) -> str:
+    """What is to be said of a value that was computed from uncertain ones without recording; empty for any other."""
+    roots = leaves_of(roots_of(y.node)) if _used[0] and not y.requires_grad else ()
+    names = [node.spell() for node in roots if node.uncertainty is not None]
+    return f"{y.node.spell()} has no uncertainty: it was computed from {names[0]} without its graph" if names else ""
 
 
 _MARKS: dict[str, Any] = {"freed": None, "hooks": ()}

@@ -31,6 +31,9 @@ from agrad.engine.values import Shape
 Function: TypeAlias = Callable[..., Any]
 Reach: TypeAlias = Literal["pointwise", "whole", "part", "mixed"]
 
+# PyTorch's names of the first operand, and of the second.
+FIRST, SECOND = ("self", "input"), ("other", "exponent", "mat2", "target", "weight")
+
 
 def onward(g: Any, out: Any, *operands: Any) -> Any:
     """The rule of an operand that is only added: the cotangent unchanged. It need not be called."""

@@ -15,7 +15,7 @@ from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.extras import extra
-from agrad.engine.inspect.json_values import finite
+from agrad.engine.inspect.json_values import objects
 from agrad.engine.program.closed import settled
 from agrad.engine.program.extract import extract
 from agrad.engine.program.structure import split
@@ -69,6 +69,7 @@ class Budget(NamedTuple):
     u: float
     sources: list[Source]
     dof: float
+    correlated: bool  # whether some sources are: for the degrees of freedom, those are one source
     coverage: float
     k: float
     expanded: float  # half of the width of the interval with the stated coverage
@@ -87,7 +88,8 @@ class Budget(NamedTuple):
         """The table, a line for each source, and what follows from it."""
         table = self.table()
         u, wide, k = (format_number(x, 3) for x in (self.u, self.expanded, self.k))
-        dof = f", {format_number(self.dof, 3)} effective degrees of freedom" if isfinite(self.dof) else ""
+        how = ", with correlated sources as one" if self.correlated else ""
+        dof = f", {format_number(self.dof, 3)} effective degrees of freedom{how}" if isfinite(self.dof) else ""
         lines = [
             *align(table, right=range(1 + ("where" in table[0]), len(_HEAD))),
             "",
@@ -114,7 +116,7 @@ class Budget(NamedTuple):
     def fields(self) -> dict[str, Any]:
         """The budget for JSON; what is not finite is null."""
         left_out = {"name", "histogram", *(part for part in ("second", "samples") if getattr(self, part) is None)}
-        return {"budget": {name: _plain(part) for name, part in self._asdict().items() if name not in left_out}}
+        return {"budget": {name: objects(part) for name, part in self._asdict().items() if name not in left_out}}
 
     def json(self) -> str:
         """One object."""
@@ -153,14 +155,6 @@ class Budget(NamedTuple):
         return [Source._fields, *([*row.values()] for row in self.fields()["budget"]["sources"])]
 
 
-def _plain(part: Any) -> Any:
-    if isinstance(part, list):
-        return [_plain(one) for one in part]
-    if isinstance(part, Source | Second | Sampled):
-        return {name: _plain(one) for name, one in part._asdict().items()}
-    return finite(part) if isinstance(part, float) else part
-
-
 def budget(
     y: Any, coverage: float = 0.95, order: int = 1, samples: int = 0, generator: Callable[[], Any] | None = None
 ) -> Budget:
@@ -185,7 +179,8 @@ def budget(
         rows = [Source(*name, *map(float, row)) for name, row in zip(_named(found), numbers, strict=True)]
         k = coverage_factor(coverage, dof)
         second = second_order(y, found) if order > 1 else None
-        made = Budget(y.node.spell(), y.item(), u, rows, dof, coverage, k, k * u, second)
+        correlated = len(found.groups) < len(rows)
+        made = Budget(y.node.spell(), y.item(), u, rows, dof, correlated, coverage, k, k * u, second)
         return _sampled(made, y, found, samples, generator) if samples else made
 
 
@@ -230,26 +225,23 @@ def _sampled(linear: Budget, y: Tensor, found: Sources, count: int, generator: C
 
 
 def _draws(found: Sources, count: int, rng: Any) -> list[Array]:
-    """A column of samples for each entry: of correlated ones, of a multivariate normal or t distribution (JCGM 101)."""
-    columns = [_standard(*kind, count, rng) for kind in zip(found.distributions, found.dof, strict=True)]
+    """A column of samples for each entry: of correlated ones, of a multivariate normal or t distribution (JCGM 101).
+
+    With degrees of freedom, a single normal one has Student's t distribution (6.4.9), too.
+    """
+    columns: dict[int, Array] = {}
     for places in found.groups:
-        if len(places) > 1:
-            block, dof = found.correlations[np.ix_(places, places)], min(found.dof[places])
+        kind, dof = found.distributions[places[0]] if len(places) == 1 else "normal", min(found.dof[places])
+        if kind == "uniform":
+            drawn = rng.uniform(-sqrt(3.0), sqrt(3.0), (1, count))
+        elif kind == "triangular":
+            drawn = rng.triangular(-sqrt(6.0), 0.0, sqrt(6.0), (1, count))
+        else:
+            block = found.correlations[np.ix_(places, places)]
             drawn = rng.multivariate_normal(np.zeros(len(places)), block, count, method="eigh").T
             drawn *= np.sqrt(dof / rng.chisquare(dof, count)) if isfinite(dof) else 1.0
-            for place, column in zip(places, drawn, strict=True):
-                columns[place] = column
-    return [mean + u * column for mean, u, column in zip(found.values, found.u, columns, strict=True)]
-
-
-def _standard(shape: str, dof: float, count: int, rng: Any) -> Array:
-    """Samples with the standard uncertainty 1: with degrees of freedom, of Student's t (JCGM 101, 6.4.9)."""
-    draws: dict[str, Callable[[], Array]] = {
-        "uniform": lambda: rng.uniform(-sqrt(3.0), sqrt(3.0), count),
-        "triangular": lambda: rng.triangular(-sqrt(6.0), 0.0, sqrt(6.0), count),
-        "normal": lambda: rng.standard_t(dof, count) if isfinite(dof) else rng.standard_normal(count),
-    }
-    return draws[shape]()
+        columns |= zip(places, drawn, strict=True)
+    return [value + u * columns[place] for place, (value, u) in enumerate(zip(found.values, found.u, strict=True))]
 
 
 def _values(y: Tensor, found: Sources, columns: list[Array]) -> Array:

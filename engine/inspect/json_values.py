@@ -29,3 +29,12 @@ def plain(value: Any, path: str, nonfinite: dict[str, str]) -> object:
 def finite(value: Any) -> Any:
     """The same, without the paths."""
     return plain(value, "", {})
+
+
+def objects(value: Any) -> Any:
+    """The same for anything: a named tuple is an object, and what is neither that, a list nor a float stays."""
+    if hasattr(value, "_asdict"):
+        return {name: objects(part) for name, part in value._asdict().items()}
+    if isinstance(value, list):
+        return [objects(part) for part in value]
+    return finite(value) if isinstance(value, float) else value

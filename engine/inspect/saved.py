@@ -6,12 +6,11 @@ from typing import Any
 
 from agrad.engine.core.graph import Node
 from agrad.engine.core.graph_errors import freed_error
+from agrad.engine.core.op import FIRST, SECOND
 from agrad.engine.core.tensor import Tensor, bare, tensor
 from agrad.engine.errors import AgradError, Hint
 
 _PREFIX = "_saved_"
-# PyTorch's names of the first operand, and of the second.
-_FIRST, _SECOND = ("self", "input"), ("other", "exponent", "mat2", "target", "weight")
 
 
 class NotSaved(AgradError, AttributeError):
@@ -37,7 +36,7 @@ def saved(node: Node, name: str) -> Tensor:
 
 def _listed(node: Node) -> set[str]:
     """PyTorch's usual names of what a node saved."""
-    return {f"{_PREFIX}{name}" for name in (_FIRST[0], _SECOND[0], "result")}
+    return {f"{_PREFIX}{name}" for name in (FIRST[0], SECOND[0], "result")}
 
 
 def _names(node: Node) -> dict[str, Any]:
@@ -47,6 +46,6 @@ def _names(node: Node) -> dict[str, Any]:
     found: dict[str, Any] = {f"{_PREFIX}result": node} if out else {}
     operands = node.op.signature.operands if not node.op.variadic else ()
     for place, (value, read) in enumerate(zip(node.inputs, reads, strict=True)):
-        names = (*operands[place : place + 1], *((_FIRST, _SECOND)[place] if place < 2 else ()))
+        names = (*operands[place : place + 1], *((FIRST, SECOND)[place] if place < 2 else ()))
         found |= {f"{_PREFIX}{name}": value for name in names} if read else {}
     return found

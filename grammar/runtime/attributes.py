@@ -7,7 +7,7 @@ from typing import Any
 
 from agrad.engine.autodiff.backward import backward
 from agrad.engine.autodiff.hooks import register_hook
-from agrad.engine.autodiff.uncertainty import UNRECORDED, lost, uncertainty
+from agrad.engine.autodiff.uncertainty import lost, uncertainty
 from agrad.engine.core.arguments import axis_of
 from agrad.engine.core.graph import Node
 from agrad.engine.core.guards import choose, number
@@ -42,10 +42,9 @@ _NEVER, _AS_IS, _BY_RULE = Staging
 
 def _u(x: Tensor) -> Any:
     """The standard uncertainty, 0 of what depends on nothing uncertain. AgradError of kind `grad` where it is lost."""
-    found, source = uncertainty(x), lost(x)
-    if source is not None:
-        message = f"the uncertainty of {x.node.spell()} is not known: it was computed from {source.spell()}, unrecorded"
-        raise AgradError("grad", message, notes=[UNRECORDED])
+    if message := lost(x):
+        raise AgradError("grad", message, notes=["no_grad, detach(), .data and .grad give plain numbers"])
+    found = uncertainty(x)
     return tensor(spread(0.0, x.shape) if found is None else found)
 
 

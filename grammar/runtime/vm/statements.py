@@ -60,9 +60,8 @@ class Statements(Core):
             if not isinstance(value, Tensor):
                 continue
             name, changed = value.node.spell(), changed_behind(value.node)
-            storage, source = value.node.storage, lost(value)
-            if source is not None and storage is not None and storage.cut is not None and not storage.nodes:
-                message = f"{name} has no uncertainty: it was computed from {source.spell()} without its graph"
+            storage, message = value.node.storage, lost(value)
+            if message and storage is not None and storage.cut is not None and not storage.nodes:
                 self.session.emit(Noted(Note(message, labels=[Label(span)])))
             if changed is not None and not is_gradient(value):
                 held = value.node.op is not None and all(node.freed is None for node in collect([value.node]))

@@ -1,10 +1,12 @@
 """Uncertain values in the language: how they are written, printed and read back, and the commands about them."""
 
 import json
+import random
 
 import pytest
 
 from agrad.engine.errors import AgradError
+from agrad.engine.values import format_uncertain
 from agrad.grammar.session.session import Session
 
 
@@ -63,6 +65,21 @@ def test_an_uncertain_value_is_written_and_printed(text, answer):
 def test_what_is_printed_reads_back(text):
     (first,) = said(text)
     assert said(first) == [first]
+
+
+@pytest.mark.parametrize("sign", ["±", "+/-"])
+def test_any_number_and_uncertainty_read_back(sign):
+    rng, session = random.Random(sign), Session()
+    session.settings.plus_minus = sign
+    for _ in range(300):
+        value = rng.choice([0.0, rng.uniform(-10, 10), 9.9996, -9.96]) * 10.0 ** rng.randint(-15, 15)
+        u = rng.choice([rng.uniform(0, 10), 9.96, 0.0996]) * 10.0 ** rng.randint(-12, 15)
+        text = format_uncertain(value, u, sign=sign)
+        (again,) = said(text, session)
+        assert again == text or u < 1e-12 * abs(value)  # then the value has ten digits
+        shown, uncertain = (float(part) for part in text.split(f" {sign} "))
+        assert uncertain == pytest.approx(u, rel=0.05)
+        assert abs(shown - value) <= max(0.05 * u, 1e-9 * abs(value))
 
 
 def test_a_number_without_unicode_is_printed_with_three_characters():
@@ -150,7 +167,7 @@ def test_no_value_loses_its_uncertainty_unnoticed(text, answers):
 def test_an_uncertainty_that_was_left_behind_is_not_0(text):
     with pytest.raises(AgradError) as caught:
         said(WITH_Y + text)
-    assert caught.value.message.endswith("is not known: it was computed from x, unrecorded")
+    assert caught.value.message.endswith("has no uncertainty: it was computed from x without its graph")
 
 
 def test_a_budget_of_what_was_set_since_says_what_to_type():
