@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
@@ -22,9 +23,39 @@ FAILED = 1
 WRONG_SYNTAX = 2
 
 
+class Formatter(click.HelpFormatter):
+    """Help in the width of the terminal, also where that is less than the 50 columns that click needs."""
+
+    _LEAST = 50
+
+    def __init__(self, indent_increment: int = 2, width: int | None = None, max_width: int | None = None) -> None:
+        columns = shutil.get_terminal_size().columns
+        self.columns = columns if width is None and columns < self._LEAST + 2 else None
+        super().__init__(indent_increment, width if self.columns is None else max(columns - 2, 20), max_width)
+
+    def write_dl(self, rows: Any, col_max: int = 30, col_spacing: int = 2) -> None:
+        """Write terms and what they mean: below them, where it is narrow."""
+        super().write_dl(rows, col_max if self.columns is None else 4, col_spacing)
+
+    def getvalue(self) -> str:
+        """The text, with its examples folded, too."""
+        if self.columns is None:
+            return super().getvalue()
+        from agrad.engine.text import fit  # here, since few terminals are narrow
+
+        return fit(super().getvalue(), self.columns)
+
+
+class Context(click.Context):
+    """A context whose help is written by a Formatter."""
+
+    formatter_class = Formatter
+
+
 class Command(click.Command):
     """A command that reports an AgradError on stderr, or as JSON on stdout, and returns its exit code."""
 
+    context_class = Context
     tells_all = False  # whether to report all problems of config.toml; other commands report the first
 
     def __init__(self, *arguments: Any, **settings: Any) -> None:

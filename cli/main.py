@@ -16,7 +16,7 @@ from typing import NoReturn
 import click
 
 from agrad.cli import __version__
-from agrad.cli.base import FAILED, Command, complain, internal, options, unknown
+from agrad.cli.base import FAILED, Command, Formatter, complain, internal, options, unknown
 from agrad.cli.terminal.interrupt import INTERRUPTED
 
 # By the name of a command, its module in agrad.cli.commands, in the order in which a new user needs them.
@@ -42,6 +42,9 @@ COMMANDS = {
 }
 
 
+_WHOLE = 200  # characters of what a command does: all of them
+
+
 class Root(Command, click.Group):
     """The group of COMMANDS."""
 
@@ -55,6 +58,16 @@ class Root(Command, click.Group):
             return None
         command: click.Command = import_module(f"agrad.cli.commands.{COMMANDS[cmd_name]}").command
         return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands; where it is narrow, what each does is not cut, but folded."""
+        if not isinstance(formatter, Formatter) or formatter.columns is None:
+            super().format_commands(ctx, formatter)
+            return
+        made = {name: self.get_command(ctx, name) for name in self.list_commands(ctx)}
+        with formatter.section("Commands"):
+            rows = [(name, one.get_short_help_str(_WHOLE)) for name, one in made.items() if one is not None]
+            formatter.write_dl(rows)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -127,14 +140,19 @@ def _show(problem: click.ClickException) -> None:
 
 
 def _visible(problem: click.ClickException) -> click.ClickException:
-    """The same without control characters in its message."""
-    from agrad.engine.text import printable  # here, as above
+    """The same without control characters in its message, which is folded at a terminal."""
+    import shutil  # here, as above
 
-    text = problem.format_message()
-    if printable(text) == text:
+    from agrad.engine.text import fit, printable
+
+    text, head = problem.format_message(), "Error: "
+    shown = printable(text)
+    if sys.stderr.isatty():
+        shown = fit(f"{head}{shown}", shutil.get_terminal_size().columns).removeprefix(head)
+    if shown == text:
         return problem
     context = problem.ctx if isinstance(problem, click.UsageError) else None
-    return click.UsageError(printable(text), context)
+    return click.UsageError(shown, context)
 
 
 def main() -> NoReturn:

@@ -111,7 +111,7 @@ def fit(text: str, width: int | None) -> str:
         starts = [gap.end() for gap in re.finditer(r"(?<=\S) {2,}(?=\S)", line) if gap.end() <= room]
         margin = starts[-1] if starts else min(len(line) - len(line.lstrip()) + 4, width // 4)
         whole = re.sub(  # a field that has room is kept together
-            r"\S+(?: \S+)+",
+            r"[^ ]+(?: [^ ]+)+",
             lambda found: found[0].replace(" ", _GLUE) if len(found[0]) <= width - margin else found[0],
             line,
         )

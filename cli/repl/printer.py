@@ -14,7 +14,7 @@ from agrad.cli.terminal.terminal import coloured, shown
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.text import fit
 from agrad.grammar.prompt import noise
-from agrad.grammar.results import Checked, Gradient, Printed, Result, Settings, Shown, Table, uncertainty_of
+from agrad.grammar.results import Checked, Gradient, Graph, Printed, Result, Settings, Shown, Table, uncertainty_of
 
 _OPENING = re.compile(r"[^\[(]*[\[(]+")
 _PLUS_MINUS = re.compile(r" (±|\+/-) ")
@@ -37,7 +37,7 @@ class PromptPrinter(Printer):
         elif isinstance(result, Table | Checked):
             paint = states_in_colour if isinstance(result, Table) and result.states else None
             text = result.text(self.settings)
-            text = fit(text, self.settings.width) if isinstance(result, Checked) else text
+            text = text if isinstance(result, Graph) else fit(text, self.settings.width)  # a drawing is not folded
             PAGER.show(text, paint if coloured(sys.stdout) else None)
         else:
             super().__call__(result)

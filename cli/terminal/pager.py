@@ -46,7 +46,7 @@ class Pager:
 PAGER = Pager()
 
 # The text stays on the screen; and a prompt that says how to go on, where that of less is a colon.
-_LESS = "-FRX -Ps?e(end) :.Space goes on, / searches, q leaves$"
+_LESS = "-FRX -Ps?e(end) :.Space goes on, / finds, q leaves$"
 
 
 def explain(text: str) -> None:

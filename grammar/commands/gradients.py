@@ -135,7 +135,8 @@ def _watch(session: Session, call: Call) -> None:
         return
     change = call.options.get("as")
     if change is not None and not callable(change):
-        raise AgradError("type", f"watch {name} as needs a function, not {describe_value(change)}")
+        fix = f"watch {name} as lambda g: 2*g   passes on twice the gradient g"
+        raise AgradError("type", f"watch {name} as needs a function, not {describe_value(change)}", fixes=[fix])
 
     def show(gradient: Tensor) -> Any:
         found = None if change is None else as_array(change(gradient))

@@ -28,6 +28,12 @@ GLOSSARY = {
     "rule to it. The derivatives are exact, up to rounding.",
     "back": "In `agrad learn`: returns to the task before.",
     "backend": "What computes a compiled function, python or llvm: `agrad map … --backend llvm`.",
+    **dict.fromkeys(
+        ("backprop", "backpropagation"),
+        "The chain rule from a result back to the leaves: `backward y`; `backward y trace` shows each step.",
+    ),
+    "chain": "The chain rule: the derivative of sin(x**2) is cos(x**2), of the outer function, times 2*x, of the inner "
+    "one. `explain y` shows these factors with numbers, for each path from a leaf to y.",
     "fixes": "What an error says to type instead. Those in words are called hints.",
     "freed": "A backward frees the nodes that it visits, unless `retain` is given: what they saved is gone. `forward` "
     "computes it again.",

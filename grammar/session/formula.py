@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -93,6 +94,13 @@ def _derivative(y: Any, x: Any) -> Any:
     return jvp(y, x, 1.0, True) if isinstance(y, Tensor) and y.requires_grad else 0.0
 
 
+def _explained() -> list[str]:
+    """What shows the derivatives of arrays, with numbers, for the `formula` that is running."""
+    statement = current().statement
+    asked = re.match(r"formula[ \t]+(.+?)(?:[ \t]+(?:wrt|as)\b.*)?$", statement.text) if statement is not None else None
+    return [f"explain {asked[1]}"] if asked is not None else [Hint("explain y")]
+
+
 def _lines(value: Any, spelling: Spelling) -> list[str]:
     """The formula of a value by the leaves behind it: one line, or more where it shares parts."""
     from agrad.engine.compile.formula.writing import written  # here, as above
@@ -104,7 +112,7 @@ def _lines(value: Any, spelling: Spelling) -> list[str]:
     for node in (*leaves, value.node):
         if node.shape:
             what = f"{node.spell()} has shape {format_shape(node.shape)}"
-            raise AgradError("shape", f"a formula has numbers only, and {what}", fixes=[Hint("explain y")])
+            raise AgradError("shape", f"a formula has numbers only, and {what}", fixes=_explained())
     names = [node.name or f"x{place}" for place, node in enumerate(leaves)]
     program = extract([bare(value.node)], [bare(node) for node in leaves], names, current().guard)
     for check in program.checks:

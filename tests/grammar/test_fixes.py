@@ -221,12 +221,14 @@ def test_the_right_line_can_be_read() -> None:
         ("plot x^2", "plot x^2 for x in -2..2"),
         ("x.grad + 1", "backward y   of a y that depends on x; until then x.grad is none"),
         ("x.grad ~= 4", "backward y   of a y that depends on x; until then x.grad is none"),
+        ("watch y as 2*y", "watch y as lambda g: 2*g   passes on twice the gradient g"),
+        ("formula sum(v)*x wrt x", "explain sum(v)*x"),
         ("save lesson.ag", 'save "lesson.ag"'),
         ("dq/dx", "grad(q, x)   of a value q that was computed from a leaf x; grad(f)(2) of a function f"),
     ],
 )
 def test_what_a_pupil_of_the_chain_rule_types(text: str, fix: str) -> None:
-    session = new_session("var x = 2; var w = 3; y = x^2*w")
+    session = new_session("var x = 2; var w = 3; y = x^2*w; var v = [1, 2]")
     error = failure(session, text)
     assert error is not None
     assert error.fixes[0] == fix, render(error)

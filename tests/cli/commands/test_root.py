@@ -5,10 +5,11 @@ import subprocess
 import sys
 
 import pytest
+from click.testing import CliRunner
 from thinned import thinned
 from workshops import put_command
 
-from agrad.cli.main import main
+from agrad.cli.main import main, root
 
 SCRIPT = '#!/usr/bin/env agrad\nx = 2\nprint "args", args\nx*3\n'
 
@@ -134,3 +135,17 @@ def test_the_session_goes_on_where_its_script_failed(agrad, tmp_path):
 def test_a_script_that_quits_ends_the_session(agrad, tmp_path):
     (tmp_path / "s.ag").write_text("1\nquit\n", "utf-8")
     assert agrad("repl", "s.ag", given="2\n") == ("1\n", "", 0)
+
+
+@pytest.mark.parametrize("command", [[], ["repl"], ["map"], ["eval"], ["learn"]])
+def test_help_fits_a_narrow_terminal(monkeypatch, command):
+    monkeypatch.setenv("COLUMNS", "40")
+    narrow = CliRunner().invoke(root, [*command, "--help"], prog_name="agrad").output
+    assert [line for line in narrow.splitlines() if len(line) > 40 and len(line.split()) > 1] == []
+    monkeypatch.setenv("COLUMNS", "100")
+    wide = CliRunner().invoke(root, [*command, "--help"], prog_name="agrad").output
+    assert max(map(len, wide.splitlines())) > 60
+    if command:
+        assert "".join(narrow.split()) == "".join(wide.split())  # click breaks at hyphens, too
+    else:  # what each command does is not cut
+        assert "..." not in narrow.replace("[ARGS]...", "")

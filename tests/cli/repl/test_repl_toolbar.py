@@ -268,3 +268,21 @@ def test_a_check_is_as_narrow_as_the_terminal(width, capsys):
     session.settings.width = width
     session.run("var x = 2; y = sin(x**2)*x; check y", PromptPrinter(session.settings))
     assert max(map(len, capsys.readouterr().out.splitlines())) <= width
+
+
+def test_tables_are_folded_and_drawings_are_not(capsys):
+    session = Session()
+    session.run("var w = [1, 2, 3, 4]; y = w[2]*tanh(w[0]*0.5 + w[1]) + w[3]")
+    session.settings.width = 40
+    printer = PromptPrinter(session.settings)
+    session.run("explain y", printer)
+    told = capsys.readouterr().out
+    assert max(map(len, told.splitlines())) <= 40 and "\n    y (1) <- " in told
+    session.run("time: y*2", printer)
+    assert max(map(len, capsys.readouterr().out.splitlines())) <= 40
+    session.settings.width = 20
+    session.run("graph y as dot", printer)
+    drawn = capsys.readouterr().out
+    session.settings.width = None
+    session.run("graph y as dot", printer)
+    assert capsys.readouterr().out == drawn
