@@ -24,7 +24,7 @@ from agrad.engine.values import Array, format_number, np
 _NEWTON = 60  # steps at most
 _CLOSE = 1e-9  # relative step at which the search ends, and Newton's method begins
 _LARGE = 1e3  # beside the value at the start: that where a function is not finite, which no step of the search takes
-_REACHES = [10.0**-power for power in range(2, 15)]  # how far from a zero it is looked at, beside its size
+_POWERS = range(2, 15)  # of 1/10: how far from a zero it is looked at, beside its size
 _BACK = 0.75, 4.0  # of the way back to a zero, that a step of Newton's method goes: to a double one, half of it
 _IN_A_ROW = 3  # distances at which it does
 _KINDS = {
@@ -47,16 +47,11 @@ class Found(NamedTuple):
 class Problem:
     """An equation f(x) = 0, its derivatives, and how it is solved. What f uses from outside may change."""
 
-    def __init__(self, f: Body, start: Array, what: str = "root", ends: Sequence[float] = ()) -> None:
-        self.f, self.start = f, start
+    def __init__(self, residual: Body, start: Array, what: str = "root", ends: Sequence[float] = ()) -> None:
+        self.residual, self.start = residual, start
         self.what = what  # the word of messages: root, solve or argmin
         self.ends = ends  # those of a bracket: two numbers at which f has different signs
         self.last: Found | None = None  # the latest solution
-
-    @cached_property
-    def residual(self) -> Body:
-        """The function that is zero at the solution."""
-        return self.f
 
     @cached_property
     def jacobian(self) -> Body:
@@ -83,16 +78,15 @@ class Problem:
 
     def find(self, same: Array) -> Found:
         """The solution, with an account of how it was found."""
-        f, matrix = Evaluated(self.f, same), self.matrix(same)
+        f, matrix = Evaluated(self.residual, same), self.matrix(same)
         with np.errstate(all="ignore"):
             x, iterations = (self._between if self.ends else self._near)(f, matrix)
             kind = kind_of_zero(f, matrix, x, self.start)
         if kind != "crosses":
             place = told(np.where(np.abs(x) <= 1e-12 * np.max(np.abs(self.start)), 0.0, x))
             what = "its derivative is 0" if len(x) == 1 else "its Jacobian is singular"
-            fixes = (
-                [Hint("argmin(f, x0)   finds where a function touches 0")] if len(x) == 1 and kind != "bends" else []
-            )
+            lowest = [Hint("argmin(f, x0)   finds where a function touches 0")]
+            fixes = lowest if len(x) == 1 and kind != "bends" else []
             raise AgradError("domain", f"{self.what}: the function {_KINDS[kind].format(place, what)}", fixes=fixes)
         return Found(x, float(np.max(np.abs(f(x)))), iterations)
 
@@ -158,10 +152,9 @@ _FEW = 50  # unknowns, of which the whole Hessian is computed
 class Minimum(Problem):
     """A minimum of a number: a zero of its gradient at which its Hessian is positive."""
 
-    @cached_property
-    def residual(self) -> Body:
-        """The gradient."""
-        return gradient_of(self.f)
+    def __init__(self, f: Body, start: Array) -> None:
+        super().__init__(gradient_of(f), start, "argmin")
+        self.f = f
 
     def find(self, same: Array) -> Found:
         """The minimum, by a trust region with the exact gradient and Hessian (Conn, Gould and Toint, 2000)."""
@@ -303,14 +296,17 @@ def _is_settled(step: Array, x: Array, start: Array) -> bool:
     return bool(np.max(np.abs(step)) <= 1e-6 * max(np.max(np.abs(x)), 1e-9 * np.max(np.abs(start)), 1e-290))
 
 
-def _beside(x: Array, start: Array) -> Iterator[list[Array]]:
-    """Ways to places around a point, nearer and nearer: beside the largest of it and of the start, and its own size."""
+def _beside(x: Array, start: Array) -> Iterator[tuple[Array, Array]]:
+    """Ways from a point and back, nearer and nearer: beside the largest entry of it and of the start, and its own size.
+
+    Each second one goes in another direction: a zero may be simple in some, as of x**2 = 0, y = 0.
+    """
     way = np.random.default_rng(0).uniform(0.5, 1.0, len(x))
-    other = way * (-1.0) ** np.arange(len(x))
     largest = float(np.max(np.abs([x, start]))) or 1.0
     for size in (np.full(len(x), largest), np.abs(x)):
-        for reach in _REACHES:
-            yield [reach * size * one for one in (way, -way, other, -other)]
+        for power in _POWERS:
+            there = 10.0**-power * size * way * (-1.0) ** (power * np.arange(len(x)))
+            yield there, -there
 
 
 def kind_of_zero(f: Evaluated, matrix: Evaluated, x: Array, start: Array) -> str:
