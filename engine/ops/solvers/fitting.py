@@ -25,6 +25,7 @@ Total = Callable[[Ask], Sums]  # over all points
 _FINE = 1e3  # condition of J, up to which the uncertainties are computed from sums of products
 _MOST = 2000  # evaluations
 _CLOSE = 3e-13  # relative step at which the last search ends
+_NEAR = 0.1  # relative distance that it may go
 _LEAST = 1e-15  # relative changes
 _LARGE = 1e150  # residuals where the model is not finite, which no step of the search takes
 _ELSEWHERE = "start from other values, or leave out points where no values help"
@@ -210,6 +211,8 @@ def _settled(passes: _Passes, p: Array) -> tuple[Array, bool]:
         p / sizes,
         _CLOSE,
     )
+    if not np.max(np.abs(found - p / sizes)) <= _NEAR:
+        return p, False
     return found * sizes, bool(np.max(np.abs(step)) <= _CLOSE)
 
 
