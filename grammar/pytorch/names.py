@@ -125,6 +125,14 @@ KNOWN_ELSEWHERE = {
     "null": "None",
     "input": "-D x=3 on the command line, or args",
     "open": 'load_csv("data.csv")',
+    **dict.fromkeys(
+        ("residuals", "residual", "resid"), "r = y - (a*x + b).data   of the model y ~ a*x + b, after its fit"
+    ),
+    **dict.fromkeys(
+        ("chi2", "chisq", "chisquare", "redchi"), "sum(((y - (a*x + b).data)/s)**2)   after a fit with sigma s"
+    ),
+    **dict.fromkeys(("aic", "AIC"), "len(y)*log(mean(r**2)) + 2*2   for 2 parameters and the residuals r"),
+    **dict.fromkeys(("pcov", "covar"), "fit y ~ a*x + b over a, b   shows the correlations; a.u is an uncertainty"),
     **dict.fromkeys(READERS, "load_csv(…)"),
     **dict.fromkeys(("scatter", "scatterplot", "lineplot"), "plot x, y"),
     "errorbar": "plot x, y +- u",

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.syntax import ast as s
-from agrad.grammar.syntax.errors.messages import syntax_error
+from agrad.grammar.syntax.errors.messages import corrected, syntax_error
 from agrad.grammar.syntax.lexer import Token
 
 Parts: TypeAlias = list[Any]
@@ -235,8 +235,24 @@ class Expressions:
         return s.Near(left, right, tolerance[0] if tolerance else None, self.span(left, parts[-1]))
 
     def plus_minus(self, parts: Parts) -> s.Uncertain:
-        value, _, u, *percent = parts
+        value, sign, u, *percent = parts
+        if isinstance(u, s.Binary) and u.op in ("+", "-"):
+            self.refuse_open_sum(value, sign, u)
         return s.Uncertain(value, u, bool(percent), self.span(value, parts[-1]))
+
+    def refuse_open_sum(self, value: s.Expr, sign: Token, u: s.Expr) -> None:
+        """Refuse `2 ± 0.1 + 1`, where some programs add 1 to the value, and others to the uncertainty."""
+        text = self.source.text[: u.span.end]
+        place = _first_sign(text, sign.end_pos)
+        if place is None:
+            return
+        whole = Span(self.source, value.span.start, u.span.end)
+        before = text[value.span.start : sign.end_pos]
+        fixes = [
+            f"({text[value.span.start : place].rstrip()}) {text[place:]}",
+            f"{before} ({text[sign.end_pos :].strip()})",
+        ]
+        raise syntax_error("uncertain sum", whole, fixes=[corrected(whole, fix) for fix in fixes], sign=str(sign))
 
     def measured(self, parts: Parts) -> s.Uncertain:
         """`6.67430(15)e-11`: the digits in brackets are the uncertainty of the last ones."""
@@ -310,3 +326,15 @@ class Expressions:
 
     def attribute(self, parts: Parts) -> s.Attribute:
         return s.Attribute(parts[0], str(parts[1]), self.span(parts[0], parts[1]))
+
+
+def _first_sign(text: str, start: int) -> int | None:
+    """The place of the first plus or minus between two operands, from a place on, outside of brackets."""
+    depth = 0
+    for place in range(start, len(text)):
+        depth += (text[place] in "([{") - (text[place] in ")]}")
+        before = text[start:place].rstrip()
+        is_sign = not depth and text[place] in "+-" and before != "" and before[-1] not in "*/%@+-("
+        if is_sign and not re.search(r"(?<![\w.])[\d.]+[eE]$", before):
+            return place
+    return None

@@ -113,6 +113,10 @@ MESSAGES: dict[str, SyntaxMessage] = {
             "fit y ~ a*x ‸vary a",
         ),
     ),
+    "uncertain sum": SyntaxMessage(
+        "a sum after `{sign}` needs brackets, which say to what it belongs",
+        examples=("‸2 ± 0.1 + 1", "y = ‸x +- u - 1", "f(‸2 +/- s[0] + (1 - x), 3)"),
+    ),
     "no unknowns": SyntaxMessage(
         "`{word}` needs the names that it changes",
         hint="{word} … over a, b",
