@@ -164,7 +164,7 @@ def _load(session: Session, call: Call) -> None:
 )
 def _help(session: Session, call: Call) -> None:
     word = call.options.get("word")
-    text = overview(COMMANDS) if word is None else help_on(str(word), COMMANDS)
+    text = overview(COMMANDS, session.settings.columns) if word is None else help_on(str(word), COMMANDS)
     session.emit(Table(fitted(text, session.settings.width)))
 
 

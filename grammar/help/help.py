@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from agrad.grammar.help.error_kinds import ErrorKind
 
 WIDTH = 80
+WIDEST = 110  # of lines of text: longer ones are hard to read
 _WIDEST = 50  # a column
 _BESIDE = 25  # where it is said what a command does, beside how it is typed
 
@@ -105,7 +106,7 @@ def help_on(word: str, commands: Mapping[str, Command]) -> str:
         parts.append(_of_function(FUNCTIONS[name]))
     if word in STATEMENT_HELP:
         parts.append(STATEMENT_HELP[word])
-    if word in CONSTANTS:
+    if word in CONSTANTS and word != repr(CONSTANTS[word]):
         parts.append(f"{word} = {CONSTANTS[word]!r}")
     parts = parts or _otherwise(word)
     from agrad.grammar.help.words import PARTS, told  # here, since only help needs them
@@ -174,15 +175,16 @@ def _usage(method: str) -> str:
     return METHODS[method].form.usage
 
 
-def overview(commands: Mapping[str, Command]) -> str:
-    """Everything that there is help on, one line or one word each."""
+def overview(commands: Mapping[str, Command], width: int = WIDTH) -> str:
+    """Everything that there is help on, one line or one word each; in a wide terminal, in fewer lines."""
+    width = max(WIDTH, min(width, WIDEST))
     lines = ["statements", STATEMENTS, "", "commands"]
     for command in commands.values():
-        lines += _beside(command.usage, command.help)
+        lines += _beside(command.usage, command.help, width)
     lines.append("")
     for family, entries in families():
-        lines += _wrapped(family, [entry.name for entry in entries])
-    lines += _wrapped("constants", list(CONSTANTS))
+        lines += _wrapped(family, [entry.name for entry in entries], width)
+    lines += _wrapped("constants", list(CONSTANTS), width)
     *pages, pytorch, last = TOPICS
     more = ["help WORD explains more: help backward, help sin, help for", f"and help on {', '.join(pages)},"]
     more.append(f"{pytorch} and {last}")
@@ -332,13 +334,13 @@ def first_sentence(doc: str) -> str:
     return doc.partition(". ")[0].rstrip(".") + "."
 
 
-def _beside(usage: str, text: str) -> list[str]:
+def _beside(usage: str, text: str, width: int = WIDTH) -> list[str]:
     """How a command is typed and, next to or below that, what it does, within the width."""
     import textwrap  # here, since only help needs it
 
     margin = " " * _BESIDE
     first = f"  {usage}".ljust(len(margin))
-    told = textwrap.wrap(text, WIDTH, initial_indent=margin, subsequent_indent=margin)
+    told = textwrap.wrap(text, width, initial_indent=margin, subsequent_indent=margin)
     return [first + told[0][len(margin) :], *told[1:]] if len(first) == len(margin) else [first, *told]
 
 
@@ -369,11 +371,11 @@ def fitted(text: str, width: int | None) -> str:
     return "\n".join(folded)
 
 
-def _wrapped(title: str, names: list[str]) -> list[str]:
+def _wrapped(title: str, names: list[str], width: int = WIDTH) -> list[str]:
     """A family and its functions, on lines that fit the width."""
     lines = [f"{title}:"]
     for name in names:
-        if len(lines[-1]) + len(name) + 1 > WIDTH:
+        if len(lines[-1]) + len(name) + 1 > width:
             lines.append(" " * 4)
         lines[-1] += f" {name}"
     return lines

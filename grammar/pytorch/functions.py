@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
+import sys
 from collections.abc import Callable
 from typing import Any
 
-from agrad.engine.core.arguments import axis_of, is_sequence, number_of
+from agrad.engine.core.arguments import axis_of, is_sequence, number_of, truth_of
 from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError
@@ -95,8 +97,52 @@ def _diff(x: Any, axis: Any) -> Any:
     return _call("sub", getitem(x, (*before, slice(1, None))), getitem(x, (*before, slice(None, -1))))
 
 
+def _is_true(x: Any) -> Any:
+    return _call("not_equal", x, 0.0)
+
+
+def _nonzero(x: Any, as_tuple: Any) -> Any:
+    """The places of the entries that are not 0: a row of indices for each, or a vector of indices for each axis."""
+    value = x._taken() if isinstance(x, Tensor) else x
+    places = np.argwhere(np.atleast_1d(np.asarray(value, dtype=np.float64))).astype(np.float64)
+    if truth_of("torch.nonzero", "as_tuple", as_tuple):
+        return tuple([_call("tensor", column) for column in places.T])
+    return _call("tensor", places)
+
+
+def _nan_to_num(x: Any, nan: Any, posinf: Any, neginf: Any) -> Any:
+    """Other numbers where x is nan or infinite, which have no derivative by x."""
+    x = _call("where", _call("isnan", x), 0.0 if nan is None else nan, x)
+    for end, given in ((math.inf, posinf), (-math.inf, neginf)):
+        most = math.copysign(sys.float_info.max, end) if given is None else given
+        x = _call("where", _call("equal", x, end), most, x)
+    return x
+
+
+def _logdet(x: Any) -> Any:
+    """The logarithm of a determinant: nan where that is negative, -inf where it is 0."""
+    sign, size = _call("slogdet", x)
+    return _call("where", _call("less", sign, 0.0), math.nan, size)
+
+
+# What is made of comparisons, so that it is a mask.
+_MASKS: dict[str, tuple[str, Callable[..., Any]]] = {
+    "isinf": ("input", lambda x: _call("equal", _call("abs", x), math.inf)),
+    "logical_not": ("input", lambda x: _call("equal", x, 0.0)),
+    "logical_and": ("input, other", lambda x, y: _call("mul", _is_true(x), _is_true(y))),
+    "logical_or": ("input, other", lambda x, y: _is_true(_call("add", _is_true(x), _is_true(y)))),
+    "logical_xor": ("input, other", lambda x, y: _call("not_equal", _is_true(x), _is_true(y))),
+    "count_nonzero": ("input; axis=None", lambda x, axis: _call("sum", _is_true(x), axis=axis)),
+    "nan_to_num": ("input; nan=0, posinf=None, neginf=None", _nan_to_num),
+}
+
 # The form of each function, and what computes it.
 FORMS: dict[str, tuple[str, Callable[..., Any]]] = {
+    **{f"{module}.{name}": form for module in ("torch", "np") for name, form in _MASKS.items()},
+    "torch.masked_select": ("input, mask", lambda x, mask: getitem(x, _is_true(mask))),
+    "torch.nonzero": ("input; as_tuple=False", _nonzero),
+    "np.argwhere": ("a", lambda x: _nonzero(x, False)),
+    **dict.fromkeys(("torch.logdet", "torch.linalg.logdet"), ("input", _logdet)),
     "torch.randint": ("low; high=None, size=None", _randint),
     "torch.randperm": ("n", lambda n: _call("argsort", _call("rand", n))),
     "torch.rand_like": ("input", lambda x: _call("rand", *shape_of_any(x))),

@@ -110,6 +110,7 @@ KNOWN_ELSEWHERE = {
     "D": "grad(f)",
     **dict.fromkeys(("nDeriv", "nderiv"), "grad(f)(3)   of a function f, at a point"),
     "simplify": "formula y wrt x   writes a value and its derivative as formulas",
+    "gradcheck": "check f(x), or torch.autograd.gradcheck(f, (x,))",
     **dict.fromkeys(("integrate", "quad"), "integral(…)"),
     **dict.fromkeys(("odeint", "solve_ivp"), "ode(f, y0, ts)   with f(t, y)"),
     **dict.fromkeys(

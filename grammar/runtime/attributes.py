@@ -126,6 +126,21 @@ def _backward(x: Tensor, *, retain_graph: Any, retain_variables: Any, **options:
     backward(x, retain_graph=retain_variables if retain_graph is None else retain_graph, **options)
 
 
+_MASK_METHODS = {
+    **dict.fromkeys(("isinf", "logical_not", "logdet"), ""),
+    "nonzero": "as_tuple=False",
+    **dict.fromkeys(("logical_and", "logical_or", "logical_xor"), "other"),
+    "count_nonzero": "axis=None",
+    "nan_to_num": "nan=0, posinf=None, neginf=None",
+    "masked_select": "mask",
+}
+
+
+def _own(name: str) -> Callable[..., Any]:
+    """The function of PyTorch of a name, as a method."""
+    return lambda x, **given: OWN[f"torch.{name}"](x, *given.values())
+
+
 class Method(Struct):
     """A method: its arguments, what runs it with every argument by name, and whether it may be staged in a loop."""
 
@@ -176,6 +191,7 @@ _METHODS: dict[str, tuple[str, Callable[..., Any], Staging]] = {
     "copy_": ("value", lambda x, value: x.copy_(value), _NEVER),
     "fill_": ("value", lambda x, value: x.copy_(value), _NEVER),
     "masked_fill": ("mask, value", lambda x, mask, value: FUNCTIONS["where"].call(mask, value, x), _NEVER),
+    **{name: (form, _own(name), _NEVER) for name, form in _MASK_METHODS.items()},
     "gather": ("axis, index", lambda x, axis, index: OWN["torch.gather"](x, axis, index), _NEVER),
     "chunk": ("chunks, axis=0", lambda x, chunks, axis: OWN["torch.chunk"](x, chunks, axis), _NEVER),
     "add_": ("other, alpha=1", _write("add"), _NEVER),

@@ -29,7 +29,7 @@ def note_on(
     written = [value for value in names.values() if kept and isinstance(value, Tensor) and _is_written(value, log)]
     for value in filter(_is_nan, _parts([*result, *[names.get(name) for name in bound], *written])):
         node = value.node if isinstance(value, Tensor) else None
-        if isinstance(value, Tensor) and not _is_written(value, log) and _was_there(value, log):
+        if isinstance(value, Tensor) and _was_there(value, log):
             continue
         is_known, note = False, None
         if node is not None and node.recorded:
@@ -51,8 +51,9 @@ def note_on(
 
 
 def _was_there(value: Tensor, log: UndoLog) -> bool:
-    """Whether a value was made before the statement; a gradient was, by a backward pass, which has told of it."""
-    return value.node.seq <= log.since or is_gradient(value)
+    """Whether a value is as before the statement; a gradient was told of by the backward pass that made it."""
+    is_filled = value.node.shape != () and id(value.value) in log.undos
+    return (value.node.stamp <= log.since and not is_filled) or is_gradient(value)
 
 
 def _parts(values: Iterable[Any]) -> Iterable[Any]:

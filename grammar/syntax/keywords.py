@@ -152,6 +152,7 @@ NO_COMMANDS = {
         ("precision", "digits", "format"),
         'print f"{x:.5g}"   for one value; agrad repl --precision 5, or precision = 5 in config.toml, for all',
     ),
+    **dict.fromkeys(("why", "debug", "diagnose"), "explain y, or backward y trace   shows where a gradient comes from"),
 }
 
 # What `set` turns on, off or to something else, and the words for that.

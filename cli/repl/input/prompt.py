@@ -13,6 +13,8 @@ import click
 from prompt_toolkit import PromptSession
 from prompt_toolkit.auto_suggest import AutoSuggestFromHistory
 from prompt_toolkit.document import Document
+from prompt_toolkit.filters import has_completions, has_validation_error, is_done
+from prompt_toolkit.layout import ConditionalContainer, HSplit, Window
 from prompt_toolkit.layout.processors import HighlightMatchingBracketProcessor
 from prompt_toolkit.output import ColorDepth
 from prompt_toolkit.renderer import CPR_Support
@@ -115,7 +117,7 @@ def _prompt(
         return with_newest(answered(text, session.names), session)[0]
 
     colour = coloured(sys.stdout)
-    return PromptSession(
+    prompt: PromptSession[str] = PromptSession(
         lambda: prompts(session.line)[0],
         prompt_continuation=lambda columns, line, wrapped: " " * columns if wrapped else prompts(session.line)[1],
         multiline=True,
@@ -138,3 +140,14 @@ def _prompt(
         complete_while_typing=False,
         bottom_toolbar=toolbar,
     )
+    _keep_mistakes_near(prompt)
+    return prompt
+
+
+def _keep_mistakes_near(prompt: PromptSession[str]) -> None:
+    """Put what is said of a refused line right below it, and not at the bottom of a tall terminal."""
+    is_refused = has_validation_error & ~has_completions & ~is_done
+    typed, whole = prompt.layout.current_window, prompt.layout.container
+    assert isinstance(whole, HSplit)
+    typed.dont_extend_height = is_refused
+    whole.children.append(ConditionalContainer(Window(), is_refused))

@@ -19,6 +19,9 @@ from agrad.engine.values import Shape, format_number, is_finite, np, shape_of, s
 # A derivative as a value, or of a function: the steps in it have the same text, but other operations.
 _INSIDE = r"(torch\.autograd\.|functional\.)*(grad|jacobian|hessian|hvp|jvp|vjp)\("
 
+# What an index may stand behind as it is: a name, an attribute, an index or a call, or what is in brackets.
+_ATOM = re.compile(r"[\w.]+(\[[^\[\]]*\])?$|[\w.]*\([^()]*(\([^()]*\)[^()]*)*\)$")
+
 
 def say_not_finite(order: list[Node], seeds: dict[Node, Any], found: dict[Node, Any]) -> None:
     """Tell the listener where the first inf or nan of a backward pass came from: a value, or else a derivative."""
@@ -213,4 +216,5 @@ def _shown(operand: Input, value: Any, found: Any, index: Any, here: str) -> str
     places = index[len(index) - value.ndim :]  # of an array that is spread
     index = tuple([0 if length == 1 else place for length, place in zip(value.shape, places, strict=True)])
     entry = format_number(float(value[index]))
-    return entry if inside else f"{name}[{_place(index)}] = {entry}"
+    whole = name if _ATOM.match(name) else f"({name})"
+    return entry if inside else f"{whole}[{_place(index)}] = {entry}"

@@ -96,11 +96,12 @@ def _of_two(op: str, text: str, x: float, y: float) -> list[str]:
             if called is not None and called[2] == "log" and _is_whole(called[3]) and called[3] and x * y != x * y:
                 return [f"xlogy({stripped(one)}, {called[3]})   is 0 where {stripped(one)} is 0"]
         return []
-    above = _CALL.match(stripped(left))
-    if above is not None and above[2] == "exp" and _is_whole(above[3]) and "sum" in right:
-        of = above[3]
-        if right.replace("torch.", "") in (f"exp({of}).sum()", f"sum(exp({of}))"):
-            return [f"softmax({of})   is the same, without overflow"]
+    above, whole = _CALL.match(stripped(left)), right.replace("torch.", "")
+    if above is not None and above[2] == "exp" and _is_whole(above[3]):
+        if whole in (f"exp({above[3]}).sum()", f"sum(exp({above[3]}))"):
+            return [f"softmax({above[3]})   is the same, without overflow"]
+    elif whole.startswith((f"{left}.sum(", f"sum({left}")) and (x != x or x == y):
+        return [Hint(f"softmax(z, …), if {left} is exp(z): it does not overflow, and its sum is not 0")]
     return [] if y else [f"{left}/({stripped(right)} + {_NEAR_ZERO})   is finite where {stripped(right)} is 0"]
 
 

@@ -113,6 +113,11 @@ def _note_missing(session: Session, call: Call, plot: Plot) -> None:
         why = "no value is finite" if len(call.values) == 1 else "no point has two finite coordinates"
         session.emit(Noted(Note(f"there is no point to draw: {why}", labels=labels)))
         return
+    missing = [point for curve in plot.curves for point in zip(curve.x, curve.y, strict=True) if not _is_finite(point)]
+    if missing and "low" not in call.options:
+        points_are = "1 point is" if len(missing) == 1 else f"{len(missing)} points are"
+        first = f", the first at {plot.axis or 'x'} = {format_number(missing[0][0])}" if plot.axis == "index" else ""
+        session.emit(Noted(Note(f"{points_are} not drawn: nan or infinite{first}", labels=labels)))
     gone = sum((plot.log[0] and x <= 0) or (plot.log[1] and y <= 0) for x, y in points)
     if gone == len(points):
         session.emit(Noted(Note("there is no point to draw: no one is above 0", labels=labels)))

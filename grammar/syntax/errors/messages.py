@@ -691,6 +691,11 @@ MESSAGES: dict[str, SyntaxMessage] = {
         "agrad reads `with torch.no_grad():`, enable_grad, inference_mode, set_grad_enabled and detect_anomaly only",
         examples=("with ‸f(x): y", "with ‸x: y"),
     ),
+    "no complement": SyntaxMessage(
+        "agrad has no `~` before a mask: the opposite of a mask is mask == 0",
+        hint="x[isnan(x) == 0]",
+        examples=("x[‸~m]", "y = ‸~isnan(x)", "x[1, ‸~m]"),
+    ),
     # The whole text
     "empty": SyntaxMessage("an expression is missing: there is nothing to compute", examples=()),
     "not an expression": SyntaxMessage("expected one expression here, not a statement", examples=()),

@@ -211,6 +211,8 @@ def _missing_value(context: ErrorContext) -> AgradError | None:
         return syntax_error("missing operand", context.span(begun[0]), place=f"before `{begun[0]}`")
     if bad.type in _OPERAND_STARTS:
         return None
+    if bad.type == "_TILDE" and not context.at_line_end and previous.type not in ("NAME", "NUMBER", "RPAR", "RSQB"):
+        return syntax_error("no complement", context.span(bad))
     before = str(previous) if previous.type not in LINE_STARTS else ""
     after = str(bad) if not context.at_line_end else ""
     wants = previous.type in _WANTS_VALUE or (

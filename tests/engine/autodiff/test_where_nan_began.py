@@ -167,3 +167,22 @@ def test_what_freed_a_graph_is_the_statement_not_a_line_of_the_function_it_calls
     with pytest.raises(AgradError) as caught:
         session.run("backward sum(p)")
     assert caught.value.labels[-1].origin.text == "f(p).backward()"
+
+
+def test_a_quotient_by_a_sum_names_softmax():
+    _, notes = notes_of("z = tensor([800, 0]); e = exp(z); s = e/e.sum()")
+    assert notes[0].fixes == ["softmax(z, …), if e is exp(z): it does not overflow, and its sum is not 0"]
+
+
+def test_an_entry_of_an_expression_is_written_with_brackets():
+    _, notes = notes_of("var a = [1, 2]; backward sum(sqrt([0, 2]*a))")
+    assert notes[0].message.endswith("is inf at ([0, 2]*a)[0] = 0")
+
+
+def test_a_name_for_what_was_nan_before_gets_no_note():
+    session, _ = notes_of("net = nn.Linear(1, 1)\nno_grad: net.weight[0, 0] = nan")
+    heard = []
+    session.run("for name, w in net.named_parameters(): print(name, w.isnan().any())", heard.append)
+    assert not [result for result in heard if isinstance(result, Noted)]
+    session.run("v = tensor([1, 2])\nv[0] = sqrt(-1)", heard.append)
+    assert [result for result in heard if isinstance(result, Noted)]

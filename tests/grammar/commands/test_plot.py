@@ -380,18 +380,20 @@ def test_few_values_or_none_are_no_error(session: Session, values: str) -> None:
 @pytest.mark.parametrize(
     ("line", "why"),
     [
-        ("plot [nan, inf]", "no value is finite"),
-        ("plot zeros((0, 2))", "no value is finite"),
-        ("plot [nan, 1], [1, nan]", "no point has two finite coordinates"),
-        ("plot [nan, 1], [1, nan], [1, 2]", ""),
-        ("plot [nan, 1]", ""),
+        ("plot [nan, inf]", "there is no point to draw: no value is finite"),
+        ("plot zeros((0, 2))", "there is no point to draw: no value is finite"),
+        ("plot [nan, 1], [1, nan]", "there is no point to draw: no point has two finite coordinates"),
+        ("plot [nan, 1], [1, nan], [1, 2]", "2 points are not drawn: nan or infinite"),
+        ("plot [3, nan, inf]", "2 points are not drawn: nan or infinite, the first at index = 1"),
+        ("plot [nan, 1]", "1 point is not drawn: nan or infinite, the first at index = 0"),
+        ("plot [2, 1]", ""),
     ],
 )
-def test_where_there_is_no_point_to_draw_a_note_says_so(session: Session, line: str, why: str) -> None:
+def test_a_note_says_that_points_are_not_drawn(session: Session, line: str, why: str) -> None:
     results: list[Result] = []
     session.run(line, results.append)
     told = [result.note.message for result in results if isinstance(result, Noted)]
-    assert told == ([f"there is no point to draw: {why}"] if why else [])
+    assert told == ([why] if why else [])
     assert isinstance(results[-1], Plot)
 
 

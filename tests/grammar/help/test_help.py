@@ -148,6 +148,19 @@ def test_the_overview_names_everything():
     assert words >= {*COMMANDS, *FUNCTIONS, *CONSTANTS, *TOPICS}
 
 
+def test_the_overview_takes_fewer_lines_where_the_terminal_is_wide():
+    narrow, wide = overview(COMMANDS).splitlines(), overview(COMMANDS, 200).splitlines()
+    assert len(wide) < 0.85 * len(narrow)
+    assert max(len(line) for line in wide if line.startswith(" " * 25)) <= 110
+    assert re.findall(r"\w+", "\n".join(wide)) == re.findall(r"\w+", "\n".join(narrow))
+    assert overview(COMMANDS, 40).splitlines() == narrow
+
+
+def test_a_constant_that_is_written_as_it_is_has_no_value_beside_it():
+    assert help_on("nan", COMMANDS).startswith("nan\n  Not a number")
+    assert help_on("pi", COMMANDS).startswith("pi = 3.14")
+
+
 # Kinks and domains, as the rows have them
 
 KINKS = all_kinks()

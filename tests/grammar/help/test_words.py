@@ -93,7 +93,7 @@ def test_a_session_has_help_on_it(word):
         ("float32", "float32\n  A type; it has no effect, since every number is a float64."),
         ("Linear", "Linear\n  Here: nn.Linear(…)"),
         ("csv", "budget … as csv\n  A line for each source.\n\ncsv\n  In the name of load_csv: help load_csv"),
-        ("nan", "nan = nan\n\nnan\n  Not a number: "),
+        ("nan", "nan\n  Not a number: "),
         ("sixel", "set plots sixel\n  As pictures, in sixel."),
         ("correction", "correction=\n  Read as ddof=, an argument of "),
     ],

@@ -18,6 +18,20 @@ TRUE = [
     "torch.equal(torch.gather([[1, 2], [3, 4]], 1, [[0], [1]]), [[1], [4]])",
     "torch.equal(tensor([[1, 2], [3, 4]]).gather(0, [[1, 0]]), [[3, 2]])",
     "torch.equal(torch.masked_fill([1, 2], tensor([1, 2]) > 1, 9), [1, 9])",
+    "torch.equal(torch.isinf([1, inf, -inf, nan]), [0, 1, 1, 0]) and torch.equal(tensor([inf, 1]).isinf(), [1, 0])",
+    "torch.equal(tensor([1, 2, nan])[torch.logical_not(torch.isnan([1, 2, nan]))], [1, 2])",
+    "torch.equal(torch.logical_and([1, 2, 0], [1, 0, 0]), [1, 0, 0])",
+    "torch.equal(torch.logical_or([1, 2, 0], [1, 0, 0]), [1, 1, 0])",
+    "torch.equal(torch.logical_xor([1, 2, 0], [1, 0, 0]), [0, 1, 0])",
+    "torch.equal(torch.nan_to_num([nan, inf, -inf, 2]), [0, 1.7976931348623157e308, -1.7976931348623157e308, 2])",
+    "torch.equal(tensor([nan, inf, 2]).nan_to_num(7, posinf=8), [7, 8, 2])",
+    "torch.equal(torch.nonzero([[0, 3], [5, 0]]), [[0, 1], [1, 0]]) and torch.nonzero([0, 0]).shape == (0, 1)",
+    "torch.equal(tensor([0, 3, 4]).nonzero(as_tuple=True)[0], [1, 2])",
+    "torch.equal(torch.masked_select([[1, 2], [3, 4]], tensor([[1, 2], [3, 4]]) > 2), [3, 4])",
+    "torch.count_nonzero([[1, 0], [2, 3]]) == 3 and torch.equal(torch.count_nonzero([[1, 0], [2, 3]], dim=0), [2, 1])",
+    "torch.logdet([[2, 0], [0, 3]]) ~= log(6) and isnan(torch.logdet([[0, 1], [1, 0]])) == 1",
+    "torch.logdet([[1, 1], [1, 1]]) == -inf",
+    "torch.equal(np.argwhere([0, 3]), [[1]]) and np.count_nonzero([0, 3]) == 1 and all(np.isinf([inf]))",
     "len(torch.chunk(arange(7), 3)) == 3 and len(torch.chunk(arange(7), 3)[2]) == 1",
     "torch.equal(torch.nn.functional.one_hot([1, 0]), [[0, 1], [1, 0]])",
 ]
@@ -38,6 +52,14 @@ def test_gather_has_a_gradient():
         "var x = [[1, 2, 4], [3, 7, 5]]\ny = x.gather(1, [[2, 0], [1, 1]])\nsum(y*y).backward()\n"
         "assert x.grad == [[2, 0, 8], [0, 28, 0]]"
     )
+
+
+def test_a_replaced_nan_has_no_derivative():
+    Session().run("var x = [2, nan]\nsum(torch.nan_to_num(x)**2).backward()\nassert torch.equal(x.grad, [4, 0])")
+
+
+def test_the_logarithm_of_a_determinant_has_a_gradient():
+    Session().run("var A = [[2, 1], [1, 3]]\ntorch.logdet(A).backward()\nassert A.grad ~= inv(A).T")
 
 
 MESSAGES = {
