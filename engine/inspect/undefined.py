@@ -17,7 +17,7 @@ from agrad.engine.core import dispatch
 from agrad.engine.core.context import MOST_UNDEFINED as MOST
 from agrad.engine.core.context import current
 from agrad.engine.core.graph import Node
-from agrad.engine.errors import Label, Note, Origin
+from agrad.engine.errors import Hint, Label, Note, Origin
 from agrad.engine.values import format_number, np
 
 if TYPE_CHECKING:
@@ -83,13 +83,28 @@ def undefined_note(op: Op, values: Sequence[Any], out: Any, origin: Origin | Non
     if not count:
         return None
     if op.reach != "pointwise" or not bad.shape:
-        several = f" in {count} of {bad.size} entries" if bad.size > 1 else ""
-        return Note(f"{text} is nan{several}: {op.name} is not defined there", labels=labels, of_numbers=True)
+        several = f" in {count} of {bad.size} entries, the first at [{_place(bad)}]" if bad.size > 1 else ""
+        why, fixes = _of_whole(op, text, values)
+        fixes = fixes if labels else []
+        return Note(f"{text} is nan{several}: {why}", labels=labels, fixes=fixes, of_numbers=True)
     index = tuple(int(place) for place in np.unravel_index(int(np.argmax(bad)), bad.shape))
     first = [float(np.broadcast_to(np.asarray(value), bad.shape)[index]) for value in values]
     where = f"{_called(op, first)} at [{', '.join(map(str, index))}]"
     fixes = remedies(op.name, text, first, is_array=True) if labels else []
     return Note(f"{text} is nan in {count} of {bad.size} entries: {where}", labels=labels, fixes=fixes, of_numbers=True)
+
+
+def _place(bad: Any) -> str:
+    """The place of the first entry that is true."""
+    return ", ".join(str(int(place)) for place in np.unravel_index(int(np.argmax(bad)), bad.shape))
+
+
+def _of_whole(op: Op, text: str, values: Sequence[Any]) -> tuple[str, list[str]]:
+    """Why an operation on whole arrays is not defined, and what to write instead."""
+    if op.name in ("softmax", "log_softmax") and bool((np.asarray(values[0]) == -np.inf).any()):
+        fixes = ["-1e9 in place of -inf keeps a row that is masked wholly finite"]
+        return f"{op.name} of -inf alone is 0/0", [Hint(fix) for fix in fixes]
+    return f"{op.name} is not defined there", []
 
 
 def _called(op: Op, values: Sequence[float]) -> str:

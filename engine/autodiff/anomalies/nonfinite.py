@@ -98,11 +98,35 @@ def _values(order: list[Node]) -> dict[Node, Any]:
 
 def _begun(node: Node, values: dict[Node, Any]) -> Node | None:
     """The node behind this one whose value is the first that is not finite; None if all that it reads are finite."""
+    meant: dict[Node, bool] = {}
     while True:
-        behind = [x for x in node.inputs if isinstance(x, Node) and not is_finite(values.get(x, x.value))]
+        bad = [x for x in node.inputs if isinstance(x, Node) and not is_finite(values.get(x, x.value))]
+        behind = [x for x in bad if not _is_meant(x, values, meant)]
         if not behind:
             return node if not is_finite(values.get(node, node.value)) else None
         node = behind[0]
+
+
+def _is_meant(node: Node, values: dict[Node, Any], known: dict[Node, bool]) -> bool:
+    """Whether a value is infinite by data, as the scores of a masked softmax are: these are not where it began."""
+    stack = [node]
+    while stack:
+        one = stack[-1]
+        value = values.get(one, one.value)
+        bad = [x for x in one.inputs if isinstance(x, Node) and not is_finite(values.get(x, x.value))]
+        waiting = [x for x in bad if x not in known]
+        if waiting and not _has_nan(value):
+            stack.extend(waiting)
+            continue
+        given = any(not isinstance(x, Node) and not is_finite(x) for x in one.inputs)
+        by_data = (one.op is None and not one.requires_grad) or given or (bool(bad) and all(known.get(x) for x in bad))
+        known[one] = by_data and not _has_nan(value)
+        stack.pop()
+    return known[node]
+
+
+def _has_nan(value: Any) -> bool:
+    return value is not None and bool(np.isnan(value).any())
 
 
 def _slope(node: Node, position: int, g: Any, c: Any) -> Any:

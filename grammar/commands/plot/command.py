@@ -67,6 +67,8 @@ def _plot(session: Session, call: Call) -> None:
     else:
         _check_parts(call)
         plot = _data(call) if call.values else _fit(session, call)
+        if call.values:
+            _note_gaps(session, call, plot)
     show(session, call, plot)
 
 
@@ -113,17 +115,23 @@ def _note_missing(session: Session, call: Call, plot: Plot) -> None:
         why = "no value is finite" if len(call.values) == 1 else "no point has two finite coordinates"
         session.emit(Noted(Note(f"there is no point to draw: {why}", labels=labels)))
         return
-    missing = [point for curve in plot.curves for point in zip(curve.x, curve.y, strict=True) if not _is_finite(point)]
-    if missing and "low" not in call.options:
-        points_are = "1 point is" if len(missing) == 1 else f"{len(missing)} points are"
-        first = f", the first at {plot.axis or 'x'} = {format_number(missing[0][0])}" if plot.axis == "index" else ""
-        session.emit(Noted(Note(f"{points_are} not drawn: nan or infinite{first}", labels=labels)))
     gone = sum((plot.log[0] and x <= 0) or (plot.log[1] and y <= 0) for x, y in points)
     if gone == len(points):
         session.emit(Noted(Note("there is no point to draw: no one is above 0", labels=labels)))
     elif gone and "low" not in call.options:
         points_are = "1 point is" if gone == 1 else f"{gone} points are"
         session.emit(Noted(Note(f"{points_are} not drawn: a logarithmic axis begins above 0", labels=labels)))
+
+
+def _note_gaps(session: Session, call: Call, plot: Plot) -> None:
+    """Note how many of the values that were given are nan or infinite, so that nothing is drawn there."""
+    points = [point for curve in plot.curves for point in zip(curve.x, curve.y, strict=True)]
+    gaps = [point for point in points if not _is_finite(point)]
+    if gaps and len(gaps) < len(points):
+        points_are = "1 point is" if len(gaps) == 1 else f"{len(gaps)} points are"
+        first = f", the first at index = {format_number(gaps[0][0])}" if plot.axis == "index" else ""
+        message = f"{points_are} not drawn: nan or infinite{first}"
+        session.emit(Noted(Note(message, labels=[Label(call.span)])))
 
 
 def _check_parts(call: Call) -> None:

@@ -186,3 +186,22 @@ def test_a_name_for_what_was_nan_before_gets_no_note():
     assert not [result for result in heard if isinstance(result, Noted)]
     session.run("v = tensor([1, 2])\nv[0] = sqrt(-1)", heard.append)
     assert [result for result in heard if isinstance(result, Noted)]
+
+
+MASKED = """
+var x = [[1, 2], [3, 4]]
+s = (x*2).masked_fill(tensor([[1, 0], [0, 0]]) == 0, -inf)
+a = softmax(s*1, 1)
+backward sum(a**2)
+"""
+
+
+def test_what_is_infinite_on_purpose_is_not_the_cause():
+    _, notes = notes_of(MASKED)
+    assert (
+        notes[0].message
+        == "softmax(s*1, 1) is nan in 2 of 4 entries, the first at [1, 0]: softmax of -inf alone is 0/0"
+    )
+    assert "-1e9" in notes[0].fixes[0]
+    assert "masked_fill" not in "".join(note.message for note in notes)
+    assert not notes_of(MASKED.replace("-inf", "-1e9"))[1]
