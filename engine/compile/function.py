@@ -8,9 +8,10 @@ from os import urandom
 from typing import Any
 
 from agrad.engine.compile.arguments import PART, Arguments, Result, Unlike, copied, filled, matched
+from agrad.engine.compile.backend import row_of
 from agrad.engine.compile.hessian import Hessian
 from agrad.engine.compile.lower.batch import batched
-from agrad.engine.compile.lower.derive import GRADIENT, HVP, JVP, ROWS, VALUE, VJP, Derivation, TooLong, row, widened
+from agrad.engine.compile.lower.derive import GRADIENT, HVP, JVP, ROWS, VALUE, VJP, Derivation, TooLong, widened
 from agrad.engine.compile.lower.packed import Packed
 from agrad.engine.compile.lower.plan import Lowered, explained, lowered
 from agrad.engine.compile.registry import AUTO, load, require_choice
@@ -28,11 +29,12 @@ from agrad.engine.compile.specializations import (
     size_of_code,
 )
 from agrad.engine.core.op import OPS
+from agrad.engine.core.tensor import tensor
 from agrad.engine.errors import AgradError, Hint
 from agrad.engine.program.ir import Input
 from agrad.engine.program.passes import guards_first, key, optimised
 from agrad.engine.program.rolled import rolled
-from agrad.engine.program.trace import Diverged, Program, check_kept, gradients, plain, sole, trace, traced
+from agrad.engine.program.trace import Diverged, Program, check_kept, plain, sole, trace, traced
 from agrad.engine.values import Array, Shape, Value, describe, format_shape, np, shape_of, size_of
 
 _UNROLLED = 15_000  # steps, up to which there is machine code for the gradient
@@ -253,7 +255,7 @@ class Compiled:
         for family in (self._value, self._gradient):
             if family.together is not None:
                 code = family.together.code
-                found += f"\n{len(code.members)} specialisations are one function of {code.length} instructions"
+                found += f"\n{len(code.members)} specialisations are one function of {code.length} {code.unit}"
         if self._hessian is not None and self._hessian.told:
             found += f"\nthe Hessian is computed {self._hessian.told}"
         return found
@@ -297,21 +299,24 @@ class Compiled:
         return found[0] if len(found) == 1 else found
 
     def _family(self, derived: Derivation, has_loops: bool = True) -> Specializations:
-        eager = partial(self._eagerly, derived) if derived in (VALUE, GRADIENT) else None
+        eager = partial(self._eagerly, derived)
         return Specializations(lambda values: self._specialized(values, derived, has_loops), eager)
 
-    def _eagerly(self, derived: Derivation, values: tuple[Value, ...]) -> tuple[Eager, tuple[Value, ...]] | None:
-        """The value, or the value and its gradients, from the graph of one call; None where plain data were read."""
-        result, places = Result(self.arguments), self._places if derived is GRADIENT else ()
-        reads: list[tuple[Any, Any]] = []
-        with TRACING, traced(result, values, places, self._leaf_names, reads) as (ys, xs):
-            if reads:
+    def _eagerly(
+        self, derived: Derivation, given: tuple[Value, ...], is_checked: bool = False
+    ) -> tuple[Eager, tuple[Value, ...]] | None:
+        """What is derived, from the graph of one call; None where tracing may say that there is no derivative.
+
+        `is_checked`: that has been done.
+        """
+        result, places = Result(self.arguments), () if derived is VALUE else self._places
+        count, reads = len(self._examples), list[tuple[Any, Any]]()
+        with TRACING, traced(result, given[:count], places, self._leaf_names, reads) as (ys, xs):
+            if not is_checked and (reads or (len(ys) != 1 and derived in (GRADIENT, HVP))):
                 return None
-            shapes = [y.shape for y in ys]
-            found = [copied(y.value) for y in ys]
-            if derived is GRADIENT:
-                found += [copied(x.value) for x in gradients(ys[0], [xs[place] for place in places], False)]
-        return Eager(result.template, shapes), tuple(found)
+            xs = [*xs, *map(tensor, given[count:])]
+            found = derived.made(ys, xs, [(place,) for place in places], False)
+            return Eager(result.template, [y.shape for y in ys]), tuple([copied(one.value) for one in found])
 
     def _specialized(self, given: tuple[Value, ...], derived: Derivation, has_loops: bool) -> Specialization:
         """A specialisation of the value, or of what is derived of it; products with it take more than the arguments."""
@@ -369,7 +374,9 @@ class Compiled:
     def _found_at_once(self, values: tuple[Value, ...], directions: Sequence[Value]) -> Sequence[Value]:
         """Products of the Hessian with directions along a new first axis. Raises NotBatched."""
         key = HVP, "at once", tuple(map(shape_of, directions))
-        family = self._products.get(key) or self._products.setdefault(key, Specializations(self._batched))
+        family = self._products.get(key) or self._products.setdefault(
+            key, Specializations(self._batched, self._eagerly_at_once)
+        )
         return family.found((*values, *directions))[1]
 
     def _batched(self, given: tuple[Value, ...]) -> Specialization:
@@ -390,6 +397,18 @@ class Compiled:
         shared = partial(Lowered, program, name="loops")
         return Specialization(lambda: program, shared, size, self.backend, of_data, template, shapes)
 
+    def _eagerly_at_once(self, given: tuple[Value, ...]) -> tuple[Eager, tuple[Value, ...]] | None:
+        """The same products, one after the other, without a program."""
+        count = len(self._examples)
+        products: list[tuple[Value, ...]] = []
+        for row in range(len(np.asarray(given[count]))):
+            one = self._eagerly(HVP, (*given[:count], *row_of([np.asarray(x) for x in given[count:]], row)))
+            if one is None:
+                return None
+            used, found = one
+            products.append(found)
+        return used, tuple([np.array(several) for several in zip(*products, strict=True)])
+
     def _product(self, derived: Derivation, values: tuple[Value, ...], more: Sequence[Value]) -> Any:
         used, found = self._found(derived, values, more)
         return filled(used.template, iter(found)) if derived is JVP else self._derived(found)
@@ -399,10 +418,9 @@ class Compiled:
         try:
             used, found = self._rows.found(values)
         except TooLong:  # then each call builds a graph
-            result = Result(self.arguments)
-            with TRACING, traced(result, values, self._places, self._leaf_names) as (ys, xs):
-                by_output = [row(y, [xs[place] for place in self._places], False) for y in ys]
-            return result.template, [copied(one[x].value) for x in range(len(self._places)) for one in by_output]
+            computed = self._eagerly(ROWS, values, True)
+            assert computed is not None
+            used, found = computed
         if self._is_verified and isinstance(used.native, Packed) and not used.checks and self.arguments.is_flat:
             self._quick_rows = used.native
         return used.template, found

@@ -18,7 +18,7 @@ from agrad.engine.compile.lower.cost import of_products, of_second, second_steps
 from agrad.engine.compile.lower.plan import Lowered, ways
 from agrad.engine.compile.lower.scalarise import scalarised
 from agrad.engine.compile.lower.sparsity import Direction, dense, directions, entries, pattern
-from agrad.engine.compile.specializations import Specialization, Specializations, is_of_data, size_of_code
+from agrad.engine.compile.specializations import Eager, Specialization, Specializations, is_of_data, size_of_code
 from agrad.engine.core.graph import Node, collect, leading_to
 from agrad.engine.core.limits import afford
 from agrad.engine.core.tensor import Tensor
@@ -61,7 +61,8 @@ class Hessian:
         self.product = product
         self.products: Product | None = products  # None where these have no rules
         self.largest = 1  # entries of an intermediate result
-        self.specializations = Specializations(self._specialized)
+        # Where nearly every call takes a new path, it is made by products, which are then computed without a program.
+        self.specializations = Specializations(self._specialized, lambda flat: (Eager((), []), ()))
         self.told = ""  # how it is computed, and what a call is estimated to take
         self._places: tuple[Sequence[Direction], Any] | None = None  # of the entries in products with these
         self._kept: tuple[Sequence[Direction], list[list[Value]]] | None = None  # these, several at once
@@ -81,12 +82,15 @@ class Hessian:
         """The matrix by all entries of what it is differentiated by."""
         if self.directions is None:
             try:
-                used, found = self._found(_flat(values))
+                made = self._found(_flat(values))
             except Diverged:  # a singular matrix, of which only the operation itself knows the result
                 return self._by_products(values, dense(self.size))
             except _ByProducts as plan:
                 self.directions = plan.directions
             else:
+                if made is None:
+                    return self._by_products(values, dense(self.size))
+                used, found = made
                 return used.matrix(found)
         return self._by_products(values, self.directions)
 
@@ -142,14 +146,15 @@ class Hessian:
         parts = [(slice(*ends[place : place + 2]), shape) for place, shape in enumerate(shapes)]
         return [[_block(matrix[i, j], a + b) for j, b in parts] for i, a in parts]
 
-    def _found(self, flat: tuple[float, ...]) -> tuple[_Specialization, Array]:
-        """The specialisation that holds, and the second derivatives that vary."""
+    def _found(self, flat: tuple[float, ...]) -> tuple[_Specialization, Array] | None:
+        """The specialisation that holds, and the second derivatives that vary; None where it is made without one."""
         used = next(iter(self.specializations.known), None)
         if isinstance(used, _Specialization) and used.native is not None and not used.checks:
             return used, np.frombuffer(used.native.packed(*flat))
         found: Any
         used, found = self.specializations.found(flat)  # type: ignore[assignment]
-        assert isinstance(used, _Specialization)
+        if not isinstance(used, _Specialization):
+            return None
         return used, np.fromiter(found, np.float64, len(found))
 
     def _tell(self, products: int, cost: float | None, entries: float | None) -> None:

@@ -17,10 +17,12 @@ from typing import Any, NamedTuple
 
 from agrad.engine.compile.backend import Code, NativeBackend, NativeCode
 from agrad.engine.compile.llvm.decisions import Decisions
+from agrad.engine.compile.llvm.loops.branches import Branches
 from agrad.engine.compile.lower.cost import (
     calls_before_machine_code,
     interpreted,
     length_of_code,
+    native,
     repaid_by_one_function,
 )
 from agrad.engine.compile.lower.joined import MOST as MOST_STEPS
@@ -36,6 +38,7 @@ from agrad.engine.values import Shape, Value
 
 MOST = 256  # specialisations of one function
 _DECIDED = 2048  # the same where they are one function of machine code
+_SHARED = 4  # of so many instructions of arrays, one is there for each specialisation: the others are shared
 _FOUND, _EAGERLY, _TRACED = 6.0, 20.0, 200.0  # times a call: to find the one that holds, an eager one, a trace
 _FEW = 64  # that are kept however long they are
 _STEPS = 300_000  # of more than these
@@ -99,16 +102,20 @@ def is_of_data(program: Program) -> bool:
 
 
 class Size(NamedTuple):
-    """About how long a specialisation is: in steps, in instructions of machine code, and in ns a call of Python."""
+    """About how long a specialisation is: in steps and in instructions of machine code; in ns, a call of Python and one
+    of machine code.
+    """
 
     steps: int
     length: int
     called: float
+    native: float
 
 
 def size_of_code(program: Program, factor: int = 1) -> Size:
     """The size of what is derived of a program, which is so many times as long."""
-    return Size(factor * len(program.steps), factor * length_of_code(program), factor * interpreted(program))
+    counted = len(program.steps), length_of_code(program), interpreted(program), native(program)
+    return Size(*[factor * one for one in counted])  # type: ignore[arg-type]
 
 
 class Specialization:
@@ -137,7 +144,7 @@ class Specialization:
         self.backend = backend
         self.exact_backend, self.native_backend = names_of(backend)
         self.is_native_first = backend == self.native_backend  # machine code was requested, even if it is slower
-        self.size, self.length, self.called = size
+        self.size, self.length, self.called, self.called_natively = size
         self.calls = 0
         self.native: NativeCode | None = None
         self.lowering = ""  # the name of the way that machine code computes it
@@ -310,7 +317,7 @@ class Eager(NamedTuple):
 class Together(NamedTuple):
     """One function for several specialisations, which gives their numbers."""
 
-    code: Decisions
+    code: Decisions | Branches
     members: Sequence[Specialization]  # by their numbers
 
 
@@ -370,8 +377,8 @@ class Specializations:
         found = self._along(values) if is_all else self._among(known, values)
         if found is None and is_all and not retracing:
             found = self._among(known, values)
-        if len(self.known) > 1 and not self.left_out.issuperset(self.fresh):
-            self._count(_FOUND if found is not None else _EAGERLY if retracing else _TRACED)
+        if len(self.known) > 1:
+            self.note(self.known[0].called * (_FOUND if found is not None else _EAGERLY if retracing else _TRACED))
         if found is not None:
             return found
         self.missed += 1
@@ -442,9 +449,11 @@ class Specializations:
             self._drop()
         return new
 
-    def _count(self, times: float) -> None:
-        """Note a call outside of the one function, and make that, or make it anew, where it pays."""
-        self.outside += times * self.known[0].called
+    def note(self, cost: float) -> None:
+        """Note what a call outside of the one function takes, in ns, and make that, or make it anew, where it pays."""
+        if len(self.known) < 2 or self.left_out.issuperset(self.fresh):
+            return
+        self.outside += cost
         if self.outside > repaid_by_one_function(sum([one.length for one in self.known])):
             with TRACING:
                 self._put_together()
@@ -452,7 +461,7 @@ class Specializations:
     def _put_together(self) -> None:
         """Make one function of machine code of the specialisations, in which they share what is common."""
         self.outside = 0.0
-        sizes = itertools.accumulate([one.size for one in self.known])
+        sizes = itertools.accumulate([max(one.size, one.length // _SHARED) for one in self.known])
         short = [one for one, size in zip(self.known, sizes, strict=True) if size <= MOST_STEPS]
         chosen = [one for one in short if one.native_backend == NATIVE and not one.is_of_data]
         made = joined([one.path for one in chosen])

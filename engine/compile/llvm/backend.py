@@ -21,6 +21,7 @@ from agrad.engine.compile.backend import NativeBackend
 from agrad.engine.compile.llvm.ir_builder import Code
 from agrad.engine.compile.llvm.kernels import compute_kernel, rows_kernel
 from agrad.engine.compile.llvm.loops.code import Loops, reason_against
+from agrad.engine.compile.llvm.loops.schedule import Schedule
 from agrad.engine.compile.llvm.target import NEEDED, binding, definitions, llvmlite, machine, missing, processor
 from agrad.engine.compile.llvm.threads import in_pieces
 from agrad.engine.compile.symbols.lowering import lower
@@ -41,7 +42,7 @@ def supports(program: Program) -> str | None:
     """Why there is no machine code for a program, in words; None if there is."""
     if binding() is None:
         return f"{NEEDED} is not installed"
-    return _of_numbers(program) if program.is_scalar else reason_against(program)
+    return _of_numbers(program) if program.is_scalar else reason_against(Schedule(program))
 
 
 def _of_numbers(program: Program) -> str | None:

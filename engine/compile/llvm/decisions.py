@@ -8,21 +8,23 @@ are passed entry by entry.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
 from typing import Any
 
 from agrad.engine.compile.llvm.backend import LONG, compiled
 from agrad.engine.compile.llvm.ir_builder import Code
 from agrad.engine.compile.llvm.target import definitions, missing
+from agrad.engine.compile.llvm.threads import in_pieces
 from agrad.engine.compile.lower.packed import Unpacking, packing
-from agrad.engine.compile.lower.paths import Branch, Paths, read_by
+from agrad.engine.compile.lower.paths import Branch, Paths, Rows, read_by
 from agrad.engine.compile.lower.scalarise import regular
 from agrad.engine.compile.symbols.lowering import lower
 from agrad.engine.compile.symbols.symbol import Symbol, UnwrittenError
 from agrad.engine.core.guards import truth
 from agrad.engine.program.ir import Program, Step
 from agrad.engine.program.passes import frozen
-from agrad.engine.values import Shape, Value
+from agrad.engine.values import Array, Shape, Value, np
 
 UNKNOWN = -1  # instead of the number of a specialisation
 _READINGS = (truth, regular)
@@ -31,6 +33,28 @@ _HOLDS: dict[Callable[[Value], object], tuple[object, object]] = {
     truth: (frozen(True), frozen(False)),
     regular: (frozen(False), frozen(True)),
 }
+
+
+_ROWS = """define void @decide_rows(ptr %in, ptr %out, ptr %numbers, i64 %first, i64 %end) {{
+entry:
+  br label %next
+next:
+  %row = phi i64 [%first, %entry], [%following, %each]
+  %more = icmp slt i64 %row, %end
+  br i1 %more, label %each, label %done
+each:
+  %from = mul i64 %row, {inputs}
+  %given = getelementptr double, ptr %in, i64 %from
+  %to = mul i64 %row, {outputs}
+  %found = getelementptr double, ptr %out, i64 %to
+  %number = call i32 @decide(ptr %given, ptr %found)
+  %at = getelementptr i32, ptr %numbers, i64 %row
+  store i32 %number, ptr %at
+  %following = add i64 %row, 1
+  br label %next
+done:
+  ret void
+}}"""
 
 
 class Decisions:
@@ -49,6 +73,7 @@ class Decisions:
         self._size = max([one.size for one in self._unpacking.values()], default=0)
         self._pool: list[tuple[Any, int]] = []
         self.length = 0  # in instructions
+        self.unit = "instructions"
         self.text = self._written()
         self._engine = compiled(self.text, self.length < LONG)
         kind = ctypes.PYFUNCTYPE(ctypes.c_int32, ctypes.c_char_p, ctypes.c_void_p)
@@ -67,9 +92,30 @@ class Decisions:
         self._pool.append((buffer, address))
         return None if found is None else (number, found)
 
+    def rows(self, columns: Sequence[Array], threads: int | None) -> Iterator[Rows]:
+        """The rows of some columns by the specialisations that hold; those for which none does are left out."""
+        count = len(columns[0])
+        given = np.concatenate([np.asarray(x, np.float64).reshape(count, -1) for x in columns], axis=1)
+        found, numbers = np.empty((count, self._size // 8)), np.empty(count, np.int32)
+        addresses = [one.ctypes.data for one in (given, found, numbers)]
+
+        def work(first: int, end: int, kept: object = (given, found, numbers)) -> None:
+            """Some rows; the arrays stay alive while a thread has their addresses."""
+            self._function_of_rows(*addresses, first, end)
+
+        in_pieces(count, work, threads)
+        for number in np.unique(numbers[numbers != UNKNOWN]).tolist():
+            places = np.flatnonzero(numbers == number)
+            yield Rows(number, places, self._unpacking[number].columns(found[places]))
+
+    @cached_property
+    def _function_of_rows(self) -> Any:
+        kind = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 3, *[ctypes.c_int64] * 2)
+        return kind(self._engine.get_function_address("decide_rows"))
+
     def _written(self) -> str:
         code = Code(1)
-        head = ["define i32 @decide(ptr noalias %in, ptr noalias %out) {"]
+        head = ["define i32 @decide(ptr noalias %in, ptr noalias %out) noinline {"]
         for i in range(len(self.paths.inputs)):
             head += [f"  %p{i} = getelementptr double, ptr %in, i64 {i}", f"  %x{i} = load double, ptr %p{i}"]
         known: dict[int, Symbol] = {}
@@ -97,7 +143,8 @@ class Decisions:
             pending.append((no, known, code.known, f"no{labels}"))
         self.length = len(code.lines)
         body = "\n".join((*head, *code.lines, "}"))
-        return "\n\n".join((*definitions(code.called, 1), *code.declared(), body))
+        rows = _ROWS.format(inputs=len(self.paths.inputs), outputs=self._size // 8)
+        return "\n\n".join((*definitions(code.called, 1), *code.declared(), body, rows))
 
     def _computed(self, code: Code, number: int, known: dict[int, Symbol]) -> Symbol:
         """A value, after those that it is computed from."""

@@ -7,6 +7,7 @@ from typing import Any
 
 from agrad.engine.compile.llvm.loops.code import Loops, reason_against
 from agrad.engine.compile.llvm.loops.factors import transposes
+from agrad.engine.compile.llvm.loops.schedule import Schedule
 from agrad.engine.compile.llvm.target import binding
 from agrad.engine.compile.lower.cost import interpreted, of_loops
 from agrad.engine.compile.lower.plan import without_outer
@@ -45,7 +46,7 @@ def stepped(program: Program) -> Stepped | None:
     if binding() is None or program.is_scalar or program.checks or len(program.outputs) != 1:
         return None
     parts = divided(without_outer(optimised(program)), [2])
-    if parts is None or reason_against(parts[1]) is not None:
+    if parts is None or reason_against(Schedule(parts[1])) is not None:
         return None
     found = Stepped(*parts)
     return found if of_loops(found.loops.schedule) < interpreted(program) else None

@@ -49,7 +49,7 @@ _CALLS = 1_000  # that Python computes before machine code, at least
 _MOST_ITERATED = 10_000  # instructions of an iteration of a loop
 _ALIKE = 3.0  # how many entries that are computed may be the same, which are then computed once
 _MOST_NUMBERS = 5_000  # instructions: of more, a program of arrays becomes loops
-_OF_LOOP = 30  # instructions that take as long to compile as a step of a loop
+_OF_LOOP = 8  # instructions that take as long to compile as a step of a loop
 _OWN = 0.5  # the part of the steps of a specialisation that it does not share with others
 _UNINTERRUPTED = 5e6  # that machine code of a loop runs at a time
 _PAID = 5e6 * _STEP  # or when so much was computed
@@ -169,6 +169,14 @@ def length_of_code(program: Program) -> int:
     """About how many instructions of machine code take as long to compile as the code of a program."""
     count = instructions(program)
     return count if program.is_scalar or count <= _MOST_NUMBERS else _OF_LOOP * len(program.steps)
+
+
+def native(program: Program) -> float:
+    """A call of machine code for a program with arrays, as numbers or as loops, before either is made."""
+    count = instructions(program)
+    if count <= _MOST_NUMBERS:
+        return _ENTERED + _INSTRUCTION * count
+    return _LOOPED + _ENTRY * sum([size_of(step.shape) for step in program.steps])
 
 
 def iterations_at_once(length: int) -> int:

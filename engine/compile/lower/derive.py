@@ -19,7 +19,7 @@ from agrad.engine.core.graph import reachable
 from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.core.tensor import Tensor, tensor
 from agrad.engine.program.ir import Input, Program
-from agrad.engine.program.trace import as_graph, checked, extract, gradient_of, gradients
+from agrad.engine.program.trace import as_graph, checked, extract, gradients
 from agrad.engine.values import Shape, Value, np, size_of
 
 _MOST_ROWS = 20_000  # steps of a Jacobian row by row
@@ -33,14 +33,35 @@ class TooLong(Exception):
 
 
 class Derivation(NamedTuple):
-    """How a program is made of that of a function, and of what shapes its outputs are.
+    """What is derived of a function, and of what shapes it is.
 
-    `outputs` is given the shapes of the results, and those of what is differentiated by.
+    `made` is given the results and the inputs, with further inputs, if there are any, as the last of them, the groups,
+    and whether what it returns has a graph. `outputs` is given the shapes of the results, and those of what is
+    differentiated by.
     """
 
-    program: Callable[[Program, Sequence[Value], Groups], Program]
+    made: Callable[[list[Tensor], list[Tensor], Groups, bool], list[Tensor]]
     outputs: Callable[[Shapes, Shapes], Shapes]
-    factor: int  # how many times as long as that of the function it is, about
+    factor: int  # how many times as long as that of the function its program is, about
+    entries: bool = False  # whether there is a backward pass from each entry of the results
+
+    def program(self, program: Program, values: Sequence[Value], groups: Groups) -> Program:
+        """The program, made of that of the function, at some values.
+
+        Raises TooLong where a backward pass from each entry of the outputs makes too many steps.
+        """
+        if self.made is _results:
+            return program
+        count = len(program.outputs)
+        if self.entries:
+            entries = sum(size_of(program.shape(slot)) for slot in program.outputs)
+            if entries * len(program.steps) > _MOST_ROWS * (10 if program.is_scalar else 1):
+                raise TooLong
+        with as_graph(program, values, _all(groups)) as (results, xs):
+            found = self.made(results[:count], xs, groups, True)
+            names = [given.name for given in program.inputs]
+            made = extract([*found, *results[count:]], xs, names, current().guard)
+        return checked(made, program.checks)
 
 
 def widened(program: Program, extras: Sequence[Input]) -> Program:
@@ -61,48 +82,23 @@ def widened(program: Program, extras: Sequence[Input]) -> Program:
     )
 
 
-def _value(program: Program, values: Sequence[Value], groups: Groups) -> Program:
-    return program
-
-
-def _gradient(program: Program, values: Sequence[Value], groups: Groups) -> Program:
-    return gradient_of(program, values, _all(groups))
-
-
 def _all(groups: Groups) -> list[int]:
     return [place for group in groups for place in group]
 
 
-def _made(
-    program: Program,
-    values: Sequence[Value],
-    wrt: Sequence[int],
-    make: Callable[[list[Tensor], list[Tensor]], list[Tensor]],
-) -> Program:
-    """The program of what is made of the outputs and the inputs."""
-    count = len(program.outputs)
-    with as_graph(program, values, wrt) as (results, xs):
-        found = make(results[:count], xs)
-        names = [given.name for given in program.inputs]
-        made = extract([*found, *results[count:]], xs, names, current().guard)
-    return checked(made, program.checks)
+def _results(ys: list[Tensor], xs: list[Tensor], groups: Groups, create_graph: bool) -> list[Tensor]:
+    return ys
 
 
-def _rows(program: Program, values: Sequence[Value], groups: Groups) -> Program:
-    """The Jacobian by each group: of all outputs, in order, by all inputs of the group.
+def _gradient(ys: list[Tensor], xs: list[Tensor], groups: Groups, create_graph: bool) -> list[Tensor]:
+    return [ys[0], *gradients(ys[0], [xs[place] for place in _all(groups)], create_graph)]
 
-    Raises TooLong where a backward pass from each entry of the outputs makes too many steps.
-    """
-    entries = sum(size_of(program.shape(slot)) for slot in program.outputs)
-    if entries * len(program.steps) > _MOST_ROWS * (10 if program.is_scalar else 1):
-        raise TooLong
+
+def _rows(ys: list[Tensor], xs: list[Tensor], groups: Groups, create_graph: bool) -> list[Tensor]:
+    """The Jacobian by each group: of all outputs, in order, by all inputs of the group."""
     wrt = _all(groups)
-
-    def make(ys: list[Tensor], xs: list[Tensor]) -> list[Tensor]:
-        by_output = [dict(zip(wrt, row(y, [xs[place] for place in wrt]), strict=True)) for y in ys]
-        return [row[place] for group in groups for row in by_output for place in group]
-
-    return _made(program, values, wrt, make)
+    by_output = [dict(zip(wrt, row(y, [xs[place] for place in wrt], create_graph), strict=True)) for y in ys]
+    return [row[place] for group in groups for row in by_output for place in group]
 
 
 def row(y: Tensor, xs: list[Tensor], create_graph: bool = True) -> list[Tensor]:
@@ -119,36 +115,22 @@ def _zeros(shape: Shape) -> Tensor:
     return tensor(np.zeros(shape) if shape else 0.0)
 
 
-def _pushed(program: Program, values: Sequence[Value], groups: Groups) -> Program:
+def _pushed(ys: list[Tensor], xs: list[Tensor], groups: Groups, create_graph: bool) -> list[Tensor]:
     """The derivatives of the outputs along a direction."""
     wrt = _all(groups)
-
-    def make(ys: list[Tensor], xs: list[Tensor]) -> list[Tensor]:
-        directions = {xs[place].node: v for place, v in zip(wrt, xs[len(xs) - len(wrt) :], strict=True)}
-        return [result_of(t, y.shape, y, True) for y, t in zip(ys, push_all(ys, directions, True), strict=True)]
-
-    return _made(program, values, wrt, make)
+    directions = {xs[place].node: v for place, v in zip(wrt, xs[len(xs) - len(wrt) :], strict=True)}
+    return [result_of(t, y.shape, y, True) for y, t in zip(ys, push_all(ys, directions, True), strict=True)]
 
 
-def _pulled(program: Program, values: Sequence[Value], groups: Groups) -> Program:
+def _pulled(ys: list[Tensor], xs: list[Tensor], groups: Groups, create_graph: bool) -> list[Tensor]:
     """Cotangents of the outputs times the Jacobian."""
-    wrt = _all(groups)
-
-    def make(ys: list[Tensor], xs: list[Tensor]) -> list[Tensor]:
-        return gradients(_product(ys, xs[len(xs) - len(ys) :]), [xs[place] for place in wrt])
-
-    return _made(program, values, wrt, make)
+    return gradients(_product(ys, xs[len(xs) - len(ys) :]), [xs[place] for place in _all(groups)], create_graph)
 
 
-def _hessian_product(program: Program, values: Sequence[Value], groups: Groups) -> Program:
+def _hessian_product(ys: list[Tensor], xs: list[Tensor], groups: Groups, create_graph: bool) -> list[Tensor]:
     """The Hessian times a direction: the gradient of the gradient in that direction."""
-    wrt = _all(groups)
-
-    def make(ys: list[Tensor], xs: list[Tensor]) -> list[Tensor]:
-        by = [xs[place] for place in wrt]
-        return gradients(_product(gradients(ys[0], by), xs[len(xs) - len(wrt) :]), by)
-
-    return _made(program, values, wrt, make)
+    by = [xs[place] for place in _all(groups)]
+    return gradients(_product(gradients(ys[0], by), xs[len(xs) - len(by) :]), by, create_graph)
 
 
 def _product(ys: Sequence[Tensor], directions: Sequence[Tensor]) -> Tensor:
@@ -160,9 +142,9 @@ def _product(ys: Sequence[Tensor], directions: Sequence[Tensor]) -> Tensor:
     return total if total is not None else tensor(0.0)
 
 
-VALUE = Derivation(_value, lambda results, given: results, 1)
+VALUE = Derivation(_results, lambda results, given: results, 1)
 GRADIENT = Derivation(_gradient, lambda results, given: [*results, *given], 3)
-ROWS = Derivation(_rows, lambda results, given: [y + x for x in given for y in results], 3)
+ROWS = Derivation(_rows, lambda results, given: [y + x for x in given for y in results], 3, entries=True)
 JVP = Derivation(_pushed, lambda results, given: results, 3)
 VJP = Derivation(_pulled, lambda results, given: given, 3)
 HVP = Derivation(_hessian_product, lambda results, given: given, 9)

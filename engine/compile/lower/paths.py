@@ -7,10 +7,11 @@ guard, or for the outputs at the end of a path, and was not computed on the way 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import Any, NamedTuple
 
 from agrad.engine.program.ir import GuardCheck, Program, Step
 from agrad.engine.program.passes import frozen
-from agrad.engine.values import Shape, Value, shape_of
+from agrad.engine.values import Array, Shape, Value, shape_of
 
 _MOST_GUARDS = 2_000  # of one path
 _UNKNOWN = -1
@@ -52,6 +53,7 @@ class Paths:
         self._numbers: dict[object, int] = {}
         self.length = 0  # in steps
         self.members = {number for number, one in enumerate(programs) if one is not None and self._add(number, one)}
+        self._numbers.clear()
 
     def _add(self, number: int, program: Program) -> bool:
         """Add a program; False where it does not fit to the others, or is too long."""
@@ -143,6 +145,14 @@ class Paths:
             self.values.append(value)
             self.shapes.append(shape)
         return number
+
+
+class Rows(NamedTuple):
+    """The rows of columns that take the path of one program: its number, their places, and their outputs."""
+
+    number: int
+    places: Any
+    outputs: Sequence[Array]
 
 
 def read_by(program: Program, readings: Collection[Callable[[Value], object]]) -> bool:

@@ -24,7 +24,7 @@ GROUPS = [(group, is_large) for is_large in (False, True) for group in range(SEE
 @pytest.fixture
 def soon(monkeypatch):
     """Specialisations become one function after few calls."""
-    monkeypatch.setattr(specializations, "repaid_by_one_function", lambda length: 1e5)
+    monkeypatch.setattr(specializations, "repaid_by_one_function", lambda length: 2e5 + 300.0 * length)
 
 
 def eagerly(f, point):
@@ -60,3 +60,68 @@ def test_random_functions_that_decide_compute_what_they_compute_eagerly(soon, gr
                 near(compiled.value(*point), known[0], 1.0)
         for point in f.points(4, 1):
             same(compiled.value_and_grad(*point), eagerly(f, point))
+        if seed % GROUP == 1:
+            check_products(f, compiled, points[:6], expected)
+        if seed % GROUP == 2:
+            check_rows(compiled, points, expected)
+
+
+def check_products(f, compiled, points, expected):
+    for _ in range(3):
+        for point, (value, slopes) in zip(points, expected, strict=False):
+            direction = tuple(np.cos(np.asarray(x) * 3) for x in point)
+            along = sum(float(np.sum(s * v)) for s, v in zip(slopes, direction, strict=True))
+            near(compiled.jvp(point, direction), along, abs(along) + abs(value), 1e-9)
+            for one, slope in zip(compiled.vjp(point, 2.0), slopes, strict=True):
+                near(one, 2.0 * slope, np.abs(slope).max() + 1.0)
+            products = [x.value for x in ag.hvp(f, point, direction)]
+            most = max(1.0, *[np.abs(x).max() for x in products])
+            for one, other in zip(compiled.hvp(point, direction), products, strict=True):
+                near(one, other, most, 1e-8)
+
+
+def check_rows(compiled, points, expected):
+    columns = [np.array(several) for several in zip(*points, strict=True)]
+    for _ in range(3):
+        values, slopes = compiled.map(*columns)
+        for row, known in enumerate(expected):
+            same((values[row], [one[row] for one in slopes]), known)
+
+
+def crossroads(x):
+    total = ag.sum(x * x)
+    for k in range(12):
+        total = total * 1.1 + x[k] if x[k] > 0.0 else total - ag.sin(x[k] * total)
+    return total
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("size", [12, 150])
+def test_where_nearly_every_call_takes_a_new_path_most_are_computed_without_a_program(monkeypatch, size):
+    monkeypatch.setattr(specializations, "_FEW", 4)
+    rng = np.random.default_rng(1)
+    points = rng.normal(size=(60, size)) * 0.4
+    compiled = ag.compile(crossroads, points[0])
+    v = np.cos(np.arange(size))
+    families = set()
+    for x in points:
+        value, (slope,) = eagerly(crossroads, (x,))
+        near(compiled.value(x), value, 1.0)
+        same((value, [compiled.grad(x)]), (value, [slope]))
+        near(compiled.jacobian(x), slope, 1.0, 1e-9)
+        near(compiled.jvp(x, v), slope @ v, 1.0, 1e-9)
+        near(compiled.vjp(x, 3.0), 3.0 * slope, 1.0, 1e-9)
+        near(compiled.hvp(x, v), ag.hvp(crossroads, x, v).value, 10.0, 1e-8)
+        families |= {compiled._value, compiled._gradient, compiled._rows, *compiled._products.values()}
+    assert len(families) == 6
+    for family in families:
+        assert family.is_retracing and len(family.known) < 20
+
+
+def test_hessians_of_new_paths_are_made_without_programs(monkeypatch):
+    monkeypatch.setattr(specializations, "_FEW", 3)
+    points = np.random.default_rng(2).normal(size=(25, 12)) * 0.4
+    compiled = ag.compile(crossroads, points[0])
+    for x in points:
+        near(compiled.hessian(x), ag.hessian(crossroads)(ag.tensor(x)).value, 10.0, 1e-8)
+    assert len(compiled._hessian.specializations.known) < 10

@@ -18,6 +18,7 @@ from typing import Any
 from agrad.engine.compile.backend import row_of
 from agrad.engine.compile.llvm.ir_builder import Code
 from agrad.engine.compile.llvm.loops.arena import places
+from agrad.engine.compile.llvm.loops.driver import FAILED, PAUSED, UNKNOWN, Driver
 from agrad.engine.compile.llvm.loops.factors import Factors, factorised
 from agrad.engine.compile.llvm.loops.kernel import KernelCode, helpers
 from agrad.engine.compile.llvm.loops.lapack import HELPERS, factorise_code, solve_code
@@ -50,9 +51,9 @@ _MOST = 20_000  # instructions, in all kernels
 _FEWEST = 64  # entries: of fewer, a call of numpy takes as long
 
 
-def reason_against(program: Program) -> str | None:
+def reason_against(schedule: Schedule) -> str | None:
     """Why a program is not computed in loops, in words; None if it is."""
-    schedule = Schedule(program)
+    program = schedule.program
     kernels = [stage for stage in schedule.stages if isinstance(stage, Kernel)]
     repeats = any(step.op.native is not None for step in program.steps)
     if not repeats and not any(size_of(kernel.space) >= _FEWEST for kernel in kernels):
@@ -66,12 +67,14 @@ def reason_against(program: Program) -> str | None:
 class Loops:
     """The code of a program of arrays. It is compiled when it is first called."""
 
-    def __init__(self, program: Program, held: Collection[int] = ()) -> None:
+    def __init__(self, program: Program | Schedule, held: Collection[int] = ()) -> None:
         """`held` are inputs that are the same in several calls: see `holding`."""
-        self.program = program
-        self.schedule = Schedule(program, held)
+        self.schedule = program if isinstance(program, Schedule) else Schedule(program, held)
+        self.program = self.schedule.program
         self.memory = _Memory(self.schedule)
-        self.parts = list(_parts(self.schedule.stages))
+        self.driver = Driver(self.schedule, self.memory)
+        paths = self.schedule.branching.segments
+        self.ends = {one.number: one.outputs for one in paths if one.guard is None}  # the outputs of each path
         self._pool: list[_Buffers] = []
 
     @cached_property
@@ -87,14 +90,11 @@ class Loops:
         return engine
 
     @cached_property
-    def _plan(self) -> list[Any]:
-        """What a call does, one after the other: a function of machine code, or a step of the library."""
-        kind = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
-        address = self._engine.get_function_address
-        return [
-            part.slot if isinstance(part, Library) else kind(address(f"part{number}"))
-            for number, part in enumerate(self.parts)
-        ]
+    def _function(self) -> Any:
+        kind, engine = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int32), self._engine
+        found = kind(engine.get_function_address("run"))
+        found.engine = engine  # type: ignore[attr-defined]  # as long as a thread has the function
+        return found
 
     def call(self, *values: Value) -> tuple[Value, ...]:
         """The outputs, for floats and contiguous arrays."""
@@ -124,31 +124,48 @@ class Loops:
             return _Buffers(self.memory)
 
     def _called(self, buffers: _Buffers, values: Sequence[Value]) -> tuple[Value, ...]:
-        plan = self._plan
         buffers.enter(values)
-        try:
-            if self._library:
-                silently(self._run, plan, buffers)
-            else:
-                self._run(plan, buffers)
-        except _SingularError:
-            buffers.numbers[self.memory.failed] = 0.0
+        number = self._path(buffers)
+        if number == FAILED:
             buffers.leave()
             return self.program.run(*values)  # which says what is wrong, or what the result is
-        found = tuple(buffers.outputs(self.program.outputs))
+        found = tuple(buffers.outputs(self.ends[number]))
         buffers.leave()
         return found
 
-    def _run(self, plan: list[Any], buffers: _Buffers) -> None:
-        table, numbers = buffers.addresses
-        failed = self.memory.failed
-        for part in plan:
-            if isinstance(part, int):
-                self._by_library(part, buffers)
+    def along(self, values: Sequence[Value]) -> tuple[int, tuple[Value, ...]] | None:
+        """The number of the path that is taken, and its outputs; None where it is not known, or a matrix singular."""
+        buffers = self._buffers()
+        buffers.enter(values)
+        number = self._path(buffers)
+        found = tuple(buffers.outputs(self.ends[number])) if number >= 0 else None
+        buffers.leave()
+        self._pool.append(buffers)
+        return None if found is None else (number, found)
+
+    def _path(self, buffers: _Buffers) -> int:
+        """Compute all stages on the way; returns the number of the program at its end, or UNKNOWN or FAILED."""
+        number = silently(self._run, buffers) if self._library else self._run(buffers)
+        if number == FAILED:
+            buffers.numbers[self.memory.failed] = 0.0
+        return number
+
+    def _run(self, buffers: _Buffers) -> int:
+        run, (table, numbers) = self._function, buffers.addresses
+        state = 0
+        while True:
+            number: int = run(table, numbers, state)
+            if number >= FAILED:
+                return number
+            pause = self.driver.pauses[PAUSED - number]
+            if pause.guard is None:
+                self._by_library(pause.slot, buffers)
+                state = pause.state
             else:
-                part(table, numbers)
-                if buffers.numbers[failed]:
-                    raise _SingularError
+                following = pause.following(buffers.get(pause.slot))
+                if following is None:
+                    return UNKNOWN
+                state = following
 
     def _by_library(self, slot: int, buffers: _Buffers) -> None:
         op, operands, attrs = self._library[slot]
@@ -171,7 +188,7 @@ class Loops:
     @cached_property
     def _library(self) -> dict[int, tuple[Op, tuple[int, ...], dict[str, Any]]]:
         """The steps of the library, by their slots."""
-        slots = [part.slot for part in self.parts if isinstance(part, Library)]
+        slots = [stage.slot for stage in self.schedule.stages if isinstance(stage, Library)]
         steps = [(slot, self.schedule.step(slot)) for slot in slots]
         return {slot: (step.op, step.operands, step.attrs) for slot, step in steps}
 
@@ -180,15 +197,14 @@ class Loops:
         lanes, texts = machine().lanes, list[str]()
         codes: list[Code] = []
         products: dict[object, Product] = {}  # of each kind, the first
-        for number, part in enumerate(self.parts):
-            if isinstance(part, Library):
-                continue
+        for number, part in enumerate(self.driver.parts):
             calls = []
             for place, stage in enumerate(part):
                 name = f"part{number}.{place}"
                 texts.append(self._text(name, stage, codes, products))
                 calls.append(f"  call void @{name}(ptr %tab, ptr %num)")
             texts.append("\n".join([f"define void @part{number}(ptr %tab, ptr %num) {{", *calls, "  ret void", "}"]))
+        texts.append(self.driver.text)
         texts += [Routine(f"product{number}", one, lanes).text for number, one in enumerate(products.values())]
         declared: dict[str, None] = {}
         for width in (1, lanes):
@@ -255,10 +271,6 @@ class Loops:
         return bytearray(b"".join([np.asarray(x, dtype=np.float64).tobytes() for x in outputs]))
 
 
-class _SingularError(Exception):
-    """A matrix is singular; its buffers are not used again."""
-
-
 class _Memory:
     """Where the arrays and numbers of a schedule are: by slot, in a table of addresses and an array of numbers."""
 
@@ -282,10 +294,21 @@ class _Memory:
                 self.addressed.add(stage.matrix)
             elif isinstance(stage, Solve):
                 self.addressed |= {stage.right, stage.system.matrix}
-        outputs, made = {*self.program.outputs}, self._made()
-        self.written = {slot: None for slot in made if slot in outputs}
-        self.places, self.length = places(schedule, [slot for slot in made if slot not in outputs])
+        self.frames = self._frames()
+        self.places, self.length = places(schedule, [slot for slot in self._made() if slot not in self.frames])
         self._factor()
+
+    def _frames(self) -> dict[int, int]:
+        """The outputs that a call has new arrays for: those that are made at the end of a path.
+
+        Each with the slot whose array it has; ends of several paths share arrays.
+        """
+        made, found, shared = {*self._made()}, dict[int, int](), dict[object, int]()
+        for one in self.schedule.branching.segments:
+            for place, slot in enumerate(one.outputs):
+                if slot in made and one.first <= slot < one.end and slot not in found:
+                    found[slot] = shared.setdefault((place, self.program.shape(slot)), slot)
+        return found
 
     def _factor(self) -> None:
         """Slots behind the others: of what is factorised in a call, of constant factors, and of the failure."""
@@ -330,7 +353,8 @@ class _Memory:
         """The lines that give the address of an array a name."""
         if slot in self.constants:
             return f"  {name} = getelementptr i8, ptr inttoptr (i64 {_address(self.constants[slot])} to ptr), i64 0"
-        return f"  {name}.at = getelementptr ptr, ptr %tab, i64 {slot}\n  {name} = load ptr, ptr {name}.at"
+        frame = self.frames.get(slot, slot)
+        return f"  {name}.at = getelementptr ptr, ptr %tab, i64 {frame}\n  {name} = load ptr, ptr {name}.at"
 
     def table(self, view: View, name: str) -> str:
         """The same of the table of a view."""
@@ -369,8 +393,8 @@ class _Buffers:
         self.factors: dict[int, Factors] = {}  # of this call
         self.held: Mapping[int, Factors] = {}
         self.laid: dict[int, Array] = {}
-        self.written = memory.written
-        self.fresh = [(slot, program.shape(slot)) for slot in memory.written]
+        self.written = {*memory.frames.values()}
+        self.fresh = [(slot, program.shape(slot)) for slot in self.written]
         arena = np.empty((memory.length,))
         self._factors = {matrix: self._room(matrix, size) for matrix, size in memory.sizes.items()}
         kept = {
@@ -425,6 +449,7 @@ class _Buffers:
         known = self.known.get(slot)
         if known is not None:
             return known
+        slot = self.memory.frames.get(slot, slot)
         return self.arrays[slot] if slot in self.arrays else self.numbers[slot]
 
     def outputs(self, slots: Sequence[int]) -> list[Value]:
@@ -439,7 +464,7 @@ class _Buffers:
 
     def _is_new(self, slot: int, value: Array) -> bool:
         """Whether an array is the result of this call, and nothing else's."""
-        if slot in self.written:
+        if slot in self.memory.frames:
             return True
         schedule = self.memory.schedule
         if schedule.kind(slot) != "library" or value.base is not None:
@@ -451,19 +476,6 @@ class _Buffers:
         self.arrays.clear()
         self.laid.clear()
         self.factors.clear()
-
-
-def _parts(stages: Sequence[Stage]) -> list[Any]:
-    """The stages, with those of machine code that follow each other together."""
-    parts: list[Any] = []
-    for stage in stages:
-        if isinstance(stage, Library):
-            parts.append(stage)
-        elif parts and isinstance(parts[-1], list):
-            parts[-1].append(stage)
-        else:
-            parts.append([stage])
-    return parts
 
 
 def _numbers(name: str, schedule: Schedule, stage: Numbers, memory: _Memory) -> tuple[str, Code]:

@@ -16,15 +16,18 @@ copy     the same where it has to be an array
 library  anything else: its own array function
 
 The *level* of a step is the number of loops that have to be over before it. All kernels of one space and one level
-become one loop; what it computes is stored only where something else needs it.
+become one loop; what it computes is stored only where something else needs it. The levels of a segment of a program
+that branches are above those of all segments before it, so that no loop has steps of several.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator
 
 from agrad.engine.compile.llvm.ir_builder import Code
 from agrad.engine.compile.llvm.loops.factors import systems
+from agrad.engine.compile.llvm.loops.segments import Branching, straight
 from agrad.engine.compile.llvm.loops.stages import (
     Factorise,
     Join,
@@ -62,11 +65,12 @@ _MOST = 48  # rows and columns of small matrices: the products of larger ones ta
 
 
 class Schedule:
-    """The stages of a program, in order."""
+    """The stages of a program, or of all segments of one that branches, in order."""
 
-    def __init__(self, program: Program, held: Collection[int] = ()) -> None:
+    def __init__(self, program: Program | Branching, held: Collection[int] = ()) -> None:
         """`held` are inputs that are the same in several calls."""
-        self.program, self.held = program, held
+        self.branching = straight(program) if isinstance(program, Program) else program
+        self.program, self.held = program, held = self.branching.program, held
         self.kinds: dict[int, str] = {}
         self.views: dict[int, View] = {}
         self.sums: dict[int, Sum] = {}
@@ -80,11 +84,16 @@ class Schedule:
             self.kinds[slot] = self._kind(slot, step)
         self.stored: set[int] = set()  # results of kernels that are needed as arrays
         self._need_arrays()
-        for slot, step in enumerate(program.steps, program.first):
-            self.levels[slot] = self._level(slot, step)
+        self.lowest: list[int] = []  # level of each segment
+        for one in self.branching.segments:
+            self.lowest.append(lowest := max(self.levels.values(), default=-1) + 1 if one.before is not None else 0)
+            for slot in range(one.first, one.end):
+                self.levels[slot] = max(self._level(slot, self.step(slot)), lowest)
         self.kernels: dict[tuple[Shape, int], Kernel] = {}
         self._fuse()
-        self.stages = list(self._factorised(self._stages()))
+        staged = list(self._factorised(self._stages()))
+        self.stages = [stage for _, stage in staged]
+        self.belongs = [segment for segment, _ in staged]  # the number of the segment of each stage
 
     # What a step is
 
@@ -201,7 +210,8 @@ class Schedule:
             if self.kinds[slot] == "library":
                 by_library.update(step.operands)
             if self.kinds[slot] == "product":
-                wanted += [x for x in step.operands if self._base(x).table is not None]
+                bases = [(x, self._base(x)) for x in step.operands]
+                wanted += [x for x, base in bases if base.table is not None or not self.program.shape(base.slot)]
             space = self._space(slot, step)
             wanted += [x for x in step.operands if space is not None and not self._is_readable(x, space)]
         while wanted:
@@ -297,7 +307,7 @@ class Schedule:
                 kernel.joins.append(Join(slot, slot, strides_of(step.shape), 0))
             for part in self.joins.get(slot, ()):
                 space = self.program.shape(part.operand)
-                level = self._ready(part.operand, space)
+                level = max(self._ready(part.operand, space), self.lowest[self.branching.at(slot)])
                 self._kernel(space, level).joins.append(part)
                 wanted.setdefault((space, level), []).append(part.operand)
         home: dict[int, Kernel] = {}
@@ -318,6 +328,8 @@ class Schedule:
                 stack.pop()
                 continue
             before = home.get(x)
+            if before is not None and not self._leads_to(before, kernel):
+                before = None
             if before is not None and before is not kernel and (x in self.stored or self.calls(self.step(x))):
                 if x not in before.stores:  # computed there, at some expense: it is kept
                     before.stores.append(x)
@@ -332,6 +344,14 @@ class Schedule:
             kernel.steps[stack.pop()] = None
             home.setdefault(x, kernel)
 
+    def _segment(self, level: int) -> int:
+        """The number of the segment with the stages of a level."""
+        return bisect_right(self.lowest, level) - 1
+
+    def _leads_to(self, one: Kernel, other: Kernel) -> bool:
+        """Whether a kernel has run whenever another one does."""
+        return self.branching.leads_to(self._segment(one.level), self._segment(other.level))
+
     def _read(self, slot: int, space: Shape) -> View:
         view = broadcast(self._base(slot), self.program.shape(slot), space)
         assert view is not None
@@ -339,28 +359,32 @@ class Schedule:
 
     # In which order
 
-    def _stages(self) -> Iterator[Stage]:
+    def _stages(self) -> Iterator[tuple[int, Stage]]:
+        """The stages, each with the number of its segment."""
         last = max([*self.levels.values(), 0])
         steps: dict[int, list[int]] = {}
         for slot, kind in self.kinds.items():
             if kind in ("number", "library", "product", "scatter", "running", "repeat", "solve"):
                 steps.setdefault(self.levels[slot], []).append(slot)
-        kernels = sorted(self.kernels.values(), key=lambda kernel: kernel.level)
+        kernels: dict[int, list[Kernel]] = {}
+        for kernel in self.kernels.values():
+            kernels.setdefault(kernel.level, []).append(kernel)
         for level in range(last + 1):
-            yield from self._between(steps.get(level, ()))
-            for kernel in kernels:
-                if kernel.level == level:
-                    yield kernel
+            for stage in (*self._between(steps.get(level, ())), *kernels.get(level, ())):
+                yield self._segment(level), stage
 
-    def _factorised(self, stages: Iterable[Stage]) -> Iterator[Stage]:
+    def _factorised(self, stages: Iterable[tuple[int, Stage]]) -> Iterator[tuple[int, Stage]]:
         """The stages, with each matrix, unless it is constant or held, factorised before the first that needs it so."""
-        done = {*range(len(self.program.inputs), self.program.first), *self.held}
-        for stage in stages:
+        given = {*range(len(self.program.inputs), self.program.first), *self.held}
+        done: dict[int, list[int]] = {}  # the segments in which a matrix is factorised
+        for segment, stage in stages:
             one = self.systems.get(stage.slot) if isinstance(stage, Library | Solve) else None
-            if one is not None and not one.is_lower and one.matrix not in done:
-                done.add(one.matrix)
-                yield Factorise(one.matrix, one.size)
-            yield stage
+            if one is not None and not one.is_lower and one.matrix not in given:
+                places = done.setdefault(one.matrix, [])
+                if not any(self.branching.leads_to(place, segment) for place in places):
+                    places.append(segment)
+                    yield segment, Factorise(one.matrix, one.size)
+            yield segment, stage
 
     def _between(self, slots: Iterable[int]) -> Iterator[Stage]:
         """Steps outside of loops."""

@@ -9,17 +9,18 @@ import pytest
 import agrad.engine as ag
 from agrad.engine.compile import specializations
 from agrad.engine.compile.llvm import target
+from agrad.engine.compile.lower import joined
 from agrad.engine.errors import AgradError
 
 pytestmark = pytest.mark.skipif(target.binding() is None, reason="llvmlite is not installed")
 
-SIZES = [3]  # whose arrays become numbers
+SIZES = [3, pytest.param(200, marks=pytest.mark.long)]  # numbers, and loops
 
 
 @pytest.fixture
 def soon(monkeypatch):
     """The one function is made after few calls."""
-    monkeypatch.setattr(specializations, "repaid_by_one_function", lambda length: 1e5)
+    monkeypatch.setattr(specializations, "repaid_by_one_function", lambda length: 2e5 + 300.0 * length)
 
 
 def eagerly(f, x):
@@ -187,3 +188,64 @@ def test_an_error_in_a_branch_is_raised_each_time(soon, size):
     for _ in range(3):
         with pytest.raises(ValueError, match="far below 0"):
             compiled.value(np.full(size, -5.0))
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_code_is_bounded_and_what_does_not_fit_is_computed_by_itself(soon, monkeypatch, size):
+    monkeypatch.setattr(joined, "_MOST_LOOPS", 300)
+    monkeypatch.setattr(joined, "MOST", 1_000)
+    given = points(size)
+    compiled = ag.compile(steps, given[0])
+    for x in given * 3:
+        same(compiled.value_and_grad(x), eagerly(steps, x))
+    family = compiled._gradient
+    assert 1 < len(family.together.code.members) < len(family.known)
+    assert family.together.code.paths.length <= (300 if size > 100 else 1_000)
+    assert family.left_out == {*family.fresh} != set()
+    together = family.together
+    for x in given * 3:
+        compiled.value_and_grad(x)
+    assert family.together is together  # nothing is made anew for what does not fit
+
+
+@pytest.mark.long
+def test_guards_that_read_more_than_a_truth_are_read_by_python(soon):
+    def f(x):
+        total = ag.sum(x[x > 1.0]) if x[0] > 0.0 else ag.sum(x)
+        for _ in range(int(abs(x[1]) * 2.0)):
+            total = total * 0.5 + x[2]
+        return total * x[int(abs(x[3]))]
+
+    rng = np.random.default_rng(1)
+    far = rng.normal(size=(3, 6000))
+    given = [np.concatenate([rng.normal(size=4), one]) for one in far for _ in range(8)]
+    for x in given:
+        x[0] = -abs(x[0]) if rng.random() < 0.8 else x[0]
+    compiled = ag.compile(f, given[0])
+    for x in given * 4:
+        same(compiled.value_and_grad(x), eagerly(f, x))
+    code = compiled._gradient.together.code
+    assert any(pause.guard is not None for pause in code.loops.driver.pauses)
+    assert sum(code.call((x,)) is not None for x in given) > 12
+
+
+def test_nothing_outside_the_arrays_is_written(soon):
+    given = points(200)
+    compiled = ag.compile(steps, given[0])
+    for x in given * 3:
+        compiled.value_and_grad(x)
+    loops = compiled._gradient.together.code.loops
+    for x in given:
+        buffers = loops._buffers()
+        arena = np.full(loops.memory.length + 32, 7.25)
+        inside = arena[16:-16]
+        for slot, begin in loops.memory.places.items():
+            buffers.table[slot] = inside[begin:].ctypes.data
+        buffers.enter((x,))
+        frames = {}
+        for slot, shape in buffers.fresh:
+            frames[slot] = np.full(int(np.prod(shape)) + 32, 7.25)
+            buffers.table[slot] = frames[slot][16:].ctypes.data
+        assert loops._path(buffers) >= 0
+        for one in (arena, *frames.values()):
+            assert (one[:16] == 7.25).all() and (one[-16:] == 7.25).all()

@@ -62,7 +62,7 @@ def loss(w, b, x, t):
 def test_every_length_is_summed_up(length):
     x, t = RNG.normal(size=(2, length))
     if not length:
-        assert reason_against(program_of(lambda w, b: loss(w, b, x, t), 0.3, 0.1)) is not None
+        assert reason_against(Schedule(program_of(lambda w, b: loss(w, b, x, t), 0.3, 0.1))) is not None
         return
     check(lambda w, b: loss(w, b, x, t), 0.3, 0.1)
     check(lambda x: ag.sum(ag.sin(x) * x), x)
@@ -230,6 +230,6 @@ def test_only_what_moves_entries_is_a_view():
 
 
 def test_a_program_without_long_loops_is_left_to_python():
-    assert "no loop" in reason_against(program_of(lambda x: ag.sum(x * x), np.ones(10)))
+    assert "no loop" in reason_against(Schedule(program_of(lambda x: ag.sum(x * x), np.ones(10))))
     assert code._FEWEST == 64
     assert Schedule(program_of(lambda x: ag.sum(ag.sort(x)), np.ones(100))).stages

@@ -70,7 +70,7 @@ def test_a_long_chain_is_computed_without_python():
 
     loops = check(f, 0.3 * entries(20, 20), rtol=1e-12)
     assert Library not in stages(loops)
-    assert len(loops.parts) == 1
+    assert len(loops.driver.parts) == 1
 
 
 def test_large_products_are_left_to_the_library():
@@ -119,3 +119,7 @@ def test_sums_by_places_are_added_in_their_order():
 def test_explain_names_them():
     compiled = ag.compile(lambda a: with_loop(a @ a, a), entries(30, 30), backend="llvm")
     assert "a product of matrices, 30x30 by 30x30" in compiled.explain()
+
+
+def test_a_number_in_all_entries_of_a_matrix_is_multiplied_like_others():
+    check(lambda a, m: ag.sum(ag.sin(LONG) * a) * ag.mean(m @ m.T) * a, 0.5, entries(3, 3), rtol=1e-12)

@@ -126,7 +126,7 @@ def test_a_loop_of_numbers_is_called_by_the_loops_around_it():
     rows = 0.01 * RNG.normal(size=200)
     loops = check(lambda a, b: spiral(a, b, rows), 1.1, 0.4, rtol=1e-12)
     assert Library not in stages(loops) and stages(loops).count(Repeat) == 2
-    assert len(loops.parts) == 1
+    assert len(loops.driver.parts) == 1
     check(lambda r: spiral(1.1, 0.4, r * 2.0), rows, rtol=1e-12)
     f = ag.compile(lambda r: spiral(1.1, 0.4, r), rows, backend="llvm")
     expected = ag.hvp(lambda r: spiral(1.1, 0.4, r), rows, rows).value
