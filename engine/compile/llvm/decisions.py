@@ -8,7 +8,7 @@ are passed entry by entry.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -17,7 +17,7 @@ from agrad.engine.compile.llvm.ir_builder import Code
 from agrad.engine.compile.llvm.target import definitions, missing
 from agrad.engine.compile.llvm.threads import in_pieces
 from agrad.engine.compile.lower.packed import Unpacking, packing
-from agrad.engine.compile.lower.paths import Branch, Paths, Rows, read_by
+from agrad.engine.compile.lower.paths import Branch, Paths, read_by
 from agrad.engine.compile.lower.scalarise import regular
 from agrad.engine.compile.symbols.lowering import lower
 from agrad.engine.compile.symbols.symbol import Symbol, UnwrittenError
@@ -92,8 +92,8 @@ class Decisions:
         self._pool.append((buffer, address))
         return None if found is None else (number, found)
 
-    def rows(self, columns: Sequence[Array], threads: int | None) -> Iterator[Rows]:
-        """The rows of some columns by the specialisations that hold; those for which none does are left out."""
+    def which(self, columns: Sequence[Array], threads: int | None) -> Any:
+        """The number of the specialisation that holds for each row of some columns, or UNKNOWN."""
         count = len(columns[0])
         given = np.concatenate([np.asarray(x, np.float64).reshape(count, -1) for x in columns], axis=1)
         found, numbers = np.empty((count, self._size // 8)), np.empty(count, np.int32)
@@ -104,9 +104,7 @@ class Decisions:
             self._function_of_rows(*addresses, first, end)
 
         in_pieces(count, work, threads)
-        for number in np.unique(numbers[numbers != UNKNOWN]).tolist():
-            places = np.flatnonzero(numbers == number)
-            yield Rows(number, places, self._unpacking[number].columns(found[places]))
+        return numbers
 
     @cached_property
     def _function_of_rows(self) -> Any:

@@ -30,10 +30,6 @@ class Unpacking:
             for start, shape in self._parts
         ]
 
-    def columns(self, table: Array) -> list[Array]:
-        """The parts of each row of a table, along a first axis."""
-        return [table[:, start // 8 : start // 8 + size_of(shape)].reshape(-1, *shape) for start, shape in self._parts]
-
     def read(self, buffer: Any) -> tuple[Value, ...]:
         """The same from a buffer that is used again."""
         if self._numbers is not None:

@@ -7,11 +7,10 @@ guard, or for the outputs at the end of a path, and was not computed on the way 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from typing import Any, NamedTuple
 
 from agrad.engine.program.ir import GuardCheck, Program, Step
 from agrad.engine.program.passes import frozen
-from agrad.engine.values import Array, Shape, Value, shape_of
+from agrad.engine.values import Shape, Value, shape_of
 
 _MOST_GUARDS = 2_000  # of one path
 _UNKNOWN = -1
@@ -145,14 +144,6 @@ class Paths:
             self.values.append(value)
             self.shapes.append(shape)
         return number
-
-
-class Rows(NamedTuple):
-    """The rows of columns that take the path of one program: its number, their places, and their outputs."""
-
-    number: int
-    places: Any
-    outputs: Sequence[Array]
 
 
 def read_by(program: Program, readings: Collection[Callable[[Value], object]]) -> bool:

@@ -116,20 +116,26 @@ class Vmap:
         return used.shapes == shapes[: len(used.shapes)] and used.template == self.template
 
     def _together(self, columns: list[Array], outs: list[Array], threads: int | None) -> Any:
-        """Compute rows by the one function of several specialisations; the places of the others, None for all.
+        """Compute rows whose specialisations are one function; the places of the others, None for all.
 
-        It has the bits of the machine code of each. Those of numbers are faster by themselves: eight rows at once.
+        That says which one holds, and the code of this one computes the row: so a row has the same bits whenever the
+        function is made, which may sum up in another order. Functions of numbers need none: eight rows are computed at
+        once.
         """
         together = self.specializations.together
         if together is None or self.of_numbers:
             return None
-        left = np.ones(len(columns[0]), dtype=bool)
-        for number, places, found in together.code.rows(columns, threads):
-            used = together.members[number]
-            if self._fits(used, [out.shape[1:] for out in outs]) and self._pays(used):
-                for out, result in zip(outs, found, strict=True):
-                    out[places] = result
-                left[places] = False
+        shapes, numbers = [out.shape[1:] for out in outs], together.code.which(columns, threads)
+        left = np.ones(len(numbers), dtype=bool)
+        for number in np.unique(numbers[numbers >= 0]).tolist():
+            used, places = together.members[number], np.flatnonzero(numbers == number)
+            if not (self._fits(used, shapes) and self._pays(used)):
+                continue
+            good, found = self._by(used, [x[places] for x in columns], shapes, threads)
+            places, found = (places, found) if good is None else (places[good], [x[good] for x in found])
+            for out, result in zip(outs, found, strict=True):
+                out[places] = result
+            left[places] = False
         return np.flatnonzero(left)
 
     def _by(

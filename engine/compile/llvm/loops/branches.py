@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from typing import Any
 
 from agrad.engine.compile.backend import row_of
 from agrad.engine.compile.llvm.loops.code import Loops, reason_against
+from agrad.engine.compile.llvm.loops.driver import UNKNOWN
 from agrad.engine.compile.llvm.loops.schedule import Schedule
 from agrad.engine.compile.llvm.loops.segments import branching
-from agrad.engine.compile.lower.paths import Paths, Rows
+from agrad.engine.compile.lower.paths import Paths
 from agrad.engine.core.guards import bits
 from agrad.engine.program.ir import Program
 from agrad.engine.values import Array, Value, np
@@ -29,17 +31,10 @@ class Branches:
         """The number of the specialisation that holds, and its outputs; None where none of these does."""
         return self.loops.along(values)
 
-    def rows(self, columns: Sequence[Array], threads: int | None) -> Iterator[Rows]:
-        """The rows of some columns by the specialisations that hold; those for which none does are left out."""
-        places: dict[int, list[int]] = {}
-        found: dict[int, list[tuple[Value, ...]]] = {}
-        for row in range(len(columns[0])):
-            hit = self.call(row_of(columns, row))
-            if hit is not None:
-                places.setdefault(hit[0], []).append(row)
-                found.setdefault(hit[0], []).append(hit[1])
-        for number, outputs in found.items():
-            yield Rows(number, np.array(places[number]), [np.array(part) for part in zip(*outputs, strict=True)])
+    def which(self, columns: Sequence[Array], threads: int | None) -> Any:
+        """The number of the specialisation that holds for each row of some columns, or UNKNOWN."""
+        hits = [self.call(row_of(columns, row)) for row in range(len(columns[0]))]
+        return np.array([UNKNOWN if hit is None else hit[0] for hit in hits])
 
     @property
     def text(self) -> str:
