@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 
 import click
@@ -22,11 +23,13 @@ from agrad.cli.base import (
 )
 from agrad.cli.output.printers import printer
 from agrad.cli.terminal.progress import clear, watching
-from agrad.engine.errors import AgradError, TimeLimit
+from agrad.engine.errors import AgradError, Hint, Label, Note, TimeLimit
 from agrad.grammar.diagnostics import Source
 from agrad.grammar.results import Noted, Quit, Result
 from agrad.grammar.session.bindings import require_free
 from agrad.grammar.session.session import Session
+from agrad.grammar.syntax import ast
+from agrad.grammar.syntax.parser import parse
 
 _ARGUMENTS = "agrad.arguments"
 THEMES = ("auto", "light", "dark")  # of the pictures in `cli.output.pictures`
@@ -148,6 +151,8 @@ def command(
     emit: Callable[[Result], None] = printer(session.settings, "json" if as_json else "text")
     failures = Failures(as_json, session, timeout is not None)
     text, report = read_text(file), failures if keep_going else None
+    for note in _overwritten(names, Source(shown_name(file), text, 1, True)):
+        emit(Noted(note))
     try:
         with (
             suppress(Quit),
@@ -159,6 +164,25 @@ def command(
         if not (keep_going and problem.kind == "syntax" and failures.several(Source(shown_name(file), text, 1, True))):
             raise
     return failures.end()
+
+
+def _overwritten(names: Mapping[str, str], source: Source) -> Iterator[Note]:
+    """The notes on names of -D that a script gives another value before it reads them."""
+    try:
+        statements = parse(source) if names else ()
+    except AgradError:  # which the run reports
+        return
+    for name, value in names.items():
+        first = next((one for one in statements if re.search(rf"\b{re.escape(name)}\b", one.span.text)), None)
+        if not isinstance(first, ast.Variable | ast.Assign):
+            continue
+        targets = (first.name,) if isinstance(first, ast.Variable) else first.targets
+        is_given = any(isinstance(one, ast.Name) and one.id == name for one in targets)
+        if is_given and not re.search(rf"\b{re.escape(name)}\b", first.value.span.text):
+            place = Label(first.span)
+            leaf = f"; var {name} = {name} makes a leaf of what -D gives" if isinstance(first, ast.Variable) else ""
+            fixes = [Hint(f"leave this line out of the script{leaf}")]
+            yield Note(f"-D {name}={value} has no effect: the script gives {name} another value", (place,), fixes)
 
 
 def _stoppable() -> AbstractContextManager[None]:

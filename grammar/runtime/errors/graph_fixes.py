@@ -111,6 +111,8 @@ def _fixes(error: AgradError) -> list[str]:
         if error.message.startswith("diagonal needs") and (traced := re.fullmatch(r"trace\((\w+)\)", error.at.text)):
             error.message = error.message.replace("diagonal", "trace", 1)
             return [f"backward {traced[1]} trace   shows each step of a backward"]
+        if error.kind == "arity" and error.at.text.endswith(".grad()"):
+            return [fix for fix in [corrected(error.at, error.at.text.removesuffix("()"))] if can_be_read(fix)]
         return _too_many(error.at)
     return _texts(error) if error.kind == "type" and isinstance(error.at, Span) else []
 

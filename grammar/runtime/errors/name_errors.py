@@ -41,7 +41,7 @@ def unknown(name: str, span: Span, known: Iterable[str]) -> AgradError:
         close = options
     elif elsewhere := _elsewhere(name, span, called, known):
         close = elsewhere
-    elif quotient := _quotient(name, span, known):
+    elif quotient := _quotient(name, span, known) or _joined(name, span, called, known):
         close = quotient
     elif name in SHAPES and not called:
         close = [Hint(SHAPES[name])]
@@ -111,6 +111,18 @@ def _quotient(name: str, span: Span, known: Iterable[str]) -> list[str]:
     if y in names and x in names:
         return [corrected(Span(span.source, span.start, span.start + found.end()), f"grad({y}, {x})")]
     return [Hint(f"grad({y}, {x})   of a value {y} that was computed from a leaf {x}; grad(f)(2) of a function f")]
+
+
+def _joined(name: str, span: Span, called: bool, known: Iterable[str]) -> list[str]:
+    """`sinx` is `sin(x)`, and `xsin(x)` is `x*sin(x)`, of a name that has a value."""
+    names = {one for one in known if one not in FUNCTIONS}
+    for place in range(1, len(name)):
+        first, rest = name[:place], name[place:]
+        if not called and first in FUNCTIONS and rest in names:
+            return [corrected(span, f"{first}({rest})")]
+        if called and first in names and rest in FUNCTIONS:
+            return [corrected(span, f"{first}*{rest}")]
+    return []
 
 
 def rewritten(name: str, span: Span, given: list[str]) -> list[str]:

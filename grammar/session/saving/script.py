@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 _HEAD = re.compile(r"(?:#|<!--) saved by agrad: \d+ statements?, mark ([0-9a-f]{8})(?: -->)?\n")
 _MARKDOWN, _HTML = (".md", ".markdown"), (".html", ".htm")  # the endings of pages
+# The endings of what `save` does not write: other programs would not read a script of that name.
+_OTHERS = frozenset(".pdf .docx .doc .odt .rtf .tex .ipynb .py .json .csv .png .svg .jpg .jpeg .gif .xlsx".split())
 _READERS = frozenset({"load_csv", "load_npy", "chunks"})
 _REMARK = "# A file name that is computed is relative to the folder in which agrad is started.\n"
 _ESCAPES = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n", "\r": r"\r", "\t": r"\t"})
@@ -56,6 +58,10 @@ def _content(session: Session, call: Call, path: str) -> tuple[str, int]:
     """What goes into a file, by its ending, and the number of statements in it."""
     stem, ending = os.path.splitext(path)
     if ending.lower() not in (*_MARKDOWN, *_HTML):
+        if ending.lower() in _OTHERS:
+            message = f"save writes a script, or the transcript as .md or .html, and not {ending}"
+            fixes = [f'save "{printable(stem)}{other}"' for other in (".ag", ".md", ".html")]
+            raise AgradError("file", message, fixes=fixes)
         return script(session.record.entries, os.path.dirname(os.path.abspath(os.path.expanduser(path))))
     from agrad.grammar.session.saving.pages import html, markdown  # here, since few sessions are saved as pages
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection
 from itertools import pairwise
 
 from agrad.engine.core.op import FUNCTIONS
-from agrad.engine.errors import AgradError
+from agrad.engine.errors import AgradError, Hint
 from agrad.grammar.diagnostics import Span, suggest
 from agrad.grammar.syntax.errors.calculus import function_named, multiplied
 from agrad.grammar.syntax.errors.context import LINE_STARTS, ErrorContext
@@ -142,7 +142,7 @@ def _infix(context: ErrorContext) -> AgradError | None:
         if given is not None:
             fix = f"{given[1].strip()}; {context.text_of(context.head, previous)}"
             return syntax_error("at", context.span(bad), fixes=[fix], word=str(bad))
-    if previous.type == "NUMBER" and context.next_type in ("NAME", "_IN", "MEMBER"):
+    if previous.type == "NUMBER" and context.next_type in ("NAME", "_IN", "MEMBER") and bad not in FUNCTIONS:
         return syntax_error("units", context.span(bad))
     return None
 
@@ -172,7 +172,10 @@ def _derivative(context: ErrorContext) -> AgradError | None:
     text = re.sub(r"^of\b[ \t]*", "", text)
     names = [name for name in re.findall(r"[^\W\d]\w*", text) if name not in FUNCTIONS and name not in ("pi", "e")]
     by = names[0] if names else "x"
-    return syntax_error("derivative of", context.span(head), fixes=[derivative_of(text, by)], word=str(head))
+    fix = derivative_of(text, by)
+    if text.isidentifier():  # a value, or a function
+        fix = Hint(f"grad({text}, x)   of a value {text} by a leaf x; grad({text})(1) of a function")
+    return syntax_error("derivative of", context.span(head), fixes=[fix], word=str(head))
 
 
 _OVER = re.compile(

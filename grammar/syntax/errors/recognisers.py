@@ -36,7 +36,7 @@ from agrad.grammar.syntax.keywords import (
     SOFT,
     words,
 )
-from agrad.grammar.syntax.lexer import OPERAND_ENDS, Input
+from agrad.grammar.syntax.lexer import OPERAND_ENDS, Input, Token
 
 _OPERAND_STARTS = OPERAND_ENDS - {"RPAR", "RSQB", "RBRACE", "FSTRING_END"} | words("FSTRING_START LPAR _LSQB ROOT")
 _OPERATORS = words("SUM PRODUCT POWER ARROW MEMBER COMPARISON _NEAR _TOLERANCE UNCERTAIN AND OR NOT IS _EQUAL AUGMENT")
@@ -290,6 +290,19 @@ def _command(context: ErrorContext) -> AgradError | None:
     return problem
 
 
+def _product(context: ErrorContext) -> list[str]:
+    """`sin(x)cos(x)` and `x sin x`, with the operator and the brackets that are left out."""
+    previous, bad, behind = context.previous, context.bad, context.following
+    if bad.type != "NAME" or bad not in FUNCTIONS or previous.type not in ("RPAR", "NAME", "NUMBER"):
+        return []
+    if context.next_type == "LPAR":
+        return [corrected(Span(context.source, previous.start_pos, bad.end_pos), f"{previous}*{bad}")]
+    if context.next_type in ("NAME", "NUMBER") and isinstance(behind, Token):
+        place = Span(context.source, previous.start_pos, behind.end_pos)
+        return [corrected(place, f"{previous}*{bad}({behind})")]
+    return []
+
+
 def _missing_operator(context: ErrorContext) -> AgradError | None:
     bad, previous = context.bad, context.previous
     if previous.type not in OPERAND_ENDS:
@@ -315,7 +328,7 @@ def _missing_operator(context: ErrorContext) -> AgradError | None:
         between.append(f"{left}, {right}")
     what = "an operator or a comma" if listed else "an operator"
     place = Span(context.source, previous.start_pos, bad.end_pos)
-    fixes = [corrected(place, text) for text in between]
+    fixes = _product(context) or [corrected(place, text) for text in between]
     if context.breaks_between(previous, bad):
         fixes = [Hint(" or ".join(between))] if between else []
     return syntax_error("missing operator", context.span(bad), fixes=fixes, what=what, left=left, right=right)

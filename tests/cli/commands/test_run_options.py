@@ -237,3 +237,20 @@ def test_what_is_left_is_reported(agrad, script):
     out, err, code = agrad("run", "--port", script("x = torch.foo(1)\n", "b.py"))
     assert (out, code) == ("x = torch.foo(1)  # agrad cannot run this: agrad has no torch.foo\n", 1)
     assert first_lines(err) == ["b.py:1:5: error[name]: agrad has no torch.foo", "1 error"]
+
+
+@pytest.mark.parametrize(
+    ("text", "noted"),
+    [
+        ("var x = 2\ny = x**2", "-D x=3 has no effect: the script gives x another value"),
+        ("x = 2\nprint x", "-D x=3 has no effect: the script gives x another value"),
+        ("var x = x\nprint x", ""),
+        ("y = x**2\nx = 2", ""),
+        ("x += 1", ""),
+        ("for i in range(2): x = i", ""),
+    ],
+)
+def test_a_given_name_that_the_script_gives_another_value(inside, script, text, noted):
+    _, err, code = inside("run", "-D", "x=3", script(text))
+    assert code == 0
+    assert noted in err and ("note" in err) == bool(noted)
