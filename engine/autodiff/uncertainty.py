@@ -258,20 +258,13 @@ def of_slopes(slopes: Mapping[Node, float]) -> float | None:
 
 def _of_entries(y: Tensor, found: Sources) -> Any:
     """The uncertainties of the entries of an array, one after the other or in its shape."""
-    if y.size == 1 or found.blocks or not all(_moves_alone(y, node) for node in found.nodes):
+    behind = reachable(y.node)
+    alone = all(node.shape in ((), y.shape) and (not node.op or node.op.reach == "pointwise") for node in behind)
+    if y.size == 1 or found.blocks or not all(not x.shape or (alone and x.shape == y.shape) for x in found.leaves):
         return found.combined(found.slopes(y))
+    # Each entry depends on one entry of a leaf, on the number or on that in its own place: one forward pass a leaf.
     terms = [push(y, {x.node: np.reshape(found.u[found.places[x.node]], x.shape)}, False) for x in found.leaves]
     return np.hypot.reduce([np.zeros(y.shape) if term is None else term for term in terms])
-
-
-def _moves_alone(y: Tensor, source: Node) -> bool:
-    """Whether each entry of a value depends on one entry of a leaf: on the number, or on that in its own place."""
-    return not source.shape or (
-        source.shape == y.shape
-        and all(
-            node.shape in ((), y.shape) and (not node.op or node.op.reach == "pointwise") for node in reachable(y.node)
-        )
-    )
 
 
 class Second(NamedTuple):
@@ -289,7 +282,7 @@ def second_order(y: Tensor, found: Sources) -> Second:
     """
     rows = zip(hessian(y, found.leaves), found.leaves, strict=True)
     blocks = [[np.reshape(block.value, (x.size, -1)) for block in row] for row, x in rows]
-    matrix = np.block(blocks) * np.outer(found.u, found.u)
+    matrix: Array = np.block(blocks) * np.outer(found.u, found.u)
     product = matrix @ found.correlations
     kurtosis = np.array([KURTOSIS[name] for name in found.distributions])
     variance = 0.5 * float(np.trace(product @ product))

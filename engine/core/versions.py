@@ -94,6 +94,11 @@ def roots_of(node: Node) -> Roots:
     return roots
 
 
+def was_cut(node: Node) -> bool:
+    """Whether a value was computed from others where nothing is recorded, and not by `detach` or a backward."""
+    return node.storage is not None and node.storage.cut is not None and not node.storage.nodes
+
+
 def _roots_behind(node: Node) -> Roots:
     """The leaves that a node was computed from; where they are known for a node, the walk stops."""
     found: list[Roots] = []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from csv import writer
 from io import StringIO
 from json import dumps
@@ -77,7 +77,7 @@ class Budget(NamedTuple):
     samples: Sampled | None = None
     histogram: tuple[Array, Array] | None = None  # of the samples: the edges of intervals, and the densities
 
-    def table(self) -> list[tuple[str, ...]]:
+    def rows(self) -> list[tuple[str, ...]]:
         """The sources in words, below their heads: a column for each head that says something about them."""
         columns = [*zip(_HEAD, *map(_cells, self.sources), strict=True)]
         if len(set(columns[1])) == 2:  # all in one place
@@ -86,12 +86,12 @@ class Budget(NamedTuple):
 
     def text(self, sign: str) -> str:
         """The table, a line for each source, and what follows from it."""
-        table = self.table()
+        rows = self.rows()
         u, wide, k = (format_number(x, 3) for x in (self.u, self.expanded, self.k))
         how = ", with correlated sources as one" if self.correlated else ""
         dof = f", {format_number(self.dof, 3)} effective degrees of freedom{how}" if isfinite(self.dof) else ""
         lines = [
-            *align(table, right=range(1 + ("where" in table[0]), len(_HEAD))),
+            *align(rows, right=range(1 + ("where" in rows[0]), len(_HEAD))),
             "",
             f"{self.name} = {format_uncertain(self.value, self.u, sign=sign)}   u = {u}{dof}",
             f"expanded uncertainty U = {wide}   k = {k}, coverage {self.coverage:g}",
@@ -132,7 +132,7 @@ class Budget(NamedTuple):
 
     def latex(self) -> str:
         """The table for a paper, and the result below it."""
-        head, *rows = [[cell.translate(_IN_LATEX) for cell in row] for row in (*self.table(), [self.name])]
+        head, *rows = [[cell.translate(_IN_LATEX) for cell in row] for row in (*self.rows(), [self.name])]
         number, width = format_uncertain(self.value, self.u, sign=r"\pm"), len(head) - 1
         rows[-1].append(rf"\multicolumn{{{width}}}{{l}}{{${number}$}}")
         lines = [" & ".join(row) + r" \\" for row in (head, *rows)]
@@ -149,10 +149,6 @@ class Budget(NamedTuple):
         if self.u > 0:
             curves["normal"] = np.exp(-(((middles - self.value) / self.u) ** 2) / 2) / (self.u * np.sqrt(2 * np.pi))
         return [(name, middles.tolist(), heights.tolist()) for name, heights in curves.items()]
-
-    def rows(self) -> list[Sequence[Any]]:
-        """The sources as a table, below its head."""
-        return [Source._fields, *([*row.values()] for row in self.fields()["budget"]["sources"])]
 
 
 def budget(

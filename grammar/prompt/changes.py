@@ -7,12 +7,14 @@ from collections.abc import Iterator
 from typing import Any
 
 from agrad.engine.autodiff.optim import STEPS
+from agrad.engine.autodiff.uncertainty import lost
 from agrad.engine.core.graph import Node
 from agrad.engine.core.tensor import Tensor
+from agrad.engine.core.versions import was_cut
 from agrad.engine.text import truncate
 from agrad.engine.values import format_number
 from agrad.grammar.prompt.noise import NOISE, is_noise
-from agrad.grammar.results import text_of
+from agrad.grammar.results import text_of, uncertainty_of
 from agrad.grammar.session.session import Session
 
 _DIGITS = 6  # of numbers that change
@@ -95,6 +97,9 @@ class Changes:
         """`w 2 → 1.97`, or the shape of an array."""
         if before.number is None or now.number is None:
             return f"{name} {_shape(now.value)}"
+        if uncertainty_of(now.value) is not None:
+            was, is_now = (text_of(one, self.session.settings) for one in (before.number, now.value))
+            return f"{name} {was} → {is_now}"
         old, new = (format_number(number, _DIGITS) for number in (before.number, now.number))
         if old == new:
             old, new = (format_number(number, None) for number in (before.number, now.number))
@@ -105,6 +110,8 @@ class Changes:
         if isinstance(value, Tensor) and value.shape != ():
             return f"{name} {_shape(value)}"
         shown = truncate(text_of(value, self.session.settings), 30)
+        if isinstance(value, Tensor) and was_cut(value.node) and lost(value):
+            shown = f"{shown} without uncertainty"
         is_marked = self.session.settings.noise and is_noise(value)
         return f"{name} = {shown} {NOISE}" if is_marked else f"{name} = {shown}"
 

@@ -11,7 +11,7 @@ from agrad.engine.core.context import UndoLog, current, scope
 from agrad.engine.core.graph import collect
 from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.core.tensor import Tensor, is_gradient, tensor
-from agrad.engine.core.versions import changed_behind
+from agrad.engine.core.versions import changed_behind, was_cut
 from agrad.engine.errors import AgradError, Label, Note
 from agrad.engine.values import format_number
 from agrad.grammar.diagnostics import Span
@@ -60,8 +60,8 @@ class Statements(Core):
             if not isinstance(value, Tensor):
                 continue
             name, changed = value.node.spell(), changed_behind(value.node)
-            storage, message = value.node.storage, lost(value)
-            if message and storage is not None and storage.cut is not None and not storage.nodes:
+            message = lost(value) if was_cut(value.node) else ""
+            if message:
                 self.session.emit(Noted(Note(message, labels=[Label(span)])))
             if changed is not None and not is_gradient(value):
                 held = value.node.op is not None and all(node.freed is None for node in collect([value.node]))

@@ -54,6 +54,11 @@ SAID = [
     ((*GIVEN, "var x = 3; y = x"), "x = 3, y = 3"),
     ((*GIVEN, "x = x*3"), "x = 6"),
     ((*GIVEN, "var x = 5"), "x = 5, y keeps the old x"),
+    (("x = 2 ± 0.1", "y = x**2"), "y = 4.00 ± 0.40"),
+    (("x = 2 ± 0.1", "set x = 3"), "x 2 → 3.00 ± 0.10"),
+    (("x = 2 ± 0.1", "y = x**2", "set x = 3", "forward y"), "y 4 → 9.00 ± 0.60"),
+    (("x = 2 ± 0.1", "no_grad: y = x**2"), "y = 4 without uncertainty"),
+    (("x = 2 ± 0.1", "y = x.detach()"), "y = 2"),
 ]
 LONG = "var x = 3; u = x^2; y = sin(u); retain u"
 FOLDED = [

@@ -89,7 +89,7 @@ def test_what_is_no_table_is_text(text):
 
 def test_a_budget_is_a_table():
     (made,) = bundles("x = 2 ± 0.1\ny = 3 ± 0.2\nz = x*y\nbudget z")
-    assert made["text/html"].startswith("<table><thead><tr><th>name</th>")
+    assert made["text/html"].startswith("<table><thead><tr><th>source</th>")
     assert made["text/html"].count("<tr>") == 3
     assert "z = 6.00 ± 0.50" in made["text/plain"]
 
