@@ -170,14 +170,16 @@ def not_finite_note(node: Node, found: Any, values: dict[Node, Any], slope: Any 
     index = None if isinstance(found, float) else np.unravel_index(int(np.argmin(np.isfinite(found))), found.shape)
     first, factor = _entry(found, index), _entry(slope, index)
     operands = [x if not isinstance(x, Node) else values.get(x, x.value) for x in node.inputs]
-    shown: list[str] = []
+    shown, product = [], ""
     if node.op.reach == "pointwise" or index is None:
         named = [_shown(x, value, found, index, node.spell()) for x, value in zip(node.inputs, operands, strict=True)]
         shown = list(dict.fromkeys(filter(None, named)))
-    else:
+    elif is_value:
         here += f"[{_place(index)}]"
+    else:
+        product = _why(node.op.name, node.value)
     place = f" at {', '.join(shown)}" if shown else ""
-    number, product = format_number(first), ""
+    number = format_number(first)
     if first != first and math.isinf(factor):
         number, product = format_number(factor), f", and 0 * {format_number(factor)} is nan"
     labels, fixes = [], []
@@ -191,9 +193,18 @@ def not_finite_note(node: Node, found: Any, values: dict[Node, Any], slope: Any 
     )
 
 
+def _why(op: str, value: Any) -> str:
+    """Why an operation on whole arrays has no derivative, where that is known."""
+    if op.startswith(("eigh_", "svd_")):
+        values = "eigenvalues" if op.startswith("eigh_") else "singular values"
+        return f": the vectors of equal {values} have none"
+    return ""
+
+
 def _came_in(leaf: Node, value: Any) -> Note:
     """The note on a leaf that is not finite itself: data, or what updates have made of it."""
-    index = None if isinstance(value, float) else np.unravel_index(int(np.argmin(np.isfinite(value))), value.shape)
+    bad = np.isnan(value) if _has_nan(value) else ~np.isfinite(value)
+    index = None if isinstance(value, float) else np.unravel_index(int(np.argmax(bad)), value.shape)
     at = "" if index is None else f"[{_place(index)}]"
     message = f"a gradient is inf or nan: {leaf.spell()}{at} is {format_number(_entry(value, index))} already"
     labels = [Label(leaf.origin)] if leaf.origin is not None else []

@@ -15,7 +15,7 @@ from agrad.engine.core.graph import Node, new_node
 from agrad.engine.core.limits import afford_spread, exhausted
 from agrad.engine.core.numpy_warnings import computed, prepare
 from agrad.engine.core.tensor import Tensor, bare, handle, inherit
-from agrad.engine.errors import AgradError
+from agrad.engine.errors import AgradError, Hint
 from agrad.engine.values import IEEE, Value, broadcast, coerce, format_shape, np, settle, shape_of
 
 if TYPE_CHECKING:
@@ -68,7 +68,10 @@ def misfit(op: Op, values: tuple[Value, ...], attrs: dict[str, Any], error: Exce
     shapes = [shape_of(value) for value in values]
     listed = " and ".join(format_shape(shape) for shape in shapes)
     if type(error).__name__ == "LinAlgError":
-        return AgradError("domain", f"{op.name} of shape {listed}: {str(error).lower()}")
+        fixes = []
+        if op.name == "cholesky":
+            fixes = [Hint(f"cholesky(A + 1e-6*eye({shapes[0][-1]}))   where A is a covariance, singular by rounding")]
+        return AgradError("domain", f"{op.name} of shape {listed}: {str(error).lower()}", fixes=fixes)
     if op.reach == "pointwise" and len(shapes) > 1:
         try:
             broadcast(*shapes)

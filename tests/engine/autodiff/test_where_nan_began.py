@@ -205,3 +205,30 @@ def test_what_is_infinite_on_purpose_is_not_the_cause():
     assert "-1e9" in notes[0].fixes[0]
     assert "masked_fill" not in "".join(note.message for note in notes)
     assert not notes_of(MASKED.replace("-inf", "-1e9"))[1]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("w, V = eigh(A); backward sum(V)", "the derivative of V is nan: the vectors of equal eigenvalues have none"),
+        (
+            "U, S, V = svd(A); backward sum(U)",
+            "the derivative of U is nan: the vectors of equal singular values have none",
+        ),
+    ],
+)
+def test_a_decomposition_without_a_derivative_says_why(text, said):
+    _, notes = notes_of(f"var A = eye(2)\n{text}")
+    assert notes[-1].message == f"a gradient is inf or nan: {said}"
+
+
+def test_a_leaf_that_came_in_is_told_by_its_first_nan():
+    _, notes = notes_of("var x = [1, -inf, nan]\nbackward sum(log(abs(x)))")
+    assert notes[-1].message == "a gradient is inf or nan: x[2] is nan already"
+
+
+def test_a_matrix_without_a_factor_has_a_fix():
+    with pytest.raises(AgradError) as caught:
+        Session().run("K = ones(2, 2)\nL = cholesky(K)")
+    assert caught.value.fixes == ["cholesky(A + 1e-6*eye(2))   where A is a covariance, singular by rounding"]
+    Session().run("A = ones(2, 2)\nL = cholesky(A + 1e-6*eye(2))\nassert L @ L.T ~= A +- 2e-6")
