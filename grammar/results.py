@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import nan
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -124,13 +125,29 @@ class Estimated(Struct):
 
 
 class Curve(Struct):
-    """Points that belong together; where one is not finite there is a gap. `right`: over the axis at the right."""
+    """Points that belong together; where one is not finite there is a gap. `right`: over the axis at the right.
+
+    `u`: the uncertainties of the values, which are drawn as error bars; none where that is empty.
+    """
 
     name: str
     x: Sequence[float]
     y: Sequence[float]
     style: Literal["line", "dots", "dashes", "points"] = "line"  # dots and dashes: of a line
     right: bool = False
+    u: Sequence[float] = ()
+
+    def bars(self) -> Iterator[tuple[float, float, float]]:
+        """The places of the error bars, with the two ends of each."""
+        for x, y, u in zip(self.x, self.y, self.u, strict=bool(self.u)):
+            if math.isfinite(y) and math.isfinite(u) and u > 0:
+                yield x, y - u, y + u
+
+    def reach(self) -> Iterator[float]:
+        """The values, and the ends of the error bars."""
+        yield from self.y
+        for _, low, high in self.bars():
+            yield from (low, high)
 
 
 # The styles of several lines in one picture, which cannot always be told apart by colour alone.

@@ -119,8 +119,8 @@ _Axis = tuple[Scale | LogScale, dict[int, str], int]  # the scale, its labels by
 
 def _values(plot: Plot, rows: int, plain: bool, right: bool = False) -> _Axis:
     """The axis of the values, or that at the right."""
-    own = (y for curve in plot.curves if curve.right == right for y in curve.y)
     window, log = (plot.right, False) if right else (plot.window, plot.log[1])
+    own = (y for curve in plot.curves if curve.right == right for y in curve.reach())
     up = scale_of(ends_of(window or own, log), max(rows // 3, 3), log=log)
     labels = {_row(up, tick, rows, plain): up.label(tick) for tick in up.ticks}
     return up, labels, max(map(len, labels.values()), default=0)
@@ -174,6 +174,10 @@ def _paint(canvas: Canvas, plot: Plot, across: Scale | LogScale, ups: Sequence[S
         _trace(canvas, zero, _ZERO, (1, 1 if canvas.plain else 4))
     for number, curve in enumerate(plot.curves):
         places = [place(x, y, ups[curve.right]) for x, y in zip(curve.x, curve.y, strict=True)]
+        for x, *ends in curve.bars():
+            bottom, top = (place(x, max(y, ups[curve.right].low) if plot.log[1] else y, ups[curve.right]) for y in ends)
+            for dot in canvas.between(bottom, top) if bottom and top else ():
+                canvas.dot(dot, number)
         if curve.style == "points":
             _scatter(canvas, places, number)
         else:

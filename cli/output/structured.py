@@ -146,7 +146,10 @@ def _plot(plot: Plot, name: str, nonfinite: dict[str, str]) -> dict[str, Any]:
 
 def _curve(curve: Curve, path: str, nonfinite: dict[str, str]) -> dict[str, Any]:
     """The points of a curve."""
-    points = {name: plain(getattr(curve, name), f"{path}.{name}", nonfinite) for name in ("x", "y")}
+    points = {
+        name: plain(getattr(curve, name), f"{path}.{name}", nonfinite)
+        for name in ("x", "y", *(["u"] if curve.u else []))
+    }
     return {"name": curve.name, "style": curve.style, **points}
 
 

@@ -127,7 +127,9 @@ def _shown_as_picture(plot: Plot, columns: int, rows: int, chosen: str) -> bool:
 
 def _named(plot: Plot) -> Plot:
     """The plot with names that the terminal can show."""
-    curves = tuple(Curve(shown(curve.name), curve.x, curve.y, curve.style, curve.right) for curve in plot.curves)
+    curves = tuple(
+        Curve(shown(curve.name), curve.x, curve.y, curve.style, curve.right, curve.u) for curve in plot.curves
+    )
     below = _named(plot.below) if plot.below is not None else None
     title, label = shown(plot.title), shown(plot.label)
     return Plot(curves, shown(plot.axis), plot.window, below, title, label, plot.log, plot.right, plot.across)

@@ -90,7 +90,7 @@ def _fit(session: Session, call: Call) -> None:
     values = parameters(found.values, found.covariance, dof)
     for name, value in zip(names, values, strict=True):
         session.machine.bind(call.names, name, value)
-    latest = last_fit(function, values, dof, " ".join(measured.span.text.split()), y)
+    latest = last_fit(function, values, dof, " ".join(measured.span.text.split()), y, sigma)
     log = current().undo_log
     if log is not None:
         log.remember(("fit", id(session)), partial(setattr, session, "fit", session.fit))

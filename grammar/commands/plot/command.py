@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
+from agrad.engine.autodiff.uncertainty import uncertainty
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Hint, Label, Note
 from agrad.engine.text import printable
@@ -38,7 +40,8 @@ _PARTS = ("value", "derivative", "twin")  # what is drawn of a function
     "plot f(x) for x in -2..2 [log] [value | derivative | twin] | plot loss [logy] | plot x, y, w*x + b | plot fit "
     '[title "text"] [labels "x", "y"] [to "f.svg"]',
     "Draws a function with its derivative, or several functions, over a range; a vector, or the columns of a matrix, "
-    "over its index; points, and lines over them; the latest fit: data, curve and 95 % confidence band, and the "
+    "over its index; points, with error bars if they are uncertain, and lines over them; the latest fit: data, curve "
+    "and 95 % confidence band, and the "
     "residuals below. `log`: with a logarithmic axis, `logy`: with logarithmic values, then without the derivative. "
     "`value` and `derivative` draw one of them alone, `twin` each over an axis of its own. ▲ and ▼ mark where a curve "
     "goes on outside of the picture. `to`: into a file, .svg, .png or .pdf, with the extra `plot`. "
@@ -240,10 +243,18 @@ def _data(call: Call) -> Plot:
     points, *lines = columns[1:]
     for place, curves in enumerate(columns[1:], 1):
         _fits(call, place, len(x), len(curves[0][1]))
-    found = [Curve(name, x, y, "points") for name, y in points]
+    u = _uncertainties(call, 1) if len(points) == 1 else ()
+    found = [Curve(name, x, y, "points", u=u) for name, y in points]
     over = zip([curve for curves in lines for curve in curves], cycle(LINES), strict=False)
     found += [Curve(name, *ordered(x, y), style) for (name, y), style in over]
     return Plot(tuple(found), axis)
+
+
+def _uncertainties(call: Call, place: int) -> Sequence[float]:
+    """The uncertainties of a vector; none where it has none."""
+    value = as_array(call.values[place])
+    u: Any = uncertainty(value) if isinstance(value, Tensor) else None
+    return () if u is None else u.tolist()
 
 
 def _fits(call: Call, place: int, wanted: int, length: int) -> None:

@@ -72,7 +72,7 @@ def drawn(
 def _draw(axes: Any, plot: Plot) -> None:
     """Draw the curves of a plot into axes of matplotlib."""
     across = 0 if plot.log[0] else _exponent(x for curve in plot.curves for x in curve.x)
-    shown = plot.window or (y for curve in plot.curves for y in curve.y if not curve.right)
+    shown = plot.window or (y for curve in plot.curves for y in curve.reach() if not curve.right)
     up = 0 if plot.log[1] else _exponent(shown)
     right = axes.twinx() if plot.right is not None else axes
     lines = []
@@ -80,6 +80,8 @@ def _draw(axes: Any, plot: Plot) -> None:
         into, unit, colour = (right, 0, f"C{number}") if curve.right else (axes, up, f"C{number}")
         x, y = _shifted(curve.x, across), _shifted(curve.y, unit)
         lines += into.plot(x, y, color=colour, **_STYLES[curve.style])
+        if curve.u:
+            into.errorbar(x, y, _shifted(curve.u, unit), fmt="none", ecolor=colour, elinewidth=1, capsize=2)
         if curve.style != "points":
             alone = _alone(y)
             into.plot([x[place] for place in alone], [y[place] for place in alone], "o", color=colour, markersize=4)

@@ -30,6 +30,7 @@ class LastFit(NamedTuple):
     dof: float
     name: str
     y: Array
+    u: Any  # of what was measured; None where that is not known
 
     def at(self, name: str, x: Array) -> Any:
         """The model with other values for a name; None where it has no number for each of them."""
@@ -43,7 +44,7 @@ class LastFit(NamedTuple):
         return found if isinstance(found, Tensor) and found.shape == x.shape else None
 
 
-def last_fit(model: Closure, parameters: list[Tensor], dof: float, name: str, y: Array) -> LastFit:
+def last_fit(model: Closure, parameters: list[Tensor], dof: float, name: str, y: Array, u: Any) -> LastFit:
     """A fit, with what its model uses as it is now; parts of names, as `t.x` and `x[:50]`, are names of their own."""
     (names,), machine, given = model.scopes, model.machine, model.definition.parameters
     kept: dict[str, Any] = {}
@@ -64,7 +65,7 @@ def last_fit(model: Closure, parameters: list[Tensor], dof: float, name: str, y:
 
     fitted = function(replaced(parse_expression(Source("model", model.__name__)), named), given)
     kept.update({one: names[one] for one in _names(fitted) if one in names})
-    return LastFit(fitted, parameters, dof, name, y)
+    return LastFit(fitted, parameters, dof, name, y, u)
 
 
 def _names(function: Closure) -> set[str]:
@@ -88,12 +89,13 @@ def picture(fit: LastFit) -> Plot:
         dense = np.linspace(np.min(x), np.max(x), _PLACES)
         curve = fit.at(axis, dense)
     middle, half = curve.value, coverage_factor(_COVERAGE, fit.dof) * np.asarray(uncertainty(curve))
+    u = () if fit.u is None else np.broadcast_to(fit.u, fit.y.shape).tolist()
     gap = [np.nan]
     band = np.concatenate([middle + half, gap, middle - half]).tolist()
     curves = (
-        Curve(fit.name, x.tolist(), fit.y.tolist(), "points"),
+        Curve(fit.name, x.tolist(), fit.y.tolist(), "points", u=u),
         Curve(fit.model.__name__, dense.tolist(), middle.tolist()),
         Curve(f"{100 * _COVERAGE:g} % confidence", [*dense.tolist(), *gap, *dense.tolist()], band, "dashes"),
     )
-    below = Plot((Curve("residuals", x.tolist(), (fit.y - value.value).tolist(), "points"),), axis)
+    below = Plot((Curve("residuals", x.tolist(), (fit.y - value.value).tolist(), "points", u=u),), axis)
     return Plot(curves, axis, below=below)

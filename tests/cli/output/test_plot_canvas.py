@@ -52,6 +52,20 @@ def test_points_are_marks_with_the_line_over_them():
     assert picture("x = [0, 1, 2]\ny = [0, 2, 1]\nplot x, y", plain=True)[0].count("*") == 1
 
 
+def test_error_bars_stand_on_their_points():
+    rows = picture("plot [0, 1, 2], [2, 2, 2] ± [2, 0, 1]", 24, 12, plain=True)
+    marks = [[place for place, sign in enumerate(row) if sign == "*"] for row in rows[:-3]]
+    left, right = min(map(min, filter(None, marks))), max(map(max, filter(None, marks)))
+    heights = {place: sum(place in row for row in marks) for place in (left, right)}
+    assert heights[left] == len(rows) - 3  # from the lower end of the picture to the upper
+    assert 3 <= heights[right] <= heights[left] / 2 + 1
+
+
+def test_an_error_bar_beyond_0_ends_at_the_edge_of_a_logarithmic_axis():
+    plain = picture("plot [1, 2], [0.1, 10] ± [0.2, 1] logy", 24, 12, plain=True)
+    assert sum("*" in row for row in plain[:-3]) > 3
+
+
 def test_a_jump_is_no_line():
     for column in zip(*picture("plot floor(x), 0 for x in 0..1.9", 60, 20)[1:15], strict=False):
         assert sum(sign > "⠀" for sign in column) <= 1

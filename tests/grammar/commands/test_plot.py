@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 
@@ -571,3 +572,24 @@ def test_a_fit_is_written_to_a_file(tmp_path: Path) -> None:
     session = Session()
     session.run(f'{FIT}plot fit to "{path}"')
     assert path.read_text().count('<g id="axes_') == 2
+
+
+def test_uncertain_points_have_error_bars() -> None:
+    _, plot = drawn_fit("x = [1, 2, 4]; y = [1.5, 2, 4] ± [0.5, 0, 1]; plot x, y, 2*x")
+    points, line = plot.curves
+    assert (points.u, line.u) == ([0.5, 0, 1], ())
+    assert [*points.bars()] == [(1, 1, 2), (4, 3, 5)]
+    assert (min(points.reach()), max(points.reach())) == (1, 5)
+    assert [plot.curves[0].u for plot in (drawn_fit("plot [1, 2], [3, 4]")[1],)] == [()]
+
+
+@pytest.mark.parametrize(
+    ("y", "sigma", "u"),
+    [("y", "", ()), ("y", "sigma 0.1", [0.1] * 5), ("y", "sigma x + 1", [1, 2, 3, 4, 5]), ("(y ± 0.2)", "", [0.2] * 5)],
+)
+def test_a_fit_is_drawn_with_the_uncertainties_it_was_made_with(y: str, sigma: str, u: Sequence[float]) -> None:
+    pytest.importorskip("scipy")
+    setup = "x = [0, 1, 2, 3, 4]; y = [2.1, 1.2, 0.8, 0.4, 0.3]"
+    _, plot = drawn_fit(f"{setup}; fit {y} ~ a*exp(-b*x) over a, b {sigma} from a=1, b=1\nplot fit")
+    assert plot.below is not None
+    assert plot.curves[0].u == plot.below.curves[0].u == u
