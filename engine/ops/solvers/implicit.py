@@ -86,7 +86,7 @@ class Problem:
             place = told(np.where(np.abs(x) <= 1e-12 * np.max(np.abs(self.start)), 0.0, x))
             what = "its derivative is 0" if len(x) == 1 else "its Jacobian is singular"
             lowest = [Hint("argmin(f, x0)   finds where a function touches 0")]
-            fixes = lowest if len(x) == 1 and kind != "bends" else []
+            fixes = lowest if len(x) == 1 and kind == "rests" else []
             raise AgradError("domain", f"{self.what}: the function {_KINDS[kind].format(place, what)}", fixes=fixes)
         return Found(x, float(np.max(np.abs(f(x)))), iterations)
 
