@@ -36,7 +36,7 @@ def held(*values: Tensor | Node) -> Held:
     for node in _behind(roots):
         if node.op is None:
             given.add(node.value)
-        elif node.freed is None:
+        elif node.freed is None or node.shape:  # with uncertain values behind it, a freed one keeps its arrays
             saved.add(node.value)
             for operand in node.inputs:
                 if type(operand) is not Node:
@@ -120,10 +120,9 @@ def survey(values: Iterable[Any], most: int) -> Survey:
         if node.op is None:
             continue
         nodes += 1
-        if node.freed is None:
+        freed += node.freed is not None
+        if node.freed is None or node.shape:
             saved.add(node.value)
-        else:
-            freed += 1
         for operand in _links(node):
             if operand not in found:
                 found.add(operand)

@@ -239,3 +239,15 @@ def test_a_long_loop_over_large_arrays_holds_that_of_one_iteration(turns, uncoll
         after, most = grown()
     assert after < 100_000
     assert most < 6 * entries.nbytes
+
+
+def test_a_freed_graph_of_uncertain_values_says_what_it_keeps():
+    x = ag.uncertain([1.0, 2.0, 3.0], 0.1)
+    y = ag.sum(ag.exp(x))
+    before = held(y)
+    y.backward()
+    assert (held(y).arrays, held(y).leaves) == (before.arrays, before.leaves) == (1, 24)
+    certain = leaf([1.0, 2.0, 3.0])
+    z = ag.sum(ag.exp(certain))
+    z.backward()
+    assert (held(z).arrays, held(z).bytes) == (0, 0)
