@@ -41,6 +41,8 @@ def note_on(
             return begun
         words = set(_NAME.findall(span.text)) if span is not None else {"nan"}
         before = [*log.held, *[names.get(name) for name in words - bound]]
+        if "grad" in words:
+            before += [value.grad for value in before if isinstance(value, Tensor)]
         if "nan" not in words and not any(map(_is_nan, _parts(before))):
             assert span is not None
             return Note(

@@ -69,7 +69,11 @@ def _note_on(order: list[Node], node: Node, position: int, g: Any, c: Any) -> No
         values = _values(order)
         begun = _begun(node, values)
         if begun is not None:
-            return not_finite_note(begun, values.setdefault(begun, begun.value), values)
+            begun, told = _first_of(begun, order, values)
+            note = not_finite_note(begun, values.setdefault(begun, begun.value), values)
+            if told and note.labels:
+                note = Note(note.message, [Label(note.labels[0].origin, told)], note.fixes, of_numbers=True)
+            return note
         return not_finite_note(node, c, values, _slope(node, position, g, c))
 
 
@@ -105,6 +109,20 @@ def _begun(node: Node, values: dict[Node, Any]) -> Node | None:
         if not behind:
             return node if not is_finite(values.get(node, node.value)) else None
         node = behind[0]
+
+
+def _first_of(node: Node, order: list[Node], values: dict[Node, Any]) -> tuple[Node, str]:
+    """Of the nodes that a loop has made from the same text, the first that is not finite, and which one that is."""
+    if node.origin is None:
+        return node, ""
+    same = sorted((one for one in order if one.origin == node.origin and one.op is node.op), key=lambda one: one.seq)
+    if len(same) < 2:
+        return node, ""
+    for count, one in enumerate(same, 1):
+        read = [values.get(x, x.value) if isinstance(x, Node) else x for x in one.inputs]
+        if not is_finite(values.get(one, one.value)) and all(map(is_finite, read)):
+            return one, f"number {count} of the {len(same)} times that it was computed"
+    return node, ""
 
 
 def _is_meant(node: Node, values: dict[Node, Any], known: dict[Node, bool]) -> bool:

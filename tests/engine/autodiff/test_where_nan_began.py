@@ -232,3 +232,17 @@ def test_a_matrix_without_a_factor_has_a_fix():
         Session().run("K = ones(2, 2)\nL = cholesky(K)")
     assert caught.value.fixes == ["cholesky(A + 1e-6*eye(2))   where A is a covariance, singular by rounding"]
     Session().run("A = ones(2, 2)\nL = cholesky(A + 1e-6*eye(2))\nassert L @ L.T ~= A +- 2e-6")
+
+
+def test_of_the_steps_of_a_loop_the_first_is_told():
+    text = "var w = 2\nx = 1\nt = 0\nfor i in range(20):\n  x = x*w\n  t = t + exp(x)\nbackward t"
+    _, notes = notes_of(text)
+    assert notes[0].message == "a gradient is inf or nan: exp(x) is inf at x = 1024"  # 2**10
+    assert notes[0].labels[0].text == "number 10 of the 20 times that it was computed"
+
+
+def test_an_entry_of_a_gradient_that_was_told_of_gets_no_note():
+    session, _ = notes_of("var x = [0, 1]; backward sum(sqrt(x)*0)")
+    heard = []
+    session.run("x.grad[0]\ny = x.grad*2", heard.append)
+    assert not [result for result in heard if isinstance(result, Noted)]
