@@ -168,7 +168,7 @@ def test_parameters_of_a_fit_have_its_degrees_of_freedom_together():
     session = Session()
     said(f"{DATA} fit y ~ a*exp(-b*x) over a, b from a=1, b=1", session)
     (table,) = said("budget a/b", session)
-    assert ", 3 effective degrees of freedom\n" in table
+    assert ", 3 effective degrees of freedom, with correlated sources as one\n" in table
     assert "k = 3.18, coverage 0.95" in table
 
 
