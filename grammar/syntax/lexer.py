@@ -456,7 +456,10 @@ class _Scanner:
         number = self.text[start:end]
         factor = re.match(r"[^\W\d_]\w*", rest)
         if not factor or rest in ("e", "E") or (number == "0" and re.fullmatch(r"[xXbBoO]\w*", rest)):
-            yield self.wrong("bad number", start, end + len(rest), number=number + rest)
+            problem = self.wrong("bad number", start, end + len(rest), number=number + rest)
+            if ends := re.fullmatch(r"(\d+)\.+(\d+)", number + rest):
+                problem.fixes = self.counted(start, end + len(rest), *map(int, ends.groups())) or problem.fixes
+            yield problem
         else:
             name = factor.group()
             instead = f"{number} {name}" if name in PYTHON else f"{number}*{name}"
@@ -468,6 +471,13 @@ class _Scanner:
                 problem.fixes = whole([fix if re.search("[\"']", fix) else multiplied(fix)])
             yield problem
         self.position = end + len(rest)
+
+    def counted(self, start: int, end: int, low: int, high: int) -> list[str]:
+        """`for i in 1..3` and `x = 1..3`, the whole numbers of other languages, as they are written here."""
+        place = Span(self.source, start, end)
+        if re.search(r"\bfor\s+\w+\s+in\s+$", self.text[self.line_start : start]):
+            return [corrected(place, f"range({low}, {high + 1})")]
+        return [corrected(place, f"arange({low}, {high + 1})")] if ".." in self.text[start:end] else []
 
     def unreadable(self, kind: str, end: int) -> Iterator[Item]:
         """A character that begins no token."""

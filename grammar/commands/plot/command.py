@@ -18,7 +18,7 @@ from agrad.grammar.commands.registry import NOTHING, Call, Operands, Option, com
 from agrad.grammar.diagnostics import Span
 from agrad.grammar.results import LINES, Curve, Noted, Plot, Printed
 from agrad.grammar.runtime.builtins import CONSTANTS, Closure
-from agrad.grammar.runtime.operations import as_array, describe_value
+from agrad.grammar.runtime.operations import as_array, describe_value, is_table
 from agrad.grammar.syntax.ast import Name
 
 if TYPE_CHECKING:
@@ -279,7 +279,9 @@ def _columns(call: Call, place: int) -> list[tuple[str, list[float]]]:
         message = f"{name} has shape {format_shape(value.shape)}: a plot shows vectors, or up to {COLUMNS} columns"
         fixes = [f"plot {name}[:, 0]"] if len(value.shape) == 2 else []
         raise AgradError("shape", message, labels=[Label(span)], fixes=fixes)
-    return [(f"{name}[:, {column}]", array[:, column].tolist()) for column in range(value.shape[1])]
+    given = call.values[place]
+    titles = given.columns if is_table(given) else [f"{name}[:, {column}]" for column in range(value.shape[1])]
+    return [(title, array[:, column].tolist()) for column, title in enumerate(titles)]
 
 
 def _no_vector(name: str, value: Any, span: Span) -> AgradError:

@@ -160,7 +160,7 @@ def _moved(statement: ast.Statement, folder: str) -> Iterator[tuple[Span, str | 
             case ast.Call(ast.Name("beside"), (ast.String(path, span),), ()):
                 yield span, _literal(beside(path, span), path, folder)
             case ast.Call(function, arguments, keywords) if _is_reader(function):
-                given = arguments[0] if arguments else dict(keywords).get("path")
+                given = arguments[0] if arguments else dict(keywords).get("path", dict(keywords).get("fname"))
                 if isinstance(given, ast.String):
                     text = _literal(given.value, given.value, folder)
                     yield given.span, text if _is_fixed(given.value) else f"beside({text})"
@@ -169,7 +169,13 @@ def _moved(statement: ast.Statement, folder: str) -> Iterator[tuple[Span, str | 
 
 
 def _is_reader(function: ast.Expr) -> bool:
-    return isinstance(function, ast.Name) and function.id in _READERS
+    """Whether a function reads a file: also numpy's, by its name there."""
+    match function:
+        case ast.Name(name):
+            return name in _READERS
+        case ast.Attribute(ast.Name("np" | "numpy"), "loadtxt"):
+            return True
+    return False
 
 
 def _is_beside(node: ast.Expr) -> bool:

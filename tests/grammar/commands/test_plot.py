@@ -593,3 +593,8 @@ def test_a_fit_is_drawn_with_the_uncertainties_it_was_made_with(y: str, sigma: s
     _, plot = drawn_fit(f"{setup}; fit {y} ~ a*exp(-b*x) over a, b {sigma} from a=1, b=1\nplot fit")
     assert plot.below is not None
     assert plot.curves[0].u == plot.below.curves[0].u == u
+
+
+def test_the_columns_of_a_table_have_their_names() -> None:
+    _, plot = drawn_fit('t = load_csv("examples/points.csv", columns=("x", "y")); plot t')
+    assert [curve.name for curve in plot.curves] == ["x", "y"]

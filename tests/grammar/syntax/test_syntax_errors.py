@@ -290,6 +290,9 @@ def test_any_text_parses_or_is_a_syntax_error(text: str) -> None:
     ("text", "fix"),
     [
         ("plot t n", "plot t, n"),
+        ("for i in 1..3: i", "for i in range(1, 4): i"),
+        ("y = sum(1..10) # all", "y = sum(arange(1, 11))"),
+        ("x = 1.2.3", "write numbers as 2, 2.5, .5 or 1e-3"),
         ("x = 1; plot t n r # all", "x = 1; plot t, n, r"),
         ("plot n vs t", "plot t, n"),
         ('plot d.n vs d["time (s)"]', 'plot d["time (s)"], d.n'),
@@ -303,5 +306,5 @@ def test_any_text_parses_or_is_a_syntax_error(text: str) -> None:
         ("fit y ~ a*x via a", "fit y ~ a*x over a"),
     ],
 )
-def test_what_other_programs_draw_and_fit_is_written_as_here(text: str, fix: str) -> None:
+def test_what_other_programs_write_is_written_as_here(text: str, fix: str) -> None:
     assert failure(text).fixes[0] == fix
