@@ -17,6 +17,7 @@ from agrad.cli.arguments.limits import end_in, limit_memory, memory_option, time
 from agrad.cli.base import json_option, precision_option
 from agrad.cli.output.printers import printer
 from agrad.cli.output.text import note
+from agrad.cli.terminal.terminal import narrow
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, UnknownName
 from agrad.engine.values import Value
@@ -71,7 +72,7 @@ def command(
     limit_memory(memory, statements=False)
     session = Session()
     end_in(session, timeout, as_json)
-    session.settings.precision = precision
+    session.settings.precision, session.settings.width = precision, narrow()
     with wanted.advised():
         text = wanted.text()
         if names:

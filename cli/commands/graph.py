@@ -13,7 +13,7 @@ import click
 from agrad.cli.arguments.expression import FormulaCommand, formula, named_completions
 from agrad.cli.arguments.limits import end_in, limit_memory, memory_option, timeout_option
 from agrad.cli.base import file_completions, file_or_stdout, precision_option
-from agrad.cli.terminal.terminal import shown
+from agrad.cli.terminal.terminal import folded, shown
 from agrad.engine.core.tensor import Tensor
 from agrad.engine.errors import AgradError, Hint
 from agrad.grammar.commands.graphs import ENDINGS, PICTURES, drawn, forms, told_otherwise, write_graph
@@ -85,7 +85,7 @@ def command(
     if file is not None:
         write_graph(file, drawing)
     elif isinstance(drawing, str):
-        click.echo(shown(drawing))
+        click.echo(shown(folded(drawing) if form == "text" else drawing))
 
 
 def writer(path: str) -> Callable[[Any, str, int | None], None]:

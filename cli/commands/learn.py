@@ -11,6 +11,7 @@ import click
 from agrad.cli.arguments.limits import limit_memory
 from agrad.cli.base import Command
 from agrad.cli.commands.repl import keyboard, loop, new_session, piped
+from agrad.cli.terminal.terminal import folded
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -71,7 +72,7 @@ def command(context: click.Context, chapter: str | None, listing: bool, printing
         return 0
     progress = kept()
     if listing:
-        click.echo("\n".join(_listed(found, progress)))
+        click.echo(folded("\n".join(_listed(found, progress))))
         return 0
     return _teach(found, progress, number, vi)
 

@@ -23,6 +23,7 @@ from agrad.cli.base import (
 )
 from agrad.cli.output.printers import printer
 from agrad.cli.terminal.progress import clear, watching
+from agrad.cli.terminal.terminal import narrow
 from agrad.engine.errors import AgradError, Hint, Label, Note, TimeLimit
 from agrad.grammar.diagnostics import Source
 from agrad.grammar.results import Noted, Quit, Result
@@ -141,7 +142,7 @@ def command(
     session = Session()
     session.files = files
     end_in(session, timeout, as_json)
-    session.settings.precision = precision
+    session.settings.precision, session.settings.width = precision, narrow()
     session.names["args"] = (*extra, *context.meta[_ARGUMENTS])
     _give(session, names)
     if echoing or page is not None or picture is not None:

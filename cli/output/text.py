@@ -10,9 +10,10 @@ import click
 
 from agrad.cli.terminal.terminal import coloured, drawable, shown
 from agrad.engine.errors import AgradError, Note
+from agrad.engine.text import fit
 from agrad.engine.values import format_value
 from agrad.grammar.diagnostics import render
-from agrad.grammar.results import Answer, Curve, Noted, Plot, Printed, Result, Settings, Shown, Table
+from agrad.grammar.results import Answer, Checked, Curve, Graph, Noted, Plot, Printed, Result, Settings, Shown, Table
 
 # By the kind of a token, named as in prompt_toolkit: those of the sixteen colours that are legible on both backgrounds.
 COLOURS = {
@@ -68,6 +69,8 @@ class Printer:
             show(result, self.spare, self.settings.plots)
         else:
             text = result.text(self.settings)
+            if isinstance(result, Table | Checked) and not isinstance(result, Graph):  # a drawing is not folded
+                text = fit(text, self.settings.width)
             click.echo(text if isinstance(result, Printed | Shown) else shown(text))
 
     def text(self, result: Result, settings: Settings) -> str:

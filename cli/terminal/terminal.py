@@ -17,6 +17,7 @@ from agrad.cli.settings.settings import find, skip
 _ASCII = str.maketrans(
     {"…": "...", "→": "->", "−": "-", "–": "-", "—": "-", "×": "x", "·": "*", "±": "+-", "²": "^2", "’": "'"}
 ) | str.maketrans("─│├┤┬┴┼└┌┐┘▼█░", "-|+++++++++v#.")
+_USUAL = 80  # columns of a terminal
 _PLAIN = "agrad_ascii"
 
 
@@ -39,6 +40,23 @@ def drawable(stream: TextIO) -> bool:
     except UnicodeEncodeError:
         return False
     return True
+
+
+def narrow() -> int | None:
+    """The columns of the terminal that stdout is, if it has less than most tables need; else None."""
+    if not sys.stdout.isatty():
+        return None
+    import shutil  # here, as below
+
+    columns = shutil.get_terminal_size().columns
+    return columns if columns < _USUAL else None
+
+
+def folded(text: str) -> str:
+    """A text for stdout, folded where the terminal is narrow."""
+    from agrad.engine.text import fit  # here, so that the command line starts without the engine
+
+    return fit(text, narrow())
 
 
 def shown(text: str) -> str:

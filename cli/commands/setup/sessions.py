@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from agrad.cli.base import Command
+from agrad.cli.terminal.terminal import folded
 
 
 @click.command("sessions", cls=Command)
@@ -20,7 +21,7 @@ def command(dismiss: int | None) -> int:
     from agrad.cli.repl import crash_log  # here, since it loads the language
 
     if dismiss is None:
-        click.echo(crash_log.listed())
+        click.echo(folded(crash_log.listed()))
         return 0
     gone = crash_log.dismiss(dismiss)
     if gone is None:

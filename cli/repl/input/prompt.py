@@ -88,7 +88,7 @@ def prompted(session: Session, vi: bool = False, opening: Opening | None = None)
                 return
             left = text.left if isinstance(text, Step) else Document()
             if text.strip() == "sessions" and "sessions" not in session.names:
-                PAGER.show(listed())
+                PAGER.show(fit(listed(), shutil.get_terminal_size().columns))
                 continue
             if text.strip() == "clear" and "clear" not in session.names:
                 prompt.output.erase_screen()
