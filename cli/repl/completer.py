@@ -46,8 +46,9 @@ class Words(Completer):
             yield from (Completion(name, -len(word)) for name in self.session.names if name.startswith(word))
             text = f"help {word}"
         word, candidates = completions(text, self.session)
-        shown = [truncate(candidate.usage or candidate.text, _USAGE) for candidate in candidates]
-        wide = max(map(len, shown), default=0) + _MEANING <= shutil.get_terminal_size().columns
+        columns = shutil.get_terminal_size().columns
+        shown = [truncate(candidate.usage or candidate.text, max(_USAGE, columns // 3)) for candidate in candidates]
+        wide = max(map(len, shown), default=0) + _MEANING <= columns
         if word == text.strip():
             for own, does in self.words.items():
                 if own.startswith(word):

@@ -6,7 +6,7 @@ import math
 import re
 from typing import Any, NoReturn
 
-from agrad.engine.autodiff.anomalies.remedies import remedies
+from agrad.engine.autodiff.anomalies.remedies import remedies, stripped
 from agrad.engine.autodiff.reverse import walk
 from agrad.engine.core.context import current, scope
 from agrad.engine.core.dispatch.arrays import compute
@@ -67,7 +67,7 @@ def _note_on(order: list[Node], node: Node, position: int, g: Any, c: Any) -> No
     """The note on the first contribution that is not finite: that of a node to an operand, from its cotangent g."""
     with scope(undefined=None), quiet():
         values = _values(order)
-        begun = _begun(node, values)
+        begun = _begun(node, values, _has_nan(c) or _has_nan(values.get(node)))
         if begun is not None:
             begun, told = _first_of(begun, order, values)
             note = not_finite_note(begun, values.setdefault(begun, begun.value), values)
@@ -82,7 +82,7 @@ def _on_values(order: list[Node]) -> Note | None:
     with scope(undefined=None), quiet():
         values = _values(order)
         for node in reversed(order):
-            if node.op is not None and _begun(node, values) is node:
+            if node.op is not None and _begun(node, values, True) is node:
                 return not_finite_note(node, values[node], values)
     return None
 
@@ -100,12 +100,15 @@ def _values(order: list[Node]) -> dict[Node, Any]:
     return values
 
 
-def _begun(node: Node, values: dict[Node, Any]) -> Node | None:
-    """The node behind this one whose value is the first that is not finite; None if all that it reads are finite."""
+def _begun(node: Node, values: dict[Node, Any], is_nan: bool) -> Node | None:
+    """The node behind this one whose value is the first that is not finite; None if all that it reads are finite.
+
+    `is_nan`: what was found is nan: infinite data do not make it so by themselves.
+    """
     meant: dict[Node, bool] = {}
     while True:
         bad = [x for x in node.inputs if isinstance(x, Node) and not is_finite(values.get(x, x.value))]
-        behind = [x for x in bad if not _is_meant(x, values, meant)]
+        behind = [x for x in bad if not (is_nan and _is_meant(x, values, meant))]
         if not behind:
             return node if not is_finite(values.get(node, node.value)) else None
         node = behind[0]
@@ -269,5 +272,5 @@ def _shown(operand: Input, value: Any, found: Any, index: Any, here: str) -> str
     places = index[len(index) - value.ndim :]  # of an array that is spread
     index = tuple([0 if length == 1 else place for length, place in zip(value.shape, places, strict=True)])
     entry = format_number(float(value[index]))
-    whole = name if _ATOM.match(name) else f"({name})"
+    whole = name if _ATOM.match(name) or stripped(name) != name else f"({name})"
     return entry if inside else f"{whole}[{_place(index)}] = {entry}"

@@ -246,3 +246,8 @@ def test_an_entry_of_a_gradient_that_was_told_of_gets_no_note():
     heard = []
     session.run("x.grad[0]\ny = x.grad*2", heard.append)
     assert not [result for result in heard if isinstance(result, Noted)]
+
+
+def test_infinite_data_are_the_cause_of_what_is_infinite():
+    _, notes = notes_of("var x = [1, 2]\ny = x*(log(x) - log(tensor([0, 1])))\nbackward sum(y)")
+    assert notes[-1].message == "a gradient is inf or nan: log(tensor([0, 1]))[0] is -inf already"
