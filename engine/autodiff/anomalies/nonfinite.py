@@ -116,7 +116,7 @@ def _begun(node: Node, values: dict[Node, Any], is_nan: bool) -> Node | None:
 
 def _first_of(node: Node, order: list[Node], values: dict[Node, Any]) -> tuple[Node, str]:
     """Of the nodes that a loop has made from the same text, the first that is not finite, and which one that is."""
-    if node.origin is None:
+    if node.op is None or node.origin is None:
         return node, ""
     same = sorted((one for one in order if one.origin == node.origin and one.op is node.op), key=lambda one: one.seq)
     if len(same) < 2:

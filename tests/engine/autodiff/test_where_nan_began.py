@@ -251,3 +251,16 @@ def test_an_entry_of_a_gradient_that_was_told_of_gets_no_note():
 def test_infinite_data_are_the_cause_of_what_is_infinite():
     _, notes = notes_of("var x = [1, 2]\ny = x*(log(x) - log(tensor([0, 1])))\nbackward sum(y)")
     assert notes[-1].message == "a gradient is inf or nan: log(tensor([0, 1]))[0] is -inf already"
+
+
+def test_a_network_that_became_nan_is_told_once():
+    text = (
+        "class Net(nn.Module):\n  def __init__(self):\n    super().__init__()\n    self.one = nn.Linear(1, 1)\n"
+        "  def forward(self, x):\n    return exp(1000*self.one(x)**2)\n"
+        "net = Net(); opt = optim.SGD(net.parameters(), lr=1)\nx = ones(2, 1)*5\n"
+        "for i in range(4):\n  opt.zero_grad()\n  loss = net(x).sum()\n  loss.backward()\n  opt.step()"
+    )
+    _, notes = notes_of(f"manual_seed(0)\n{text}")
+    assert len(notes) == 1
+    assert notes[0].labels[0].text == "at i = 0"
+    assert "exp(" in notes[0].message
