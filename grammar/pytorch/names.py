@@ -135,6 +135,10 @@ KNOWN_ELSEWHERE = {
     **dict.fromkeys(("aic", "AIC"), "len(y)*log(mean(r**2)) + 2*2   for 2 parameters and the residuals r"),
     **dict.fromkeys(("pcov", "covar"), "fit y ~ a*x + b over a, b   shows the correlations; a.u is an uncertainty"),
     **dict.fromkeys(READERS, "load_csv(…)"),
+    **dict.fromkeys(
+        ("savetxt", "to_csv", "write_csv", "writedlm", "csvwrite", "writematrix"),
+        'for i in range(len(x)): print f"{x[i]},{y[i]}"   in a script: agrad run a.ag > out.csv',
+    ),
     **dict.fromkeys(("scatter", "scatterplot", "lineplot"), "plot x, y"),
     "errorbar": "plot x, y +- u",
     **dict.fromkeys(("hist", "histplot"), "histogram x"),

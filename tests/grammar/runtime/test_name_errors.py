@@ -76,6 +76,10 @@ def test_whole_message(text):
         ("hist([1, 2], bins=3)", "histogram [1, 2]"),
         ("sns.histplot(data=d)", "histogram x"),
         ("stats.linregress(x, y)", "fit y ~ a*x + b over a, b from a=1, b=1"),
+        (
+            'np.savetxt("out.csv", r)',
+            'for i in range(len(x)): print f"{x[i]},{y[i]}"   in a script: agrad run a.ag > out.csv',
+        ),
         ("ls", 'load_csv("   and Tab lists the files'),
     ],
 )
