@@ -238,7 +238,7 @@ def _fixes_typed(
         elif isinstance(facts, BadEntry) and facts.missing is not None and not (is_text and known):
             problem.fixes = [again(na=(*(form.na if form is not None else ()), facts.missing)), *problem.fixes]
         elif columns is None and is_text and known:
-            problem.fixes = [f"{typed}, columns={_as_typed(numbers)})"]
+            problem.fixes = [f"{typed}, columns={_as_typed(numbers)}{_form_typed(form)})"]
         elif isinstance(facts, OtherForm):
             problem.fixes = [again(**{facts.option: one}) for one in facts.values]
         raise
