@@ -104,6 +104,8 @@ def _of_whole(op: Op, text: str, values: Sequence[Any]) -> tuple[str, list[str]]
     if op.name in ("softmax", "log_softmax") and bool((np.asarray(values[0]) == -np.inf).any()):
         fixes = ["-1e9 in place of -inf keeps a row that is masked wholly finite"]
         return f"{op.name} of -inf alone is 0/0", [Hint(fix) for fix in fixes]
+    if any(0 in np.shape(value) for value in values):
+        return f"{op.name} of no entries", []
     return f"{op.name} is not defined there", []
 
 
@@ -125,7 +127,7 @@ def undefined_behind(root: Node, is_new: Callable[[Node], bool]) -> tuple[bool, 
     if node.op is None:
         return False, None  # its data were written
     while node.op is not None:
-        values = [x.value if type(x) is Node else x for x in node.inputs]
+        values = [_value_of(x) if type(x) is Node else x for x in node.inputs]
         bad = [x for x, value in zip(node.inputs, values, strict=True) if has_nan(value)]
         if not bad and any(value is None for value in values):
             return False, None
@@ -137,6 +139,11 @@ def undefined_behind(root: Node, is_new: Callable[[Node], bool]) -> tuple[bool, 
             break
         node = bad[0]
     return True, None  # it came in
+
+
+def _value_of(node: Node) -> Any:
+    """The value of a node; also of one that was not kept, if it has no entries."""
+    return np.empty(node.shape) if node.value is None and 0 in node.shape else node.value
 
 
 def tell_of_replay(roots: Sequence[Tensor], before: int) -> None:

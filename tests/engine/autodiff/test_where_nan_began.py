@@ -264,3 +264,11 @@ def test_a_network_that_became_nan_is_told_once():
     assert len(notes) == 1
     assert notes[0].labels[0].text == "at i = 0"
     assert "exp(" in notes[0].message
+
+
+@pytest.mark.parametrize("called", ["x[m].mean()", "x[m].pow(2).mean()", "mean(x[m])", "x[m].std()"])
+def test_a_mean_of_an_empty_mask_is_named(called):
+    _, notes = notes_of(f"var x = [1, 2]; m = x > 5\nt = 0\nfor c in range(2): t = t + {called}")
+    (note,) = notes
+    name = "std" if "std" in called else "mean"
+    assert note.message == f"{called} is nan: {name} of no entries"
