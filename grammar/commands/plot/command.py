@@ -113,17 +113,23 @@ def _dressed(plot: Plot, call: Call, log: tuple[bool, bool]) -> Plot:
 def _note_missing(session: Session, call: Call, plot: Plot) -> None:
     """Note that there is no point to draw, or that some have no place on a logarithmic axis."""
     labels = [Label(call.span)]
-    points = [point for curve in plot.curves for point in zip(curve.x, curve.y, strict=True) if _is_finite(point)]
-    if not points:
-        why = "no value is finite" if len(call.values) == 1 else "no point has two finite coordinates"
+    points, gone = _count(plot, plot.curves)
+    if not points or gone == points:
+        few = "no value is finite" if len(call.values) == 1 else "no point has two finite coordinates"
+        why = "no one is above 0" if points else few
         session.emit(Noted(Note(f"there is no point to draw: {why}", labels=labels)))
         return
-    gone = sum((plot.log[0] and x <= 0) or (plot.log[1] and y <= 0) for x, y in points)
-    if gone == len(points):
-        session.emit(Noted(Note("there is no point to draw: no one is above 0", labels=labels)))
-    elif gone and "low" not in call.options:
+    measured = [curve for curve in plot.curves if curve.style == "points"]  # beside them, a band may go below 0
+    _, gone = _count(plot, measured or plot.curves)
+    if gone and "low" not in call.options:
         points_are = "1 point is" if gone == 1 else f"{gone} points are"
         session.emit(Noted(Note(f"{points_are} not drawn: a logarithmic axis begins above 0", labels=labels)))
+
+
+def _count(plot: Plot, curves: Sequence[Curve]) -> tuple[int, int]:
+    """How many points of curves are finite, and how many of these have no place on a logarithmic axis."""
+    points = [point for curve in curves for point in zip(curve.x, curve.y, strict=True) if _is_finite(point)]
+    return len(points), sum((plot.log[0] and x <= 0) or (plot.log[1] and y <= 0) for x, y in points)
 
 
 def _note_gaps(session: Session, call: Call, plot: Plot) -> None:
@@ -158,7 +164,7 @@ def _fit(session: Session, call: Call) -> Plot:
         raise AgradError("name", "plot fit: there is no fit yet", labels=[Label(call.span)], fixes=fixes)
     from agrad.grammar.commands.plot.fitted import picture
 
-    return picture(session.fit)
+    return picture(session.fit, "log" in call.options)
 
 
 def _functions(session: Session, call: Call) -> Plot:

@@ -73,8 +73,19 @@ def _names(function: Closure) -> set[str]:
     return {detail for do, detail, _ in function.definition.code.instructions if do is Do.LOAD}
 
 
-def picture(fit: LastFit) -> Plot:
-    """The data and the curve over the vector that the model uses, or over the index if there are several or none."""
+def _places(x: Array, log: bool) -> Array:
+    """Where the curve over data at `x` is computed, in steps that are equal on the axis."""
+    above = x[x > 0]
+    if log and above.size:
+        return np.geomspace(np.min(above), np.max(above), _PLACES)
+    return np.linspace(np.min(x), np.max(x), _PLACES)
+
+
+def picture(fit: LastFit, log: bool = False) -> Plot:
+    """The data and the curve over the vector that the model uses, or over the index if there are several or none.
+
+    With `log`, the places of the curve are as dense as a logarithmic axis shows them.
+    """
     value = as_array(fit.model(*fit.parameters)) + np.zeros(len(fit.y))
     used = {name: as_array(value) for name, value in fit.model.scopes[0].items()}
     vectors: dict[str, Any] = {
@@ -86,7 +97,7 @@ def picture(fit: LastFit) -> Plot:
     some = fit.at(axis, x[::2]) if axis in vectors else None
     is_of_points = some is not None and np.allclose(some.value, value.value[::2], rtol=1e-9, atol=0)
     if is_of_points:  # whatever the other points are
-        dense = np.linspace(np.min(x), np.max(x), _PLACES)
+        dense = _places(x, log)
         curve = fit.at(axis, dense)
     middle, half = curve.value, coverage_factor(_COVERAGE, fit.dof) * np.asarray(uncertainty(curve))
     u = () if fit.u is None else np.broadcast_to(fit.u, fit.y.shape).tolist()

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
 import pytest
 from thinned import thinned
 
@@ -499,6 +500,23 @@ def test_a_fit_is_drawn_with_its_band_and_residuals() -> None:
     assert plot.below is not None
     (residuals,) = plot.below.curves
     assert residuals.y[4] == pytest.approx(0.3 - curve.y[-1])
+
+
+def test_the_curve_of_a_fit_is_as_dense_as_its_axis() -> None:
+    pytest.importorskip("scipy")
+    data = "x = [0, 0.001, 0.1, 1, 10, 1000]; y = [1, 1, 2, 5, 9, 10]\n"
+    fit = "fit y ~ a + b*x/(1 + x) over a, b from a=1, b=1\n"
+    session = Session()
+    found: list[Result] = []
+    session.run(f"{data}{fit}plot fit log", found.append)
+    (plot,) = [one for one in found if isinstance(one, Plot)]
+    x = np.asarray(plot.curves[1].x)
+    assert np.allclose(x[1:] / x[:-1], 1e6 ** (1 / 199))
+    assert (x[0], x[-1]) == pytest.approx((0.001, 1000))
+    (note,) = [one.note.message for one in found if isinstance(one, Noted)]
+    assert note == "1 point is not drawn: a logarithmic axis begins above 0"  # of the data, not of the curves
+    _, even = drawn_fit(f"{data}{fit}plot fit")
+    assert np.allclose(np.diff(even.curves[1].x), 1000 / 199)
 
 
 def test_a_fit_is_drawn_as_it_was() -> None:
