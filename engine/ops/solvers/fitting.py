@@ -71,7 +71,8 @@ class Fit(NamedTuple):
         if self.is_weighted:
             quality = f"chi2/dof = {format_number(self.chi2 / self.dof, 4)}"
         r2 = f", R2 = {format_number(self.r2, 6)}" if isfinite(self.r2) else ""
-        return "\n".join([*lines, "", f"{quality}{r2}, {self.dof} degrees of freedom"])
+        dof = "1 degree" if self.dof == 1 else f"{self.dof} degrees"
+        return "\n".join([*lines, "", f"{quality}{r2}, {dof} of freedom"])
 
     def failure(self, fix: str) -> AgradError:
         """The error of a search that has not converged."""

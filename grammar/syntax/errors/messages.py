@@ -113,6 +113,18 @@ MESSAGES: dict[str, SyntaxMessage] = {
             "fit y ~ a*x ‸vary a",
         ),
     ),
+    "fit start": SyntaxMessage(
+        "the names follow `over`, and the values they start from follow `from`",
+        examples=(
+            "fit y ~ a*x over a‸=1",
+            "fit y ~ a*x + b over a ‸= 1, b = 0 sigma s",
+            "fit y ~ a*x over a‸=1 from b=1",
+        ),
+    ),
+    "one equals sign": SyntaxMessage(
+        "the two sides of an equation have `==` between them",
+        examples=("solve f(x) ‸= 20 for x from 1", "solve x + y ‸= 3, x - y == 1 for x, y from 0, 0"),
+    ),
     "uncertain sum": SyntaxMessage(
         "a sum after `{sign}` needs brackets, which say to what it belongs",
         examples=("‸2 ± 0.1 + 1", "y = ‸x +- u - 1", "f(‸2 +/- s[0] + (1 - x), 3)"),

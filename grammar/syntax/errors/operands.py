@@ -78,6 +78,34 @@ def fitted(context: ErrorContext) -> AgradError | None:
     return None
 
 
+def started(context: ErrorContext) -> AgradError | None:
+    """`fit y ~ a*x over a=1`, as `agrad fit --over a=1` has it."""
+    tokens = context.statement
+    over = next((n for n, token in enumerate(tokens) if token.type == "OVER"), len(tokens))
+    if context.head.type != "FIT" or context.open or context.bad.type != "_EQUAL":
+        return None
+    if not tokens[over + 1 :] or any(token.type not in ("NAME", "_COMMA") for token in tokens[over + 1 :]):
+        return None
+    place = context.span(tokens[over])
+    behind = _END.match(context.source.text, place.end)
+    given, *rest = re.split(r"\s+(?=(?:with|sigma|from)\b)", behind[0].strip() if behind else "", maxsplit=1)
+    parts = [part.strip() for part in re.split(r",(?![^(\[]*[)\]])", given)]
+    whole = Span(context.source, place.start, behind.end() if behind else place.end)
+    names = ", ".join(part.split("=")[0].strip() for part in parts)
+    starts = ", ".join(part for part in parts if "=" in part)
+    fixes: list[str] = [corrected(whole, " ".join([f"over {names}", *rest, f"from {starts}"]))]
+    if any(part.count("=") > 1 for part in parts) or re.search(r"\bfrom\b", " ".join(rest)):
+        fixes = [Hint("over a, b from a=1, b=1")]
+    return syntax_error("fit start", context.place, fixes=fixes)
+
+
+def equated(context: ErrorContext) -> AgradError | None:
+    """`solve f(x) = 20 for x from 1`."""
+    if context.head.type != "SOLVE" or context.open or context.bad.type != "_EQUAL" or "for" in context.statement:
+        return None
+    return syntax_error("one equals sign", context.place, fixes=[corrected(context.place, "==")])
+
+
 def foreign_option(place: Span) -> AgradError:
     """The error for an option of `fit` that has another name here, or is not there."""
     word = place.text
@@ -129,4 +157,4 @@ def _behind(context: ErrorContext) -> Span:
     return Span(context.source, context.head.end_pos, found.end() if found else context.head.end_pos)
 
 
-RECOGNISERS: tuple[Callable[[ErrorContext], AgradError | None], ...] = (drawn, fitted)
+RECOGNISERS: tuple[Callable[[ErrorContext], AgradError | None], ...] = (drawn, fitted, started, equated)
