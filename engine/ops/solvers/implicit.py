@@ -26,10 +26,12 @@ _CLOSE = 1e-9  # relative step at which the search ends, and Newton's method beg
 _LARGE = 1e3  # beside the value at the start: that where a function is not finite, which no step of the search takes
 _POWERS = range(2, 15)  # of 1/10: how far from a zero it is looked at, beside its size
 _BACK = 0.75, 4.0  # of the way back to a zero, that a step of Newton's method goes: to a double one, half of it
+_NEAREST = 1e-14  # beside the largest entry of it and of the start: where no end of the domain is between
 _IN_A_ROW = 3  # distances at which it does
 _KINDS = {
     "crosses": "",  # a simple zero
     "touches": "touches 0 at {}, and does not cross it",
+    "ends": "has no simple zero at {}, where its domain ends",
     "bends": "has a kink, or an infinite derivative, at its zero at {}",
     "rests": "has a double zero at {}: {} there",
 }
@@ -296,13 +298,17 @@ def _is_settled(step: Array, x: Array, start: Array) -> bool:
     return bool(np.max(np.abs(step)) <= 1e-6 * max(np.max(np.abs(x)), 1e-9 * np.max(np.abs(start)), 1e-290))
 
 
+def _largest(x: Array, start: Array) -> float:
+    return float(np.max(np.abs([x, start]))) or 1.0
+
+
 def _beside(x: Array, start: Array) -> Iterator[tuple[Array, Array]]:
     """Ways from a point and back, nearer and nearer: beside the largest entry of it and of the start, and its own size.
 
     Each second one goes in another direction: a zero may be simple in some, as of x**2 = 0, y = 0.
     """
     way = np.random.default_rng(0).uniform(0.5, 1.0, len(x))
-    largest = float(np.max(np.abs([x, start]))) or 1.0
+    largest = _largest(x, start)
     for size in (np.full(len(x), largest), np.abs(x)):
         for power in _POWERS:
             there = 10.0**-power * size * way * (-1.0) ** (power * np.arange(len(x)))
@@ -313,21 +319,31 @@ def kind_of_zero(f: Evaluated, matrix: Evaluated, x: Array, start: Array) -> str
     """What a function does at a zero: one of `_KINDS`.
 
     From beside a simple zero, one step of Newton's method leads back to it; of the way to a zero of order m, it goes
-    1/m. At some distances in a row, that is: where rounding does not hide the function, and it hardly bends.
+    1/m. At some distances in a row, that is: where rounding does not hide the function, and it hardly bends. At an end
+    of the domain, as of sqrt(x), one side tells.
     """
-    is_finite, in_a_row = np.isfinite(matrix(x)).all(), 0
+    is_finite, in_a_row, is_end = np.isfinite(matrix(x)).all(), 0, False
     for ways in _beside(x, start):
-        matrices = [matrix(x + way) for way in ways]
+        inside = [way for way in ways if not _leaves_domain(f, x, way, start)]
+        is_end = is_end or len(inside) < len(ways)
+        matrices = [matrix(x + way) for way in inside]
         try:
-            parts = np.array([np.linalg.solve(m, f(x + way)) / way for m, way in zip(matrices, ways, strict=True)])
+            parts = np.array([np.linalg.solve(m, f(x + way)) / way for m, way in zip(matrices, inside, strict=True)])
         except np.linalg.LinAlgError:
-            parts = np.zeros(1)
-        in_a_row = in_a_row + 1 if np.all((parts >= _BACK[0]) & (parts <= _BACK[1])) else 0
+            parts = np.zeros(0)
+        is_near = parts.size and np.all((parts >= _BACK[0]) & (parts <= _BACK[1]))
+        in_a_row = in_a_row + 1 if is_near else 0
         if in_a_row == _IN_A_ROW:
             signs = {float(np.linalg.slogdet(m)[0]) for m in matrices}
-            has_slope = is_finite and np.linalg.slogdet(matrix(x))[0] in signs
+            has_slope = np.linalg.slogdet(matrix(x))[0] in signs if is_finite else len(inside) < len(ways)
             return "touches" if len(signs) > 1 else "crosses" if has_slope else "bends"
-    return "rests" if is_finite else "touches"
+    return "ends" if is_end else "rests" if is_finite else "touches"
+
+
+def _leaves_domain(f: Evaluated, x: Array, way: Array, start: Array) -> bool:
+    """Whether a point is at an end of the domain of a function, which is not finite on this way, however near."""
+    nearest = way * (_NEAREST * _largest(x, start) / (np.max(np.abs(way)) or 1.0))
+    return not any(np.isfinite(f(x + one)).all() for one in (way, nearest))
 
 
 def told(x: Array) -> str:

@@ -123,6 +123,34 @@ def test_what_a_function_does_at_its_zero_is_told():
         assert caught.value.message == f"root: the function {message}"
 
 
+ENDING = {
+    "a slope": lambda x: x + x**1.5,
+    "an infinite slope": ag.sqrt,
+    "another": lambda x: ag.acos(1.0 - x),
+    "an infinite one, far from a line": lambda x: ag.sqrt(x) * (x - 9.0),
+}
+
+
+@pytest.mark.parametrize("name", ENDING)
+def test_a_zero_at_an_end_of_the_domain_is_found_at_the_end_of_a_bracket(name):
+    for c in (0.0, 0.75, -4.0):
+        assert zero(ENDING[name], c, 3.0, (c, c + 1.0)) == c
+        assert zero(lambda x: ENDING[name](-x), c, 3.0, (c - 1.0, c)) == c
+    p = ag.tensor(0.0, requires_grad=True)
+    x = ag.root(lambda x: x + x**1.5 - 2 * p, (0, 1))
+    assert (x.item(), ag.grad(x, p).item()) == (0.0, 2.0)
+    y = ag.root(lambda y: ag.sqrt(y) - p, (0, 1))
+    assert (y.item(), ag.grad(y, p).item()) == (0.0, 0.0)
+
+
+def test_a_zero_of_a_higher_order_at_an_end_of_the_domain_is_none():
+    with pytest.raises(ag.AgradError, match="root: the function has no simple zero at 0, where its domain ends"):
+        ag.root(lambda x: x * ag.sqrt(x), (0, 1))
+    # Where the end is beside the zero, both sides tell.
+    with pytest.raises(ag.AgradError, match="touches 0 at 0, and does not cross it"):
+        ag.root(lambda x: ag.abs(x) * ag.where(x < -1e-6, ag.sqrt(x), 1.0), (0, 1))
+
+
 DOUBLE = {
     "a square": lambda v: [v[0] - v[1], v[0] * v[1]],
     "alone": lambda v: [v[0] ** 2, v[1]],
