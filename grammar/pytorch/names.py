@@ -95,11 +95,15 @@ READERS = frozenset(
     "read read_csv read_table read_excel readdlm readtable readmatrix importdata csvread dlmread fread".split()
 )
 
+# Functions of school mathematics that are the reciprocal of another.
+RECIPROCALS = {"sec": "cos", "csc": "sin", "cosec": "sin", "cot": "tan"}
+
 # What other languages and libraries call it; for the advice on an unknown name.
 KNOWN_ELSEWHERE = {
     **{name: f"{ours}(…)" for name, ours in RENAMED.items()},
     "ln": "log(…)",
     "lg": "log10(…)",
+    **{name: f"1/{ours}(x)" for name, ours in RECIPROCALS.items()},
     "factorial": "gamma(n + 1)",
     **dict.fromkeys(("C", "nCr", "ncr", "binom", "binomial", "choose"), "comb(…)"),
     **dict.fromkeys(("P", "nPr", "npr"), "perm(…)"),

@@ -13,6 +13,7 @@ from typing import Any, get_args
 from agrad.engine.errors import AgradError, Kind
 from agrad.grammar.diagnostics import Source, Span, suggest
 from agrad.grammar.syntax import ast as s
+from agrad.grammar.syntax.errors.calculus import several_values
 from agrad.grammar.syntax.errors.messages import corrected, syntax_error
 from agrad.grammar.syntax.errors.operands import misread_option, without_parameters
 from agrad.grammar.syntax.expression_builder import Expressions, Parts, is_long
@@ -125,7 +126,8 @@ class Builder(Expressions):
                     raise self.several_leaves(part)
                 raise self.function_given(part)
             elif isinstance(part, s.Compare | s.Binary | s.Logic | s.Unary | s.Number | s.Conditional):
-                raise syntax_error("value as target", part.span, text=part.span.text)
+                fixes = several_values(part.span)
+                raise syntax_error("value as target", part.span, fixes=fixes, text=part.span.text)
             elif not isinstance(part, s.Name | s.Index | s.Attribute):
                 raise syntax_error("bad target", part.span, text=part.span.text)
         assert isinstance(node, s.Name | s.Index | s.Attribute | s.Tuple)

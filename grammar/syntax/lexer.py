@@ -18,7 +18,7 @@ import lark.lexer
 from agrad.engine.errors import AgradError, Label
 from agrad.engine.text import as_name
 from agrad.grammar.diagnostics import Source, Span
-from agrad.grammar.syntax.errors.calculus import multiplied, primed
+from agrad.grammar.syntax.errors.calculus import as_definition, multiplied, primed
 from agrad.grammar.syntax.errors.messages import corrected, syntax_error, whole
 from agrad.grammar.syntax.keywords import (
     ALONE,
@@ -366,8 +366,8 @@ class _Scanner:
 
     def word(self, kind: str, end: int) -> Iterator[Item]:
         """A name or a keyword."""
-        while self.text[end : end + 1] > "\x7f" and f"a{self.text[end]}".isidentifier():
-            end += 1  # a mark on the letter before, which is no character of a word by itself
+        while (sign := self.text[end : end + 1]) > "\x7f" and sign not in MATHEMATICS and f"a{sign}".isidentifier():
+            end += 1  # a mark on the letter before, which is no character of a word by itself; not the `·` of x·y
         word = self.text[self.position : end]
         if not word.isascii():
             if word == "π":
@@ -468,7 +468,7 @@ class _Scanner:
                 problem = self.wrong("imaginary", end, end + 1, number=number + name, name=name, instead=instead)
             else:
                 fix = corrected(Span(self.source, start, end + len(name)), instead)
-                problem.fixes = whole([fix if re.search("[\"']", fix) else multiplied(fix)])
+                problem.fixes = whole([fix if re.search("[\"']", fix) else as_definition(multiplied(fix))])
             yield problem
         self.position = end + len(rest)
 

@@ -36,6 +36,8 @@ _NEAR = 5  # statements: with at most so many, taking back the one before them i
 _JOINED = r"""["'].*\+.*|.*\+ *["'].*"""
 # hessian(f, a), with a value where the number of an argument is read.
 _BY_VALUE = r"\b(grad|jacobian|hessian)\((\w+), ?([^\W\d]\w*)\)"
+# The same with a function without a name, as `jacobian(lambda v: v**2, [1, 2])`.
+_OF_LAMBDA = r"(grad|jacobian|hessian)\((lambda .*), ?(\[[^\[\]]*\]|[\w.]+)\)"
 # hessian(f), or hessian(f, 1).
 _HESSIAN = r"hessian\((\w+)(, ?\w+)?\)"
 
@@ -229,6 +231,8 @@ def _attribute(name: str, instead: tuple[str, ...], at: Origin | None) -> list[s
 def _by_value(at: Origin | None) -> list[str]:
     """`hessian(f, a)` at the point a, and by the leaf a, in the names that were typed."""
     found = re.search(_BY_VALUE, at.text) if at is not None else None
+    if found is None and at is not None and (unnamed := re.fullmatch(_OF_LAMBDA, at.text)):
+        return [f"{unnamed[1]}({unnamed[2]})({unnamed[3]})"]
     if found is None:
         return []
     word, f, x = found.groups()

@@ -12,7 +12,7 @@ from agrad.engine.errors import AgradError, Hint, Label, UnknownName, typed
 from agrad.engine.values import format_number
 from agrad.grammar.diagnostics import Span, suggest
 from agrad.grammar.pytorch import libraries
-from agrad.grammar.pytorch.names import KNOWN_ELSEWHERE, PREFIXES, READERS, RENAMED, canonical, names_in
+from agrad.grammar.pytorch.names import KNOWN_ELSEWHERE, PREFIXES, READERS, RECIPROCALS, RENAMED, canonical, names_in
 from agrad.grammar.runtime.builtins import CONSTANTS
 from agrad.grammar.runtime.errors.graph_fixes import apart
 from agrad.grammar.runtime.operations import describe_value
@@ -92,17 +92,28 @@ def _elsewhere(name: str, span: Span, called: bool, known: Iterable[str]) -> lis
     if name in ("agrad", "learn"):
         return [Hint("agrad learn   in the shell begins the lesson; here, help explains")]
     given = arguments(span)
-    derivative = re.match(r"d/d([^\W\d]\w*)[ \t]*\((.*)\)[ \t]*$", _rest(span)) if name == "d" else None
+    derivative = re.match(r"d/d([^\W\d]\w*)[ \t]*([(\[].*)$", _rest(span)) if name == "d" else None
     if derivative is not None:
-        by, text = derivative.groups()
+        by, text = derivative[1], _without_brackets(derivative[2].strip())
         return [derivative_of(text, by, by if by in known else "1")]
     if name not in KNOWN_ELSEWHERE or (name in ("d", "D") and not called):  # these may be names as well
         return []
     return rewritten(name, span, given) or [Hint(KNOWN_ELSEWHERE[name])]
 
 
+def _without_brackets(text: str) -> str:
+    """`(x^2)` and `[x^2]` without the brackets; `(x + 1)*(x - 1)` as it is."""
+    depth = [0]
+    for sign in text:
+        depth.append(depth[-1] + (sign in "([") - (sign in ")]"))
+    return text[1:-1].strip() if 0 not in depth[1:-1] and not depth[-1] else text
+
+
 def _quotient(name: str, span: Span, known: Iterable[str]) -> list[str]:
     """`dy/dx`, of a value y and a leaf x: `grad(y, x)`."""
+    if second := re.match(r"d2([^\W\d]\w*)[ \t]*/[ \t]*d(?:\1|[^\W\d]\w*?)2\b", _rest(span)):
+        x = second[0].rpartition("d")[2][:-1]
+        return [Hint(f"hessian({second[1]}, {x})   of a value {second[1]} that was computed from a leaf {x}")]
     found = re.match(r"d([^\W\d]\w*)[ \t]*/[ \t]*d([^\W\d]\w*)", _rest(span))
     if found is None or found[0].partition("/")[0].strip() != name:
         return []
@@ -149,6 +160,8 @@ def _instead(name: str, whole: Span, given: list[str], call: str) -> list[str]:
         replacement = KNOWN_ELSEWHERE[name].removesuffix("(…)") + call
     elif len(given) == 1 and name == "factorial":
         replacement = f"gamma({given[0]} + 1)"
+    elif len(given) == 1 and name in RECIPROCALS:
+        replacement = f"(1/{RECIPROCALS[name]}({given[0]}))"
     elif KNOWN_ELSEWHERE[name].startswith(("plot ", "histogram ")):
         plain = [one for part in given if "=" not in (one := part.removeprefix("yerr="))]
         places = dict(zip("xyu", plain, strict=False))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -28,6 +29,7 @@ from agrad.grammar.runtime.vm.calls import ENTERED, Calls, invoke
 from agrad.grammar.runtime.vm.core import MISSING
 from agrad.grammar.runtime.vm.expressions import Expressions, no_arithmetic, with_sequences
 from agrad.grammar.runtime.vm.writes import Writes
+from agrad.grammar.syntax.errors.messages import corrected
 from agrad.grammar.values.lists import List
 
 _SIGNS = {OPS[name].call: sign for sign, name in BINARY.items()} | {call: sign for sign, call in COMPARE_CALLS.items()}
@@ -95,7 +97,9 @@ class Operators(Calls, Expressions, Writes):
             name = OPERATORS[sign][0]
             known = type(left).__name__ if is_object(left) else type(right).__name__
             message = f"`{sign}` of {describe_value(left)} and {describe_value(right)} is not defined"
-            fixes = [Hint(f"def {name}(self, other): return …   in the class {known}")]
+            fixes: list[str] = [Hint(f"def {name}(self, other): return …   in the class {known}")]
+            if braces := re.search(r"\{([^{}]*)\}$", span.text) if sign == "**" else None:  # x^{2}, as in TeX
+                fixes = [corrected(Span(span.source, span.start + braces.start(), span.end), f"({braces[1]})")]
             raise AgradError("type", message, labels=[Label(span)], fixes=fixes)
         sign = _SIGNS.get(function)
         if sign in ("==", "!=") and is_ragged(left, right):

@@ -18,6 +18,9 @@ _PRODUCT = re.compile(r"(?<![\w.])((?:\d+\.?\d*|\.\d+))([^\W\d]\w*)")
 _LEIBNIZ = re.compile(r"d/d([^\W\d]\w*)[ \t]*([^#;\n]+)")
 _PRIMED = re.compile(r"([^\W\d]\w*)('+)([ \t]*\()?")
 _CALLED = re.compile(r"([^\W\d]\w*)('+)(?=[ \t]*\()")
+_DEFINITION = re.compile(r"[^\W\d]\w*\([^\W\d]\w*(?:, ?[^\W\d]\w*)*\)[ \t]*=[^=]")
+_SEVERAL = re.compile(r"[^\W\d]\w*[ \t]*=[^=,;()\[\]{}\"']+(?:,[ \t]*[^\W\d]\w*[ \t]*=[^=,;()\[\]{}\"']+)+")
+_POWER = re.compile(r"([^\W\d]\w*)[ \t]*(?:(?:\^|\*\*)[ \t]*(\d+)|([⁰¹²³⁴⁵⁶⁷⁸⁹]+))[ \t]*$")
 _EXPONENT = re.compile(r"\d+\.?\d*[eE]\d*")
 
 
@@ -32,6 +35,17 @@ def function_named(word: str) -> str:
 def multiplied(text: str) -> str:
     """A text with the operators that are left out in `3x^2 + 2x`; an exponent such as that of 1e5 stays."""
     return _PRODUCT.sub(lambda found: found[0] if _EXPONENT.fullmatch(found[0]) else f"{found[1]}*{found[2]}", text)
+
+
+def as_definition(line: str) -> str:
+    """`f(x) = 3*x + 1` as the definition that it is; another line as it is."""
+    return f"def {line}" if _DEFINITION.match(line) else line
+
+
+def several_values(place: Span) -> list[str]:
+    """`x = 2, y = 3`, of which a place is a part: the line as two statements; nothing if it is something else."""
+    line = corrected(Span(place.source, place.start, place.start), "")
+    return [re.sub(r",[ \t]*", "; ", line)] if _SEVERAL.fullmatch(line) else []
 
 
 def primed(source_span: Span) -> AgradError | None:
@@ -75,6 +89,21 @@ def leibniz(context: ErrorContext) -> AgradError | None:
     return syntax_error("leibniz", place, fixes=[derivative_of(text, by)], by=by)
 
 
+def power(context: ErrorContext) -> AgradError | None:
+    """`sin²x` and `sin^2 x`, the square of a sine."""
+    previous, bad = context.previous, context.bad
+    if previous.type != "NUMBER" or bad.type != "NAME":
+        return None
+    found = _POWER.search(context.source.text[: bad.start_pos])
+    name = function_named(found[1]) if found is not None else ""
+    if found is None or not name or context.next_type in ("LPAR", "_DOT", "_LSQB"):
+        return None
+    exponent = found[2] or str(previous)
+    place = Span(context.source, found.start(), bad.end_pos)
+    fixes = [corrected(place, f"{name}({bad})^{exponent}")]
+    return syntax_error("brackets", context.span(bad), fixes=fixes, name=found[1])
+
+
 def arrow(context: ErrorContext) -> AgradError | None:
     """`x -> x^2`, a function without a name."""
     bad, previous = context.bad, context.previous
@@ -101,4 +130,4 @@ def defined(context: ErrorContext) -> AgradError | None:
 
 
 _DEFINING = frozenset("let const function func fun fn define".split())
-RECOGNISERS = (leibniz, prime, arrow, defined)
+RECOGNISERS = (leibniz, prime, power, arrow, defined)

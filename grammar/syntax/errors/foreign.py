@@ -81,6 +81,9 @@ def _rows(context: ErrorContext) -> AgradError | None:
     return None
 
 
+_TERM = re.compile(r"\d+\.?\d*[^\W\d]\w*(?:[ \t]*(?:\^|\*\*)[ \t]*\w+)?(?=[ \t]*[-+])")
+
+
 def _uncalled(context: ErrorContext) -> AgradError | None:
     """`sin x`, and `y = 2*sin x + 1`."""
     function, bad = context.previous, context.bad
@@ -96,6 +99,9 @@ def _uncalled(context: ErrorContext) -> AgradError | None:
         place = Span(context.source, function.start_pos, bad.end_pos)
         fixes.append(corrected(place, f"{name}({bad})"))
     whole = context.rest_of_line(bad.start_pos)
+    if first := _TERM.match(whole):  # `cos 3x + 1`
+        place = Span(context.source, function.start_pos, bad.start_pos + first.end())
+        fixes.append(multiplied(corrected(place, f"{name}({first[0]})")))
     if not context.open and whole.partition("#")[0].strip() != bad:
         right = whole.partition("#")[0].rstrip()
         place = Span(context.source, function.start_pos, bad.start_pos + len(right))
