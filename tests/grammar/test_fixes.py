@@ -40,6 +40,8 @@ ELSEWHERE = {
     "d/dx[sin(x^2)]": "def f(x) = sin(x^2); grad(f)(x)",
     "d/dx (x+1)*(x-1)": "def f(x) = (x+1)*(x-1); grad(f)(x)",
     "f(x) = 3x^2 + 1": "def f(x) = 3*x^2 + 1",
+    "cot 2 + 1": "(1/tan(2)) + 1",
+    "var u = 2, v = 3": "var u = 2; var v = 3",
     "x = 2, y = 3": "x = 2; y = 3",
     "x^{2}": "x^(2)",
     "y = e^{-3} + 1": "y = e^(-3) + 1",

@@ -43,9 +43,10 @@ def as_definition(line: str) -> str:
 
 
 def several_values(place: Span) -> list[str]:
-    """`x = 2, y = 3`, of which a place is a part: the line as two statements; nothing if it is something else."""
+    """`x = 2, y = 3`, and `var x = 2, y = 3`: the line of a place as two statements; nothing if it is neither."""
     line = corrected(Span(place.source, place.start, place.start), "")
-    return [re.sub(r",[ \t]*", "; ", line)] if _SEVERAL.fullmatch(line) else []
+    word = found[0] if (found := re.match(r"var[ \t]+", line)) else ""
+    return [re.sub(r",[ \t]*", f"; {word}", line)] if _SEVERAL.fullmatch(line.removeprefix(word)) else []
 
 
 def primed(source_span: Span) -> AgradError | None:

@@ -12,6 +12,7 @@ from itertools import pairwise
 from agrad.engine.core.op import FUNCTIONS
 from agrad.engine.errors import AgradError, Hint
 from agrad.grammar.diagnostics import Span, suggest
+from agrad.grammar.pytorch.names import RECIPROCALS
 from agrad.grammar.syntax.errors.calculus import function_named, multiplied
 from agrad.grammar.syntax.errors.context import LINE_STARTS, ErrorContext
 from agrad.grammar.syntax.errors.messages import corrected, derivative_of, syntax_error
@@ -87,12 +88,16 @@ _TERM = re.compile(r"\d+\.?\d*[^\W\d]\w*(?:[ \t]*(?:\^|\*\*)[ \t]*\w+)?(?=[ \t]*
 def _uncalled(context: ErrorContext) -> AgradError | None:
     """`sin x`, and `y = 2*sin x + 1`."""
     function, bad = context.previous, context.bad
-    name = function_named(function) if function.type == "NAME" else ""
+    name = (function_named(function) or RECIPROCALS.get(function, "")) if function.type == "NAME" else ""
     if not name or (function in SHAPES and function is context.head):
         return None
     if bad.type not in ("NAME", "NUMBER") or context.breaks_between(function, bad):
         return None
     fixes = []
+    if function in RECIPROCALS and context.next_type not in ("LPAR", "_LSQB", "_DOT"):
+        place = Span(context.source, function.start_pos, bad.end_pos)
+        fixes = [corrected(place, f"(1/{RECIPROCALS[function]}({bad}))")]
+        return syntax_error("brackets", context.span(bad), fixes=fixes, name=str(function))
     if name == "trace" and function is context.head and bad.type == "NAME":  # of a matrix, or of a backward
         fixes = [f"backward {bad} trace   shows each step of it"]
     if context.next_type not in ("LPAR", "_LSQB", "_DOT"):
