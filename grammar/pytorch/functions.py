@@ -142,7 +142,7 @@ FORMS: dict[str, tuple[str, Callable[..., Any]]] = {
     "torch.masked_select": ("input, mask", lambda x, mask: getitem(x, _is_true(mask))),
     "torch.nonzero": ("input; as_tuple=False", _nonzero),
     "np.argwhere": ("a", lambda x: _nonzero(x, False)),
-    **dict.fromkeys(("torch.logdet", "torch.linalg.logdet"), ("input", _logdet)),
+    "torch.logdet": ("input", _logdet),
     "torch.randint": ("low; high=None, size=None", _randint),
     "torch.randperm": ("n", lambda n: _call("argsort", _call("rand", n))),
     "torch.rand_like": ("input", lambda x: _call("rand", *shape_of_any(x))),

@@ -44,6 +44,7 @@ THERE = {
     "a backward frees the nodes that saved": lambda: (
         not raises("x = torch.tensor(2., requires_grad=True); y = x + 1; y.backward(); y.backward()")
     ),
+    "float32 overflows above 3.4e38": lambda: bool(torch.isinf(torch.exp(T(100.0)))),
 }
 
 
