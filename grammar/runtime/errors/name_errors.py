@@ -127,12 +127,10 @@ def _quotient(name: str, span: Span, known: Iterable[str]) -> list[str]:
 def _joined(name: str, span: Span, called: bool, known: Iterable[str]) -> list[str]:
     """`sinx` is `sin(x)`, and `xsin(x)` is `x*sin(x)`, of a name that has a value."""
     names = {one for one in known if one not in FUNCTIONS}
-    for place in range(1, len(name)):
-        first, rest = name[:place], name[place:]
-        if not called and first in FUNCTIONS and rest in names:
-            return [corrected(span, f"{first}({rest})")]
-        if called and first in names and rest in FUNCTIONS:
-            return [corrected(span, f"{first}*{rest}")]
+    firsts, seconds, between = (names, FUNCTIONS, "{}*{}") if called else (FUNCTIONS, names, "{}({})")
+    for first in sorted((one for one in firsts if name.startswith(one)), key=len):
+        if (rest := name[len(first) :]) in seconds:
+            return [corrected(span, between.format(first, rest))]
     return []
 
 

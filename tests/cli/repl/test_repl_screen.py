@@ -258,7 +258,7 @@ def test_a_graph_is_folded_below_its_last_column(terminal):
     one.enter("loss = sin(weight)*weight**2")
     one.enter("retain loss")
     one.enter("backward loss")
-    one.enter("graph loss", "\n      3.637189707   freed by line 4, took %2 %3\n      retained   grad 1\n")
+    one.enter("graph loss", "\n      = 3.637189707   freed by line 4, took %2 %3\n      retained   grad 1\n")
 
 
 def test_a_long_page_goes_through_the_pager(terminal, tmp_path):
