@@ -118,9 +118,6 @@ def test_the_language_and_its_help_know_it(joint):
 
 # Translations of the names that NumPy, PyTorch and the C library have for operations: facts about these.
 TRANSLATIONS = {
-    "engine/autodiff/anomalies/remedies.py",  # what to write instead, where an operation gave nan
-    "engine/core/dispatch/arrays.py",  # what to factorise instead of a singular matrix
-    "engine/inspect/undefined.py",  # why a softmax is nan
     "engine/compile/export/c.py",
     "engine/compile/export/javascript.py",
     "engine/compile/export/numpy_arrays.py",

@@ -47,6 +47,17 @@ class Domain(Struct):
     outside: str
 
 
+class Remedy(Struct):
+    """Where a function of one number, or its derivative, is inf or nan, and what to write instead.
+
+    `operand`: what is written for its operand, `{0}`; `does`: what that does, in words.
+    """
+
+    holds: Callable[[float], bool]
+    operand: str
+    does: str
+
+
 class EntryFacts(TypedDict, total=False):
     """The facts about a function in `help`, besides its description."""
 
@@ -82,5 +93,10 @@ class OpFacts(EntryFacts, total=False):
     by_factors: Callable[..., Any] | None
     runs: tuple[Callable[..., Any], Callable[..., Any]] | None
     formula: Callable[..., Any] | None
+    remedy: Remedy | None
+    logarithm: str
+    undefined: Callable[..., tuple[str, str] | None] | None
+    no_derivative: str
+    refused: Callable[[Shape], str] | None
     batched: Callable[..., Any] | None
     parts: Callable[..., Any] | None

@@ -21,7 +21,7 @@ from typing import Any, Literal, TypeAlias, Unpack
 
 from agrad.engine.core.dispatch import OPS as OPS
 from agrad.engine.core.dispatch import caller, choose_all
-from agrad.engine.core.facts import Domain, EntryFacts, Identity, Kink, Operator, OpFacts
+from agrad.engine.core.facts import Domain, EntryFacts, Identity, Kink, Operator, OpFacts, Remedy
 from agrad.engine.core.graph import Node
 from agrad.engine.core.limits import exhausted
 from agrad.engine.core.signature import Signature
@@ -114,6 +114,12 @@ class Op(Entry, eq=False, frozen=False, kw_only=True):
     batched: Function | None = None
     parts: Function | None = None  # of many operands: (g, attributes) -> the cotangents of all at once, of a plain g
     formula: Function | None = None  # on terms: how it is written on paper, if not by its operator or its name
+    # What notes and errors say where it, or its derivative, is not finite.
+    remedy: Remedy | None = None
+    logarithm: str = ""  # the function that is its logarithm, and does not underflow
+    undefined: Callable[..., tuple[str, str] | None] | None = None  # operands -> why a result is nan, and what to write
+    no_derivative: str = ""  # why it has none where that is nan
+    refused: Callable[[Shape], str] | None = None  # operand's shape -> what to write where numpy refuses the operand
     variadic: bool = computed()
     keeps: tuple[tuple[bool, ...], ...] = computed()  # for each rule: which operands it reads, then out
     known: dict[tuple[bool, ...], tuple[tuple[bool, ...], bool]] = computed()  # what `read_by` found so far

@@ -69,7 +69,7 @@ def undefined_note(op: Op, values: Sequence[Any], out: Any, origin: Origin | Non
         if out == out or any(value != value for value in values):
             return None
         called = _called(op, values)
-        fixes = remedies(op.name, text, values) if labels else []
+        fixes = remedies(op, text, values) if labels else []
         return Note(
             f"{text} is nan{'' if _same(text, called) else f': {called}'}", labels=labels, fixes=fixes, of_numbers=True
         )
@@ -90,7 +90,7 @@ def undefined_note(op: Op, values: Sequence[Any], out: Any, origin: Origin | Non
     index = tuple(int(place) for place in np.unravel_index(int(np.argmax(bad)), bad.shape))
     first = [float(np.broadcast_to(np.asarray(value), bad.shape)[index]) for value in values]
     where = f"{_called(op, first)} at [{', '.join(map(str, index))}]"
-    fixes = remedies(op.name, text, first, is_array=True) if labels else []
+    fixes = remedies(op, text, first, is_array=True) if labels else []
     return Note(f"{text} is nan in {count} of {bad.size} entries: {where}", labels=labels, fixes=fixes, of_numbers=True)
 
 
@@ -101,9 +101,9 @@ def _place(bad: Any) -> str:
 
 def _of_whole(op: Op, text: str, values: Sequence[Any]) -> tuple[str, list[str]]:
     """Why an operation on whole arrays is not defined, and what to write instead."""
-    if op.name in ("softmax", "log_softmax") and bool((np.asarray(values[0]) == -np.inf).any()):
-        fixes = ["-1e9 in place of -inf keeps a row that is masked wholly finite"]
-        return f"{op.name} of -inf alone is 0/0", [Hint(fix) for fix in fixes]
+    why = op.undefined(*values) if op.undefined is not None else None
+    if why is not None:
+        return f"{op.name} {why[0]}", [Hint(why[1])]
     if any(0 in np.shape(value) for value in values):
         return f"{op.name} of no entries", []
     return f"{op.name} is not defined there", []

@@ -198,7 +198,7 @@ def not_finite_note(node: Node, found: Any, values: dict[Node, Any], slope: Any 
     elif is_value:
         here += f"[{_place(index)}]"
     else:
-        product = _why(node.op.name, node.value)
+        product = f": {node.op.no_derivative}" if node.op.no_derivative else ""
     place = f" at {', '.join(shown)}" if shown else ""
     number = format_number(first)
     if first != first and math.isinf(factor):
@@ -208,18 +208,10 @@ def not_finite_note(node: Node, found: Any, values: dict[Node, Any], slope: Any 
         labels = [Label(node.origin)]
         pointwise = node.op.reach == "pointwise"
         numbers = [_entry(value, index, shape_of(found)) if pointwise else _largest(value) for value in operands]
-        fixes = remedies(node.op.name, node.origin.text, numbers, index is not None)
+        fixes = remedies(node.op, node.origin.text, numbers, index is not None)
     return Note(
         f"a gradient is inf or nan: {here} is {number}{place}{product}", labels=labels, fixes=fixes, of_numbers=True
     )
-
-
-def _why(op: str, value: Any) -> str:
-    """Why an operation on whole arrays has no derivative, where that is known."""
-    if op.startswith(("eigh_", "svd_")):
-        values = "eigenvalues" if op.startswith("eigh_") else "singular values"
-        return f": the vectors of equal {values} have none"
-    return ""
 
 
 def _came_in(leaf: Node, value: Any) -> Note:

@@ -8,49 +8,28 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from collections.abc import Sequence
 
+from agrad.engine.core.facts import Remedy
+from agrad.engine.core.op import OPS, Op
 from agrad.engine.errors import Hint
 
 _CALL = re.compile(r"\(*([\w.]*?)(\w+)\((.*)\)$", re.DOTALL)
 _METHOD = re.compile(r"(.+)\.(\w+)\(\)$", re.DOTALL)
-_SIGNS = {"div": "/", "mul": "*", "pow": "**"}
-_LOGS = {"softmax": "log_softmax", "sigmoid": "logsigmoid"}
 _NEAR_ZERO = "1e-12"
-_INSIDE_ONE = "-1 + 1e-7, 1 - 1e-7"
 _LARGE = 1e100  # beyond what any calculation means to reach
 
 
-class _Case(NamedTuple):
-    """Where an operation on one number gives inf or nan, what is written for the operand then, and what that does."""
-
-    holds: Callable[[float], bool]
-    operand: str
-    does: str
-
-
-_AT_ZERO = _Case(lambda x: x == 0.0, f"{{0}} + {_NEAR_ZERO}", "is finite at 0, and so is its derivative")
-_AT_ONE = _Case(lambda x: 1.0 <= abs(x) < 1.0 + 1e-5, f"clip({{0}}, {_INSIDE_ONE})", "stays inside of -1 to 1")
-_CASES = {
-    **dict.fromkeys(("sqrt", "rsqrt", "reciprocal", "log", "log2", "log10"), _AT_ZERO),
-    **dict.fromkeys(("asin", "acos", "atanh"), _AT_ONE),
-    "log1p": _Case(lambda x: x == -1.0, f"clip({{0}}, -1 + {_NEAR_ZERO})", "stays above log(0)"),
-    "acosh": _Case(lambda x: x == 1.0, "clip({0}, 1 + 1e-7)", "stays above 1"),
-    **dict.fromkeys(("exp", "expm1"), _Case(lambda x: x > 700.0, "clip({0}, None, 700)", "does not overflow")),
-}
-
-
-def remedies(op: str, text: str, operands: Sequence[float], is_array: bool = False) -> list[str]:
-    """Fixes for an operation, by its name, its text, and the numbers at which it failed: [] where none is known.
+def remedies(op: Op, text: str, operands: Sequence[float], is_array: bool = False) -> list[str]:
+    """Fixes for an operation with its text and the numbers at which it failed: [] where none is known.
 
     `is_array`: whether the numbers are entries of arrays.
     """
     text = stripped(" ".join(text.split()))
-    if len(operands) == 2 and op in _SIGNS:
-        fixes = _of_two(op, text, *operands)
-    elif len(operands) == 1 and op in _CASES and _CASES[op].holds(operands[0]):
-        fixes = _of_one(op, text, _CASES[op], is_array)
+    if len(operands) == 2 and op.operator is not None:
+        fixes = _of_two(op.operator.sign, text, *operands)
+    elif len(operands) == 1 and op.remedy is not None and op.remedy.holds(operands[0]):
+        fixes = _of_one(text, op.remedy, is_array)
     else:
         fixes = []
     if not fixes and any(_LARGE < abs(x) < math.inf for x in operands):
@@ -58,7 +37,7 @@ def remedies(op: str, text: str, operands: Sequence[float], is_array: bool = Fal
     return fixes
 
 
-def _of_one(op: str, text: str, case: _Case, is_array: bool) -> list[str]:
+def _of_one(text: str, case: Remedy, is_array: bool) -> list[str]:
     """A function of one number: another function that is the same, or the function of another number."""
     method = _METHOD.match(text)
     if method is not None and _is_whole(method[1]):
@@ -69,32 +48,35 @@ def _of_one(op: str, text: str, case: _Case, is_array: bool) -> list[str]:
         return []
     prefix, name, inner = called.groups()
     inside = _CALL.match(inner)
-    if op == "log" and inside is not None and inside[2] in _LOGS and _is_whole(inside[3]) and inside[3]:
-        return [f"{_LOGS[inside[2]]}({inside[3]})   is the same, and finite"]
+    if name == "log" and inside is not None and _is_whole(inside[3]) and inside[3]:
+        op = OPS.get(inside[2])
+        if op is not None and op.logarithm:
+            return [f"{op.logarithm}({inside[3]})   is the same, and finite"]
     if len(split(inner, ",")) > 1:
         return []
     shifted = [f"{prefix}{name}({inner} - max({inner}))   is the same, where it is divided by its sum"]
     fixes = [f"{prefix}{name}({case.operand.format(inner)})   {case.does}"]
-    return [*shifted, *fixes] if op == "exp" and is_array else fixes
+    return [*shifted, *fixes] if name == "exp" and is_array else fixes
 
 
-def _of_two(op: str, text: str, x: float, y: float) -> list[str]:
-    """A quotient, a product or a power."""
-    sign = _SIGNS[op]
+def _of_two(sign: str, text: str, x: float, y: float) -> list[str]:
+    """A quotient, a product or a power; of other operators there is none."""
     parts = split(text, sign)
     if len(parts) < 2:
         return []
     left, right = sign.join(parts[:-1]).strip(), parts[-1].strip()
-    if op == "pow":
+    if sign == "**":
         if not (x == 0.0 or (x < 0.0 and y % 1.0)):
             return []
         left, right = parts[0].strip(), sign.join(parts[1:]).strip()
         return [f"clip({stripped(left)}, {_NEAR_ZERO})**{right}   has a base above 0"]
-    if op == "mul":
+    if sign == "*":
         for one, other in ((left, right), (right, left)):
             called = _CALL.match(stripped(other))
             if called is not None and called[2] == "log" and _is_whole(called[3]) and called[3] and x * y != x * y:
                 return [f"xlogy({stripped(one)}, {called[3]})   is 0 where {stripped(one)} is 0"]
+        return []
+    if sign != "/":
         return []
     above, whole = _CALL.match(stripped(left)), right.replace("torch.", "")
     if above is not None and above[2] == "exp" and _is_whole(above[3]):

@@ -68,9 +68,7 @@ def misfit(op: Op, values: tuple[Value, ...], attrs: dict[str, Any], error: Exce
     shapes = [shape_of(value) for value in values]
     listed = " and ".join(format_shape(shape) for shape in shapes)
     if type(error).__name__ == "LinAlgError":
-        fixes = []
-        if op.name == "cholesky":
-            fixes = [Hint(f"cholesky(A + 1e-6*eye({shapes[0][-1]}))   where A is a covariance, singular by rounding")]
+        fixes = [Hint(op.refused(shapes[0]))] if op.refused is not None else []
         return AgradError("domain", f"{op.name} of shape {listed}: {str(error).lower()}", fixes=fixes)
     if op.reach == "pointwise" and len(shapes) > 1:
         try:

@@ -62,6 +62,7 @@ cholesky: Function = row(
     entries=lower_triangle,
     samples=(([[4.0, 1.0], [1.0, 3.0]],), ([[4.0, 1.0, 0.5], [1.0, 3.0, 0.2], [0.5, 0.2, 2.0]],)),
     domain=Domain("symmetric positive definite matrices", "cholesky([[4]])[0, 0]", "cholesky([[1, 2], [2, 1]])"),
+    refused=lambda shape: f"cholesky(A + 1e-6*eye({shape[-1]}))   where A is a covariance, singular by rounding",
     doc="The lower triangular L with L @ L.T = x, for a symmetric positive definite x.",
     derivative="wrt x: the symmetric part of inv(L).T @ P @ inv(L), P the lower half of L.T @ g",
     example="cholesky([[4, 0], [0, 9]]) == [[2, 0], [0, 3]]",
@@ -113,6 +114,7 @@ eigh_vectors: Function = row(
     prepare=matrices("eigh"),
     reach="mixed",
     samples=_EITHER_TRIANGLE,
+    no_derivative="the vectors of equal eigenvalues have none",
     doc="The eigenvectors of a symmetric matrix, in columns.",
     derivative="V @ (F * (V.T @ g)) @ V.T, F one over the differences of the eigenvalues; nan where two are equal",
 )
@@ -206,6 +208,7 @@ svd_left: Function = row(
     prepare=matrices("svd", square=False),
     reach="mixed",
     samples=_OBLONG,
+    no_derivative="the vectors of equal singular values have none",
     doc="The left singular vectors of a matrix, in columns.",
     derivative="nan where two singular values are equal",
 )
@@ -219,6 +222,7 @@ svd_right: Function = row(
     prepare=matrices("svd", square=False),
     reach="mixed",
     samples=_OBLONG,
+    no_derivative="the vectors of equal singular values have none",
     doc="The right singular vectors of a matrix, in rows.",
     derivative="nan where two singular values are equal",
 )

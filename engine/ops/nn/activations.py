@@ -143,6 +143,7 @@ sigmoid: Function = elementary(
     array=_sigmoid_array,
     family=FAMILY,
     kinks=(FAR_OUT, FLAT_ENDS),
+    logarithm="logsigmoid",
     doc="1/(1 + exp(-x)).",
     derivative="sigmoid(x)*sigmoid(-x), exact far out too",
     example="sigmoid(0) == 0.5",
@@ -248,6 +249,13 @@ def _log_softmax(x: Any, axis: Shape) -> Any:
     return apart - np.log(np.sum(np.exp(apart), axis=axis, keepdims=True))
 
 
+def _masked_wholly(x: Any, *others: Any) -> tuple[str, str] | None:
+    """Why shares of numbers may be nan: all of a row are masked, as -inf."""
+    if not bool((np.asarray(x) == -np.inf).any()):
+        return None
+    return "of -inf alone is 0/0", "-1e9 in place of -inf keeps a row that is masked wholly finite"
+
+
 def _along(name: str) -> Function:
     def prepare(x: Any, axis: Any) -> dict[str, Any]:
         shape = shape_of(x)
@@ -274,6 +282,8 @@ softmax: Function = row(
     unrolled=expansions.along(expansions.shares),
     samples=(([1.0, 3.0, 2.0],), ([[1.0, 2.0], [4.0, 3.0]], {"axis": 0}), (2.0,)),
     kinks=(FAR_OUT,),
+    logarithm="log_softmax",
+    undefined=_masked_wholly,
     doc="exp(x) divided by its sum along an axis: positive, with sum 1.",
     derivative="s*(g - sum(g*s)) with s = softmax(x)",
     example="softmax([0, 0]) == [0.5, 0.5]",
@@ -290,6 +300,7 @@ log_softmax: Function = row(
     reach="mixed",
     unrolled=expansions.along(expansions.log_shares),
     samples=(([1.0, 3.0, 2.0],), ([[1.0, 2.0], [4.0, 3.0]], {"axis": 0}), (2.0,)),
+    undefined=_masked_wholly,
     doc="The logarithm of softmax, without underflow.",
     derivative="g - softmax(x)*sum(g)",
     example="log_softmax([1000, 0]) == [0, -1000]",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from agrad.engine.core.facts import Domain, Kink
+from agrad.engine.core.facts import Domain, Kink, Remedy
 from agrad.engine.core.op import Function, row
 from agrad.engine.ops.scalar.elementary import (
     FAMILY,
@@ -33,6 +33,7 @@ FLAT_ENDS = Kink(
     ("grad(tanh)(20) ~= 4*exp(-40)", "grad(sigmoid)(-30) ~= exp(-30)/(1 + exp(-30))**2"),
 )
 
+INSIDE_ONES = Remedy(lambda x: 1.0 <= abs(x) < 1.0 + 1e-5, "clip({0}, -1 + 1e-7, 1 - 1e-7)", "stays inside of -1 to 1")
 WITHIN_ONES = Domain("from -1 to 1", "asin(-1) + acos(1)", "asin(1.001)")
 
 
@@ -88,6 +89,7 @@ asin: Function = elementary(
     samples=((0.5,), ([-0.3, 0.8],)),
     kinks=(ARC_ENDS, OUTSIDE),
     domain=WITHIN_ONES,
+    remedy=INSIDE_ONES,
     doc="The angle in radians whose sine is x; nan outside -1 to 1.",
     derivative="1/sqrt(1 - x**2); inf at -1 and 1",
     example="asin(1) == pi/2",
@@ -105,6 +107,7 @@ acos: Function = elementary(
         OUTSIDE,
     ),
     domain=WITHIN_ONES,
+    remedy=INSIDE_ONES,
     doc="The angle in radians whose cosine is x; nan outside -1 to 1.",
     derivative="-1/sqrt(1 - x**2); -inf at -1 and 1",
     example="acos(1) == 0",
@@ -217,6 +220,7 @@ acosh: Function = elementary(
     samples=((1.5,), ([1.2, 3.0],)),
     kinks=(ARC_ENDS, OUTSIDE),
     domain=Domain("x >= 1", "acosh(1)", "acosh(0.999)"),
+    remedy=Remedy(lambda x: x == 1.0, "clip({0}, 1 + 1e-7)", "stays above 1"),
     doc="The number not below 0 whose hyperbolic cosine is x; nan below 1.",
     derivative="1/sqrt(x**2 - 1); inf at 1",
     example="acosh(1) == 0",
@@ -231,6 +235,7 @@ atanh: Function = elementary(
     samples=((0.5,), ([-0.3, 0.8],)),
     kinks=(POLES_AT_ONES, OUTSIDE),
     domain=Domain("between -1 and 1", "atanh(0.999)", "atanh(1.001)"),
+    remedy=INSIDE_ONES,
     doc="The number whose hyperbolic tangent is x; nan outside -1 to 1.",
     derivative="1/(1 - x**2); inf at -1 and 1, nan outside",
     example="atanh(0) == 0",

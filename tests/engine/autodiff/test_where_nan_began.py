@@ -5,6 +5,7 @@ import re
 import pytest
 
 from agrad.engine.autodiff.anomalies.remedies import remedies
+from agrad.engine.core.op import OPS
 from agrad.engine.errors import AgradError, Hint
 from agrad.grammar.results import Noted
 from agrad.grammar.session.session import Session
@@ -90,7 +91,7 @@ def test_a_quotient_of_exponentials_is_a_softmax():
     ],
 )
 def test_there_is_no_fix_where_none_is_known(op, text, operands):
-    assert remedies(op, text, operands) == []
+    assert remedies(OPS[op], text, operands) == []
 
 
 LOOP = """
