@@ -14,7 +14,7 @@ from weakref import ref
 from agrad.engine.autodiff.anomalies.nonfinite import say_not_finite, say_still_not_finite
 from agrad.engine.autodiff.hooks import HOOKED
 from agrad.engine.autodiff.reverse import Watch, by_leaves, walk
-from agrad.engine.core.context import current, next_stamp
+from agrad.engine.core.context import Context, current, next_stamp
 from agrad.engine.core.dispatch.arrays import on_arrays
 from agrad.engine.core.graph import (
     FirstNumber,
@@ -67,16 +67,14 @@ def backward(
     # See `program.cached_replay`. A program has no hooks.
     replay = node.cache_slot if plain and node.op is not None and not HOOKED else None
     found: Any = replay.gradients(node) if replay is not None and keeps else None
+    of_numbers = by_leaves(node) if plain and replay is None and not HOOKED else None
+    if of_numbers is not None and _is_told_of(of_numbers[0], context):
+        of_numbers = None
     order: list[Node] = []
     cut: list[Node] = []
-    leaves: dict[Node, float] = {}
-    if found is None and plain and replay is None and not HOOKED:
-        numbers = by_leaves(node)
-        is_watched = context.listener is not None or context.anomalies
-        if numbers is not None and not (is_watched and not all(map(isfinite, numbers[0].values()))):
-            found, order = numbers
-            leaves = found
-    if found is None:
+    if of_numbers is not None:
+        found, order = of_numbers
+    elif found is None:
         seed = 1.0 if plain and not node.shape else seed_of(root, gradient, create_graph)
         order, cut = walkable(node)
         found = walk(order, {node: seed}, create_graph, watch=watch)
@@ -85,7 +83,27 @@ def backward(
         if replay is not None:
             replay.walked(node)
     # With create_graph, a gradient without a graph depends on nothing.
-    storage, stamp = None if create_graph else _storage_of(node, leaves or order or found, cut), next_stamp()
+    behind = order if of_numbers is None and order else found
+    _collect(found, None if create_graph else _storage_of(node, behind, cut), fresh, context)
+    if context.clock is not None:
+        context.clock.walked(node, perf_counter() - began)
+    elif not keeps:
+        by = context.statement or f"an earlier backward of {node.spell()}"
+        if of_numbers is not None and context.undo_log is None:
+            for step in order:  # operations on numbers, which saved nothing else
+                step.freed = by
+        else:
+            free(order, by)
+
+
+def _is_told_of(found: dict[Node, float], context: Context) -> bool:
+    """Whether somebody is to be told of gradients that are not finite, and there are some."""
+    return (context.listener is not None or context.anomalies) and not all(map(isfinite, found.values()))
+
+
+def _collect(found: dict[Node, Any], storage: Storage | None, fresh: bool, context: Context) -> None:
+    """Add what a pass has found to the gradients, all at once."""
+    stamp = next_stamp()
     if _are_first_numbers(found):
         found = {target: (number, storage, stamp) for target, number in found.items()}
     else:
@@ -98,15 +116,6 @@ def backward(
             touch(target)
     for target, collected in found.items():
         target.collected = collected
-    if context.clock is not None:
-        context.clock.walked(node, perf_counter() - began)
-    elif not keeps:
-        by = context.statement or f"an earlier backward of {node.spell()}"
-        if leaves and context.undo_log is None:
-            for step in order:  # operations on numbers, which saved nothing else
-                step.freed = by
-        else:
-            free(order, by)
 
 
 def grad(y: Tensor, inputs: Tensor | Sequence[Tensor], create_graph: bool = False, gradient: object = None) -> Any:
