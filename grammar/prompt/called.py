@@ -13,6 +13,7 @@ from agrad.engine.core.tensor import Tensor
 from agrad.grammar.runtime.builtins import Closure
 from agrad.grammar.runtime.bytecode import Code, Do
 from agrad.grammar.runtime.compiler import COMPARE_CALLS
+from agrad.grammar.runtime.errors.paper_products import has_axes
 
 _DEPTH = 12  # of calls in calls
 _STEPS = 4000  # instructions that all calls of a text may run
@@ -105,6 +106,10 @@ class Calls:
             raise Unknown
         stack.append(self.apart.apply(OPS["neg"], [_number(stack.pop())], {}))
 
+    def _sign(self, stack: list[Any], detail: Any) -> None:
+        if all(map(has_axes, stack[-2:])):
+            raise Unknown
+
     def _binary(self, stack: list[Any], detail: Any) -> None:
         right, left = _number(stack.pop()), _number(stack.pop())
         if id(detail) in _COMPARISONS:
@@ -133,6 +138,7 @@ class Calls:
 _RULES: dict[Do, Callable[[Calls, list[Any], Any], None]] = {
     Do.CONSTANT: Calls._constant,
     Do.UNARY: Calls._unary,
+    Do.SIGN: Calls._sign,
     Do.BINARY: Calls._binary,
     Do.CALL: Calls._call,
     Do.METHOD: Calls._method,

@@ -23,6 +23,7 @@ from agrad.grammar.diagnostics import Source
 from agrad.grammar.prompt.called import Calls, Unknown
 from agrad.grammar.runtime.builtins import CONSTANTS
 from agrad.grammar.runtime.compiler import BINARY
+from agrad.grammar.runtime.errors.paper_products import has_axes
 from agrad.grammar.session.session import Session
 from agrad.grammar.syntax import ast
 from agrad.grammar.syntax.keywords import CLOSERS
@@ -178,6 +179,8 @@ class Computed:
     def binary(self, node: ast.Binary) -> Any:
         """`x + y`."""
         left, right = self.of(node.left), self.of(node.right)
+        if node.sign is not None and has_axes(left) and has_axes(right):
+            raise Unknown
         sizes = [part.size if isinstance(part, Tensor) else 1 for part in (left, right)]
         if min(sizes) > 1 and sizes[0] * sizes[1] > _ENTRIES and sizes[0] != sizes[1]:
             raise Unknown  # which may have as many entries as both together

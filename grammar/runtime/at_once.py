@@ -70,6 +70,9 @@ def _followed(code: Code, own: dict[str, Any], scopes: Sequence[dict[str, Any]],
         elif do in (Do.UNARY, Do.BINARY):
             count = 1 if do is Do.UNARY else 2
             stack[-count:] = [_applied(detail, stack[-count:], depth)]
+        elif do is Do.SIGN:
+            if stack[-2:] == [_EACH, _EACH]:
+                raise _Unlike  # of numbers it is a product, and of vectors not
         elif do is Do.CALL and not detail[1]:
             function, *given = stack[len(stack) - detail[0] - 1 :]
             stack[len(stack) - detail[0] - 1 :] = [_applied(function, given, depth)]

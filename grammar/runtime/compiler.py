@@ -340,6 +340,8 @@ def _binary(node: ast.Binary) -> list[Part]:
         sides = [_as_list(side) for side in sides]
     if node.op == "+":
         sides = [side.changed(apart="list") if isinstance(side, ast.Each) else side for side in sides]
+    if node.sign is not None and not any(isinstance(side, ast.Number) for side in sides):
+        sides.append((Do.SIGN, (node.left.span, node.right.span), node.sign))
     return [*sides, (Do.BINARY, OPS[BINARY[node.op]].call, node.span)]
 
 

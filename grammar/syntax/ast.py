@@ -130,11 +130,15 @@ class Unary(Node):
 
 
 class Binary(Node):
-    """`x + y` and the other arithmetic: `+ - * / // % ** @`. `^` has become `**`."""
+    """`x + y` and the other arithmetic: `+ - * / // % ** @`. `^` has become `**`.
+
+    `sign` is the place of `·` or `×`, which are read as `*`; None of what was written as it is read.
+    """
 
     op: str
     left: Expr
     right: Expr
+    sign: Span | None
     span: Span
 
 

@@ -291,7 +291,7 @@ class Builder(Expressions):
     def difference(self, equation: s.Expr) -> s.Expr:
         """The two sides of an equation, subtracted."""
         if isinstance(equation, s.Compare) and len(equation.rest) == 1 and equation.rest[0][0] == "==":
-            return s.Binary("-", equation.first, equation.rest[0][1], equation.span)
+            return s.Binary("-", equation.first, equation.rest[0][1], None, equation.span)
         raise syntax_error("no equation", equation.span)
 
     def minimize(self, parts: Parts) -> s.Command:

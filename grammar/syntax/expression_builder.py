@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 from agrad.grammar.diagnostics import Source, Span
 from agrad.grammar.syntax import ast as s
 from agrad.grammar.syntax.errors.messages import corrected, syntax_error
+from agrad.grammar.syntax.keywords import PAPER_PRODUCTS
 from agrad.grammar.syntax.lexer import Token
 
 Parts: TypeAlias = list[Any]
@@ -209,7 +210,9 @@ class Expressions:
 
     def binary(self, parts: Parts) -> s.Binary:
         left, op, right = parts
-        return s.Binary("**" if op == "^" else str(op), left, right, self.span(left, right))
+        place = Span(self.source, op.start_pos, op.end_pos)
+        sign = place if op == "*" and place.text in PAPER_PRODUCTS else None
+        return s.Binary("**" if op == "^" else str(op), left, right, sign, self.span(left, right))
 
     def logic(self, parts: Parts) -> s.Logic:
         left, op, right = parts

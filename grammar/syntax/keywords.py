@@ -101,6 +101,8 @@ MATHEMATICS = {
     "≠": "!=",
     "π": "pi",
 }
+# Of them, those that mean another product where both operands are vectors: the dot product, and the cross product.
+PAPER_PRODUCTS = frozenset("·⋅×")
 SUPERSCRIPTS = {character: str(digit) for digit, character in enumerate("⁰¹²³⁴⁵⁶⁷⁸⁹")}
 
 # Characters that come with pasted text, and what to type instead.

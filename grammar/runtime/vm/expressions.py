@@ -15,6 +15,7 @@ from agrad.grammar.results import Noted
 from agrad.grammar.runtime import attributes
 from agrad.grammar.runtime.builtins import as_tensor, is_object
 from agrad.grammar.runtime.bytecode import Frame
+from agrad.grammar.runtime.errors.paper_products import has_axes, refuse_ambiguous
 from agrad.grammar.runtime.operations import (
     adapted,
     as_array,
@@ -44,6 +45,11 @@ class Expressions(Core):
         current().origin = span
         frame.stack.append(function(as_array(frame.stack.pop())))
         return None
+
+    def _sign(self, frame: Frame, sides: tuple[Span, Span], span: Span) -> None:
+        left, right = frame.stack[-2:]
+        if has_axes(left) and has_axes(right):
+            refuse_ambiguous(left, right, sides, span)
 
     def _not(self, frame: Frame, detail: None, span: Span) -> None:
         current().origin = span

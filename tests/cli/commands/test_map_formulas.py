@@ -254,3 +254,8 @@ def test_what_does_not_go_with_a_jacobian(agrad, tmp_path, options, message):
     out, err, code = agrad("map", "[x, x]", "p.csv", *options)
     assert (out, code) == ("", 2)
     assert message in err
+
+
+def test_a_middle_dot_multiplies_the_numbers_of_a_row_and_refuses_its_arrays(mapped):
+    assert mapped("x·y + sum(2·[x, y])", "t.csv")[0] == "value\n8\n26\n-1\n"
+    assert "of two arrays" in mapped("sum([x, y]·[y, x])", "t.csv")[1]
