@@ -385,24 +385,24 @@ _WIDTH = 80
 _MOST_DIGITS = 14  # of a value beside its uncertainty
 
 
-def format_uncertain(value: Value, u: Value, precision: int | None = 10, sign: str = "±") -> str:
+def format_uncertain(value: Value, u: Value, precision: int | None = 10) -> str:
     """`58.9 ± 3.1`: two significant digits of the uncertainty, and the value to the same place. Arrays by entries."""
     if not isinstance(value, float):
-        entries = [format_uncertain(x, y, precision, sign) for x, y in zip(_rows(value), _rows(u), strict=True)]
+        entries = [format_uncertain(x, y, precision) for x, y in zip(_rows(value), _rows(u), strict=True)]
         return f"[{', '.join(entries)}]"
     assert isinstance(u, float)
     if u == 0.0 or not (math.isfinite(u) and math.isfinite(value)):
-        return f"{format_number(value, precision)} {sign} {format_number(u, precision)}"
+        return f"{format_number(value, precision)} ± {format_number(u, precision)}"
     from decimal import Context, Decimal  # here, since few values are uncertain
 
     place = Decimal(f"{u:.1e}").adjusted() - 1  # of the last digit
     rounded = [Decimal(x).quantize(Decimal(1).scaleb(place), context=Context(prec=700)) for x in (value, u)]
     top = max(number.adjusted() for number in rounded if number)
     if top - place > _MOST_DIGITS:
-        return f"{format_number(value, precision)} {sign} {format_number(u, 2)}"
+        return f"{format_number(value, precision)} ± {format_number(u, 2)}"
     shift = top if top > 9 or top < -4 else 0  # the power of ten in both
     exponent = f"e{shift}" if shift else ""
-    return f" {sign} ".join(f"{(number or abs(number)).scaleb(-shift):f}{exponent}" for number in rounded)
+    return " ± ".join(f"{(number or abs(number)).scaleb(-shift):f}{exponent}" for number in rounded)
 
 
 def _rows(x: Value) -> list[Any]:

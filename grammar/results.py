@@ -26,17 +26,15 @@ class Settings:
     """The user's settings, and the properties of the terminal.
 
     `precision`: significant digits, None for text that reads back to the same number. `width`: of the terminal, None
-    where there is none. `plus_minus`: the sign between a value and its uncertainty. `echo`: whether what a statement
-    has changed is shown, at a terminal. `noise`: whether rounding noise is marked there. `plots`: how it draws, as in
-    `set plots`; empty for the user's configuration.
+    where there is none. `echo`: whether what a statement has changed is shown, at a terminal. `noise`: whether rounding
+    noise is marked there. `plots`: how it draws, as in `set plots`; empty for the user's configuration.
     """
 
-    __slots__ = ("echo", "noise", "plots", "plus_minus", "precision", "width")
+    __slots__ = ("echo", "noise", "plots", "precision", "width")
 
     def __init__(self, precision: int | None = 10, width: int | None = None) -> None:
         self.precision = precision
         self.width = width
-        self.plus_minus = "±"
         self.echo = False
         self.noise = True
         self.plots = ""
@@ -120,7 +118,7 @@ class Estimated(Struct):
 
     def text(self, settings: Settings) -> str:
         """The result for people, or in its form."""
-        found: str = self.found.text(settings.plus_minus) if self.form == "text" else getattr(self.found, self.form)()
+        found: str = getattr(self.found, self.form)()
         return found
 
 
@@ -244,7 +242,7 @@ def text_of(value: Any, settings: Settings) -> str:
             return str(truth)
         u = uncertainty_of(value)
         if u is not None:
-            return format_uncertain(value.value, u, settings.precision, settings.plus_minus)
+            return format_uncertain(value.value, u, settings.precision)
         return format_value(value.value, settings.precision)
     if isinstance(value, bool):
         return str(value)

@@ -58,7 +58,6 @@ class Printer:
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
-        settings.plus_minus = "±" if drawable(sys.stdout) else "+/-"
 
     def __call__(self, result: Result) -> None:
         """Print one result."""

@@ -17,7 +17,6 @@ from agrad.grammar.prompt import noise
 from agrad.grammar.results import Checked, Gradient, Graph, Printed, Result, Settings, Shown, Table, uncertainty_of
 
 _OPENING = re.compile(r"[^\[(]*[\[(]+")
-_PLUS_MINUS = re.compile(r" (±|\+/-) ")
 _JOINED = "\0"  # for a blank that a line is not broken at
 
 
@@ -93,7 +92,7 @@ def folded(text: str, width: int | None) -> str:
 
     filled = "\n".join(
         textwrap.fill(
-            _PLUS_MINUS.sub(rf"{_JOINED}\1{_JOINED}", line),
+            line.replace(" ± ", f"{_JOINED}±{_JOINED}"),
             width,
             subsequent_indent=" " * min(_margin(line), width // 4),
             break_long_words=False,

@@ -15,7 +15,7 @@ from agrad.cli.settings.settings import find, skip
 
 # The characters that agrad itself draws with, each in ASCII; other characters of a user are escaped, as in \u03c0.
 _ASCII = str.maketrans(
-    {"…": "...", "→": "->", "−": "-", "–": "-", "—": "-", "×": "x", "·": "*", "±": "+-", "²": "^2", "’": "'"}
+    {"…": "...", "→": "->", "−": "-", "–": "-", "—": "-", "×": "x", "·": "*", "±": "+/-", "²": "^2", "’": "'"}
 ) | str.maketrans("─│├┤┬┴┼└┌┐┘▼█░", "-|+++++++++v#.")
 _USUAL = 80  # columns of a terminal
 _PLAIN = "agrad_ascii"

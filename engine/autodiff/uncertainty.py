@@ -42,8 +42,14 @@ _used = [False]  # whether there is any uncertain leaf: if not, no graph is sear
 # Leaves
 
 
-def uncertain(value: Any, u: Any, dof: float = inf, distribution: str = "normal") -> Tensor:
-    """A leaf with a standard uncertainty; of a computed value, its sum with such a leaf that is 0."""
+def uncertain(value: Any, u: Any, dof: Any = None, distribution: str = "normal") -> Tensor:
+    """A leaf with a standard uncertainty; of a computed value, its sum with such a leaf that is 0.
+
+    `dof`: its degrees of freedom, infinitely many where that is None.
+    """
+    dof = inf if dof is None else number_of(distribution, "dof", dof)
+    if not dof > 0.0:
+        raise AgradError("domain", f"{distribution}: dof is positive, not {describe(dof)}")
     if type(value) is float and type(u) is float and u >= 0.0:
         made = bare(new_node(None, (), None, value, (), True))
     else:
@@ -80,10 +86,11 @@ def as_leaf(value: Any) -> Tensor:
             return value  # type: ignore[no-any-return]
         slopes, known = found.slopes(value), value.node.uncertainty
         u, dof = found.combined(slopes), min(map(found.effective, slopes))
-        shape = known.distribution if known is not None else "normal"
-        made = uncertain(value.detach(), np.reshape(u, value.shape), dof, shape)
-        rows = np.concatenate([slopes * found.u / np.where(u > 0.0, u, 1.0)[:, None], np.eye(len(found.u))])
-        link([made.node, *found.nodes], rows @ found.correlations @ rows.T)
+    made = uncertain(value.detach(), np.reshape(u, value.shape), dof, known.distribution if known else "normal")
+    whole = Sources(list(dict.fromkeys([*found.nodes, *[y for x in found.nodes for y in x.extra.linked]])))
+    shares = slopes * found.u / np.where(u > 0.0, u, 1.0)[:, None]
+    rows = np.concatenate([np.pad(shares, ((0, 0), (0, len(whole.u) - len(found.u)))), np.eye(len(whole.u))])
+    link([made.node, *whole.nodes], rows @ whole.correlations @ rows.T)
     return made
 
 
@@ -114,27 +121,18 @@ def link(nodes: Sequence[Node], matrix: Any) -> None:
 class Sources:
     """Uncertain leaves, and what is known of their entries, one after the other."""
 
-    def __init__(self, nodes: Sequence[Node]) -> None:
-        known: list[Any] = [node.uncertainty for node in nodes]
-
-        def entries(parts: list[Any]) -> Array:
-            spread = [np.ravel(np.broadcast_to(part, node.shape)) for part, node in zip(parts, nodes, strict=True)]
-            return np.concatenate(spread)
-
+    def __init__(self, nodes: Sequence[Any]) -> None:
         self.nodes = nodes
         self.leaves = [bare(node, node.value if node.shape else None) for node in nodes]
-        self.values = entries([node.value for node in nodes])
-        self.u = entries([one.u for one in known])
-        self.dof = entries([one.dof for one in known])
-        self.distributions = entries([one.distribution for one in known])
+        columns = zip(*[(x.value, x.extra.u, x.extra.dof, x.extra.distribution) for x in nodes], strict=True)
+        self.values, self.u, self.dof, self.distributions = (
+            np.concatenate([np.ravel(np.broadcast_to(part, x.shape)) for part, x in zip(column, nodes, strict=True)])
+            for column in columns
+        )
         ends = np.cumsum([0, *[leaf.size for leaf in self.leaves]]).tolist()
         self.places = {node: slice(*pair) for node, pair in zip(nodes, pairwise(ends), strict=True)}
-        self.blocks = [
-            (self.places[x], self.places[y], block)
-            for x, one in zip(nodes, known, strict=True)
-            for y, block in one.linked.items()
-            if y in self.places
-        ]
+        linked = [(x, y, block) for x in nodes for y, block in x.extra.linked.items() if y in self.places]
+        self.blocks = [(self.places[x], self.places[y], block) for x, y, block in linked]
 
     @cached_property
     def correlations(self) -> Array:
@@ -309,30 +307,19 @@ def doubtful(y: Any) -> Second | None:
 
 _making = partial(composed, family=FAMILY, derivative="the result is a leaf")
 
-
-@_making(
+_making(
     "normal",
     "mean, u; dof=None",
     doc="An uncertain value with a normal distribution: the same as mean ± u. dof: its degrees of freedom.",
     example="normal(2, 0.1).u == 0.1",
-)
-def _normal(mean: Any, u: Any, dof: Any) -> Tensor:
-    return uncertain(mean, u, _freedom("normal", dof))
-
-
-def _freedom(what: str, dof: Any) -> float:
-    """Degrees of freedom; infinitely many where none are given."""
-    number = inf if dof is None else number_of(what, "dof", dof)
-    if not number > 0:
-        raise AgradError("domain", f"{what}: dof is positive, not {describe(number)}")
-    return number
+)(uncertain)
 
 
 def _between(what: str, divisor: float, a: Any, b: Any, dof: Any) -> Tensor:
     low, high = number_of(what, "an end", a), number_of(what, "an end", b)
     if not low <= high:
         raise AgradError("domain", f"{what}: the ends are {describe(low)} and {describe(high)}, and not in order")
-    return uncertain((low + high) / 2, (high - low) / sqrt(divisor), _freedom(what, dof), what)
+    return uncertain((low + high) / 2, (high - low) / sqrt(divisor), dof, what)
 
 
 _UNIFORM = "uniform", 12, "that is anywhere from a to b"

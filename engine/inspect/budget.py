@@ -84,7 +84,7 @@ class Budget(NamedTuple):
             del columns[1]
         return [*zip(*[column for column in columns if any(column[1:])], strict=True)]
 
-    def text(self, sign: str) -> str:
+    def text(self) -> str:
         """The table, a line for each source, and what follows from it."""
         rows = self.rows()
         u, wide, k = (format_number(x, 3) for x in (self.u, self.expanded, self.k))
@@ -93,7 +93,7 @@ class Budget(NamedTuple):
         lines = [
             *align(rows, right=range(1 + ("where" in rows[0]), len(_HEAD))),
             "",
-            f"{self.name} = {format_uncertain(self.value, self.u, sign=sign)}   u = {u}{dof}",
+            f"{self.name} = {format_uncertain(self.value, self.u)}   u = {u}{dof}",
             f"expanded uncertainty U = {wide}   k = {k}, coverage {self.coverage:g}",
         ]
         if self.second is not None:
@@ -133,7 +133,7 @@ class Budget(NamedTuple):
     def latex(self) -> str:
         """The table for a paper, and the result below it."""
         head, *rows = [[cell.translate(_IN_LATEX) for cell in row] for row in (*self.rows(), [self.name])]
-        number, width = format_uncertain(self.value, self.u, sign=r"\pm"), len(head) - 1
+        number, width = format_uncertain(self.value, self.u).replace("±", r"\pm"), len(head) - 1
         rows[-1].append(rf"\multicolumn{{{width}}}{{l}}{{${number}$}}")
         lines = [" & ".join(row) + r" \\" for row in (head, *rows)]
         lines[0] += r" \hline"

@@ -238,7 +238,7 @@ class _Scanner:
             "NUMBER": self.number,
             "FSTRING_START": self.fstring,
             "_TOLERANCE": self.tolerance,
-            "UNCERTAIN": self.uncertain,
+            "UNCERTAIN": self.tolerance,
             "PRODUCT": self.product,
             "_RANGE": self.dots,
             "LPAR": self.opened,
@@ -617,24 +617,18 @@ class _Scanner:
         yield self.token(kind, end)
 
     def tolerance(self, kind: str, end: int) -> Iterator[Item]:
-        """`+-` is one operator after a `~=` and between spaces, and two elsewhere."""
+        """`±` and `+-` give the tolerance of a `~=`, or an uncertainty; a `+-` not between spaces is two operators."""
         start = self.position
         if self.near:
             self.near = False
-            yield self.token(kind, end)
+            yield self.token("_TOLERANCE", end)
             return
         around = self.text[start - 1 : start] + self.text[end : end + 1]
-        if around.isspace() and len(around) == 2 and self.previous in OPERAND_ENDS:
+        if kind == "UNCERTAIN" or (around.isspace() and len(around) == 2 and self.previous in OPERAND_ENDS):
             yield self.token("UNCERTAIN", end)
             return
         yield self.token("SUM", start + 1)
         yield self.token("SUM", end)
-
-    def uncertain(self, kind: str, end: int) -> Iterator[Item]:
-        """`±` gives the tolerance of a `~=`, or an uncertainty."""
-        if self.near:
-            self.near, kind = False, "_TOLERANCE"
-        yield self.token(kind, end)
 
     def product(self, kind: str, end: int) -> Iterator[Item]:
         """`*` and the like; an `@` that begins a statement is that of a decorator, a `%` a command of IPython.

@@ -39,7 +39,6 @@ PARTS = {
     "grammar/syntax/ast_builder.py": "Builder.several Builder.within Builder.fit Builder.solve Builder.difference Builder.minimize "
     "Builder.over",
     "grammar/syntax/expression_builder.py": "Expressions.plus_minus Expressions.measured",
-    "grammar/syntax/lexer.py": "_Scanner.uncertain",
 }
 # What adds up the sums of parts, for `--on dask`, is no part of them, nor is `cli/data/cluster`.
 OTHERS = {"engine/ops/solvers/sums.py": "Sums.joined Tree joined"}

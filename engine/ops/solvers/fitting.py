@@ -60,10 +60,10 @@ class Fit(NamedTuple):
             found: Array = np.clip(self.covariance / np.outer(scale, scale), -1.0, 1.0)
         return found
 
-    def text(self, sign: str) -> str:
+    def text(self) -> str:
         """The parameters with their uncertainties, their correlations, and how well they fit."""
         values = zip(self.names, self.values.tolist(), self.u.tolist(), strict=True)
-        lines = [f"{name} = {format_uncertain(value, u, sign=sign)}" for name, value, u in values]
+        lines = [f"{name} = {format_uncertain(value, u)}" for name, value, u in values]
         if len(self.names) > 1:
             table = [[name, *[f"{r:.3f}" for r in row]] for name, row in zip(self.names, self.correlation, strict=True)]
             lines += ["", *align([["correlation", *self.names], *table], right=range(1, len(self.names) + 1))]

@@ -158,6 +158,19 @@ def test_a_new_leaf_is_correlated_with_what_its_data_came_from():
     assert budget(product).dof == pytest.approx(budget(a * ag.measured([1.0, 2.0, 4.0, 5.0])).dof)
 
 
+def test_a_new_leaf_is_correlated_with_what_its_source_is_correlated_with():
+    a, b = ag.uncertain(1.0, 0.1), ag.uncertain(2.0, 0.2)
+    correlate(a, b, 0.8)
+    a.name = "a"
+    copy = as_leaf(a)
+    copy.name = "copy"
+    again = as_leaf(3.0 * copy)
+    for one, factor in ((copy, 1.0), (again, 3.0)):
+        assert ag.uncertainty(one - factor * a) == pytest.approx(0.0, abs=1e-8)
+        assert ag.uncertainty(one - b) == pytest.approx(ag.uncertainty(factor * a - b))
+        assert ag.uncertainty(one + b + copy) == pytest.approx(ag.uncertainty(factor * a + b + a))
+
+
 def test_an_uncertain_leaf_keeps_requiring_a_gradient():
     x = ag.uncertain(2.0, 0.1)
     with pytest.raises(ag.AgradError, match="is uncertain: it requires a gradient"):
